@@ -1,0 +1,21 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/base/clock.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <stddef.h>
+#include <time.h>
+
+static uint64_t system_now_ns(void *user)
+{
+    (void)user;
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+    LS_ASSERT(failed == 0);
+    return (uint64_t)now.tv_sec * LS_NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+ls_clock ls_clock_system(void)
+{
+    return (ls_clock){system_now_ns, NULL};
+}

@@ -1,0 +1,26 @@
+/* Clock: where time comes from. Cores never hold one: time is an argument to them. Programs and
+ * transports read the system's monotonic clock through this interface, tests a manual one. */
+#ifndef LOCKSTEP_COMMON_BASE_CLOCK_H
+#define LOCKSTEP_COMMON_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define LS_NS_PER_US UINT64_C(1000)
+#define LS_NS_PER_MS UINT64_C(1000000)
+#define LS_NS_PER_SECOND UINT64_C(1000000000)
+
+typedef struct ls_clock {
+    /* Monotonic nanoseconds from an arbitrary start. */
+    uint64_t (*now_ns)(void *user);
+    void *user;
+} ls_clock;
+
+/* CLOCK_MONOTONIC: never stepped by changes of the wall clock. */
+ls_clock ls_clock_system(void);
+
+static inline uint64_t ls_clock_now_ns(const ls_clock *clock)
+{
+    return clock->now_ns(clock->user);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Limits: the named maximum of every queue, ring, packet and string in Lockstep.
+ * A number that bounds memory or wire size stands here and nowhere else. */
+#ifndef LOCKSTEP_COMMON_BASE_LIMITS_H
+#define LOCKSTEP_COMMON_BASE_LIMITS_H
+
+#define LS_PLAYERS_MAX 32u       /* slots in a match */
+#define LS_INPUT_BYTES_MAX 1024u /* bytes of one slot's input for one tick */
+#define LS_PARAMS_MAX 32u        /* parameters of a simulation */
+#define LS_PASSES_MAX 32u        /* passes of a step */
+#define LS_FIELDS_MAX 1024u      /* fields of a state schema */
+#define LS_NAME_BYTES_MAX 64u    /* a name or path with its final NUL: player, simulation, field */
+#define LS_TEXT_BYTES_MAX 512u   /* an error text with its final NUL */
+#define LS_STATE_BYTES_MAX (256u << 20) /* flat state of a simulation */
+
+#define LS_TICK_RATE_MIN_HZ 1u
+#define LS_TICK_RATE_MAX_HZ 1000u
+
+/* Payload of one packet. With IPv4, UDP and ENet headers it stays below a 1,280 byte path. */
+#define LS_PACKET_BYTES_MAX 1200u
+
+/* Ticks of inputs, closed ticks and hash chains that each side holds; a power of two. A client
+ * that is further behind than this cannot be brought up to date from memory. */
+#define LS_WINDOW_TICKS 1024u
+
+/* Ticks ahead of the next tick to close for which an input is stored. */
+#define LS_LEAD_TICKS_MAX 256u
+
+#endif

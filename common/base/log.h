@@ -1,0 +1,30 @@
+/* Log: levelled lines for the person who runs a program. Only programs and I/O adapters log;
+ * cores report events instead, so that a log decision can never change a match.
+ * A log is passed in; there is no global one. */
+#ifndef LOCKSTEP_COMMON_BASE_LOG_H
+#define LOCKSTEP_COMMON_BASE_LOG_H
+
+typedef enum ls_log_level {
+    LS_LOG_ERROR,
+    LS_LOG_WARNING,
+    LS_LOG_INFO,
+    LS_LOG_DEBUG,
+} ls_log_level;
+
+typedef struct ls_log {
+    ls_log_level level; /* lines above this level are not formatted at all */
+    /* Takes one line without its newline. */
+    void (*write)(void *user, ls_log_level level, const char *line);
+    void *user;
+} ls_log;
+
+/* Lines go to standard error as "program: line", with "error: " or "warning: " where it is one.
+ * `program` is borrowed for the log's life. */
+ls_log ls_log_stderr(const char *program, ls_log_level level);
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void ls_log_line(const ls_log *log, ls_log_level level, const char *format, ...);
+
+#endif

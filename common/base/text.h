@@ -1,0 +1,29 @@
+/* Text: a bounded sentence that explains a failure to a person. Filled by the function that
+ * failed, shown by the program; never parsed. */
+#ifndef LOCKSTEP_COMMON_BASE_TEXT_H
+#define LOCKSTEP_COMMON_BASE_TEXT_H
+
+#include "lockstep/common/base/limits.h"
+
+#include <stddef.h>
+
+typedef struct ls_text {
+    char bytes[LS_TEXT_BYTES_MAX]; /* ends with NUL, cut when it does not fit */
+} ls_text;
+
+/* Replaces, or adds to the end of, the sentence. `text` may be NULL: then nothing happens. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void ls_text_set(ls_text *text, const char *format, ...);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void ls_text_add(ls_text *text, const char *format, ...);
+
+/* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cutting it if it is too
+ * long and replacing bytes outside printable ASCII by '?', so that a hostile name cannot move a
+ * terminal's cursor. */
+void ls_name_copy(char *field, size_t capacity, const char *name);
+
+#endif

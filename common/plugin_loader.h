@@ -1,0 +1,21 @@
+/* Plugin loader: finds a simulation by a built-in's name or by the path of a .so plug-in.
+ * The only place that opens shared objects. Called by programs; never by a core. */
+#ifndef LOCKSTEP_COMMON_PLUGIN_LOADER_H
+#define LOCKSTEP_COMMON_PLUGIN_LOADER_H
+
+#include "lockstep/common/simulation.h"
+
+typedef struct ls_loaded_simulation {
+    const ls_simulation *simulation;
+    void *library; /* NULL for a built-in */
+} ls_loaded_simulation;
+
+/* `name` is a file when it has a '/' or ends in ".so", else a built-in. The struct has passed
+ * ls_simulation_check. NOT_FOUND (with the names that exist), PLUGIN (with the dynamic linker's or
+ * the check's words). */
+ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
+
+/* The simulation and everything made from it must not be used afterwards. */
+void ls_simulation_unload(ls_loaded_simulation *loaded);
+
+#endif

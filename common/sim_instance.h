@@ -1,0 +1,50 @@
+/* Sim instance: one running simulation: configuration, state, scratch, schema and hasher.
+ * Everything is allocated at create; stepping, hashing, saving and loading never allocate.
+ * Called by match, session and tools; the only caller of a simulation's functions. */
+#ifndef LOCKSTEP_COMMON_SIM_INSTANCE_H
+#define LOCKSTEP_COMMON_SIM_INSTANCE_H
+
+#include "lockstep/common/state_hash.h"
+
+typedef struct ls_sim_instance ls_sim_instance;
+
+/* What two machines compare before they share a match. */
+typedef struct ls_sim_digests {
+    uint64_t parameters; /* tick rate, players, every parameter's name and value, seed */
+    uint64_t schema;     /* 0 for a simulation that hashes by callback */
+    uint64_t content;    /* 0 when the simulation has none */
+    uint64_t initial;    /* root of state 0 */
+} ls_sim_digests;
+
+/* Checks the simulation and the config, builds the schema, makes state 0. The simulation is
+ * borrowed, the config copied. Errors: those of the checks, SCHEMA, NO_MEMORY, and whatever init
+ * returns; `why` explains. */
+ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_config *config,
+                                 const ls_allocator *allocator, ls_sim_instance **out,
+                                 ls_text *why);
+void ls_sim_instance_destroy(ls_sim_instance *instance);
+
+const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance);
+const ls_sim_config *ls_sim_instance_config(const ls_sim_instance *instance);
+const ls_schema *ls_sim_instance_schema(const ls_sim_instance *instance); /* NULL by callback */
+ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
+
+/* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
+ * (fault injection, healing); nobody else does. */
+void *ls_sim_instance_state(ls_sim_instance *instance);
+size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
+ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
+
+/* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
+void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
+
+/* Root of the live state. */
+uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
+
+/* Copies of the live state. UNSUPPORTED for a simulation that hashes by callback and cannot save.
+ * `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave. */
+size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
+ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
+ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+#endif

@@ -1,0 +1,11 @@
+/* Builtin: the simulations that come with Lockstep, by name. Called by the loader, by programs'
+ * --help and by tests that must hold for every simulation. */
+#ifndef LOCKSTEP_COMMON_SIMS_BUILTIN_H
+#define LOCKSTEP_COMMON_SIMS_BUILTIN_H
+
+#include "lockstep/common/simulation.h"
+
+/* index 0 .. count-1; NULL beyond. */
+const ls_simulation *ls_builtin_simulation(uint32_t index);
+
+#endif
