@@ -330,5 +330,14 @@ ls_status ls_sim_config_check(const ls_simulation *simulation, const ls_sim_conf
     if (status != LS_OK) {
         return status;
     }
-    return simulation->check ? simulation->check(config, why) : LS_OK;
+    if (!simulation->check) {
+        return LS_OK;
+    }
+    ls_text said = {""};
+    status = simulation->check(config, &said);
+    if (status != LS_OK) {
+        ls_text_set(why, "'%s' refuses its configuration: %s", simulation->name,
+                    said.bytes[0] != '\0' ? said.bytes : ls_status_text(status));
+    }
+    return status;
 }

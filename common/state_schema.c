@@ -77,6 +77,12 @@ static ls_status copy_fields(ls_schema *schema, const ls_field *fields, uint32_t
     return schema->field_count == field_count ? LS_OK : LS_NO_MEMORY;
 }
 
+static ls_status refuse_memory(ls_text *why)
+{
+    ls_text_set(why, "no memory for the state schema");
+    return LS_NO_MEMORY;
+}
+
 ls_status ls_schema_create(const ls_field *fields, uint32_t field_count, size_t state_bytes,
                            const ls_allocator *allocator, ls_schema **out, ls_text *why)
 {
@@ -86,7 +92,7 @@ ls_status ls_schema_create(const ls_field *fields, uint32_t field_count, size_t 
     }
     ls_schema *schema = ls_allocate(allocator, sizeof *schema);
     if (!schema) {
-        return LS_NO_MEMORY;
+        return refuse_memory(why);
     }
     schema->allocator = allocator;
     schema->state_bytes = state_bytes;
@@ -96,7 +102,7 @@ ls_status ls_schema_create(const ls_field *fields, uint32_t field_count, size_t 
     }
     if (status != LS_OK) {
         ls_schema_destroy(schema);
-        return status;
+        return status == LS_NO_MEMORY ? refuse_memory(why) : status;
     }
     *out = schema;
     return LS_OK;
