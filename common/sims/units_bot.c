@@ -20,7 +20,7 @@ typedef struct square_view {
     ls_fixed y;
 } square_view;
 
-typedef struct commander {
+typedef struct bot {
     ls_units_rules rules;
     const ls_units_state *state;
     ls_rng *rng;
@@ -30,21 +30,21 @@ typedef struct commander {
     uint32_t first; /* own units' slots */
     uint32_t end;
     square_view squares[SQUARES * SQUARES];
-} commander;
+} bot;
 
-static void give(commander *commander, const ls_units_order *order)
+static void give(bot *commander, const ls_units_order *order)
 {
     commander->size += ls_units_order_write(order, commander->bytes + commander->size,
                                             LS_UNITS_INPUT_BYTES_MAX - commander->size);
 }
 
-static uint32_t square_along(const commander *commander, ls_fixed coordinate)
+static uint32_t square_along(const bot *commander, ls_fixed coordinate)
 {
     ls_fixed width = commander->rules.side / SQUARES + 1;
     return (uint32_t)(ls_fixed_clamp(coordinate, 0, commander->rules.side) / width);
 }
 
-static void look_round(commander *commander)
+static void look_round(bot *commander)
 {
     for (uint32_t id = 0; id < commander->rules.unit_count; id++) {
         const ls_units_unit *unit = &commander->state->units[id];
@@ -76,7 +76,7 @@ static uint64_t square_cost(const square_view *square, ls_vec2 from, bool is_for
 }
 
 /* Where the nearest, or the weakest near, enemies stand together; false when there are none. */
-static bool find_concentration(commander *commander, ls_vec2 from, ls_vec2 *out)
+static bool find_concentration(bot *commander, ls_vec2 from, ls_vec2 *out)
 {
     bool is_for_weakest = ls_rng_below(commander->rng, 3) == 0;
     uint64_t best = UINT64_MAX;
@@ -97,7 +97,7 @@ static bool find_concentration(commander *commander, ls_vec2 from, ls_vec2 *out)
 }
 
 /* One of the bot's own living units, or NULL: the first from a place drawn. */
-static const ls_units_unit *pick_own(commander *commander)
+static const ls_units_unit *pick_own(bot *commander)
 {
     uint32_t army = commander->end - commander->first;
     uint32_t start = ls_rng_below(commander->rng, army);
@@ -110,7 +110,7 @@ static const ls_units_unit *pick_own(commander *commander)
     return NULL;
 }
 
-static void send_area(commander *commander, ls_vec2 centre, ls_fixed reach, uint8_t kinds)
+static void send_area(bot *commander, ls_vec2 centre, ls_fixed reach, uint8_t kinds)
 {
     ls_vec2 goal;
     if (!find_concentration(commander, centre, &goal)) {
@@ -129,7 +129,7 @@ static void send_area(commander *commander, ls_vec2 centre, ls_fixed reach, uint
 }
 
 /* Those who wait at the base go to war. */
-static void sortie(commander *commander)
+static void sortie(bot *commander)
 {
     ls_units_formation block = ls_units_formation_make(
         commander->state->players[commander->slot].base, commander->end - commander->first);
@@ -139,7 +139,7 @@ static void sortie(commander *commander)
 }
 
 /* A group somewhere on the map turns on the nearest enemies; sometimes one kind of it alone. */
-static void assault(commander *commander)
+static void assault(bot *commander)
 {
     const ls_units_unit *seed = pick_own(commander);
     if (seed == NULL) {
@@ -151,7 +151,7 @@ static void assault(commander *commander)
 }
 
 /* All of one kind, wherever they are. */
-static void raid(commander *commander)
+static void raid(bot *commander)
 {
     const ls_units_unit *seed = pick_own(commander);
     ls_vec2 goal;
@@ -173,7 +173,7 @@ static bool is_near(const ls_units_unit *unit, ls_vec2 place, ls_fixed reach)
 }
 
 /* A few units together on one enemy in their reach. */
-static void focus(commander *commander)
+static void focus(bot *commander)
 {
     const ls_units_unit *seed = pick_own(commander);
     if (seed == NULL || ls_units_target(&commander->rules, commander->state, seed) == NULL) {
@@ -201,7 +201,7 @@ static bool is_wounded(const ls_units_unit *unit)
 }
 
 /* The wounded go back to the base, where they recover. */
-static void retreat(commander *commander)
+static void retreat(bot *commander)
 {
     ls_vec2 base = commander->state->players[commander->slot].base;
     ls_units_order order = {
@@ -221,7 +221,7 @@ static void retreat(commander *commander)
     }
 }
 
-static void decide(commander *commander)
+static void decide(bot *commander)
 {
     uint32_t mood = ls_rng_below(commander->rng, 10);
     if (mood < 3) {
@@ -246,11 +246,11 @@ uint32_t ls_units_bot(const ls_sim_config *config, const void *state, uint32_t s
     if (slot >= config->players || (ticks_between > 1 && ls_rng_below(rng, ticks_between) != 0)) {
         return 0;
     }
-    commander commander = {.rules = ls_units_rules_of(config),
-                           .state = state,
-                           .rng = rng,
-                           .bytes = bytes,
-                           .slot = slot};
+    bot commander = {.rules = ls_units_rules_of(config),
+                     .state = state,
+                     .rng = rng,
+                     .bytes = bytes,
+                     .slot = slot};
     commander.first = ls_units_army_first(&commander.rules, slot);
     commander.end = ls_units_army_first(&commander.rules, slot + 1);
     look_round(&commander);

@@ -59,15 +59,15 @@ void ls_units_pass_grid(const ls_step *step)
 }
 
 /* A search for the nearest enemy; ties go to the lower slot. */
-typedef struct search {
+typedef struct enemy_search {
     int32_t x;
     int32_t y;
     uint32_t owner;
     int64_t best_squared; /* only what is nearer counts */
     uint32_t best;        /* slot + 1; 0: none yet */
-} search;
+} enemy_search;
 
-static void search_range(const ls_units_spot *spots, ls_cell_range range, search *search)
+static void search_range(const ls_units_spot *spots, ls_cell_range range, enemy_search *search)
 {
     for (uint32_t place = range.begin; place < range.end; place++) {
         const ls_units_spot *spot = &spots[place];
@@ -87,7 +87,7 @@ static void search_range(const ls_units_spot *spots, ls_cell_range range, search
 
 /* The rows and columns of a block that lie in one tile. */
 static void search_tile(const ls_units_scratch *scratch, ls_cell_block block, uint32_t column,
-                        uint32_t row, search *search)
+                        uint32_t row, enemy_search *search)
 {
     uint32_t left = column * LS_UNITS_TILE_CELLS;
     uint32_t top = row * LS_UNITS_TILE_CELLS;
@@ -103,7 +103,7 @@ static void search_tile(const ls_units_scratch *scratch, ls_cell_block block, ui
 }
 
 static void search_block(const ls_units_scratch *scratch, ls_vec2 position, ls_fixed reach,
-                         search *search)
+                         enemy_search *search)
 {
     const ls_cell_grid *grid = scratch->grid;
     ls_cell_block block = ls_cell_grid_around(grid, position, reach);
@@ -123,7 +123,7 @@ static void search_block(const ls_units_scratch *scratch, ls_vec2 position, ls_f
 /* Slot + 1 of the nearest enemy in sight, or 0. */
 static uint32_t nearest_enemy(const ls_units_scratch *scratch, const ls_units_unit *unit)
 {
-    search search = {
+    enemy_search search = {
         .x = ls_units_coarse(unit->position.x),
         .y = ls_units_coarse(unit->position.y),
         .owner = ls_units_owner(unit),

@@ -13,9 +13,9 @@
 /* Steps below this are rest, so that a standing unit stands still. */
 #define REST_SPEED LS_FIXED_RATIO(1, 64)
 
-/* Of a push, the share that moves the unit at once. With the push's length of d*(R*R - d*d) it
- * undoes a fifth of a small overlap a tick from each side: more makes packed crowds shake. */
-#define SHOVE_SHARE LS_FIXED_RATIO(1, 8)
+/* Of a push, the share that moves the unit at once. It undoes about a third of a small overlap
+ * from each side in a tick; more makes packed crowds shake, less lets them sink into each other. */
+#define SHOVE_SHARE LS_FIXED_RATIO(1, 5)
 #define SHOVE_MAX LS_FIXED_RATIO(1, 4)
 
 /* Below this a push has no direction. */
@@ -26,8 +26,9 @@ static ls_fixed square(ls_fixed a)
     return ls_fixed_mul(a, a);
 }
 
-/* Sums the pushes of all neighbours that touch: each points away from the neighbour and is
- * d*(R*R - d*d) long, in m^3, for distance d and sum of radii R. No root, no division. */
+/* Sums the pushes of all neighbours that touch. Each points away from the neighbour and is
+ * d*(R*R - d*d) long, in m^3, for distance d and sum of radii R, with more below half of R: no
+ * root and no division for each neighbour. */
 static void add_pushes(const ls_units_spot *me, const ls_units_spot *spots, ls_cell_range range,
                        ls_vec2 *push)
 {
@@ -36,14 +37,16 @@ static void add_pushes(const ls_units_spot *me, const ls_units_spot *spots, ls_c
         int64_t dx = me->x - other->x;
         int64_t dy = me->y - other->y;
         int64_t touch = (int64_t)me->radius + other->radius;
-        int64_t depth = touch * touch - dx * dx - dy * dy;
-        if (depth <= 0 || other == me) {
+        int64_t squared = dx * dx + dy * dy;
+        int64_t weight = touch * touch - squared;
+        if (weight <= 0 || other == me) {
             continue;
         }
         if (dx == 0 && dy == 0) {
             dx = me->id < other->id ? touch / 4 : -(touch / 4);
         }
-        int64_t weight = depth / 65536;
+        int64_t deep = touch * touch / 4 - squared;
+        weight = (deep > 0 ? weight + 8 * deep : weight) / 65536;
         push->x += dx * weight;
         push->y += dy * weight;
     }
