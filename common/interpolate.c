@@ -96,9 +96,6 @@ ls_quaternion ls_slerp(ls_quaternion from, ls_quaternion to, ls_fixed alpha)
     }
     ls_quaternion sum = blend(from, rest, to, ls_fixed_mul(weight, nearer));
     ls_fixed size = length(sum); /* 1 for slerp but for rounding, less for a blend */
-    if (size == 0) {
-        return from;
-    }
     return (ls_quaternion){ls_fixed_div(sum.w, size), ls_fixed_div(sum.x, size),
                            ls_fixed_div(sum.y, size), ls_fixed_div(sum.z, size)};
 }
