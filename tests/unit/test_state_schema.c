@@ -288,7 +288,7 @@ Test(state_schema, odd_doubles_are_told_apart)
 {
     sample state = {.f64 = -0.0};
     expect_value(&state, offsetof(sample, f64), "-0 m/s");
-    state.f64 = INFINITY;
+    state.f64 = HUGE_VAL;
     expect_value(&state, offsetof(sample, f64), "inf m/s");
     state.f64 = 5e-324;
     expect_value(&state, offsetof(sample, f64), "4.9406564584124654e-324 m/s");
