@@ -184,6 +184,7 @@ Test(schema_coverage, a_field_that_makes_no_sense_is_named)
         {{"f", "", LS_FIELD_U64, UINT32_MAX, 1, 0, 0}, "ends outside the state"},
         {{"f", "", LS_FIELD_U8, 1, UINT32_MAX, 0, SIZE_MAX}, "ends outside the state"},
         {{"f", "", LS_FIELD_U8, 1, 2, 0, SIZE_MAX}, "ends outside the state"},
+        {{"f", "", LS_FIELD_U8, 1, 3, 0, SIZE_MAX / 2 + 1}, "ends outside the state"},
         {{"f", "", LS_FIELD_U32, 1, 2, 1, 4}, "ends outside the state"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -606,7 +606,8 @@ static ls_status engine_load(const ls_sim_config *config, void *state, const uin
 static void engine_deinit(const ls_sim_config *config, void *state)
 {
     (void)config;
-    engine_deinits += ((engine_block *)state)->number == &engine_number;
+    cr_expect_eq(((engine_block *)state)->number, &engine_number);
+    engine_deinits++;
 }
 
 static ls_simulation engine_simulation(void)

@@ -458,6 +458,19 @@ Test(state_schema, everything_else_changes_the_digest)
     }
 }
 
+Test(state_schema, strides_alone_change_the_digest)
+{
+    const ls_field even_and_odd[] = {
+        {"a", "", LS_FIELD_U8, 1, 2, 0, 2},
+        {"b", "", LS_FIELD_U8, 1, 2, 1, 2},
+    };
+    const ls_field outer_and_inner[] = {
+        {"a", "", LS_FIELD_U8, 1, 2, 0, 3},
+        {"b", "", LS_FIELD_U8, 1, 2, 1, 1},
+    };
+    cr_assert_neq(digest_of(even_and_odd, 2, 4), digest_of(outer_and_inner, 2, 4));
+}
+
 /* ---- byte order ---- */
 
 Test(state_schema, the_canonical_copy_is_little_endian)
