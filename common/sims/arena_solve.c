@@ -135,8 +135,8 @@ static void keep_inside(ls_fixed half_size, ls_arena_body *body)
         return;
     }
     ls_vec2 extent = ls_arena_extent(body);
-    ls_fixed x = ls_fixed_sub(half_size, extent.x);
-    ls_fixed y = ls_fixed_sub(half_size, extent.y);
+    ls_fixed x = ls_fixed_max(ls_fixed_sub(half_size, extent.x), 0);
+    ls_fixed y = ls_fixed_max(ls_fixed_sub(half_size, extent.y), 0);
     body->position.x = ls_fixed_clamp(body->position.x, ls_fixed_negate(x), x);
     body->position.y = ls_fixed_clamp(body->position.y, ls_fixed_negate(y), y);
 }
