@@ -6,6 +6,23 @@
 
 #include <string.h>
 
+/* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
+#if defined(__SANITIZE_ADDRESS__)
+#define LS_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LS_HAS_ASAN 1
+#endif
+#endif
+#if defined(LS_HAS_ASAN)
+#include <sanitizer/asan_interface.h>
+#define FORBID(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
+#define ALLOW(bytes, size) ASAN_UNPOISON_MEMORY_REGION(bytes, size)
+#else
+#define FORBID(bytes, size) ((void)(bytes), (void)(size))
+#define ALLOW(bytes, size) ((void)(bytes), (void)(size))
+#endif
+
 /* A cache line, so that a simulation's layout decides which fields share one. */
 #define BLOCK_ALIGNMENT 64u
 
@@ -13,8 +30,9 @@
 #define SAVE_HEADER_BYTES 8u
 
 typedef struct aligned_block {
-    void *memory; /* as the allocator gave it */
-    void *bytes;  /* aligned, inside memory */
+    uint8_t *memory; /* as the allocator gave it */
+    size_t memory_bytes;
+    void *bytes; /* aligned, inside memory */
 } aligned_block;
 
 struct ls_sim_instance {
@@ -36,13 +54,25 @@ static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_
     if (bytes > SIZE_MAX - BLOCK_ALIGNMENT) {
         return false;
     }
-    out->memory = ls_allocate(allocator, bytes + BLOCK_ALIGNMENT - 1);
+    out->memory_bytes = bytes + BLOCK_ALIGNMENT - 1;
+    out->memory = ls_allocate(allocator, out->memory_bytes);
     if (!out->memory) {
         return false;
     }
     size_t past = (uintptr_t)out->memory % BLOCK_ALIGNMENT;
-    out->bytes = (uint8_t *)out->memory + (past == 0 ? 0 : BLOCK_ALIGNMENT - past);
+    size_t before = past == 0 ? 0 : BLOCK_ALIGNMENT - past;
+    out->bytes = out->memory + before;
+    FORBID(out->memory, before);
+    FORBID(out->memory + before + bytes, out->memory_bytes - before - bytes);
     return true;
+}
+
+static void block_release(const ls_allocator *allocator, const aligned_block *block)
+{
+    if (block->memory) {
+        ALLOW(block->memory, block->memory_bytes);
+    }
+    ls_release(allocator, block->memory);
 }
 
 /* ---- create ---- */
@@ -202,8 +232,8 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
     }
     ls_state_hasher_destroy(instance->hasher);
     ls_schema_destroy(instance->schema);
-    ls_release(instance->allocator, instance->scratch.memory);
-    ls_release(instance->allocator, instance->state.memory);
+    block_release(instance->allocator, &instance->scratch);
+    block_release(instance->allocator, &instance->state);
     ls_release(instance->allocator, instance);
 }
 
@@ -230,6 +260,11 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance)
 }
 
 void *ls_sim_instance_state(ls_sim_instance *instance)
+{
+    return instance->state.bytes;
+}
+
+const void *ls_sim_instance_view(const ls_sim_instance *instance)
 {
     return instance->state.bytes;
 }
