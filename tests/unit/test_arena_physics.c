@@ -1,4 +1,4 @@
-#include "arena_fixture.h"
+#include "lockstep/tests/support/arena_fixture.h"
 
 #include "lockstep/common/sims/arena_collide.h"
 
@@ -273,18 +273,17 @@ static ls_sim_config crowd(int64_t boxes, int64_t friction)
     return config;
 }
 
+/* Few iterations leave a crowded impact a little short of, or beyond, its target. */
 Test(arena_physics, an_elastic_crowd_hardly_gains_or_loses_energy)
 {
     for (int64_t boxes = 0; boxes <= 1000; boxes += 500) {
         arena_fixture arena = arena_open(crowd(boxes, 0));
         double before = sum_up(&arena).energy;
-        for (uint32_t i = 0; i < 10; i++) {
+        for (uint32_t second = 0; second < 10; second++) {
             arena_run_empty(&arena, 60);
-            double after = sum_up(&arena).energy;
-            cr_assert_lt(after, before * 1.01);
-            before = after;
+            cr_assert_lt(sum_up(&arena).energy, 1.03 * before);
         }
-        cr_assert_gt(before, 800);
+        cr_assert_gt(sum_up(&arena).energy, 0.8 * before);
         arena_close(&arena);
     }
 }

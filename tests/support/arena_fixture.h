@@ -1,7 +1,7 @@
 /* Arena fixture: an arena that tests may reach into, and bots that play it. Stops the test when
  * something cannot be made. Called by test_arena.c and test_arena_physics.c. */
-#ifndef LOCKSTEP_TESTS_UNIT_ARENA_FIXTURE_H
-#define LOCKSTEP_TESTS_UNIT_ARENA_FIXTURE_H
+#ifndef LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
+#define LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
 
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/common/sims/arena.h"
