@@ -36,6 +36,7 @@ ADAPTERS = {
     "enet/*": ("protocol/transport_enet.c",),
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c",),
+    "sanitizer/*": ("common/sim_instance.c",),
     "cjson/*": ("tools/summary.c", "common/json.c"),
     "zstd.h": ("common/journal_compress.c",),
     "SDL2/*": ("client/view_sdl.c",),

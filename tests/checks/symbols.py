@@ -12,7 +12,7 @@ import subprocess
 from tree import Finding
 
 MEMORY = ("memcpy", "memset", "memmove", "memcmp")
-TEXT = ("strlen", "strnlen", "strcmp", "strncmp", "strchr")
+TEXT = ("strlen", "strnlen", "strcmp", "strncmp", "strchr", "strspn", "strcspn")
 # These write to the caller's memory only.
 FORMATTING = ("snprintf", "vsnprintf")
 COMPILER = (
