@@ -44,15 +44,19 @@ def header_problems(source):
 
 
 def module_problems(source, paths):
+    """x.c includes x.h first; without x.h it is a part of a module: noun_part.c of noun*.h."""
     if any(fnmatch.fnmatch(source.path, pattern) for pattern in WITHOUT_HEADER):
         return
+    headers = re.findall(r'^#include "lockstep/([^"]+)', source.text, re.MULTILINE)
     header = source.path[:-1] + "h"
-    if header not in paths:
-        yield 1, f"a module is one .h and one .c: {header} is missing"
+    if header in paths:
+        first = re.search(r'^#include [<"]([^>"]+)', source.text, re.MULTILINE)
+        if first is None or first.group(1) != f"lockstep/{header}":
+            yield 1, f'the first include is "lockstep/{header}", which proves that it stands alone'
         return
-    first = re.search(r'^#include [<"]([^>"]+)', source.text, re.MULTILINE)
-    if first is None or first.group(1) != f"lockstep/{header}":
-        yield 1, f'the first include is "lockstep/{header}", which proves that it stands alone'
+    noun = re.match(r"(.*/[^/_.]+)", source.path).group(1)
+    if not any(re.match(rf"{noun}(_\w+)?\.h$", included) for included in headers):
+        yield 1, f"a module is one .h and one .c: no {header}, and no part of {noun}*.h either"
 
 
 def find(sources, context):
@@ -108,7 +112,16 @@ SAMPLES = (
     ("a header that says nothing", {"common/a.h": _header("A_H", "")}, ["opens with a comment"]),
     ("a header that says one line", {"common/a.h": _header("A_H", "/* A. */\n")}, ["opens with"]),
     ("another file's guard", {"common/a.h": _header("B_H")}, ["guard is LOCKSTEP_COMMON_A_H"]),
-    ("a module without a header", {"common/a.c": "int x;\n"}, ["common/a.h is missing"]),
+    ("a module without a header", {"common/a.c": "int x;\n"}, ["no common/a.h"]),
+    (
+        "a part of a module that has a header, and one of a module that has none",
+        {
+            "server/match_state.h": _header("A_H").replace("COMMON_A", "SERVER_MATCH_STATE"),
+            "server/match_play.c": '#include "lockstep/server/match_state.h"\n',
+            "server/watch_play.c": '#include "lockstep/server/match_state.h"\n',
+        },
+        ["watch_play.c:1: a module is"],
+    ),
     (
         "a module that does not include its header first",
         {

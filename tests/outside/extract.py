@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-MARK = re.compile(r"^<!-- compiled-by-tests: (\S+) -->\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MARK = re.compile(r"^<!-- compiled-by-tests: (\S+) -->\n```\w+\n(.*?)^```$", re.S | re.M)
 LINES_MAX = 60  # as the README says
 COLUMNS_MAX = 100
 
