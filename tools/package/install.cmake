@@ -22,7 +22,12 @@ set(LS_PUBLIC_HEADERS
   common/stable_sort.h
   common/state_hash.h
   common/state_schema.h
-  common/timestep.h)
+  common/timestep.h
+  protocol/bit_stream.h
+  protocol/message.h
+  protocol/transport.h
+  protocol/transport_memory.h
+  server/match.h)
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
   get_filename_component(room ${header} DIRECTORY)
