@@ -171,48 +171,72 @@ static void find_gaps(coverage *map)
     }
 }
 
-static void describe_gap(const coverage *map, const byte_range *range, ls_text *why)
-{
-    const ls_field *fields = map->fields;
-    if (range->left != 0 && range->right != 0) {
-        ls_text_add(why, " between \"%s\" and \"%s\"", fields[range->left - 1].path,
-                    fields[range->right - 1].path);
-    } else if (range->left != 0) {
-        ls_text_add(why, " after \"%s\"", fields[range->left - 1].path);
-    } else if (range->right != 0) {
-        ls_text_add(why, " before \"%s\"", fields[range->right - 1].path);
-    }
-    ls_text_add(why, " are covered by no field");
-}
-
+/* Whether two ranges tell the same story: the gap or the overlap of every item of an array. */
 static bool is_same_fault(const byte_range *a, const byte_range *b)
 {
     return a->is_gap == b->is_gap && a->left == b->left && a->right == b->right &&
            a->last - a->first == b->last - b->first;
 }
 
-/* The count comes first: the sentence may be cut. A fault that recurs in every item of an array
- * is told once, with the further ranges after it. */
+static void describe_place(const byte_range *range, ls_text *why)
+{
+    if (range->first == range->last) {
+        ls_text_add(why, "%zu", range->first);
+    } else {
+        ls_text_add(why, "%zu..%zu", range->first, range->last);
+    }
+}
+
+static void describe_neighbours(const coverage *map, const byte_range *range, ls_text *why)
+{
+    const char *left = range->left != 0 ? map->fields[range->left - 1].path : NULL;
+    const char *right = range->right != 0 ? map->fields[range->right - 1].path : NULL;
+    if (left && right) {
+        ls_text_add(why, " between \"%s\" and \"%s\"", left, right);
+    } else if (left) {
+        ls_text_add(why, " after \"%s\"", left);
+    } else if (right) {
+        ls_text_add(why, " before \"%s\"", right);
+    }
+}
+
+static void describe_fault(const coverage *map, const byte_range *range, ls_text *why)
+{
+    size_t bytes = range->last - range->first + 1;
+    ls_text_add(why, bytes == 1 ? "byte " : "bytes ");
+    describe_place(range, why);
+    if (bytes > 1) {
+        ls_text_add(why, " (%zu bytes)", bytes);
+    }
+    const char *verb = bytes == 1 ? "is" : "are";
+    if (range->is_gap) {
+        describe_neighbours(map, range, why);
+        ls_text_add(why, " %s covered by no field", verb);
+    } else {
+        ls_text_add(why, " %s covered by both \"%s\" and \"%s\"", verb,
+                    map->fields[range->left - 1].path, map->fields[range->right - 1].path);
+    }
+}
+
+/* The count comes first: the sentence may be cut. A fault that recurs is told once, with the
+ * further places after it. */
 static void describe_faults(const coverage *map, ls_text *why)
 {
     size_t count = map->fault_count;
     size_t shown = count < RANGES_SHOWN ? count : RANGES_SHOWN;
-    ls_text_set(why, "%zu byte range%s of the state %s not covered exactly once: ", count,
-                count == 1 ? "" : "s", count == 1 ? "is" : "are");
+    bool is_repeated = false;
+    ls_text_set(why, "%zu byte range%s not covered exactly once: ", count,
+                count == 1 ? " is" : "s are");
     for (size_t i = 0; i < shown; i++) {
         const byte_range *range = &map->shown[i];
-        if (i > 0 && is_same_fault(range, range - 1)) {
-            ls_text_add(why, ", so are %zu..%zu", range->first, range->last);
-            continue;
-        }
-        ls_text_add(why, "%sbytes %zu..%zu (%zu bytes)", i > 0 ? "; " : "", range->first,
-                    range->last, range->last - range->first + 1);
-        if (range->is_gap) {
-            describe_gap(map, range, why);
+        bool was_repeated = is_repeated;
+        is_repeated = i > 0 && is_same_fault(range, range - 1);
+        if (is_repeated) {
+            ls_text_add(why, was_repeated ? ", " : ", so are ");
+            describe_place(range, why);
         } else {
-            const ls_field *fields = map->fields;
-            ls_text_add(why, " are covered by both \"%s\" and \"%s\"", fields[range->left - 1].path,
-                        fields[range->right - 1].path);
+            ls_text_add(why, i > 0 ? "; " : "");
+            describe_fault(map, range, why);
         }
     }
     if (count > shown) {

@@ -264,6 +264,11 @@ void *ls_sim_instance_state(ls_sim_instance *instance)
     return instance->state.bytes;
 }
 
+const void *ls_sim_instance_view(const ls_sim_instance *instance)
+{
+    return instance->state.bytes;
+}
+
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance)
 {
     return instance->state_bytes;

@@ -32,6 +32,7 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
 /* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
  * (fault injection, healing); nobody else does. */
 void *ls_sim_instance_state(ls_sim_instance *instance);
+const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, for reading */
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
