@@ -4,6 +4,8 @@
 include(CMakePackageConfigHelpers)
 
 set(LS_PUBLIC_HEADERS
+  client/bots.h
+  client/session.h
   common/base/allocator.h
   common/base/assert.h
   common/base/clock.h
@@ -41,6 +43,8 @@ if(programs)
   install(TARGETS ${programs})
 endif()
 
+string(REPLACE "lockstep_" "" LS_COMPONENTS "${libraries}")
+string(REPLACE ";" " " LS_COMPONENTS "${LS_COMPONENTS}")
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
 install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})
 configure_package_config_file(
