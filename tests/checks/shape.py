@@ -8,7 +8,7 @@ from tree import Finding
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 80
 COLUMNS_MAX = 100
-COMMENT_LINES = (2, 12)
+COMMENT_LINES = (2, 12)  # of its first paragraph; a format may be laid out below
 
 # A .c here is a program or a test: it has no header.
 WITHOUT_HEADER = ("*main.c", "tools/*.c", "tests/*.c")
@@ -34,8 +34,8 @@ def long_functions(source):
 
 
 def header_problems(source):
-    comment = re.match(r"/\*.*?\*/\n", source.text, re.DOTALL)
-    lines = comment.group().count("\n") if comment else 0
+    comment = re.match(r"/\*.*?\*/", source.text, re.DOTALL)
+    lines = re.split(r"\n \*\n", comment.group())[0].count("\n") + 1 if comment else 0
     if not COMMENT_LINES[0] <= lines <= COMMENT_LINES[1]:
         yield 1, "a header opens with a comment of three to six lines: what it owns, who calls it"
     guard = "LOCKSTEP_" + re.sub(r"[^A-Z0-9]", "_", source.path.upper())
@@ -111,6 +111,16 @@ SAMPLES = (
     ("a line too long", {"tools/a.c": "\n" + "x" * (COLUMNS_MAX + 1)}, ["a.c:2: 101 columns"]),
     ("a header that says nothing", {"common/a.h": _header("A_H", "")}, ["opens with a comment"]),
     ("a header that says one line", {"common/a.h": _header("A_H", "/* A. */\n")}, ["opens with"]),
+    (
+        "a header that goes on and on",
+        {"common/a.h": _header("A_H", "/* A." + "\n * B." * COMMENT_LINES[1] + " */\n")},
+        ["opens with"],
+    ),
+    (
+        "a header that lays out a format after it has said what it is",
+        {"common/a.h": _header("A_H", "/* A.\n * B.\n *\n" + " * c\n" * 20 + " */\n")},
+        [],
+    ),
     ("another file's guard", {"common/a.h": _header("B_H")}, ["guard is LOCKSTEP_COMMON_A_H"]),
     ("a module without a header", {"common/a.c": "int x;\n"}, ["no common/a.h"]),
     (
