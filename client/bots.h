@@ -15,7 +15,6 @@ typedef struct ls_bot {
 ls_bot ls_bot_make(uint64_t seed);
 
 /* Writes the input of `slot` for the next tick, at most input_bytes_max bytes; returns its size. */
-uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot,
-                      uint8_t *bytes);
+uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot, uint8_t *bytes);
 
 #endif

@@ -315,7 +315,7 @@ static void end_when_silent(ls_session *session)
     bool is_connected = session->report.state != LS_SESSION_CONNECTING;
     if (is_connected && session->now_ns - session->heard_ns >= timeout_ns) {
         ls_session_give_up(session, LS_TIMED_OUT,
-                               "nothing was heard from the server within the timeout");
+                           "nothing was heard from the server within the timeout");
     }
 }
 

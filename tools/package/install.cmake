@@ -36,7 +36,9 @@ foreach(header IN LISTS LS_PUBLIC_HEADERS)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room})
 endforeach()
 
+# What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
+list(REMOVE_ITEM libraries lockstep_program)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
 if(programs)
