@@ -34,7 +34,6 @@ static uint64_t wide_divide_limbs(wide n, uint64_t divisor)
     for (int i = 0; i < 2; i++) {
         uint64_t next = n.low >> 32;
         uint64_t digit = n.high / top;
-        digit = digit > LOW_32 ? LOW_32 : digit;
         uint64_t rest = n.high - digit * top;
         while (rest <= LOW_32 && digit * bottom > (rest << 32 | next)) {
             digit--;

@@ -15,8 +15,8 @@ ls_fixed ls_fixed_cos(ls_angle angle);
 /* The unit vector (cos, sin). */
 ls_vec2 ls_vec2_from_angle(ls_angle angle);
 
-/* The angle of (x, y); error at most 2^-31 of a turn at any length. Exact on the axes and the
- * diagonals; (0, 0) gives 0. */
+/* The angle of (x, y); error at most 2^-31 of a turn (1.03 * 2^-32 measured) at any length.
+ * Exact on the axes and the diagonals; (0, 0) gives 0. */
 ls_angle ls_fixed_atan2(ls_fixed y, ls_fixed x);
 
 /* Radians (rounded to nearest) from an angle read as signed, in [-pi, pi), and back, modulo a

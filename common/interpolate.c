@@ -91,14 +91,11 @@ ls_quaternion ls_slerp(ls_quaternion from, ls_quaternion to, ls_fixed alpha)
     ls_fixed rest = LS_FIXED_ONE - alpha;
     if (angle >= SLERP_ANGLE_MIN) {
         ls_angle turned = (ls_angle)share(angle, alpha);
-        weight = ls_fixed_sin(turned);
-        rest = ls_fixed_sin(angle - turned);
+        weight = ls_fixed_div(ls_fixed_sin(turned), ls_fixed_sin(angle));
+        rest = ls_fixed_div(ls_fixed_sin(angle - turned), ls_fixed_sin(angle));
     }
     ls_quaternion sum = blend(from, rest, to, ls_fixed_mul(weight, nearer));
-    ls_fixed size = length(sum); /* normalising also divides both weights by sin(angle) */
-    if (size == 0) {
-        return from;
-    }
+    ls_fixed size = length(sum); /* 1 for slerp but for rounding, less for a blend */
     return (ls_quaternion){ls_fixed_div(sum.w, size), ls_fixed_div(sum.x, size),
                            ls_fixed_div(sum.y, size), ls_fixed_div(sum.z, size)};
 }

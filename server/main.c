@@ -1,4 +1,5 @@
 /* lockstep-server: reads the command line, hosts one match, reports. */
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/common/sims/builtin.h"

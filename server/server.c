@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/summary.h"
+#include "lockstep/common/timestep.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
 

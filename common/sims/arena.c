@@ -8,11 +8,11 @@
 static const ls_param params[LS_ARENA_PARAM_COUNT] = {
     {"bodies", "", "discs and boxes that lie about", 200, 0, 20000},
     {"boxes", "/1000", "share of boxes among them", 500, 0, 1000},
-    {"area", "m2", "room for each body; the arena grows with it", 12, 8, 60},
+    {"area", "m2", "room for each body; the arena grows with it", 9, 8, 60},
     {"speed", "m/s", "highest speed of a body at the start", 6, 0, 20},
-    {"friction", "/1000", "between bodies, and between bodies and walls", 400, 0, 2000},
-    {"restitution", "/1000", "speed kept in a collision", 500, 0, 1000},
-    {"drag", "/1000 per s", "speed lost to the ground", 400, 0, 5000},
+    {"friction", "/1000", "between bodies, and between bodies and walls", 300, 0, 2000},
+    {"restitution", "/1000", "speed kept in a collision", 600, 0, 1000},
+    {"drag", "/1000 per s", "speed lost to the ground", 150, 0, 5000},
     {"iterations", "", "of the contact solver", 4, 1, 16},
     {"shots", "", "of one ship in flight at once", 8, 1, 64},
 };

@@ -118,8 +118,8 @@ static void find_wall_contacts(ls_arena_world *world, uint32_t index)
 {
     const ls_arena_body *body = &world->bodies[index];
     ls_fixed reach = ls_fixed_add(body->radius, LS_ARENA_SLOP);
-    ls_fixed free = ls_fixed_sub(world->half_size, reach);
-    if (ls_fixed_abs(body->position.x) < free && ls_fixed_abs(body->position.y) < free) {
+    ls_fixed room = ls_fixed_sub(world->half_size, reach);
+    if (ls_fixed_abs(body->position.x) < room && ls_fixed_abs(body->position.y) < room) {
         return;
     }
     for (uint32_t wall = 0; wall < 4; wall++) {

@@ -148,7 +148,7 @@ static ls_vec2 find_place(ls_arena_world *world)
 {
     ls_fixed low = SPAWN_WALL_DISTANCE - world->half_size;
     ls_vec2 place = {0, 0};
-    for (uint32_t try = 0; try < SPAWN_TRIES; try++) {
+    for (uint32_t attempt = 0; attempt < SPAWN_TRIES; attempt++) {
         place.x = low + ls_fixed_mul(ls_rng_unit(&world->match->spawn_rng), -2 * low);
         place.y = low + ls_fixed_mul(ls_rng_unit(&world->match->spawn_rng), -2 * low);
         if (is_clear(world, place)) {

@@ -115,8 +115,8 @@ static uint32_t find_hit(const ls_arena_world *world, const ls_arena_body *probe
 
 static bool is_at_wall(const ls_arena_world *world, ls_vec2 position)
 {
-    ls_fixed free = world->half_size - LS_ARENA_SHOT_RADIUS;
-    return ls_fixed_abs(position.x) >= free || ls_fixed_abs(position.y) >= free;
+    ls_fixed room = world->half_size - LS_ARENA_SHOT_RADIUS;
+    return ls_fixed_abs(position.x) >= room || ls_fixed_abs(position.y) >= room;
 }
 
 /* Moves by one look; true when the shot's flight ends there. */

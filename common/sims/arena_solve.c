@@ -130,13 +130,13 @@ static void move(const ls_arena_rules *rules, ls_arena_body *body)
 /* Whatever happened, no corner is behind a wall after this. */
 static void keep_inside(ls_fixed half_size, ls_arena_body *body)
 {
-    ls_fixed free = ls_fixed_sub(half_size, body->radius);
-    if (ls_fixed_abs(body->position.x) <= free && ls_fixed_abs(body->position.y) <= free) {
+    ls_fixed room = ls_fixed_sub(half_size, body->radius);
+    if (ls_fixed_abs(body->position.x) <= room && ls_fixed_abs(body->position.y) <= room) {
         return;
     }
     ls_vec2 extent = ls_arena_extent(body);
-    ls_fixed x = ls_fixed_sub(half_size, extent.x);
-    ls_fixed y = ls_fixed_sub(half_size, extent.y);
+    ls_fixed x = ls_fixed_max(ls_fixed_sub(half_size, extent.x), 0);
+    ls_fixed y = ls_fixed_max(ls_fixed_sub(half_size, extent.y), 0);
     body->position.x = ls_fixed_clamp(body->position.x, ls_fixed_negate(x), x);
     body->position.y = ls_fixed_clamp(body->position.y, ls_fixed_negate(y), y);
 }

@@ -60,18 +60,19 @@ typedef struct ls_arena_ship {
     uint8_t padding;
 } ls_arena_ship;
 
+/* What the search for neighbours reads stands first, so that it is one cache line. */
 typedef struct ls_arena_body {
     ls_vec2 position;
-    ls_vec2 velocity;
-    ls_vec2 half; /* half width and height; the radius twice for a disc */
     ls_fixed radius;
-    ls_fixed spin;
-    ls_fixed inverse_mass;
-    ls_fixed inverse_inertia;
     ls_angle angle;
     uint16_t serial;     /* low bits of the match's when it came into play; 0 from the start on */
     uint8_t still_ticks; /* how long it has hardly moved; it sleeps at the limit */
     uint8_t shape;       /* ls_arena_shape */
+    ls_vec2 velocity;
+    ls_fixed spin;
+    ls_fixed inverse_mass;
+    ls_fixed inverse_inertia;
+    ls_vec2 half; /* half width and height; the radius twice for a disc */
 } ls_arena_body;
 
 typedef struct ls_arena_shot {

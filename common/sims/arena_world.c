@@ -1,6 +1,6 @@
 #include "lockstep/common/sims/arena_world.h"
 
-#define CELL_SIZE LS_FIXED_RATIO(26, 10)
+#define CELL_SIZE LS_FIXED_INT(2)
 
 /* Most that one tick keeps; what is beyond is left out, the highest numbers first. Discs in the
  * densest packing touch six others, so three contacts and twice the pairs would do. */

@@ -80,10 +80,11 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         UNIT(target, U32, ""),
         UNIT(health, U16, ""),
         UNIT(cooldown, U16, "ticks"),
+        UNIT(stuck, U16, "ticks"),
         UNIT(owner, U8, ""),
         UNIT(kind, U8, ""),
         UNIT(verb, U8, ""),
-        with_length(UNIT(padding, PADDING, ""), 5),
+        with_length(UNIT(padding, PADDING, ""), 3),
     };
     uint32_t count = sizeof all / sizeof all[0];
     for (uint32_t i = 0; i < count && i < capacity; i++) {

@@ -99,8 +99,7 @@ static void forget_the_dead(const ls_units_rules *rules, ls_units_state *state)
         }
         unit->target = 0;
         if (unit->verb == LS_UNITS_ATTACK) {
-            unit->verb = LS_UNITS_STOP;
-            unit->goal = unit->position;
+            ls_units_guard(unit);
         }
     }
 }

@@ -17,20 +17,13 @@ static bool is_commanded_by(const ls_units_unit *unit, uint32_t player)
     return ls_units_is_alive(unit) && unit->owner == player;
 }
 
-static void stop_unit(ls_units_unit *unit)
-{
-    unit->verb = LS_UNITS_STOP;
-    unit->goal = unit->position;
-    unit->target = 0;
-}
-
 static void leave(const ls_units_rules *rules, ls_units_state *state, uint32_t player)
 {
     state->players[player].is_away = 1;
     uint32_t end = ls_units_army_first(rules, player + 1);
     for (uint32_t id = ls_units_army_first(rules, player); id < end; id++) {
         if (is_commanded_by(&state->units[id], player)) {
-            stop_unit(&state->units[id]);
+            ls_units_guard(&state->units[id]);
         }
     }
 }
@@ -105,6 +98,7 @@ static void order_march(const ls_units_rules *rules, ls_units_state *state,
         unit->verb = (uint8_t)order->verb;
         unit->goal = ls_units_inside(rules, ls_units_formation_place(&block, i));
         unit->target = 0;
+        unit->stuck = 0;
     }
 }
 
@@ -140,7 +134,7 @@ static void obey(const ls_units_rules *rules, ls_units_state *state, uint32_t pl
     switch (order->verb) {
     case LS_UNITS_STOP:
         for (uint32_t i = 0; i < chosen.count; i++) {
-            stop_unit(&state->units[chosen.ids[i]]);
+            ls_units_guard(&state->units[chosen.ids[i]]);
         }
         break;
     case LS_UNITS_MOVE:

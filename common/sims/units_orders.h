@@ -3,8 +3,8 @@
  * makes no sense. Called by the orders pass, by bots and by user interfaces.
  *
  * An input is any number of orders, one after the other, up to its end. All numbers are
- * little-endian. The first order that is cut short or has an unknown head ends the reading; what
- * stands before it counts. So does everything after LS_UNITS_ORDERS_MAX orders not.
+ * little-endian. An order that is cut short or has an unknown head ends the reading, and so does
+ * the limit of LS_UNITS_ORDERS_MAX orders; what stands before counts.
  *
  *   order     = head selection argument
  *   head      = u8: verb in the low four bits, form of the selection in the high four

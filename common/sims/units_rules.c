@@ -2,7 +2,7 @@
 
 #include "lockstep/common/fixed_trig.h"
 
-static const ls_units_kind_rules kinds[LS_UNITS_KIND_COUNT] = {
+const ls_units_kind_rules ls_units_kinds[LS_UNITS_KIND_COUNT] = {
     [LS_UNITS_SOLDIER] = {.radius = LS_UNITS_RADIUS_MAX,
                           .speed = LS_FIXED_RATIO(7, 2),
                           .range = LS_FIXED_RATIO(13, 10),
@@ -44,11 +44,6 @@ ls_units_rules ls_units_rules_of(const ls_sim_config *config)
     ls_fixed side = ls_fixed_sqrt(LS_FIXED_INT(rules.unit_count * 10));
     rules.side = ls_fixed_max(side, LS_FIXED_INT(40));
     return rules;
-}
-
-const ls_units_kind_rules *ls_units_kind_rules_of(uint32_t kind)
-{
-    return &kinds[kind < LS_UNITS_KIND_COUNT ? kind : LS_UNITS_SOLDIER];
 }
 
 ls_units_kind ls_units_kind_at(uint32_t place)

@@ -62,8 +62,13 @@ typedef struct ls_units_rules {
 /* The config has passed ls_sim_config_check. */
 ls_units_rules ls_units_rules_of(const ls_sim_config *config);
 
+extern const ls_units_kind_rules ls_units_kinds[LS_UNITS_KIND_COUNT];
+
 /* A number that is no kind gives the soldier's rules. */
-const ls_units_kind_rules *ls_units_kind_rules_of(uint32_t kind);
+static inline const ls_units_kind_rules *ls_units_kind_rules_of(uint32_t kind)
+{
+    return &ls_units_kinds[kind < LS_UNITS_KIND_COUNT ? kind : LS_UNITS_SOLDIER];
+}
 
 /* What unit `place` of an army is when the match starts: five soldiers, three archers and two
  * scouts in every ten. */

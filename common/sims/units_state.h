@@ -18,10 +18,11 @@ typedef struct ls_units_unit {
     uint32_t target;  /* enemy's slot + 1; 0: none */
     uint16_t health;
     uint16_t cooldown; /* ticks until it can strike again */
+    uint16_t stuck;    /* ticks that others stood in the way, less those they did not */
     uint8_t owner;     /* player */
     uint8_t kind;      /* ls_units_kind */
     uint8_t verb;      /* ls_units_verb */
-    uint8_t padding[5];
+    uint8_t padding[3];
 } ls_units_unit;
 
 typedef struct ls_units_player {
@@ -99,6 +100,15 @@ ls_units_target(const ls_units_rules *rules, const ls_units_state *state, const 
     }
     const ls_units_unit *target = &state->units[unit->target - 1];
     return ls_units_is_alive(target) ? target : NULL;
+}
+
+/* The unit forgets what it was told and guards the place where it stands. */
+static inline void ls_units_guard(ls_units_unit *unit)
+{
+    unit->verb = LS_UNITS_STOP;
+    unit->goal = unit->position;
+    unit->target = 0;
+    unit->stuck = 0;
 }
 
 /* ---- the passes, in their order ---- */

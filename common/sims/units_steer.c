@@ -4,8 +4,11 @@
 /* This near its goal a unit has arrived. */
 #define ARRIVED LS_FIXED_RATIO(1, 4)
 
-/* This near its goal a unit that cannot get on settles where it stands. */
+/* A unit that cannot get on settles where it stands: this near its goal at once, further off when
+ * it has been stuck for so long. Without it a crowd on one point presses for ever. */
 #define SETTLE LS_FIXED_INT(3)
+#define SETTLE_LATER LS_FIXED_INT(20)
+#define STUCK_SECONDS 2u
 
 /* A guard pushed further from its post than this walks back. */
 #define POST LS_FIXED_INT(4)
@@ -87,16 +90,10 @@ static ls_vec2 pursue(const ls_units_rules *rules, const ls_units_unit *unit, ls
     return seek(rules, unit, target);
 }
 
-static void settle(ls_units_unit *unit)
-{
-    unit->verb = LS_UNITS_STOP;
-    unit->goal = unit->position;
-}
-
 static ls_vec2 march(const ls_units_rules *rules, ls_units_unit *unit)
 {
     if (is_within(unit->position, unit->goal, ARRIVED)) {
-        settle(unit);
+        ls_units_guard(unit);
         return (ls_vec2){0, 0};
     }
     return seek(rules, unit, unit->goal);
@@ -151,6 +148,23 @@ static ls_vec2 shove_of(ls_vec2 push)
                      ls_fixed_clamp(shove.y, -SHOVE_MAX, SHOVE_MAX)};
 }
 
+/* Only a unit on its way to its goal gives up, not one after an enemy, and not one that follows
+ * slower ones. */
+static void notice_obstacle(const ls_units_rules *rules, ls_units_unit *unit, bool is_blocked)
+{
+    ls_fixed half_speed = ls_units_kind_rules_of(unit->kind)->speed / 2;
+    bool is_under_way = ls_vec2_dot(unit->velocity, unit->velocity) > square(half_speed);
+    if (!is_blocked || is_under_way || unit->target != 0) {
+        unit->stuck = unit->stuck > 0 ? (uint16_t)(unit->stuck - 1) : 0;
+        return;
+    }
+    unit->stuck = unit->stuck < UINT16_MAX ? (uint16_t)(unit->stuck + 1) : UINT16_MAX;
+    bool is_patient = unit->stuck < STUCK_SECONDS * rules->tick_rate_hz;
+    if (is_within(unit->position, unit->goal, is_patient ? SETTLE : SETTLE_LATER)) {
+        ls_units_guard(unit);
+    }
+}
+
 static void steer_unit(const ls_units_rules *rules, const ls_units_scratch *scratch,
                        ls_units_state *state, const ls_units_spot *spot)
 {
@@ -158,12 +172,9 @@ static void steer_unit(const ls_units_rules *rules, const ls_units_scratch *scra
     ls_vec2 push = push_of_neighbours(scratch, spot, unit->position);
     ls_vec2 wanted = wanted_velocity(rules, state, unit);
     ls_fixed into = ls_vec2_dot(wanted, push);
+    notice_obstacle(rules, unit, into < 0);
     if (into < 0) {
         wanted = slide_past(wanted, push, into);
-        bool is_marching = unit->target == 0 && unit->verb != LS_UNITS_STOP;
-        if (is_marching && is_within(unit->position, unit->goal, SETTLE)) {
-            settle(unit);
-        }
     }
     unit->velocity = blend(unit->velocity, wanted, rules->velocity_gain);
     scratch->shoves[spot->id] = shove_of(push);
