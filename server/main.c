@@ -33,6 +33,7 @@ enum option_key {
     KEY_INPUT_DELAY,
     KEY_TIMEOUT,
     KEY_JSON,
+    KEY_PORT_FILE,
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +47,7 @@ static const struct argp_option options[] = {
     {0, 0, 0, 0, "The network:", 2},
     {"bind", KEY_BIND, "ADDR", 0, "IPv4 address to listen on (0.0.0.0: all)", 2},
     {"port", KEY_PORT, "P", 0, "UDP port; 0: chosen by the system (7300)", 2},
+    {"port-file", KEY_PORT_FILE, "FILE", 0, "Write the port to FILE once it is bound", 2},
     {"timeout", KEY_TIMEOUT, "MS", 0, "Drop a client that is silent for so long (10000)", 2},
     {0, 0, 0, 0, "Rules:", 3},
     {"late", KEY_LATE, "repeat|wait", 0,
@@ -75,6 +77,7 @@ typedef struct arguments {
     uint64_t players, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay, hash_interval;
     uint32_t late, on_desync;
     const char *bind_host;
+    const char *port_file;
     const char *json;
     ls_log_level level;
 } arguments;
@@ -175,6 +178,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_TIMEOUT:
         number(state, "timeout", value, (ls_option_range){100, LS_TIMEOUT_MS_MAX}, &args->timeout);
+        return 0;
+    case KEY_PORT_FILE:
+        args->port_file = value;
         return 0;
     case KEY_JSON:
         args->json = value;
@@ -277,8 +283,10 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    ls_server_config config = {
-        .bind_host = args.bind_host, .port = (uint16_t)args.port, .json_path = args.json};
+    ls_server_config config = {.bind_host = args.bind_host,
+                               .port = (uint16_t)args.port,
+                               .port_file = args.port_file,
+                               .json_path = args.json};
     status = configure(&args, loaded.simulation, &config.match, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status != LS_OK) {

@@ -1,11 +1,12 @@
 #include "lockstep/server/server.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/summary.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
+#include "lockstep/server/match_summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -250,68 +251,15 @@ static void on_signal(void *user, uint64_t now_ns)
     after_turn(host, now_ns);
 }
 
-/* ---- the summary ---- */
-
-static void fill_player(const server *host, uint32_t slot, ls_summary_player *out)
-{
-    ls_match_slot player = ls_match_slot_of(host->match, slot);
-    *out =
-        (ls_summary_player){.slot = slot,
-                            .status = ls_status_name(player.left_status),
-                            .has_inputs = true,
-                            .inputs_on_time = player.inputs_on_time,
-                            .inputs_late = player.inputs_late,
-                            .inputs_substituted = player.inputs_substituted,
-                            .has_client_figures = player.has_finished,
-                            .stalled_ticks = player.finished.stalled_ticks,
-                            .rtt_ms = player.finished.rtt_us / 1e3,
-                            .confirm_latency_p50_ms = player.finished.confirm_latency_p50_us / 1e3,
-                            .confirm_latency_p99_ms = player.finished.confirm_latency_p99_us / 1e3,
-                            .confirm_latency_max_ms = player.finished.confirm_latency_max_us / 1e3,
-                            .hashes_compared = player.hashes_compared,
-                            .bytes_up = host->traffic[slot].bytes_received,
-                            .bytes_down = host->traffic[slot].bytes_sent};
-    memcpy(out->name, player.name, sizeof out->name);
-}
-
-static void fill_summary(const server *host, ls_summary *summary)
-{
-    const ls_match_config *config = &host->config->match;
-    *summary = (ls_summary){.program = "lockstep-server",
-                            .status = ls_status_name(host->has_desync ? LS_DESYNCED : LS_OK),
-                            .sim = config->simulation->name,
-                            .seed = config->sim.seed,
-                            .tick_rate_hz = config->sim.tick_rate_hz,
-                            .ticks = config->ticks,
-                            .final_tick = ls_match_tick(host->match),
-                            .final_hash = ls_match_root(host->match),
-                            .packets_rejected = ls_match_packets_rejected(host->match),
-                            .player_count = ls_match_players(host->match)};
-    for (uint32_t slot = 0; slot < summary->player_count; slot++) {
-        fill_player(host, slot, &summary->players[slot]);
-        summary->hashes_compared += summary->players[slot].hashes_compared;
-        ls_match_slot player = ls_match_slot_of(host->match, slot);
-        if (player.is_desynced) {
-            summary->desyncs[summary->desync_count++] =
-                (ls_summary_desync){.tick = player.desync_tick,
-                                    .slot = slot,
-                                    .server_hash = player.desync_server_root,
-                                    .client_hash = player.desync_client_root};
-        }
-    }
-}
+/* ---- the end ---- */
 
 static ls_exit_code finish(server *host)
 {
     static ls_summary summary;
     ls_text why = {{0}};
-    fill_summary(host, &summary);
+    ls_match_summarize(host->match, &host->config->match, host->traffic, &summary);
     ls_console_clear(host->console);
-    ls_log_line(&host->console->log, LS_LOG_INFO,
-                "%" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32
-                " differences, final hash %016" PRIx64,
-                summary.final_tick, summary.hashes_compared, summary.desync_count,
-                summary.final_hash);
+    ls_match_summary_log(&summary, &host->console->log);
     if (host->config->json_path &&
         ls_summary_write(&summary, host->config->json_path, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_ERROR, "%s", why.bytes);
@@ -344,6 +292,23 @@ static ls_status open_network(server *host, ls_text *why)
     return status;
 }
 
+/* For scripts: whoever waits for the file finds the whole number in it. */
+static ls_status write_port_file(const server *host, ls_text *why)
+{
+    const char *path = host->config->port_file;
+    if (!path) {
+        return LS_OK;
+    }
+    FILE *file = fopen(path, "w");
+    int written = file ? fprintf(file, "%u\n", ls_transport_enet_port(host->transport)) : -1;
+    int closed = file ? fclose(file) : -1;
+    if (written < 0 || closed != 0) {
+        ls_text_set(why, "cannot write the port to %s: %s", path, strerror(errno));
+        return LS_IO;
+    }
+    return LS_OK;
+}
+
 static ls_status add_handlers(server *host)
 {
     ls_loop_handler signal_handler = {on_signal, host};
@@ -368,7 +333,8 @@ static ls_status build(server *host, ls_text *why)
     }
     host->dt_ns = ls_timestep_config_default(host->config->match.sim.tick_rate_hz).dt_ns;
     arm_timer(host, ls_event_loop_now_ns(host->loop));
-    return add_handlers(host);
+    status = add_handlers(host);
+    return status == LS_OK ? write_port_file(host, why) : status;
 }
 
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)

@@ -11,6 +11,7 @@ typedef struct ls_server_config {
     ls_match_config match;
     const char *bind_host; /* IPv4 address or interface name */
     uint16_t port;         /* 0: chosen by the system and told on the console */
+    const char *port_file; /* gets the port in decimal once it is bound; NULL: none */
     const char *json_path; /* NULL: no summary; "-": standard output */
 } ls_server_config;
 

@@ -1,4 +1,5 @@
-/* Exit code: what every Lockstep program says to its shell. Part of the contract with scripts. */
+/* Exit code: what every Lockstep program says to its shell. Part of the contract with
+ * scripts: a number never changes its meaning. Called by mains and their drivers. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_EXIT_CODE_H
 #define LOCKSTEP_COMMON_PROGRAM_EXIT_CODE_H
 

@@ -41,6 +41,7 @@ static cJSON *player_json(const ls_summary_player *player)
         add_number(latency, "p50", player->confirm_latency_p50_ms);
         add_number(latency, "p99", player->confirm_latency_p99_ms);
         add_number(latency, "max", player->confirm_latency_max_ms);
+        add_number(json, "frames", (double)player->frames);
     }
     add_number(json, "hashes_compared", (double)player->hashes_compared);
     add_number(json, "bytes_up", (double)player->bytes_up);

@@ -19,12 +19,13 @@ typedef struct ls_summary_player {
     uint64_t inputs_on_time;
     uint64_t inputs_late;
     uint64_t inputs_substituted;
-    bool has_client_figures; /* the next five are known */
+    bool has_client_figures; /* the next six are known */
     uint64_t stalled_ticks;
     double rtt_ms;
     double confirm_latency_p50_ms;
     double confirm_latency_p99_ms;
     double confirm_latency_max_ms;
+    uint64_t frames; /* drawn by the client */
     uint64_t hashes_compared;
     uint64_t bytes_up; /* client to server, every header counted */
     uint64_t bytes_down;

@@ -5,29 +5,45 @@ import re
 
 from tree import Finding
 
-# The room of a file: the first prefix that fits.
+# The room of a file: the first prefix that fits. The cores of server and client, and what goes over
+# the wire, are rooms apart from the programs and sockets around them.
 ROOMS = (
     ("base", "common/base/"),
+    ("program", "common/program/"),
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
     ("pure", "common/"),
+    ("network", "protocol/event_loop."),
+    ("network", "protocol/transport_enet."),
+    ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
+    ("server program", "server/main.c"),
+    ("server program", "server/match_summary."),
+    ("server program", "server/server."),
     ("server", "server/"),
+    ("client program", "client/main.c"),
+    ("client program", "client/client."),
+    ("client program", "client/view"),
     ("client", "client/"),
     ("tools", "tools/"),
     ("tests", "tests/"),
 )
-COMMON = {"base", "pure", "sims", "loader"}
+PURE = {"base", "pure"}
+AROUND = PURE | {"sims", "loader", "program", "protocol", "network"}
 MAY_USE = {
     "base": {"base"},
-    "pure": {"base", "pure"},
-    "sims": {"base", "pure", "sims"},
-    "loader": {"base", "pure", "sims", "loader"},
-    "protocol": COMMON | {"protocol"},
-    "server": COMMON | {"protocol", "server"},
-    "client": COMMON | {"protocol", "client"},
-    "tools": COMMON | {"protocol", "server", "client", "tools"},
-    "tests": COMMON | {"protocol", "server", "client", "tools", "tests"},
+    "program": {"base", "program"},
+    "pure": PURE,
+    "sims": PURE | {"sims"},
+    "loader": PURE | {"sims", "loader"},
+    "network": PURE | {"protocol", "network"},
+    "protocol": PURE | {"protocol"},
+    "server": PURE | {"protocol", "server"},
+    "client": PURE | {"protocol", "client"},
+    "server program": AROUND | {"server", "server program"},
+    "client program": AROUND | {"client", "client program"},
+    "tools": AROUND | {"server", "client", "tools"},
+    "tests": {room for room, _ in ROOMS},
 }
 
 # Each third-party header, and the only files that may name it.
@@ -37,7 +53,7 @@ ADAPTERS = {
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c",),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
-    "cjson/*": ("tools/summary.c", "common/json.c"),
+    "cjson/*": ("common/program/summary.c",),
     "zstd.h": ("common/journal_compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),
@@ -63,6 +79,7 @@ PURE_EXCEPTIONS = {
 }
 
 SYSTEM_HEADERS = PURE_HEADERS | {
+    "argp.h",
     "arpa/inet.h",
     "ctype.h",
     "dirent.h",
@@ -168,6 +185,9 @@ SAMPLES = (
             "#include <dlfcn.h>\n",
             "protocol/transport_enet.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match.c": '#include "lockstep/protocol/message.h"\n',
+            "server/server.c": '#include "lockstep/protocol/event_loop.h"\n'
+            '#include "lockstep/common/program/option.h"\n',
+            "client/main.c": '#include "lockstep/client/client.h"\n',
             "tools/demo.c": '#include "lockstep/server/match.h"\n'
             '#include "lockstep/client/session.h"\n',
             "tests/unit/test_rng.c": '#include <criterion/criterion.h>\n#include "golden.h"\n',
@@ -203,6 +223,23 @@ SAMPLES = (
             "pure may not include lockstep/common/plugin",
             "sims may not include",
             "protocol may not include",
+        ],
+    ),
+    (
+        "cores know no sockets and no programs",
+        {
+            "server/match.c": '#include "lockstep/protocol/transport_enet.h"\n',
+            "client/session.c": '#include "lockstep/common/program/option.h"\n',
+            "protocol/message.c": '#include "lockstep/protocol/event_loop.h"\n',
+            "protocol/event_loop.c": '#include "lockstep/server/match.h"\n',
+            "server/seat.c": '#include "lockstep/server/server.h"\n',
+        },
+        [
+            "server may not include lockstep/protocol/transport_enet.h (network)",
+            "client may not include lockstep/common/program/option.h (program)",
+            "protocol may not include lockstep/protocol/event_loop.h (network)",
+            "network may not include",
+            "server may not include lockstep/server/server.h (server program)",
         ],
     ),
     (

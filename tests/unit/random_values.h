@@ -1,4 +1,6 @@
-/* Random values: 64-bit integers of every size, for the tests of arithmetic. */
+/* Random values: 64-bit integers of every size, and those at which arithmetic changes its ways.
+ * Drawn from a seeded generator, never from a clock, so that a failure comes again.
+ * Called by the unit tests of fixed, fixed_trig and interpolate. */
 #ifndef LOCKSTEP_TESTS_UNIT_RANDOM_VALUES_H
 #define LOCKSTEP_TESTS_UNIT_RANDOM_VALUES_H
 
