@@ -14,9 +14,9 @@
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/honest_match.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tests/support/virtual_match.h"
 
 #include <string.h>
 
@@ -30,7 +30,7 @@ enum {
 };
 
 typedef struct hostile_match {
-    virtual_match *run;
+    honest_match run;
     fuzz_input input;
     ls_peer_id peers[PEERS];
     ls_peer_id next_peer;
@@ -44,8 +44,8 @@ typedef struct hostile_match {
 
 static bool is_seated(const hostile_match *hostile, ls_peer_id peer)
 {
-    for (uint32_t slot = 0; slot < ls_match_players(hostile->run->match); slot++) {
-        if (ls_match_slot_of(hostile->run->match, slot).peer == peer) {
+    for (uint32_t slot = 0; slot < ls_match_players(hostile->run.match); slot++) {
+        if (ls_match_slot_of(hostile->run.match, slot).peer == peer) {
             return true;
         }
     }
@@ -65,11 +65,11 @@ static bool is_malformed(ls_lane lane, const uint8_t *bytes, size_t size)
 static void deliver(hostile_match *hostile, uint32_t peer, ls_lane lane, const uint8_t *bytes,
                     size_t size)
 {
-    ls_match *match = hostile->run->match;
+    ls_match *match = hostile->run.match;
     ls_peer_id id = hostile->peers[peer];
     bool is_bad = is_seated(hostile, id) && is_malformed(lane, bytes, size);
     uint64_t rejected = ls_match_packets_rejected(match);
-    ls_match_receive(match, id, lane, bytes, size, hostile->run->now_ns);
+    ls_match_receive(match, id, lane, bytes, size, hostile->run.now_ns);
     if (is_bad) {
         LS_ASSERT(ls_match_packets_rejected(match) == rejected + 1 || !is_seated(hostile, id));
     }
@@ -90,13 +90,13 @@ static void send_message(hostile_match *hostile, uint32_t peer, const ls_message
 static void connect_peer(hostile_match *hostile, uint32_t peer)
 {
     hostile->peers[peer] = hostile->next_peer++;
-    ls_match_peer_connected(hostile->run->match, hostile->peers[peer], hostile->run->now_ns);
+    ls_match_peer_connected(hostile->run.match, hostile->peers[peer], hostile->run.now_ns);
 }
 
 static void disconnect_peer(hostile_match *hostile, uint32_t peer)
 {
-    ls_match_peer_disconnected(hostile->run->match, hostile->peers[peer], LS_DISCONNECTED,
-                               hostile->run->now_ns);
+    ls_match_peer_disconnected(hostile->run.match, hostile->peers[peer], LS_DISCONNECTED,
+                               hostile->run.now_ns);
 }
 
 static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
@@ -114,7 +114,7 @@ static void send_ready(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 {
     static ls_message message;
     message.kind = LS_MESSAGE_READY;
-    message.body.ready = ls_ready_make(ls_match_instance(hostile->run->match));
+    message.body.ready = ls_ready_make(ls_match_instance(hostile->run.match));
     message.body.ready.simulation_version ^= flaw & 1u;
     message.body.ready.parameter_digest ^= flaw >> 1 & 1u;
     message.body.ready.initial_root ^= flaw >> 2 & 1u;
@@ -123,14 +123,14 @@ static void send_ready(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 
 static uint64_t root_of_state_0(const hostile_match *hostile)
 {
-    return ls_sim_instance_digests(ls_match_instance(hostile->run->match)).initial;
+    return ls_sim_instance_digests(ls_match_instance(hostile->run.match)).initial;
 }
 
 /* INPUTS whose fields lie near what they should be; 0 for the chain is the right one of state 0. */
 static void send_inputs(hostile_match *hostile, uint32_t peer)
 {
     fuzz_input *input = &hostile->input;
-    ls_tick tick = ls_match_tick(hostile->run->match);
+    ls_tick tick = ls_match_tick(hostile->run.match);
     ls_inputs_header header = {.next = fuzz_tick_near(tick, fuzz_take_i8(input))};
     header.hold = fuzz_take_u8(input);
     header.chain_tick = fuzz_tick_near(header.next, -(int64_t)fuzz_take_u8(input));
@@ -186,7 +186,7 @@ static void send_finished(hostile_match *hostile, uint32_t peer)
 {
     static ls_message message;
     fuzz_input *input = &hostile->input;
-    ls_match *match = hostile->run->match;
+    ls_match *match = hostile->run.match;
     ls_finished *finished = &message.body.finished;
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_FINISHED;
@@ -247,7 +247,7 @@ static void make_move(hostile_match *hostile)
     switch (head & 15u) {
     case 0:
     case 1:
-        virtual_match_run(hostile->run, (1u + fuzz_take_u8(&hostile->input) % 64) * LS_NS_PER_MS);
+        honest_match_run(&hostile->run, (1u + fuzz_take_u8(&hostile->input) % 64) * LS_NS_PER_MS);
         return;
     case 2:
         send_raw(hostile, peer, LS_LANE_RELIABLE);
@@ -325,8 +325,8 @@ static ls_match_config make_config(const ls_simulation *simulation, uint8_t setu
 static void start_match(hostile_match *hostile)
 {
     for (int round = 0; round < LOBBY_ROUNDS_MAX; round++) {
-        for (uint32_t peer = 0; peer + 1 < ls_match_players(hostile->run->match); peer++) {
-            if (ls_match_state_of(hostile->run->match) != LS_MATCH_LOBBY) {
+        for (uint32_t peer = 0; peer + 1 < ls_match_players(hostile->run.match); peer++) {
+            if (ls_match_state_of(hostile->run.match) != LS_MATCH_LOBBY) {
                 return;
             }
             if (!is_seated(hostile, hostile->peers[peer])) {
@@ -335,16 +335,16 @@ static void start_match(hostile_match *hostile)
                 send_ready(hostile, peer, 0);
             }
         }
-        virtual_match_run(hostile->run, 100 * LS_NS_PER_MS);
+        honest_match_run(&hostile->run, 100 * LS_NS_PER_MS);
     }
 }
 
 /* The honest client played the whole match, was never harmed, and has the server's state. */
 static void check_honest(const hostile_match *hostile)
 {
-    const virtual_match *run = hostile->run;
-    ls_session_report session = ls_session_report_of(run->clients[0].session);
-    LS_ASSERT(virtual_match_is_over(run));
+    const honest_match *run = &hostile->run;
+    ls_session_report session = ls_session_report_of(run->session);
+    LS_ASSERT(honest_match_is_over(run));
     LS_ASSERT(session.status == LS_OK);
     LS_ASSERT(session.tick == ls_match_tick(run->match));
     LS_ASSERT(!session.is_desynced);
@@ -358,8 +358,8 @@ static void check_honest(const hostile_match *hostile)
 
 static void play(hostile_match *hostile, uint8_t setup)
 {
-    virtual_match *run = hostile->run;
-    virtual_match_run(run, 50 * LS_NS_PER_MS);
+    honest_match *run = &hostile->run;
+    honest_match_run(run, 50 * LS_NS_PER_MS);
     if (setup & 0x40u) {
         make_moves(hostile, MOVES_MAX / 4);
     }
@@ -370,7 +370,7 @@ static void play(hostile_match *hostile, uint8_t setup)
     for (uint32_t peer = 0; setup & 0x80u && peer < PEERS; peer++) {
         disconnect_peer(hostile, peer);
     }
-    virtual_match_run(run, 20 * LS_NS_PER_SECOND);
+    honest_match_run(run, 20 * LS_NS_PER_SECOND);
     check_honest(hostile);
 }
 
@@ -388,10 +388,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     ls_simulation wide = wide_simulation();
     const ls_simulation *simulation = setup & 0x20u ? &wide : counter_simulation();
     ls_match_config config = make_config(simulation, setup, timing);
-    hostile.run = virtual_match_create(&config, 1, 0, 1);
-    hostile.run->server_step_ns = 5 * LS_NS_PER_MS;
-    hostile.run->clients[0].frame_ns = 5 * LS_NS_PER_MS;
+    honest_match_open(&hostile.run, &config);
     play(&hostile, setup);
-    virtual_match_destroy(hostile.run);
+    honest_match_close(&hostile.run);
     return 0;
 }
