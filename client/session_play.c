@@ -94,11 +94,17 @@ static void make_input(ls_session *session)
     session->report.inputs_made++;
 }
 
-/* The server refuses inputs that are too far ahead, so there is no use in making them. */
+/* The server refuses inputs that are too far ahead, so there is no use in making them. Those that
+ * it does not acknowledge have to be held, as many as there is room for. */
+static bool has_room_for_input(const ls_session *session)
+{
+    return session->next_input < session->confirmed + LS_LEAD_TICKS_MAX &&
+           session->next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+}
+
 static void make_due_inputs(ls_session *session)
 {
-    while (session->next_input < session->confirmed + LS_LEAD_TICKS_MAX &&
-           ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    while (has_room_for_input(session) && ls_tick_sync_take_due(&session->sync, session->now_ns)) {
         bool is_wanted =
             !session->report.has_end || session->next_input < session->report.end.final_tick;
         if (!is_wanted) {
