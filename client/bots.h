@@ -3,7 +3,10 @@
 #ifndef LOCKSTEP_CLIENT_BOTS_H
 #define LOCKSTEP_CLIENT_BOTS_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+
+LS_C_BEGIN
 
 typedef struct ls_bot {
     ls_rng rng;
@@ -16,5 +19,7 @@ ls_bot ls_bot_make(uint64_t seed);
 
 /* Writes the input of `slot` for the next tick, at most input_bytes_max bytes; returns its size. */
 uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot, uint8_t *bytes);
+
+LS_C_END
 
 #endif
