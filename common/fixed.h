@@ -40,6 +40,29 @@ static inline int64_t ls_signed_from_bits(uint64_t bits)
     return bits <= (uint64_t)INT64_MAX ? (int64_t)bits : -(int64_t)(~bits) - 1;
 }
 
+/* The absolute value, which fits for INT64_MIN as well. */
+static inline uint64_t ls_magnitude(int64_t a)
+{
+    return a < 0 ? 0u - (uint64_t)a : (uint64_t)a;
+}
+
+/* Zero bits above the highest one bit, 0 to 63; bits > 0. */
+static inline int ls_leading_zeros(uint64_t bits)
+{
+#if defined(__GNUC__) && !defined(LS_FIXED_PORTABLE)
+    return __builtin_clzll(bits);
+#else
+    int zeros = 0;
+    for (int step = 32; step > 0; step /= 2) {
+        if (bits >> (64 - step) == 0) {
+            bits <<= step;
+            zeros += step;
+        }
+    }
+    return zeros;
+#endif
+}
+
 static inline ls_fixed ls_fixed_add(ls_fixed a, ls_fixed b)
 {
     return ls_signed_from_bits((uint64_t)a + (uint64_t)b);
@@ -77,22 +100,25 @@ static inline ls_fixed ls_fixed_clamp(ls_fixed a, ls_fixed low, ls_fixed high)
     return a < low ? low : a > high ? high : a;
 }
 
-#if defined(__SIZEOF_INT128__)
+/* LS_FIXED_PORTABLE builds what a machine without compiler extensions runs, for tests. */
+#if defined(__SIZEOF_INT128__) && !defined(LS_FIXED_PORTABLE)
+#define LS_HAS_INT128 1
 __extension__ typedef __int128 ls_int128;
 __extension__ typedef unsigned __int128 ls_uint128;
+#else
+#define LS_HAS_INT128 0
 #endif
 
-/* The product by 32-bit limbs, for machines without a 128-bit integer. The same bits as
- * ls_fixed_mul, which a test checks; public so that the test can. */
+/* By 32-bit limbs, for machines without a 128-bit integer: the same bits as ls_fixed_mul,
+ * ls_fixed_div and ls_mul_div, which a test checks; public so that the test can. */
 ls_fixed ls_fixed_mul_limbs(ls_fixed a, ls_fixed b);
-
-/* The quotient by shift and subtract; the same bits as ls_fixed_div. */
 ls_fixed ls_fixed_div_limbs(ls_fixed a, ls_fixed b);
+int64_t ls_mul_div_limbs(int64_t a, int64_t b, int64_t c);
 
 /* Rounds to nearest, half toward positive infinity: floor(a*b/2^32 + 1/2), wrapping. */
 static inline ls_fixed ls_fixed_mul(ls_fixed a, ls_fixed b)
 {
-#if defined(__SIZEOF_INT128__)
+#if LS_HAS_INT128
     ls_uint128 product = (ls_uint128)((ls_int128)a * b);
     return ls_signed_from_bits((uint64_t)((product + UINT32_C(0x80000000)) >> 32));
 #else

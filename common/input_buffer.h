@@ -25,9 +25,9 @@ ls_tick ls_input_buffer_first(const ls_input_buffer *buffer);
 /* Forgets every tick before `first`; no effect when that is not forward. */
 void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first);
 
-/* Copies an input in. STALE before the window, FUTURE behind it, BAD_ARGUMENT when size is above
- * input_bytes_max; FULL when the slot already has an input for the tick, which stays as it was:
- * the first one counts. */
+/* Copies an input in; `bytes` may be NULL when `size` is 0. slot < slots, here and below. STALE
+ * before the window, FUTURE behind it, BAD_ARGUMENT when size is above input_bytes_max; FULL when
+ * the slot already has an input for the tick, which stays as it was: the first one counts. */
 ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
                               const uint8_t *bytes, uint32_t size, uint32_t events);
 

@@ -21,8 +21,10 @@ ls_vec2 ls_lerp_vec2(ls_vec2 from, ls_vec2 to, ls_fixed alpha);
 ls_angle ls_lerp_angle(ls_angle from, ls_angle to, ls_fixed alpha);
 
 /* Constant angular speed along the shorter great arc (Shoemake, "Animating Rotation with
- * Quaternion Curves", 1985); nearly parallel ones are blended linearly and normalised. The result
- * has length 1 to 2^-28. */
+ * Quaternion Curves", 1985); nearly parallel ones are blended linearly and normalised.
+ * Length 1 and the place on the arc are right to 2^-28 (of a radian), but alpha = LS_FIXED_ONE
+ * gives `to` as it came, even if the shorter arc leads to its negative, which is the same rotation.
+ */
 ls_quaternion ls_slerp(ls_quaternion from, ls_quaternion to, ls_fixed alpha);
 
 #endif

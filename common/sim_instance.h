@@ -17,8 +17,9 @@ typedef struct ls_sim_digests {
 } ls_sim_digests;
 
 /* Checks the simulation and the config, builds the schema, makes state 0. The simulation is
- * borrowed, the config copied. Errors: those of the checks, SCHEMA, NO_MEMORY, and whatever init
- * returns; `why` explains. */
+ * borrowed, the config copied. Errors: those of the checks, PLUGIN for a state size that cannot be,
+ * SCHEMA (also when init wrote to padding), NO_MEMORY, and whatever init returns; `why` explains.
+ * After a failed init deinit is not called. */
 ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_config *config,
                                  const ls_allocator *allocator, ls_sim_instance **out,
                                  ls_text *why);
@@ -32,6 +33,7 @@ ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
 /* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
  * (fault injection, healing); nobody else does. */
 void *ls_sim_instance_state(ls_sim_instance *instance);
+const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, for reading */
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
@@ -41,8 +43,10 @@ void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *input
 /* Root of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 
-/* Copies of the live state. UNSUPPORTED for a simulation that hashes by callback and cannot save.
- * `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave. */
+/* Copies of the live state, in canonical byte order: a save can be loaded on any machine.
+ * UNSUPPORTED for a simulation that hashes by callback and cannot save; its saves differ in size
+ * from tick to tick. `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave; when
+ * it fails, the tick stays. */
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);

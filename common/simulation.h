@@ -194,7 +194,8 @@ typedef struct ls_simulation {
     size_t (*scratch_bytes)(const ls_sim_config *config); /* NULL for none */
 
     /* Writes up to `capacity` fields and returns how many there are (<= LS_FIELDS_MAX). Together
-     * they cover every byte of the state exactly once. May be NULL when `hash` is given. */
+     * they cover every byte of the state exactly once. NULL when `hash` is given: a state has one
+     * or the other. */
     uint32_t (*fields)(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
 
     /* Makes state 0. The block comes zeroed. */

@@ -42,20 +42,31 @@ bool ls_schema_first_difference(const ls_schema *schema, const void *a, const vo
 /* "ships[3].position.x": the item's index follows the part's name. Returns what snprintf does. */
 int ls_schema_place_name(const ls_schema_place *place, char *text, size_t capacity);
 
-/* The element's value as a person reads it, with its unit: "12.500000 m", "90.000 deg". */
+/* The element's value as a person reads it, with its unit: "12.500000 m"; angles in degrees
+ * whatever their unit: "90.000 deg". Values with different bits read differently (but for NaNs).
+ * Returns what snprintf does. */
 int ls_schema_place_value(const ls_schema_place *place, const void *state, char *text,
                           size_t capacity);
 
 /* The offset of the first declared padding byte that is not zero, or false. */
 bool ls_schema_dirty_padding(const ls_schema *schema, const void *state, size_t *offset);
 
+/* 0 and "unknown" for a number that is no type. */
 uint32_t ls_field_type_bytes(ls_field_type type);
 const char *ls_field_type_name(ls_field_type type);
+
+/* Bytes of one item of a checked field: its neighbouring elements. */
+size_t ls_field_item_bytes(const ls_field *field);
 
 /* Whether this machine keeps states as they are hashed and sent: little-endian. */
 bool ls_schema_is_canonical_here(void);
 
-/* Copies a state of state_bytes so that every element is little-endian. */
+/* Copies a state of state_bytes so that every element is little-endian, and back. */
 void ls_schema_to_canonical(const ls_schema *schema, const void *state, uint8_t *canonical);
+void ls_schema_from_canonical(const ls_schema *schema, const uint8_t *canonical, void *state);
+
+/* Copies state_bytes with the bytes of every element reversed: what the two above do on a
+ * big-endian machine; public so that a test can check it on any. The blocks must not overlap. */
+void ls_schema_copy_swapped(const ls_schema *schema, const void *from, void *to);
 
 #endif

@@ -8,8 +8,9 @@
 #define LS_PARAMS_MAX 32u        /* parameters of a simulation */
 #define LS_PASSES_MAX 32u        /* passes of a step */
 #define LS_FIELDS_MAX 1024u      /* fields of a state schema */
-#define LS_NAME_BYTES_MAX 64u    /* a name or path with its final NUL: player, simulation, field */
-#define LS_TEXT_BYTES_MAX 512u   /* an error text with its final NUL */
+#define LS_NAME_BYTES_MAX 64u    /* a name or path with its final NUL: simulation, pass, field */
+#define LS_PLAYER_NAME_BYTES_MAX 32u    /* with its final NUL */
+#define LS_TEXT_BYTES_MAX 512u          /* an error text with its final NUL */
 #define LS_STATE_BYTES_MAX (256u << 20) /* flat state of a simulation */
 
 #define LS_TICK_RATE_MIN_HZ 1u

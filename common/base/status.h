@@ -28,8 +28,8 @@
     X(CONTENT_MISMATCH, -26, "game content differs")                                               \
     X(INITIAL_STATE_MISMATCH, -27, "initial states differ")                                        \
     X(MATCH_FULL, -30, "every seat of the match is taken")                                         \
-    X(MATCH_RUNNING, -31, "the match has started")                                                 \
-    X(MATCH_OVER, -32, "the match is over")                                                        \
+    X(ALREADY_STARTED, -31, "the match has already started")                                       \
+    X(ALREADY_OVER, -32, "the match is over")                                                      \
     X(TIMED_OUT, -33, "nothing was heard in the time allowed")                                     \
     X(FELL_BEHIND, -34, "too far behind the live tick")                                            \
     X(DESYNCED, -35, "the state differs from the server's")                                        \

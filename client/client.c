@@ -1,0 +1,334 @@
+#include "lockstep/client/client.h"
+
+#include "lockstep/client/bots.h"
+#include "lockstep/client/session.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/summary.h"
+#include "lockstep/common/sims/builtin.h"
+#include "lockstep/protocol/event_loop.h"
+#include "lockstep/protocol/transport_enet.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    PROGRESS_MS = 250
+};
+
+typedef struct client {
+    const ls_client_config *config;
+    ls_console *console;
+    ls_event_loop *loop;
+    ls_transport *transport;
+    ls_session *session;
+    ls_bot bot;
+    ls_peer_id server;
+    ls_transport_traffic traffic;
+} client;
+
+/* ---- what the session asks for ---- */
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    const client *player = user;
+    const ls_simulation *given = player->config->simulation;
+    if (given) {
+        return strcmp(given->name, name) == 0 ? given : NULL;
+    }
+    const ls_simulation *builtin = NULL;
+    for (uint32_t i = 0; (builtin = ls_builtin_simulation(i)) != NULL; i++) {
+        if (strcmp(builtin->name, name) == 0) {
+            return builtin;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    client *player = user;
+    (void)tick;
+    return player->config->has_bot ? ls_bot_input(&player->bot, instance, slot, bytes) : 0;
+}
+
+/* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
+static void after_step(void *user, ls_sim_instance *instance)
+{
+    const client *player = user;
+    ls_tick flip_tick = player->config->flip_tick;
+    if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
+        return;
+    }
+    uint64_t bit = player->config->flip_bit % (8 * ls_sim_instance_state_bytes(instance));
+    uint8_t *byte = (uint8_t *)ls_sim_instance_state(instance) + bit / 8;
+    *byte = (uint8_t)(*byte ^ (1u << bit % 8));
+    ls_log_line(&player->console->log, LS_LOG_WARNING,
+                "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
+                flip_tick);
+}
+
+/* ---- news ---- */
+
+static void tell_desync(const client *player, const ls_desync_notice *desync)
+{
+    bool is_own = desync->slot == ls_session_report_of(player->session).slot;
+    ls_log_line(&player->console->log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
+                "DESYNC: %s (slot %" PRIu32 ", %s) differs from tick %" PRIu32
+                " on: server %016" PRIx64 ", client %016" PRIx64,
+                is_own ? "this client" : "another client", desync->slot,
+                ls_session_player_name(player->session, desync->slot), desync->tick,
+                desync->server_root, desync->client_root);
+}
+
+static void tell_waiting(client *player, const ls_waiting *waiting)
+{
+    ls_text names = {{0}};
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (waiting->slot_mask >> slot & 1u) {
+            ls_text_add(&names, "%s%s (slot %" PRIu32 ")", names.bytes[0] ? ", " : "",
+                        ls_session_player_name(player->session, slot), slot);
+        }
+    }
+    ls_log_line(&player->console->log, LS_LOG_WARNING,
+                "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", waiting->tick, names.bytes,
+                waiting->waited_ms);
+}
+
+static void tell(client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    switch (event->kind) {
+    case LS_SESSION_EVENT_SEATED:
+        ls_log_line(log, LS_LOG_INFO, "joined %s as slot %" PRIu32 ": %s, %" PRIu32 " players",
+                    player->config->server, ls_session_report_of(player->session).slot,
+                    ls_session_offer(player->session)->simulation,
+                    ls_session_offer(player->session)->config.players);
+        break;
+    case LS_SESSION_EVENT_STARTED:
+        ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_SESSION_EVENT_WAITING:
+        tell_waiting(player, &event->waiting);
+        break;
+    case LS_SESSION_EVENT_DESYNC:
+        tell_desync(player, &event->desync);
+        break;
+    case LS_SESSION_EVENT_ENDED:
+        ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
+        break;
+    case LS_SESSION_EVENT_OVER:
+        ls_log_line(log, event->status == LS_OK ? LS_LOG_INFO : LS_LOG_ERROR, "%s%s%s%s",
+                    event->text.bytes, event->status == LS_OK ? "" : " (",
+                    event->status == LS_OK ? "" : ls_status_name(event->status),
+                    event->status == LS_OK ? "" : ")");
+        break;
+    }
+}
+
+static void draw_progress(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    (void)now_ns;
+    ls_session_report report = ls_session_report_of(player->session);
+    static const char *const states[] = {"connecting", "greeting", "waiting for the others",
+                                         "playing",    "finished", "over"};
+    ls_console_begin(player->console);
+    ls_console_line(player->console,
+                    "tick %" PRIu32 "  %s  rtt %.1f ms  slack %.1f ms  stalled %" PRIu64
+                    "  desyncs %" PRIu32,
+                    report.tick, states[report.state], (double)report.rtt_ns / 1e6,
+                    (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
+    ls_console_end(player->console);
+}
+
+/* ---- the loop ---- */
+
+static void after_turn(client *player)
+{
+    ls_session_event event;
+    while (ls_session_next_event(player->session, &event)) {
+        tell(player, &event);
+    }
+    if (player->server != 0) {
+        player->traffic = ls_transport_traffic_of(player->transport, player->server);
+    }
+    ls_transport_flush(player->transport);
+    if (ls_session_report_of(player->session).state == LS_SESSION_OVER) {
+        ls_event_loop_stop(player->loop);
+    }
+}
+
+static void take_packets(client *player, uint64_t now_ns)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(player->transport, &event)) {
+        switch (event.kind) {
+        case LS_TRANSPORT_CONNECTED:
+            player->server = event.peer;
+            ls_session_connected(player->session, event.peer, now_ns);
+            break;
+        case LS_TRANSPORT_DISCONNECTED:
+            player->server = 0;
+            ls_session_disconnected(player->session, event.reason, now_ns);
+            break;
+        case LS_TRANSPORT_RECEIVED:
+            ls_session_receive(player->session, event.lane, event.bytes, event.size, now_ns);
+            break;
+        }
+    }
+}
+
+static void on_packets(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    take_packets(player, now_ns);
+    after_turn(player);
+}
+
+static void on_frame(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    take_packets(player, now_ns);
+    ls_session_frame(player->session, now_ns);
+    after_turn(player);
+}
+
+static void on_signal(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    ls_session_leave(player->session, now_ns);
+    after_turn(player);
+}
+
+/* ---- the summary ---- */
+
+static void fill_summary(client *player, ls_summary *summary)
+{
+    ls_session_report report = ls_session_report_of(player->session);
+    const ls_offer *offer = ls_session_offer(player->session);
+    *summary = (ls_summary){.program = "lockstep-client",
+                            .status = ls_status_name(report.status),
+                            .ticks = player->config->ticks,
+                            .final_tick = report.tick,
+                            .packets_rejected = report.packets_rejected,
+                            .player_count = 1};
+    ls_summary_player *own = &summary->players[0];
+    *own =
+        (ls_summary_player){.slot = report.slot,
+                            .status = summary->status,
+                            .has_client_figures = true,
+                            .stalled_ticks = report.stalled_ticks,
+                            .rtt_ms = (double)report.rtt_ns / 1e6,
+                            .confirm_latency_p50_ms = (double)report.confirm_latency_p50_ns / 1e6,
+                            .confirm_latency_p99_ms = (double)report.confirm_latency_p99_ns / 1e6,
+                            .confirm_latency_max_ms = (double)report.confirm_latency_max_ns / 1e6,
+                            .bytes_up = player->traffic.bytes_sent,
+                            .bytes_down = player->traffic.bytes_received};
+    ls_name_copy(own->name, sizeof own->name, player->config->name);
+    if (offer) {
+        summary->sim = ls_sim_instance_simulation(ls_session_instance(player->session))->name;
+        summary->seed = offer->config.seed;
+        summary->tick_rate_hz = offer->config.tick_rate_hz;
+        summary->final_hash = ls_sim_instance_hash(ls_session_instance(player->session));
+    }
+    if (report.is_desynced) {
+        summary->desync_count = 1;
+        summary->desyncs[0] = (ls_summary_desync){.tick = report.own_desync.tick,
+                                                  .slot = report.own_desync.slot,
+                                                  .server_hash = report.own_desync.server_root,
+                                                  .client_hash = report.own_desync.client_root};
+    }
+}
+
+static ls_exit_code finish(client *player)
+{
+    static ls_summary summary;
+    ls_text why = {{0}};
+    ls_session_report report = ls_session_report_of(player->session);
+    ls_console_clear(player->console);
+    fill_summary(player, &summary);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
+                summary.final_tick, summary.final_hash);
+    if (player->config->json_path &&
+        ls_summary_write(&summary, player->config->json_path, &why) != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_ENVIRONMENT;
+    }
+    if (report.is_desynced || report.status == LS_DESYNCED) {
+        return LS_EXIT_DESYNC;
+    }
+    return report.status == LS_OK ? LS_EXIT_CLEAN : LS_EXIT_ENVIRONMENT;
+}
+
+/* ---- building it ---- */
+
+static ls_status open_network(client *player, ls_text *why)
+{
+    ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
+    network.server = player->config->server;
+    ls_status status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+    if (status == LS_OK) {
+        status = ls_transport_enet_connect(&network, ls_allocator_heap(), &player->transport, why);
+    }
+    if (status == LS_OK) {
+        ls_loop_handler on_ready = {on_packets, player};
+        status = ls_transport_enet_attach(player->transport, player->loop, on_ready);
+    }
+    return status;
+}
+
+static ls_status add_handlers(client *player)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(player->loop);
+    ls_tick_timer_config frames = {.first_ns = now_ns,
+                                   .period_ns = LS_NS_PER_SECOND / player->config->fps};
+    ls_loop_handler frame = {on_frame, player};
+    ls_loop_handler signal_handler = {on_signal, player};
+    ls_loop_handler progress = {draw_progress, player};
+    ls_status status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_stop_signals(player->loop, signal_handler);
+    }
+    if (status == LS_OK && player->console->is_live) {
+        status = ls_event_loop_add_timer(player->loop, PROGRESS_MS, progress, NULL);
+    }
+    return status;
+}
+
+static ls_status build(client *player, ls_text *why)
+{
+    ls_status status = open_network(player, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_session_config session = ls_session_config_default();
+    ls_name_copy(session.name, sizeof session.name, player->config->name);
+    session.find_simulation = find_simulation;
+    session.make_input = make_input;
+    session.after_step = after_step;
+    session.user = player;
+    session.ticks = player->config->ticks;
+    ls_packet_sink sink = ls_transport_sink(player->transport);
+    status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    return status == LS_OK ? add_handlers(player) : status;
+}
+
+ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
+{
+    client player = {.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    ls_text why = {{0}};
+    ls_status status = build(&player, &why);
+    ls_exit_code code = ls_exit_code_of(status);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    } else {
+        ls_event_loop_run(player.loop);
+        code = finish(&player);
+    }
+    ls_session_destroy(player.session);
+    ls_transport_destroy(player.transport);
+    ls_event_loop_destroy(player.loop);
+    return code;
+}

@@ -1,0 +1,29 @@
+/* Client: one session on a real network: the event loop, the ENet transport, a bot and the session,
+ * wired together, with its news on the console. Called by main. */
+#ifndef LOCKSTEP_CLIENT_CLIENT_H
+#define LOCKSTEP_CLIENT_CLIENT_H
+
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/exit_code.h"
+#include "lockstep/common/simulation.h"
+
+#define LS_CLIENT_FPS_MAX 1000u
+
+typedef struct ls_client_config {
+    const char *server; /* HOST:PORT */
+    const char *name;
+    const ls_simulation *simulation; /* NULL: the built-in that the server names */
+    bool has_bot;                    /* else the player sends empty inputs */
+    uint64_t bot_seed;
+    uint32_t fps;          /* 1 .. LS_CLIENT_FPS_MAX */
+    uint32_t ticks;        /* leaves after so many; 0: stays to the end */
+    ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
+    uint64_t flip_bit;     /* which one, modulo the size of the state */
+    const char *json_path; /* NULL: no summary; "-": standard output */
+} ls_client_config;
+
+/* Plays the match to its end, until it leaves, or until SIGINT or SIGTERM. */
+ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console);
+
+#endif

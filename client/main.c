@@ -1,0 +1,168 @@
+/* lockstep-client: reads the command line, plays one match, reports. */
+#include "lockstep/client/client.h"
+#include "lockstep/common/plugin_loader.h"
+#include "lockstep/common/program/option.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEFAULT_FPS = 60
+};
+
+enum option_key {
+    KEY_BOT = 'b',
+    KEY_NAME = 'n',
+    KEY_SIM = 's',
+    KEY_TICKS = 't',
+    KEY_QUIET = 'q',
+    KEY_VERBOSE = 'v',
+    KEY_FPS = 0x100,
+    KEY_JSON,
+    KEY_FLIP_BIT,
+};
+
+static const struct argp_option options[] = {
+    {0, 0, 0, 0, "The player:", 1},
+    {"bot", KEY_BOT, "SEED", 0, "Let a seeded bot play; without it the inputs are empty", 1},
+    {"name", KEY_NAME, "S", 0, "The player's name, up to 31 bytes (player)", 1},
+    {"sim", KEY_SIM, "NAME|FILE.so", 0,
+     "Simulation that the server must play; needed for a plug-in (the built-in the server names)",
+     1},
+    {"fps", KEY_FPS, "HZ", 0, "Frames per second, 1 to 1000 (60)", 1},
+    {"ticks", KEY_TICKS, "N", 0, "Leave after N ticks; 0: stay to the end (0)", 1},
+    {0, 0, 0, 0, "Output:", 2},
+    {"json", KEY_JSON, "FILE|-", 0, "Write a summary as JSON at the end", 2},
+    {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", 2},
+    {"verbose", KEY_VERBOSE, 0, 0, "Show more", 2},
+    {0, 0, 0, 0, "Faults, to see what happens:", 3},
+    {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
+     "Flip one bit of this client's state after the step to TICK: a desync", 3},
+    {0},
+};
+
+typedef struct arguments {
+    const char *server;
+    const char *name;
+    const char *sim;
+    bool has_bot;
+    uint64_t bot_seed, fps, ticks, flip_tick, flip_bit;
+    const char *json;
+    ls_log_level level;
+} arguments;
+
+static void number(struct argp_state *state, const char *name, const char *value,
+                   ls_option_range range, uint64_t *out)
+{
+    ls_text why;
+    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
+        argp_error(state, "%s", why.bytes);
+    }
+}
+
+static void parse_flip_bit(struct argp_state *state, arguments *args, char *value)
+{
+    char *colon = strchr(value, ':');
+    if (colon) {
+        *colon = '\0';
+        number(state, "flip-bit", colon + 1, (ls_option_range){0, UINT64_MAX}, &args->flip_bit);
+    }
+    number(state, "flip-bit", value, (ls_option_range){1, UINT32_MAX}, &args->flip_tick);
+}
+
+static error_t parse_player(int key, char *value, struct argp_state *state, arguments *args)
+{
+    switch (key) {
+    case KEY_BOT:
+        args->has_bot = true;
+        number(state, "bot", value, (ls_option_range){0, UINT64_MAX}, &args->bot_seed);
+        return 0;
+    case KEY_NAME:
+        args->name = value;
+        if (strlen(value) >= LS_PLAYER_NAME_BYTES_MAX || value[0] == '\0') {
+            argp_error(state, "--name takes 1 to %u bytes", LS_PLAYER_NAME_BYTES_MAX - 1);
+        }
+        return 0;
+    case KEY_SIM:
+        args->sim = value;
+        return 0;
+    case KEY_FPS:
+        number(state, "fps", value, (ls_option_range){1, LS_CLIENT_FPS_MAX}, &args->fps);
+        return 0;
+    case KEY_TICKS:
+        number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1}, &args->ticks);
+        return 0;
+    case KEY_FLIP_BIT:
+        parse_flip_bit(state, args, value);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case KEY_JSON:
+        args->json = value;
+        return 0;
+    case KEY_QUIET:
+        args->level = LS_LOG_WARNING;
+        return 0;
+    case KEY_VERBOSE:
+        args->level = LS_LOG_DEBUG;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->server) {
+            argp_error(state, "unexpected argument '%s'", value);
+        }
+        args->server = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (!args->server) {
+            argp_error(state, "HOST:PORT is missing");
+        }
+        return 0;
+    default:
+        return parse_player(key, value, state, args);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "HOST:PORT",
+        .doc = "Joins a lockstep match.\v"
+               "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
+               "3 this client's state differed from the server's.",
+    };
+    arguments args = {.name = "player", .fps = DEFAULT_FPS, .level = LS_LOG_INFO};
+    argp_err_exit_status = LS_EXIT_USAGE;
+    argp_parse(&argp, argc, argv, 0, NULL, &args);
+
+    ls_console console;
+    ls_console_init(&console, "lockstep-client", args.level);
+    ls_loaded_simulation loaded = {0};
+    ls_text why = {{0}};
+    if (args.sim && ls_simulation_load(args.sim, &loaded, &why) != LS_OK) {
+        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    ls_client_config config = {.server = args.server,
+                               .name = args.name,
+                               .simulation = loaded.simulation,
+                               .has_bot = args.has_bot,
+                               .bot_seed = args.bot_seed,
+                               .fps = (uint32_t)args.fps,
+                               .ticks = (uint32_t)args.ticks,
+                               .flip_tick = (ls_tick)args.flip_tick,
+                               .flip_bit = args.flip_bit,
+                               .json_path = args.json};
+    ls_exit_code code = ls_client_run(&config, &console);
+    ls_simulation_unload(&loaded);
+    return code;
+}

@@ -1,0 +1,393 @@
+#include "lockstep/client/session.h"
+
+#include "lockstep/client/session_state.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/handshake.h"
+
+#include <string.h>
+
+/* ---- life ---- */
+
+ls_session_config ls_session_config_default(void)
+{
+    return (ls_session_config){.name = "player", .frame_max_ms = 250};
+}
+
+ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
+{
+    if (!config->find_simulation) {
+        ls_text_set(why, "find_simulation must be given");
+        return LS_BAD_ARGUMENT;
+    }
+    if (config->frame_max_ms < 1 || config->frame_max_ms > 10000) {
+        ls_text_set(why, "frame_max_ms takes 1 to 10000, not %u", config->frame_max_ms);
+        return LS_BAD_ARGUMENT;
+    }
+    return LS_OK;
+}
+
+ls_status ls_session_create(const ls_session_config *config, const ls_packet_sink *sink,
+                            const ls_allocator *allocator, ls_session **out, ls_text *why)
+{
+    ls_status status = ls_session_config_check(config, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_session *session = ls_allocate(allocator, sizeof *session);
+    if (!session) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    session->config = *config;
+    session->sink = *sink;
+    session->allocator = allocator;
+    *out = session;
+    return LS_OK;
+}
+
+void ls_session_destroy(ls_session *session)
+{
+    if (!session) {
+        return;
+    }
+    ls_session_play_deinit(session);
+    ls_release(session->allocator, session);
+}
+
+/* ---- news and messages ---- */
+
+ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind)
+{
+    uint32_t index = (session->event_first + session->event_count) % SESSION_EVENTS_MAX;
+    if (session->event_count == SESSION_EVENTS_MAX) {
+        /* The oldest gives way: the newest tells how things stand. */
+        session->event_first = (session->event_first + 1) % SESSION_EVENTS_MAX;
+    } else {
+        session->event_count++;
+    }
+    memset(&session->events[index], 0, sizeof session->events[index]);
+    session->events[index].kind = kind;
+    return &session->events[index];
+}
+
+bool ls_session_next_event(ls_session *session, ls_session_event *event)
+{
+    if (session->event_count == 0) {
+        return false;
+    }
+    *event = session->events[session->event_first];
+    session->event_first = (session->event_first + 1) % SESSION_EVENTS_MAX;
+    session->event_count--;
+    return true;
+}
+
+void ls_session_send(ls_session *session)
+{
+    size_t size = ls_message_write(&session->message, session->packet);
+    session->sink.send(session->sink.user, session->server, LS_LANE_RELIABLE, session->packet,
+                       size);
+}
+
+void ls_session_end(ls_session *session, ls_status status, const char *why)
+{
+    if (session->report.state == LS_SESSION_OVER) {
+        return;
+    }
+    session->report.state = LS_SESSION_OVER;
+    session->report.status = status;
+    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_OVER);
+    event->status = status;
+    ls_text_set(&event->text, "%s", why);
+    if (session->server != 0) {
+        session->sink.disconnect(session->sink.user, session->server);
+    }
+}
+
+static void send_goodbye(ls_session *session, ls_status status, const char *why)
+{
+    if (session->server == 0) {
+        return;
+    }
+    ls_farewell *farewell = &session->message.body.farewell;
+    session->message.kind = LS_MESSAGE_GOODBYE;
+    farewell->negated_status = (uint32_t)-status;
+    ls_text_set(&farewell->text, "%s", why);
+    ls_session_send(session);
+}
+
+void ls_session_give_up(ls_session *session, ls_status status, const char *why)
+{
+    send_goodbye(session, status, why);
+    ls_session_end(session, status, why);
+}
+
+void ls_session_leave_as_planned(ls_session *session, const char *why)
+{
+    send_goodbye(session, LS_DISCONNECTED, why);
+    ls_session_end(session, LS_OK, why);
+}
+
+void ls_session_leave(ls_session *session, uint64_t now_ns)
+{
+    session->now_ns = now_ns;
+    if (session->report.state != LS_SESSION_OVER) {
+        ls_session_leave_as_planned(session, "the player left");
+    }
+}
+
+/* ---- getting in ---- */
+
+void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
+{
+    LS_ASSERT(session->report.state == LS_SESSION_CONNECTING);
+    session->now_ns = now_ns;
+    session->server = server;
+    session->heard_ns = now_ns;
+    session->greeted_ns = now_ns;
+    session->report.state = LS_SESSION_GREETING;
+    session->message.kind = LS_MESSAGE_HELLO;
+    session->message.body.hello = ls_hello_make(session->config.name);
+    ls_session_send(session);
+}
+
+void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns)
+{
+    session->now_ns = now_ns;
+    session->server = 0;
+    if (session->report.state == LS_SESSION_FINISHED) {
+        ls_session_end(session, LS_OK, "the match is complete");
+        return;
+    }
+    ls_session_end(session, reason, ls_status_text(reason));
+}
+
+static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
+{
+    session->offer = *offer;
+    session->report.slot = offer->slot;
+    session->simulation = session->config.find_simulation(session->config.user, offer->simulation);
+    if (!session->simulation) {
+        ls_text_set(why, "simulation: the server plays '%s', which this client does not have",
+                    offer->simulation);
+        return LS_SIMULATION_MISMATCH;
+    }
+    if (session->simulation->version != offer->simulation_version) {
+        ls_text_set(why, "simulation version: client %u, server %u", session->simulation->version,
+                    offer->simulation_version);
+        return LS_SIMULATION_VERSION_MISMATCH;
+    }
+    ls_status status = ls_sim_instance_create(session->simulation, &offer->config,
+                                              session->allocator, &session->instance, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_session_play_init(session);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
+    return status;
+}
+
+static void receive_offer(ls_session *session, const ls_offer *offer)
+{
+    ls_text why = {{0}};
+    ls_status status = take_offer(session, offer, &why);
+    if (status != LS_OK) {
+        ls_session_give_up(session, status, why.bytes);
+        return;
+    }
+    ls_tick_sync_add_rtt(&session->sync, session->now_ns - session->greeted_ns);
+    session->message.kind = LS_MESSAGE_READY;
+    session->message.body.ready = ls_ready_make(session->instance);
+    ls_session_send(session);
+    session->report.state = LS_SESSION_SEATED;
+    ls_session_push_event(session, LS_SESSION_EVENT_SEATED);
+}
+
+/* ---- receiving ---- */
+
+static void receive_desync(ls_session *session, const ls_desync_notice *desync)
+{
+    session->report.desyncs++;
+    if (desync->slot == session->report.slot) {
+        session->report.is_desynced = true;
+        session->report.own_desync = *desync;
+    }
+    ls_session_push_event(session, LS_SESSION_EVENT_DESYNC)->desync = *desync;
+}
+
+static void receive_refuse(ls_session *session, const ls_farewell *farewell)
+{
+    ls_status status = (ls_status) - (int)farewell->negated_status;
+    ls_text why = farewell->text;
+    ls_session_end(session, status == LS_OK ? LS_DISCONNECTED : status, why.bytes);
+}
+
+/* Messages that only make sense in some states are MALFORMED in the others. */
+static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, size_t size)
+{
+    ls_message *message = &session->message;
+    ls_status status = ls_message_read(bytes, size, session->offer.config.players, message);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_session_state state = session->report.state;
+    if (message->kind == LS_MESSAGE_REFUSE) {
+        receive_refuse(session, &message->body.farewell);
+        return LS_OK;
+    }
+    if (message->kind == LS_MESSAGE_OFFER && state == LS_SESSION_GREETING) {
+        ls_offer offer = message->body.offer;
+        receive_offer(session, &offer);
+        return LS_OK;
+    }
+    if (message->kind == LS_MESSAGE_START && state == LS_SESSION_SEATED) {
+        ls_session_play_start(session, &message->body.start);
+        return LS_OK;
+    }
+    if (state != LS_SESSION_PLAYING && state != LS_SESSION_FINISHED) {
+        return LS_MALFORMED;
+    }
+    switch (message->kind) {
+    case LS_MESSAGE_HASH_REQUEST: {
+        ls_hash_request request = message->body.hash_request;
+        ls_session_play_send_roots(session, &request);
+        return LS_OK;
+    }
+    case LS_MESSAGE_DESYNC:
+        receive_desync(session, &message->body.desync);
+        return LS_OK;
+    case LS_MESSAGE_END:
+        session->report.has_end = true;
+        session->report.end = message->body.end;
+        ls_session_push_event(session, LS_SESSION_EVENT_ENDED)->end = message->body.end;
+        return LS_OK;
+    case LS_MESSAGE_WAITING:
+        ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
+        return LS_OK;
+    default:
+        return LS_MALFORMED;
+    }
+}
+
+static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, size_t size)
+{
+    uint32_t kind = ls_message_peek(bytes, size);
+    if (kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART) {
+        return LS_MALFORMED;
+    }
+    if (session->report.state != LS_SESSION_PLAYING) {
+        /* The lobby's sign of life, a tick that overtook START and comes again, or one after the
+         * end. */
+        return LS_OK;
+    }
+    return kind == LS_MESSAGE_TICKS ? ls_session_play_ticks(session, bytes, size)
+                                    : ls_session_play_part(session, bytes, size);
+}
+
+void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
+                        uint64_t now_ns)
+{
+    session->now_ns = now_ns;
+    if (session->report.state == LS_SESSION_OVER) {
+        return;
+    }
+    ls_status status = lane == LS_LANE_RELIABLE ? receive_reliable(session, bytes, size)
+                                                : receive_unreliable(session, bytes, size);
+    if (status == LS_OK) {
+        session->heard_ns = now_ns;
+        return;
+    }
+    session->report.packets_rejected++;
+    if (status == LS_MALFORMED && ++session->malformed >= SESSION_MALFORMED_MAX) {
+        ls_session_give_up(session, LS_MISBEHAVED, "too many malformed packets");
+    }
+}
+
+/* ---- time ---- */
+
+static void end_when_silent(ls_session *session)
+{
+    uint64_t timeout_ns = session->report.state == LS_SESSION_GREETING
+                              ? SESSION_GREETING_NS
+                              : session->offer.timeout_ms * LS_NS_PER_MS;
+    bool is_connected = session->report.state != LS_SESSION_CONNECTING;
+    if (is_connected && session->now_ns - session->heard_ns >= timeout_ns) {
+        ls_session_give_up(session, LS_TIMED_OUT,
+                           "nothing was heard from the server within the timeout");
+    }
+}
+
+void ls_session_frame(ls_session *session, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= session->now_ns);
+    session->now_ns = now_ns;
+    session->frame_gap_ns = session->report.frames > 0 ? now_ns - session->drawn_ns : 0;
+    session->drawn_ns = now_ns;
+    session->report.frames++;
+    switch (session->report.state) {
+    case LS_SESSION_SEATED:
+        if (now_ns - session->sent_ns >= SESSION_HEARTBEAT_NS) {
+            ls_session_play_send_inputs(session);
+        }
+        break;
+    case LS_SESSION_PLAYING:
+        ls_session_play_frame(session);
+        break;
+    case LS_SESSION_FINISHED:
+        /* The server closes the connection; if that gets lost, it is over all the same. */
+        if (now_ns - session->finished_ns >= SESSION_GOODBYE_NS) {
+            ls_session_end(session, LS_OK, "the match is complete");
+        }
+        break;
+    case LS_SESSION_CONNECTING:
+    case LS_SESSION_GREETING:
+    case LS_SESSION_OVER:
+        break;
+    }
+    if (session->report.state != LS_SESSION_OVER) {
+        end_when_silent(session);
+    }
+}
+
+/* ---- what can be seen from outside ---- */
+
+ls_session_report ls_session_report_of(const ls_session *session)
+{
+    ls_session_report report = session->report;
+    report.confirmed = session->confirmed;
+    report.next_input = session->next_input;
+    report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
+    report.rtt_ns = session->sync.rtt_ns;
+    report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
+    report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
+    report.confirm_latency_max_ns = session->latency.max_ns;
+    return report;
+}
+
+ls_sim_instance *ls_session_instance(ls_session *session)
+{
+    return session->instance;
+}
+
+const ls_offer *ls_session_offer(const ls_session *session)
+{
+    return session->instance ? &session->offer : NULL;
+}
+
+const char *ls_session_player_name(const ls_session *session, uint32_t slot)
+{
+    LS_ASSERT(slot < LS_PLAYERS_MAX);
+    return session->names[slot];
+}
+
+void ls_session_draw(ls_session *session, ls_draw_list *list)
+{
+    if (!session->is_stepping || !session->simulation->draw) {
+        return;
+    }
+    const void *current = ls_sim_instance_state(session->instance);
+    const void *previous = session->previous ? session->previous : current;
+    session->simulation->draw(&session->offer.config, previous, current, session->alpha, list);
+}

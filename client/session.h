@@ -1,0 +1,123 @@
+/* Session: the client's side of one match, as a state machine without I/O. Time and packets come in
+ * as arguments; packets leave through the sink, news through ls_session_next_event.
+ * It makes inputs on time, steps its own simulation over closed ticks only, and sends back the
+ * hash of every state. Never reads a clock, a socket or a file; allocates nothing once the match
+ * has started. Called by client.c, by tests in virtual time, and by games that embed a client. */
+#ifndef LOCKSTEP_CLIENT_SESSION_H
+#define LOCKSTEP_CLIENT_SESSION_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/sim_instance.h"
+#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/transport.h"
+
+typedef struct ls_session_config {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+
+    /* The simulation that the server names, or NULL when it is not to be had. */
+    const ls_simulation *(*find_simulation)(void *user, const char *name);
+
+    /* This player's input, at most input_bytes_max bytes; returns the size. `instance` is the
+     * newest simulated state, to be read only. NULL: always empty. */
+    uint32_t (*make_input)(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes);
+
+    /* Called after every step, before the state is hashed; NULL for none. A game reads what it
+     * needs; a test of the desync detection may write. */
+    void (*after_step)(void *user, ls_sim_instance *instance);
+
+    void *user;                /* handed to the three */
+    bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
+    uint32_t ticks;            /* leaves after so many; 0: stays to the end */
+    uint32_t frame_max_ms;     /* longer frames are cut for stepping; 1 .. 10,000 */
+} ls_session_config;
+
+typedef enum ls_session_state {
+    LS_SESSION_CONNECTING,
+    LS_SESSION_GREETING, /* HELLO sent */
+    LS_SESSION_SEATED,   /* READY sent; waiting for the others */
+    LS_SESSION_PLAYING,
+    LS_SESSION_FINISHED, /* the final state is reached and told */
+    LS_SESSION_OVER,     /* see ls_session_report.status */
+} ls_session_state;
+
+typedef enum ls_session_event_kind {
+    LS_SESSION_EVENT_SEATED,
+    LS_SESSION_EVENT_STARTED,
+    LS_SESSION_EVENT_WAITING, /* waiting */
+    LS_SESSION_EVENT_DESYNC,  /* desync; of any slot */
+    LS_SESSION_EVENT_ENDED,   /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,    /* status, text */
+} ls_session_event_kind;
+
+typedef struct ls_session_event {
+    ls_session_event_kind kind;
+    ls_waiting waiting;
+    ls_desync_notice desync;
+    ls_end end;
+    ls_status status;
+    ls_text text;
+} ls_session_event;
+
+/* What is known now; final once the session is over. */
+typedef struct ls_session_report {
+    ls_session_state state;
+    ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
+    uint32_t slot;
+    ls_tick tick;       /* of the newest simulated state */
+    ls_tick confirmed;  /* first closed tick not received */
+    ls_tick next_input; /* first input not made */
+    uint64_t inputs_made;
+    uint64_t inputs_skipped; /* their ticks were closed before they could be made */
+    uint64_t stalled_ticks;  /* were due on this machine's clock, but not confirmed yet */
+    uint64_t frames;
+    uint64_t steps;
+    uint64_t rtt_ns;
+    int64_t slack_ns;                /* newest that the server reported */
+    uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
+    uint64_t confirm_latency_p99_ns;
+    uint64_t confirm_latency_max_ns;
+    uint64_t packets_rejected;
+    uint32_t desyncs; /* notices received, of any slot */
+    bool is_desynced; /* of this slot */
+    ls_desync_notice own_desync;
+    bool has_end;
+    ls_end end;
+} ls_session_report;
+
+typedef struct ls_session ls_session;
+
+/* No simulation, no input, name "player", frames cut at 250 ms. */
+ls_session_config ls_session_config_default(void);
+ls_status ls_session_config_check(const ls_session_config *config, ls_text *why);
+
+/* The config and the sink are copied; what they point to must outlive the session. */
+ls_status ls_session_create(const ls_session_config *config, const ls_packet_sink *sink,
+                            const ls_allocator *allocator, ls_session **out, ls_text *why);
+void ls_session_destroy(ls_session *session);
+
+/* What happened on the transport. `now_ns` never goes back. */
+void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
+void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
+void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
+                        uint64_t now_ns);
+
+/* One rendered frame: makes the inputs that are due, steps what is due, sends. */
+void ls_session_frame(ls_session *session, uint64_t now_ns);
+
+/* Leaves the match with a reason. */
+void ls_session_leave(ls_session *session, uint64_t now_ns);
+
+bool ls_session_next_event(ls_session *session, ls_session_event *event);
+ls_session_report ls_session_report_of(const ls_session *session);
+
+/* NULL until the server's offer has been taken. */
+ls_sim_instance *ls_session_instance(ls_session *session);
+const ls_offer *ls_session_offer(const ls_session *session);
+const char *ls_session_player_name(const ls_session *session, uint32_t slot);
+
+/* Appends the picture at this frame's alpha: the blend of the two newest states. Does nothing
+ * before the match has started or when the simulation cannot draw. */
+void ls_session_draw(ls_session *session, ls_draw_list *list);
+
+#endif

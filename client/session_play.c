@@ -1,0 +1,481 @@
+#include "lockstep/client/session_state.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/state_hash.h"
+
+#include <string.h>
+
+enum {
+    HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
+    HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
+    HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
+    CATCH_UP_BACKLOG_TICKS = 30,
+    CATCH_UP_STEPS_MAX = 64, /* extra steps a frame while catching up */
+};
+
+/* ---- life ---- */
+
+static ls_status create_buffers(ls_session *session)
+{
+    ls_input_buffer_config config = {.slots = 1,
+                                     .input_bytes_max = session->simulation->input_bytes_max,
+                                     .window_ticks = LS_WINDOW_TICKS};
+    ls_status status = ls_input_buffer_create(&config, session->allocator, &session->own);
+    if (status != LS_OK) {
+        return status;
+    }
+    config.slots = session->offer.config.players;
+    return ls_input_buffer_create(&config, session->allocator, &session->closed);
+}
+
+ls_status ls_session_play_init(ls_session *session)
+{
+    ls_status status = create_buffers(session);
+    if (status != LS_OK) {
+        return status;
+    }
+    bool is_flat = ls_sim_instance_schema(session->instance) != NULL;
+    if (session->config.keeps_previous_state && is_flat) {
+        size_t bytes = ls_sim_instance_state_bytes(session->instance);
+        session->previous = ls_allocate(session->allocator, bytes);
+        if (!session->previous) {
+            return LS_NO_MEMORY;
+        }
+        memcpy(session->previous, ls_sim_instance_state(session->instance), bytes);
+    }
+    ls_timestep_config timestep = ls_timestep_config_default(session->offer.config.tick_rate_hz);
+    timestep.frame_max_ns = session->config.frame_max_ms * LS_NS_PER_MS;
+    session->timestep = ls_timestep_make(&timestep);
+    ls_tick_sync_init(&session->sync, timestep.dt_ns, session->offer.input_delay_ticks);
+    session->alpha = LS_FIXED_ONE;
+    session->roots[0] = ls_sim_instance_hash(session->instance);
+    session->chain = ls_hash_chain_start(session->roots[0]);
+    return LS_OK;
+}
+
+void ls_session_play_deinit(ls_session *session)
+{
+    ls_input_buffer_destroy(session->own);
+    ls_input_buffer_destroy(session->closed);
+    ls_sim_instance_destroy(session->instance);
+    ls_release(session->allocator, session->previous);
+}
+
+void ls_session_play_start(ls_session *session, const ls_start *start)
+{
+    memcpy(session->names, start->names, sizeof session->names);
+    session->report.state = LS_SESSION_PLAYING;
+    session->frame_ns = session->now_ns;
+    session->low_backlog = UINT32_MAX;
+    /* START was sent half a round trip ago, and an input needs another half to arrive. A tick and a
+     * frame more cost a little latency for a few seconds; too late would cost the first inputs. */
+    uint64_t close_ns = session->now_ns + start->delay_us * LS_NS_PER_US;
+    uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns +
+                        session->sync.dt_ns + session->frame_gap_ns;
+    ls_tick_sync_start(&session->sync, close_ns > early_ns ? close_ns - early_ns : 0);
+    ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
+}
+
+/* ---- inputs ---- */
+
+static void make_input(ls_session *session)
+{
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+    uint32_t size = 0;
+    if (session->config.make_input) {
+        size = session->config.make_input(session->config.user, session->instance,
+                                          session->report.slot, session->next_input, bytes);
+    }
+    LS_ASSERT(size <= session->simulation->input_bytes_max);
+    ls_status stored = ls_input_buffer_put(session->own, session->next_input, 0, bytes, size, 0);
+    LS_ASSERT(stored == LS_OK);
+    session->made_ns[session->next_input % LS_WINDOW_TICKS] = session->now_ns;
+    session->next_input++;
+    session->report.inputs_made++;
+}
+
+/* The server refuses inputs that are too far ahead, so there is no use in making them. */
+static void make_due_inputs(ls_session *session)
+{
+    while (session->next_input < session->confirmed + LS_LEAD_TICKS_MAX &&
+           ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+        bool is_wanted =
+            !session->report.has_end || session->next_input < session->report.end.final_tick;
+        if (!is_wanted) {
+            return;
+        }
+        make_input(session);
+    }
+}
+
+static void write_inputs(ls_session *session, ls_bit_stream *stream)
+{
+    ls_slot_input before = {0};
+    ls_slot_input input;
+    if (session->has_base && session->wanted > 0) {
+        ls_status held = ls_input_buffer_get(session->own, session->wanted - 1, 0, &before);
+        LS_ASSERT(held == LS_OK);
+    }
+    ls_tick tick = session->wanted;
+    for (; tick < session->next_input; tick++) {
+        ls_status held = ls_input_buffer_get(session->own, tick, 0, &input);
+        LS_ASSERT(held == LS_OK);
+        if (!ls_inputs_write_tick(stream, &before, &input)) {
+            break;
+        }
+        before = input;
+        if (tick >= session->sent_input) {
+            session->own_sent_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
+            session->sent_input = tick + 1;
+        }
+    }
+    ls_tick_packet_write_end(stream);
+}
+
+void ls_session_play_send_inputs(ls_session *session)
+{
+    ls_inputs_header header = {.next = session->confirmed,
+                               .hold = LS_HOLD_NONE,
+                               .chain_tick = session->chain_tick,
+                               .chain = (uint32_t)session->chain,
+                               .first = session->wanted,
+                               .has_base = session->has_base};
+    if (session->confirmed > 0 && !session->is_arrival_reported) {
+        header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
+        session->is_arrival_reported = true;
+    }
+    ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
+    ls_inputs_header_bits(&stream, &header, 0);
+    write_inputs(session, &stream);
+    session->sent_ns = session->now_ns;
+    session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
+                       ls_bits_size_bytes(&stream));
+}
+
+/* ---- closed ticks ---- */
+
+static void confirm_latency(ls_session *session, ls_tick tick)
+{
+    bool is_own = tick < session->next_input && ls_input_buffer_has(session->own, tick, 0);
+    if (is_own) {
+        ls_histogram_add(&session->latency,
+                         session->now_ns - session->made_ns[tick % LS_WINDOW_TICKS]);
+    }
+}
+
+/* Stores the cursor's tick as the next confirmed one; false when the buffer is full because this
+ * machine does not keep up: then it is not acknowledged and comes again. */
+static bool store_tick(ls_session *session)
+{
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    ls_tick tick = session->confirmed;
+    ls_tick_cursor_inputs(&session->cursor, inputs);
+    for (uint32_t slot = 0; slot < session->cursor.slot_count; slot++) {
+        ls_status stored = ls_input_buffer_put(session->closed, tick, slot, inputs[slot].bytes,
+                                               inputs[slot].size, inputs[slot].events);
+        if (stored != LS_OK) {
+            LS_ASSERT(stored == LS_FUTURE);
+            return false;
+        }
+    }
+    confirm_latency(session, tick);
+    session->confirmed++;
+    session->newest_arrival_ns = session->now_ns;
+    session->is_arrival_reported = false;
+    return true;
+}
+
+static ls_status start_cursor(ls_session *session, ls_tick first)
+{
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    if (first > 0 && ls_input_buffer_tick(session->closed, first - 1, before) != LS_OK) {
+        return LS_STALE;
+    }
+    ls_tick_cursor_start(&session->cursor, session->offer.config.players,
+                         session->simulation->input_bytes_max, before);
+    return LS_OK;
+}
+
+static ls_status walk_ticks(ls_session *session, ls_bit_stream stream, ls_tick first,
+                            bool is_storing)
+{
+    ls_status status = start_cursor(session, first);
+    if (status != LS_OK) {
+        return status;
+    }
+    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
+        if (is_storing && tick == session->confirmed && !store_tick(session)) {
+            return LS_OK;
+        }
+    }
+    return is_storing || ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+static void take_input_ack(ls_session *session, const ls_ticks_header *header)
+{
+    if (header->wanted < session->wanted) {
+        return; /* overtaken by a newer packet */
+    }
+    bool is_newest_known = header->wanted > 0 && header->wanted == session->sent_input;
+    if (header->hold != LS_HOLD_NONE && is_newest_known) {
+        uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
+        uint64_t away_ns = session->now_ns - sent_ns;
+        uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
+        if (away_ns >= held_ns) {
+            ls_tick_sync_add_rtt(&session->sync, away_ns - held_ns);
+        }
+    }
+    session->wanted = header->wanted;
+    session->has_base = header->has_base && header->wanted > 0 &&
+                        ls_input_buffer_has(session->own, header->wanted - 1, 0);
+    if (header->wanted > session->next_input) {
+        /* Those ticks are closed: whatever would be made for them comes too late. */
+        session->report.inputs_skipped += header->wanted - session->next_input;
+        session->next_input = header->wanted;
+        session->sent_input = header->wanted;
+        ls_tick_sync_skip(&session->sync, session->next_input);
+    }
+    if (session->wanted > SESSION_KEPT_TICKS) {
+        ls_input_buffer_forget_before(session->own, session->wanted - SESSION_KEPT_TICKS);
+    }
+}
+
+static void take_slack(ls_session *session, const ls_ticks_header *header)
+{
+    if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
+        return;
+    }
+    session->report.slack_ns = header->slack * (int64_t)LS_HOLD_UNIT_NS;
+    ls_tick_sync_add_slack(&session->sync, session->report.slack_ns, header->wanted - 1,
+                           session->next_input);
+}
+
+ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size)
+{
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_ticks_header header = {0};
+    ls_ticks_header_bits(&stream, &header, session->confirmed);
+    bool is_absurd = header.first > session->confirmed ||
+                     (int64_t)header.wanted - (int64_t)session->confirmed > LS_WINDOW_TICKS;
+    if (stream.is_failed || is_absurd) {
+        return LS_MALFORMED;
+    }
+    ls_status status = walk_ticks(session, stream, header.first, false);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = walk_ticks(session, stream, header.first, true);
+    LS_ASSERT(status == LS_OK);
+    take_input_ack(session, &header);
+    take_slack(session, &header);
+    return LS_OK;
+}
+
+ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size)
+{
+    ls_tick_part part;
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_tick_part_bits(&stream, &part);
+    if (!ls_bits_is_complete(&stream)) {
+        return LS_MALFORMED;
+    }
+    session_parts *parts = &session->parts;
+    if (part.tick != session->confirmed) {
+        return LS_OK;
+    }
+    if (parts->tick != part.tick || parts->total_bytes != part.total_bytes) {
+        parts->tick = part.tick;
+        parts->total_bytes = part.total_bytes;
+        parts->received = 0;
+    }
+    memcpy(parts->bytes + part.index * LS_TICK_PART_BYTES, part.bytes, part.size);
+    parts->received |= UINT32_C(1) << part.index;
+    uint32_t all = UINT32_MAX >> (LS_TICK_PARTS_MAX - ls_tick_part_count(part.total_bytes));
+    if (parts->received != all) {
+        return LS_OK;
+    }
+    parts->received = 0;
+    ls_status status = start_cursor(session, part.tick);
+    ls_bit_stream whole = ls_bit_reader(parts->bytes, parts->total_bytes);
+    if (status == LS_OK &&
+        (!ls_ticks_read_tick(&whole, &session->cursor) || !ls_bits_is_complete(&whole))) {
+        status = LS_MALFORMED;
+    }
+    if (status == LS_OK) {
+        store_tick(session);
+    }
+    return status;
+}
+
+/* ---- stepping ---- */
+
+static void hash_state(ls_session *session, ls_tick tick)
+{
+    uint32_t interval = session->offer.hash_interval_ticks;
+    if (tick % interval != 0) {
+        return;
+    }
+    uint64_t root = ls_sim_instance_hash(session->instance);
+    session->roots[tick / interval % LS_WINDOW_TICKS] = root;
+    session->chain = ls_hash_chain_next(session->chain, root);
+    session->chain_tick = tick;
+}
+
+static void step(ls_session *session)
+{
+    ls_tick tick = ls_sim_instance_tick(session->instance);
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_status held = ls_input_buffer_tick(session->closed, tick, slots);
+    LS_ASSERT(held == LS_OK);
+    if (session->previous) {
+        memcpy(session->previous, ls_sim_instance_state(session->instance),
+               ls_sim_instance_state_bytes(session->instance));
+    }
+    ls_tick_inputs inputs = {
+        .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
+    ls_sim_instance_step(session->instance, &inputs);
+    session->report.steps++;
+    if (session->config.after_step) {
+        session->config.after_step(session->config.user, session->instance);
+    }
+    hash_state(session, tick + 1);
+    if (tick + 1 > SESSION_KEPT_TICKS) {
+        ls_input_buffer_forget_before(session->closed, tick + 1 - SESSION_KEPT_TICKS);
+    }
+}
+
+static uint32_t backlog_of(const ls_session *session)
+{
+    return session->confirmed - ls_sim_instance_tick(session->instance);
+}
+
+/* Ticks that wait at all times are latency for nothing: play a little faster until they are gone.
+ */
+static void watch_backlog(ls_session *session)
+{
+    uint32_t backlog = backlog_of(session);
+    session->low_backlog = backlog < session->low_backlog ? backlog : session->low_backlog;
+    if (++session->backlog_frames < HURRY_ROUND_FRAMES) {
+        return;
+    }
+    session->is_hurrying = session->low_backlog >= HURRY_BACKLOG_TICKS;
+    session->low_backlog = UINT32_MAX;
+    session->backlog_frames = 0;
+}
+
+static void catch_up(ls_session *session)
+{
+    if (backlog_of(session) <= CATCH_UP_BACKLOG_TICKS) {
+        return;
+    }
+    for (uint32_t steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {
+        if (backlog_of(session) <= HURRY_BACKLOG_TICKS) {
+            return;
+        }
+        step(session);
+    }
+}
+
+static void step_due(ls_session *session)
+{
+    uint64_t elapsed_ns = session->now_ns - session->frame_ns;
+    session->frame_ns = session->now_ns;
+    if (!session->is_stepping) {
+        session->is_stepping = backlog_of(session) > 0;
+        return;
+    }
+    if (session->is_hurrying) {
+        elapsed_ns += elapsed_ns * HURRY_PER_MILLE / 1000;
+    }
+    ls_timestep_plan plan = ls_timestep_advance(&session->timestep, elapsed_ns);
+    uint32_t steps = plan.step_count;
+    session->alpha = plan.alpha;
+    if (steps > backlog_of(session)) {
+        uint32_t missing = steps - backlog_of(session);
+        bool is_at_end =
+            session->report.has_end && session->confirmed >= session->report.end.final_tick;
+        session->report.stalled_ticks += is_at_end ? 0 : missing;
+        session->alpha = LS_FIXED_ONE; /* hold the newest state rather than jump back */
+        steps -= missing;
+    }
+    for (; steps > 0; steps--) {
+        step(session);
+    }
+    catch_up(session);
+    watch_backlog(session);
+}
+
+/* ---- ending ---- */
+
+static uint32_t microseconds(uint64_t ns)
+{
+    uint64_t us = ns / LS_NS_PER_US;
+    return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
+static void finish(ls_session *session)
+{
+    ls_session_report report = ls_session_report_of(session);
+    ls_session_play_send_inputs(session);
+    session->message.kind = LS_MESSAGE_FINISHED;
+    session->message.body.finished =
+        (ls_finished){.tick = report.tick,
+                      .root = ls_sim_instance_hash(session->instance),
+                      .chain_tick = session->chain_tick,
+                      .chain = (uint32_t)session->chain,
+                      .stalled_ticks = (uint32_t)report.stalled_ticks,
+                      .confirm_latency_p50_us = microseconds(report.confirm_latency_p50_ns),
+                      .confirm_latency_p99_us = microseconds(report.confirm_latency_p99_ns),
+                      .confirm_latency_max_us = microseconds(report.confirm_latency_max_ns),
+                      .rtt_us = microseconds(report.rtt_ns),
+                      .frames = (uint32_t)report.frames};
+    ls_session_send(session);
+    session->report.state = LS_SESSION_FINISHED;
+    session->finished_ns = session->now_ns;
+}
+
+void ls_session_play_frame(ls_session *session)
+{
+    make_due_inputs(session);
+    step_due(session);
+    ls_tick tick = ls_sim_instance_tick(session->instance);
+    if (session->report.has_end && tick >= session->report.end.final_tick) {
+        finish(session);
+        return;
+    }
+    if (session->config.ticks > 0 && tick >= session->config.ticks) {
+        ls_session_leave_as_planned(session, "the player has played as long as planned");
+        return;
+    }
+    bool has_news = session->sent_input < session->next_input;
+    uint64_t silence_ns = session->now_ns - session->sent_ns;
+    if (has_news || silence_ns >= 4 * session->sync.dt_ns) {
+        ls_session_play_send_inputs(session);
+    }
+}
+
+void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request)
+{
+    uint32_t interval = session->offer.hash_interval_ticks;
+    uint32_t newest = session->chain_tick / interval;
+    uint32_t index = request->first / interval;
+    uint32_t left = request->first % interval == 0 ? request->count : 0;
+    for (;;) {
+        ls_hashes *hashes = &session->message.body.hashes;
+        session->message.kind = LS_MESSAGE_HASHES;
+        hashes->first = index * interval;
+        hashes->count = 0;
+        for (; left > 0 && hashes->count < LS_HASHES_PER_MESSAGE; left--, index++) {
+            bool is_held = index <= newest && newest - index < LS_WINDOW_TICKS;
+            if (!is_held) {
+                left = 0;
+                break;
+            }
+            hashes->roots[hashes->count++] = session->roots[index % LS_WINDOW_TICKS];
+        }
+        ls_session_send(session);
+        if (hashes->count < LS_HASHES_PER_MESSAGE) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/* Session state: the inside of a session, shared by session.c (getting in, messages, leaving) and
+ * session_play.c (inputs, confirmed ticks, stepping). Never included by anybody else. */
+#ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
+#define LOCKSTEP_CLIENT_SESSION_STATE_H
+
+#include "lockstep/client/session.h"
+#include "lockstep/client/tick_sync.h"
+#include "lockstep/common/histogram.h"
+#include "lockstep/common/input_buffer.h"
+#include "lockstep/common/timestep.h"
+#include "lockstep/protocol/tick_packet.h"
+
+enum {
+    SESSION_EVENTS_MAX = 64,
+    SESSION_MALFORMED_MAX = 64,
+    SESSION_KEPT_TICKS = 256, /* simulated ticks that may still serve as a base */
+};
+
+#define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define SESSION_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
+
+/* The parts of a large tick, as they come. */
+typedef struct session_parts {
+    ls_tick tick;
+    uint32_t total_bytes; /* 0: nothing yet */
+    uint32_t received;    /* bit mask */
+    uint8_t bytes[LS_TICK_BYTES_MAX];
+} session_parts;
+
+struct ls_session {
+    ls_session_config config;
+    ls_packet_sink sink;
+    const ls_allocator *allocator;
+    ls_session_report report;
+    ls_peer_id server;
+    uint64_t now_ns;
+    uint64_t heard_ns;
+    uint64_t sent_ns;
+    uint64_t greeted_ns; /* HELLO sent; the first round trip is measured from here */
+    uint64_t finished_ns;
+    uint64_t drawn_ns;     /* time of the last frame */
+    uint64_t frame_gap_ns; /* between the last two frames: inputs are only made in frames */
+    uint32_t malformed;
+
+    const ls_simulation *simulation;
+    ls_offer offer;
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+    ls_sim_instance *instance;
+    uint8_t *previous; /* state before the newest step */
+    ls_fixed alpha;
+
+    /* Inputs going up. */
+    ls_tick_sync sync;
+    ls_input_buffer *own;
+    uint64_t made_ns[LS_WINDOW_TICKS];
+    uint64_t own_sent_ns[LS_WINDOW_TICKS]; /* when each input first went out */
+    ls_tick next_input;
+    ls_tick sent_input; /* first input that has never been sent */
+    ls_tick wanted;     /* first input the server still wants */
+    bool has_base;      /* it has the one before */
+
+    /* Closed ticks coming down. */
+    ls_input_buffer *closed;
+    ls_tick confirmed;
+    uint64_t newest_arrival_ns;
+    bool is_arrival_reported;
+    session_parts parts;
+
+    /* Stepping. */
+    ls_timestep timestep;
+    uint64_t frame_ns;    /* time of the last frame */
+    bool is_stepping;     /* the first closed tick has come */
+    uint32_t low_backlog; /* least number of ticks left over after a frame, this round */
+    uint32_t backlog_frames;
+    bool is_hurrying;
+
+    /* Hashes. */
+    uint64_t roots[LS_WINDOW_TICKS];
+    uint64_t chain;
+    ls_tick chain_tick;
+
+    ls_histogram latency;
+    ls_session_event events[SESSION_EVENTS_MAX];
+    uint32_t event_first;
+    uint32_t event_count;
+
+    /* Working memory. */
+    ls_tick_cursor cursor;
+    ls_message message;
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+};
+
+/* ---- session.c ---- */
+
+ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind);
+
+/* Sends session->message. */
+void ls_session_send(ls_session *session);
+
+/* Ends the session; LS_OK after a complete match. */
+void ls_session_end(ls_session *session, ls_status status, const char *why);
+
+/* Tells the server why, then ends: with that status, or with LS_OK. */
+void ls_session_give_up(ls_session *session, ls_status status, const char *why);
+void ls_session_leave_as_planned(ls_session *session, const char *why);
+
+/* ---- session_play.c ---- */
+
+ls_status ls_session_play_init(ls_session *session);
+void ls_session_play_deinit(ls_session *session);
+void ls_session_play_start(ls_session *session, const ls_start *start);
+void ls_session_play_frame(ls_session *session);
+ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size);
+ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
+void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request);
+
+/* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
+void ls_session_play_send_inputs(ls_session *session);
+
+#endif

@@ -1,0 +1,109 @@
+#include "lockstep/common/plugin_loader.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/sims/builtin.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_file_name(const char *name)
+{
+    size_t size = strlen(name);
+    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
+}
+
+static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    const ls_simulation *simulation = NULL;
+    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
+        if (strcmp(simulation->name, name) == 0) {
+            LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
+            *out = (ls_loaded_simulation){simulation, NULL};
+            return LS_OK;
+        }
+    }
+    char shown[LS_NAME_BYTES_MAX];
+    ls_name_copy(shown, sizeof shown, name);
+    ls_text_set(why, "unknown simulation '%s'; built in are: ", shown);
+    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
+        ls_text_add(why, "%s%s", i > 0 ? ", " : "", simulation->name);
+    }
+    ls_text_add(why, "; a plug-in is named by its file, as in ./game.so");
+    return LS_NOT_FOUND;
+}
+
+/* dlerror speaks of the last failure once; it may have nothing to say. */
+static const char *linker_words(void)
+{
+    const char *words = dlerror();
+    return words ? words : "the dynamic linker gives no reason";
+}
+
+/* Without a '/' dlopen would search the system's folders instead of the current one. */
+static void *open_library(const char *file)
+{
+    static const char here[] = "./";
+    bool has_folder = strchr(file, '/') != NULL;
+    char *path = malloc(sizeof here + strlen(file));
+    if (!path) {
+        return NULL;
+    }
+    snprintf(path, sizeof here + strlen(file), "%s%s", has_folder ? "" : here, file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    free(path);
+    return library;
+}
+
+static ls_status find_simulation(void *library, const char *file, const ls_simulation **out,
+                                 ls_text *why)
+{
+    ls_simulation_entry entry = NULL;
+    void *symbol = dlsym(library, LS_SIMULATION_SYMBOL);
+    if (!symbol) {
+        ls_text_set(why, "plug-in '%s' does not export %s()", file, LS_SIMULATION_SYMBOL);
+        return LS_PLUGIN;
+    }
+    /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
+    _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
+    memcpy(&entry, &symbol, sizeof entry);
+    const ls_simulation *simulation = entry();
+    ls_text fault = {""};
+    if (ls_simulation_check(simulation, &fault) != LS_OK) {
+        ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
+        return LS_PLUGIN;
+    }
+    *out = simulation;
+    return LS_OK;
+}
+
+static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
+{
+    void *library = open_library(file);
+    if (!library) {
+        ls_text_set(why, "plug-in '%s' cannot be opened: %s", file, linker_words());
+        return LS_PLUGIN;
+    }
+    const ls_simulation *simulation = NULL;
+    ls_status status = find_simulation(library, file, &simulation, why);
+    if (status != LS_OK) {
+        dlclose(library);
+        return status;
+    }
+    *out = (ls_loaded_simulation){simulation, library};
+    return LS_OK;
+}
+
+ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    return is_file_name(name) ? load_file(name, out, why) : load_builtin(name, out, why);
+}
+
+void ls_simulation_unload(ls_loaded_simulation *loaded)
+{
+    if (loaded->library) {
+        dlclose(loaded->library);
+    }
+    *loaded = (ls_loaded_simulation){NULL, NULL};
+}

@@ -1,0 +1,81 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/common/program/console.h"
+
+#include "lockstep/common/base/limits.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+    COLUMNS_DEFAULT = 100
+};
+
+static void write_line(void *user, ls_log_level level, const char *line)
+{
+    ls_console *console = user;
+    const char *kind = level == LS_LOG_ERROR     ? "error: "
+                       : level == LS_LOG_WARNING ? "warning: "
+                                                 : "";
+    ls_console_clear(console);
+    fprintf(stderr, "%s: %s%s\n", console->program, kind, line);
+}
+
+static uint32_t terminal_columns(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+        return COLUMNS_DEFAULT;
+    }
+    return size.ws_col;
+}
+
+void ls_console_init(ls_console *console, const char *program, ls_log_level level)
+{
+    const char *terminal = getenv("TERM");
+    memset(console, 0, sizeof *console);
+    console->program = program;
+    console->log = (ls_log){level, write_line, console};
+    console->is_live =
+        level >= LS_LOG_INFO && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+    console->columns = console->is_live ? terminal_columns() : COLUMNS_DEFAULT;
+}
+
+void ls_console_clear(ls_console *console)
+{
+    if (console->lines_drawn > 0) {
+        /* Up to the block's first line, then everything below it away. */
+        fprintf(stderr, "\033[%uA\r\033[J", console->lines_drawn);
+        console->lines_drawn = 0;
+        fflush(stderr);
+    }
+}
+
+void ls_console_begin(ls_console *console)
+{
+    ls_console_clear(console);
+}
+
+void ls_console_line(ls_console *console, const char *format, ...)
+{
+    if (!console->is_live) {
+        return;
+    }
+    char line[LS_TEXT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%.*s\n", (int)console->columns - 1, line);
+    console->lines_drawn++;
+}
+
+void ls_console_end(ls_console *console)
+{
+    if (console->is_live) {
+        fflush(stderr);
+    }
+}

@@ -1,0 +1,34 @@
+/* Console: what a program shows while it runs: log lines, and on a terminal a live block of lines
+ * below them that is drawn again in place. Writes to standard error, so that standard output stays
+ * free for the summary. Called by mains and their drivers. */
+#ifndef LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
+#define LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
+
+#include "lockstep/common/base/log.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_console {
+    const char *program; /* borrowed */
+    ls_log log;          /* writes through the console */
+    bool is_live;        /* standard error is a terminal and lines may be drawn again */
+    uint32_t columns;    /* longer live lines are cut */
+    uint32_t lines_drawn;
+} ls_console;
+
+/* `console` must stay where it is while its log is used. */
+void ls_console_init(ls_console *console, const char *program, ls_log_level level);
+
+/* One line of the live block: begin, then lines, then end. Nothing is drawn when not live. */
+void ls_console_begin(ls_console *console);
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void ls_console_line(ls_console *console, const char *format, ...);
+void ls_console_end(ls_console *console);
+
+/* Takes the live block off the terminal. */
+void ls_console_clear(ls_console *console);
+
+#endif

@@ -1,0 +1,19 @@
+#include "lockstep/common/program/exit_code.h"
+
+ls_exit_code ls_exit_code_of(ls_status status)
+{
+    switch (status) {
+    case LS_OK:
+        return LS_EXIT_CLEAN;
+    case LS_BAD_ARGUMENT:
+    case LS_NOT_FOUND:
+    case LS_UNSUPPORTED:
+    case LS_SCHEMA:
+    case LS_PLUGIN:
+        return LS_EXIT_USAGE;
+    case LS_DESYNCED:
+        return LS_EXIT_DESYNC;
+    default:
+        return LS_EXIT_ENVIRONMENT;
+    }
+}

@@ -1,0 +1,24 @@
+/* Option: reads the values of command-line options, strictly and without a locale, and says what
+ * would have been right. Called by mains. */
+#ifndef LOCKSTEP_COMMON_PROGRAM_OPTION_H
+#define LOCKSTEP_COMMON_PROGRAM_OPTION_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdint.h>
+
+typedef struct ls_option_range {
+    uint64_t min;
+    uint64_t max;
+} ls_option_range;
+
+/* A decimal number in the range, or BAD_ARGUMENT with "--name takes 1 to 32, not 'x'". */
+ls_status ls_option_number(const char *name, const char *value, ls_option_range range,
+                           uint64_t *out, ls_text *why);
+
+/* The index of the value among `count` words, or BAD_ARGUMENT with the words. */
+ls_status ls_option_word(const char *name, const char *value, const char *const *words,
+                         uint32_t count, uint32_t *out, ls_text *why);
+
+#endif

@@ -1,0 +1,117 @@
+#include "lockstep/common/program/summary.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+    cJSON_AddStringToObject(object, key, text ? text : "");
+}
+
+static void add_number(cJSON *object, const char *key, double number)
+{
+    cJSON_AddNumberToObject(object, key, number);
+}
+
+static void add_hash(cJSON *object, const char *key, uint64_t hash)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, hash);
+    cJSON_AddStringToObject(object, key, text);
+}
+
+static cJSON *player_json(const ls_summary_player *player)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_number(json, "slot", player->slot);
+    add_text(json, "name", player->name);
+    add_text(json, "status", player->status);
+    if (player->has_inputs) {
+        add_number(json, "inputs_on_time", (double)player->inputs_on_time);
+        add_number(json, "inputs_late", (double)player->inputs_late);
+        add_number(json, "inputs_substituted", (double)player->inputs_substituted);
+    }
+    if (player->has_client_figures) {
+        add_number(json, "stalled_ticks", (double)player->stalled_ticks);
+        add_number(json, "rtt_ms", player->rtt_ms);
+        cJSON *latency = cJSON_AddObjectToObject(json, "confirm_latency_ms");
+        add_number(latency, "p50", player->confirm_latency_p50_ms);
+        add_number(latency, "p99", player->confirm_latency_p99_ms);
+        add_number(latency, "max", player->confirm_latency_max_ms);
+        add_number(json, "frames", (double)player->frames);
+    }
+    add_number(json, "hashes_compared", (double)player->hashes_compared);
+    add_number(json, "bytes_up", (double)player->bytes_up);
+    add_number(json, "bytes_down", (double)player->bytes_down);
+    return json;
+}
+
+static cJSON *desync_json(const ls_summary_desync *desync)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_number(json, "tick", desync->tick);
+    add_number(json, "slot", desync->slot);
+    add_hash(json, "server_hash", desync->server_hash);
+    add_hash(json, "client_hash", desync->client_hash);
+    return json;
+}
+
+static cJSON *summary_json(const ls_summary *summary)
+{
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, summary->seed);
+    cJSON *json = cJSON_CreateObject();
+    add_text(json, "program", summary->program);
+    add_text(json, "status", summary->status);
+    add_text(json, "sim", summary->sim);
+    add_text(json, "seed", seed);
+    add_number(json, "tick_rate_hz", summary->tick_rate_hz);
+    add_number(json, "ticks", summary->ticks);
+    add_number(json, "final_tick", summary->final_tick);
+    add_hash(json, "final_hash", summary->final_hash);
+    add_number(json, "hashes_compared", (double)summary->hashes_compared);
+    add_number(json, "packets_rejected", (double)summary->packets_rejected);
+    cJSON *players = cJSON_AddArrayToObject(json, "players");
+    for (uint32_t i = 0; i < summary->player_count; i++) {
+        cJSON_AddItemToArray(players, player_json(&summary->players[i]));
+    }
+    cJSON *desyncs = cJSON_AddArrayToObject(json, "desyncs");
+    for (uint32_t i = 0; i < summary->desync_count; i++) {
+        cJSON_AddItemToArray(desyncs, desync_json(&summary->desyncs[i]));
+    }
+    return json;
+}
+
+static ls_status write_text(const char *text, const char *path, ls_text *why)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (!file) {
+        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
+        return LS_IO;
+    }
+    int written = fprintf(file, "%s\n", text);
+    int flushed = fflush(file);
+    int closed = file == stdout ? 0 : fclose(file);
+    if (written < 0 || flushed != 0 || closed != 0) {
+        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
+        return LS_IO;
+    }
+    return LS_OK;
+}
+
+ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
+{
+    cJSON *json = summary_json(summary);
+    char *text = cJSON_Print(json);
+    cJSON_Delete(json);
+    if (!text) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    ls_status status = write_text(text, path, why);
+    cJSON_free(text);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* Summary: the one JSON object that a program writes at its end, the same keys for server and
+ * client. 64-bit values travel as strings: hashes as 16 hex digits, seeds in decimal.
+ * The only place that names cJSON. Called by the drivers of the programs. */
+#ifndef LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
+#define LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
+
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_summary_player {
+    uint32_t slot;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    const char *status; /* why the player left, or "OK" */
+    bool has_inputs;    /* the next three are known (server) */
+    uint64_t inputs_on_time;
+    uint64_t inputs_late;
+    uint64_t inputs_substituted;
+    bool has_client_figures; /* the next six are known */
+    uint64_t stalled_ticks;
+    double rtt_ms;
+    double confirm_latency_p50_ms;
+    double confirm_latency_p99_ms;
+    double confirm_latency_max_ms;
+    uint64_t frames; /* drawn by the client */
+    uint64_t hashes_compared;
+    uint64_t bytes_up; /* client to server, every header counted */
+    uint64_t bytes_down;
+} ls_summary_player;
+
+typedef struct ls_summary_desync {
+    uint32_t tick;
+    uint32_t slot;
+    uint64_t server_hash;
+    uint64_t client_hash;
+} ls_summary_desync;
+
+typedef struct ls_summary {
+    const char *program;
+    const char *status; /* a status name: "OK" after a complete match */
+    const char *sim;
+    uint64_t seed;
+    uint32_t tick_rate_hz;
+    uint32_t ticks; /* asked for; 0: open end */
+    uint32_t final_tick;
+    uint64_t final_hash; /* of the state at final_tick */
+    uint64_t hashes_compared;
+    uint64_t packets_rejected;
+    uint32_t player_count;
+    ls_summary_player players[LS_PLAYERS_MAX];
+    uint32_t desync_count;
+    ls_summary_desync desyncs[LS_PLAYERS_MAX];
+} ls_summary;
+
+/* Writes to the file, or to standard output when `path` is "-". NO_MEMORY, or IO with the reason.
+ */
+ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why);
+
+#endif

@@ -1,0 +1,56 @@
+/* Bit stream: one cursor over a packet's bits for writing and for reading, so that a message has
+ * one field list for both. Writing asserts its ranges; reading checks them: a read past the end or
+ * out of range sets `is_failed`, gives zero, and every later call does the same.
+ * Never allocates. Called by the message functions alone. Layouts: PROTOCOL.md. */
+#ifndef LOCKSTEP_PROTOCOL_BIT_STREAM_H
+#define LOCKSTEP_PROTOCOL_BIT_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ls_bit_stream {
+    uint8_t *write_bytes;      /* NULL when reading */
+    const uint8_t *read_bytes; /* NULL when writing */
+    size_t capacity_bits;
+    size_t position_bits;
+    bool is_failed; /* reading: malformed; writing: did not fit */
+} ls_bit_stream;
+
+/* The bytes are borrowed for the stream's life. A writer's bytes need not be zero. */
+ls_bit_stream ls_bit_writer(uint8_t *bytes, size_t capacity_bytes);
+ls_bit_stream ls_bit_reader(const uint8_t *bytes, size_t size_bytes);
+
+static inline bool ls_bits_is_writing(const ls_bit_stream *stream)
+{
+    return stream->write_bytes != NULL;
+}
+
+/* Whole bytes used so far. */
+static inline size_t ls_bits_size_bytes(const ls_bit_stream *stream)
+{
+    return (stream->position_bits + 7) / 8;
+}
+
+/* Marks a reader as failed, for a value that is well-formed but not allowed. */
+void ls_bits_fail(ls_bit_stream *stream);
+
+/* Reading: true when nothing failed and only zero padding of less than a byte is left. */
+bool ls_bits_is_complete(const ls_bit_stream *stream);
+
+/* 1 <= bits <= 64; a written value fits. */
+void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits);
+void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits); /* bits <= 32 */
+void ls_bits_bool(ls_bit_stream *stream, bool *value);
+
+/* uvar and svar; a value outside [min, max] fails when read. */
+void ls_bits_uvar(ls_bit_stream *stream, uint32_t *value, uint32_t min, uint32_t max);
+void ls_bits_svar(ls_bit_stream *stream, int32_t *value);
+
+/* tick16: `near` is the tick the reader expects, within 32,767 of the true one. */
+void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near);
+
+/* text: at most capacity-1 bytes and a final NUL; reading replaces unprintable bytes by '?'. */
+void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity);
+
+#endif

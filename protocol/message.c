@@ -1,0 +1,196 @@
+#include "lockstep/protocol/message.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <string.h>
+
+static void u64_field(ls_bit_stream *stream, uint64_t *value)
+{
+    ls_bits_u64(stream, value, 64);
+}
+
+static void u32_field(ls_bit_stream *stream, uint32_t *value)
+{
+    ls_bits_u32(stream, value, 32);
+}
+
+static void count_field(ls_bit_stream *stream, uint32_t *value)
+{
+    ls_bits_uvar(stream, value, 0, UINT32_MAX);
+}
+
+static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
+{
+    u32_field(stream, &hello->magic);
+    ls_bits_u32(stream, &hello->protocol_version, 16);
+    u64_field(stream, &hello->arithmetic);
+    ls_bits_text(stream, hello->name, sizeof hello->name);
+    ls_bits_text(stream, hello->token, sizeof hello->token);
+}
+
+static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
+{
+    u64_field(stream, &config->seed);
+    ls_bits_uvar(stream, &config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ);
+    ls_bits_uvar(stream, &config->players, 1, LS_PLAYERS_MAX);
+    ls_bits_uvar(stream, &config->param_count, 0, LS_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->param_count; i++) {
+        uint64_t bits = ls_bits_is_writing(stream) ? (uint64_t)config->params[i] : 0;
+        u64_field(stream, &bits);
+        config->params[i] = ls_signed_from_bits(bits);
+    }
+}
+
+static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
+{
+    ls_bits_text(stream, offer->simulation, sizeof offer->simulation);
+    u32_field(stream, &offer->simulation_version);
+    config_fields(stream, &offer->config);
+    ls_bits_uvar(stream, &offer->slot, 0, LS_PLAYERS_MAX - 1);
+    ls_bits_uvar(stream, &offer->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX);
+    ls_bits_uvar(stream, &offer->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
+    ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
+    ls_bits_u32(stream, &offer->late_rule, 1);
+    if (offer->slot >= offer->config.players) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void ready_fields(ls_bit_stream *stream, ls_ready *ready)
+{
+    u32_field(stream, &ready->simulation_version);
+    u64_field(stream, &ready->parameter_digest);
+    u64_field(stream, &ready->schema_digest);
+    u64_field(stream, &ready->content_digest);
+    u64_field(stream, &ready->initial_root);
+}
+
+static void start_fields(ls_bit_stream *stream, ls_start *start)
+{
+    count_field(stream, &start->delay_us);
+    for (uint32_t slot = 0; slot < start->players; slot++) {
+        ls_bits_text(stream, start->names[slot], sizeof start->names[slot]);
+    }
+}
+
+static void farewell_fields(ls_bit_stream *stream, ls_farewell *farewell)
+{
+    ls_bits_u32(stream, &farewell->negated_status, 8);
+    ls_bits_text(stream, farewell->text.bytes, sizeof farewell->text.bytes);
+}
+
+static void hash_request_fields(ls_bit_stream *stream, ls_hash_request *request)
+{
+    u32_field(stream, &request->first);
+    ls_bits_uvar(stream, &request->count, 1, LS_WINDOW_TICKS);
+}
+
+static void hashes_fields(ls_bit_stream *stream, ls_hashes *hashes)
+{
+    u32_field(stream, &hashes->first);
+    ls_bits_uvar(stream, &hashes->count, 0, LS_HASHES_PER_MESSAGE);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        u64_field(stream, &hashes->roots[i]);
+    }
+}
+
+static void desync_fields(ls_bit_stream *stream, ls_desync_notice *desync)
+{
+    ls_bits_uvar(stream, &desync->slot, 0, LS_PLAYERS_MAX - 1);
+    u32_field(stream, &desync->tick);
+    u64_field(stream, &desync->server_root);
+    u64_field(stream, &desync->client_root);
+}
+
+static void finished_fields(ls_bit_stream *stream, ls_finished *finished)
+{
+    u32_field(stream, &finished->tick);
+    u64_field(stream, &finished->root);
+    u32_field(stream, &finished->chain_tick);
+    u32_field(stream, &finished->chain);
+    count_field(stream, &finished->stalled_ticks);
+    count_field(stream, &finished->confirm_latency_p50_us);
+    count_field(stream, &finished->confirm_latency_p99_us);
+    count_field(stream, &finished->confirm_latency_max_us);
+    count_field(stream, &finished->rtt_us);
+    count_field(stream, &finished->frames);
+}
+
+static void body_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_HELLO:
+        hello_fields(stream, &message->body.hello);
+        return;
+    case LS_MESSAGE_OFFER:
+        offer_fields(stream, &message->body.offer);
+        return;
+    case LS_MESSAGE_READY:
+        ready_fields(stream, &message->body.ready);
+        return;
+    case LS_MESSAGE_START:
+        start_fields(stream, &message->body.start);
+        return;
+    case LS_MESSAGE_REFUSE:
+    case LS_MESSAGE_GOODBYE:
+        farewell_fields(stream, &message->body.farewell);
+        return;
+    case LS_MESSAGE_HASH_REQUEST:
+        hash_request_fields(stream, &message->body.hash_request);
+        return;
+    case LS_MESSAGE_HASHES:
+        hashes_fields(stream, &message->body.hashes);
+        return;
+    case LS_MESSAGE_DESYNC:
+        desync_fields(stream, &message->body.desync);
+        return;
+    case LS_MESSAGE_END:
+        u32_field(stream, &message->body.end.final_tick);
+        u64_field(stream, &message->body.end.final_root);
+        return;
+    case LS_MESSAGE_FINISHED:
+        finished_fields(stream, &message->body.finished);
+        return;
+    case LS_MESSAGE_WAITING:
+        u32_field(stream, &message->body.waiting.tick);
+        u32_field(stream, &message->body.waiting.slot_mask);
+        count_field(stream, &message->body.waiting.waited_ms);
+        return;
+    case LS_MESSAGE_INPUTS:
+    case LS_MESSAGE_TICKS:
+    case LS_MESSAGE_TICK_PART:
+        break;
+    }
+    ls_bits_fail(stream);
+}
+
+size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES_MAX])
+{
+    /* One field list serves both directions, so it takes a message that it may write to. */
+    ls_message copy = *message;
+    uint32_t kind = (uint32_t)message->kind;
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
+    ls_bits_u32(&stream, &kind, 6);
+    body_fields(&stream, &copy);
+    LS_ASSERT(!stream.is_failed);
+    return ls_bits_size_bytes(&stream);
+}
+
+uint32_t ls_message_peek(const uint8_t *bytes, size_t size)
+{
+    return size == 0 ? 0 : bytes[0] & 0x3fu;
+}
+
+ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, ls_message *out)
+{
+    uint32_t kind = 0;
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_bits_u32(&stream, &kind, 6);
+    memset(out, 0, sizeof *out);
+    out->kind = (ls_message_kind)kind;
+    if (kind == LS_MESSAGE_START) {
+        out->body.start.players = players;
+    }
+    body_fields(&stream, out);
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}

@@ -1,0 +1,430 @@
+#include "lockstep/protocol/transport_memory.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/rng.h"
+
+#include <string.h>
+
+enum {
+    HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: as transport_enet counts them */
+    HEADER_BYTES_RELIABLE = 36,
+    PPM = 1000000,
+};
+
+typedef struct packet {
+    uint64_t arrival_ns;
+    uint64_t sequence; /* ends ties */
+    ls_transport_event_kind kind;
+    ls_lane lane;
+    uint32_t connection;
+    uint32_t size;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+} packet;
+
+typedef struct endpoint {
+    ls_transport transport;
+    ls_memory_network *network;
+    packet *packets; /* LS_MEMORY_INBOX_PACKETS_MAX */
+    uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
+    uint32_t heap_count;
+} endpoint;
+
+typedef struct connection {
+    endpoint *client;
+    endpoint *server;
+    ls_memory_link up;
+    ls_memory_link down;
+    uint64_t reliable_up_ns; /* arrival of the newest reliable packet: keeps them in order */
+    uint64_t reliable_down_ns;
+    bool is_open;
+    ls_transport_traffic traffic_client;
+    ls_transport_traffic traffic_server;
+} connection;
+
+struct ls_memory_network {
+    const ls_allocator *allocator;
+    ls_rng rng;
+    uint64_t now_ns;
+    uint64_t sequence;
+    uint32_t endpoint_count;
+    uint32_t connection_count;
+    ls_memory_counts counts;
+    endpoint *endpoints[LS_MEMORY_ENDPOINTS_MAX];
+    connection connections[LS_MEMORY_ENDPOINTS_MAX];
+};
+
+static bool comes_before(const packet *a, const packet *b)
+{
+    return a->arrival_ns != b->arrival_ns ? a->arrival_ns < b->arrival_ns
+                                          : a->sequence < b->sequence;
+}
+
+static bool heap_less(const endpoint *inbox, uint32_t a, uint32_t b)
+{
+    return comes_before(&inbox->packets[inbox->heap[a]], &inbox->packets[inbox->heap[b]]);
+}
+
+static void heap_swap(endpoint *inbox, uint32_t a, uint32_t b)
+{
+    uint16_t kept = inbox->heap[a];
+    inbox->heap[a] = inbox->heap[b];
+    inbox->heap[b] = kept;
+}
+
+static void heap_rise(endpoint *inbox, uint32_t at)
+{
+    while (at > 0 && heap_less(inbox, at, (at - 1) / 2)) {
+        heap_swap(inbox, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void heap_sink(endpoint *inbox, uint32_t at)
+{
+    for (;;) {
+        uint32_t least = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+            if (child < inbox->heap_count && heap_less(inbox, child, least)) {
+                least = child;
+            }
+        }
+        if (least == at) {
+            return;
+        }
+        heap_swap(inbox, at, least);
+        at = least;
+    }
+}
+
+/* A free packet of the inbox, not yet in the heap; NULL when it is full. It may be the one lent to
+ * the inbox's owner, who has looked at it by the time that anybody sends to it. */
+static packet *inbox_next_free(endpoint *inbox)
+{
+    if (inbox->heap_count >= LS_MEMORY_INBOX_PACKETS_MAX) {
+        return NULL;
+    }
+    return &inbox->packets[inbox->heap[inbox->heap_count]];
+}
+
+static void inbox_add(endpoint *inbox)
+{
+    heap_rise(inbox, inbox->heap_count++);
+}
+
+/* Takes the first packet out; its index moves behind the heap, where it is free. */
+static packet *inbox_remove_first(endpoint *inbox)
+{
+    heap_swap(inbox, 0, --inbox->heap_count);
+    heap_sink(inbox, 0);
+    return &inbox->packets[inbox->heap[inbox->heap_count]];
+}
+
+static bool chance(ls_memory_network *network, uint32_t ppm)
+{
+    return ppm > 0 && ls_rng_below(&network->rng, PPM) < ppm;
+}
+
+static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link)
+{
+    if (link->jitter_ns == 0) {
+        return link->delay_ns;
+    }
+    uint64_t share = ls_rng_next(&network->rng);
+    /* The product must not overflow: jitter of up to 4 s times 2^32. */
+    return link->delay_ns + ((link->jitter_ns / 1024) * share >> 22);
+}
+
+static void deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
+                    ls_transport_event_kind kind, ls_lane lane, uint64_t arrival_ns,
+                    const uint8_t *bytes, size_t size)
+{
+    packet *sent = inbox_next_free(to);
+    if (!sent) {
+        network->counts.lost++;
+        return;
+    }
+    sent->arrival_ns = arrival_ns;
+    sent->sequence = network->sequence++;
+    sent->kind = kind;
+    sent->lane = lane;
+    sent->connection = connection_index;
+    sent->size = (uint32_t)size;
+    if (size > 0) {
+        memcpy(sent->bytes, bytes, size);
+    }
+    inbox_add(to);
+}
+
+static void send_unreliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                            const uint8_t *bytes, size_t size)
+{
+    connection *between = &network->connections[connection_index];
+    const ls_memory_link *link = is_up ? &between->up : &between->down;
+    endpoint *to = is_up ? between->server : between->client;
+    if (link->is_cut || chance(network, link->loss_ppm)) {
+        network->counts.lost++;
+        return;
+    }
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    if (size > 0 && chance(network, link->corrupt_ppm)) {
+        memcpy(altered, bytes, size);
+        uint32_t bit = ls_rng_below(&network->rng, (uint32_t)size * 8);
+        altered[bit / 8] = (uint8_t)(altered[bit / 8] ^ (1u << (bit % 8)));
+        bytes = altered;
+        network->counts.corrupted++;
+    }
+    uint32_t copies = 1;
+    if (chance(network, link->duplicate_ppm)) {
+        copies = 2;
+        network->counts.duplicated++;
+    }
+    for (; copies > 0; copies--) {
+        deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_LANE_UNRELIABLE,
+                network->now_ns + travel_ns(network, link), bytes, size);
+    }
+}
+
+/* A lost packet is sent again after a round trip, as often as it takes; order is kept. */
+static void send_reliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                          ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
+{
+    connection *between = &network->connections[connection_index];
+    const ls_memory_link *link = is_up ? &between->up : &between->down;
+    uint64_t *newest_ns = is_up ? &between->reliable_up_ns : &between->reliable_down_ns;
+    if (link->is_cut) {
+        network->counts.lost++;
+        return;
+    }
+    uint64_t arrival_ns = network->now_ns + travel_ns(network, link);
+    for (int tries = 0; tries < 32 && chance(network, link->loss_ppm); tries++) {
+        arrival_ns += between->up.delay_ns + between->down.delay_ns + link->jitter_ns;
+    }
+    arrival_ns = arrival_ns > *newest_ns ? arrival_ns : *newest_ns;
+    *newest_ns = arrival_ns;
+    deliver(network, is_up ? between->server : between->client, connection_index, kind,
+            LS_LANE_RELIABLE, arrival_ns, bytes, size);
+}
+
+/* The peer id is the connection's index + 1 on both sides, and connections are never reused. */
+static connection *connection_of(const endpoint *owner, ls_peer_id peer)
+{
+    ls_memory_network *network = owner->network;
+    if (peer == 0 || peer > network->connection_count) {
+        return NULL;
+    }
+    connection *between = &network->connections[peer - 1];
+    return between->client == owner || between->server == owner ? between : NULL;
+}
+
+static void count_sent(ls_transport_traffic *traffic, ls_lane lane, size_t size)
+{
+    traffic->packets_sent++;
+    traffic->bytes_sent +=
+        size + (lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+}
+
+static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+                          const uint8_t *bytes, size_t size)
+{
+    endpoint *owner = (endpoint *)transport;
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
+    connection *between = connection_of(owner, peer);
+    if (!between || !between->is_open) {
+        return;
+    }
+    bool is_up = between->client == owner;
+    owner->network->counts.sent++;
+    count_sent(is_up ? &between->traffic_client : &between->traffic_server, lane, size);
+    if (lane == LS_LANE_RELIABLE) {
+        send_reliable(owner->network, peer - 1, is_up, LS_TRANSPORT_RECEIVED, bytes, size);
+    } else {
+        send_unreliable(owner->network, peer - 1, is_up, bytes, size);
+    }
+}
+
+static void endpoint_disconnect(ls_transport *transport, ls_peer_id peer)
+{
+    endpoint *owner = (endpoint *)transport;
+    connection *between = connection_of(owner, peer);
+    if (!between || !between->is_open) {
+        return;
+    }
+    between->is_open = false;
+    send_reliable(owner->network, peer - 1, between->client == owner, LS_TRANSPORT_DISCONNECTED,
+                  NULL, 0);
+}
+
+static int endpoint_next_event(ls_transport *transport, ls_transport_event *event)
+{
+    endpoint *owner = (endpoint *)transport;
+    ls_memory_network *network = owner->network;
+    if (owner->heap_count == 0 || owner->packets[owner->heap[0]].arrival_ns > network->now_ns) {
+        return 0;
+    }
+    packet *first = inbox_remove_first(owner);
+    connection *between = &network->connections[first->connection];
+    *event = (ls_transport_event){.kind = first->kind,
+                                  .peer = first->connection + 1,
+                                  .lane = first->lane,
+                                  .bytes = first->bytes,
+                                  .size = first->size,
+                                  .reason = LS_DISCONNECTED};
+    if (first->kind == LS_TRANSPORT_RECEIVED) {
+        ls_transport_traffic *traffic =
+            between->client == owner ? &between->traffic_client : &between->traffic_server;
+        traffic->packets_received++;
+        traffic->bytes_received +=
+            first->size +
+            (first->lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+        network->counts.delivered++;
+    }
+    return 1;
+}
+
+static void endpoint_flush(ls_transport *transport)
+{
+    (void)transport; /* Packets leave when they are sent. */
+}
+
+static ls_transport_traffic endpoint_traffic(const ls_transport *transport, ls_peer_id peer)
+{
+    const endpoint *owner = (const endpoint *)transport;
+    const connection *between = connection_of(owner, peer);
+    if (!between) {
+        return (ls_transport_traffic){0};
+    }
+    return between->client == owner ? between->traffic_client : between->traffic_server;
+}
+
+/* The memory belongs to the network; here the connections end. */
+static void endpoint_destroy(ls_transport *transport)
+{
+    endpoint *owner = (endpoint *)transport;
+    for (ls_peer_id peer = 1; peer <= owner->network->connection_count; peer++) {
+        endpoint_disconnect(transport, peer);
+    }
+}
+
+static const ls_transport_operations endpoint_operations = {
+    .next_event = endpoint_next_event,
+    .send = endpoint_send,
+    .disconnect = endpoint_disconnect,
+    .flush = endpoint_flush,
+    .traffic = endpoint_traffic,
+    .destroy = endpoint_destroy,
+};
+
+ls_status ls_memory_network_create(uint64_t seed, const ls_allocator *allocator,
+                                   ls_memory_network **out)
+{
+    ls_memory_network *network = ls_allocate(allocator, sizeof *network);
+    if (!network) {
+        return LS_NO_MEMORY;
+    }
+    network->allocator = allocator;
+    network->rng = ls_rng_make(seed, 0);
+    *out = network;
+    return LS_OK;
+}
+
+void ls_memory_network_destroy(ls_memory_network *network)
+{
+    if (!network) {
+        return;
+    }
+    for (uint32_t i = 0; i < network->endpoint_count; i++) {
+        ls_release(network->allocator, network->endpoints[i]->packets);
+        ls_release(network->allocator, network->endpoints[i]->heap);
+        ls_release(network->allocator, network->endpoints[i]);
+    }
+    ls_release(network->allocator, network);
+}
+
+void ls_memory_network_set_time(ls_memory_network *network, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= network->now_ns);
+    network->now_ns = now_ns;
+}
+
+ls_memory_counts ls_memory_network_counts(const ls_memory_network *network)
+{
+    return network->counts;
+}
+
+uint64_t ls_memory_network_next_ns(const ls_memory_network *network)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < network->endpoint_count; i++) {
+        const endpoint *inbox = network->endpoints[i];
+        if (inbox->heap_count > 0 && inbox->packets[inbox->heap[0]].arrival_ns < next_ns) {
+            next_ns = inbox->packets[inbox->heap[0]].arrival_ns;
+        }
+    }
+    return next_ns;
+}
+
+static ls_status endpoint_create(ls_memory_network *network, endpoint **out)
+{
+    if (network->endpoint_count >= LS_MEMORY_ENDPOINTS_MAX) {
+        return LS_FULL;
+    }
+    const ls_allocator *allocator = network->allocator;
+    endpoint *created = ls_allocate(allocator, sizeof *created);
+    packet *packets = ls_allocate_array(allocator, LS_MEMORY_INBOX_PACKETS_MAX, sizeof *packets);
+    uint16_t *heap = ls_allocate_array(allocator, LS_MEMORY_INBOX_PACKETS_MAX, sizeof *heap);
+    if (!created || !packets || !heap) {
+        ls_release(allocator, created);
+        ls_release(allocator, packets);
+        ls_release(allocator, heap);
+        return LS_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX; i++) {
+        heap[i] = (uint16_t)i;
+    }
+    created->transport.operations = &endpoint_operations;
+    created->network = network;
+    created->packets = packets;
+    created->heap = heap;
+    network->endpoints[network->endpoint_count++] = created;
+    *out = created;
+    return LS_OK;
+}
+
+ls_status ls_memory_server_create(ls_memory_network *network, ls_transport **out)
+{
+    endpoint *server = NULL;
+    ls_status status = endpoint_create(network, &server);
+    if (status == LS_OK) {
+        *out = &server->transport;
+    }
+    return status;
+}
+
+ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *server,
+                                  ls_transport **out)
+{
+    endpoint *client = NULL;
+    ls_status status = endpoint_create(network, &client);
+    if (status != LS_OK) {
+        return status;
+    }
+    uint32_t index = network->connection_count++;
+    network->connections[index] =
+        (connection){.client = client, .server = (endpoint *)server, .is_open = true};
+    send_reliable(network, index, true, LS_TRANSPORT_CONNECTED, NULL, 0);
+    send_reliable(network, index, false, LS_TRANSPORT_CONNECTED, NULL, 0);
+    *out = &client->transport;
+    return LS_OK;
+}
+
+void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
+                                const ls_memory_link *down)
+{
+    endpoint *owner = (endpoint *)client;
+    for (uint32_t i = 0; i < owner->network->connection_count; i++) {
+        if (owner->network->connections[i].client == owner) {
+            owner->network->connections[i].up = *up;
+            owner->network->connections[i].down = *down;
+        }
+    }
+}

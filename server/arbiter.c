@@ -1,0 +1,119 @@
+#include "lockstep/server/arbiter.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/state_hash.h"
+
+#include <string.h>
+
+/* Due states fill the rings densely: state tick stands at (tick / interval) % window. */
+static uint32_t ring_index(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return tick / arbiter->interval_ticks % LS_WINDOW_TICKS;
+}
+
+static ls_tick oldest_held(const ls_arbiter *arbiter)
+{
+    uint64_t span = (uint64_t)(LS_WINDOW_TICKS - 1) * arbiter->interval_ticks;
+    return arbiter->newest_tick > span ? (ls_tick)(arbiter->newest_tick - span) : 0;
+}
+
+void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root)
+{
+    LS_ASSERT(interval_ticks >= 1);
+    memset(arbiter, 0, sizeof *arbiter);
+    arbiter->interval_ticks = interval_ticks;
+    arbiter->roots[0] = root;
+    arbiter->chains[0] = ls_hash_chain_start(root);
+}
+
+bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return tick % arbiter->interval_ticks == 0;
+}
+
+void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t root)
+{
+    LS_ASSERT(tick == arbiter->newest_tick + arbiter->interval_ticks);
+    uint64_t before = arbiter->chains[ring_index(arbiter, arbiter->newest_tick)];
+    arbiter->newest_tick = tick;
+    arbiter->roots[ring_index(arbiter, tick)] = root;
+    arbiter->chains[ring_index(arbiter, tick)] = ls_hash_chain_next(before, root);
+}
+
+bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return ls_arbiter_is_due(arbiter, tick) && tick <= arbiter->newest_tick;
+}
+
+bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
+                        ls_tick *first, uint32_t *count)
+{
+    LS_ASSERT(ls_arbiter_is_known(arbiter, tick));
+    ls_arbiter_slot *compared = &arbiter->slots[slot];
+    bool is_new = !compared->has_agreed || tick > compared->agreed_tick;
+    if (compared->agreement != LS_AGREEMENT_AGREES || !is_new || tick < oldest_held(arbiter)) {
+        return false;
+    }
+    ls_tick next = compared->has_agreed ? compared->agreed_tick + arbiter->interval_ticks : 0;
+    if ((uint32_t)arbiter->chains[ring_index(arbiter, tick)] == chain) {
+        compared->compared += (tick - next) / arbiter->interval_ticks + 1;
+        compared->agreed_tick = tick;
+        compared->has_agreed = true;
+        return false;
+    }
+    compared->agreement = LS_AGREEMENT_ASKING;
+    compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
+    compared->asked_last = tick;
+    compared->expected_first = compared->asked_first;
+    *first = compared->asked_first;
+    *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
+    return true;
+}
+
+static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_root, uint64_t client_root)
+{
+    slot->agreement = LS_AGREEMENT_DIFFERS;
+    slot->bad_tick = tick;
+    slot->server_root = server_root;
+    slot->client_root = client_root;
+}
+
+bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
+                           uint32_t count, bool is_last, bool *is_contradiction)
+{
+    ls_arbiter_slot *asked = &arbiter->slots[slot];
+    *is_contradiction = false;
+    if (asked->agreement != LS_AGREEMENT_ASKING || first != asked->expected_first) {
+        *is_contradiction = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ls_tick tick = asked->expected_first;
+        if (tick > asked->asked_last || tick < oldest_held(arbiter)) {
+            *is_contradiction = true;
+            return false;
+        }
+        uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
+        asked->compared++;
+        asked->expected_first += arbiter->interval_ticks;
+        if (roots[i] != server_root) {
+            settle(asked, tick, server_root, roots[i]);
+            return true;
+        }
+        asked->agreed_tick = tick;
+        asked->has_agreed = true;
+    }
+    *is_contradiction = is_last;
+    return false;
+}
+
+bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,
+                             uint64_t client_root)
+{
+    ls_arbiter_slot *compared = &arbiter->slots[slot];
+    if (compared->agreement != LS_AGREEMENT_AGREES || server_root == client_root) {
+        return false;
+    }
+    settle(compared, tick, server_root, client_root);
+    return true;
+}

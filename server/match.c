@@ -1,0 +1,546 @@
+#include "lockstep/server/match.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/server/match_state.h"
+
+#include <string.h>
+
+/* ---- configuration ---- */
+
+ls_match_config ls_match_config_default(const ls_simulation *simulation)
+{
+    return (ls_match_config){.simulation = simulation,
+                             .sim = ls_sim_config_default(simulation),
+                             .late_rule = LS_LATE_REPEAT,
+                             .on_desync = LS_ON_DESYNC_REPORT,
+                             .hash_interval_ticks = 1,
+                             .timeout_ms = 10000,
+                             .wait_limit_ms = 2000,
+                             .start_delay_ms = 250};
+}
+
+static ls_status check_range(const char *field, uint32_t value, uint32_t min, uint32_t max,
+                             ls_text *why)
+{
+    if (value >= min && value <= max) {
+        return LS_OK;
+    }
+    ls_text_set(why, "%s takes %u to %u, not %u", field, min, max, value);
+    return LS_BAD_ARGUMENT;
+}
+
+ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
+{
+    const struct {
+        const char *field;
+        uint32_t value, min, max;
+    } ranges[] = {
+        {"late_rule", (uint32_t)config->late_rule, LS_LATE_REPEAT, LS_LATE_WAIT},
+        {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_STOP},
+        {"hash_interval_ticks", config->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX},
+        {"input_delay_ticks", config->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX},
+        {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
+        {"wait_limit_ms", config->wait_limit_ms, 1, LS_TIMEOUT_MS_MAX},
+        {"start_delay_ms", config->start_delay_ms, 0, 60000},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        ls_status status =
+            check_range(ranges[i].field, ranges[i].value, ranges[i].min, ranges[i].max, why);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    return ls_sim_config_check(config->simulation, &config->sim, why);
+}
+
+/* ---- life ---- */
+
+static ls_status create_parts(ls_match *match, ls_text *why)
+{
+    const ls_match_config *config = &match->config;
+    ls_status status = ls_sim_instance_create(config->simulation, &config->sim, match->allocator,
+                                              &match->instance, why);
+    ls_input_buffer_config closed = {.slots = config->sim.players,
+                                     .input_bytes_max = config->simulation->input_bytes_max,
+                                     .window_ticks = LS_WINDOW_TICKS};
+    if (status == LS_OK) {
+        status = ls_input_buffer_create(&closed, match->allocator, &match->closed);
+    }
+    for (uint32_t slot = 0; status == LS_OK && slot < config->sim.players; slot++) {
+        status = ls_seat_init(&match->seats[slot], closed.input_bytes_max, match->allocator);
+    }
+    return status;
+}
+
+ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
+                          const ls_allocator *allocator, ls_match **out, ls_text *why)
+{
+    ls_status status = ls_match_config_check(config, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_match *match = ls_allocate(allocator, sizeof *match);
+    if (!match) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    match->config = *config;
+    match->sink = *sink;
+    match->allocator = allocator;
+    status = create_parts(match, why);
+    if (status != LS_OK) {
+        if (status == LS_NO_MEMORY) {
+            ls_text_set(why, "%s", ls_status_text(status));
+        }
+        ls_match_destroy(match);
+        return status;
+    }
+    ls_timestep_config timestep = ls_timestep_config_default(config->sim.tick_rate_hz);
+    timestep.strategy = LS_TIMESTEP_ACCUMULATOR;
+    match->timestep = ls_timestep_make(&timestep);
+    match->own_ready = ls_ready_make(match->instance);
+    ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
+    *out = match;
+    return LS_OK;
+}
+
+void ls_match_destroy(ls_match *match)
+{
+    if (!match) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        ls_seat_deinit(&match->seats[slot]);
+    }
+    ls_input_buffer_destroy(match->closed);
+    ls_sim_instance_destroy(match->instance);
+    ls_release(match->allocator, match);
+}
+
+/* ---- news and messages ---- */
+
+ls_match_event *ls_match_push_event(ls_match *match, ls_match_event_kind kind)
+{
+    uint32_t index = (match->event_first + match->event_count) % MATCH_EVENTS_MAX;
+    if (match->event_count == MATCH_EVENTS_MAX) {
+        /* The oldest gives way: the newest tells how things stand. */
+        match->event_first = (match->event_first + 1) % MATCH_EVENTS_MAX;
+        match->events_lost++;
+    } else {
+        match->event_count++;
+    }
+    memset(&match->events[index], 0, sizeof match->events[index]);
+    match->events[index].kind = kind;
+    return &match->events[index];
+}
+
+bool ls_match_next_event(ls_match *match, ls_match_event *event)
+{
+    if (match->event_count == 0) {
+        return false;
+    }
+    *event = match->events[match->event_first];
+    match->event_first = (match->event_first + 1) % MATCH_EVENTS_MAX;
+    match->event_count--;
+    return true;
+}
+
+void ls_match_send(ls_match *match, ls_peer_id peer)
+{
+    size_t size = ls_message_write(&match->message, match->packet);
+    match->sink.send(match->sink.user, peer, LS_LANE_RELIABLE, match->packet, size);
+}
+
+void ls_match_send_all(ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_seat_is_taken(&match->seats[slot])) {
+            ls_match_send(match, match->seats[slot].report.peer);
+        }
+    }
+}
+
+static uint32_t slot_of_peer(const ls_match *match, ls_peer_id peer)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_seat_is_taken(&match->seats[slot]) && match->seats[slot].report.peer == peer) {
+            return slot;
+        }
+    }
+    return MATCH_NO_SLOT;
+}
+
+static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
+{
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].peer == peer) {
+            return &match->guests[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- leaving ---- */
+
+static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
+{
+    ls_farewell *farewell = &match->message.body.farewell;
+    match->message.kind = LS_MESSAGE_REFUSE;
+    farewell->negated_status = (uint32_t)-status;
+    ls_text_set(&farewell->text, "%s", why);
+    ls_match_send(match, peer);
+    match->sink.disconnect(match->sink.user, peer);
+}
+
+/* Frees the seat in the lobby, marks it as left from START on. */
+static void vacate(ls_match *match, uint32_t slot, ls_status status, const char *why)
+{
+    ls_seat *seat = &match->seats[slot];
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_LEFT);
+    event->slot = slot;
+    event->peer = seat->report.peer;
+    event->status = status;
+    event->tick = match->next_close;
+    ls_text_set(&event->text, "%s", why);
+    if (match->state == LS_MATCH_LOBBY) {
+        ls_seat_reset(seat);
+        return;
+    }
+    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING;
+    seat->state = LS_SEAT_LEFT;
+    seat->report.is_playing = false;
+    seat->report.left_status = status;
+    seat->report.peer = 0;
+}
+
+void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
+{
+    send_refusal(match, match->seats[slot].report.peer, status, why);
+    vacate(match, slot, status, why);
+}
+
+static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, const char *why)
+{
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PEER_REFUSED);
+    event->peer = guest->peer;
+    event->status = status;
+    ls_text_set(&event->text, "%s", why);
+    send_refusal(match, guest->peer, status, why);
+    guest->peer = 0;
+}
+
+void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    uint32_t slot = slot_of_peer(match, peer);
+    match_guest *guest = guest_of_peer(match, peer);
+    if (guest) {
+        guest->peer = 0;
+    }
+    if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
+        return;
+    }
+    vacate(match, slot, reason, ls_status_text(reason));
+}
+
+/* ---- greeting and seating ---- */
+
+void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    match_guest *guest = guest_of_peer(match, 0);
+    if (!guest) {
+        match->rejected++;
+        match->sink.disconnect(match->sink.user, peer);
+        return;
+    }
+    *guest = (match_guest){.peer = peer, .since_ns = now_ns};
+}
+
+static uint32_t free_slot(const ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].state == LS_SEAT_EMPTY) {
+            return slot;
+        }
+    }
+    return MATCH_NO_SLOT;
+}
+
+static void send_offer(ls_match *match, uint32_t slot)
+{
+    ls_offer *offer = &match->message.body.offer;
+    match->message.kind = LS_MESSAGE_OFFER;
+    *offer = (ls_offer){.simulation_version = match->config.simulation->version,
+                        .config = match->config.sim,
+                        .slot = slot,
+                        .hash_interval_ticks = match->config.hash_interval_ticks,
+                        .input_delay_ticks = match->config.input_delay_ticks,
+                        .timeout_ms = match->config.timeout_ms,
+                        .late_rule = (uint32_t)match->config.late_rule};
+    ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
+    ls_match_send(match, match->seats[slot].report.peer);
+}
+
+static ls_status place_for(const ls_match *match, uint32_t slot)
+{
+    if (match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING) {
+        return LS_ALREADY_OVER;
+    }
+    return match->state == LS_MATCH_RUNNING ? LS_ALREADY_STARTED
+           : slot == MATCH_NO_SLOT          ? LS_MATCH_FULL
+                                            : LS_OK;
+}
+
+static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *hello)
+{
+    ls_text why = {{0}};
+    ls_status status = ls_hello_check(hello, &why);
+    uint32_t slot = free_slot(match);
+    if (status == LS_OK) {
+        status = place_for(match, slot);
+        ls_text_set(&why, "%s", ls_status_text(status));
+    }
+    if (status != LS_OK) {
+        refuse_guest(match, guest, status, why.bytes);
+        return;
+    }
+    ls_seat *seat = &match->seats[slot];
+    seat->state = LS_SEAT_OFFERED;
+    seat->heard_ns = match->now_ns;
+    seat->report.peer = guest->peer;
+    ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
+    guest->peer = 0;
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_SEATED);
+    event->slot = slot;
+    event->peer = seat->report.peer;
+    ls_text_set(&event->text, "%s", seat->report.name);
+    send_offer(match, slot);
+}
+
+static bool are_all_ready(const ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].state != LS_SEAT_READY) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *ready)
+{
+    ls_seat *seat = &match->seats[slot];
+    if (seat->state != LS_SEAT_OFFERED) {
+        return LS_MISBEHAVED;
+    }
+    ls_text why = {{0}};
+    ls_status status = ls_ready_check(ready, &match->own_ready, &why);
+    if (status != LS_OK) {
+        ls_match_drop(match, slot, status, why.bytes);
+        return LS_OK;
+    }
+    seat->state = LS_SEAT_READY;
+    ls_match_push_event(match, LS_MATCH_PLAYER_READY)->slot = slot;
+    if (are_all_ready(match)) {
+        ls_match_play_start(match);
+    }
+    return LS_OK;
+}
+
+/* ---- receiving ---- */
+
+static void receive_from_guest(ls_match *match, match_guest *guest, ls_lane lane,
+                               const uint8_t *bytes, size_t size)
+{
+    ls_status status =
+        lane == LS_LANE_RELIABLE ? ls_message_read(bytes, size, 0, &match->message) : LS_MALFORMED;
+    if (status != LS_OK || match->message.kind != LS_MESSAGE_HELLO) {
+        match->rejected++;
+        refuse_guest(match, guest, LS_MALFORMED, "the first message was no HELLO");
+        return;
+    }
+    ls_hello hello = match->message.body.hello;
+    receive_hello(match, guest, &hello);
+}
+
+static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
+{
+    ls_status status = ls_message_read(bytes, size, 0, &match->message);
+    if (status != LS_OK) {
+        return status;
+    }
+    match->seats[slot].heard_ns = match->now_ns;
+    switch (match->message.kind) {
+    case LS_MESSAGE_READY: {
+        ls_ready ready = match->message.body.ready;
+        return receive_ready(match, slot, &ready);
+    }
+    case LS_MESSAGE_HASHES: {
+        ls_hashes hashes = match->message.body.hashes;
+        return ls_match_play_hashes(match, slot, &hashes);
+    }
+    case LS_MESSAGE_FINISHED: {
+        ls_finished finished = match->message.body.finished;
+        return ls_match_play_finished(match, slot, &finished);
+    }
+    case LS_MESSAGE_GOODBYE: {
+        ls_farewell farewell = match->message.body.farewell;
+        ls_peer_id peer = match->seats[slot].report.peer;
+        vacate(match, slot, (ls_status) - (int)farewell.negated_status, farewell.text.bytes);
+        match->sink.disconnect(match->sink.user, peer);
+        return LS_OK;
+    }
+    default:
+        return LS_MISBEHAVED;
+    }
+}
+
+static ls_status receive_unreliable(ls_match *match, uint32_t slot, const uint8_t *bytes,
+                                    size_t size)
+{
+    ls_seat *seat = &match->seats[slot];
+    if (ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS) {
+        return LS_MALFORMED;
+    }
+    if (!ls_seat_is_in_play(seat)) {
+        seat->heard_ns = match->now_ns; /* the lobby's sign of life */
+        return LS_OK;
+    }
+    return ls_match_play_inputs(match, slot, bytes, size);
+}
+
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    uint32_t slot = slot_of_peer(match, peer);
+    if (slot == MATCH_NO_SLOT) {
+        match_guest *guest = guest_of_peer(match, peer);
+        if (guest) {
+            receive_from_guest(match, guest, lane, bytes, size);
+        }
+        return;
+    }
+    ls_seat *seat = &match->seats[slot];
+    if (++seat->packets_since_tick > MATCH_PACKETS_PER_TICK_MAX) {
+        ls_match_drop(match, slot, LS_MISBEHAVED, "too many packets between two ticks");
+        return;
+    }
+    ls_status status = lane == LS_LANE_RELIABLE ? receive_reliable(match, slot, bytes, size)
+                                                : receive_unreliable(match, slot, bytes, size);
+    if (status == LS_OK) {
+        return;
+    }
+    match->rejected++;
+    seat->report.packets_rejected++;
+    if (status == LS_MISBEHAVED && ls_seat_is_taken(seat)) {
+        ls_match_drop(match, slot, status, "a message that does not belong here");
+    } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {
+        ls_match_drop(match, slot, LS_MISBEHAVED, "too many malformed packets");
+    }
+}
+
+/* ---- time ---- */
+
+static void drop_silent(ls_match *match)
+{
+    uint64_t timeout_ns = match->config.timeout_ms * LS_NS_PER_MS;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_watched = ls_seat_is_taken(seat) && seat->state != LS_SEAT_FINISHED;
+        if (is_watched && match->now_ns - seat->heard_ns >= timeout_ns) {
+            ls_match_drop(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
+        }
+    }
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        match_guest *guest = &match->guests[i];
+        if (guest->peer != 0 && match->now_ns - guest->since_ns >= MATCH_GREETING_NS) {
+            refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came");
+        }
+    }
+}
+
+void ls_match_advance(ls_match *match, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= match->now_ns);
+    match->now_ns = now_ns;
+    if (match->state == LS_MATCH_OVER) {
+        return;
+    }
+    drop_silent(match);
+    if (match->state != LS_MATCH_LOBBY) {
+        ls_match_play_advance(match);
+    } else if (now_ns - match->sent_ns >= MATCH_HEARTBEAT_NS) {
+        ls_match_play_send_ticks(match);
+    }
+}
+
+void ls_match_stop(ls_match *match, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    if (match->state == LS_MATCH_RUNNING) {
+        ls_match_play_end(match);
+    } else if (match->state == LS_MATCH_LOBBY) {
+        for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+            if (ls_seat_is_taken(&match->seats[slot])) {
+                ls_match_drop(match, slot, LS_ALREADY_OVER, "the server stopped");
+            }
+        }
+        match->state = LS_MATCH_OVER;
+        ls_match_push_event(match, LS_MATCH_FINISHED);
+    }
+}
+
+/* ---- what can be seen from outside ---- */
+
+ls_match_state ls_match_state_of(const ls_match *match)
+{
+    return match->state;
+}
+
+ls_tick ls_match_tick(const ls_match *match)
+{
+    return match->next_close;
+}
+
+uint64_t ls_match_root(ls_match *match)
+{
+    return ls_sim_instance_hash(match->instance);
+}
+
+uint32_t ls_match_players(const ls_match *match)
+{
+    return match->config.sim.players;
+}
+
+uint64_t ls_match_packets_rejected(const ls_match *match)
+{
+    return match->rejected;
+}
+
+ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
+{
+    LS_ASSERT(slot < match->config.sim.players);
+    ls_match_slot report = match->seats[slot].report;
+    report.hashes_compared = match->arbiter.slots[slot].compared;
+    report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
+    return report;
+}
+
+ls_sim_instance *ls_match_instance(ls_match *match)
+{
+    return match->instance;
+}
+
+uint64_t ls_match_next_ns(const ls_match *match)
+{
+    uint64_t heartbeat_ns = match->sent_ns + MATCH_HEARTBEAT_NS;
+    if (match->state != LS_MATCH_RUNNING || match->waiting_ns != 0) {
+        return heartbeat_ns;
+    }
+    uint64_t close_ns = match->last_ns + match->timestep.config.dt_ns - match->timestep.bank_ns;
+    return close_ns < heartbeat_ns ? close_ns : heartbeat_ns;
+}

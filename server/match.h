@@ -1,0 +1,130 @@
+/* Match: the server's side of one match, as a state machine without I/O. Time and packets come in
+ * as arguments; packets leave through the sink, news through ls_match_next_event.
+ * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
+ * Never reads a clock, a socket or a file; allocates nothing once it is created.
+ * Called by server.c, by tests in virtual time, and by games that embed a server. */
+#ifndef LOCKSTEP_SERVER_MATCH_H
+#define LOCKSTEP_SERVER_MATCH_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/sim_instance.h"
+#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/transport.h"
+
+typedef enum ls_on_desync {
+    LS_ON_DESYNC_REPORT, /* say so and go on */
+    LS_ON_DESYNC_DROP,   /* drop the slot that differs */
+    LS_ON_DESYNC_STOP,   /* end the match */
+} ls_on_desync;
+
+typedef struct ls_match_config {
+    const ls_simulation *simulation; /* borrowed for the match's life */
+    ls_sim_config sim;               /* players: seats, all of which must be taken to start */
+    ls_late_rule late_rule;
+    ls_on_desync on_desync;
+    uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
+    uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
+    uint32_t input_delay_ticks;   /* 0 .. LS_INPUT_DELAY_TICKS_MAX, beyond what the network needs */
+    uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
+    uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
+    uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+} ls_match_config;
+
+typedef enum ls_match_state {
+    LS_MATCH_LOBBY,
+    LS_MATCH_RUNNING,
+    LS_MATCH_ENDING, /* every tick is closed; clients catch up */
+    LS_MATCH_OVER,
+} ls_match_state;
+
+typedef enum ls_match_event_kind {
+    LS_MATCH_PLAYER_SEATED,   /* slot, text: name */
+    LS_MATCH_PLAYER_READY,    /* slot */
+    LS_MATCH_PLAYER_LEFT,     /* slot, status, text: why */
+    LS_MATCH_PLAYER_FINISHED, /* slot, tick */
+    LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
+    LS_MATCH_STARTED,
+    LS_MATCH_STALLED,  /* rule wait: slot_mask, tick, waited_ms */
+    LS_MATCH_DESYNC,   /* slot, tick, server_root, client_root */
+    LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED, /* nothing more will happen */
+} ls_match_event_kind;
+
+typedef struct ls_match_event {
+    ls_match_event_kind kind;
+    uint32_t slot;
+    ls_peer_id peer;
+    ls_tick tick;
+    ls_status status;
+    uint32_t slot_mask;
+    uint32_t waited_ms;
+    uint64_t server_root;
+    uint64_t client_root;
+    ls_text text;
+} ls_match_event;
+
+/* What is known of one slot; final once the match is over. */
+typedef struct ls_match_slot {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_peer_id peer; /* 0 when nobody sits there now */
+    bool is_playing;
+    bool has_played;
+    bool has_finished;
+    uint64_t inputs_on_time;
+    uint64_t inputs_late;        /* arrived after their tick was closed, never used */
+    uint64_t inputs_substituted; /* ticks closed without an input of this slot */
+    uint64_t packets_rejected;   /* malformed, stale or beyond a window */
+    uint64_t hashes_compared;
+    ls_tick agreed_tick; /* newest state proven equal */
+    bool is_desynced;
+    ls_tick desync_tick;
+    uint64_t desync_server_root;
+    uint64_t desync_client_root;
+    uint32_t ticks_behind; /* closed ticks that the client has not acknowledged */
+    int64_t slack_ns;      /* newest: how long before closing inputs came; negative: late */
+    uint64_t rtt_ns;       /* smoothed; 0 until measured */
+    ls_status left_status; /* why it left; LS_OK while it has not */
+    ls_finished finished;  /* the client's own figures; zero until FINISHED */
+} ls_match_slot;
+
+typedef struct ls_match ls_match;
+
+/* Rule repeat, report, hashes every tick, timeout 10 s, wait 2 s, start after 250 ms. */
+ls_match_config ls_match_config_default(const ls_simulation *simulation);
+
+/* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
+ls_status ls_match_config_check(const ls_match_config *config, ls_text *why);
+
+/* The config and the sink are copied; the sink's user and the allocator must outlive the match. */
+ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
+                          const ls_allocator *allocator, ls_match **out, ls_text *why);
+void ls_match_destroy(ls_match *match);
+
+/* What happened on the transport. `now_ns` never goes back. */
+void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
+void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
+                                uint64_t now_ns);
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns);
+
+/* Closes what is due, sends what is due, drops who is silent. Call it at least once a tick. */
+void ls_match_advance(ls_match *match, uint64_t now_ns);
+
+/* Ends the match after the newest closed tick. */
+void ls_match_stop(ls_match *match, uint64_t now_ns);
+
+/* The oldest piece of news not yet taken, or false. At most 256 wait; more are lost and counted. */
+bool ls_match_next_event(ls_match *match, ls_match_event *event);
+
+ls_match_state ls_match_state_of(const ls_match *match);
+ls_tick ls_match_tick(const ls_match *match); /* ticks closed so far */
+uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick */
+uint32_t ls_match_players(const ls_match *match);
+uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
+ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
+ls_sim_instance *ls_match_instance(ls_match *match);
+
+/* When ls_match_advance has something to do next, for a driver that sleeps. */
+uint64_t ls_match_next_ns(const ls_match *match);
+
+#endif

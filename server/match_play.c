@@ -1,0 +1,426 @@
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/state_hash.h"
+#include "lockstep/server/match_state.h"
+
+#include <string.h>
+
+static ls_seat_clock clock_of(const ls_match *match)
+{
+    uint64_t dt_ns = match->timestep.config.dt_ns;
+    return (ls_seat_clock){.now_ns = match->now_ns,
+                           .dt_ns = dt_ns,
+                           .next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns,
+                           .next_close = match->next_close,
+                           .closed_at_ns = match->closed_at_ns};
+}
+
+void ls_match_play_start(ls_match *match)
+{
+    ls_start *start = &match->message.body.start;
+    memset(start, 0, sizeof *start);
+    match->message.kind = LS_MESSAGE_START;
+    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    start->delay_us = (uint32_t)((delay_ns + match->timestep.config.dt_ns) / LS_NS_PER_US);
+    start->players = match->config.sim.players;
+    for (uint32_t slot = 0; slot < start->players; slot++) {
+        ls_seat *seat = &match->seats[slot];
+        memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
+        seat->state = LS_SEAT_PLAYING;
+        seat->report.is_playing = true;
+        seat->report.has_played = true;
+        seat->heard_ns = match->now_ns;
+    }
+    ls_match_send_all(match);
+    /* One dt before tick 0 is due; until then there is nothing to advance. */
+    match->last_ns = match->now_ns + delay_ns;
+    match->timestep.bank_ns = 0;
+    match->state = LS_MATCH_RUNNING;
+    ls_match_push_event(match, LS_MATCH_STARTED);
+}
+
+/* ---- closing ---- */
+
+/* The slots without whose input the rule `wait` closes nothing. */
+static uint32_t missing_slots(const ls_match *match)
+{
+    uint32_t mask = 0;
+    if (match->config.late_rule != LS_LATE_WAIT) {
+        return mask;
+    }
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        if (seat->state == LS_SEAT_PLAYING &&
+            !ls_input_buffer_has(seat->received, match->next_close, 0)) {
+            mask |= UINT32_C(1) << slot;
+        }
+    }
+    return mask;
+}
+
+static ls_slot_input close_slot(ls_match *match, uint32_t slot, const ls_slot_input *before)
+{
+    ls_seat *seat = &match->seats[slot];
+    if (seat->state == LS_SEAT_PLAYING) {
+        bool is_on_time = false;
+        ls_slot_input input = ls_seat_close_input(seat, match->next_close, before, &is_on_time);
+        input.events = match->next_close == 0 ? LS_EVENT_JOINED : 0;
+        return input;
+    }
+    ls_slot_input absent = {0};
+    if (seat->is_leave_pending) {
+        absent.events = LS_EVENT_LEFT;
+        seat->is_leave_pending = false;
+    }
+    return absent;
+}
+
+static void close_tick(ls_match *match)
+{
+    ls_tick tick = match->next_close;
+    uint32_t players = match->config.sim.players;
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    if (tick > 0) {
+        ls_status held = ls_input_buffer_tick(match->closed, tick - 1, before);
+        LS_ASSERT(held == LS_OK);
+    }
+    if (tick + 1 > LS_WINDOW_TICKS) {
+        ls_input_buffer_forget_before(match->closed, tick + 1 - LS_WINDOW_TICKS);
+    }
+    for (uint32_t slot = 0; slot < players; slot++) {
+        ls_slot_input input = close_slot(match, slot, &before[slot]);
+        ls_status stored =
+            ls_input_buffer_put(match->closed, tick, slot, input.bytes, input.size, input.events);
+        LS_ASSERT(stored == LS_OK);
+    }
+    ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
+    LS_ASSERT(held == LS_OK);
+    match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
+    match->next_close = tick + 1;
+    ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
+    ls_sim_instance_step(match->instance, &all);
+    if (ls_arbiter_is_due(&match->arbiter, tick + 1)) {
+        ls_arbiter_record(&match->arbiter, tick + 1, ls_sim_instance_hash(match->instance));
+    }
+}
+
+/* ---- the rule `wait` ---- */
+
+static void tell_waiting(ls_match *match, uint32_t mask, uint64_t waited_ns)
+{
+    match->waiting_told_ns = match->now_ns;
+    uint32_t waited_ms = (uint32_t)(waited_ns / LS_NS_PER_MS);
+    match->message.kind = LS_MESSAGE_WAITING;
+    match->message.body.waiting =
+        (ls_waiting){.tick = match->next_close, .slot_mask = mask, .waited_ms = waited_ms};
+    ls_match_send_all(match);
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_STALLED);
+    event->slot_mask = mask;
+    event->tick = match->next_close;
+    event->waited_ms = waited_ms;
+}
+
+static void drop_slots(ls_match *match, uint32_t mask)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (mask >> slot & 1u) {
+            ls_match_drop(match, slot, LS_TIMED_OUT,
+                          "no input arrived within the longest wait of the rule 'wait'");
+        }
+    }
+}
+
+/* True while a tick that is due must wait. Says whom for, and drops who is waited for too long. */
+static bool is_waiting(ls_match *match)
+{
+    uint32_t mask = missing_slots(match);
+    if (mask == 0) {
+        match->waiting_ns = 0;
+        return false;
+    }
+    if (match->waiting_ns == 0) {
+        match->waiting_ns = match->now_ns;
+        match->waiting_told_ns = 0;
+    }
+    uint64_t waited_ns = match->now_ns - match->waiting_ns;
+    if (waited_ns >= match->config.wait_limit_ms * LS_NS_PER_MS) {
+        drop_slots(match, mask);
+        match->waiting_ns = 0;
+        return false;
+    }
+    bool is_told = match->waiting_told_ns != 0;
+    if (is_told ? match->now_ns - match->waiting_told_ns >= MATCH_WAITING_NEXT_NS
+                : waited_ns >= MATCH_WAITING_FIRST_NS) {
+        tell_waiting(match, mask, waited_ns);
+    }
+    return true;
+}
+
+/* ---- the loop of a running match ---- */
+
+static bool is_last_closed(const ls_match *match)
+{
+    return match->config.ticks > 0 && match->next_close >= match->config.ticks;
+}
+
+/* Closes what is due; true when anything was closed. */
+static bool close_due(ls_match *match)
+{
+    bool has_closed = false;
+    while (match->due_ticks > 0 && !is_last_closed(match)) {
+        if (is_waiting(match)) {
+            /* Time that passes while waiting is lost to the match, not caught up. */
+            match->due_ticks = 1;
+            break;
+        }
+        close_tick(match);
+        match->due_ticks--;
+        has_closed = true;
+    }
+    return has_closed;
+}
+
+static void drop_who_fell_behind(ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_seat *seat = &match->seats[slot];
+        if (!ls_seat_is_in_play(seat)) {
+            continue;
+        }
+        seat->report.ticks_behind = match->next_close - seat->next;
+        /* The tick before the next one to send is its base and must be held as well. */
+        if (seat->report.ticks_behind + 1 >= LS_WINDOW_TICKS) {
+            ls_match_drop(match, slot, LS_FELL_BEHIND,
+                          "more ticks are unacknowledged than the server holds");
+        }
+    }
+}
+
+static bool has_players(const ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (ls_seat_is_in_play(&match->seats[slot])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A slot whose roots have been asked for is not finished until it has answered. */
+static bool are_all_finished(const ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_asking = match->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
+        if (seat->state == LS_SEAT_PLAYING || (seat->state == LS_SEAT_FINISHED && is_asking)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void ls_match_play_end(ls_match *match)
+{
+    match->final_root = ls_sim_instance_hash(match->instance);
+    match->state = LS_MATCH_ENDING;
+    match->ending_ns = match->now_ns;
+    match->message.kind = LS_MESSAGE_END;
+    match->message.body.end =
+        (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
+    ls_match_send_all(match);
+    ls_match_push_event(match, LS_MATCH_ENDED)->tick = match->next_close;
+}
+
+static void finish(ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_seat *seat = &match->seats[slot];
+        if (seat->state == LS_SEAT_PLAYING) {
+            ls_match_drop(match, slot, LS_TIMED_OUT, "the final state was not reached in time");
+        } else if (seat->state == LS_SEAT_FINISHED) {
+            match->sink.disconnect(match->sink.user, seat->report.peer);
+        }
+    }
+    match->state = LS_MATCH_OVER;
+    ls_match_push_event(match, LS_MATCH_FINISHED);
+}
+
+static void advance_running(ls_match *match)
+{
+    bool has_closed = false;
+    if (match->now_ns > match->last_ns) {
+        ls_timestep_plan plan =
+            ls_timestep_advance(&match->timestep, match->now_ns - match->last_ns);
+        match->last_ns = match->now_ns;
+        match->due_ticks += plan.step_count;
+    }
+    has_closed = close_due(match);
+    drop_who_fell_behind(match);
+    uint64_t heartbeat_ns = match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_WAITING_FIRST_NS;
+    if (has_closed || match->now_ns - match->sent_ns >= heartbeat_ns) {
+        ls_match_play_send_ticks(match);
+    }
+    if (is_last_closed(match) || !has_players(match)) {
+        ls_match_play_end(match);
+    }
+}
+
+void ls_match_play_advance(ls_match *match)
+{
+    if (match->state == LS_MATCH_RUNNING) {
+        advance_running(match);
+    }
+    if (match->state != LS_MATCH_ENDING) {
+        return;
+    }
+    if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
+        finish(match);
+    } else if (match->now_ns - match->sent_ns >= match->timestep.config.dt_ns) {
+        ls_match_play_send_ticks(match);
+    }
+}
+
+/* ---- packets ---- */
+
+static void send_parts(ls_match *match, ls_seat *seat)
+{
+    uint64_t pause_ns = 3 * match->timestep.config.dt_ns;
+    pause_ns = seat->report.rtt_ns > pause_ns ? seat->report.rtt_ns : pause_ns;
+    if (seat->parts_sent_ns != 0 && match->now_ns - seat->parts_sent_ns < pause_ns) {
+        return;
+    }
+    seat->parts_sent_ns = match->now_ns;
+    ls_tick_part part = {.tick = seat->next};
+    part.total_bytes =
+        ls_seat_write_large_tick(seat, match->closed, match->config.sim.players, match->large_tick);
+    for (; part.index < ls_tick_part_count(part.total_bytes); part.index++) {
+        memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
+               ls_tick_part_size(part.total_bytes, part.index));
+        ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
+        ls_tick_part_bits(&stream, &part);
+        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
+                         ls_bits_size_bytes(&stream));
+    }
+}
+
+void ls_match_play_send_ticks(ls_match *match)
+{
+    ls_seat_clock clock = clock_of(match);
+    match->sent_ns = match->now_ns;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_seat *seat = &match->seats[slot];
+        seat->packets_since_tick = 0;
+        if (!ls_seat_is_taken(seat)) {
+            continue;
+        }
+        bool needs_parts = false;
+        size_t size = ls_seat_write_ticks(seat, &clock, match->closed, match->config.sim.players,
+                                          match->packet, &needs_parts);
+        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
+                         size);
+        if (needs_parts) {
+            send_parts(match, seat);
+        }
+    }
+}
+
+/* ---- hashes ---- */
+
+static void report_desync(ls_match *match, uint32_t slot)
+{
+    ls_match_slot *report = &match->seats[slot].report;
+    const ls_arbiter_slot *found = &match->arbiter.slots[slot];
+    report->is_desynced = true;
+    report->desync_tick = found->bad_tick;
+    report->desync_server_root = found->server_root;
+    report->desync_client_root = found->client_root;
+    match->message.kind = LS_MESSAGE_DESYNC;
+    match->message.body.desync = (ls_desync_notice){.slot = slot,
+                                                    .tick = found->bad_tick,
+                                                    .server_root = found->server_root,
+                                                    .client_root = found->client_root};
+    ls_match_send_all(match);
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_DESYNC);
+    event->slot = slot;
+    event->tick = found->bad_tick;
+    event->server_root = found->server_root;
+    event->client_root = found->client_root;
+    if (match->config.on_desync == LS_ON_DESYNC_DROP) {
+        ls_match_drop(match, slot, LS_DESYNCED, "its state differs from the server's");
+    } else if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
+        ls_match_play_end(match);
+    }
+}
+
+static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header *header)
+{
+    ls_tick first = 0;
+    uint32_t count = 0;
+    if (!ls_arbiter_compare(&match->arbiter, slot, header->chain_tick, header->chain, &first,
+                            &count)) {
+        return;
+    }
+    match->message.kind = LS_MESSAGE_HASH_REQUEST;
+    match->message.body.hash_request = (ls_hash_request){.first = first, .count = count};
+    ls_match_send(match, match->seats[slot].report.peer);
+}
+
+ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
+{
+    ls_seat *seat = &match->seats[slot];
+    ls_seat_clock clock = clock_of(match);
+    ls_inputs_header header = {0};
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_inputs_header_bits(&stream, &header, seat->next);
+    if (stream.is_failed || !ls_arbiter_is_known(&match->arbiter, header.chain_tick)) {
+        return LS_MALFORMED;
+    }
+    ls_status status = ls_seat_read_inputs(seat, &clock, &header, stream, &match->cursor);
+    if (status != LS_OK) {
+        return status;
+    }
+    compare_chain(match, slot, &header);
+    if (match->waiting_ns != 0 && match->state == LS_MATCH_RUNNING && close_due(match)) {
+        ls_match_play_send_ticks(match);
+    }
+    return LS_OK;
+}
+
+ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes)
+{
+    bool is_contradiction = false;
+    bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
+    if (ls_arbiter_take_roots(&match->arbiter, slot, hashes->first, hashes->roots, hashes->count,
+                              is_last, &is_contradiction)) {
+        report_desync(match, slot);
+        return LS_OK;
+    }
+    return is_contradiction ? LS_MISBEHAVED : LS_OK;
+}
+
+ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finished *finished)
+{
+    ls_seat *seat = &match->seats[slot];
+    if (match->state != LS_MATCH_ENDING || seat->state != LS_SEAT_PLAYING ||
+        finished->tick != match->next_close) {
+        return LS_MISBEHAVED;
+    }
+    ls_inputs_header header = {.chain_tick = finished->chain_tick, .chain = finished->chain};
+    if (!ls_arbiter_is_known(&match->arbiter, header.chain_tick)) {
+        return LS_MISBEHAVED;
+    }
+    seat->state = LS_SEAT_FINISHED;
+    seat->report.has_finished = true;
+    seat->report.finished = *finished;
+    seat->next = match->next_close;
+    compare_chain(match, slot, &header);
+    if (ls_arbiter_compare_root(&match->arbiter, slot, finished->tick, match->final_root,
+                                finished->root)) {
+        report_desync(match, slot);
+    }
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_FINISHED);
+    event->slot = slot;
+    event->tick = finished->tick;
+    return LS_OK;
+}

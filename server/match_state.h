@@ -1,0 +1,110 @@
+/* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
+ * and match_play.c (what is played: closing, confirming, comparing, ending), and the few helpers
+ * that both need. Never included by anybody else. */
+#ifndef LOCKSTEP_SERVER_MATCH_STATE_H
+#define LOCKSTEP_SERVER_MATCH_STATE_H
+
+#include "lockstep/common/timestep.h"
+#include "lockstep/server/arbiter.h"
+#include "lockstep/server/match.h"
+#include "lockstep/server/seat.h"
+
+enum {
+    MATCH_EVENTS_MAX = 256,
+    MATCH_GUESTS_MAX = 64, /* connected, but not seated */
+    MATCH_MALFORMED_MAX = 64,
+    MATCH_PACKETS_PER_TICK_MAX = 256,
+    MATCH_NO_SLOT = LS_PLAYERS_MAX,
+};
+
+#define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define MATCH_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND)
+#define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
+#define MATCH_WAITING_NEXT_NS (UINT64_C(500) * LS_NS_PER_MS)
+
+typedef struct match_guest {
+    ls_peer_id peer; /* 0: free */
+    uint64_t since_ns;
+} match_guest;
+
+struct ls_match {
+    ls_match_config config;
+    ls_packet_sink sink;
+    const ls_allocator *allocator;
+    ls_sim_instance *instance;
+    ls_ready own_ready;
+    ls_match_state state;
+    uint64_t now_ns;
+    uint64_t rejected;
+
+    /* Time. */
+    ls_timestep timestep;
+    uint64_t last_ns;   /* up to where the timestep has been advanced */
+    uint64_t due_ticks; /* ticks whose time has come but that wait for an input */
+    uint64_t closed_at_ns[LS_WINDOW_TICKS];
+    uint64_t sent_ns;    /* when TICKS last went out */
+    uint64_t ending_ns;  /* when ENDING began */
+    uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
+    uint64_t waiting_told_ns;
+
+    /* Ticks. */
+    ls_tick next_close;
+    ls_input_buffer *closed;
+    uint64_t final_root;
+    ls_arbiter arbiter;
+
+    ls_seat seats[LS_PLAYERS_MAX];
+    match_guest guests[MATCH_GUESTS_MAX];
+
+    ls_match_event events[MATCH_EVENTS_MAX];
+    uint32_t event_first;
+    uint32_t event_count;
+    uint64_t events_lost;
+
+    /* Working memory. */
+    ls_tick_cursor cursor;
+    ls_message message;
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    uint8_t large_tick[LS_TICK_BYTES_MAX];
+};
+
+/* ---- match.c ---- */
+
+/* A new event to fill in; one that is thrown away when the queue is full. */
+ls_match_event *ls_match_push_event(ls_match *match, ls_match_event_kind kind);
+
+/* Sends match->message to one peer. */
+void ls_match_send(ls_match *match, ls_peer_id peer);
+
+/* Sends match->message to every seated player. */
+void ls_match_send_all(ls_match *match);
+
+/* Takes a seated player out: refuses it with a reason, closes its connection, frees the seat in
+ * the lobby or marks it as left in a running match. */
+void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
+
+/* ---- match_play.c ---- */
+
+void ls_match_play_start(ls_match *match);
+void ls_match_play_advance(ls_match *match);
+void ls_match_play_end(ls_match *match);
+ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size);
+ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes);
+ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finished *finished);
+
+/* Sends TICKS to every seat that takes them. */
+void ls_match_play_send_ticks(ls_match *match);
+
+/* In the match from START on and still connected. */
+static inline bool ls_seat_is_in_play(const ls_seat *seat)
+{
+    return seat->state == LS_SEAT_PLAYING || seat->state == LS_SEAT_FINISHED;
+}
+
+static inline bool ls_seat_is_taken(const ls_seat *seat)
+{
+    return seat->state != LS_SEAT_EMPTY && seat->state != LS_SEAT_LEFT;
+}
+
+#endif

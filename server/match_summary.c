@@ -1,0 +1,102 @@
+#include "lockstep/server/match_summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void fill_player(const ls_match *match, uint32_t slot, const ls_transport_traffic *traffic,
+                        ls_summary_player *out)
+{
+    ls_match_slot player = ls_match_slot_of(match, slot);
+    const ls_finished *own = &player.finished;
+    *out = (ls_summary_player){.slot = slot,
+                               .status = ls_status_name(player.left_status),
+                               .has_inputs = true,
+                               .inputs_on_time = player.inputs_on_time,
+                               .inputs_late = player.inputs_late,
+                               .inputs_substituted = player.inputs_substituted,
+                               .has_client_figures = player.has_finished,
+                               .stalled_ticks = own->stalled_ticks,
+                               .rtt_ms = own->rtt_us / 1e3,
+                               .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
+                               .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
+                               .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
+                               .frames = own->frames,
+                               .hashes_compared = player.hashes_compared,
+                               .bytes_up = traffic->bytes_received,
+                               .bytes_down = traffic->bytes_sent};
+    memcpy(out->name, player.name, sizeof out->name);
+}
+
+static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player)
+{
+    summary->desyncs[summary->desync_count++] =
+        (ls_summary_desync){.tick = player->desync_tick,
+                            .slot = slot,
+                            .server_hash = player->desync_server_root,
+                            .client_hash = player->desync_client_root};
+}
+
+void ls_match_summarize(ls_match *match, const ls_match_config *config,
+                        const ls_transport_traffic *traffic, ls_summary *summary)
+{
+    *summary = (ls_summary){.program = "lockstep-server",
+                            .sim = config->simulation->name,
+                            .seed = config->sim.seed,
+                            .tick_rate_hz = config->sim.tick_rate_hz,
+                            .ticks = config->ticks,
+                            .final_tick = ls_match_tick(match),
+                            .final_hash = ls_match_root(match),
+                            .packets_rejected = ls_match_packets_rejected(match),
+                            .player_count = ls_match_players(match)};
+    for (uint32_t slot = 0; slot < summary->player_count; slot++) {
+        fill_player(match, slot, &traffic[slot], &summary->players[slot]);
+        summary->hashes_compared += summary->players[slot].hashes_compared;
+        ls_match_slot player = ls_match_slot_of(match, slot);
+        if (player.is_desynced) {
+            add_desync(summary, slot, &player);
+        }
+    }
+    summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);
+}
+
+static void log_player(const ls_summary *summary, const ls_summary_player *player,
+                       const ls_log *log)
+{
+    double seconds = (double)summary->final_tick / summary->tick_rate_hz;
+    seconds = seconds > 0 ? seconds : 1;
+    if (!player->has_client_figures) {
+        ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s left: %s", player->slot, player->name,
+                    player->status);
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "%4" PRIu32 "  %-16s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
+                " %8" PRIu64 " %6.2f %6.2f",
+                player->slot, player->name, player->frames / seconds, player->rtt_ms,
+                player->confirm_latency_p50_ms, player->confirm_latency_p99_ms,
+                player->inputs_on_time, player->inputs_substituted, player->stalled_ticks,
+                player->hashes_compared, (double)player->bytes_up / seconds / 1e3,
+                (double)player->bytes_down / seconds / 1e3);
+}
+
+void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
+{
+    ls_log_line(log, LS_LOG_INFO,
+                "slot  name               fps  rtt ms  p50 ms  p99 ms  on time  subst stalled   "
+                "hashes  kB/s^  kB/s v");
+    for (uint32_t i = 0; i < summary->player_count; i++) {
+        log_player(summary, &summary->players[i], log);
+    }
+    for (uint32_t i = 0; i < summary->desync_count; i++) {
+        const ls_summary_desync *desync = &summary->desyncs[i];
+        ls_log_line(log, LS_LOG_WARNING,
+                    "slot %" PRIu32 " differs from tick %" PRIu32 " on: server %016" PRIx64
+                    ", client %016" PRIx64,
+                    desync->slot, desync->tick, desync->server_hash, desync->client_hash);
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "%" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32
+                " differences, final hash %016" PRIx64,
+                summary->final_tick, summary->hashes_compared, summary->desync_count,
+                summary->final_hash);
+}

@@ -1,0 +1,285 @@
+"""Layers: who may include whom, and which file alone may name a third-party header."""
+
+import fnmatch
+import re
+
+from tree import Finding
+
+# The room of a file: the first prefix that fits. The cores of server and client, and what goes over
+# the wire, are rooms apart from the programs and sockets around them.
+ROOMS = (
+    ("base", "common/base/"),
+    ("program", "common/program/"),
+    ("sims", "common/sims/"),
+    ("loader", "common/plugin_loader."),
+    ("pure", "common/"),
+    ("network", "protocol/event_loop."),
+    ("network", "protocol/transport_enet."),
+    ("network", "protocol/enet_"),
+    ("protocol", "protocol/"),
+    ("server program", "server/main.c"),
+    ("server program", "server/match_summary."),
+    ("server program", "server/server."),
+    ("server", "server/"),
+    ("client program", "client/main.c"),
+    ("client program", "client/client."),
+    ("client program", "client/view"),
+    ("client", "client/"),
+    ("tools", "tools/"),
+    ("tests", "tests/"),
+)
+PURE = {"base", "pure"}
+AROUND = PURE | {"sims", "loader", "program", "protocol", "network"}
+MAY_USE = {
+    "base": {"base"},
+    "program": {"base", "program"},
+    "pure": PURE,
+    "sims": PURE | {"sims"},
+    "loader": PURE | {"sims", "loader"},
+    "network": PURE | {"protocol", "network"},
+    "protocol": PURE | {"protocol"},
+    "server": PURE | {"protocol", "server"},
+    "client": PURE | {"protocol", "client"},
+    "server program": AROUND | {"server", "server program"},
+    "client program": AROUND | {"client", "client program"},
+    "tools": AROUND | {"server", "client", "tools"},
+    "tests": {room for room, _ in ROOMS},
+}
+
+# Each third-party header, and the only files that may name it.
+ADAPTERS = {
+    "uv.h": ("protocol/event_loop.c",),
+    "enet/*": ("protocol/transport_enet.c",),
+    "xxhash.h": ("common/hash.c",),
+    "dlfcn.h": ("common/plugin_loader.c",),
+    "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
+    "cjson/*": ("common/program/summary.c",),
+    "zstd.h": ("common/journal_compress.c",),
+    "SDL2/*": ("client/view_sdl.c",),
+    "criterion/*": ("tests/*",),
+}
+
+# What the C language itself gives: no clock, file, heap or environment behind it.
+PURE_HEADERS = {
+    "inttypes.h",
+    "limits.h",
+    "stdalign.h",
+    "stdarg.h",
+    "stdbool.h",
+    "stddef.h",
+    "stdint.h",
+    "stdnoreturn.h",
+    "string.h",
+}
+# Pure files that need more: to format text (names, reasons) with snprintf, and to take the square
+# root that the handshake compares.
+PURE_EXCEPTIONS = {
+    "stdio.h": ("common/*",),
+    "math.h": ("common/arithmetic_check.c",),
+}
+
+SYSTEM_HEADERS = PURE_HEADERS | {
+    "argp.h",
+    "arpa/inet.h",
+    "ctype.h",
+    "dirent.h",
+    "errno.h",
+    "fcntl.h",
+    "float.h",
+    "getopt.h",
+    "math.h",
+    "netdb.h",
+    "netinet/in.h",
+    "poll.h",
+    "signal.h",
+    "stdio.h",
+    "stdlib.h",
+    "sys/*",
+    "termios.h",
+    "time.h",
+    "unistd.h",
+}
+
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"])([^>\"\n]+)[>\"]", re.MULTILINE)
+OURS = "lockstep/"
+OUTSIDE = "tests/outside/"  # sees the installed headers, as <lockstep/...>
+
+
+def room_of(path):
+    return next((room for room, prefix in ROOMS if path.startswith(prefix)), None)
+
+
+def fits(name, patterns):
+    return any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def adapter_of(header):
+    return next((files for name, files in ADAPTERS.items() if fnmatch.fnmatch(header, name)), None)
+
+
+def own_header_problem(path, header):
+    room = room_of(path)
+    target = header[len(OURS) :]
+    target_room = room_of(target)
+    if target_room is None:
+        return f"{header} is in no room"
+    if target_room not in MAY_USE[room]:
+        return f"{room} may not include {header} ({target_room})"
+    return None
+
+
+def outside_header_problem(path, header):
+    room = room_of(path)
+    files = adapter_of(header)
+    if files is not None:
+        if fits(path, files):
+            return None
+        return f"only {', '.join(files)} may include <{header}>"
+    if header.startswith(OURS) and path.startswith(OUTSIDE):
+        return None
+    if not fits(header, SYSTEM_HEADERS):
+        return f"<{header}> is in no table of tests/checks/layers.py"
+    if room in ("pure", "sims") and header not in PURE_HEADERS:
+        if room == "sims" or not fits(path, PURE_EXCEPTIONS.get(header, ())):
+            return f"pure code may not include <{header}>"
+    return None
+
+
+def is_neighbour(path, header, paths):
+    """Tests may name what stands beside them by its name alone."""
+    return room_of(path) == "tests" and path.rpartition("/")[0] + "/" + header in paths
+
+
+def find(sources, context):
+    paths = {source.path for source in sources}
+    findings = []
+    for source in sources:
+        if not source.is_c or room_of(source.path) is None:
+            continue
+        # The quotes are in the text, the comments are not in the code: look where both agree.
+        for match in INCLUDE.finditer(source.text):
+            if source.code[match.start() : match.end()].strip() == "":
+                continue
+            quote, header = match.groups()
+            if quote == "<":
+                problem = outside_header_problem(source.path, header)
+            elif header.startswith(OURS):
+                problem = own_header_problem(source.path, header)
+            elif is_neighbour(source.path, header, paths):
+                problem = None
+            else:
+                problem = f'"{header}" does not start with {OURS}'
+            if problem:
+                findings.append(Finding(source.path, source.line_of(match.start(2)), problem))
+    return findings
+
+
+SAMPLES = (
+    (
+        "arrows that exist are allowed",
+        {
+            "common/base/text.h": '#include "lockstep/common/base/limits.h"\n#include <stddef.h>\n',
+            "common/fixed.c": '#include "lockstep/common/base/assert.h"\n#include <stdio.h>\n',
+            "common/sims/arena.c": '#include "lockstep/common/fixed.h"\n',
+            "common/plugin_loader.c": '#include "lockstep/common/sims/builtin.h"\n'
+            "#include <dlfcn.h>\n",
+            "protocol/transport_enet.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
+            "server/match.c": '#include "lockstep/protocol/message.h"\n',
+            "server/server.c": '#include "lockstep/protocol/event_loop.h"\n'
+            '#include "lockstep/common/program/option.h"\n',
+            "client/main.c": '#include "lockstep/client/client.h"\n',
+            "tools/demo.c": '#include "lockstep/server/match.h"\n'
+            '#include "lockstep/client/session.h"\n',
+            "tests/unit/test_rng.c": '#include <criterion/criterion.h>\n#include "golden.h"\n',
+            "tests/unit/golden.h": "#include <stdint.h>\n",
+        },
+        [],
+    ),
+    (
+        "an include in a comment is none",
+        {"common/rng.c": '/* \n#include "lockstep/server/match.h"\n*/\n'},
+        [],
+    ),
+    (
+        "server and client do not know each other",
+        {
+            "server/match.c": '#include "lockstep/client/session.h"\n',
+            "client/session.h": '\n#include "lockstep/server/match.h"\n',
+        },
+        ["server/match.c:1: server may not", "client/session.h:2: client may not"],
+    ),
+    (
+        "nothing looks upwards",
+        {
+            "common/base/status.c": '#include "lockstep/common/fixed.h"\n',
+            "common/fixed.c": '#include "lockstep/common/sims/arena.h"\n',
+            "common/rng.c": '#include "lockstep/common/plugin_loader.h"\n',
+            "common/sims/arena.c": '#include "lockstep/protocol/transport.h"\n',
+            "protocol/message.c": '#include "lockstep/server/match.h"\n',
+        },
+        [
+            "base may not include",
+            "pure may not include lockstep/common/sims",
+            "pure may not include lockstep/common/plugin",
+            "sims may not include",
+            "protocol may not include",
+        ],
+    ),
+    (
+        "cores know no sockets and no programs",
+        {
+            "server/match.c": '#include "lockstep/protocol/transport_enet.h"\n',
+            "client/session.c": '#include "lockstep/common/program/option.h"\n',
+            "protocol/message.c": '#include "lockstep/protocol/event_loop.h"\n',
+            "protocol/event_loop.c": '#include "lockstep/server/match.h"\n',
+            "server/seat.c": '#include "lockstep/server/server.h"\n',
+        },
+        [
+            "server may not include lockstep/protocol/transport_enet.h (network)",
+            "client may not include lockstep/common/program/option.h (program)",
+            "protocol may not include lockstep/protocol/event_loop.h (network)",
+            "network may not include",
+            "server may not include lockstep/server/server.h (server program)",
+        ],
+    ),
+    (
+        "nothing includes tests",
+        {"tools/bench.c": '#include "lockstep/tests/match/scene.h"\n'},
+        ["tools may not include"],
+    ),
+    (
+        "third-party headers stay in their adapters",
+        {
+            "protocol/transport_memory.c": "#include <enet/enet.h>\n",
+            "server/main.c": "#  include <uv.h>\n",
+            "common/state_hash.c": "#include <xxhash.h>\n",
+            "tools/bench.c": "#include <criterion/criterion.h>\n",
+            "client/main.c": "#include <libfoo.h>\n",
+        },
+        [
+            "transport_enet.c may include <enet/enet.h>",
+            "event_loop.c may include <uv.h>",
+            "hash.c may include <xxhash.h>",
+            "may include <criterion",
+            "<libfoo.h> is in no table",
+        ],
+    ),
+    (
+        "pure code gets nothing that reaches outside",
+        {
+            "common/rng.c": "#include <time.h>\n#include <stdlib.h>\n",
+            "common/sims/arena.c": "#include <stdio.h>\n#include <math.h>\n",
+        },
+        ["<time.h>", "<stdlib.h>", "<stdio.h>", "<math.h>"],
+    ),
+    (
+        "paths start at the root",
+        {
+            "common/rng.c": '#include "rng.h"\n',
+            "common/rng.h": "",
+            "common/a.c": "#include <lockstep/common/b.h>\n",
+            "tests/unit/test_rng.c": '#include "common/rng.h"\n',
+        },
+        ["rng.c:1: \"rng.h\" does not start", "is in no table", "test_rng.c:1: \"common/rng.h\""],
+    ),
+)

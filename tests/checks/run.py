@@ -1,0 +1,89 @@
+"""Runs one check on the source tree, or its self-test on samples that it must and must not report.
+
+A check is a module with:
+  find(sources, context) -> findings
+  SAMPLES: (what it shows, {path: text}, [text in a finding, ...]); an empty list means clean
+"""
+
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+
+import tree
+
+SKIPPED = 77  # as CTest's SKIP_RETURN_CODE says
+
+
+class Context:
+    """Where a check that needs more than the text finds it."""
+
+    def __init__(self, root, build, compiler):
+        self.root = root
+        self.build = build
+        self.compiler = compiler
+
+
+def check_tree(check, root, build, compiler):
+    sources = tree.load(root)
+    if not any(source.is_c for source in sources):
+        print(f"no sources below {root}")
+        return 1
+    findings = check.find(sources, Context(root, build, compiler))
+    for finding in findings:
+        print(finding)
+    print(f"{len(sources)} files, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+def sample_problems(check, compiler, files, expected):
+    """What is wrong with the check's answer to one sample."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+        findings = [
+            str(f) for f in check.find(tree.load(root), Context(root, None, compiler))
+        ]
+    problems = [f"not found: {text}" for text in expected if not any(text in f for f in findings)]
+    if len(findings) != len(expected):
+        problems.append(f"{len(expected)} findings expected, {len(findings)} made: {findings}")
+    return problems
+
+
+def check_samples(check, compiler):
+    failures = 0
+    for shows, files, expected in check.SAMPLES:
+        problems = sample_problems(check, compiler, files, expected)
+        failures += bool(problems)
+        print(f"{'FAILED' if problems else 'ok'}: {shows}", *problems, sep="\n    ")
+    rejecting = sum(1 for sample in check.SAMPLES if sample[2])
+    if rejecting == 0 or rejecting == len(check.SAMPLES):
+        print("FAILED: the samples must hold good and bad ones")
+        failures += 1
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("check")
+    parser.add_argument("--root", help="the tree to check; without it the self-test runs")
+    parser.add_argument("--build", help="its build directory")
+    parser.add_argument("--compiler", default="cc")
+    arguments = parser.parse_args()
+
+    check = importlib.import_module(arguments.check)
+    try:
+        if arguments.root is None:
+            return check_samples(check, arguments.compiler)
+        return check_tree(check, arguments.root, arguments.build, arguments.compiler)
+    except tree.SkipCheck as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+#include "lockstep/tests/plugins/minimal.h"
+
+/* The angle has the type of a fixed and so runs over the fuel. */
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    const ls_field list[] = {
+        MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
+        MINIMAL_SHIP_FIELD(angle, LS_FIELD_FIXED, "deg"),
+        MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
+    };
+    return minimal_copy_fields(list, 3, out, capacity);
+}
+
+const ls_simulation *lockstep_simulation(void)
+{
+    static ls_simulation simulation;
+    simulation = minimal_simulation("overlapping_schema", fields);
+    return &simulation;
+}

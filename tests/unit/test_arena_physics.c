@@ -1,0 +1,528 @@
+#include "lockstep/tests/support/arena_fixture.h"
+
+#include "lockstep/common/sims/arena_collide.h"
+
+#define METRES(value) ls_fixed_from_double(value)
+#define NUMBER(value) ls_fixed_to_double(value)
+
+/* An arena with nobody in it and `bodies` bodies at rest, for the test to put where it wants. They
+ * are discs of 0.6 m. */
+static ls_sim_config empty_config(uint32_t bodies)
+{
+    ls_sim_config config = arena_config();
+    config.players = 1;
+    config.params[LS_ARENA_PARAM_BODIES] = bodies;
+    config.params[LS_ARENA_PARAM_SPEED] = 0;
+    config.params[LS_ARENA_PARAM_DRAG] = 0;
+    config.params[LS_ARENA_PARAM_FRICTION] = 0;
+    config.params[LS_ARENA_PARAM_RESTITUTION] = 1000;
+    return config;
+}
+
+static arena_fixture open_empty(uint32_t bodies)
+{
+    return arena_open(empty_config(bodies));
+}
+
+static ls_arena_body *put(arena_fixture *arena, uint32_t index, ls_arena_shape shape, double half_x,
+                          double half_y, double x, double y)
+{
+    ls_arena_body *body = &arena->bodies[arena->layout.player_count + index];
+    ls_vec2 half = {METRES(half_x), METRES(half_y)};
+    *body = ls_arena_body_make(shape, half, LS_FIXED_ONE);
+    body->position = (ls_vec2){METRES(x), METRES(y)};
+    return body;
+}
+
+static ls_arena_body *put_disc(arena_fixture *arena, uint32_t index, double x, double y)
+{
+    return put(arena, index, LS_ARENA_DISC, 0.6, 0.6, x, y);
+}
+
+typedef struct totals {
+    double x; /* kg m/s */
+    double y;
+    double turning; /* about the origin, kg m2/s */
+    double energy;  /* J */
+} totals;
+
+static totals sum_up(const arena_fixture *arena)
+{
+    totals sum = {0};
+    for (uint32_t i = arena->layout.player_count; i < arena->layout.body_count; i++) {
+        const ls_arena_body *body = &arena->bodies[i];
+        double mass = 1 / NUMBER(body->inverse_mass);
+        double inertia = 1 / NUMBER(body->inverse_inertia);
+        double x = NUMBER(body->velocity.x);
+        double y = NUMBER(body->velocity.y);
+        double spin = NUMBER(body->spin);
+        sum.x += mass * x;
+        sum.y += mass * y;
+        sum.turning += mass * (NUMBER(body->position.x) * y - NUMBER(body->position.y) * x);
+        sum.turning += inertia * spin;
+        sum.energy += (mass * (x * x + y * y) + inertia * spin * spin) / 2;
+    }
+    return sum;
+}
+
+static void assert_near(double value, double wanted, double tolerance)
+{
+    cr_assert(value > wanted - tolerance && value < wanted + tolerance, "%f is not %f +- %f", value,
+              wanted, tolerance);
+}
+
+/* ---- shapes that touch ---- */
+
+static ls_arena_body shape_at(ls_arena_shape shape, double half_x, double half_y, double x,
+                              double y, ls_angle angle)
+{
+    ls_vec2 half = {METRES(half_x), METRES(half_y)};
+    ls_arena_body body = ls_arena_body_make(shape, half, LS_FIXED_ONE);
+    body.position = (ls_vec2){METRES(x), METRES(y)};
+    body.angle = angle;
+    return body;
+}
+
+static void assert_normal(const ls_arena_manifold *manifold, double x, double y)
+{
+    assert_near(NUMBER(manifold->normal.x), x, 1e-6);
+    assert_near(NUMBER(manifold->normal.y), y, 1e-6);
+}
+
+Test(arena_physics, discs_touch_along_the_line_between_them)
+{
+    ls_arena_body a = shape_at(LS_ARENA_DISC, 0.5, 0.5, 1, 1, 0);
+    ls_arena_body b = shape_at(LS_ARENA_DISC, 0.7, 0.7, 1.6, 1.8, 0);
+    ls_arena_manifold manifold = ls_arena_collide(&a, &b);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 0.6, 0.8);
+    assert_near(NUMBER(manifold.depths[0]), 0.2, 1e-6);
+    b.position.x = a.position.x + METRES(1.2);
+    b.position.y = a.position.y;
+    cr_assert_eq(ls_arena_collide(&a, &b).count, 0, "just touching is no contact");
+    b.position = a.position;
+    manifold = ls_arena_collide(&a, &b);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 1, 0);
+}
+
+Test(arena_physics, a_disc_touches_the_side_the_corner_and_the_inside_of_a_box)
+{
+    ls_arena_body box = shape_at(LS_ARENA_BOX, 0.8, 0.5, 0, 0, LS_ANGLE_QUARTER);
+    ls_arena_body disc = shape_at(LS_ARENA_DISC, 0.5, 0.5, 0.9, 0.1, 0);
+    ls_arena_manifold manifold = ls_arena_collide(&box, &disc);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 1, 0);
+    assert_near(NUMBER(manifold.depths[0]), 0.1, 1e-6);
+    manifold = ls_arena_collide(&disc, &box);
+    assert_normal(&manifold, -1, 0);
+    disc.position = (ls_vec2){METRES(0.8), METRES(1.2)};
+    manifold = ls_arena_collide(&box, &disc);
+    cr_assert_eq(manifold.count, 0);
+    disc.position = (ls_vec2){METRES(0.74), METRES(1.12)};
+    manifold = ls_arena_collide(&box, &disc);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 0.6, 0.8);
+    disc.position = (ls_vec2){METRES(-0.1), METRES(0.75)};
+    manifold = ls_arena_collide(&box, &disc);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 0, 1);
+    assert_near(NUMBER(manifold.depths[0]), 0.55, 1e-6);
+}
+
+Test(arena_physics, boxes_touch_in_two_points_face_to_face_and_in_one_at_a_corner)
+{
+    ls_arena_body a = shape_at(LS_ARENA_BOX, 0.8, 0.5, 0, 0, 0);
+    ls_arena_body b = shape_at(LS_ARENA_BOX, 0.6, 0.6, 1.3, 0.4, 0);
+    ls_arena_manifold manifold = ls_arena_collide(&a, &b);
+    cr_assert_eq(manifold.count, 2);
+    assert_normal(&manifold, 1, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_near(NUMBER(manifold.depths[i]), 0.1, 1e-6);
+        cr_assert_leq(NUMBER(manifold.points[i].y), 0.5 + 1e-6);
+        cr_assert_geq(NUMBER(manifold.points[i].y), -0.2 - 1e-6);
+    }
+    b.angle = LS_ANGLE_QUARTER / 2;
+    b.position = (ls_vec2){METRES(0.8 + 0.8), 0};
+    manifold = ls_arena_collide(&a, &b);
+    cr_assert_eq(manifold.count, 1);
+    assert_normal(&manifold, 1, 0);
+    manifold = ls_arena_collide(&b, &a);
+    assert_normal(&manifold, -1, 0);
+    b.position.x = METRES(0.8 + 0.86);
+    cr_assert_eq(ls_arena_collide(&a, &b).count, 0);
+}
+
+/* Whatever the turn, contacts push apart: the normal leads from the first to the second box, and
+ * moving by the depth along it ends the contact. */
+Test(arena_physics, moving_boxes_apart_by_their_depth_ends_the_contact)
+{
+    ls_rng rng = ls_rng_make(5, 5);
+    uint32_t touching = 0;
+    for (uint32_t round = 0; round < 2000; round++) {
+        ls_arena_body a = shape_at(LS_ARENA_BOX, 0.8, 0.5, 0, 0, ls_rng_next(&rng));
+        ls_arena_body b = shape_at(LS_ARENA_BOX, 0.6, 0.7, 0, 0, ls_rng_next(&rng));
+        b.position.x = 2 * ls_rng_unit(&rng) - LS_FIXED_ONE;
+        b.position.y = 2 * ls_rng_unit(&rng) - LS_FIXED_ONE;
+        ls_arena_manifold manifold = ls_arena_collide(&a, &b);
+        if (manifold.count == 0) {
+            continue;
+        }
+        touching++;
+        cr_assert_geq(ls_vec2_dot(manifold.normal, b.position), 0);
+        ls_fixed depth = manifold.depths[0];
+        if (manifold.count == 2) {
+            depth = ls_fixed_max(depth, manifold.depths[1]);
+        }
+        ls_vec2 way = ls_vec2_scale(manifold.normal, depth + METRES(1e-5));
+        b.position = ls_vec2_add(b.position, way);
+        cr_assert_eq(ls_arena_collide(&a, &b).count, 0);
+    }
+    cr_assert_gt(touching, 1000);
+}
+
+Test(arena_physics, a_body_of_no_shape_touches_nothing)
+{
+    ls_arena_body a = shape_at(LS_ARENA_DISC, 0.5, 0.5, 0, 0, 0);
+    ls_arena_body none = {0};
+    cr_assert_eq(ls_arena_collide(&a, &none).count, 0);
+    cr_assert_eq(ls_arena_collide(&none, &a).count, 0);
+    cr_assert_eq(ls_arena_collide_wall(&none, 0, 0, LS_FIXED_ONE).count, 0);
+}
+
+Test(arena_physics, a_box_along_a_wall_touches_it_in_two_points)
+{
+    ls_arena_body box = shape_at(LS_ARENA_BOX, 0.8, 0.5, 0, 9.6, 0);
+    ls_arena_manifold manifold =
+        ls_arena_collide_wall(&box, 1, LS_FIXED_INT(10), LS_FIXED_RATIO(1, 100));
+    cr_assert_eq(manifold.count, 2);
+    assert_normal(&manifold, 0, 1);
+    assert_near(NUMBER(manifold.depths[0]), 0.1, 1e-6);
+    cr_assert_eq(ls_arena_collide_wall(&box, 0, LS_FIXED_INT(10), 0).count, 0);
+    cr_assert_eq(ls_arena_collide_wall(&box, 3, LS_FIXED_INT(10), 0).count, 0);
+}
+
+/* ---- collisions ---- */
+
+Test(arena_physics, equal_discs_swap_their_velocities)
+{
+    arena_fixture arena = open_empty(2);
+    ls_arena_body *left = put_disc(&arena, 0, -3, 1);
+    ls_arena_body *right = put_disc(&arena, 1, 3, 1);
+    left->velocity.x = METRES(5);
+    right->velocity.x = METRES(-2);
+    totals before = sum_up(&arena);
+    arena_run_empty(&arena, 90);
+    assert_near(NUMBER(left->velocity.x), -2, 1e-6);
+    assert_near(NUMBER(right->velocity.x), 5, 1e-6);
+    totals after = sum_up(&arena);
+    assert_near(after.x, before.x, 1e-6);
+    assert_near(after.energy, before.energy, 1e-5);
+    arena_close(&arena);
+}
+
+Test(arena_physics, restitution_is_the_share_of_speed_kept)
+{
+    static const int64_t thousandths[] = {0, 300, 600, 1000};
+    for (size_t i = 0; i < sizeof thousandths / sizeof thousandths[0]; i++) {
+        ls_sim_config config = empty_config(2);
+        config.params[LS_ARENA_PARAM_RESTITUTION] = thousandths[i];
+        arena_fixture arena = arena_open(config);
+        ls_arena_body *left = put_disc(&arena, 0, -3, 1);
+        ls_arena_body *right = put_disc(&arena, 1, 3, 1);
+        left->velocity.x = METRES(4);
+        right->velocity.x = METRES(-4);
+        arena_run_empty(&arena, 60);
+        double apart = NUMBER(right->velocity.x) - NUMBER(left->velocity.x);
+        assert_near(apart, 8 * (double)thousandths[i] / 1000, 1e-5);
+        arena_close(&arena);
+    }
+}
+
+Test(arena_physics, a_glancing_box_starts_to_turn_and_momentum_is_kept)
+{
+    ls_sim_config config = empty_config(2);
+    config.params[LS_ARENA_PARAM_FRICTION] = 500;
+    config.params[LS_ARENA_PARAM_RESTITUTION] = 500;
+    arena_fixture arena = arena_open(config);
+    ls_arena_body *box = put(&arena, 0, LS_ARENA_BOX, 0.8, 0.5, -2, 0);
+    ls_arena_body *other = put(&arena, 1, LS_ARENA_BOX, 0.6, 0.6, 1, 0.7);
+    box->velocity.x = METRES(6);
+    box->angle = LS_ANGLE_QUARTER / 5;
+    totals before = sum_up(&arena);
+    arena_run_empty(&arena, 45);
+    totals after = sum_up(&arena);
+    cr_assert_gt(NUMBER(other->velocity.x), 0.5);
+    cr_assert_gt(NUMBER(ls_fixed_abs(other->spin)), 0.1);
+    assert_near(after.x, before.x, 1e-5);
+    assert_near(after.y, before.y, 1e-5);
+    /* The bodies are moved apart after the contact, which shifts their lever arms a little. */
+    assert_near(after.turning, before.turning, 0.02 * before.x);
+    cr_assert_lt(after.energy, before.energy);
+    arena_close(&arena);
+}
+
+static ls_sim_config crowd(int64_t boxes, int64_t friction)
+{
+    ls_sim_config config = arena_config();
+    config.players = 1;
+    config.params[LS_ARENA_PARAM_BOXES] = boxes;
+    config.params[LS_ARENA_PARAM_DRAG] = 0;
+    config.params[LS_ARENA_PARAM_FRICTION] = friction;
+    config.params[LS_ARENA_PARAM_RESTITUTION] = 1000;
+    return config;
+}
+
+/* Few iterations leave a crowded impact a little short of, or beyond, its target. */
+Test(arena_physics, an_elastic_crowd_hardly_gains_or_loses_energy)
+{
+    for (int64_t boxes = 0; boxes <= 1000; boxes += 500) {
+        arena_fixture arena = arena_open(crowd(boxes, 0));
+        double before = sum_up(&arena).energy;
+        for (uint32_t second = 0; second < 10; second++) {
+            arena_run_empty(&arena, 60);
+            cr_assert_lt(sum_up(&arena).energy, 1.03 * before);
+        }
+        cr_assert_gt(sum_up(&arena).energy, 0.8 * before);
+        arena_close(&arena);
+    }
+}
+
+Test(arena_physics, friction_takes_energy_out_of_a_crowd)
+{
+    arena_fixture smooth = arena_open(crowd(1000, 0));
+    arena_fixture rough = arena_open(crowd(1000, 500));
+    arena_run_empty(&smooth, 600);
+    arena_run_empty(&rough, 600);
+    cr_assert_lt(sum_up(&rough).energy, 0.6 * sum_up(&smooth).energy);
+    arena_close(&smooth);
+    arena_close(&rough);
+}
+
+/* A disc that is pressed along a wall: friction slows and turns it, without friction it slides. */
+Test(arena_physics, friction_slows_and_turns_a_disc_that_meets_a_wall)
+{
+    for (int64_t friction = 0; friction <= 400; friction += 400) {
+        ls_sim_config config = empty_config(1);
+        config.params[LS_ARENA_PARAM_FRICTION] = friction;
+        arena_fixture arena = arena_open(config);
+        ls_arena_body *disc = put_disc(&arena, 0, 10, 0);
+        disc->velocity = (ls_vec2){METRES(5), METRES(3)};
+        arena_run_empty(&arena, 60);
+        assert_near(NUMBER(disc->velocity.x), -5, 1e-5);
+        if (friction == 0) {
+            assert_near(NUMBER(disc->velocity.y), 3, 1e-6);
+            cr_assert_eq(disc->spin, 0);
+        } else {
+            /* Rolling at last: friction took a third of the speed along the wall. */
+            assert_near(NUMBER(disc->velocity.y), 2, 1e-4);
+            assert_near(NUMBER(disc->spin), -2 / 0.6, 1e-3);
+        }
+        arena_close(&arena);
+    }
+}
+
+Test(arena_physics, drag_slows_a_lone_body_until_it_sleeps)
+{
+    ls_sim_config config = empty_config(1);
+    config.params[LS_ARENA_PARAM_DRAG] = 1000;
+    arena_fixture arena = arena_open(config);
+    ls_arena_body *disc = put_disc(&arena, 0, -5, 0);
+    disc->velocity.x = METRES(4);
+    arena_run_empty(&arena, 60);
+    assert_near(NUMBER(disc->velocity.x), 4 * 0.3679, 0.02);
+    arena_run_empty(&arena, 600);
+    cr_assert_eq(disc->velocity.x, 0);
+    arena_step(&arena);
+    cr_assert_eq(arena.match->awake, 0);
+    arena_close(&arena);
+}
+
+Test(arena_physics, a_sleeping_body_wakes_when_it_is_hit)
+{
+    arena_fixture arena = open_empty(2);
+    ls_arena_body *sleeper = put_disc(&arena, 0, 4, 0);
+    ls_arena_body *mover = put_disc(&arena, 1, -4, 0);
+    mover->velocity.x = METRES(3);
+    arena_run_empty(&arena, 60);
+    cr_assert_eq(arena.match->awake, 1);
+    cr_assert_eq(sleeper->velocity.x, 0);
+    arena_run_empty(&arena, 120);
+    assert_near(NUMBER(sleeper->velocity.x), 3, 1e-5);
+    arena_close(&arena);
+}
+
+Test(arena_physics, bodies_dropped_into_each_other_come_apart)
+{
+    arena_fixture arena = open_empty(9);
+    for (uint32_t i = 0; i < 9; i++) {
+        put(&arena, i, i % 2 ? LS_ARENA_BOX : LS_ARENA_DISC, 0.6, 0.6, 0.3 * (i % 3),
+            0.3 * (i / 3));
+    }
+    arena_run_empty(&arena, 300);
+    for (uint32_t i = 1; i < 10; i++) {
+        for (uint32_t j = i + 1; j < 10; j++) {
+            ls_arena_manifold manifold = ls_arena_collide(&arena.bodies[i], &arena.bodies[j]);
+            for (uint32_t k = 0; k < manifold.count; k++) {
+                cr_assert_lt(NUMBER(manifold.depths[k]), 0.03);
+            }
+        }
+    }
+    arena_close(&arena);
+}
+
+/* ---- limits ---- */
+
+static void assert_corners_inside(const arena_fixture *arena)
+{
+    ls_fixed half_size = ls_arena_half_size(&arena->config);
+    for (uint32_t i = 0; i < arena->layout.body_count; i++) {
+        const ls_arena_body *body = &arena->bodies[i];
+        ls_vec2 extent = ls_arena_extent(body);
+        cr_assert_leq(ls_fixed_abs(body->position.x) + extent.x, half_size);
+        cr_assert_leq(ls_fixed_abs(body->position.y) + extent.y, half_size);
+    }
+}
+
+Test(arena_physics, no_corner_ever_leaves_the_arena_at_any_tick_rate)
+{
+    static const uint32_t rates[] = {LS_TICK_RATE_MIN_HZ, 10, 60, LS_TICK_RATE_MAX_HZ};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        ls_sim_config config = crowd(500, 300);
+        config.tick_rate_hz = rates[i];
+        config.params[LS_ARENA_PARAM_SPEED] = 20;
+        config.params[LS_ARENA_PARAM_AREA] = 8;
+        arena_fixture arena = arena_open(config);
+        for (uint32_t tick = 0; tick < 500; tick++) {
+            arena_step(&arena);
+            assert_corners_inside(&arena);
+        }
+        arena_close(&arena);
+    }
+}
+
+Test(arena_physics, the_fastest_bodies_do_not_pass_through_each_other)
+{
+    static const uint32_t rates[] = {LS_TICK_RATE_MIN_HZ, 10, 30, 60, 128};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        for (int gap = 0; gap < 16; gap++) {
+            ls_sim_config config = empty_config(2);
+            config.tick_rate_hz = rates[i];
+            arena_fixture arena = arena_open(config);
+            ls_arena_body *left = put(&arena, 0, LS_ARENA_BOX, 0.45, 0.45, -2, 0);
+            ls_arena_body *right = put(&arena, 1, LS_ARENA_BOX, 0.45, 0.45, 2 + 0.05 * gap, 0);
+            left->velocity.x = METRES(1000);
+            right->velocity.x = METRES(-1000);
+            for (uint32_t tick = 0; left->velocity.x > 0; tick++) {
+                cr_assert_lt(tick, 40, "they did not meet");
+                arena_step(&arena);
+                cr_assert_lt(left->position.x, right->position.x);
+            }
+            arena_close(&arena);
+        }
+    }
+}
+
+/* ---- ships and shots ---- */
+
+/* Two ships, looking at each other from 10 m, and `bodies` bodies. */
+static arena_fixture open_duel(uint32_t bodies, uint32_t tick_rate_hz)
+{
+    ls_sim_config config = empty_config(bodies);
+    config.players = 2;
+    config.tick_rate_hz = tick_rate_hz;
+    arena_fixture arena = arena_open(config);
+    arena.slots[0].events = LS_EVENT_JOINED;
+    arena.slots[1].events = LS_EVENT_JOINED;
+    arena_step(&arena);
+    arena.slots[0].events = 0;
+    arena.slots[1].events = 0;
+    arena.bodies[0].position = (ls_vec2){METRES(-5), 0};
+    arena.bodies[1].position = (ls_vec2){METRES(5), 0};
+    arena.bodies[0].angle = 0;
+    arena.bodies[1].angle = LS_ANGLE_HALF;
+    return arena;
+}
+
+Test(arena_physics, thrust_drives_along_the_heading_and_the_stick_turns_left)
+{
+    static const uint8_t thrust[] = {LS_ARENA_THRUST};
+    static const uint8_t left[] = {0, 127};
+    arena_fixture arena = open_duel(0, 60);
+    arena.bodies[1].angle = LS_ANGLE_QUARTER;
+    arena.slots[1] = (ls_slot_input){.bytes = thrust, .size = sizeof thrust};
+    arena.slots[0] = (ls_slot_input){.bytes = left, .size = sizeof left};
+    arena_run_empty(&arena, 12);
+    cr_assert_gt(NUMBER(arena.bodies[1].velocity.y), 2);
+    assert_near(NUMBER(arena.bodies[1].velocity.x), 0, 1e-6);
+    cr_assert_gt(NUMBER(arena.bodies[0].spin), 2);
+    cr_assert_lt(arena.bodies[0].angle, LS_ANGLE_HALF);
+    arena_close(&arena);
+}
+
+Test(arena_physics, shots_push_hurt_and_destroy_and_the_ship_comes_back)
+{
+    static const uint8_t fire[] = {LS_ARENA_FIRE};
+    arena_fixture arena = open_duel(0, 60);
+    arena.slots[0] = (ls_slot_input){.bytes = fire, .size = sizeof fire};
+    uint32_t tick = 0;
+    while (arena.ships[1].health == LS_ARENA_SHIP_HEALTH) {
+        cr_assert_lt(tick++, 60, "nothing was hit");
+        arena_step(&arena);
+    }
+    cr_assert_gt(NUMBER(arena.bodies[1].velocity.x), 0.5);
+    cr_assert_eq(arena.ships[0].hits, 1);
+    cr_assert_eq(arena.ships[0].score, 1);
+    while (arena.bodies[1].shape != LS_ARENA_NONE) {
+        cr_assert_lt(tick++, 600, "nothing was destroyed");
+        arena_step(&arena);
+    }
+    cr_assert_eq(arena.ships[0].kills, 1);
+    cr_assert_eq(arena.ships[0].score, 5 + 5);
+    cr_assert_eq(arena.ships[1].deaths, 1);
+    arena.slots[0].size = 0;
+    arena_run_empty(&arena, 2 * arena.config.tick_rate_hz - 2);
+    cr_assert_eq(arena.bodies[1].shape, LS_ARENA_NONE);
+    arena_run_empty(&arena, 3);
+    cr_assert_eq(arena.bodies[1].shape, LS_ARENA_DISC);
+    cr_assert_eq(arena.ships[1].health, LS_ARENA_SHIP_HEALTH);
+    arena_close(&arena);
+}
+
+Test(arena_physics, no_more_shots_fly_than_the_parameter_says)
+{
+    static const uint8_t fire[] = {LS_ARENA_FIRE};
+    ls_sim_config config = arena_config();
+    config.players = 1;
+    config.params[LS_ARENA_PARAM_SHOTS] = 2;
+    config.params[LS_ARENA_PARAM_BODIES] = 0;
+    config.params[LS_ARENA_PARAM_AREA] = 60;
+    arena_fixture arena = arena_open(config);
+    arena.slots[0] = (ls_slot_input){.bytes = fire, .size = 1, .events = LS_EVENT_JOINED};
+    arena_run_empty(&arena, 15);
+    cr_assert_gt(arena.shots[0].ticks_left, 0);
+    cr_assert_gt(arena.shots[1].ticks_left, 0);
+    cr_assert_eq(arena.match->serial, 3);
+    arena_run_empty(&arena, 10);
+    cr_assert_eq(arena.match->serial, 3);
+    arena_close(&arena);
+}
+
+Test(arena_physics, shots_do_not_fly_through_bodies)
+{
+    static const uint8_t fire[] = {LS_ARENA_FIRE};
+    static const uint32_t rates[] = {10, 20, 60, 144};
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        for (int gap = 0; gap < 12; gap++) {
+            arena_fixture arena = open_duel(1, rates[i]);
+            ls_arena_body *box = put(&arena, 0, LS_ARENA_BOX, 0.45, 0.45, -3 + 0.06 * gap, 0);
+            box->velocity.x = METRES(-20);
+            arena.slots[0] = (ls_slot_input){.bytes = fire, .size = 1};
+            arena_step(&arena);
+            arena.slots[0] = (ls_slot_input){0};
+            arena_run_empty(&arena, 40);
+            cr_assert_eq(arena.ships[0].hits, 1);
+            arena_close(&arena);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/plugin_loader.h"
+
+#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/sims/builtin.h"
+#include "lockstep/tests/support/counter_simulation.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+#include <unistd.h>
+
+/* LS_TEST_PLUGIN_DIR is where the build put tests/plugins. */
+#define PLUGIN(name) LS_TEST_PLUGIN_DIR "/" name ".so"
+
+static ls_loaded_simulation load(const char *name)
+{
+    ls_loaded_simulation loaded = {NULL, NULL};
+    ls_text why = {""};
+    cr_assert_eq(ls_simulation_load(name, &loaded, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_simulation_check(loaded.simulation, NULL), LS_OK);
+    return loaded;
+}
+
+static void expect_refused(const char *name, ls_status status, const char *words)
+{
+    ls_loaded_simulation untouched = {NULL, &untouched};
+    ls_text why = {""};
+    cr_expect_eq(ls_simulation_load(name, &untouched, &why), status, "%s", name);
+    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
+    cr_expect(untouched.simulation == NULL && untouched.library == &untouched);
+}
+
+Test(plugin_loader, every_built_in_is_found_by_its_name)
+{
+    const ls_simulation *simulation = NULL;
+    uint32_t count = 0;
+    for (; (simulation = ls_builtin_simulation(count)); count++) {
+        ls_loaded_simulation loaded = load(simulation->name);
+        cr_assert_eq(loaded.simulation, simulation);
+        cr_assert_null(loaded.library);
+        ls_simulation_unload(&loaded);
+        cr_assert_null(loaded.simulation);
+    }
+    cr_assert_geq(count, 2);
+}
+
+Test(plugin_loader, an_unknown_name_is_refused_with_the_names_there_are)
+{
+    expect_refused("chess", LS_NOT_FOUND,
+                   "unknown simulation 'chess'; built in are: arena, units; a plug-in is named by "
+                   "its file, as in ./game.so");
+    expect_refused("", LS_NOT_FOUND, "unknown simulation ''");
+    expect_refused("so", LS_NOT_FOUND, "unknown simulation 'so'");
+    expect_refused("arenaso", LS_NOT_FOUND, "unknown simulation 'arenaso'");
+    expect_refused("\x1b[2J", LS_NOT_FOUND, "unknown simulation '?[2J'");
+}
+
+Test(plugin_loader, a_plug_in_is_loaded_by_its_path)
+{
+    ls_loaded_simulation loaded = load(PLUGIN("good"));
+    cr_assert_not_null(loaded.library);
+    cr_assert_str_eq(loaded.simulation->name, "counter");
+    cr_assert_neq(loaded.simulation, counter_simulation(), "the test's own copy was given");
+    ls_simulation_unload(&loaded);
+    cr_assert_null(loaded.library);
+}
+
+Test(plugin_loader, a_plug_in_without_a_folder_is_one_in_this_folder)
+{
+    cr_assert_eq(chdir(LS_TEST_PLUGIN_DIR), 0);
+    ls_loaded_simulation loaded = load("good.so");
+    ls_simulation_unload(&loaded);
+    cr_assert_eq(chdir("/"), 0);
+    expect_refused("good.so", LS_PLUGIN, "cannot be opened");
+}
+
+Test(plugin_loader, a_plug_in_steps_like_the_same_code_built_in)
+{
+    ls_loaded_simulation loaded = load(PLUGIN("good"));
+    const ls_simulation *simulations[] = {counter_simulation(), loaded.simulation};
+    uint64_t roots[2];
+    for (size_t i = 0; i < 2; i++) {
+        ls_sim_config config = ls_sim_config_default(simulations[i]);
+        ls_sim_instance *instance = NULL;
+        ls_text why = {""};
+        cr_assert_eq(
+            ls_sim_instance_create(simulations[i], &config, ls_allocator_heap(), &instance, &why),
+            LS_OK, "%s", why.bytes);
+        for (ls_tick tick = 0; tick < 50; tick++) {
+            const uint8_t byte = (uint8_t)tick;
+            const ls_slot_input slots[] = {{&byte, 1, 0}, {NULL, 0, 0}};
+            ls_sim_instance_step(instance, &(ls_tick_inputs){tick, 2, slots});
+        }
+        roots[i] = ls_sim_instance_hash(instance);
+        cr_assert_neq(roots[i], ls_sim_instance_digests(instance).initial);
+        ls_sim_instance_destroy(instance);
+    }
+    cr_assert_eq(roots[0], roots[1]);
+    ls_simulation_unload(&loaded);
+}
+
+Test(plugin_loader, two_loads_and_one_unload_leave_the_other_usable)
+{
+    ls_loaded_simulation first = load(PLUGIN("good"));
+    ls_loaded_simulation second = load(PLUGIN("good"));
+    ls_simulation_unload(&first);
+    cr_assert_str_eq(second.simulation->name, "counter");
+    ls_simulation_unload(&second);
+}
+
+Test(plugin_loader, a_file_that_does_not_exist_is_refused_in_the_linkers_words)
+{
+    expect_refused(PLUGIN("missing"), LS_PLUGIN, "No such file or directory");
+    expect_refused("./missing", LS_PLUGIN, "No such file or directory");
+    expect_refused("missing.so", LS_PLUGIN, "plug-in 'missing.so' cannot be opened");
+    expect_refused(".so", LS_PLUGIN, "plug-in '.so' cannot be opened");
+}
+
+Test(plugin_loader, a_file_that_is_no_shared_object_is_refused)
+{
+    expect_refused("/dev/null", LS_PLUGIN, "plug-in '/dev/null' cannot be opened: ");
+    expect_refused("/", LS_PLUGIN, "plug-in '/' cannot be opened: ");
+}
+
+Test(plugin_loader, a_plug_in_without_the_symbol_is_refused)
+{
+    expect_refused(PLUGIN("no_symbol"), LS_PLUGIN, "does not export lockstep_simulation()");
+}
+
+Test(plugin_loader, a_plug_in_that_gives_no_simulation_is_refused)
+{
+    expect_refused(PLUGIN("no_simulation"), LS_PLUGIN, "cannot be used: there is no simulation");
+}
+
+Test(plugin_loader, a_plug_in_of_another_abi_is_refused_with_both_numbers)
+{
+    ls_text words;
+    ls_text_set(&words,
+                "cannot be used: the simulation was built for abi %u, this program has "
+                "abi %u",
+                LS_SIMULATION_ABI + 1, LS_SIMULATION_ABI);
+    expect_refused(PLUGIN("bad_abi"), LS_PLUGIN, words.bytes);
+}
+
+/* The schema depends on the configuration, so it is checked when an instance is made. */
+static void expect_schema_refused(const char *name, const char *sentence)
+{
+    ls_loaded_simulation loaded = load(name);
+    ls_sim_config config = ls_sim_config_default(loaded.simulation);
+    ls_sim_instance *instance = NULL;
+    ls_text why = {""};
+    cr_expect_eq(
+        ls_sim_instance_create(loaded.simulation, &config, ls_allocator_heap(), &instance, &why),
+        LS_SCHEMA);
+    cr_expect_str_eq(why.bytes, sentence);
+    cr_expect_null(instance);
+    ls_simulation_unload(&loaded);
+}
+
+Test(plugin_loader, a_plug_in_with_an_incomplete_schema_is_refused_with_the_bytes)
+{
+    expect_schema_refused(PLUGIN("incomplete_schema"),
+                          "2 byte ranges are not covered exactly once: bytes 8..11 (4 bytes) "
+                          "between \"ships.x\" and \"ships.fuel\" are covered by no field, so are "
+                          "24..27");
+}
+
+Test(plugin_loader, a_plug_in_with_an_overlapping_schema_is_refused_with_both_fields)
+{
+    expect_schema_refused(PLUGIN("overlapping_schema"),
+                          "2 byte ranges are not covered exactly once: bytes 12..15 (4 bytes) are "
+                          "covered by both \"ships.angle\" and \"ships.fuel\", so are 28..31");
+}

@@ -1,0 +1,685 @@
+#include "lockstep/common/sim_instance.h"
+
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+static ls_sim_config default_config(void)
+{
+    return ls_sim_config_default(counter_simulation());
+}
+
+static ls_sim_instance *make_from(const ls_simulation *simulation, const ls_sim_config *config)
+{
+    ls_sim_instance *instance = NULL;
+    ls_text why = {""};
+    ls_status status =
+        ls_sim_instance_create(simulation, config, ls_allocator_heap(), &instance, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    return instance;
+}
+
+static ls_sim_instance *make(void)
+{
+    ls_sim_config config = default_config();
+    return make_from(counter_simulation(), &config);
+}
+
+static const counter_state *state_of(ls_sim_instance *instance)
+{
+    return ls_sim_instance_state(instance);
+}
+
+/* One step in which each slot sends `size` bytes that follow from the tick and the slot. */
+static void step_with(ls_sim_instance *instance, uint32_t size)
+{
+    uint8_t bytes[COUNTER_PLAYERS_MAX][COUNTER_INPUT_BYTES_MAX];
+    ls_slot_input slots[COUNTER_PLAYERS_MAX];
+    ls_tick tick = ls_sim_instance_tick(instance);
+    uint32_t players = ls_sim_instance_config(instance)->players;
+    for (uint32_t slot = 0; slot < players; slot++) {
+        for (uint32_t i = 0; i < size; i++) {
+            bytes[slot][i] = (uint8_t)(37 * tick + 11 * slot + i);
+        }
+        slots[slot] = (ls_slot_input){bytes[slot], size, tick == 0 ? LS_EVENT_JOINED : 0};
+    }
+    ls_sim_instance_step(instance, &(ls_tick_inputs){tick, players, slots});
+}
+
+static void step_many(ls_sim_instance *instance, uint32_t ticks)
+{
+    for (uint32_t i = 0; i < ticks; i++) {
+        step_with(instance, i % (COUNTER_INPUT_BYTES_MAX + 1));
+    }
+}
+
+/* ---- create ---- */
+
+Test(sim_instance, begins_at_tick_0_with_what_init_made)
+{
+    ls_sim_instance *instance = make();
+    cr_assert_eq(ls_sim_instance_simulation(instance), counter_simulation());
+    cr_assert_eq(ls_sim_instance_config(instance)->players, 2);
+    cr_assert_eq(ls_sim_instance_tick(instance), 0);
+    cr_assert_eq(ls_sim_instance_state_bytes(instance),
+                 sizeof(counter_state) + 8 * sizeof(counter_cell));
+    cr_assert_eq(ls_schema_state_bytes(ls_sim_instance_schema(instance)),
+                 ls_sim_instance_state_bytes(instance));
+    cr_assert_eq(state_of(instance)->steps, 0);
+    cr_assert_eq(state_of(instance)->cells[7].position, LS_FIXED_INT(7));
+    cr_assert_eq(ls_sim_instance_digests(instance).initial, ls_sim_instance_hash(instance));
+    ls_sim_instance_destroy(instance);
+    ls_sim_instance_destroy(NULL);
+}
+
+Test(sim_instance, keeps_a_copy_of_the_configuration)
+{
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(counter_simulation(), &config);
+    config.params[COUNTER_PARAM_CELLS] = 1;
+    cr_assert_eq(ls_sim_instance_config(instance)->params[COUNTER_PARAM_CELLS], 8);
+    step_many(instance, 3);
+    ls_sim_instance_destroy(instance);
+}
+
+static void expect_refused(const ls_simulation *simulation, const ls_sim_config *config,
+                           ls_status status, const char *words)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_sim_instance *instance = NULL;
+    ls_text why = {""};
+    cr_expect_eq(ls_sim_instance_create(simulation, config, &counting.allocator, &instance, &why),
+                 status);
+    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
+    cr_expect_null(instance);
+    cr_expect_eq(counting.live_blocks, 0);
+}
+
+Test(sim_instance, a_simulation_or_configuration_that_fails_its_check_is_refused)
+{
+    ls_sim_config config = default_config();
+    ls_simulation simulation = *counter_simulation();
+    simulation.pass_count = 0;
+    expect_refused(&simulation, &config, LS_BAD_ARGUMENT, "pass_count");
+    expect_refused(NULL, &config, LS_PLUGIN, "no simulation");
+    config.players = 9;
+    expect_refused(counter_simulation(), &config, LS_BAD_ARGUMENT, "players");
+}
+
+static size_t no_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return 0;
+}
+
+static size_t too_many_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return (size_t)LS_STATE_BYTES_MAX + 1;
+}
+
+static size_t all_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return SIZE_MAX;
+}
+
+Test(sim_instance, a_state_of_no_or_too_many_bytes_is_refused)
+{
+    ls_sim_config config = default_config();
+    ls_simulation simulation = *counter_simulation();
+    simulation.state_bytes = no_bytes;
+    expect_refused(&simulation, &config, LS_PLUGIN, "asks for 0 bytes");
+    simulation.state_bytes = too_many_bytes;
+    expect_refused(&simulation, &config, LS_PLUGIN, "asks for 268435457 bytes");
+    simulation.state_bytes = all_bytes;
+    expect_refused(&simulation, &config, LS_PLUGIN, "of state");
+    simulation = *counter_simulation();
+    simulation.scratch_bytes = all_bytes;
+    expect_refused(&simulation, &config, LS_NO_MEMORY, "of scratch");
+}
+
+static uint32_t first_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
+{
+    return counter_simulation()->fields(config, fields, capacity) - 1;
+}
+
+static uint32_t too_many_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
+{
+    (void)config;
+    (void)fields;
+    return capacity + 1;
+}
+
+Test(sim_instance, a_schema_that_leaves_bytes_out_is_refused_by_their_names)
+{
+    ls_sim_config config = default_config();
+    ls_simulation simulation = *counter_simulation();
+    simulation.fields = first_fields;
+    expect_refused(&simulation, &config, LS_SCHEMA,
+                   "8 byte ranges are not covered exactly once: byte 95 between \"cells.owner\" "
+                   "and \"cells.position\" is covered by no field, so are 119, 143");
+    simulation.fields = too_many_fields;
+    expect_refused(&simulation, &config, LS_SCHEMA, "has 1025 fields");
+}
+
+static ls_status fail_to_init(const ls_sim_config *config, void *state)
+{
+    (void)config;
+    (void)state;
+    return LS_IO;
+}
+
+static ls_status init_dirty(const ls_sim_config *config, void *state)
+{
+    (void)config;
+    ((counter_state *)state)->cells[2].padding = 1;
+    return LS_OK;
+}
+
+Test(sim_instance, a_failed_init_is_handed_on)
+{
+    ls_sim_config config = default_config();
+    ls_simulation simulation = *counter_simulation();
+    simulation.init = fail_to_init;
+    expect_refused(&simulation, &config, LS_IO, "could not make its first state: input or output");
+}
+
+Test(sim_instance, an_init_that_writes_to_padding_is_refused_by_its_byte)
+{
+    ls_sim_config config = default_config();
+    ls_simulation simulation = *counter_simulation();
+    simulation.init = init_dirty;
+    expect_refused(&simulation, &config, LS_SCHEMA,
+                   "wrote to byte 143 of its state, which is padding (\"cells.padding\")");
+}
+
+Test(sim_instance, every_failed_allocation_is_survived)
+{
+    ls_sim_config config = default_config();
+    ls_status status = LS_NO_MEMORY;
+    for (uint64_t allowed = 0; status != LS_OK; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_sim_instance *instance = NULL;
+        ls_text why = {""};
+        status = ls_sim_instance_create(counter_simulation(), &config, &counting.allocator,
+                                        &instance, &why);
+        cr_assert(status == LS_OK || (status == LS_NO_MEMORY && !instance));
+        cr_assert(status == LS_OK || why.bytes[0] != '\0');
+        cr_assert_lt(allowed, 100);
+        ls_sim_instance_destroy(instance);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+}
+
+/* ---- memory ---- */
+
+typedef struct scratch_seen {
+    uintptr_t address;
+    bool is_zero;
+    bool is_dirty;
+} scratch_seen;
+
+static scratch_seen seen;
+
+static void look_at_scratch(const ls_step *step)
+{
+    uint8_t *scratch = step->scratch;
+    size_t bytes = scratch ? step->config->params[COUNTER_PARAM_CELLS] * sizeof(uint32_t) : 0;
+    seen = (scratch_seen){(uintptr_t)scratch, true, true};
+    for (size_t i = 0; i < bytes; i++) {
+        seen.is_zero = seen.is_zero && scratch[i] == 0;
+        seen.is_dirty = seen.is_dirty && scratch[i] == 0xee;
+    }
+    if (scratch) {
+        memset(scratch, 0xee, bytes);
+    }
+}
+
+Test(sim_instance, state_and_scratch_are_aligned_and_apart)
+{
+    static const ls_pass passes[] = {{"look", look_at_scratch}};
+    ls_simulation simulation = *counter_simulation();
+    simulation.passes = passes;
+    simulation.pass_count = 1;
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    uintptr_t state = (uintptr_t)ls_sim_instance_state(instance);
+    step_with(instance, 0);
+    cr_assert(seen.is_zero, "scratch begins as zero");
+    cr_assert_eq(seen.address % 64, 0);
+    cr_assert_eq(state % 64, 0);
+    cr_assert(seen.address >= state + ls_sim_instance_state_bytes(instance) ||
+              seen.address + 32 <= state);
+    step_with(instance, 0);
+    cr_assert(seen.is_dirty, "scratch is left alone between steps");
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, no_scratch_is_null)
+{
+    static const ls_pass passes[] = {{"look", look_at_scratch}};
+    ls_simulation simulation = *counter_simulation();
+    simulation.passes = passes;
+    simulation.pass_count = 1;
+    ls_sim_config config = default_config();
+    simulation.scratch_bytes = NULL;
+    for (int i = 0; i < 2; i++) {
+        ls_sim_instance *instance = make_from(&simulation, &config);
+        seen.address = 1;
+        step_with(instance, 0);
+        cr_assert_eq(seen.address, 0);
+        ls_sim_instance_destroy(instance);
+        simulation.scratch_bytes = no_bytes;
+    }
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+
+Test(sim_instance, bytes_round_the_state_are_forbidden_to_sanitized_code)
+{
+    ls_sim_config config = default_config();
+    for (int64_t cells = 2; cells < 12; cells++) {
+        config.params[COUNTER_PARAM_CELLS] = cells;
+        ls_sim_instance *instance = make_from(counter_simulation(), &config);
+        uint8_t *state = ls_sim_instance_state(instance);
+        size_t bytes = ls_sim_instance_state_bytes(instance);
+        cr_assert_not(__asan_region_is_poisoned(state, bytes));
+        cr_assert(__asan_address_is_poisoned(state + bytes));
+        cr_assert(__asan_address_is_poisoned(state - 1));
+        ls_sim_instance_destroy(instance);
+    }
+}
+#endif
+
+Test(sim_instance, running_never_allocates)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_sim_config config = default_config();
+    config.params[COUNTER_PARAM_CELLS] = 3000;
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(
+        ls_sim_instance_create(counter_simulation(), &config, &counting.allocator, &instance, NULL),
+        LS_OK);
+    static uint8_t saved[100000];
+    cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
+    cr_assert_gt(ls_sim_instance_save_bytes(instance), LS_HASH_CHUNK_BYTES);
+    const counting_allocator before = counting;
+    uint64_t calls = heap_calls();
+    uint64_t roots = 0;
+    for (ls_tick tick = 0; tick < 200; tick++) {
+        step_with(instance, tick % 17);
+        roots |= ls_sim_instance_hash(instance);
+        cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(instance, saved, tick + 1), LS_OK);
+    }
+    cr_assert_neq(roots, 0);
+    cr_assert_eq(counting.allocations, before.allocations);
+    cr_assert_eq(counting.live_blocks, before.live_blocks);
+    cr_assert_eq(heap_calls(), calls);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(counting.live_blocks, 0);
+    cr_assert_eq(counting.live_bytes, 0);
+}
+
+/* ---- stepping ---- */
+
+Test(sim_instance, a_step_applies_inputs_and_events_in_pass_order)
+{
+    ls_sim_instance *instance = make();
+    const uint8_t bytes[] = {3, 11, 255};
+    const ls_slot_input slots[] = {{bytes, 3, LS_EVENT_JOINED}, {NULL, 0, LS_EVENT_LEFT}};
+    ls_sim_instance_step(instance, &(ls_tick_inputs){0, 2, slots});
+    const counter_state *state = state_of(instance);
+    cr_assert_eq(state->total, 269);
+    cr_assert(state->joins == 1 && state->leaves == 1 && state->present == 1);
+    cr_assert(state->last[0] == 3 && state->last[1] == 0);
+    cr_assert(state->cells[3].hits == 2 && state->cells[7].hits == 1); /* 11 and 255 modulo 8 */
+    cr_assert_eq(state->cells[3].owner, 1);
+    cr_assert_eq(state->cells[3].heading, 2 * (LS_ANGLE_QUARTER / 16));
+    cr_assert_eq(state->cells[1].position, LS_FIXED_INT(1) + LS_FIXED_INT(3) / 60);
+    cr_assert_eq(ls_sim_instance_tick(instance), 1);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, equal_inputs_give_equal_states_tick_by_tick)
+{
+    ls_sim_instance *a = make();
+    ls_sim_instance *b = make();
+    uint64_t previous = ls_sim_instance_hash(a);
+    for (uint32_t i = 0; i < 100; i++) {
+        step_with(a, i % 17);
+        step_with(b, i % 17);
+        uint64_t root = ls_sim_instance_hash(a);
+        cr_assert_eq(root, ls_sim_instance_hash(b));
+        cr_assert_neq(root, previous);
+        previous = root;
+    }
+    ls_sim_instance_destroy(a);
+    ls_sim_instance_destroy(b);
+}
+
+Test(sim_instance, instances_of_one_simulation_are_independent)
+{
+    ls_sim_config config = default_config();
+    ls_sim_instance *a = make_from(counter_simulation(), &config);
+    config.seed = 2;
+    config.params[COUNTER_PARAM_CELLS] = 20;
+    ls_sim_instance *b = make_from(counter_simulation(), &config);
+    uint64_t before = ls_sim_instance_hash(a);
+    step_many(b, 10);
+    cr_assert_eq(ls_sim_instance_hash(a), before);
+    cr_assert_eq(ls_sim_instance_tick(a), 0);
+    ls_sim_instance_destroy(b);
+    ls_sim_instance *alone = make();
+    step_many(a, 10);
+    step_many(alone, 10);
+    cr_assert_eq(ls_sim_instance_hash(a), ls_sim_instance_hash(alone));
+    ls_sim_instance_destroy(a);
+    ls_sim_instance_destroy(alone);
+}
+
+Test(sim_instance, one_changed_input_bit_changes_the_state)
+{
+    ls_sim_instance *a = make();
+    ls_sim_instance *b = make();
+    const uint8_t bytes[] = {4, 5};
+    const ls_slot_input slots_a[] = {{bytes, 1, 0}, {NULL, 0, 0}};
+    const ls_slot_input slots_b[] = {{bytes + 1, 1, 0}, {NULL, 0, 0}};
+    ls_sim_instance_step(a, &(ls_tick_inputs){0, 2, slots_a});
+    ls_sim_instance_step(b, &(ls_tick_inputs){0, 2, slots_b});
+    cr_assert_neq(ls_sim_instance_hash(a), ls_sim_instance_hash(b));
+    ls_sim_instance_destroy(a);
+    ls_sim_instance_destroy(b);
+}
+
+/* Golden: with any compiler, at any optimisation, on any machine. */
+Test(sim_instance, the_state_after_100_ticks_never_changes)
+{
+    ls_sim_instance *instance = make();
+    uint64_t chain = ls_hash_chain_start(ls_sim_instance_hash(instance));
+    for (uint32_t i = 0; i < 100; i++) {
+        step_with(instance, i % 17);
+        chain = ls_hash_chain_next(chain, ls_sim_instance_hash(instance));
+    }
+    uint64_t root = ls_sim_instance_hash(instance);
+    cr_expect_eq(root, UINT64_C(0xefe35e073de41859), "root 0x%016llx", (unsigned long long)root);
+    cr_expect_eq(chain, UINT64_C(0x6c25fcefd604f028), "chain 0x%016llx", (unsigned long long)chain);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, inputs_of_another_tick_are_a_mistake, .signal = SIGABRT)
+{
+    const ls_slot_input slots[2] = {{NULL, 0, 0}};
+    ls_sim_instance_step(make(), &(ls_tick_inputs){1, 2, slots});
+}
+
+Test(sim_instance, inputs_for_another_number_of_slots_are_a_mistake, .signal = SIGABRT)
+{
+    const ls_slot_input slots[2] = {{NULL, 0, 0}};
+    ls_sim_instance_step(make(), &(ls_tick_inputs){0, 1, slots});
+}
+
+Test(sim_instance, an_input_above_the_simulations_size_is_a_mistake, .signal = SIGABRT)
+{
+    static const uint8_t bytes[COUNTER_INPUT_BYTES_MAX + 1];
+    const ls_slot_input slots[2] = {{bytes, sizeof bytes, 0}};
+    ls_sim_instance_step(make(), &(ls_tick_inputs){0, 2, slots});
+}
+
+/* ---- saving ---- */
+
+Test(sim_instance, a_loaded_save_replays_to_the_same_states)
+{
+    ls_sim_instance *instance = make();
+    uint8_t saved[2048];
+    cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
+    step_many(instance, 20);
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    uint64_t root_20 = ls_sim_instance_hash(instance);
+    step_many(instance, 30);
+    uint64_t root_50 = ls_sim_instance_hash(instance);
+    cr_assert_neq(root_20, root_50);
+
+    cr_assert_eq(ls_sim_instance_load(instance, saved, 20), LS_OK);
+    cr_assert_eq(ls_sim_instance_tick(instance), 20);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_20);
+    step_many(instance, 30);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_50);
+
+    ls_sim_instance *other = make();
+    cr_assert_eq(ls_sim_instance_load(other, saved, 20), LS_OK);
+    step_many(other, 30);
+    cr_assert_eq(ls_sim_instance_hash(other), root_50);
+    ls_sim_instance_destroy(other);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, a_save_is_the_canonical_state)
+{
+    ls_sim_instance *instance = make();
+    uint8_t saved[2048];
+    uint8_t canonical[2048];
+    step_many(instance, 5);
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    ls_schema_to_canonical(ls_sim_instance_schema(instance), ls_sim_instance_state(instance),
+                           canonical);
+    cr_assert_arr_eq(saved, canonical, ls_sim_instance_save_bytes(instance));
+    cr_assert_eq(saved[offsetof(counter_state, steps)], 5);
+    ls_sim_instance_destroy(instance);
+}
+
+/* ---- digests ---- */
+
+static ls_sim_digests digests_of(const ls_simulation *simulation, const ls_sim_config *config)
+{
+    ls_sim_instance *instance = make_from(simulation, config);
+    ls_sim_digests digests = ls_sim_instance_digests(instance);
+    ls_sim_instance_destroy(instance);
+    return digests;
+}
+
+Test(sim_instance, equal_configurations_have_equal_digests)
+{
+    ls_sim_config config = default_config();
+    ls_sim_digests a = digests_of(counter_simulation(), &config);
+    ls_sim_digests b = digests_of(counter_simulation(), &config);
+    cr_assert(a.parameters == b.parameters && a.schema == b.schema && a.initial == b.initial);
+    cr_assert_neq(a.schema, 0);
+    cr_assert_eq(a.content, 0);
+}
+
+Test(sim_instance, everything_configured_changes_the_parameter_digest)
+{
+    ls_sim_config configs[6];
+    for (size_t i = 0; i < 6; i++) {
+        configs[i] = default_config();
+    }
+    configs[1].seed = 2;
+    configs[2].tick_rate_hz = 61;
+    configs[3].players = 3;
+    configs[4].params[COUNTER_PARAM_CELLS] = 9;
+    configs[5].params[COUNTER_PARAM_SPEED] = 4;
+    ls_sim_digests digests[6];
+    for (size_t i = 0; i < 6; i++) {
+        digests[i] = digests_of(counter_simulation(), &configs[i]);
+        for (size_t j = 0; j < i; j++) {
+            cr_assert_neq(digests[i].parameters, digests[j].parameters, "%zu and %zu", i, j);
+        }
+    }
+    cr_assert_neq(digests[1].initial, digests[0].initial);
+    cr_assert_neq(digests[4].schema, digests[0].schema);
+    cr_assert_eq(digests[5].schema, digests[0].schema);
+}
+
+Test(sim_instance, a_parameters_name_is_part_of_the_digest)
+{
+    ls_simulation simulation = *counter_simulation();
+    ls_param params[COUNTER_PARAM_COUNT];
+    memcpy(params, simulation.params, sizeof params);
+    params[COUNTER_PARAM_SPEED].name = "pace";
+    simulation.params = params;
+    ls_sim_config config = default_config();
+    cr_assert_neq(digests_of(&simulation, &config).parameters,
+                  digests_of(counter_simulation(), &config).parameters);
+}
+
+static uint64_t content(const ls_sim_config *config)
+{
+    return 1000 + config->players;
+}
+
+Test(sim_instance, the_content_digest_is_the_simulations_own)
+{
+    ls_simulation simulation = *counter_simulation();
+    simulation.content_digest = content;
+    ls_sim_config config = default_config();
+    cr_assert_eq(digests_of(&simulation, &config).content, 1002);
+}
+
+/* ---- a wrapped engine: its block holds a handle ---- */
+
+typedef struct engine_block {
+    uint64_t *number; /* lives outside the block */
+} engine_block;
+
+static uint64_t engine_number;
+static int engine_deinits;
+
+static size_t engine_bytes(const ls_sim_config *config)
+{
+    (void)config;
+    return sizeof(engine_block);
+}
+
+static ls_status engine_init(const ls_sim_config *config, void *state)
+{
+    engine_number = config->seed;
+    ((engine_block *)state)->number = &engine_number;
+    return LS_OK;
+}
+
+static void engine_run(const ls_step *step)
+{
+    *((engine_block *)step->state)->number += step->inputs->slots[0].size + 1;
+}
+
+static uint64_t engine_hash(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    return *((const engine_block *)state)->number * 3;
+}
+
+/* As many bytes as the number has, so that sizes differ from tick to tick. */
+static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    (void)config;
+    size_t size = (size_t) * ((const engine_block *)state)->number;
+    if (size <= capacity) {
+        memset(bytes, 0x5a, size);
+    }
+    return size;
+}
+
+static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    (void)config;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0x5a) {
+            return LS_MALFORMED;
+        }
+    }
+    *((engine_block *)state)->number = size;
+    return LS_OK;
+}
+
+static void engine_deinit(const ls_sim_config *config, void *state)
+{
+    (void)config;
+    cr_expect_eq(((engine_block *)state)->number, &engine_number);
+    engine_deinits++;
+}
+
+static ls_simulation engine_simulation(void)
+{
+    static const ls_pass pass = {"run", engine_run};
+    ls_simulation simulation = *counter_simulation();
+    simulation.passes = &pass;
+    simulation.pass_count = 1;
+    simulation.state_bytes = engine_bytes;
+    simulation.scratch_bytes = NULL;
+    simulation.fields = NULL;
+    simulation.init = engine_init;
+    simulation.hash = engine_hash;
+    simulation.save = engine_save;
+    simulation.load = engine_load;
+    simulation.deinit = engine_deinit;
+    return simulation;
+}
+
+Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
+{
+    ls_simulation simulation = engine_simulation();
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    cr_assert_null(ls_sim_instance_schema(instance));
+    cr_assert_eq(ls_sim_instance_digests(instance).schema, 0);
+    cr_assert_eq(ls_sim_instance_digests(instance).initial, 3);
+    step_with(instance, 4);
+    cr_assert_eq(ls_sim_instance_hash(instance), 18);
+
+    uint8_t saved[64];
+    size_t size = ls_sim_instance_save_bytes(instance);
+    cr_assert_leq(size, sizeof saved);
+    memset(saved, 0, sizeof saved);
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    cr_assert_eq(saved[size - 1], 0x5a);
+    cr_assert_eq(saved[size], 0);
+    step_with(instance, 9);
+    cr_assert_neq(ls_sim_instance_save_bytes(instance), size);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(instance), 18);
+    cr_assert_eq(ls_sim_instance_tick(instance), 1);
+
+    step_with(instance, 0);
+    saved[size - 1] = 1;
+    cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_MALFORMED);
+    cr_assert_eq(ls_sim_instance_tick(instance), 2, "a failed load leaves the tick");
+    cr_assert_eq(engine_deinits, 0);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(engine_deinits, 1);
+}
+
+Test(sim_instance, an_engine_that_cannot_save_says_so)
+{
+    ls_simulation simulation = engine_simulation();
+    simulation.save = NULL;
+    simulation.load = NULL;
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    uint8_t saved[64];
+    cr_assert_eq(ls_sim_instance_save_bytes(instance), 0);
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_UNSUPPORTED);
+    cr_assert_eq(ls_sim_instance_load(instance, saved, 5), LS_UNSUPPORTED);
+    cr_assert_eq(ls_sim_instance_tick(instance), 0);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, what_was_never_initialised_is_not_deinitialised)
+{
+    ls_simulation simulation = engine_simulation();
+    simulation.init = fail_to_init;
+    ls_sim_config config = default_config();
+    expect_refused(&simulation, &config, LS_IO, "first state");
+    cr_assert_eq(engine_deinits, 0);
+}

@@ -1,0 +1,542 @@
+#include "lockstep/common/state_schema.h"
+
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+/* ---- a state with every type ---- */
+
+typedef struct item {
+    uint32_t id;
+    uint16_t cells[3];
+    uint8_t flag;
+    uint8_t padding;
+} item;
+
+typedef struct sample {
+    ls_fixed fixed;
+    double f64;
+    uint64_t u64;
+    int64_t i64;
+    ls_angle angle;
+    float f32;
+    uint32_t u32;
+    int32_t i32;
+    uint16_t u16;
+    int16_t i16;
+    uint8_t u8;
+    int8_t i8;
+    uint8_t padding[6];
+    item items[3];
+} sample;
+
+#define ITEM_FIELD(member, type, length)                                                           \
+    {                                                                                              \
+        "items." #member, "", type, length, 3, offsetof(sample, items) + offsetof(item, member),   \
+            sizeof(item)                                                                           \
+    }
+
+/* Not in the order of their offsets, which the schema must put right. */
+static const ls_field sample_fields[] = {
+    ITEM_FIELD(padding, LS_FIELD_PADDING, 1),
+    ITEM_FIELD(flag, LS_FIELD_U8, 1),
+    ITEM_FIELD(cells, LS_FIELD_U16, 3),
+    ITEM_FIELD(id, LS_FIELD_U32, 1),
+    {"fixed", "m", LS_FIELD_FIXED, 1, 1, offsetof(sample, fixed), 0},
+    {"f64", "m/s", LS_FIELD_F64, 1, 1, offsetof(sample, f64), 0},
+    {"u64", "", LS_FIELD_U64, 1, 1, offsetof(sample, u64), 0},
+    {"i64", "ticks", LS_FIELD_I64, 1, 1, offsetof(sample, i64), 0},
+    {"angle", "", LS_FIELD_ANGLE, 1, 1, offsetof(sample, angle), 0},
+    {"f32", "", LS_FIELD_F32, 1, 1, offsetof(sample, f32), 0},
+    {"u32", "", LS_FIELD_U32, 1, 1, offsetof(sample, u32), 0},
+    {"i32", "", LS_FIELD_I32, 1, 1, offsetof(sample, i32), 0},
+    {"u16", "", LS_FIELD_U16, 1, 1, offsetof(sample, u16), 0},
+    {"i16", "", LS_FIELD_I16, 1, 1, offsetof(sample, i16), 0},
+    {"u8", "", LS_FIELD_U8, 1, 1, offsetof(sample, u8), 0},
+    {"i8", "", LS_FIELD_I8, 1, 1, offsetof(sample, i8), 0},
+    {"padding", "", LS_FIELD_PADDING, 6, 1, offsetof(sample, padding), 0},
+};
+
+enum {
+    SAMPLE_FIELDS = sizeof sample_fields / sizeof sample_fields[0]
+};
+
+static ls_schema *make(const ls_field *fields, uint32_t count, size_t bytes)
+{
+    ls_schema *schema = NULL;
+    ls_text why = {""};
+    ls_status status = ls_schema_create(fields, count, bytes, ls_allocator_heap(), &schema, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    return schema;
+}
+
+static ls_schema *make_sample(void)
+{
+    return make(sample_fields, SAMPLE_FIELDS, sizeof(sample));
+}
+
+/* ---- fields ---- */
+
+Test(state_schema, fields_are_kept_by_offset)
+{
+    ls_schema *schema = make_sample();
+    cr_assert_eq(ls_schema_field_count(schema), SAMPLE_FIELDS);
+    cr_assert_eq(ls_schema_state_bytes(schema), sizeof(sample));
+    for (uint32_t i = 1; i < SAMPLE_FIELDS; i++) {
+        cr_assert_lt(ls_schema_field(schema, i - 1)->offset, ls_schema_field(schema, i)->offset);
+    }
+    cr_assert_str_eq(ls_schema_field(schema, 0)->path, "fixed");
+    cr_assert_str_eq(ls_schema_field(schema, SAMPLE_FIELDS - 1)->path, "items.padding");
+    ls_schema_destroy(schema);
+    ls_schema_destroy(NULL);
+}
+
+Test(state_schema, types_have_sizes_and_names)
+{
+    cr_assert_eq(ls_field_type_bytes(LS_FIELD_PADDING), 1);
+    cr_assert_eq(ls_field_type_bytes(LS_FIELD_FIXED), sizeof(ls_fixed));
+    cr_assert_eq(ls_field_type_bytes(LS_FIELD_ANGLE), sizeof(ls_angle));
+    cr_assert_eq(ls_field_type_bytes(LS_FIELD_I16), 2);
+    cr_assert_eq(ls_field_type_bytes(LS_FIELD_TYPE_COUNT), 0);
+    cr_assert_str_eq(ls_field_type_name(LS_FIELD_FIXED), "fixed");
+    cr_assert_str_eq(ls_field_type_name(LS_FIELD_TYPE_COUNT), "unknown");
+}
+
+Test(state_schema, every_byte_has_exactly_one_place)
+{
+    ls_schema *schema = make_sample();
+    for (size_t byte = 0; byte < sizeof(sample); byte++) {
+        ls_schema_place place = ls_schema_at(schema, byte);
+        const ls_field *field = place.field;
+        uint32_t bytes = ls_field_type_bytes(field->type);
+        size_t begin = field->offset + place.item * field->stride + place.element * bytes;
+        cr_assert_lt(place.item, field->count);
+        cr_assert_lt(place.element, field->length);
+        cr_assert_eq(place.offset, begin);
+        cr_assert(byte >= begin && byte < begin + bytes, "byte %zu", byte);
+    }
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, a_byte_outside_the_state_is_a_mistake, .signal = SIGABRT)
+{
+    ls_schema_at(make_sample(), sizeof(sample));
+}
+
+/* ---- names ---- */
+
+static void expect_name(const ls_schema *schema, size_t byte, const char *name)
+{
+    char text[128];
+    ls_schema_place place = ls_schema_at(schema, byte);
+    int size = ls_schema_place_name(&place, text, sizeof text);
+    cr_expect_str_eq(text, name);
+    cr_expect_eq(size, (int)strlen(name));
+}
+
+Test(state_schema, places_are_named_with_their_indices)
+{
+    ls_schema *schema = make_sample();
+    expect_name(schema, offsetof(sample, fixed) + 7, "fixed");
+    expect_name(schema, offsetof(sample, padding) + 1, "padding[1]");
+    expect_name(schema, offsetof(sample, items[0].id), "items[0].id");
+    expect_name(schema, offsetof(sample, items[2].id) + 3, "items[2].id");
+    expect_name(schema, offsetof(sample, items[1].cells[2]) + 1, "items[1].cells[2]");
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, a_path_of_many_parts_takes_the_index_after_the_first)
+{
+    const ls_field fields[] = {
+        {"ships.position.x", "m", LS_FIELD_U8, 1, 4, 0, 2},
+        {"grid", "", LS_FIELD_U8, 1, 4, 1, 2},
+    };
+    ls_schema *schema = make(fields, 2, 8);
+    expect_name(schema, 6, "ships[3].position.x");
+    expect_name(schema, 7, "grid[3]");
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, names_and_values_that_do_not_fit_are_cut_like_snprintf)
+{
+    ls_schema *schema = make_sample();
+    sample state = {.i64 = -12345};
+    ls_schema_place place = ls_schema_at(schema, offsetof(sample, items[1].cells[2]));
+    char text[32] = "................";
+    cr_assert_eq(ls_schema_place_name(&place, text, 8), (int)strlen("items[1].cells[2]"));
+    cr_assert_str_eq(text, "items[1");
+    cr_assert_eq(text[8], '.');
+    cr_assert_eq(ls_schema_place_name(&place, NULL, 0), (int)strlen("items[1].cells[2]"));
+    cr_assert_eq(ls_schema_place_name(&place, text, 1), (int)strlen("items[1].cells[2]"));
+    cr_assert_str_eq(text, "");
+    place = ls_schema_at(schema, offsetof(sample, i64));
+    cr_assert_eq(ls_schema_place_value(&place, &state, text, 5), (int)strlen("-12345 ticks"));
+    cr_assert_str_eq(text, "-123");
+    ls_schema_destroy(schema);
+}
+
+/* ---- values ---- */
+
+static void expect_value(const sample *state, size_t offset, const char *value)
+{
+    ls_schema *schema = make_sample();
+    char text[128];
+    ls_schema_place place = ls_schema_at(schema, offset);
+    int size = ls_schema_place_value(&place, state, text, sizeof text);
+    cr_expect_str_eq(text, value);
+    cr_expect_eq(size, (int)strlen(value));
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, values_of_every_type_are_read_with_their_unit)
+{
+    sample state = {
+        .fixed = LS_FIXED_INT(25) / 2,
+        .f64 = 0.1,
+        .u64 = UINT64_MAX,
+        .i64 = INT64_MIN,
+        .angle = LS_ANGLE_QUARTER,
+        .f32 = 0.5f,
+        .u32 = UINT32_MAX,
+        .i32 = INT32_MIN,
+        .u16 = UINT16_MAX,
+        .i16 = INT16_MIN,
+        .u8 = 255,
+        .i8 = -128,
+        .padding = {0, 7},
+    };
+    state.items[2].cells[1] = 513;
+    expect_value(&state, offsetof(sample, fixed), "12.500000 m");
+    expect_value(&state, offsetof(sample, f64), "0.10000000000000001 m/s");
+    expect_value(&state, offsetof(sample, u64), "18446744073709551615");
+    expect_value(&state, offsetof(sample, i64), "-9223372036854775808 ticks");
+    expect_value(&state, offsetof(sample, angle), "90.000 deg");
+    expect_value(&state, offsetof(sample, f32), "0.5");
+    expect_value(&state, offsetof(sample, u32), "4294967295");
+    expect_value(&state, offsetof(sample, i32), "-2147483648");
+    expect_value(&state, offsetof(sample, u16), "65535");
+    expect_value(&state, offsetof(sample, i16), "-32768");
+    expect_value(&state, offsetof(sample, u8), "255");
+    expect_value(&state, offsetof(sample, i8), "-128");
+    expect_value(&state, offsetof(sample, padding) + 1, "0x07");
+    expect_value(&state, offsetof(sample, items[2].cells[1]), "513");
+}
+
+static void expect_fixed(ls_fixed value, const char *text)
+{
+    sample state = {.fixed = value};
+    expect_value(&state, offsetof(sample, fixed), text);
+}
+
+Test(state_schema, fixed_values_are_exact_to_the_last_bit)
+{
+    expect_fixed(0, "0.000000 m");
+    expect_fixed(-1, "-0.0000000002 m");
+    expect_fixed(1, "0.0000000002 m");
+    expect_fixed(2, "0.0000000004 m");
+    expect_fixed(LS_FIXED_ONE + 1, "1.0000000002 m");
+    expect_fixed(-LS_FIXED_INT(3) - LS_FIXED_HALF, "-3.500000 m");
+    expect_fixed(LS_FIXED_RATIO(1, 1024), "0.0009765625 m");
+    expect_fixed(LS_FIXED_MAX, "2147483647.9999999997 m");
+    expect_fixed(LS_FIXED_MIN, "-2147483648.000000 m");
+}
+
+Test(state_schema, values_one_bit_apart_read_differently)
+{
+    ls_schema *schema = make_sample();
+    ls_schema_place fixed = ls_schema_at(schema, offsetof(sample, fixed));
+    ls_schema_place angle = ls_schema_at(schema, offsetof(sample, angle));
+    ls_rng rng = ls_rng_make(1, 1);
+    for (int i = 0; i < 20000; i++) {
+        char texts[2][64];
+        sample state = {.fixed = ls_rng_unit(&rng), .angle = ls_rng_next(&rng)};
+        sample next = {.fixed = state.fixed + 1, .angle = state.angle + 1};
+        ls_schema_place_value(&fixed, &state, texts[0], sizeof texts[0]);
+        ls_schema_place_value(&fixed, &next, texts[1], sizeof texts[1]);
+        cr_assert_str_neq(texts[0], texts[1]);
+        ls_schema_place_value(&angle, &state, texts[0], sizeof texts[0]);
+        ls_schema_place_value(&angle, &next, texts[1], sizeof texts[1]);
+        cr_assert_str_neq(texts[0], texts[1]);
+    }
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, angles_are_degrees_whatever_their_unit)
+{
+    const ls_field fields[] = {
+        {"none", "", LS_FIELD_ANGLE, 1, 1, 0, 0},
+        {"turn", "turn", LS_FIELD_ANGLE, 1, 1, 4, 0},
+        {"speed", "turn/s", LS_FIELD_ANGLE, 1, 1, 8, 0},
+    };
+    const ls_angle angles[] = {UINT32_MAX, LS_ANGLE_HALF, LS_ANGLE_QUARTER / 2};
+    static const char *const values[] = {"359.99999991 deg", "180.000 deg", "45.000 deg/s"};
+    ls_schema *schema = make(fields, 3, 12);
+    for (size_t i = 0; i < 3; i++) {
+        char text[64];
+        ls_schema_place place = ls_schema_at(schema, 4 * i);
+        ls_schema_place_value(&place, angles, text, sizeof text);
+        cr_expect_str_eq(text, values[i]);
+    }
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, odd_doubles_are_told_apart)
+{
+    sample state = {.f64 = -0.0};
+    expect_value(&state, offsetof(sample, f64), "-0 m/s");
+    state.f64 = HUGE_VAL;
+    expect_value(&state, offsetof(sample, f64), "inf m/s");
+    state.f64 = 5e-324;
+    expect_value(&state, offsetof(sample, f64), "4.9406564584124654e-324 m/s");
+}
+
+Test(state_schema, values_at_odd_addresses_can_be_read)
+{
+    const ls_field fields[] = {
+        {"byte", "", LS_FIELD_U8, 1, 1, 0, 0},
+        {"number", "", LS_FIELD_I64, 1, 1, 1, 0},
+    };
+    const uint8_t state[9] = {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    ls_schema *schema = make(fields, 2, sizeof state);
+    char text[64];
+    ls_schema_place place = ls_schema_at(schema, 5);
+    ls_schema_place_value(&place, state, text, sizeof text);
+    cr_assert_str_eq(text, "-1");
+    ls_schema_destroy(schema);
+}
+
+/* ---- differences ---- */
+
+Test(state_schema, equal_states_have_no_difference)
+{
+    ls_schema *schema = make_sample();
+    sample a = {.u32 = 7};
+    sample b = a;
+    ls_schema_place place;
+    cr_assert_not(ls_schema_first_difference(schema, &a, &b, &place));
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, a_difference_in_any_byte_is_found)
+{
+    ls_schema *schema = make_sample();
+    for (size_t byte = 0; byte < sizeof(sample); byte++) {
+        uint8_t a[sizeof(sample)] = {0};
+        uint8_t b[sizeof(sample)] = {0};
+        b[byte] = 0x80;
+        ls_schema_place found;
+        cr_assert(ls_schema_first_difference(schema, a, b, &found));
+        ls_schema_place place = ls_schema_at(schema, byte);
+        cr_assert(found.field == place.field && found.offset == place.offset);
+    }
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, the_first_of_several_differences_is_given)
+{
+    ls_schema *schema = make_sample();
+    sample a = {.u32 = 7};
+    sample b = {.u32 = 8, .i8 = 3};
+    b.items[1].id = 4;
+    ls_schema_place place;
+    cr_assert(ls_schema_first_difference(schema, &a, &b, &place));
+    cr_assert_str_eq(place.field->path, "u32");
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, differences_in_a_large_state_are_found_at_any_place)
+{
+    enum {
+        BYTES = 20000
+    };
+    const ls_field fields[] = {{"bytes", "", LS_FIELD_U8, BYTES, 1, 0, 0}};
+    static uint8_t a[BYTES];
+    static uint8_t b[BYTES];
+    ls_schema *schema = make(fields, 1, BYTES);
+    static const size_t places[] = {0, 1, 4095, 4096, 4097, 8191, 16384, 19999};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        b[places[i]] = 1;
+        ls_schema_place place;
+        cr_assert(ls_schema_first_difference(schema, a, b, &place));
+        cr_assert_eq(place.element, places[i]);
+        b[places[i]] = 0;
+    }
+    ls_schema_destroy(schema);
+}
+
+/* ---- padding ---- */
+
+Test(state_schema, clean_padding_is_clean)
+{
+    ls_schema *schema = make_sample();
+    sample state;
+    memset(&state, 0xff, sizeof state);
+    memset(state.padding, 0, sizeof state.padding);
+    for (size_t i = 0; i < 3; i++) {
+        state.items[i].padding = 0;
+    }
+    size_t offset = 77;
+    cr_assert_not(ls_schema_dirty_padding(schema, &state, &offset));
+    cr_assert_eq(offset, 77);
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, dirty_padding_is_found_wherever_it_is)
+{
+    static const size_t places[] = {offsetof(sample, padding), offsetof(sample, padding) + 1,
+                                    offsetof(sample, items[0].padding),
+                                    offsetof(sample, items[2].padding)};
+    ls_schema *schema = make_sample();
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint8_t state[sizeof(sample)] = {0};
+        state[places[i]] = 1;
+        size_t offset = 0;
+        cr_assert(ls_schema_dirty_padding(schema, state, &offset));
+        cr_assert_eq(offset, places[i]);
+    }
+    ls_schema_destroy(schema);
+}
+
+/* ---- digests ---- */
+
+static uint64_t digest_of(const ls_field *fields, uint32_t count, size_t bytes)
+{
+    ls_schema *schema = make(fields, count, bytes);
+    uint64_t digest = ls_schema_digest(schema);
+    ls_schema_destroy(schema);
+    return digest;
+}
+
+Test(state_schema, the_digest_depends_on_texts_and_not_on_where_they_lie)
+{
+    char path[] = "a";
+    char unit[] = "m";
+    const ls_field here[] = {{"a", "m", LS_FIELD_U32, 1, 2, 0, 4}};
+    const ls_field there[] = {{path, unit, LS_FIELD_U32, 1, 2, 0, 4}};
+    cr_assert_eq(digest_of(here, 1, 8), digest_of(there, 1, 8));
+}
+
+Test(state_schema, the_digest_does_not_depend_on_order_or_on_an_unused_stride)
+{
+    const ls_field one[] = {
+        {"a", "", LS_FIELD_U32, 1, 1, 0, 0},
+        {"b", "", LS_FIELD_U32, 1, 1, 4, 0},
+    };
+    const ls_field other[] = {
+        {"b", "", LS_FIELD_U32, 1, 1, 4, 99},
+        {"a", "", LS_FIELD_U32, 1, 1, 0, 4},
+    };
+    cr_assert_eq(digest_of(one, 2, 8), digest_of(other, 2, 8));
+}
+
+Test(state_schema, everything_else_changes_the_digest)
+{
+    static const ls_field variants[][2] = {
+        {{"a", "m", LS_FIELD_U32, 1, 1, 0, 0}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"c", "m", LS_FIELD_U32, 1, 1, 0, 0}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "s", LS_FIELD_U32, 1, 1, 0, 0}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "", LS_FIELD_U32, 1, 1, 0, 0}, {"b", "m", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "m", LS_FIELD_I32, 1, 1, 0, 0}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "m", LS_FIELD_U16, 2, 1, 0, 0}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "m", LS_FIELD_U16, 1, 2, 0, 2}, {"b", "", LS_FIELD_U32, 1, 1, 4, 0}},
+        {{"a", "m", LS_FIELD_U16, 1, 2, 0, 6}, {"b", "", LS_FIELD_U32, 1, 1, 2, 0}},
+        {{"a", "m", LS_FIELD_U32, 1, 1, 4, 0}, {"b", "", LS_FIELD_U32, 1, 1, 0, 0}},
+    };
+    enum {
+        VARIANTS = sizeof variants / sizeof variants[0]
+    };
+    uint64_t digests[VARIANTS];
+    for (size_t i = 0; i < VARIANTS; i++) {
+        digests[i] = digest_of(variants[i], 2, 8);
+        for (size_t j = 0; j < i; j++) {
+            cr_assert_neq(digests[i], digests[j], "variants %zu and %zu", i, j);
+        }
+    }
+}
+
+Test(state_schema, strides_alone_change_the_digest)
+{
+    const ls_field even_and_odd[] = {
+        {"a", "", LS_FIELD_U8, 1, 2, 0, 2},
+        {"b", "", LS_FIELD_U8, 1, 2, 1, 2},
+    };
+    const ls_field outer_and_inner[] = {
+        {"a", "", LS_FIELD_U8, 1, 2, 0, 3},
+        {"b", "", LS_FIELD_U8, 1, 2, 1, 1},
+    };
+    cr_assert_neq(digest_of(even_and_odd, 2, 4), digest_of(outer_and_inner, 2, 4));
+}
+
+/* ---- byte order ---- */
+
+Test(state_schema, the_canonical_copy_is_little_endian)
+{
+    ls_schema *schema = make_sample();
+    sample state = {.u64 = UINT64_C(0x0102030405060708), .u16 = 0x0a0b};
+    state.items[1].cells[2] = 0x0c0d;
+    uint8_t canonical[sizeof state];
+    ls_schema_to_canonical(schema, &state, canonical);
+    cr_assert_arr_eq(canonical + offsetof(sample, u64), ((uint8_t[]){8, 7, 6, 5, 4, 3, 2, 1}), 8);
+    cr_assert_arr_eq(canonical + offsetof(sample, u16), ((uint8_t[]){0x0b, 0x0a}), 2);
+    cr_assert_arr_eq(canonical + offsetof(sample, items[1].cells[2]), ((uint8_t[]){0x0d, 0x0c}), 2);
+    bool is_copy = memcmp(canonical, &state, sizeof state) == 0;
+    cr_assert_eq(is_copy, ls_schema_is_canonical_here());
+    sample back;
+    memset(&back, 0xee, sizeof back);
+    ls_schema_from_canonical(schema, canonical, &back);
+    cr_assert_eq(memcmp(&back, &state, sizeof state), 0);
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, swapping_reverses_every_element_and_only_within_it)
+{
+    ls_schema *schema = make_sample();
+    uint8_t state[sizeof(sample)];
+    uint8_t swapped[sizeof(sample)];
+    uint8_t again[sizeof(sample)];
+    for (size_t byte = 0; byte < sizeof state; byte++) {
+        state[byte] = (uint8_t)(byte + 1);
+    }
+    memset(swapped, 0, sizeof swapped);
+    ls_schema_copy_swapped(schema, state, swapped);
+    for (size_t byte = 0; byte < sizeof state; byte++) {
+        ls_schema_place place = ls_schema_at(schema, byte);
+        size_t bytes = ls_field_type_bytes(place.field->type);
+        size_t mirror = place.offset + (bytes - 1) - (byte - place.offset);
+        cr_assert_eq(swapped[mirror], state[byte], "byte %zu", byte);
+    }
+    ls_schema_copy_swapped(schema, swapped, again);
+    cr_assert_arr_eq(again, state, sizeof state);
+    ls_schema_destroy(schema);
+}
+
+Test(state_schema, questions_never_allocate)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_schema *schema = NULL;
+    cr_assert_eq(ls_schema_create(sample_fields, SAMPLE_FIELDS, sizeof(sample), &counting.allocator,
+                                  &schema, NULL),
+                 LS_OK);
+    uint64_t allocations = counting.allocations;
+    uint64_t calls = heap_calls();
+    sample a = {.u8 = 1};
+    sample b = {.u8 = 2};
+    ls_schema_place place;
+    char text[64];
+    size_t offset;
+    cr_assert(ls_schema_first_difference(schema, &a, &b, &place));
+    ls_schema_place_name(&place, text, sizeof text);
+    ls_schema_place_value(&place, &a, text, sizeof text);
+    cr_assert_not(ls_schema_dirty_padding(schema, &a, &offset));
+    ls_schema_to_canonical(schema, &a, (uint8_t *)&b);
+    ls_schema_digest(schema);
+    cr_assert_eq(counting.allocations, allocations);
+    cr_assert_eq(heap_calls(), calls);
+    ls_schema_destroy(schema);
+    cr_assert_eq(counting.live_blocks, 0);
+}

@@ -1,0 +1,102 @@
+#include "lockstep/common/base/text.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static void fill(char *bytes, size_t size)
+{
+    memset(bytes, 'x', size - 1);
+    bytes[size - 1] = '\0';
+}
+
+Test(text, set_replaces_and_add_appends)
+{
+    ls_text text;
+    ls_text_set(&text, "old");
+    ls_text_set(&text, "tick %d", 7);
+    ls_text_add(&text, ", slot %d", 3);
+    cr_assert_str_eq(text.bytes, "tick 7, slot 3");
+}
+
+Test(text, a_sentence_of_the_full_size_is_kept_whole)
+{
+    char longest[LS_TEXT_BYTES_MAX];
+    fill(longest, sizeof longest);
+    ls_text text;
+    ls_text_set(&text, "%s", longest);
+    cr_assert_str_eq(text.bytes, longest);
+}
+
+Test(text, one_byte_more_is_cut_and_still_ends)
+{
+    char too_long[LS_TEXT_BYTES_MAX + 1];
+    fill(too_long, sizeof too_long);
+    ls_text text;
+    ls_text_set(&text, "%s", too_long);
+    cr_assert_eq(strlen(text.bytes), LS_TEXT_BYTES_MAX - 1);
+    cr_assert_eq(memcmp(text.bytes, too_long, LS_TEXT_BYTES_MAX - 1), 0);
+}
+
+Test(text, adding_to_a_full_sentence_changes_nothing)
+{
+    char longest[LS_TEXT_BYTES_MAX];
+    fill(longest, sizeof longest);
+    ls_text text;
+    ls_text_set(&text, "%s", longest);
+    ls_text_add(&text, "more");
+    cr_assert_str_eq(text.bytes, longest);
+}
+
+Test(text, adding_is_cut_at_the_end)
+{
+    char long_text[LS_TEXT_BYTES_MAX - 2];
+    fill(long_text, sizeof long_text);
+    ls_text text;
+    ls_text_set(&text, "%s", long_text);
+    ls_text_add(&text, "abcdef");
+    cr_assert_eq(strlen(text.bytes), LS_TEXT_BYTES_MAX - 1);
+    cr_assert_str_eq(text.bytes + LS_TEXT_BYTES_MAX - 4, "xab");
+}
+
+Test(text, no_text_is_wanted)
+{
+    ls_text_set(NULL, "%d", 1);
+    ls_text_add(NULL, "%d", 2);
+}
+
+Test(text, a_name_that_fits_is_copied)
+{
+    char field[8];
+    ls_name_copy(field, sizeof field, "seven_7");
+    cr_assert_str_eq(field, "seven_7");
+}
+
+Test(text, a_name_that_is_too_long_is_cut)
+{
+    char field[9] = "........";
+    ls_name_copy(field, 8, "eight__8");
+    cr_assert_str_eq(field, "eight__");
+    cr_assert_eq(field[8], '\0');
+    ls_name_copy(field, 1, "a");
+    cr_assert_str_eq(field, "");
+}
+
+Test(text, a_hostile_name_cannot_move_a_terminals_cursor)
+{
+    char field[32];
+    ls_name_copy(field, sizeof field, "\x1b[2Jevil\r\n\x7f\x80\xff\x9b");
+    cr_assert_str_eq(field, "?[2Jevil??????");
+}
+
+Test(text, every_single_byte_comes_out_printable)
+{
+    for (int byte = 1; byte < 256; byte++) {
+        char name[2] = {(char)byte, '\0'};
+        char field[4];
+        ls_name_copy(field, sizeof field, name);
+        cr_assert(field[0] >= 0x20 && field[0] < 0x7f, "byte %d", byte);
+        cr_assert_eq(field[1], '\0');
+        bool is_printable = byte >= 0x20 && byte < 0x7f;
+        cr_assert_eq(field[0] == (char)byte, is_printable || byte == '?', "byte %d", byte);
+    }
+}

@@ -1,0 +1,75 @@
+# What an embedding game gets: the libraries, the headers named here, the programs, a CMake package
+# and pkg-config files. A header belongs on the list when a game calls it, or when one on the list
+# includes it: tests/outside compiles each of them from the installed place alone.
+include(CMakePackageConfigHelpers)
+
+set(LS_PUBLIC_HEADERS
+  client/bots.h
+  client/session.h
+  common/base/allocator.h
+  common/base/assert.h
+  common/base/clock.h
+  common/base/limits.h
+  common/base/log.h
+  common/base/status.h
+  common/base/text.h
+  common/fixed.h
+  common/fixed_trig.h
+  common/interpolate.h
+  common/plugin_loader.h
+  common/rng.h
+  common/sim_instance.h
+  common/simulation.h
+  common/sims/builtin.h
+  common/stable_sort.h
+  common/state_hash.h
+  common/state_schema.h
+  common/timestep.h
+  protocol/bit_stream.h
+  protocol/message.h
+  protocol/transport.h
+  protocol/transport_memory.h
+  server/match.h)
+
+foreach(header IN LISTS LS_PUBLIC_HEADERS)
+  get_filename_component(room ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room})
+endforeach()
+
+# What only our own programs link stays at home.
+get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
+list(REMOVE_ITEM libraries lockstep_program)
+install(TARGETS ${libraries} EXPORT LockstepTargets)
+get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
+if(programs)
+  install(TARGETS ${programs})
+endif()
+
+string(REPLACE "lockstep_" "" LS_COMPONENTS "${libraries}")
+string(REPLACE ";" " " LS_COMPONENTS "${LS_COMPONENTS}")
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lockstep)
+install(EXPORT LockstepTargets NAMESPACE Lockstep:: DESTINATION ${package_dir})
+configure_package_config_file(
+  tools/package/LockstepConfig.cmake.in ${PROJECT_BINARY_DIR}/package/LockstepConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/package/LockstepConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${PROJECT_BINARY_DIR}/package/LockstepConfig.cmake
+  ${PROJECT_BINARY_DIR}/package/LockstepConfigVersion.cmake
+  DESTINATION ${package_dir})
+
+# The files find themselves by their own place, so that an installed tree can be moved.
+file(RELATIVE_PATH LS_PC_PREFIX
+  /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" LS_PC_PREFIX "${LS_PC_PREFIX}")
+# The linker wants a static library before those that it uses; they were added bottom up.
+set(LS_PC_LIBS "")
+foreach(library IN LISTS libraries)
+  string(PREPEND LS_PC_LIBS "-l${library} ")
+endforeach()
+foreach(package IN ITEMS lockstep lockstep-core)
+  configure_file(tools/package/${package}.pc.in ${PROJECT_BINARY_DIR}/package/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${package}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
