@@ -340,7 +340,11 @@ static ls_status build(client *player, ls_text *why)
 
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
 {
-    client player = {.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    static client player; /* its delayed inputs are too large for some stacks */
+    player = (client){.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    if (config->bot_delay_ticks > 0) {
+        ls_delayed_bot_init(&player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
+    }
     ls_text why = {{0}};
     ls_status status = build(&player, &why);
     ls_exit_code code = ls_exit_code_of(status);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    WAIT_LEAD_SPARE_TICKS = 8,
     HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
     HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
     HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
@@ -94,18 +95,32 @@ static void make_input(ls_session *session)
     session->report.inputs_made++;
 }
 
-/* The server refuses inputs that are too far ahead, so there is no use in making them. */
+/* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
+ * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
+ * latency for as long as they last. */
+static uint32_t lead_limit_ticks(const ls_session *session)
+{
+    if (session->offer.late_rule != LS_LATE_WAIT) {
+        return LS_LEAD_TICKS_MAX;
+    }
+    uint64_t way_ns = 2 * session->sync.rtt_ns + session->frame_gap_ns;
+    uint64_t ticks =
+        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
+}
+
 static void make_due_inputs(ls_session *session)
 {
-    while (session->next_input < session->confirmed + LS_LEAD_TICKS_MAX &&
-           ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    uint32_t limit = lead_limit_ticks(session);
+    while (session->next_input < session->confirmed + limit) {
         bool is_wanted =
             !session->report.has_end || session->next_input < session->report.end.final_tick;
-        if (!is_wanted) {
+        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
             return;
         }
         make_input(session);
     }
+    ls_tick_sync_hold(&session->sync, session->now_ns);
 }
 
 static void write_inputs(ls_session *session, ls_bit_stream *stream)

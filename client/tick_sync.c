@@ -35,6 +35,13 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
     return true;
 }
 
+void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns)
+{
+    if (sync->next_due_ns < now_ns) {
+        sync->next_due_ns = now_ns;
+    }
+}
+
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
 {
     /* RFC 6298, section 2: gains of an eighth and a quarter. */

@@ -26,6 +26,9 @@ void ls_tick_sync_start(ls_tick_sync *sync, uint64_t first_due_ns);
 /* True as often as an input is due by now; each true moves on by one tick. */
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
 
+/* Inputs are not to be made now: the next one is due later, not all of them at once. */
+void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
+
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 
 /* The least slack among the inputs that arrived last; `tick` is the newest of them, `next_input`

@@ -8,9 +8,11 @@
 static ls_seat_clock clock_of(const ls_match *match)
 {
     uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns;
     return (ls_seat_clock){.now_ns = match->now_ns,
                            .dt_ns = dt_ns,
-                           .next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns,
+                           /* A tick that waits was due when the wait began. */
+                           .next_close_ns = match->waiting_ns ? match->waiting_ns : next_close_ns,
                            .next_close = match->next_close,
                            .closed_at_ns = match->closed_at_ns};
 }
