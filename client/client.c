@@ -23,6 +23,7 @@ typedef struct client {
     ls_session *session;
     ls_bot bot;
     ls_peer_id server;
+    bool has_connected;
     ls_transport_traffic traffic;
 } client;
 
@@ -95,6 +96,23 @@ static void tell_waiting(client *player, const ls_waiting *waiting)
                 waiting->waited_ms);
 }
 
+static void tell_over(const client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    const char *name = ls_status_name(event->status);
+    if (event->status == LS_OK) {
+        ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
+    } else if (!player->has_connected) {
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->config->server,
+                    event->status == LS_REFUSED ? "nobody listens there, or no network leads there"
+                                                : event->text.bytes,
+                    name);
+    } else {
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->config->server, event->text.bytes,
+                    name);
+    }
+}
+
 static void tell(client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
@@ -118,10 +136,7 @@ static void tell(client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
         break;
     case LS_SESSION_EVENT_OVER:
-        ls_log_line(log, event->status == LS_OK ? LS_LOG_INFO : LS_LOG_ERROR, "%s%s%s%s",
-                    event->text.bytes, event->status == LS_OK ? "" : " (",
-                    event->status == LS_OK ? "" : ls_status_name(event->status),
-                    event->status == LS_OK ? "" : ")");
+        tell_over(player, event);
         break;
     }
 }
@@ -166,6 +181,7 @@ static void take_packets(client *player, uint64_t now_ns)
         switch (event.kind) {
         case LS_TRANSPORT_CONNECTED:
             player->server = event.peer;
+            player->has_connected = true;
             ls_session_connected(player->session, event.peer, now_ns);
             break;
         case LS_TRANSPORT_DISCONNECTED:

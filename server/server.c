@@ -63,6 +63,18 @@ static void tell_desync(server *host, const ls_match_event *event)
                 event->slot, player.name, event->tick, event->server_root, event->client_root);
 }
 
+static void tell_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_DISCONNECTED;
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    ls_text who = {{0}};
+    ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
+                player.name);
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "%s left at tick %" PRIu32 ": %s (%s)", who.bytes, event->tick, event->text.bytes,
+                ls_status_name(event->status));
+}
+
 static void tell(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -75,9 +87,7 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
         break;
     case LS_MATCH_PLAYER_LEFT:
-        ls_log_line(log, event->status == LS_DISCONNECTED ? LS_LOG_INFO : LS_LOG_WARNING,
-                    "slot %" PRIu32 " left at tick %" PRIu32 ": %s (%s)", event->slot, event->tick,
-                    event->text.bytes, ls_status_name(event->status));
+        tell_left(host, event);
         break;
     case LS_MATCH_PLAYER_FINISHED:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": finished", event->slot);
