@@ -267,18 +267,18 @@ static ls_exit_code finish(server *host)
 {
     static ls_summary summary;
     ls_text why = {{0}};
+    ls_exit_code code = host->has_desync   ? LS_EXIT_DESYNC
+                        : host->has_failed ? LS_EXIT_ENVIRONMENT
+                                           : LS_EXIT_CLEAN;
     ls_match_summarize(host->match, &host->config->match, host->traffic, &summary);
     ls_console_clear(host->console);
     ls_match_summary_log(&summary, &host->console->log);
     if (host->config->json_path &&
         ls_summary_write(&summary, host->config->json_path, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_ENVIRONMENT;
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    if (host->has_failed) {
-        return LS_EXIT_ENVIRONMENT;
-    }
-    return host->has_desync ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
+    return code;
 }
 
 /* ---- building it ---- */
@@ -332,7 +332,11 @@ static ls_status add_handlers(server *host)
 
 static ls_status build(server *host, ls_text *why)
 {
-    ls_status status = open_network(host, why);
+    const char *json_path = host->config->json_path;
+    ls_status status = json_path ? ls_summary_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = open_network(host, why);
+    }
     if (status != LS_OK) {
         return status;
     }
