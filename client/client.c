@@ -32,17 +32,22 @@ typedef struct client {
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     const client *player = user;
+    const ls_log *log = &player->console->log;
     const ls_simulation *given = player->config->simulation;
+    if (given && strcmp(given->name, name) == 0) {
+        return given;
+    }
     if (given) {
-        return strcmp(given->name, name) == 0 ? given : NULL;
+        ls_log_line(log, LS_LOG_ERROR, "--sim gives '%s', but the server plays '%s'", given->name,
+                    name);
+        return NULL;
     }
-    const ls_simulation *builtin = NULL;
-    for (uint32_t i = 0; (builtin = ls_builtin_simulation(i)) != NULL; i++) {
-        if (strcmp(builtin->name, name) == 0) {
-            return builtin;
-        }
+    const ls_simulation *builtin = ls_builtin_simulation_named(name);
+    if (!builtin) {
+        ls_log_line(log, LS_LOG_ERROR, "'%s' is no built-in: give its plug-in with --sim FILE.so",
+                    name);
     }
-    return NULL;
+    return builtin;
 }
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
@@ -275,7 +280,7 @@ static ls_exit_code finish(client *player)
                                                                            : LS_EXIT_ENVIRONMENT;
     ls_console_clear(player->console);
     fill_summary(player, &summary);
-    if (summary.sim) {
+    if (summary.final_tick > 0) {
         ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
                     summary.final_tick, summary.final_hash);
     }

@@ -17,13 +17,11 @@ static bool is_file_name(const char *name)
 
 static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
 {
-    const ls_simulation *simulation = NULL;
-    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
-        if (strcmp(simulation->name, name) == 0) {
-            LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
-            *out = (ls_loaded_simulation){simulation, NULL};
-            return LS_OK;
-        }
+    const ls_simulation *simulation = ls_builtin_simulation_named(name);
+    if (simulation) {
+        LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
+        *out = (ls_loaded_simulation){simulation, NULL};
+        return LS_OK;
     }
     char shown[LS_NAME_BYTES_MAX];
     ls_name_copy(shown, sizeof shown, name);
