@@ -67,14 +67,14 @@ static void add_arguments(argument_list *list, const char *const *arguments)
 }
 
 static void start(const ls_hosted *hosted, ls_process *process, const char *name,
-                  const char *program, const char *const *arguments, bool has_terminal)
+                  const char *program, const char *const *arguments)
 {
     char stem[PATH_BYTES];
     snprintf(stem, sizeof stem, "%s/%s", hosted->folder, name);
     ls_process_config config = {.program = program,
                                 .arguments = arguments,
                                 .output_stem = stem,
-                                .has_terminal = has_terminal};
+                                .terminal_columns = hosted->terminal_columns};
     ls_process_start(process, &config);
 }
 
@@ -93,7 +93,7 @@ static uint16_t read_port(const char *path)
     return (uint16_t)port;
 }
 
-static void serve(ls_hosted *hosted, const char *const *arguments, bool has_terminal)
+void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
 {
     char port_file[PATH_BYTES];
     char json[PATH_BYTES];
@@ -103,7 +103,7 @@ static void serve(ls_hosted *hosted, const char *const *arguments, bool has_term
     add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--port", "0", "--port-file",
                                       port_file, "--json", json));
     add_arguments(&list, arguments);
-    start(hosted, &hosted->server, "server", LS_TEST_SERVER, list.items, has_terminal);
+    start(hosted, &hosted->server, "server", LS_TEST_SERVER, list.items);
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
     while ((hosted->port = read_port(port_file)) == 0) {
         cr_assert(!ls_process_has_ended(&hosted->server), "the server ended: %s",
@@ -113,7 +113,7 @@ static void serve(ls_hosted *hosted, const char *const *arguments, bool has_term
     }
 }
 
-static uint32_t join(ls_hosted *hosted, const char *const *arguments, bool has_terminal)
+uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments)
 {
     uint32_t index = hosted->client_count++;
     cr_assert_lt(index, LS_HOSTED_CLIENTS_MAX);
@@ -126,34 +126,14 @@ static uint32_t join(ls_hosted *hosted, const char *const *arguments, bool has_t
     argument_list list = {.count = 0};
     add_arguments(&list, LS_ARGUMENTS(server, "--json", json));
     add_arguments(&list, arguments);
-    start(hosted, &hosted->clients[index], name, LS_TEST_CLIENT, list.items, has_terminal);
+    start(hosted, &hosted->clients[index], name, LS_TEST_CLIENT, list.items);
     return index;
-}
-
-void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
-{
-    serve(hosted, arguments, false);
-}
-
-uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments)
-{
-    return join(hosted, arguments, false);
-}
-
-void ls_hosted_serve_on_terminal(ls_hosted *hosted, const char *const *arguments)
-{
-    serve(hosted, arguments, true);
-}
-
-uint32_t ls_hosted_join_on_terminal(ls_hosted *hosted, const char *const *arguments)
-{
-    return join(hosted, arguments, true);
 }
 
 const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *const *arguments,
                           int exit_code)
 {
-    start(hosted, &hosted->other, "other", program, arguments, false);
+    start(hosted, &hosted->other, "other", program, arguments);
     ls_hosted_expect_exit(&hosted->other, exit_code);
     return ls_process_errors(&hosted->other);
 }

@@ -22,7 +22,8 @@ typedef struct ls_hosted {
     ls_process server;
     ls_process clients[LS_HOSTED_CLIENTS_MAX];
     uint32_t client_count;
-    ls_process other; /* see ls_hosted_run */
+    ls_process other;          /* see ls_hosted_run */
+    uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
     cJSON *server_summary; /* NULL until it was asked for */
     cJSON *client_summaries[LS_HOSTED_CLIENTS_MAX];
 } ls_hosted;
@@ -35,10 +36,6 @@ void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments);
 
 /* Starts one more client; returns its index. */
 uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments);
-
-/* The same with a live block on a terminal. */
-void ls_hosted_serve_on_terminal(ls_hosted *hosted, const char *const *arguments);
-uint32_t ls_hosted_join_on_terminal(ls_hosted *hosted, const char *const *arguments);
 
 /* Runs a program to its end and expects the exit code; gives what it wrote to its errors. */
 const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *const *arguments,

@@ -72,9 +72,9 @@ static int create_file(const char *path)
     return file;
 }
 
-static int open_terminal(ls_process *process)
+static int open_terminal(ls_process *process, uint16_t columns)
 {
-    struct winsize size = {.ws_row = 40, .ws_col = 120};
+    struct winsize size = {.ws_row = 40, .ws_col = columns};
     int programs_end = -1;
     cr_assert_eq(openpty(&process->terminal, &programs_end, NULL, NULL, &size), 0);
     fcntl(process->terminal, F_SETFL, O_NONBLOCK);
@@ -103,7 +103,8 @@ void ls_process_start(ls_process *process, const ls_process_config *config)
     child_plan plan = {.config = config, .parent = getpid()};
     fill_arguments(&plan);
     plan.out = create_file(process->out_path);
-    plan.err = config->has_terminal ? open_terminal(process) : create_file(process->err_path);
+    plan.err = config->terminal_columns > 0 ? open_terminal(process, config->terminal_columns)
+                                            : create_file(process->err_path);
     process->pid = fork();
     cr_assert_geq(process->pid, 0);
     if (process->pid == 0) {

@@ -19,7 +19,7 @@ typedef struct ls_process_config {
     const char *program;          /* path */
     const char *const *arguments; /* without the program's name; ends with NULL */
     const char *output_stem;      /* streams go to "<stem>.out" and "<stem>.err" */
-    bool has_terminal;            /* standard error is a terminal instead */
+    uint16_t terminal_columns;    /* standard error is a terminal this wide; 0: it is a file */
     uint32_t user;                /* runs as this user id; 0: the test's own */
 } ls_process_config;
 
