@@ -192,10 +192,10 @@ Test(programs_usage, parameters_are_checked_by_name_form_and_range)
         {"", "'' is not of the form name=value"},
         {"bodies=20001", "parameter 'bodies' of 'arena' takes 0..20000, not 20001"},
         {"bodies=-1", "parameter 'bodies' of 'arena' takes 0..20000, not -1"},
-        {"bodies=", "bodies"},
-        {"bodies=many", "many"},
-        {"bodies=1.5", "1.5"},
-        {"bodies=99999999999999999999", "99999999999999999999"},
+        {"bodies=", "takes a whole number 0..20000, not nothing"},
+        {"bodies=many", "takes a whole number 0..20000, not many"},
+        {"bodies=1.5", "takes a whole number 0..20000, not 1.5"},
+        {"bodies=99999999999999999999", "takes 0..20000, not 99999999999999999999"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         expect_server_refuses(LS_ARGUMENTS("--sim", "arena", "--param", wrong[i].assignment),
