@@ -149,6 +149,24 @@ void ls_hosted_expect_exit(ls_process *process, int exit_code)
               process->ending_signal, exit_code, ls_process_errors(process));
 }
 
+static bool have_all_ended(ls_hosted *hosted)
+{
+    bool have_ended = ls_process_has_ended(&hosted->server);
+    for (uint32_t i = 0; i < hosted->client_count; i++) {
+        have_ended = ls_process_has_ended(&hosted->clients[i]) && have_ended;
+    }
+    return have_ended;
+}
+
+void ls_hosted_relay(ls_hosted *hosted, ls_relay *relay)
+{
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
+    while (!have_all_ended(hosted) && ls_process_now_ms() < end_ms) {
+        ls_relay_turn(relay);
+        ls_process_pause();
+    }
+}
+
 void ls_hosted_expect_clean_exits(ls_hosted *hosted)
 {
     ls_hosted_expect_exit(&hosted->server, 0);

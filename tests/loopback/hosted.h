@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TESTS_LOOPBACK_HOSTED_H
 #define LOCKSTEP_TESTS_LOOPBACK_HOSTED_H
 
+#include "lockstep/tests/loopback/station.h"
 #include "lockstep/tests/support/process.h"
 
 #include <cjson/cJSON.h>
@@ -24,7 +25,7 @@ typedef struct ls_hosted {
     uint32_t client_count;
     ls_process other;          /* see ls_hosted_run */
     uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
-    cJSON *server_summary; /* NULL until it was asked for */
+    cJSON *server_summary;     /* NULL until it was asked for */
     cJSON *client_summaries[LS_HOSTED_CLIENTS_MAX];
 } ls_hosted;
 
@@ -43,6 +44,9 @@ const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *co
 
 /* Waits for the end and expects the exit code. */
 void ls_hosted_expect_exit(ls_process *process, int exit_code);
+
+/* Lets a relay work until every program has ended. */
+void ls_hosted_relay(ls_hosted *hosted, ls_relay *relay);
 
 /* The server's first, then every client's. */
 void ls_hosted_expect_clean_exits(ls_hosted *hosted);

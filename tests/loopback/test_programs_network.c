@@ -1,6 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tests/loopback/hosted.h"
-#include "lockstep/tests/loopback/station.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -200,10 +199,7 @@ Test(programs_network, a_client_that_is_early_gets_in)
     }
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "10"));
     relay.server_port = hosted.port;
-    while (!ls_process_has_ended(&hosted.clients[0]) || !ls_process_has_ended(&hosted.server)) {
-        ls_relay_turn(&relay);
-        ls_process_pause();
-    }
+    ls_hosted_relay(&hosted, &relay);
     ls_hosted_expect_perfect(&hosted, 10);
     ls_relay_close(&relay);
 }
