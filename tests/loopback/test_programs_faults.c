@@ -91,13 +91,13 @@ Test(programs_faults, a_client_that_is_killed_leaves_its_slot_after_the_timeout)
 
 Test(programs_faults, a_client_that_is_interrupted_leaves_at_once)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "120"));
+    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "240"));
     ls_process_signal(&hosted.clients[BOB], SIGINT);
     ls_hosted_expect_exit(&hosted.clients[BOB], 0);
     ls_hosted_expect_all(&hosted.clients[BOB], LS_ARGUMENTS("the player left"));
     ls_hosted_expect_words(&hosted.server, "(bob) left at tick ");
     cr_expect(!ls_process_has_ended(&hosted.server), "it was told only at the end");
-    expect_others_unharmed(120);
+    expect_others_unharmed(240);
     expect_bob_left("DISCONNECTED", "the player left (DISCONNECTED)");
 }
 
@@ -121,9 +121,9 @@ static void pause_bob(void)
 Test(programs_faults, a_client_that_stands_still_is_not_waited_for_and_catches_up)
 {
     start_three(
-        LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "180", "--late", "repeat"));
+        LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "240", "--late", "repeat"));
     pause_bob();
-    ls_hosted_expect_perfect(&hosted, 180);
+    ls_hosted_expect_perfect(&hosted, 240);
     const cJSON *bob = ls_hosted_player(&hosted, "bob");
     cr_expect_geq(ls_hosted_number(bob, "inputs_substituted"), 30, "a second has 60 ticks");
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("waits for"));
@@ -131,14 +131,14 @@ Test(programs_faults, a_client_that_stands_still_is_not_waited_for_and_catches_u
 
 Test(programs_faults, a_client_that_stands_still_is_waited_for_by_the_other_rule)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "120", "--late", "wait",
+    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "180", "--late", "wait",
                              "--wait-limit", "20000"));
     pause_bob();
-    ls_hosted_expect_perfect(&hosted, 120);
+    ls_hosted_expect_perfect(&hosted, 180);
     static const char *const names[] = {"ann", "bob", "cy"};
     for (size_t i = 0; i < 3; i++) {
         const cJSON *player = ls_hosted_player(&hosted, names[i]);
-        cr_expect_eq(ls_hosted_number(player, "inputs_on_time"), 120);
+        cr_expect_eq(ls_hosted_number(player, "inputs_on_time"), 180);
         cr_expect_eq(ls_hosted_number(player, "inputs_substituted"), 0);
     }
     char who[64];
@@ -151,12 +151,12 @@ Test(programs_faults, a_client_that_stands_still_is_waited_for_by_the_other_rule
 
 Test(programs_faults, a_client_is_not_waited_for_longer_than_the_limit)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "90", "--late", "wait",
+    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "150", "--late", "wait",
                              "--wait-limit", "1000", "--timeout", "20000"));
     ls_process_signal(&hosted.clients[BOB], SIGSTOP);
     ls_hosted_expect_words(&hosted.server, "(bob) left at tick ");
     ls_process_signal(&hosted.clients[BOB], SIGCONT);
-    expect_others_unharmed(90);
+    expect_others_unharmed(150);
     expect_bob_left("TIMED_OUT", "within the longest wait of the rule 'wait' (TIMED_OUT)");
     ls_hosted_expect_exit(&hosted.clients[BOB], 1);
     ls_hosted_expect_all(&hosted.clients[BOB],
