@@ -67,9 +67,11 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
     session->low_backlog = UINT32_MAX;
-    /* START was sent half a round trip ago, and an input needs another half to arrive. */
+    /* START was sent half a round trip ago, and an input needs another half to arrive. A tick and a
+     * frame more cost a little latency for a few seconds; too late would cost the first inputs. */
     uint64_t close_ns = session->now_ns + start->delay_us * LS_NS_PER_US;
-    uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns;
+    uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns +
+                        session->sync.dt_ns + session->frame_gap_ns;
     ls_tick_sync_start(&session->sync, close_ns > early_ns ? close_ns - early_ns : 0);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }

@@ -19,6 +19,12 @@
 /* Payload of one packet. With IPv4, UDP and ENet headers it stays below a 1,280 byte path. */
 #define LS_PACKET_BYTES_MAX 1200u
 
+/* What one connection may make its transport hold: bytes sent reliably and not acknowledged, bytes
+ * received and not yet taken, and reliable packets received ahead of a missing one. */
+#define LS_BACKLOG_BYTES_MAX (1u << 20)
+#define LS_WAITING_BYTES_MAX (512u << 10)
+#define LS_RELIABLE_AHEAD_MAX 4096u
+
 /* Ticks of inputs, closed ticks and hash chains that each side holds; a power of two. A client
  * that is further behind than this cannot be brought up to date from memory. */
 #define LS_WINDOW_TICKS 1024u

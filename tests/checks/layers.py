@@ -18,6 +18,7 @@ ROOMS = (
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server program", "server/main.c"),
+    ("server program", "server/match_summary."),
     ("server program", "server/server."),
     ("server", "server/"),
     ("client program", "client/main.c"),

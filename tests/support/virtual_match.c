@@ -12,8 +12,8 @@ static const ls_simulation *find_simulation(void *user, const char *name)
     return client->simulation;
 }
 
-static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot,
-                           ls_tick tick, uint8_t *bytes)
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
 {
     virtual_client *client = user;
     (void)tick;

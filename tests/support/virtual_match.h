@@ -8,17 +8,19 @@
 #include "lockstep/protocol/transport_memory.h"
 #include "lockstep/server/match.h"
 
-enum { VIRTUAL_EVENTS_MAX = 512 };
+enum {
+    VIRTUAL_EVENTS_MAX = 512
+};
 
 typedef struct virtual_client {
     ls_session *session;
     ls_transport *transport;
     ls_bot bot;
-    uint64_t frame_ns;      /* length of a rendered frame */
+    uint64_t frame_ns; /* length of a rendered frame */
     uint64_t next_frame_ns;
-    ls_tick flip_tick;      /* flips a bit of the state after the step to this tick; 0: never */
+    ls_tick flip_tick; /* flips a bit of the state after the step to this tick; 0: never */
     size_t flip_byte;
-    bool is_paused;         /* draws no frames and reads no packets: a frozen process */
+    bool is_paused; /* draws no frames and reads no packets: a frozen process */
     const ls_simulation *simulation;
 } virtual_client;
 

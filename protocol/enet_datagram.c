@@ -1,0 +1,215 @@
+#include "lockstep/protocol/enet_datagram.h"
+
+#include "lockstep/common/base/limits.h"
+
+/* Format of ENet 1.3: a header, then 1 to 32 commands, each with its own header of four bytes:
+ * command and flags, channel, sequence number. All numbers are big-endian. */
+enum {
+    HEADER_BYTES = 2,
+    HEADER_WITH_TIME_BYTES = 4,
+    HEADER_HAS_TIME = 0x8000,
+    HEADER_IS_COMPRESSED = 0x4000,
+    HEADER_SESSION = 0x3000,
+    HEADER_SESSION_SHIFT = 12,
+    HEADER_SEAT = 0x0fff,
+    NO_SEAT = 0x0fff,
+
+    COMMANDS_MAX = 32,
+    COMMAND_HEADER_BYTES = 4,
+    CONNECT_BYTES = LS_ENET_CONNECT_BYTES - HEADER_WITH_TIME_BYTES,
+    WANTS_ACKNOWLEDGEMENT = 0x80,
+    CONTROL_CHANNEL = 0xff,
+    DATA_CHANNEL = 0,
+};
+
+/* The command bytes that our ENet sends: number and flags together. */
+enum {
+    ACKNOWLEDGE = 0x01,
+    CONNECT = 0x82,
+    VERIFY_CONNECT = 0x83,
+    DISCONNECT = 0x84,
+    DISCONNECT_AT_ONCE = 0x44,
+    PING = 0x85,
+    SEND_RELIABLE = 0x86,
+    SEND_UNSEQUENCED = 0x49,
+    BANDWIDTH_LIMIT = 0x8a,
+    THROTTLE_CONFIGURE = 0x8b,
+};
+
+static uint16_t load_u16(const uint8_t *bytes)
+{
+    return (uint16_t)((bytes[0] << 8) | bytes[1]);
+}
+
+static uint32_t load_u32(const uint8_t *bytes)
+{
+    return ((uint32_t)load_u16(bytes) << 16) | load_u16(bytes + 2);
+}
+
+const char *ls_datagram_rejection_name(ls_datagram_rejection rejection)
+{
+    switch (rejection) {
+#define NAME(name, text)                                                                           \
+    case LS_DATAGRAM_##name:                                                                       \
+        return #name;
+        LS_DATAGRAM_REJECTION_MAP(NAME)
+#undef NAME
+    default:
+        return "ACCEPTED";
+    }
+}
+
+ls_datagram_rejection ls_enet_datagram_read(const uint8_t *bytes, size_t size,
+                                            ls_enet_header *header)
+{
+    if (size < HEADER_BYTES || size > LS_ENET_DATAGRAM_BYTES_MAX) {
+        return LS_DATAGRAM_MALFORMED;
+    }
+    uint16_t field = load_u16(bytes);
+    if (field & HEADER_IS_COMPRESSED) {
+        return LS_DATAGRAM_UNSUPPORTED;
+    }
+    bool has_time = (field & HEADER_HAS_TIME) != 0;
+    if (has_time && size < HEADER_WITH_TIME_BYTES) {
+        return LS_DATAGRAM_MALFORMED;
+    }
+    header->seat = field & HEADER_SEAT;
+    header->session = (uint8_t)((field & HEADER_SESSION) >> HEADER_SESSION_SHIFT);
+    header->is_connect = header->seat == NO_SEAT;
+    header->has_time = has_time;
+    header->bytes = has_time ? HEADER_WITH_TIME_BYTES : HEADER_BYTES;
+    return LS_DATAGRAM_ACCEPTED;
+}
+
+/* Size of a command without its packet; 0 for one that we never send. */
+static size_t command_bytes(uint8_t command)
+{
+    switch (command) {
+    case ACKNOWLEDGE:
+        return 8;
+    case VERIFY_CONNECT:
+        return 44;
+    case DISCONNECT:
+    case DISCONNECT_AT_ONCE:
+        return 8;
+    case PING:
+        return 4;
+    case SEND_RELIABLE:
+        return 6;
+    case SEND_UNSEQUENCED:
+        return 8;
+    case BANDWIDTH_LIMIT:
+        return 12;
+    case THROTTLE_CONFIGURE:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static bool is_channel_right(uint8_t command, uint8_t channel)
+{
+    switch (command) {
+    case ACKNOWLEDGE:
+        return channel == CONTROL_CHANNEL || channel == DATA_CHANNEL;
+    case SEND_RELIABLE:
+    case SEND_UNSEQUENCED:
+        return channel == DATA_CHANNEL;
+    default:
+        return channel == CONTROL_CHANNEL;
+    }
+}
+
+/* Packets behind `reliable_received` are repeats, which ENet acknowledges and drops. */
+static bool is_too_far_ahead(uint16_t sequence, uint16_t reliable_received)
+{
+    uint16_t ahead = (uint16_t)(sequence - reliable_received);
+    return ahead > LS_RELIABLE_AHEAD_MAX && ahead < 0x8000;
+}
+
+/* Of CONNECT and VERIFY_CONNECT alike. Below our limit ENet would cut our packets into fragments.
+ */
+static bool is_mtu_enough(const uint8_t *command)
+{
+    return load_u32(command + 8) >= LS_ENET_MTU_BYTES;
+}
+
+/* Checks one whole command whose fixed part lies within the datagram; adds the size of the packet
+ * that follows it to `size`. */
+static ls_datagram_rejection check_command(const uint8_t *command, size_t *size,
+                                           uint16_t reliable_received)
+{
+    size_t packet_bytes = 0;
+    switch (command[0]) {
+    case SEND_RELIABLE:
+        packet_bytes = load_u16(command + 4);
+        if (is_too_far_ahead(load_u16(command + 2), reliable_received)) {
+            return LS_DATAGRAM_TOO_FAR_AHEAD;
+        }
+        break;
+    case SEND_UNSEQUENCED:
+        packet_bytes = load_u16(command + 6);
+        break;
+    case VERIFY_CONNECT:
+        if (!is_mtu_enough(command)) {
+            return LS_DATAGRAM_UNSUPPORTED;
+        }
+        break;
+    default:
+        break;
+    }
+    *size += packet_bytes;
+    return packet_bytes > LS_PACKET_BYTES_MAX ? LS_DATAGRAM_OVERSIZE : LS_DATAGRAM_ACCEPTED;
+}
+
+static ls_datagram_rejection check_commands(const uint8_t *bytes, size_t size, bool has_time,
+                                            uint16_t reliable_received)
+{
+    size_t at = 0;
+    for (int count = 0; at < size; count++) {
+        const uint8_t *command = bytes + at;
+        size_t left = size - at;
+        if (count == COMMANDS_MAX || left < COMMAND_HEADER_BYTES) {
+            return LS_DATAGRAM_MALFORMED;
+        }
+        size_t needed = command_bytes(command[0]);
+        if (needed == 0 || !is_channel_right(command[0], command[1])) {
+            return LS_DATAGRAM_UNSUPPORTED;
+        }
+        if (left < needed || ((command[0] & WANTS_ACKNOWLEDGEMENT) && !has_time)) {
+            return LS_DATAGRAM_MALFORMED;
+        }
+        ls_datagram_rejection rejection = check_command(command, &needed, reliable_received);
+        if (rejection != LS_DATAGRAM_ACCEPTED) {
+            return rejection;
+        }
+        if (left < needed) {
+            return LS_DATAGRAM_MALFORMED;
+        }
+        at += needed;
+    }
+    return at == 0 ? LS_DATAGRAM_MALFORMED : LS_DATAGRAM_ACCEPTED;
+}
+
+/* Who asks for a connection says nothing else. */
+static ls_datagram_rejection check_connect(const uint8_t *command, size_t size, bool has_time)
+{
+    if (size != CONNECT_BYTES || !has_time) {
+        return LS_DATAGRAM_MALFORMED;
+    }
+    bool is_supported =
+        command[0] == CONNECT && command[1] == CONTROL_CHANNEL && is_mtu_enough(command);
+    return is_supported ? LS_DATAGRAM_ACCEPTED : LS_DATAGRAM_UNSUPPORTED;
+}
+
+ls_datagram_rejection ls_enet_datagram_check(const uint8_t *bytes, size_t size,
+                                             const ls_enet_header *header,
+                                             uint16_t reliable_received)
+{
+    const uint8_t *commands = bytes + header->bytes;
+    size_t commands_size = size - header->bytes;
+    if (header->is_connect) {
+        return check_connect(commands, commands_size, header->has_time);
+    }
+    return check_commands(commands, commands_size, header->has_time, reliable_received);
+}

@@ -1,0 +1,71 @@
+/* Event loop: waits, in one thread, for descriptors, ticks, timers and stop signals, and calls
+ * their handlers. The only module that knows libuv. It owns no match and decides nothing: a
+ * handler stores what happened or calls its owner's update. Owned by programs, which lend it to
+ * transports; the cores never see it. */
+#ifndef LOCKSTEP_PROTOCOL_EVENT_LOOP_H
+#define LOCKSTEP_PROTOCOL_EVENT_LOOP_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/status.h"
+
+#include <stdint.h>
+
+typedef struct ls_event_loop ls_event_loop;
+
+/* One thing that a loop waits for. Lives until it is removed or its loop is destroyed. */
+typedef struct ls_loop_source ls_loop_source;
+
+typedef struct ls_loop_handler {
+    /* now_ns: the loop's time at this call. May add and remove sources, its own too, and may stop
+     * the loop, but not destroy it. */
+    void (*call)(void *user, uint64_t now_ns);
+    void *user;
+} ls_loop_handler;
+
+/* NO_MEMORY or IO (no descriptors left). The allocator must outlive the loop. */
+ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop);
+
+/* Removes what is still there. Not from within a handler. NULL is allowed. */
+void ls_event_loop_destroy(ls_event_loop *loop);
+
+/* Calls handlers until the loop is stopped or nothing but stop signals is left to wait for. */
+void ls_event_loop_run(ls_event_loop *loop);
+
+/* Makes run return once the current round of handlers is done; before run, makes the next run
+ * return without waiting. From the loop's own thread only. */
+void ls_event_loop_stop(ls_event_loop *loop);
+
+/* CLOCK_MONOTONIC, read anew at each call. */
+uint64_t ls_event_loop_now_ns(const ls_event_loop *loop);
+
+/* The functions below give NO_MEMORY or IO. `source` may be NULL when it is never to be removed. */
+
+/* Calls the handler whenever `descriptor` can be read, and again until all was read. A pending
+ * error counts as readable: the owner learns of it by reading. The descriptor stays the caller's,
+ * becomes non-blocking, and may be closed as soon as the source was removed. */
+ls_status ls_event_loop_watch(ls_event_loop *loop, int descriptor, ls_loop_handler handler,
+                              ls_loop_source **source);
+
+typedef struct ls_tick_timer_config {
+    uint64_t first_ns;  /* when the first tick is due; a time that has passed means at once */
+    uint64_t period_ns; /* 1 or more; ticks are due at first_ns + k * period_ns, without drift */
+} ls_tick_timer_config;
+
+/* An absolute timer, about 0.1 ms late where add_timer is 0.6. After a stall the handler is called
+ * once, with the present time: nothing is lost to an owner that counts ticks by the time it is
+ * given, and nothing storms. */
+ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
+                                       ls_loop_handler handler, ls_loop_source **source);
+
+/* A coarse timer of whole milliseconds, which drifts: for retransmission and progress lines. */
+ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,
+                                  ls_loop_source **source);
+
+/* Calls the handler at each SIGINT or SIGTERM instead of letting it end the program; for the
+ * loop's life, and without keeping run from returning. */
+ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
+
+/* No further call of its handler. NULL is allowed. */
+void ls_loop_source_remove(ls_loop_source *source);
+
+#endif

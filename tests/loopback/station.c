@@ -1,0 +1,204 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/tests/loopback/station.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+uint64_t ls_station_now_ns(void)
+{
+    ls_clock clock = ls_clock_system();
+    return ls_clock_now_ns(&clock);
+}
+
+ls_station ls_station_listen(uint32_t peers_max)
+{
+    ls_station made = {0};
+    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+    config.bind_host = "127.0.0.1";
+    config.peers_max = peers_max;
+    ls_text error = {""};
+    ls_status status =
+        ls_transport_enet_listen(&config, ls_allocator_heap(), &made.transport, &error);
+    cr_assert_eq(status, LS_OK, "%s", error.bytes);
+    cr_assert_neq(ls_transport_enet_port(made.transport), 0);
+    return made;
+}
+
+ls_station ls_station_connect(uint16_t port, uint64_t timeout_ms)
+{
+    ls_station made = {0};
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)port);
+    ls_transport_enet_client_config config = {server, timeout_ms * LS_NS_PER_MS};
+    ls_text error = {""};
+    ls_status status =
+        ls_transport_enet_connect(&config, ls_allocator_heap(), &made.transport, &error);
+    cr_assert_eq(status, LS_OK, "%s", error.bytes);
+    return made;
+}
+
+void ls_station_close(ls_station *station)
+{
+    ls_transport_destroy(station->transport);
+    station->transport = NULL;
+}
+
+static void take_event(ls_station *station, const ls_transport_event *event)
+{
+    switch (event->kind) {
+    case LS_TRANSPORT_CONNECTED:
+        cr_assert_lt(station->connected_count, LS_STATION_PEERS_MAX);
+        station->connected[station->connected_count++] = event->peer;
+        break;
+    case LS_TRANSPORT_DISCONNECTED:
+        cr_assert_lt(station->disconnected_count, LS_STATION_PEERS_MAX);
+        station->reasons[station->disconnected_count] = event->reason;
+        station->disconnected[station->disconnected_count++] = event->peer;
+        break;
+    case LS_TRANSPORT_RECEIVED: {
+        ls_station_packet *packet =
+            &station->packets[station->received_count++ % LS_STATION_PACKETS_MAX];
+        cr_assert_leq(event->size, sizeof packet->bytes);
+        packet->peer = event->peer;
+        packet->lane = event->lane;
+        packet->size = event->size;
+        memcpy(packet->bytes, event->bytes, event->size);
+        if (station->echoes) {
+            ls_transport_send(station->transport, event->peer, event->lane, event->bytes,
+                              event->size);
+        }
+        break;
+    }
+    }
+}
+
+void ls_station_take_all(ls_station *station)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(station->transport, &event)) {
+        take_event(station, &event);
+    }
+}
+
+void ls_station_turn(ls_station *station)
+{
+    if (station->transport) {
+        ls_transport_enet_service(station->transport);
+        ls_station_take_all(station);
+        ls_transport_flush(station->transport);
+    }
+}
+
+void ls_stations_turn(ls_station *const *stations, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ls_station_turn(stations[i]);
+    }
+    poll(NULL, 0, 1); /* lets the other processes of a small machine run */
+}
+
+void ls_stations_idle(ls_station *const *stations, size_t count, uint64_t duration_ms)
+{
+    uint64_t end = ls_station_now_ns() + duration_ms * LS_NS_PER_MS;
+    while (ls_station_now_ns() < end) {
+        ls_stations_turn(stations, count);
+    }
+}
+
+const ls_station_packet *ls_station_newest(const ls_station *station)
+{
+    cr_assert_gt(station->received_count, 0);
+    return &station->packets[(station->received_count - 1) % LS_STATION_PACKETS_MAX];
+}
+
+void ls_station_send(ls_station *station, ls_lane lane, const void *bytes, size_t size)
+{
+    cr_assert_gt(station->connected_count, 0);
+    ls_transport_send(station->transport, station->connected[0], lane, bytes, size);
+}
+
+ls_transport_traffic ls_station_traffic(const ls_station *station)
+{
+    return ls_transport_traffic_of(station->transport, station->connected[0]);
+}
+
+static struct sockaddr_in loopback_address(uint16_t port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+int ls_open_socket(uint16_t *port)
+{
+    int descriptor = socket(AF_INET, SOCK_DGRAM, 0);
+    cr_assert_geq(descriptor, 0);
+    struct sockaddr_in address = loopback_address(0);
+    socklen_t size = sizeof address;
+    cr_assert_eq(bind(descriptor, (struct sockaddr *)&address, size), 0);
+    cr_assert_eq(getsockname(descriptor, (struct sockaddr *)&address, &size), 0);
+    *port = ntohs(address.sin_port);
+    return descriptor;
+}
+
+void ls_send_datagram(int descriptor, uint16_t port, const void *bytes, size_t size)
+{
+    struct sockaddr_in address = loopback_address(port);
+    sendto(descriptor, bytes, size, 0, (struct sockaddr *)&address, sizeof address);
+}
+
+enum {
+    IP_UDP_BYTES = 28
+};
+
+ls_relay ls_relay_open(uint16_t server_port)
+{
+    ls_relay made = {.server_port = server_port};
+    uint16_t unused;
+    made.client_side = ls_open_socket(&made.port);
+    made.server_side = ls_open_socket(&unused);
+    return made;
+}
+
+void ls_relay_send_up(ls_relay *relay, const uint8_t *bytes, size_t size)
+{
+    ls_send_datagram(relay->server_side, relay->server_port, bytes, size);
+    relay->up_bytes += size + IP_UDP_BYTES;
+    relay->up_packets++;
+}
+
+void ls_relay_turn(ls_relay *relay)
+{
+    uint8_t bytes[2048];
+    ssize_t size;
+    socklen_t address_size = sizeof relay->client;
+    while ((size = recvfrom(relay->client_side, bytes, sizeof bytes, MSG_DONTWAIT,
+                            (struct sockaddr *)&relay->client, &address_size)) >= 0) {
+        memcpy(relay->last_up, bytes, (size_t)size);
+        relay->last_up_size = (size_t)size;
+        relay->largest_up_size =
+            (size_t)size > relay->largest_up_size ? (size_t)size : relay->largest_up_size;
+        size_t altered =
+            relay->alter ? relay->alter(relay->user, bytes, (size_t)size) : (size_t)size;
+        ls_relay_send_up(relay, bytes, altered);
+        address_size = sizeof relay->client;
+    }
+    while ((size = recv(relay->server_side, bytes, sizeof bytes, MSG_DONTWAIT)) >= 0) {
+        sendto(relay->client_side, bytes, (size_t)size, 0, (struct sockaddr *)&relay->client,
+               sizeof relay->client);
+        relay->down_bytes += (uint64_t)size + IP_UDP_BYTES;
+        relay->down_packets++;
+    }
+}
+
+void ls_relay_close(ls_relay *relay)
+{
+    close(relay->client_side);
+    close(relay->server_side);
+}

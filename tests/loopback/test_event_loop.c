@@ -1,0 +1,299 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tests/loopback/station.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Counts the calls of a handler and stops its loop at the last one wanted. */
+typedef struct test_counter {
+    ls_event_loop *loop;
+    size_t calls;
+    size_t calls_wanted;
+    uint64_t first_ns;
+    uint64_t last_ns;
+    uint64_t stall_ns; /* how long the first call takes */
+    int descriptor;    /* read from at each call, if not 0 */
+    ls_loop_source *source;
+} test_counter;
+
+static void count(void *user, uint64_t now_ns)
+{
+    test_counter *counter = user;
+    counter->first_ns = counter->calls == 0 ? now_ns : counter->first_ns;
+    cr_assert_geq(now_ns, counter->last_ns);
+    counter->last_ns = now_ns;
+    counter->calls++;
+    if (counter->descriptor) {
+        char byte;
+        (void)!read(counter->descriptor, &byte, 1);
+    }
+    while (counter->calls == 1 && ls_station_now_ns() < now_ns + counter->stall_ns) {
+        /* A step that costs more than it simulates. */
+    }
+    if (counter->calls >= counter->calls_wanted) {
+        ls_event_loop_stop(counter->loop);
+    }
+}
+
+static ls_event_loop *make_loop(void)
+{
+    ls_event_loop *loop = NULL;
+    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
+    return loop;
+}
+
+/* Ends a test that would wait for ever. */
+static void give_up(void *user, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+    cr_assert_fail("nothing happened in time");
+}
+
+static void limit_patience(ls_event_loop *loop)
+{
+    ls_loop_handler handler = {give_up, NULL};
+    cr_assert_eq(
+        ls_event_loop_add_timer(loop, LS_STATION_PATIENCE_NS / LS_NS_PER_MS, handler, NULL), LS_OK);
+}
+
+Test(event_loop, a_loop_with_nothing_to_wait_for_returns)
+{
+    ls_event_loop *loop = make_loop();
+    ls_event_loop_run(loop);
+    ls_event_loop_destroy(loop);
+    ls_event_loop_destroy(NULL);
+}
+
+Test(event_loop, ticks_are_due_at_the_first_time_plus_whole_periods)
+{
+    enum {
+        TICKS = 40
+    };
+    static const uint64_t period_ns = 5 * LS_NS_PER_MS;
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_counter ticks = {.loop = loop, .calls_wanted = TICKS};
+    uint64_t first_ns = ls_event_loop_now_ns(loop) + period_ns;
+    ls_tick_timer_config config = {first_ns, period_ns};
+    cr_assert_eq(ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks},
+                                              &ticks.source),
+                 LS_OK);
+    ls_event_loop_run(loop);
+    cr_assert_eq(ticks.calls, TICKS);
+    cr_assert_geq(ticks.first_ns, first_ns);
+    /* However late a call was, no tick came before its time. */
+    cr_assert_geq(ticks.last_ns, first_ns + (TICKS - 1) * period_ns);
+    ls_loop_source_remove(ticks.source);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_stall_is_followed_by_one_call_and_not_by_a_storm)
+{
+    static const uint64_t period_ns = LS_NS_PER_MS;
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_counter ticks = {.loop = loop, .calls_wanted = 20, .stall_ns = 60 * period_ns};
+    ls_tick_timer_config config = {ls_event_loop_now_ns(loop), period_ns};
+    ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
+    ls_event_loop_run(loop);
+    uint64_t elapsed_ns = ticks.last_ns - ticks.first_ns;
+    cr_assert_eq(ticks.calls, 20);
+    cr_assert_geq(elapsed_ns, ticks.stall_ns + 17 * period_ns);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_first_tick_in_the_past_comes_at_once)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_counter ticks = {.loop = loop, .calls_wanted = 1};
+    ls_tick_timer_config config = {0, 1000 * LS_NS_PER_SECOND};
+    ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
+    ls_event_loop_run(loop);
+    cr_assert_eq(ticks.calls, 1);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_coarse_timer_repeats)
+{
+    ls_event_loop *loop = make_loop();
+    test_counter calls = {.loop = loop, .calls_wanted = 5};
+    ls_event_loop_add_timer(loop, 2, (ls_loop_handler){count, &calls}, NULL);
+    ls_event_loop_run(loop);
+    cr_assert_eq(calls.calls, 5);
+    cr_assert_gt(calls.last_ns, calls.first_ns);
+    ls_event_loop_destroy(loop);
+}
+
+static void assert_stopped_by(int number)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    cr_assert_eq(ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals}), LS_OK);
+    raise(number);
+    ls_event_loop_run(loop);
+    cr_assert_eq(signals.calls, 1);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, interrupt_and_terminate_call_the_stop_handler)
+{
+    assert_stopped_by(SIGTERM);
+    assert_stopped_by(SIGINT);
+}
+
+Test(event_loop, stop_signals_alone_do_not_keep_a_loop_running)
+{
+    ls_event_loop *loop = make_loop();
+    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals});
+    ls_event_loop_run(loop);
+    cr_assert_eq(signals.calls, 0);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_descriptor_is_reported_until_all_was_read)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "abc", 3), 3);
+    test_counter reads = {.loop = loop, .calls_wanted = 3, .descriptor = ends[0]};
+    ls_loop_handler handler = {count, &reads};
+    cr_assert_eq(ls_event_loop_watch(loop, ends[0], handler, &reads.source), LS_OK);
+    ls_event_loop_run(loop);
+    cr_assert_eq(reads.calls, 3);
+    ls_loop_source_remove(reads.source);
+    close(ends[0]);
+    close(ends[1]);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_removed_source_is_never_called)
+{
+    ls_event_loop *loop = make_loop();
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    cr_assert_eq(write(ends[1], "a", 1), 1);
+    test_counter reads = {.loop = loop, .calls_wanted = 1};
+    ls_event_loop_watch(loop, ends[0], (ls_loop_handler){count, &reads}, &reads.source);
+    ls_loop_source_remove(reads.source);
+    ls_loop_source_remove(NULL);
+    close(ends[0]);
+    ls_event_loop_run(loop);
+    cr_assert_eq(reads.calls, 0);
+    close(ends[1]);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_descriptor_that_cannot_be_watched_is_an_error)
+{
+    ls_event_loop *loop = make_loop();
+    test_counter reads = {.loop = loop};
+    ls_loop_source *source = NULL;
+    ls_status status = ls_event_loop_watch(loop, 9999, (ls_loop_handler){count, &reads}, &source);
+    cr_assert_eq(status, LS_IO);
+    cr_assert_null(source);
+    ls_event_loop_destroy(loop);
+}
+
+/* libuv gives a descriptor up at its first pending error. */
+Test(event_loop, a_socket_is_still_watched_after_its_datagrams_were_refused)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    uint16_t port, peer_port;
+    int descriptor = ls_open_socket(&port);
+    int peer = ls_open_socket(&peer_port);
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    cr_assert_eq(getsockname(peer, (struct sockaddr *)&address, &size), 0);
+    cr_assert_eq(connect(descriptor, (struct sockaddr *)&address, size), 0);
+    close(peer);
+    test_counter reads = {.loop = loop, .calls_wanted = 1, .descriptor = descriptor};
+    ls_event_loop_watch(loop, descriptor, (ls_loop_handler){count, &reads}, NULL);
+    for (size_t round = 1; round <= 3; round++) {
+        reads.calls_wanted = round;
+        cr_assert_eq(send(descriptor, "x", 1, 0), 1);
+        ls_event_loop_run(loop);
+        cr_assert_eq(reads.calls, round);
+    }
+    ls_event_loop_destroy(loop);
+    close(descriptor);
+}
+
+/* A station driven by a loop. */
+typedef struct test_driven {
+    ls_station station;
+    ls_event_loop *loop;
+    size_t received_wanted;
+} test_driven;
+
+static void drain(void *user, uint64_t now_ns)
+{
+    (void)now_ns;
+    test_driven *driven = user;
+    ls_station_take_all(&driven->station);
+    ls_transport_flush(driven->station.transport);
+    if (driven->received_wanted > 0 && driven->station.received_count >= driven->received_wanted) {
+        ls_event_loop_stop(driven->loop);
+    }
+}
+
+static void send_numbers(void *user, uint64_t now_ns)
+{
+    test_driven *driven = user;
+    if (driven->station.connected_count > 0) {
+        ls_station_send(&driven->station, LS_LANE_UNRELIABLE, &now_ns, sizeof now_ns);
+        ls_station_send(&driven->station, LS_LANE_RELIABLE, &now_ns, sizeof now_ns);
+        ls_transport_flush(driven->station.transport);
+    }
+}
+
+Test(event_loop, drives_a_server_and_a_client)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_driven server = {.station = ls_station_listen(4), .loop = loop};
+    server.station.echoes = true;
+    uint16_t port = ls_transport_enet_port(server.station.transport);
+    test_driven client = {
+        .station = ls_station_connect(port, 10000), .loop = loop, .received_wanted = 20};
+    cr_assert_eq(
+        ls_transport_enet_attach(server.station.transport, loop, (ls_loop_handler){drain, &server}),
+        LS_OK);
+    cr_assert_eq(
+        ls_transport_enet_attach(client.station.transport, loop, (ls_loop_handler){drain, &client}),
+        LS_OK);
+    ls_tick_timer_config ticks = {0, 5 * LS_NS_PER_MS};
+    ls_event_loop_add_tick_timer(loop, &ticks, (ls_loop_handler){send_numbers, &client}, NULL);
+    ls_event_loop_run(loop);
+    cr_assert_geq(client.station.received_count, 20);
+    cr_assert_eq(client.station.disconnected_count, 0);
+    ls_station_close(&client.station);
+    ls_station_close(&server.station);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, a_refused_connection_is_reported_through_the_loop)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    uint16_t port;
+    close(ls_open_socket(&port));
+    test_driven client = {.station = ls_station_connect(port, 300), .loop = loop};
+    ls_transport_enet_attach(client.station.transport, loop, (ls_loop_handler){drain, &client});
+    test_counter polls = {.loop = loop, .calls_wanted = 100};
+    ls_event_loop_add_timer(loop, 10, (ls_loop_handler){count, &polls}, NULL);
+    ls_event_loop_run(loop);
+    cr_assert_eq(client.station.disconnected_count, 1);
+    cr_assert_eq(client.station.reasons[0], LS_REFUSED);
+    ls_station_close(&client.station);
+    ls_event_loop_destroy(loop);
+}

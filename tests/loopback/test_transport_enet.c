@@ -1,0 +1,388 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tests/loopback/station.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ENet's own clock, in milliseconds; it follows the wall clock. */
+void enet_time_set(uint32_t now_ms);
+uint32_t enet_time_get(void);
+
+enum {
+    TIMEOUT_MS = 10000,
+    SHORT_TIMEOUT_MS = 300
+};
+
+static uint16_t port_of(const ls_station *station)
+{
+    return ls_transport_enet_port(station->transport);
+}
+
+static void assert_newest(const ls_station *station, ls_lane lane, const void *bytes, size_t size)
+{
+    const ls_station_packet *packet = ls_station_newest(station);
+    cr_assert_eq(packet->lane, lane);
+    cr_assert_eq(packet->size, size);
+    cr_assert_eq(memcmp(packet->bytes, bytes, size), 0);
+}
+
+Test(transport_enet, packets_of_every_size_cross_on_both_lanes_in_both_directions)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * 7 + 3);
+    }
+    static const size_t sizes[] = {0, 1, 300, LS_PACKET_BYTES_MAX};
+    ls_station *ends[] = {&server, &client};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (ls_lane lane = 0; lane < LS_LANE_COUNT; lane++) {
+            for (size_t from = 0; from < 2; from++) {
+                ls_station *receiver = ends[1 - from];
+                size_t before = receiver->received_count;
+                ls_station_send(ends[from], lane, bytes, sizes[i]);
+                LS_RUN_UNTIL(receiver->received_count > before, &server, &client);
+                cr_assert_eq(receiver->received_count, before + 1);
+                assert_newest(receiver, lane, bytes, sizes[i]);
+                cr_assert_eq(ls_station_newest(receiver)->peer, receiver->connected[0]);
+            }
+        }
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, the_reliable_lane_keeps_its_order)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    for (uint32_t i = 0; i < 50; i++) {
+        ls_station_send(&client, LS_LANE_RELIABLE, &i, sizeof i);
+    }
+    LS_RUN_UNTIL(server.received_count == 50, &server, &client);
+    for (uint32_t i = 0; i < 50; i++) {
+        cr_assert_eq(memcmp(server.packets[i].bytes, &i, sizeof i), 0);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, each_of_several_clients_is_a_peer_of_its_own)
+{
+    enum {
+        CLIENTS = 6
+    };
+    ls_station server = ls_station_listen(CLIENTS);
+    server.echoes = true;
+    ls_station clients[CLIENTS];
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = ls_station_connect(port_of(&server), TIMEOUT_MS);
+        LS_RUN_UNTIL(clients[i].connected_count == 1, &server, &clients[i]);
+    }
+    LS_RUN_UNTIL(server.connected_count == CLIENTS, &server, &clients[CLIENTS - 1]);
+    for (size_t i = 0; i < CLIENTS; i++) {
+        cr_assert_neq(server.connected[i], 0);
+        for (size_t j = 0; j < i; j++) {
+            cr_assert_neq(server.connected[i], server.connected[j]);
+        }
+        ls_station_send(&clients[i], LS_LANE_UNRELIABLE, &i, sizeof i);
+    }
+    for (size_t i = 0; i < CLIENTS; i++) {
+        LS_RUN_UNTIL(clients[i].received_count == 1, &server, &clients[i]);
+        assert_newest(&clients[i], LS_LANE_UNRELIABLE, &i, sizeof i);
+        ls_station_close(&clients[i]);
+    }
+    LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, a_peer_that_is_sent_away_hears_the_last_reliable_word_first)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_station_send(&server, LS_LANE_RELIABLE, "match full", 10);
+    ls_transport_disconnect(server.transport, server.connected[0]);
+    LS_RUN_UNTIL(client.disconnected_count == 1 && server.disconnected_count == 1, &server,
+                 &client);
+    cr_assert_eq(client.received_count, 1);
+    assert_newest(&client, LS_LANE_RELIABLE, "match full", 10);
+    cr_assert_eq(client.reasons[0], LS_DISCONNECTED);
+    cr_assert_eq(server.reasons[0], LS_DISCONNECTED);
+    cr_assert_eq(server.disconnected[0], server.connected[0]);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, ids_are_never_used_again)
+{
+    enum {
+        ROUNDS = 5
+    };
+    ls_station server = ls_station_listen(1); /* every client gets the same seat */
+    for (size_t i = 0; i < ROUNDS; i++) {
+        ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+        LS_RUN_UNTIL(server.connected_count == i + 1 && client.connected_count == 1, &server,
+                     &client);
+        ls_station_close(&client);
+        LS_RUN_UNTIL(server.disconnected_count == i + 1, &server);
+        cr_assert_eq(server.disconnected[i], server.connected[i]);
+        cr_assert_eq(server.reasons[i], LS_DISCONNECTED);
+        for (size_t j = 0; j < i; j++) {
+            cr_assert_neq(server.connected[i], server.connected[j]);
+        }
+    }
+    ls_station_close(&server);
+}
+
+Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    cr_assert_gt(ls_station_traffic(&server).bytes_sent, 0);
+    ls_station_close(&client);
+    LS_RUN_UNTIL(server.disconnected_count == 1, &server);
+    ls_station newcomer = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 2 && newcomer.connected_count == 1, &server, &newcomer);
+    ls_station_send(&server, LS_LANE_RELIABLE, "for the dead", 12);
+    ls_transport_disconnect(server.transport, server.connected[0]);
+    const uint8_t letter = 'x';
+    ls_transport_send(server.transport, 0, LS_LANE_RELIABLE, &letter, 1);
+    ls_transport_send(server.transport, server.connected[1], LS_LANE_RELIABLE, &letter, 1);
+    LS_RUN_UNTIL(newcomer.received_count == 1, &server, &newcomer);
+    assert_newest(&newcomer, LS_LANE_RELIABLE, &letter, 1);
+    cr_assert_eq(newcomer.disconnected_count, 0);
+    cr_assert_eq(ls_station_traffic(&server).bytes_sent, 0);
+    ls_station_close(&newcomer);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, a_closed_port_refuses_within_the_timeout)
+{
+    uint16_t port;
+    close(ls_open_socket(&port));
+    ls_station client = ls_station_connect(port, SHORT_TIMEOUT_MS);
+    uint64_t start = ls_station_now_ns();
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    cr_assert_geq(ls_station_now_ns() - start, (SHORT_TIMEOUT_MS - 1) * LS_NS_PER_MS);
+    cr_assert_eq(client.reasons[0], LS_REFUSED);
+    cr_assert_eq(client.connected_count, 0);
+    ls_station_close(&client);
+}
+
+Test(transport_enet, a_silent_host_times_out)
+{
+    uint16_t port;
+    int silent = ls_open_socket(&port);
+    ls_station client = ls_station_connect(port, SHORT_TIMEOUT_MS);
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    cr_assert_eq(client.reasons[0], LS_TIMED_OUT);
+    ls_station_close(&client);
+    close(silent);
+}
+
+Test(transport_enet, a_client_can_give_up_connecting)
+{
+    uint16_t port;
+    int silent = ls_open_socket(&port);
+    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    ls_transport_disconnect(client.transport, 1);
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    cr_assert_eq(client.reasons[0], LS_DISCONNECTED);
+    cr_assert_eq(client.disconnected[0], 1);
+    ls_station_close(&client);
+    close(silent);
+}
+
+Test(transport_enet, a_full_server_lets_nobody_in_and_keeps_whom_it_has)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station first = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && first.connected_count == 1, &server, &first);
+    ls_station second = ls_station_connect(port_of(&server), SHORT_TIMEOUT_MS);
+    LS_RUN_UNTIL(second.disconnected_count == 1, &server, &first, &second);
+    cr_assert_eq(second.reasons[0], LS_TIMED_OUT);
+    cr_assert_eq(server.connected_count, 1);
+    cr_assert_eq(server.disconnected_count, 0);
+    ls_station_close(&second);
+    ls_station_close(&first);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, one_address_cannot_take_every_seat)
+{
+    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+    config.bind_host = "127.0.0.1";
+    config.peers_per_address_max = 1;
+    ls_station server = {0};
+    cr_assert_eq(ls_transport_enet_listen(&config, ls_allocator_heap(), &server.transport, NULL),
+                 LS_OK);
+    ls_station first = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && first.connected_count == 1, &server, &first);
+    ls_station second = ls_station_connect(port_of(&server), SHORT_TIMEOUT_MS);
+    LS_RUN_UNTIL(second.disconnected_count == 1, &server, &first, &second);
+    cr_assert_eq(server.connected_count, 1);
+    ls_station_close(&second);
+    ls_station_close(&first);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, an_address_that_cannot_be_used_is_explained)
+{
+    static const struct {
+        const char *server;
+        ls_status status;
+        const char *text;
+    } cases[] = {
+        {"no..such..host:7777", LS_NOT_FOUND, "cannot find the host 'no..such..host'"},
+        {"[::1]:7777", LS_BAD_ARGUMENT, "IPv6"},
+        {"127.0.0.1", LS_BAD_ARGUMENT, "HOST:PORT"},
+        {"127.0.0.1:0", LS_BAD_ARGUMENT, "1 to 65535"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_transport_enet_client_config config = ls_transport_enet_client_config_default();
+        config.server = cases[i].server;
+        ls_transport *transport = NULL;
+        ls_text error = {""};
+        ls_status status =
+            ls_transport_enet_connect(&config, ls_allocator_heap(), &transport, &error);
+        cr_assert_eq(status, cases[i].status);
+        cr_assert_null(transport);
+        cr_assert(strstr(error.bytes, cases[i].text), "%s", error.bytes);
+    }
+}
+
+static void assert_cannot_listen(const ls_transport_enet_server_config *config, ls_status expected,
+                                 const char *expected_text)
+{
+    ls_transport *transport = NULL;
+    ls_text error = {""};
+    ls_status status = ls_transport_enet_listen(config, ls_allocator_heap(), &transport, &error);
+    cr_assert_eq(status, expected, "%s", error.bytes);
+    cr_assert_null(transport);
+    cr_assert(strstr(error.bytes, expected_text), "%s", error.bytes);
+}
+
+Test(transport_enet, a_port_in_use_is_named_with_the_reason)
+{
+    ls_station server = ls_station_listen(1);
+    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+    config.bind_host = "127.0.0.1";
+    config.port = port_of(&server);
+    assert_cannot_listen(&config, LS_IO, strerror(EADDRINUSE));
+    ls_station_close(&server);
+}
+
+Test(transport_enet, a_bad_server_config_is_explained)
+{
+    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+    config.bind_host = "::";
+    assert_cannot_listen(&config, LS_BAD_ARGUMENT, "IPv6");
+    config.bind_host = "no..such..host";
+    assert_cannot_listen(&config, LS_NOT_FOUND, "no..such..host");
+    config.bind_host = "192.0.2.1"; /* documentation's, nobody's interface */
+    assert_cannot_listen(&config, LS_IO, "192.0.2.1");
+    config.bind_host = "127.0.0.1";
+    config.peers_max = LS_TRANSPORT_ENET_PEERS_MAX + 1;
+    assert_cannot_listen(&config, LS_BAD_ARGUMENT, "4095");
+    config.peers_max = 0;
+    assert_cannot_listen(&config, LS_BAD_ARGUMENT, "4095");
+}
+
+Test(transport_enet, a_packet_above_the_limit_is_a_programmers_mistake, .signal = SIGABRT)
+{
+    ls_station server = ls_station_listen(1);
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX + 1];
+    ls_transport_send(server.transport, 1, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+}
+
+Test(transport_enet, a_peer_that_acknowledges_nothing_is_lost_before_memory_is)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    for (size_t sent = 0; sent < LS_BACKLOG_BYTES_MAX; sent += sizeof bytes) {
+        ls_station_send(&server, LS_LANE_RELIABLE, bytes, sizeof bytes);
+    }
+    ls_station_turn(&server);
+    cr_assert_eq(server.disconnected_count, 1);
+    cr_assert_eq(server.reasons[0], LS_TIMED_OUT);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, closing_a_dead_connection_ends_in_time)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_station_send(&server, LS_LANE_RELIABLE, "anybody there?", 14);
+    ls_transport_disconnect(server.transport, server.connected[0]);
+    uint64_t start = ls_station_now_ns();
+    LS_RUN_UNTIL(server.disconnected_count == 1, &server); /* the client never turns again */
+    cr_assert_geq(ls_station_now_ns() - start, LS_TRANSPORT_ENET_CLOSE_MS * LS_NS_PER_MS);
+    cr_assert_eq(server.reasons[0], LS_DISCONNECTED);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, setting_the_wall_clock_loses_no_connection)
+{
+    ls_station server = ls_station_listen(1);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    static const int32_t jumps_ms[] = {3600 * 1000, -2 * 3600 * 1000};
+    for (size_t i = 0; i < 2; i++) {
+        ls_station_send(&server, LS_LANE_RELIABLE, "before", 6);
+        ls_transport_flush(server.transport);
+        enet_time_set(enet_time_get() + (uint32_t)jumps_ms[i]);
+        size_t before = client.received_count;
+        LS_RUN_UNTIL(client.received_count == before + 1, &server, &client);
+        ls_station_send(&server, LS_LANE_RELIABLE, "after", 5);
+        LS_RUN_UNTIL(client.received_count == before + 2, &server, &client);
+    }
+    cr_assert_eq(server.disconnected_count + client.disconnected_count, 0);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+static void *allocate_some(void *user, size_t bytes)
+{
+    size_t *left = user;
+    if (*left == 0) {
+        return NULL;
+    }
+    (*left)--;
+    return ls_allocate(ls_allocator_heap(), bytes);
+}
+
+static void release_some(void *user, void *memory)
+{
+    (void)user;
+    ls_release(ls_allocator_heap(), memory);
+}
+
+Test(transport_enet, lack_of_memory_is_a_status)
+{
+    enum {
+        ALLOCATIONS = 3
+    };
+    for (size_t allowed = 0; allowed <= ALLOCATIONS; allowed++) {
+        size_t left = allowed;
+        ls_allocator allocator = {allocate_some, release_some, &left};
+        ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+        config.bind_host = "127.0.0.1";
+        ls_transport *transport = NULL;
+        ls_text error = {""};
+        ls_status status = ls_transport_enet_listen(&config, &allocator, &transport, &error);
+        cr_assert_eq(status, allowed < ALLOCATIONS ? LS_NO_MEMORY : LS_OK, "%s", error.bytes);
+        ls_transport_destroy(transport);
+    }
+}

@@ -1,0 +1,220 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tests/loopback/station.h"
+
+#include <string.h>
+
+enum {
+    TIMEOUT_MS = 10000,
+    QUIET_MS = 60
+};
+
+static bool is_same(ls_transport_traffic a, ls_transport_traffic b)
+{
+    return a.bytes_sent == b.bytes_received && a.packets_sent == b.packets_received &&
+           a.bytes_received == b.bytes_sent && a.packets_received == b.packets_sent;
+}
+
+static void run_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    ls_relay_turn(relay);
+    ls_station *const stations[] = {server, client};
+    ls_stations_turn(stations, 2);
+    ls_relay_turn(relay);
+}
+
+static void connect_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    *server = ls_station_listen(4);
+    *relay = ls_relay_open(ls_transport_enet_port(server->transport));
+    *client = ls_station_connect(relay->port, TIMEOUT_MS);
+    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    while (server->connected_count == 0 || client->connected_count == 0) {
+        cr_assert_lt(ls_station_now_ns(), end);
+        run_through_relay(server, client, relay);
+    }
+}
+
+/* Until no datagram is on its way: every one that was sent has passed. */
+static void settle(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    uint64_t packets;
+    do {
+        packets = relay->up_packets + relay->down_packets;
+        for (int i = 0; i < 20; i++) {
+            run_through_relay(server, client, relay);
+        }
+    } while (packets != relay->up_packets + relay->down_packets);
+}
+
+static void assert_counts_agree(const ls_station *server, const ls_station *client,
+                                const ls_relay *relay)
+{
+    ls_transport_traffic up = ls_station_traffic(client);
+    ls_transport_traffic down = ls_station_traffic(server);
+    cr_assert_eq(up.bytes_sent, relay->up_bytes);
+    cr_assert_eq(up.packets_sent, relay->up_packets);
+    cr_assert_eq(up.bytes_received, relay->down_bytes);
+    cr_assert_eq(up.packets_received, relay->down_packets);
+    cr_assert(is_same(up, down));
+    cr_assert(is_same(ls_transport_enet_total(client->transport),
+                      ls_transport_enet_total(server->transport)));
+    cr_assert_eq(ls_transport_enet_total(client->transport).bytes_sent, up.bytes_sent);
+}
+
+Test(transport_enet_traffic, every_byte_that_a_relay_sees_is_counted)
+{
+    ls_station server, client;
+    ls_relay relay;
+    connect_through_relay(&server, &client, &relay);
+    settle(&server, &client, &relay);
+    assert_counts_agree(&server, &client, &relay);
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    for (size_t i = 0; i < 200; i++) {
+        ls_station_send(&client, i % 3 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, i);
+        ls_station_send(&server, i % 5 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, 6 * i);
+        run_through_relay(&server, &client, &relay);
+    }
+    settle(&server, &client, &relay);
+    cr_assert_eq(server.received_count, 200);
+    cr_assert_eq(client.received_count, 200);
+    cr_assert_gt(relay.up_packets, 200);
+    assert_counts_agree(&server, &client, &relay);
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+typedef struct test_cost {
+    uint64_t bytes;
+    uint64_t packets;
+} test_cost;
+
+static void measure_once(ls_lane lane, size_t size, test_cost *up, test_cost *down)
+{
+    ls_station server, client;
+    ls_relay relay;
+    connect_through_relay(&server, &client, &relay);
+    settle(&server, &client, &relay);
+    ls_relay before = relay;
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_station_send(&client, lane, bytes, size);
+    settle(&server, &client, &relay);
+    *up = (test_cost){relay.up_bytes - before.up_bytes, relay.up_packets - before.up_packets};
+    *down =
+        (test_cost){relay.down_bytes - before.down_bytes, relay.down_packets - before.down_packets};
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+/* What one packet of the client costs, both ways, until nothing more follows from it. The least of
+ * some tries: ENet's own pings may fall into one. */
+static void measure(ls_lane lane, size_t size, test_cost *up, test_cost *down)
+{
+    *up = *down = (test_cost){UINT64_MAX, UINT64_MAX};
+    for (int i = 0; i < 4; i++) {
+        test_cost try_up, try_down;
+        measure_once(lane, size, &try_up, &try_down);
+        *up = try_up.bytes < up->bytes ? try_up : *up;
+        *down = try_down.bytes < down->bytes ? try_down : *down;
+    }
+}
+
+Test(transport_enet_traffic, an_unreliable_packet_costs_38_bytes_of_headers)
+{
+    test_cost up, down;
+    measure(LS_LANE_UNRELIABLE, 15, &up, &down);
+    cr_assert_eq(up.packets, 1);
+    cr_assert_eq(up.bytes, 38 + 15);
+    cr_assert_eq(down.packets, 0);
+}
+
+Test(transport_enet_traffic, a_reliable_packet_costs_38_bytes_and_as_much_again_for_its_answer)
+{
+    test_cost up, down;
+    measure(LS_LANE_RELIABLE, 15, &up, &down);
+    cr_assert_eq(up.packets, 1);
+    cr_assert_eq(up.bytes, 38 + 15);
+    cr_assert_eq(down.packets, 1);
+    cr_assert_eq(down.bytes, 38);
+}
+
+Test(transport_enet_traffic, no_datagram_exceeds_a_path_of_1280_bytes)
+{
+    ls_station server, client;
+    ls_relay relay;
+    connect_through_relay(&server, &client, &relay);
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, 100);
+    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+    settle(&server, &client, &relay);
+    cr_assert_eq(server.received_count, 3);
+    cr_assert_gt(relay.largest_up_size, LS_PACKET_BYTES_MAX);
+    cr_assert_leq(relay.largest_up_size, 1280 - 28);
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+static bool are_shares_equal(const ls_station *server, const ls_station *clients, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ls_transport_traffic share =
+            ls_transport_traffic_of(server->transport, server->connected[i]);
+        if (!is_same(share, ls_station_traffic(&clients[i]))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ENet does not say to whom a datagram goes: with several peers that send, are answered and are
+ * silent at the same time, each one's share must be exact all the same. */
+Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_whole)
+{
+    enum {
+        CLIENTS = 5,
+        PACKETS = 600
+    };
+    ls_station server = ls_station_listen(CLIENTS + 3);
+    uint16_t port = ls_transport_enet_port(server.transport);
+    ls_station clients[CLIENTS];
+    ls_station *all[CLIENTS + 1] = {[CLIENTS] = &server};
+    for (size_t i = 0; i < CLIENTS; i++) {
+        clients[i] = ls_station_connect(port, TIMEOUT_MS);
+        all[i] = &clients[i];
+        LS_RUN_UNTIL(server.connected_count == i + 1 && clients[i].connected_count == 1, &server,
+                     &clients[i]);
+    }
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    for (size_t i = 0; i < PACKETS; i++) {
+        ls_station *client = &clients[i * i % CLIENTS];
+        ls_station_send(client, i % 2 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, i);
+        ls_transport_flush(client->transport);
+        ls_peer_id peer = server.connected[(i * 7 + i / 3) % 4]; /* one hears answers only */
+        ls_transport_send(server.transport, peer, i % 7 ? LS_LANE_UNRELIABLE : LS_LANE_RELIABLE,
+                          bytes, 2 * i);
+        if (i % 4 == 0) {
+            ls_stations_turn(all, CLIENTS + 1);
+        }
+    }
+    while (server.received_count < PACKETS || !are_shares_equal(&server, clients, CLIENTS)) {
+        cr_assert_lt(ls_station_now_ns(), end, "%zu received", server.received_count);
+        ls_stations_turn(all, CLIENTS + 1);
+    }
+    ls_transport_traffic sum = {0};
+    for (size_t i = 0; i < CLIENTS; i++) {
+        ls_transport_traffic share = ls_transport_traffic_of(server.transport, server.connected[i]);
+        cr_assert_gt(share.packets_sent, 10);
+        sum.bytes_sent += share.bytes_sent;
+        sum.bytes_received += share.bytes_received;
+    }
+    ls_transport_traffic total = ls_transport_enet_total(server.transport);
+    cr_assert_eq(sum.bytes_sent, total.bytes_sent);
+    cr_assert_eq(sum.bytes_received, total.bytes_received);
+    for (size_t i = 0; i <= CLIENTS; i++) {
+        ls_station_close(all[i]);
+    }
+}

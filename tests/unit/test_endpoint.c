@@ -1,0 +1,76 @@
+#include "lockstep/protocol/endpoint.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <string.h>
+
+static void assert_refused(const char *text, ls_status expected, const char *expected_text)
+{
+    ls_endpoint endpoint = {1, 2};
+    ls_text error = {""};
+    cr_assert_eq(ls_endpoint_parse(text, &endpoint, &error), expected, "'%s'", text);
+    cr_assert(strstr(error.bytes, expected_text), "'%s': %s", text, error.bytes);
+    cr_assert_eq(endpoint.address, 1);
+    cr_assert_eq(endpoint.port, 2);
+    cr_assert_eq(ls_endpoint_parse(text, &endpoint, NULL), expected);
+}
+
+Test(endpoint, a_numeric_host_and_a_port_are_read)
+{
+    ls_endpoint endpoint;
+    cr_assert_eq(ls_endpoint_parse("192.0.2.7:7777", &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.address, htonl(0xc0000207));
+    cr_assert_eq(endpoint.port, 7777);
+    cr_assert_eq(ls_endpoint_parse("127.0.0.1:1", &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.port, 1);
+    cr_assert_eq(ls_endpoint_parse("127.0.0.1:65535", &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.port, 65535);
+}
+
+Test(endpoint, a_host_alone_takes_any_port)
+{
+    ls_endpoint endpoint;
+    cr_assert_eq(ls_endpoint_resolve("0.0.0.0", 0, &endpoint, NULL), LS_OK);
+    cr_assert_eq(endpoint.address, 0);
+    cr_assert_eq(endpoint.port, 0);
+}
+
+Test(endpoint, what_is_not_host_and_port_is_refused)
+{
+    assert_refused("", LS_BAD_ARGUMENT, "HOST:PORT");
+    assert_refused("127.0.0.1", LS_BAD_ARGUMENT, "HOST:PORT");
+    assert_refused(":7777", LS_BAD_ARGUMENT, "HOST:PORT");
+    assert_refused("127.0.0.1:", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("127.0.0.1:0", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("127.0.0.1:65536", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("127.0.0.1:4294967297", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("127.0.0.1:-1", LS_BAD_ARGUMENT, "1 to 65535");
+    assert_refused("127.0.0.1:77x", LS_BAD_ARGUMENT, "1 to 65535");
+}
+
+Test(endpoint, ipv6_is_refused_by_name)
+{
+    assert_refused("::1", LS_BAD_ARGUMENT, "IPv6");
+    assert_refused("[::1]:7777", LS_BAD_ARGUMENT, "IPv6");
+    assert_refused("2001:db8::1:7777", LS_BAD_ARGUMENT, "IPv6");
+    ls_endpoint endpoint;
+    ls_text error;
+    cr_assert_eq(ls_endpoint_resolve("::", 1, &endpoint, &error), LS_BAD_ARGUMENT);
+    cr_assert(strstr(error.bytes, "IPv6"));
+}
+
+Test(endpoint, a_name_that_nobody_has_is_not_found)
+{
+    assert_refused("no..such..host:7777", LS_NOT_FOUND, "cannot find the host 'no..such..host'");
+}
+
+Test(endpoint, a_text_of_any_length_is_safe)
+{
+    char text[2 * LS_ENDPOINT_BYTES_MAX];
+    for (size_t size = LS_ENDPOINT_BYTES_MAX - 8; size < sizeof text; size++) {
+        memset(text, '.', size);
+        memcpy(text + size - 5, ":7777", 6);
+        ls_status status = ls_endpoint_parse(text, &(ls_endpoint){0}, NULL);
+        cr_assert_eq(status, size < LS_ENDPOINT_BYTES_MAX ? LS_NOT_FOUND : LS_BAD_ARGUMENT);
+    }
+}
