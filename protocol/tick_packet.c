@@ -1,12 +1,9 @@
 #include "lockstep/protocol/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/byte_io.h"
 #include "lockstep/protocol/message.h"
 
 #include <string.h>
-
-_Static_assert(LS_CODED_TICK_BYTES % sizeof(uint64_t) == 0, "coded ticks are copied by words");
 
 /* What an input change says after its first bit. */
 enum {
@@ -205,28 +202,6 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
     ls_bits_write_bit(stream, has_changes);
     for (uint32_t slot = 0; has_changes && slot < slot_count; slot++) {
         write_change(stream, &before[slot], &inputs[slot]);
-    }
-    return keep_if_it_fits(stream, position);
-}
-
-void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot_input *before,
-                        const ls_slot_input *inputs)
-{
-    memset(coded, 0, sizeof *coded);
-    ls_bit_stream stream = ls_bit_writer(coded->bytes, sizeof coded->bytes);
-    if (ls_ticks_write_tick(&stream, slot_count, before, inputs)) {
-        coded->bits = (uint32_t)stream.position_bits;
-    }
-}
-
-bool ls_ticks_write_coded(ls_bit_stream *stream, const ls_coded_tick *coded)
-{
-    LS_ASSERT(coded->bits > 0);
-    size_t position = stream->position_bits;
-    for (uint32_t done = 0; done < coded->bits; done += 64) {
-        uint32_t bits = coded->bits - done < 64 ? coded->bits - done : 64;
-        uint64_t word = ls_load_u64(coded->bytes + done / 8);
-        ls_bits_u64(stream, &word, bits);
     }
     return keep_if_it_fits(stream, position);
 }

@@ -57,21 +57,6 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
                          const ls_slot_input *inputs);
 void ls_tick_packet_write_end(ls_bit_stream *stream);
 
-/* A closed tick as TICKS carries it. Each is coded against the one before it, so these bits are the
- * same for every receiver and in every repetition: they are made once. */
-#define LS_CODED_TICK_BYTES 120u
-
-typedef struct ls_coded_tick {
-    uint32_t bits; /* 0: too large to be kept */
-    uint8_t bytes[LS_CODED_TICK_BYTES];
-} ls_coded_tick;
-
-void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot_input *before,
-                        const ls_slot_input *inputs);
-
-/* What ls_ticks_write_tick does, from a coded tick that was kept. */
-bool ls_ticks_write_coded(ls_bit_stream *stream, const ls_coded_tick *coded);
-
 /* Moves the cursor to the next tick of the packet. False at the end mark and on malformed bits
  * (then the stream has failed). */
 bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor);

@@ -208,7 +208,7 @@ size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_s
     ls_tick tick = header.first;
     for (; tick < clock->next_close; tick++) {
         const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
-        bool is_written = coded->bits > 0 ? ls_ticks_write_coded(&stream, coded)
+        bool is_written = coded->bits > 0 ? ls_coded_tick_write(coded, &stream)
                                           : write_tick(&stream, ticks, tick);
         if (!is_written) {
             break;

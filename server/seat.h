@@ -5,6 +5,7 @@
 #define LOCKSTEP_SERVER_SEAT_H
 
 #include "lockstep/common/input_buffer.h"
+#include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/server/match.h"
 
