@@ -71,7 +71,7 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
      * frame more cost a little latency for a few seconds; too late would cost the first inputs. */
     uint64_t close_ns = session->now_ns + start->delay_us * LS_NS_PER_US;
     uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns +
-                        session->sync.dt_ns + session->frame_gap_ns;
+                        session->sync.dt_ns + session->sync.frame_gap_ns;
     ls_tick_sync_start(&session->sync, close_ns > early_ns ? close_ns - early_ns : 0);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }

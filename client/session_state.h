@@ -40,8 +40,7 @@ struct ls_session {
     uint64_t sent_ns;
     uint64_t greeted_ns; /* HELLO sent; the first round trip is measured from here */
     uint64_t finished_ns;
-    uint64_t drawn_ns;     /* time of the last frame */
-    uint64_t frame_gap_ns; /* between the last two frames: inputs are only made in frames */
+    uint64_t drawn_ns; /* time of the last frame */
     uint32_t malformed;
 
     const ls_simulation *simulation;
