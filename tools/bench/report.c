@@ -95,14 +95,14 @@ void ls_bench_report_times(ls_bench_report *report, const char *name, const char
 }
 
 void ls_bench_report_ratios(ls_bench_report *report, const char *name,
-                            const ls_bench_series *ratios, ls_bench_budget budget)
+                            const ls_bench_ratios *ratios, ls_bench_budget budget)
 {
-    double median = ls_bench_series_median(ratios);
+    double median = ls_bench_series_median(&ratios->rounds);
     add_figure(report, name,
                (ls_bench_figure){
                    .unit = "",
                    .median = median,
-                   .best = ls_bench_series_max(ratios),
+                   .best = ratios->of_bests,
                    .held = median,
                    .budget = budget,
                });

@@ -27,7 +27,7 @@ typedef struct ls_bench_figure {
     char name[LS_NAME_BYTES_MAX];
     const char *unit; /* "ns", "B/s", "" for a ratio */
     double median;
-    double best; /* of all rounds */
+    double best; /* of all rounds; of a ratio: that of the best times */
     double held; /* what the budget is held against: the median, at the reference's speed */
     ls_bench_budget budget;
 } ls_bench_figure;
@@ -52,9 +52,8 @@ void ls_bench_report_section(ls_bench_report *report, const char *name, const ch
 void ls_bench_report_times(ls_bench_report *report, const char *name, const char *unit,
                            double ns_per_unit, const ls_bench_times *times, ls_bench_budget budget);
 
-/* Ratios; the best is the highest. */
 void ls_bench_report_ratios(ls_bench_report *report, const char *name,
-                            const ls_bench_series *ratios, ls_bench_budget budget);
+                            const ls_bench_ratios *ratios, ls_bench_budget budget);
 
 /* One number that does not vary from round to round. */
 void ls_bench_report_number(ls_bench_report *report, const char *name, const char *unit,

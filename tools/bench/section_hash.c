@@ -102,7 +102,7 @@ static void measure(const hash_specimen *specimen, bench_state *state, const ls_
     ls_bench_report_times(report, name, "us", 1000, &root, LS_BENCH_UNBUDGETED);
     ls_bench_budget budget = specimen->has_budget ? LS_BENCH_LEAST(BUDGET) : LS_BENCH_UNBUDGETED;
     for (uint32_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        ls_bench_series ratios = ls_bench_compare(plan, (ls_bench_work){pairs[i].run, state},
+        ls_bench_ratios ratios = ls_bench_compare(plan, (ls_bench_work){pairs[i].run, state},
                                                   (ls_bench_work){pairs[i].yardstick, state});
         snprintf(name, sizeof name, "%s: %s", specimen->name, pairs[i].what);
         ls_bench_report_ratios(report, name, &ratios, budget);

@@ -4,8 +4,8 @@
 
 enum {
     STATE_BYTES = 256,
-    WARM_TICKS = 180, /* the handshake, and until the round trip is known */
-    ROUND_TICKS = 1000,
+    WARM_TICKS = 180,         /* the handshake, and until the round trip is known */
+    ROUND_CLIENT_TICKS = 800, /* half a millisecond or so */
     CPU_STEPS_PER_TICK = 4,
     TRAFFIC_STEPS_PER_TICK = 64, /* a quarter of a millisecond */
     TRAFFIC_PLAYERS = 4,
@@ -46,7 +46,8 @@ static ls_status measure_cpu(const cpu_case *one, const ls_bench_plan *plan,
     for (uint32_t round = 0; round < plan->rounds; round++) {
         double slowdown = ls_bench_slowdown();
         ls_memory_match_totals before = ls_memory_match_totals_of(match);
-        ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : ROUND_TICKS);
+        ls_memory_match_run(match,
+                            plan->is_smoke ? SMOKE_TICKS : ROUND_CLIENT_TICKS / one->players);
         ls_memory_match_totals after = ls_memory_match_totals_of(match);
         double client_ticks = (double)(after.ticks - before.ticks) * one->players;
         ls_bench_times_add(

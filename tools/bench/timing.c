@@ -45,15 +45,6 @@ double ls_bench_series_min(const ls_bench_series *series)
     return least;
 }
 
-double ls_bench_series_max(const ls_bench_series *series)
-{
-    double most = series->count > 0 ? series->values[0] : 0;
-    for (uint32_t i = 1; i < series->count; i++) {
-        most = series->values[i] > most ? series->values[i] : most;
-    }
-    return most;
-}
-
 void ls_bench_times_add(ls_bench_times *times, double ns, double slowdown)
 {
     ls_bench_series_add(&times->ns, ns);
@@ -110,11 +101,13 @@ double ls_bench_slowdown(void)
 
 /* ---- work ---- */
 
+/* At least a nanosecond, so that it can be divided by. */
 static uint64_t time_work(ls_bench_work work, uint64_t repetitions)
 {
     uint64_t start = ls_bench_now_ns();
     work.run(work.user, repetitions);
-    return ls_bench_now_ns() - start;
+    uint64_t taken_ns = ls_bench_now_ns() - start;
+    return taken_ns > 0 ? taken_ns : 1;
 }
 
 /* As many repetitions as fill a round; warms the caches on the way. */
@@ -139,15 +132,21 @@ ls_bench_times ls_bench_measure(const ls_bench_plan *plan, ls_bench_work work)
     return times;
 }
 
-ls_bench_series ls_bench_compare(const ls_bench_plan *plan, ls_bench_work work,
+ls_bench_ratios ls_bench_compare(const ls_bench_plan *plan, ls_bench_work work,
                                  ls_bench_work yardstick)
 {
-    ls_bench_series ratios = {0};
+    ls_bench_ratios ratios = {{0}, 0};
     uint64_t repetitions = fit_repetitions(plan, work);
+    double best_work_ns = 0;
+    double best_yardstick_ns = 0;
     for (uint32_t round = 0; round < plan->rounds; round++) {
-        uint64_t yardstick_ns = time_work(yardstick, repetitions);
-        uint64_t work_ns = time_work(work, repetitions);
-        ls_bench_series_add(&ratios, (double)yardstick_ns / (double)(work_ns > 0 ? work_ns : 1));
+        double yardstick_ns = (double)time_work(yardstick, repetitions);
+        double work_ns = (double)time_work(work, repetitions);
+        ls_bench_series_add(&ratios.rounds, yardstick_ns / work_ns);
+        best_work_ns = round == 0 || work_ns < best_work_ns ? work_ns : best_work_ns;
+        best_yardstick_ns =
+            round == 0 || yardstick_ns < best_yardstick_ns ? yardstick_ns : best_yardstick_ns;
     }
+    ratios.of_bests = best_yardstick_ns / best_work_ns;
     return ratios;
 }

@@ -32,7 +32,6 @@ void ls_bench_series_add(ls_bench_series *series, double value);
 /* 0 without samples. */
 double ls_bench_series_median(const ls_bench_series *series);
 double ls_bench_series_min(const ls_bench_series *series);
-double ls_bench_series_max(const ls_bench_series *series);
 
 /* Durations as they were, and as they would have been on the budgets' machine. */
 typedef struct ls_bench_times {
@@ -62,9 +61,14 @@ typedef struct ls_bench_work {
 /* Nanoseconds of one repetition. */
 ls_bench_times ls_bench_measure(const ls_bench_plan *plan, ls_bench_work work);
 
-/* How fast `work` is for `yardstick`, repetition for repetition, timed in turns: 1 is as fast,
- * 0.5 takes twice as long. */
-ls_bench_series ls_bench_compare(const ls_bench_plan *plan, ls_bench_work work,
+/* How fast one thing is for another: 1 is as fast, 0.5 takes twice as long. */
+typedef struct ls_bench_ratios {
+    ls_bench_series rounds;
+    double of_bests; /* the shortest time of one against the shortest time of the other */
+} ls_bench_ratios;
+
+/* `work` against `yardstick`, repetition for repetition, timed in turns. */
+ls_bench_ratios ls_bench_compare(const ls_bench_plan *plan, ls_bench_work work,
                                  ls_bench_work yardstick);
 
 #endif
