@@ -44,6 +44,10 @@ void ls_bench_times_add(ls_bench_times *times, double ns, double slowdown);
 
 uint64_t ls_bench_now_ns(void);
 
+/* Processor time of this thread: what others do meanwhile does not count. Costs a system call, so
+ * it is for work of many microseconds that cannot be cut into short rounds. */
+uint64_t ls_bench_processor_ns(void);
+
 /* What reading the clock twice adds to a duration. */
 uint64_t ls_bench_clock_cost_ns(void);
 
