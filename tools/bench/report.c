@@ -37,7 +37,7 @@ static void print_row(const ls_bench_report *report, const ls_bench_figure *figu
     format_value(best, figure->best);
     format_value(held, figure->held);
     format_value(budget, figure->budget.value);
-    fprintf(report->table, "  %-46s %10s %10s %10s %-3s", figure->name, median, best, held,
+    fprintf(report->table, "  %-46s %10s %10s %10s %-5s", figure->name, median, best, held,
             figure->unit);
     if (figure->budget.rule != LS_BENCH_NO_BUDGET) {
         fprintf(report->table, " %s %-7s %s",
@@ -66,7 +66,7 @@ void ls_bench_report_begin(ls_bench_report *report, FILE *table, const ls_bench_
 void ls_bench_report_section(ls_bench_report *report, const char *name, const char *about)
 {
     report->section = name;
-    fprintf(report->table, "\n%s: %s\n  %-46s %10s %10s %10s     budget\n", name, about, "",
+    fprintf(report->table, "\n%s: %s\n  %-46s %10s %10s %10s       budget\n", name, about, "",
             "median", "best", "held");
 }
 

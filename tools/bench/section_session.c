@@ -108,7 +108,7 @@ static void report_latency(const traffic_case *one, const ls_memory_match_latenc
                            (double)(one->rtt_ms * LS_NS_PER_MS);
         snprintf(name, sizeof name, "%u ms, %u %% lost: beyond path, p%u, %s", one->rtt_ms,
                  one->loss_percent, rows[i].percent, rows[i].whom);
-        ls_bench_report_number(report, name, "tck", beyond_ns / TICK_NS,
+        ls_bench_report_number(report, name, "ticks", beyond_ns / TICK_NS,
                                at_most(rows[i].budget_ticks));
     }
 }
