@@ -3,6 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/protocol/event_loop.h"
@@ -354,7 +355,7 @@ static ls_status add_handlers(client *player)
 static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
-    ls_status status = json_path ? ls_summary_check_path(json_path, why) : LS_OK;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = open_network(player, why);
     }

@@ -329,7 +329,8 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    session->frame_gap_ns = session->report.frames > 0 ? now_ns - session->drawn_ns : 0;
+    ls_tick_sync_set_frame_gap(&session->sync,
+                               session->report.frames > 0 ? now_ns - session->drawn_ns : 0);
     session->drawn_ns = now_ns;
     session->report.frames++;
     switch (session->report.state) {

@@ -72,7 +72,7 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
      * frame more cost a little latency for a few seconds; too late would cost the first inputs. */
     uint64_t close_ns = session->now_ns + start->delay_us * LS_NS_PER_US;
     uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns +
-                        session->sync.dt_ns + session->frame_gap_ns;
+                        session->sync.dt_ns + session->sync.frame_gap_ns;
     ls_tick_sync_start(&session->sync, close_ns > early_ns ? close_ns - early_ns : 0);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }
@@ -193,6 +193,7 @@ static bool store_tick(ls_session *session)
             return false;
         }
     }
+    session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
@@ -211,19 +212,43 @@ static ls_status start_cursor(ls_session *session, ls_tick first)
     return LS_OK;
 }
 
-static ls_status walk_ticks(ls_session *session, ls_bit_stream stream, ls_tick first,
-                            bool is_storing)
+/* Passes over the ticks that came before and come again in the same bits; returns the first other
+ * one. */
+static ls_tick skip_known(const ls_session *session, ls_bit_stream *stream, ls_tick first)
+{
+    while (first < session->confirmed && session->confirmed - first <= SESSION_KEPT_TICKS &&
+           ls_coded_tick_skip(&session->coded[first % SESSION_KEPT_TICKS], stream)) {
+        first++;
+    }
+    return first;
+}
+
+static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
 {
     ls_status status = start_cursor(session, first);
     if (status != LS_OK) {
         return status;
     }
-    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
-        if (is_storing && tick == session->confirmed && !store_tick(session)) {
-            return LS_OK;
-        }
+    while (ls_ticks_read_tick(&stream, &session->cursor)) {
     }
-    return is_storing || ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* The packet's ticks have been checked. */
+static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
+{
+    ls_status status = start_cursor(session, first);
+    LS_ASSERT(status == LS_OK);
+    ls_bit_stream start = stream;
+    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
+        if (tick == session->confirmed) {
+            if (!store_tick(session)) {
+                return;
+            }
+            ls_coded_tick_take(&session->coded[tick % SESSION_KEPT_TICKS], &start, &stream);
+        }
+        start = stream;
+    }
 }
 
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
@@ -275,12 +300,12 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
     if (stream.is_failed || is_absurd) {
         return LS_MALFORMED;
     }
-    ls_status status = walk_ticks(session, stream, header.first, false);
+    ls_tick first = skip_known(session, &stream, header.first);
+    ls_status status = check_ticks(session, stream, first);
     if (status != LS_OK) {
         return status;
     }
-    status = walk_ticks(session, stream, header.first, true);
-    LS_ASSERT(status == LS_OK);
+    store_ticks(session, stream, first);
     take_input_ack(session, &header);
     take_slack(session, &header);
     return LS_OK;

@@ -1,6 +1,7 @@
 #include "lockstep/server/server.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
@@ -333,7 +334,7 @@ static ls_status add_handlers(server *host)
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->config->json_path;
-    ls_status status = json_path ? ls_summary_check_path(json_path, why) : LS_OK;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = open_network(host, why);
     }

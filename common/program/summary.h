@@ -57,10 +57,6 @@ typedef struct ls_summary {
     ls_summary_desync desyncs[LS_PLAYERS_MAX];
 } ls_summary;
 
-/* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
- * reason. An empty file is left where there was none. */
-ls_status ls_summary_check_path(const char *path, ls_text *why);
-
 /* Writes to the file, or to standard output when `path` is "-". NO_MEMORY, or IO with the reason.
  */
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why);
