@@ -3,7 +3,10 @@
 #ifndef LOCKSTEP_CLIENT_BOTS_H
 #define LOCKSTEP_CLIENT_BOTS_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+
+LS_C_BEGIN
 
 typedef struct ls_bot {
     ls_rng rng;
@@ -39,5 +42,7 @@ void ls_delayed_bot_observe(ls_delayed_bot *bot, const ls_sim_instance *instance
 /* Its input for a tick, into `bytes`: empty for the first delay_ticks ticks, and false when the
  * state it would answer has not been seen yet. */
 bool ls_delayed_bot_input(const ls_delayed_bot *bot, ls_tick tick, uint8_t *bytes, uint32_t *size);
+
+LS_C_END
 
 #endif

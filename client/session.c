@@ -177,6 +177,12 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
                     offer->simulation_version);
         return LS_SIMULATION_VERSION_MISMATCH;
     }
+    ls_text fault = {{0}};
+    if (ls_sim_config_check(session->simulation, &offer->config, &fault) != LS_OK) {
+        ls_text_set(why, "simulation parameters: the client cannot take the server's: %s",
+                    fault.bytes);
+        return LS_PARAMETER_MISMATCH;
+    }
     ls_status status = ls_sim_instance_create(session->simulation, &offer->config,
                                               session->allocator, &session->instance, why);
     if (status != LS_OK) {
@@ -323,7 +329,8 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    session->frame_gap_ns = session->report.frames > 0 ? now_ns - session->drawn_ns : 0;
+    ls_tick_sync_set_frame_gap(&session->sync,
+                               session->report.frames > 0 ? now_ns - session->drawn_ns : 0);
     session->drawn_ns = now_ns;
     session->report.frames++;
     switch (session->report.state) {

@@ -26,6 +26,11 @@ void ls_tick_sync_start(ls_tick_sync *sync, uint64_t first_due_ns)
     sync->next_due_ns = first_due_ns;
 }
 
+void ls_tick_sync_set_frame_gap(ls_tick_sync *sync, uint64_t gap_ns)
+{
+    sync->frame_gap_ns = gap_ns;
+}
+
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
 {
     if (now_ns < sync->next_due_ns) {
@@ -33,6 +38,13 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
     }
     sync->next_due_ns += sync->dt_ns;
     return true;
+}
+
+void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns)
+{
+    if (sync->next_due_ns < now_ns) {
+        sync->next_due_ns = now_ns;
+    }
 }
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
@@ -66,9 +78,12 @@ static int64_t low_of_rounds(const ls_tick_sync *sync)
     return sync->low_ns[0] < sync->low_ns[1] ? sync->low_ns[0] : sync->low_ns[1];
 }
 
+/* Inputs are made in frames only: moving later changes nothing until it passes a frame, and then
+ * the input comes a whole frame later. So that much has to be to spare. */
 static void move_later(ls_tick_sync *sync)
 {
-    int64_t excess = low_of_rounds(sync) - sync->margin_ns - (int64_t)(sync->dt_ns / 4);
+    int64_t spare_ns = (int64_t)(sync->dt_ns / 8 + sync->frame_gap_ns);
+    int64_t excess = low_of_rounds(sync) - sync->margin_ns - spare_ns;
     if (sync->rounds < 2 || excess <= 0) {
         return;
     }

@@ -8,13 +8,14 @@
 
 typedef struct ls_tick_sync {
     uint64_t dt_ns;
-    int64_t margin_ns;    /* wanted slack of the least punctual input */
-    uint64_t next_due_ns; /* local time at which the next input is made */
-    ls_tick moved_tick;   /* first input tick made after the last jump */
-    int64_t low_ns[2];    /* least slack of this and of the last round of samples */
-    uint32_t samples;     /* in this round */
-    uint32_t rounds;      /* complete ones since the last jump, at most 2 */
-    uint64_t rtt_ns;      /* smoothed; 0 until measured */
+    int64_t margin_ns;     /* wanted slack of the least punctual input */
+    uint64_t frame_gap_ns; /* between frames: an input that is due waits up to so long */
+    uint64_t next_due_ns;  /* local time at which the next input is made */
+    ls_tick moved_tick;    /* first input tick made after the last jump */
+    int64_t low_ns[2];     /* least slack of this and of the last round of samples */
+    uint32_t samples;      /* in this round */
+    uint32_t rounds;       /* complete ones since the last jump, at most 2 */
+    uint64_t rtt_ns;       /* smoothed; 0 until measured */
     uint64_t rtt_deviation_ns;
 } ls_tick_sync;
 
@@ -23,8 +24,14 @@ void ls_tick_sync_init(ls_tick_sync *sync, uint64_t dt_ns, uint32_t input_delay_
 /* The first input is due at `first_due_ns`. */
 void ls_tick_sync_start(ls_tick_sync *sync, uint64_t first_due_ns);
 
+/* How long after the last one this frame comes. */
+void ls_tick_sync_set_frame_gap(ls_tick_sync *sync, uint64_t gap_ns);
+
 /* True as often as an input is due by now; each true moves on by one tick. */
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
+
+/* Inputs are not to be made now: the next one is due later, not all of them at once. */
+void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 

@@ -540,7 +540,7 @@ ls_sim_instance *ls_match_instance(ls_match *match)
 uint64_t ls_match_next_ns(const ls_match *match)
 {
     uint64_t heartbeat_ns = match->sent_ns + MATCH_HEARTBEAT_NS;
-    if (match->state != LS_MATCH_RUNNING || match->waiting_ns != 0) {
+    if (match->state != LS_MATCH_RUNNING) {
         return heartbeat_ns;
     }
     uint64_t close_ns = match->last_ns + match->timestep.config.dt_ns - match->timestep.bank_ns;
