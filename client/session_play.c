@@ -103,7 +103,7 @@ static uint32_t lead_limit_ticks(const ls_session *session)
     if (session->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
-    uint64_t way_ns = 2 * session->sync.rtt_ns + session->frame_gap_ns;
+    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_gap_ns;
     uint64_t ticks =
         way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
