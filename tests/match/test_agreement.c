@@ -106,6 +106,11 @@ static void play_at_tick_rate(uint32_t tick_rate_hz, uint32_t ticks)
     virtual_match_destroy(run);
 }
 
+Test(agreement, one_tick_a_second)
+{
+    play_at_tick_rate(1, 15);
+}
+
 Test(agreement, twenty_ticks_a_second)
 {
     play_at_tick_rate(20, 200);
