@@ -22,6 +22,8 @@ typedef struct client {
     ls_transport *transport;
     ls_session *session;
     ls_bot bot;
+    ls_delayed_bot delayed_bot;
+    bool has_warned_of_delay;
     ls_peer_id server;
     ls_transport_traffic traffic;
 } client;
@@ -48,14 +50,26 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                            uint8_t *bytes)
 {
     client *player = user;
-    (void)tick;
-    return player->config->has_bot ? ls_bot_input(&player->bot, instance, slot, bytes) : 0;
+    if (!player->config->has_bot) {
+        return 0;
+    }
+    if (player->config->bot_delay_ticks == 0) {
+        return ls_bot_input(&player->bot, instance, slot, bytes);
+    }
+    uint32_t size = 0;
+    if (!ls_delayed_bot_input(&player->delayed_bot, tick, bytes, &size) &&
+        !player->has_warned_of_delay) {
+        player->has_warned_of_delay = true;
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "--bot-delay is shorter than the way to the server and back: "
+                    "this match cannot be repeated exactly");
+    }
+    return size;
 }
 
 /* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
-static void after_step(void *user, ls_sim_instance *instance)
+static void flip_bit(const client *player, ls_sim_instance *instance)
 {
-    const client *player = user;
     ls_tick flip_tick = player->config->flip_tick;
     if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
         return;
@@ -66,6 +80,16 @@ static void after_step(void *user, ls_sim_instance *instance)
     ls_log_line(&player->console->log, LS_LOG_WARNING,
                 "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
                 flip_tick);
+}
+
+static void after_step(void *user, ls_sim_instance *instance)
+{
+    client *player = user;
+    flip_bit(player, instance);
+    if (player->config->bot_delay_ticks > 0) {
+        ls_delayed_bot_observe(&player->delayed_bot, instance,
+                               ls_session_report_of(player->session).slot);
+    }
 }
 
 /* ---- news ---- */

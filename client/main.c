@@ -1,4 +1,5 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
+#include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/option.h"
@@ -21,11 +22,16 @@ enum option_key {
     KEY_FPS = 0x100,
     KEY_JSON,
     KEY_FLIP_BIT,
+    KEY_BOT_DELAY,
 };
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The player:", 1},
     {"bot", KEY_BOT, "SEED", 0, "Let a seeded bot play; without it the inputs are empty", 1},
+    {"bot-delay", KEY_BOT_DELAY, "TICKS", 0,
+     "Let the bot answer the state of TICKS ago, 1 to 255: with the server's --late wait the whole "
+     "match can then be repeated, at any frame rate (0: the newest state)",
+     1},
     {"name", KEY_NAME, "S", 0, "The player's name, up to 31 bytes (player)", 1},
     {"sim", KEY_SIM, "NAME|FILE.so", 0,
      "Simulation that the server must play; needed for a plug-in (the built-in the server names)",
@@ -47,7 +53,7 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     bool has_bot;
-    uint64_t bot_seed, fps, ticks, flip_tick, flip_bit;
+    uint64_t bot_seed, bot_delay, fps, ticks, flip_tick, flip_bit;
     const char *json;
     ls_log_level level;
 } arguments;
@@ -77,6 +83,10 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_BOT:
         args->has_bot = true;
         number(state, "bot", value, (ls_option_range){0, UINT64_MAX}, &args->bot_seed);
+        return 0;
+    case KEY_BOT_DELAY:
+        number(state, "bot-delay", value, (ls_option_range){0, LS_BOT_DELAY_TICKS_MAX - 1},
+               &args->bot_delay);
         return 0;
     case KEY_NAME:
         args->name = value;
@@ -157,6 +167,7 @@ int main(int argc, char **argv)
                                .simulation = loaded.simulation,
                                .has_bot = args.has_bot,
                                .bot_seed = args.bot_seed,
+                               .bot_delay_ticks = (uint32_t)args.bot_delay,
                                .fps = (uint32_t)args.fps,
                                .ticks = (uint32_t)args.ticks,
                                .flip_tick = (ls_tick)args.flip_tick,

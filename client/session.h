@@ -7,9 +7,12 @@
 #define LOCKSTEP_CLIENT_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
+
+LS_C_BEGIN
 
 typedef struct ls_session_config {
     char name[LS_PLAYER_NAME_BYTES_MAX];
@@ -119,5 +122,7 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot);
 /* Appends the picture at this frame's alpha: the blend of the two newest states. Does nothing
  * before the match has started or when the simulation cannot draw. */
 void ls_session_draw(ls_session *session, ls_draw_list *list);
+
+LS_C_END
 
 #endif

@@ -3,7 +3,10 @@
 #ifndef LOCKSTEP_COMMON_PLUGIN_LOADER_H
 #define LOCKSTEP_COMMON_PLUGIN_LOADER_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
+
+LS_C_BEGIN
 
 typedef struct ls_loaded_simulation {
     const ls_simulation *simulation;
@@ -17,5 +20,7 @@ ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_tex
 
 /* The simulation and everything made from it must not be used afterwards. */
 void ls_simulation_unload(ls_loaded_simulation *loaded);
+
+LS_C_END
 
 #endif

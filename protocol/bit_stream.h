@@ -5,9 +5,13 @@
 #ifndef LOCKSTEP_PROTOCOL_BIT_STREAM_H
 #define LOCKSTEP_PROTOCOL_BIT_STREAM_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef struct ls_bit_stream {
     uint8_t *write_bytes;      /* NULL when reading */
@@ -52,5 +56,7 @@ void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near);
 
 /* text: at most capacity-1 bytes and a final NUL; reading replaces unprintable bytes by '?'. */
 void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity);
+
+LS_C_END
 
 #endif

@@ -3,9 +3,14 @@
 #ifndef LOCKSTEP_COMMON_SIMS_BUILTIN_H
 #define LOCKSTEP_COMMON_SIMS_BUILTIN_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
+
+LS_C_BEGIN
 
 /* index 0 .. count-1; NULL beyond. */
 const ls_simulation *ls_builtin_simulation(uint32_t index);
+
+LS_C_END
 
 #endif
