@@ -166,6 +166,18 @@ static void play_on(const weather *kind)
     }
 }
 
+Test(agreement, every_delay)
+{
+    static const weather kinds[] = {
+        {"none", {.delay_ns = 0}, 1},           {"1 ms", {.delay_ns = 1 * MS}, 1},
+        {"33 ms", {.delay_ns = 33 * MS}, 1},    {"150 ms", {.delay_ns = 150 * MS}, 5},
+        {"300 ms", {.delay_ns = 300 * MS}, 10},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        play_on(&kinds[i]);
+    }
+}
+
 Test(agreement, jitter)
 {
     static const weather kinds[] = {
