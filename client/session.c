@@ -374,6 +374,11 @@ ls_session_report ls_session_report_of(const ls_session *session)
     return report;
 }
 
+ls_session_state ls_session_state_of(const ls_session *session)
+{
+    return session->report.state;
+}
+
 ls_sim_instance *ls_session_instance(ls_session *session)
 {
     return session->instance;
