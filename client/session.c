@@ -177,6 +177,12 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
                     offer->simulation_version);
         return LS_SIMULATION_VERSION_MISMATCH;
     }
+    ls_text fault = {{0}};
+    if (ls_sim_config_check(session->simulation, &offer->config, &fault) != LS_OK) {
+        ls_text_set(why, "simulation parameters: the client cannot take the server's: %s",
+                    fault.bytes);
+        return LS_PARAMETER_MISMATCH;
+    }
     ls_status status = ls_sim_instance_create(session->simulation, &offer->config,
                                               session->allocator, &session->instance, why);
     if (status != LS_OK) {

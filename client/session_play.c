@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    WAIT_LEAD_SPARE_TICKS = 8,
     HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
     HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
     HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
@@ -88,20 +89,36 @@ static void make_input(ls_session *session, ls_tick tick)
     session->report.inputs_made++;
 }
 
-/* The server refuses inputs that are too far ahead, and those behind the end are for nothing. */
 static bool is_next_input_wanted(const ls_session *session)
 {
-    ls_tick tick = session->sync.next_input;
-    return tick < session->confirmed + LS_LEAD_TICKS_MAX &&
-           (!session->report.has_end || tick < session->report.end.final_tick);
+    return !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
+}
+
+/* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
+ * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
+ * latency for as long as they last. */
+static uint32_t lead_limit_ticks(const ls_session *session)
+{
+    if (session->offer.late_rule != LS_LATE_WAIT) {
+        return LS_LEAD_TICKS_MAX;
+    }
+    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
+    uint64_t ticks =
+        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
 static void make_due_inputs(ls_session *session)
 {
-    while (is_next_input_wanted(session) &&
-           ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    uint32_t limit = lead_limit_ticks(session);
+    while (session->sync.next_input < session->confirmed + limit) {
+        if (!is_next_input_wanted(session) ||
+            !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+            return;
+        }
         make_input(session, session->sync.next_input - 1);
     }
+    ls_tick_sync_hold(&session->sync, session->now_ns);
 }
 
 static void write_inputs(ls_session *session, ls_bit_stream *stream)
@@ -174,6 +191,7 @@ static bool store_tick(ls_session *session)
             return false;
         }
     }
+    session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
@@ -192,19 +210,43 @@ static ls_status start_cursor(ls_session *session, ls_tick first)
     return LS_OK;
 }
 
-static ls_status walk_ticks(ls_session *session, ls_bit_stream stream, ls_tick first,
-                            bool is_storing)
+/* Passes over the ticks that came before and come again in the same bits; returns the first other
+ * one. */
+static ls_tick skip_known(const ls_session *session, ls_bit_stream *stream, ls_tick first)
+{
+    while (first < session->confirmed && session->confirmed - first <= SESSION_KEPT_TICKS &&
+           ls_coded_tick_skip(&session->coded[first % SESSION_KEPT_TICKS], stream)) {
+        first++;
+    }
+    return first;
+}
+
+static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
 {
     ls_status status = start_cursor(session, first);
     if (status != LS_OK) {
         return status;
     }
-    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
-        if (is_storing && tick == session->confirmed && !store_tick(session)) {
-            return LS_OK;
-        }
+    while (ls_ticks_read_tick(&stream, &session->cursor)) {
     }
-    return is_storing || ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* The packet's ticks have been checked. */
+static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
+{
+    ls_status status = start_cursor(session, first);
+    LS_ASSERT(status == LS_OK);
+    ls_bit_stream start = stream;
+    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
+        if (tick == session->confirmed) {
+            if (!store_tick(session)) {
+                return;
+            }
+            ls_coded_tick_take(&session->coded[tick % SESSION_KEPT_TICKS], &start, &stream);
+        }
+        start = stream;
+    }
 }
 
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
@@ -267,12 +309,12 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
     if (stream.is_failed || is_absurd) {
         return LS_MALFORMED;
     }
-    ls_status status = walk_ticks(session, stream, header.first, false);
+    ls_tick first = skip_known(session, &stream, header.first);
+    ls_status status = check_ticks(session, stream, first);
     if (status != LS_OK) {
         return status;
     }
-    status = walk_ticks(session, stream, header.first, true);
-    LS_ASSERT(status == LS_OK);
+    store_ticks(session, stream, first);
     take_input_ack(session, &header);
     take_slack(session, &header);
     return LS_OK;

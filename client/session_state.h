@@ -8,6 +8,7 @@
 #include "lockstep/common/histogram.h"
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/common/timestep.h"
+#include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/tick_packet.h"
 
 enum {
@@ -60,6 +61,7 @@ struct ls_session {
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;
+    ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
     ls_tick confirmed;
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;

@@ -42,6 +42,31 @@ void ls_bits_fail(ls_bit_stream *stream);
 /* Reading: true when nothing failed and only zero padding of less than a byte is left. */
 bool ls_bits_is_complete(const ls_bit_stream *stream);
 
+/* A single bit in one direction, for the loops that look at one per input and byte. */
+static inline bool ls_bits_read_bit(ls_bit_stream *stream)
+{
+    size_t position = stream->position_bits;
+    if (stream->is_failed || position >= stream->capacity_bits) {
+        stream->is_failed = true;
+        return false;
+    }
+    stream->position_bits = position + 1;
+    return (stream->read_bytes[position / 8] >> (position % 8) & 1u) != 0;
+}
+
+static inline void ls_bits_write_bit(ls_bit_stream *stream, bool bit)
+{
+    size_t position = stream->position_bits;
+    if (stream->is_failed || position >= stream->capacity_bits) {
+        stream->is_failed = true;
+        return;
+    }
+    unsigned used = (unsigned)(position % 8);
+    uint8_t *byte = &stream->write_bytes[position / 8];
+    *byte = (uint8_t)((*byte & ((1u << used) - 1u)) | (unsigned)bit << used);
+    stream->position_bits = position + 1;
+}
+
 /* 1 <= bits <= 64; a written value fits. */
 void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits);
 void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits); /* bits <= 32 */

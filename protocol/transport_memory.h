@@ -14,7 +14,9 @@
 LS_C_BEGIN
 
 #define LS_MEMORY_ENDPOINTS_MAX 64u
-#define LS_MEMORY_INBOX_PACKETS_MAX 4096u /* more are lost, as in a router */
+
+/* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
+#define LS_MEMORY_INBOX_PACKETS_MAX 4096u
 
 /* One direction of a connection. All zero: instant and perfect. */
 typedef struct ls_memory_link {

@@ -89,19 +89,26 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
     }
     for (uint32_t i = 0; i < count; i++) {
         ls_tick tick = asked->expected_first;
-        if (tick > asked->asked_last || tick < oldest_held(arbiter)) {
+        if (tick > asked->asked_last) {
             *is_contradiction = true;
             return false;
         }
+        asked->expected_first += arbiter->interval_ticks;
+        if (tick < oldest_held(arbiter)) {
+            continue; /* forgotten while the question and its answer travelled */
+        }
         uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
         asked->compared++;
-        asked->expected_first += arbiter->interval_ticks;
         if (roots[i] != server_root) {
             settle(asked, tick, server_root, roots[i]);
             return true;
         }
         asked->agreed_tick = tick;
         asked->has_agreed = true;
+    }
+    if (is_last && asked->asked_first < oldest_held(arbiter)) {
+        asked->agreement = LS_AGREEMENT_AGREES; /* the next chain raises the question anew */
+        return false;
     }
     *is_contradiction = is_last;
     return false;

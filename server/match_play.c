@@ -8,11 +8,19 @@
 static ls_seat_clock clock_of(const ls_match *match)
 {
     uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns;
     return (ls_seat_clock){.now_ns = match->now_ns,
                            .dt_ns = dt_ns,
-                           .next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns,
+                           /* A tick that waits was due when the wait began. */
+                           .next_close_ns = match->waiting_ns ? match->waiting_ns : next_close_ns,
                            .next_close = match->next_close,
                            .closed_at_ns = match->closed_at_ns};
+}
+
+static ls_seat_ticks ticks_of(const ls_match *match)
+{
+    return (ls_seat_ticks){
+        .closed = match->closed, .coded = match->coded, .slot_count = match->config.sim.players};
 }
 
 void ls_match_play_start(ls_match *match)
@@ -96,6 +104,7 @@ static void close_tick(ls_match *match)
     }
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
+    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before, inputs);
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
     ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
@@ -313,11 +322,9 @@ uint64_t ls_match_next_ns(const ls_match *match)
     if (match->state != LS_MATCH_RUNNING) {
         return heartbeat_ns;
     }
-    if (match->waiting_ns != 0) {
-        return earlier(heartbeat_ns, next_waiting_ns(match));
-    }
     uint64_t dt_ns = match->timestep.config.dt_ns;
-    return earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    uint64_t next_ns = earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
 }
 
 /* ---- packets ---- */
@@ -331,8 +338,8 @@ static void send_parts(ls_match *match, ls_seat *seat)
     }
     seat->parts_sent_ns = match->now_ns;
     ls_tick_part part = {.tick = seat->next};
-    part.total_bytes =
-        ls_seat_write_large_tick(seat, match->closed, match->config.sim.players, match->large_tick);
+    ls_seat_ticks ticks = ticks_of(match);
+    part.total_bytes = ls_seat_write_large_tick(seat, &ticks, match->large_tick);
     for (; part.index < ls_tick_part_count(part.total_bytes); part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
                ls_tick_part_size(part.total_bytes, part.index));
@@ -346,6 +353,7 @@ static void send_parts(ls_match *match, ls_seat *seat)
 void ls_match_play_send_ticks(ls_match *match)
 {
     ls_seat_clock clock = clock_of(match);
+    ls_seat_ticks ticks = ticks_of(match);
     match->sent_ns = match->now_ns;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
@@ -354,8 +362,7 @@ void ls_match_play_send_ticks(ls_match *match)
             continue;
         }
         bool needs_parts = false;
-        size_t size = ls_seat_write_ticks(seat, &clock, match->closed, match->config.sim.players,
-                                          match->packet, &needs_parts);
+        size_t size = ls_seat_write_ticks(seat, &clock, &ticks, match->packet, &needs_parts);
         match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
                          size);
         if (needs_parts) {

@@ -52,6 +52,7 @@ struct ls_match {
     /* Ticks. */
     ls_tick next_close;
     ls_input_buffer *closed;
+    ls_coded_tick coded[LS_WINDOW_TICKS]; /* the same ticks as they are sent */
     uint64_t final_root;
     ls_arbiter arbiter;
 

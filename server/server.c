@@ -1,6 +1,7 @@
 #include "lockstep/server/server.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
@@ -63,6 +64,18 @@ static void tell_desync(server *host, const ls_match_event *event)
                 event->slot, player.name, event->tick, event->server_root, event->client_root);
 }
 
+static void tell_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_DISCONNECTED;
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    ls_text who = {{0}};
+    ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
+                player.name);
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "%s left at tick %" PRIu32 ": %s (%s)", who.bytes, event->tick, event->text.bytes,
+                ls_status_name(event->status));
+}
+
 static void tell(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -75,9 +88,7 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
         break;
     case LS_MATCH_PLAYER_LEFT:
-        ls_log_line(log, event->status == LS_DISCONNECTED ? LS_LOG_INFO : LS_LOG_WARNING,
-                    "slot %" PRIu32 " left at tick %" PRIu32 ": %s (%s)", event->slot, event->tick,
-                    event->text.bytes, ls_status_name(event->status));
+        tell_left(host, event);
         break;
     case LS_MATCH_PLAYER_FINISHED:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": finished", event->slot);
@@ -257,18 +268,18 @@ static ls_exit_code finish(server *host)
 {
     static ls_summary summary;
     ls_text why = {{0}};
+    ls_exit_code code = host->has_desync   ? LS_EXIT_DESYNC
+                        : host->has_failed ? LS_EXIT_ENVIRONMENT
+                                           : LS_EXIT_CLEAN;
     ls_match_summarize(host->match, &host->config->match, host->traffic, &summary);
     ls_console_clear(host->console);
     ls_match_summary_log(&summary, &host->console->log);
     if (host->config->json_path &&
         ls_summary_write(&summary, host->config->json_path, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_ENVIRONMENT;
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    if (host->has_failed) {
-        return LS_EXIT_ENVIRONMENT;
-    }
-    return host->has_desync ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
+    return code;
 }
 
 /* ---- building it ---- */
@@ -322,7 +333,11 @@ static ls_status add_handlers(server *host)
 
 static ls_status build(server *host, ls_text *why)
 {
-    ls_status status = open_network(host, why);
+    const char *json_path = host->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = open_network(host, why);
+    }
     if (status != LS_OK) {
         return status;
     }

@@ -1,0 +1,16 @@
+/* Output: where a program writes its result: a file, or standard output for "-".
+ * Called by the writers of summaries and reports. */
+#ifndef LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
+#define LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+/* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
+ * reason. An empty file is left where there was none. */
+ls_status ls_output_check_path(const char *path, ls_text *why);
+
+/* Writes the text and a newline. IO, with the path and the reason in `why`. */
+ls_status ls_output_write(const char *path, const char *text, ls_text *why);
+
+#endif
