@@ -47,18 +47,19 @@ static void ignore_before(ls_tick_sync *sync, ls_tick tick)
 }
 
 /* When an input is made whose tick is closed at `close_ns` by this machine's clock, as far as it is
- * known without samples. A frame more costs a little latency for a few seconds; too late would
- * cost inputs. */
-static uint64_t due_ns_for(const ls_tick_sync *sync, uint64_t close_ns)
+ * known without samples. */
+static uint64_t due_ns_for(const ls_tick_sync *sync, uint64_t close_ns, uint64_t spare_ns)
 {
-    uint64_t early_ns = sync->rtt_ns + (uint64_t)sync->margin_ns + sync->frame_ns;
+    uint64_t early_ns = sync->rtt_ns + (uint64_t)sync->margin_ns + sync->frame_ns + spare_ns;
     return close_ns > early_ns ? close_ns - early_ns : 0;
 }
 
 void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns)
 {
+    /* START took half a round trip, and an input takes the other half. A tick more costs a little
+     * latency for a few seconds; too late would cost the first inputs. */
     sync->start_ns = close_ns;
-    sync->next_due_ns = due_ns_for(sync, close_ns - sync->dt_ns);
+    sync->next_due_ns = due_ns_for(sync, close_ns, sync->dt_ns);
 }
 
 bool ls_tick_sync_is_hitch(const ls_tick_sync *sync, uint64_t since_frame_ns)
@@ -192,7 +193,7 @@ void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
     /* Overdue inputs are skipped with their time, or all of them would be made now, for ticks far
      * ahead. But if time is not what was lost, then this machine was late all along. */
     uint64_t due_ns = sync->next_due_ns + (tick - sync->next_input) * sync->dt_ns;
-    uint64_t latest_ns = due_ns_for(sync, now_ns + sync->dt_ns);
+    uint64_t latest_ns = due_ns_for(sync, now_ns + sync->dt_ns, 0);
     sync->next_due_ns = due_ns < latest_ns ? due_ns : latest_ns;
     sync->next_input = tick;
     ignore_before(sync, tick + batch_of(sync, now_ns - sync->next_due_ns));

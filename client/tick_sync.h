@@ -41,7 +41,7 @@ void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns);
  * that of next_input - 1. */
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
 
-/* Inputs are not to be made now: the next one is due later, not all of them at once. */
+/* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);

@@ -341,11 +341,9 @@ uint64_t ls_match_next_ns(const ls_match *match)
     if (match->state != LS_MATCH_RUNNING) {
         return heartbeat_ns;
     }
-    if (match->waiting_ns != 0) {
-        return earlier(heartbeat_ns, next_waiting_ns(match));
-    }
     uint64_t dt_ns = match->timestep.config.dt_ns;
-    return earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    uint64_t next_ns = earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
 }
 
 /* ---- packets ---- */
