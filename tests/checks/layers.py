@@ -85,6 +85,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "dirent.h",
     "errno.h",
     "fcntl.h",
+    "fenv.h",
     "float.h",
     "getopt.h",
     "math.h",

@@ -392,13 +392,14 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
     return tick;
 }
 
-/* What a match keeps of its closed ticks. */
-static ls_seat_ticks ticks_of(const ls_input_buffer *closed)
+/* The closed ticks as a match holds them: with their bits, made when they were closed. */
+static ls_seat_ticks hold_ticks(const ls_input_buffer *closed)
 {
     static ls_coded_tick coded[LS_WINDOW_TICKS];
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    for (ls_tick tick = 0; ls_input_buffer_tick(closed, tick, inputs) == LS_OK; tick++) {
+    for (ls_tick tick = 0; tick < here.clock.next_close; tick++) {
+        cr_assert_eq(ls_input_buffer_tick(closed, tick, inputs), LS_OK);
         ls_coded_tick_make(&coded[tick % LS_WINDOW_TICKS], SLOTS, before, inputs);
         memcpy(before, inputs, sizeof before);
     }
@@ -408,7 +409,7 @@ static ls_seat_ticks ticks_of(const ls_input_buffer *closed)
 static bool write_packet(const ls_input_buffer *closed, packet *made)
 {
     bool needs_parts = true;
-    ls_seat_ticks ticks = ticks_of(closed);
+    ls_seat_ticks ticks = hold_ticks(closed);
     made->size = ls_seat_write_ticks(&here.seat, &here.clock, &ticks, made->bytes, &needs_parts);
     return needs_parts;
 }
@@ -460,7 +461,7 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     here.seat.next = 3;
     cr_assert(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 3, "TICKS carries none");
-    ls_seat_ticks ticks = ticks_of(closed);
+    ls_seat_ticks ticks = hold_ticks(closed);
     uint32_t size = ls_seat_write_large_tick(&here.seat, &ticks, whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
