@@ -103,10 +103,16 @@ static uint32_t lead_limit_ticks(const ls_session *session)
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
+/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
+static bool has_room_for_input(const ls_session *session)
+{
+    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+}
+
 static void make_due_inputs(ls_session *session)
 {
     ls_tick limit = session->confirmed + lead_limit_ticks(session);
-    while (session->sync.next_input < limit) {
+    while (session->sync.next_input < limit && has_room_for_input(session)) {
         bool is_wanted =
             !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
         if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {

@@ -64,6 +64,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
     compared->agreement = LS_AGREEMENT_ASKING;
     compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
     compared->asked_last = tick;
+    compared->asked_root = arbiter->roots[ring_index(arbiter, tick)];
     compared->expected_first = compared->asked_first;
     *first = compared->asked_first;
     *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
@@ -112,6 +113,16 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
     }
     *is_contradiction = is_last;
     return false;
+}
+
+bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot)
+{
+    ls_arbiter_slot *asked = &arbiter->slots[slot];
+    if (asked->agreement != LS_AGREEMENT_ASKING) {
+        return false;
+    }
+    settle(asked, asked->asked_last, asked->asked_root, 0);
+    return true;
 }
 
 bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,

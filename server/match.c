@@ -201,6 +201,7 @@ static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, con
 static void vacate(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
     ls_seat *seat = &match->seats[slot];
+    ls_match_play_settle_unanswered(match, slot);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_LEFT);
     event->slot = slot;
     event->peer = seat->report.peer;
@@ -392,7 +393,8 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     case LS_MESSAGE_GOODBYE: {
         ls_farewell farewell = match->message.body.farewell;
         ls_peer_id peer = match->seats[slot].report.peer;
-        vacate(match, slot, (ls_status) - (int)farewell.negated_status, farewell.text.bytes);
+        ls_status reason = (ls_status) - (int)farewell.negated_status;
+        vacate(match, slot, reason == LS_OK ? LS_DISCONNECTED : reason, farewell.text.bytes);
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }

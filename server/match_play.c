@@ -216,13 +216,30 @@ static bool has_players(const ls_match *match)
     return false;
 }
 
+static bool is_asked(const ls_match *match, uint32_t slot)
+{
+    return match->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
+}
+
+/* Whose chain differs and who does not say from where on must not get away with silence. */
+static void drop_who_does_not_answer(ls_match *match, uint64_t limit_ns)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_late = match->now_ns - seat->asked_ns >= limit_ns;
+        if (ls_seat_is_in_play(seat) && is_asked(match, slot) && is_late) {
+            ls_match_drop(match, slot, LS_MISBEHAVED, "did not say which of its states differs");
+        }
+    }
+}
+
 /* A slot whose roots have been asked for is not finished until it has answered. */
 static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        bool is_asking = match->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
-        if (seat->state == LS_SEAT_PLAYING || (seat->state == LS_SEAT_FINISHED && is_asking)) {
+        if (seat->state == LS_SEAT_PLAYING ||
+            (seat->state == LS_SEAT_FINISHED && is_asked(match, slot))) {
             return false;
         }
     }
@@ -243,6 +260,7 @@ void ls_match_play_end(ls_match *match)
 
 static void finish(ls_match *match)
 {
+    drop_who_does_not_answer(match, 0);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         if (seat->state == LS_SEAT_PLAYING) {
@@ -266,6 +284,7 @@ static void advance_running(ls_match *match)
     }
     has_closed = close_due(match);
     drop_who_fell_behind(match);
+    drop_who_does_not_answer(match, match->config.timeout_ms * LS_NS_PER_MS);
     if (has_closed || match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
@@ -375,7 +394,7 @@ void ls_match_play_send_ticks(ls_match *match)
 
 /* ---- hashes ---- */
 
-static void report_desync(ls_match *match, uint32_t slot)
+static void announce_desync(ls_match *match, uint32_t slot)
 {
     ls_match_slot *report = &match->seats[slot].report;
     const ls_arbiter_slot *found = &match->arbiter.slots[slot];
@@ -394,10 +413,23 @@ static void report_desync(ls_match *match, uint32_t slot)
     event->tick = found->bad_tick;
     event->server_root = found->server_root;
     event->client_root = found->client_root;
+    if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
+        ls_match_play_end(match);
+    }
+}
+
+static void report_desync(ls_match *match, uint32_t slot)
+{
+    announce_desync(match, slot);
     if (match->config.on_desync == LS_ON_DESYNC_DROP) {
         ls_match_drop(match, slot, LS_DESYNCED, "its state differs from the server's");
-    } else if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
-        ls_match_play_end(match);
+    }
+}
+
+void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot)
+{
+    if (ls_arbiter_settle_unanswered(&match->arbiter, slot)) {
+        announce_desync(match, slot);
     }
 }
 
@@ -409,6 +441,7 @@ static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header
                             &count)) {
         return;
     }
+    match->seats[slot].asked_ns = match->now_ns;
     match->message.kind = LS_MESSAGE_HASH_REQUEST;
     match->message.body.hash_request = (ls_hash_request){.first = first, .count = count};
     ls_match_send(match, match->seats[slot].report.peer);

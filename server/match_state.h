@@ -95,6 +95,9 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
 ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes);
 ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finished *finished);
 
+/* A player leaves; if its roots have been asked for, the difference is announced without them. */
+void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
+
 /* Sends TICKS to every seat that takes them. */
 void ls_match_play_send_ticks(ls_match *match);
 

@@ -30,6 +30,7 @@ typedef struct ls_seat {
     bool is_arrival_reported;
     bool is_leave_pending; /* LEFT goes into the next tick closed */
     uint64_t newest_arrival_ns;
+    uint64_t asked_ns; /* when its roots were last asked for */
     uint64_t heard_ns; /* when anything well-formed last came */
     int32_t slack;     /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint32_t malformed;
