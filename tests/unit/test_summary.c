@@ -13,10 +13,10 @@ static ls_summary example(void)
 {
     ls_summary summary = {.program = "lockstep-server",
                           .status = "OK",
+                          .ticks = 1200,
                           .sim = "arena",
                           .seed = UINT64_MAX,
                           .tick_rate_hz = 60,
-                          .ticks = 1200,
                           .final_tick = 1200,
                           .final_hash = 0xab,
                           .has_comparison = true,
@@ -28,6 +28,7 @@ static ls_summary example(void)
                                              .name = "Ada \"q\"",
                                              .status = "OK",
                                              .has_server_figures = true,
+                                             .hashes_compared = 1201,
                                              .inputs_on_time = 1190,
                                              .inputs_late = 4,
                                              .inputs_substituted = 10,
@@ -37,7 +38,7 @@ static ls_summary example(void)
                                              .confirm_latency_p50_ms = 25.25,
                                              .confirm_latency_p99_ms = 42,
                                              .confirm_latency_max_ms = 50,
-                                             .hashes_compared = 1201,
+                                             .frames = 4800,
                                              .bytes_up = 5000000000,
                                              .bytes_down = 7};
     summary.players[1] = (ls_summary_player){.slot = 1, .name = "Bo", .status = "TIMED_OUT"};
@@ -46,14 +47,14 @@ static ls_summary example(void)
     return summary;
 }
 
-/* The keys are a contract with scripts; 64-bit values are strings. */
+/* The keys are a contract with scripts; 64-bit values are strings; what is not known is null. */
 static const char expected[] = "{\n"
                                "\t\"program\":\t\"lockstep-server\",\n"
                                "\t\"status\":\t\"OK\",\n"
+                               "\t\"ticks\":\t1200,\n"
                                "\t\"sim\":\t\"arena\",\n"
                                "\t\"seed\":\t\"18446744073709551615\",\n"
                                "\t\"tick_rate_hz\":\t60,\n"
-                               "\t\"ticks\":\t1200,\n"
                                "\t\"final_tick\":\t1200,\n"
                                "\t\"final_hash\":\t\"00000000000000ab\",\n"
                                "\t\"hashes_compared\":\t2402,\n"
@@ -62,6 +63,7 @@ static const char expected[] = "{\n"
                                "\t\t\t\"slot\":\t0,\n"
                                "\t\t\t\"name\":\t\"Ada \\\"q\\\"\",\n"
                                "\t\t\t\"status\":\t\"OK\",\n"
+                               "\t\t\t\"hashes_compared\":\t1201,\n"
                                "\t\t\t\"inputs_on_time\":\t1190,\n"
                                "\t\t\t\"inputs_late\":\t4,\n"
                                "\t\t\t\"inputs_substituted\":\t10,\n"
@@ -72,14 +74,25 @@ static const char expected[] = "{\n"
                                "\t\t\t\t\"p99\":\t42,\n"
                                "\t\t\t\t\"max\":\t50\n"
                                "\t\t\t},\n"
-                               "\t\t\t\"hashes_compared\":\t1201,\n"
+                               "\t\t\t\"frames\":\t4800,\n"
                                "\t\t\t\"bytes_up\":\t5000000000,\n"
                                "\t\t\t\"bytes_down\":\t7\n"
                                "\t\t}, {\n"
                                "\t\t\t\"slot\":\t1,\n"
                                "\t\t\t\"name\":\t\"Bo\",\n"
                                "\t\t\t\"status\":\t\"TIMED_OUT\",\n"
-                               "\t\t\t\"hashes_compared\":\t0,\n"
+                               "\t\t\t\"hashes_compared\":\tnull,\n"
+                               "\t\t\t\"inputs_on_time\":\tnull,\n"
+                               "\t\t\t\"inputs_late\":\tnull,\n"
+                               "\t\t\t\"inputs_substituted\":\tnull,\n"
+                               "\t\t\t\"stalled_ticks\":\tnull,\n"
+                               "\t\t\t\"rtt_ms\":\tnull,\n"
+                               "\t\t\t\"confirm_latency_ms\":\t{\n"
+                               "\t\t\t\t\"p50\":\tnull,\n"
+                               "\t\t\t\t\"p99\":\tnull,\n"
+                               "\t\t\t\t\"max\":\tnull\n"
+                               "\t\t\t},\n"
+                               "\t\t\t\"frames\":\tnull,\n"
                                "\t\t\t\"bytes_up\":\t0,\n"
                                "\t\t\t\"bytes_down\":\t0\n"
                                "\t\t}],\n"
@@ -178,16 +191,21 @@ Test(summary, a_full_disk_is_noticed)
     cr_assert_not_null(strstr(why.bytes, "No space left"));
 }
 
-Test(summary, what_is_not_known_is_an_empty_text)
+Test(summary, without_a_match_everything_about_it_is_null)
 {
+    static const char *const lines[] = {"\"status\":\t\"REFUSED\"",  "\"sim\":\tnull",
+                                        "\"seed\":\tnull",           "\"tick_rate_hz\":\tnull",
+                                        "\"final_tick\":\tnull",     "\"final_hash\":\tnull",
+                                        "\"hashes_compared\":\tnull"};
     char path[300];
     char text[4096];
     ls_text why = {{0}};
-    ls_summary summary = {.program = "lockstep-client"};
+    ls_summary summary = {.program = "lockstep-client", .status = "REFUSED", .seed = 5};
     make_path(path, sizeof path);
     cr_assert_eq(ls_summary_write(&summary, path, &why), LS_OK);
     read_file(path, text, sizeof text);
-    cr_assert_not_null(strstr(text, "\"status\":\t\"\""));
-    cr_assert_not_null(strstr(text, "\"sim\":\t\"\""));
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        cr_assert_not_null(strstr(text, lines[i]), "%s in %s", lines[i], text);
+    }
     remove_path(path);
 }
