@@ -95,7 +95,7 @@ static void after_step(void *user, ls_sim_instance *instance)
     flip_bit(player, instance);
     if (player->config->bot_delay_ticks > 0) {
         ls_delayed_bot_observe(&player->delayed_bot, instance,
-                               ls_session_report_of(player->session).slot);
+                               ls_session_offer(player->session)->slot);
     }
 }
 
@@ -199,7 +199,7 @@ static void after_turn(client *player)
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
     }
     ls_transport_flush(player->transport);
-    if (ls_session_report_of(player->session).state == LS_SESSION_OVER) {
+    if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }
 }

@@ -114,6 +114,9 @@ void ls_session_leave(ls_session *session, uint64_t now_ns);
 bool ls_session_next_event(ls_session *session, ls_session_event *event);
 ls_session_report ls_session_report_of(const ls_session *session);
 
+/* The report's first member by itself: making a whole report takes a few microseconds. */
+ls_session_state ls_session_state_of(const ls_session *session);
+
 /* NULL until the server's offer has been taken. */
 ls_sim_instance *ls_session_instance(ls_session *session);
 const ls_offer *ls_session_offer(const ls_session *session);

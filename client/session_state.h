@@ -55,10 +55,9 @@ struct ls_session {
     ls_input_buffer *own;
     uint64_t made_ns[LS_WINDOW_TICKS];
     uint64_t own_sent_ns[LS_WINDOW_TICKS]; /* when each input first went out */
-    ls_tick next_input;
-    ls_tick sent_input; /* first input that has never been sent */
-    ls_tick wanted;     /* first input the server still wants */
-    bool has_base;      /* it has the one before */
+    ls_tick sent_input;                    /* first input that has never been sent */
+    ls_tick wanted;                        /* first input the server still wants */
+    bool has_base;                         /* it has the one before */
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;

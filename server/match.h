@@ -127,7 +127,8 @@ uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seat
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
-/* When ls_match_advance has something to do next, for a driver that sleeps. */
+/* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
+ * match is over. Packets that arrive may make it earlier. */
 uint64_t ls_match_next_ns(const ls_match *match);
 
 LS_C_END

@@ -285,8 +285,7 @@ static void advance_running(ls_match *match)
     has_closed = close_due(match);
     drop_who_fell_behind(match);
     drop_who_does_not_answer(match, match->config.timeout_ms * LS_NS_PER_MS);
-    uint64_t heartbeat_ns = match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_WAITING_FIRST_NS;
-    if (has_closed || match->now_ns - match->sent_ns >= heartbeat_ns) {
+    if (has_closed || match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
     if (is_last_closed(match) || !has_players(match)) {
@@ -304,9 +303,47 @@ void ls_match_play_advance(ls_match *match)
     }
     if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
         finish(match);
-    } else if (match->now_ns - match->sent_ns >= match->timestep.config.dt_ns) {
+    } else if (match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
+}
+
+/* ---- when to be called ---- */
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+uint64_t ls_match_heartbeat_ns(const ls_match *match)
+{
+    if (match->state == LS_MATCH_ENDING) {
+        return earlier(match->timestep.config.dt_ns, MATCH_RESEND_NS);
+    }
+    return match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_RESEND_NS;
+}
+
+/* When whom the match waits for is told next, or who is waited for is dropped. */
+static uint64_t next_waiting_ns(const ls_match *match)
+{
+    uint64_t told_ns = match->waiting_told_ns;
+    uint64_t next_ns =
+        told_ns != 0 ? told_ns + MATCH_WAITING_NEXT_NS : match->waiting_ns + MATCH_WAITING_FIRST_NS;
+    return earlier(next_ns, match->waiting_ns + match->config.wait_limit_ms * LS_NS_PER_MS);
+}
+
+uint64_t ls_match_next_ns(const ls_match *match)
+{
+    uint64_t heartbeat_ns = match->sent_ns + ls_match_heartbeat_ns(match);
+    if (match->state == LS_MATCH_OVER) {
+        return UINT64_MAX;
+    }
+    if (match->state != LS_MATCH_RUNNING) {
+        return heartbeat_ns;
+    }
+    uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t next_ns = earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
 }
 
 /* ---- packets ---- */

@@ -18,6 +18,7 @@ enum {
 };
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define MATCH_RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
 #define MATCH_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND)
 #define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
@@ -99,6 +100,9 @@ void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 
 /* Sends TICKS to every seat that takes them. */
 void ls_match_play_send_ticks(ls_match *match);
+
+/* The longest time between two TICKS when nothing is closed. */
+uint64_t ls_match_heartbeat_ns(const ls_match *match);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)

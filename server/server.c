@@ -186,8 +186,9 @@ static void keep_timer_in_phase(server *host, uint64_t now_ns)
         host->timer_next_ns += host->dt_ns;
     }
     uint64_t wanted_ns = ls_match_next_ns(host->match);
-    if (ls_match_state_of(host->match) != LS_MATCH_RUNNING || wanted_ns <= now_ns) {
-        return;
+    bool is_next_tick = wanted_ns > now_ns && wanted_ns - now_ns <= host->dt_ns;
+    if (ls_match_state_of(host->match) != LS_MATCH_RUNNING || !is_next_tick) {
+        return; /* nothing is due, or a tick waits for somebody's input */
     }
     uint64_t phase_ns = (wanted_ns > host->timer_next_ns ? wanted_ns - host->timer_next_ns
                                                          : host->timer_next_ns - wanted_ns) %

@@ -2,11 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/program/option.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/tools/bench/sections.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,13 +63,10 @@ static void add_all_sections(arguments *args)
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
-    ls_text why;
     switch (key) {
     case KEY_ROUNDS:
-        if (ls_option_number("rounds", value, (ls_option_range){1, LS_BENCH_ROUNDS_MAX},
-                             &args->rounds, &why) != LS_OK) {
-            argp_error(state, "%s", why.bytes);
-        }
+        ls_command_line_number(state, "rounds", value, (ls_option_range){1, LS_BENCH_ROUNDS_MAX},
+                               &args->rounds);
         return 0;
     case KEY_JSON:
         args->json = value;
@@ -110,9 +107,12 @@ static ls_status run(const arguments *args, ls_bench_report *report, ls_text *wh
     ls_bench_plan plan = {.rounds = args->is_smoke ? 1 : (uint32_t)args->rounds,
                           .round_ns = args->is_smoke ? SMOKE_ROUND_NS : ROUND_NS,
                           .is_smoke = args->is_smoke};
+    ls_status status = args->json ? ls_output_check_path(args->json, why) : LS_OK;
+    if (status != LS_OK) {
+        return status;
+    }
     bool is_json_on_stdout = args->json && strcmp(args->json, "-") == 0;
     ls_bench_report_begin(report, is_json_on_stdout ? stderr : stdout, &plan);
-    ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < args->section_count; i++) {
         status = ls_bench_section_run_in(args->sections[i], &plan, report, why);
     }
@@ -131,8 +131,7 @@ int main(int argc, char **argv)
         .help_filter = help_filter,
     };
     arguments args = {.rounds = DEFAULT_ROUNDS};
-    argp_err_exit_status = LS_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    ls_command_line_parse(&argp, argc, argv, &args);
     if (args.section_count == 0) {
         add_all_sections(&args);
     }

@@ -183,10 +183,12 @@ static ls_held_datagram *hold(ls_relay *relay, bool is_up)
     return held;
 }
 
-static void pass_on(ls_relay *relay, const ls_held_datagram *held)
+static void pass_on(ls_relay *relay, ls_held_datagram *held)
 {
     if (held->is_up) {
-        ls_relay_send_up(relay, held->bytes, held->size);
+        size_t size =
+            relay->alter ? relay->alter(relay->user, held->bytes, held->size) : held->size;
+        ls_relay_send_up(relay, held->bytes, size);
         return;
     }
     sendto(relay->client_side, held->bytes, held->size, 0, (struct sockaddr *)&relay->client,

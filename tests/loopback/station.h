@@ -97,6 +97,9 @@ typedef struct ls_relay {
     uint8_t last_up[LS_RELAY_DATAGRAM_BYTES_MAX]; /* the client's last datagram */
     size_t last_up_size;
     size_t largest_up_size;
+    /* Alters a datagram of the client in place, returns its new size. NULL: passes them as is. */
+    size_t (*alter)(void *user, uint8_t *bytes, size_t size);
+    void *user;
     uint64_t delay_ns;                        /* each way; may change at any time */
     ls_held_datagram held[LS_RELAY_HELD_MAX]; /* first come, first gone */
     size_t held_first;

@@ -7,13 +7,24 @@
 
 #define DT_NS (20 * LS_NS_PER_MS)
 #define MS ((int64_t)LS_NS_PER_MS)
+#define NOW_NS LS_NS_PER_SECOND
 
+/* The first input is due at one second. */
 static ls_tick_sync make_sync(uint32_t input_delay_ticks)
 {
     ls_tick_sync sync;
     ls_tick_sync_init(&sync, DT_NS, input_delay_ticks);
-    ls_tick_sync_start(&sync, LS_NS_PER_SECOND);
+    ls_tick_sync_start(&sync, LS_NS_PER_SECOND + (uint64_t)sync.margin_ns + DT_NS);
+    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
     return sync;
+}
+
+/* Makes inputs up to that of `tick`. */
+static void make_inputs(ls_tick_sync *sync, ls_tick tick)
+{
+    while (sync->next_input <= tick) {
+        cr_assert(ls_tick_sync_take_due(sync, sync->next_due_ns));
+    }
 }
 
 /* How much later the next input is made than before; negative: earlier. */
@@ -72,7 +83,7 @@ Test(tick_sync, a_late_input_makes_the_next_ones_earlier_at_once)
     for (size_t i = 0; i < sizeof slacks / sizeof slacks[0]; i++) {
         ls_tick_sync sync = make_sync(0);
         ls_tick_sync before = sync;
-        ls_tick_sync_add_slack(&sync, slacks[i], 10, 13);
+        ls_tick_sync_add_slack(&sync, slacks[i], 10, NOW_NS);
         int64_t slack_then = slacks[i] - moved(&sync, &before);
         cr_assert_geq(slack_then, sync.margin_ns);
         cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
@@ -82,12 +93,15 @@ Test(tick_sync, a_late_input_makes_the_next_ones_earlier_at_once)
 Test(tick_sync, what_was_made_before_a_move_moves_nothing_again)
 {
     ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 10, 13);
+    make_inputs(&sync, 12);
+    ls_tick_sync_add_slack(&sync, -30 * MS, 10, NOW_NS);
     ls_tick_sync before = sync;
-    ls_tick_sync_add_slack(&sync, -30 * MS, 11, 14);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 12, 15);
+    ls_tick_sync_add_slack(&sync, -30 * MS, 11, NOW_NS);
+    ls_tick_sync_add_slack(&sync, -30 * MS, 12, NOW_NS);
+    /* Two more fall due by the move itself, at once and so too late. */
+    ls_tick_sync_add_slack(&sync, -30 * MS, 14, NOW_NS);
     cr_assert_eq(moved(&sync, &before), 0);
-    ls_tick_sync_add_slack(&sync, -5 * MS, 13, 16);
+    ls_tick_sync_add_slack(&sync, -5 * MS, 20, NOW_NS);
     cr_assert_lt(moved(&sync, &before), -5 * MS);
 }
 
@@ -95,7 +109,8 @@ Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
 {
     ls_tick_sync sync = make_sync(0);
     ls_tick_sync_start(&sync, 5);
-    ls_tick_sync_add_slack(&sync, -500 * MS, 0, 1);
+    cr_assert_eq(sync.next_due_ns, 0);
+    ls_tick_sync_add_slack(&sync, -500 * MS, 0, NOW_NS);
     cr_assert_eq(sync.next_due_ns, 0);
 }
 
@@ -104,15 +119,15 @@ Test(tick_sync, early_inputs_are_made_later_slowly_and_not_before_two_rounds)
     ls_tick_sync sync = make_sync(0);
     ls_tick_sync before = sync;
     ls_tick tick = 0;
-    int64_t slack = 100 * MS;
+    int64_t slack = 90 * MS;
     for (; moved(&sync, &before) == 0; tick++) {
         cr_assert_lt(tick, 1000, "it never moves");
-        ls_tick_sync_add_slack(&sync, slack, tick, tick + 1);
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
     }
-    cr_assert_geq(tick, 60, "about a second of samples first");
+    cr_assert_geq(tick * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
     for (; tick < 3000; tick++) {
         ls_tick_sync last = sync;
-        ls_tick_sync_add_slack(&sync, slack - moved(&sync, &before), tick, tick + 1);
+        ls_tick_sync_add_slack(&sync, slack - moved(&sync, &before), tick, tick * DT_NS);
         cr_assert_geq(moved(&sync, &last), 0);
         cr_assert_leq(moved(&sync, &last), (int64_t)DT_NS / 20, "no player should feel it");
     }
@@ -121,13 +136,26 @@ Test(tick_sync, early_inputs_are_made_later_slowly_and_not_before_two_rounds)
     cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
 }
 
-Test(tick_sync, one_unpunctual_input_in_a_second_keeps_the_others_early)
+Test(tick_sync, a_lead_of_more_than_a_tenth_of_a_second_is_given_up_at_once)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync before = sync;
+    int64_t slack = 2000 * MS;
+    for (ls_tick tick = 0; tick < 60; tick++) {
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    }
+    int64_t slack_then = slack - moved(&sync, &before);
+    cr_assert_geq(slack_then, sync.margin_ns);
+    cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+}
+
+Test(tick_sync, one_unpunctual_input_in_half_a_second_keeps_the_others_early)
 {
     ls_tick_sync sync = make_sync(0);
     ls_tick_sync before = sync;
     for (ls_tick tick = 0; tick < 1000; tick++) {
         int64_t slack = tick % 25 == 0 ? sync.margin_ns : 60 * MS;
-        ls_tick_sync_add_slack(&sync, slack, tick, tick + 1);
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
     }
     cr_assert_eq(moved(&sync, &before), 0);
 }
@@ -138,21 +166,69 @@ Test(tick_sync, input_delay_is_slack_that_is_kept)
     ls_tick_sync none = make_sync(0);
     cr_assert_eq(sync.margin_ns - none.margin_ns, 3 * (int64_t)DT_NS);
     ls_tick_sync before = sync;
-    ls_tick_sync_add_slack(&sync, 20 * MS, 0, 1);
+    ls_tick_sync_add_slack(&sync, 20 * MS, 0, NOW_NS);
     cr_assert_leq(moved(&sync, &before), -40 * MS);
+}
+
+/* ---- time that was lost ---- */
+
+Test(tick_sync, overdue_inputs_are_skipped_with_their_time)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
+    make_inputs(&sync, 99);
+    uint64_t late_ns = sync.next_due_ns + 50 * DT_NS; /* nothing was made for 50 ticks */
+    ls_tick_sync_skip_to(&sync, 147, late_ns);
+    cr_assert_eq(sync.next_input, 147);
+    cr_assert_eq(sync.next_due_ns, late_ns - 3 * DT_NS, "as far ahead as before");
+}
+
+Test(tick_sync, who_was_late_all_along_starts_a_round_trip_earlier)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
+    make_inputs(&sync, 99);
+    uint64_t now_ns = sync.next_due_ns - DT_NS / 2;
+    ls_tick_sync_skip_to(&sync, 110, now_ns);
+    cr_assert_eq(sync.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)sync.margin_ns);
 }
 
 Test(tick_sync, skipped_inputs_void_what_was_measured)
 {
     ls_tick_sync sync = make_sync(0);
-    for (ls_tick tick = 0; tick < 100; tick++) {
-        ls_tick_sync_add_slack(&sync, 100 * MS, tick, tick + 1);
+    for (ls_tick tick = 0; tick < 40; tick++) {
+        ls_tick_sync_add_slack(&sync, 60 * MS, tick, tick * DT_NS);
     }
-    ls_tick_sync_skip(&sync, 500);
+    ls_tick_sync_skip_to(&sync, 500, NOW_NS);
     ls_tick_sync before = sync;
-    ls_tick_sync_add_slack(&sync, -400 * MS, 499, 501);
-    ls_tick_sync_add_slack(&sync, 100 * MS, 500, 501);
+    ls_tick_sync_add_slack(&sync, -400 * MS, 499, NOW_NS);
+    ls_tick_sync_add_slack(&sync, 60 * MS, 600, NOW_NS);
     cr_assert_eq(moved(&sync, &before), 0);
+}
+
+Test(tick_sync, one_long_frame_moves_nothing)
+{
+    ls_tick_sync sync = make_sync(0);
+    for (int i = 0; i < 100; i++) {
+        ls_tick_sync_add_frame(&sync, 10 * LS_NS_PER_MS);
+    }
+    make_inputs(&sync, 99);
+    ls_tick_sync_add_frame(&sync, 300 * LS_NS_PER_MS);
+    ls_tick_sync before = sync;
+    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 15, NOW_NS);
+    cr_assert_eq(moved(&sync, &before), 0);
+    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 40, NOW_NS);
+    cr_assert_lt(moved(&sync, &before), 0, "but what goes on is not the frame's fault");
+}
+
+Test(tick_sync, what_is_held_back_is_not_made_up_for)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_hold(&sync, LS_NS_PER_SECOND - 1);
+    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
+    ls_tick_sync_hold(&sync, 3 * LS_NS_PER_SECOND);
+    cr_assert(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
 }
 
 /* ---- both ends together ---- */
@@ -177,7 +253,6 @@ static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_
     ls_tick_sync sync;
     ls_tick_sync_init(&sync, DT_NS, 0);
     ls_tick_sync_start(&sync, 0);
-    ls_tick next_input = 0;
     uint32_t late = 0;
     *least_slack = INT64_MAX;
     *most_slack = INT64_MIN;
@@ -185,25 +260,25 @@ static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_
         int64_t close_ns = (int64_t)((tick + 1) * DT_NS);
         /* What the server could say by now, as old as the way down is long. */
         int64_t seen_ns = close_ns - along.delay_ns;
-        for (ls_tick of = tick > 200 ? tick - 200 : 0; of < next_input; of++) {
+        for (ls_tick of = tick > 200 ? tick - 200 : 0; of < sync.next_input; of++) {
             if (arrival_ns[of] < seen_ns && arrival_ns[of] >= seen_ns - (int64_t)DT_NS) {
                 int64_t slack = (int64_t)((of + 1) * DT_NS) - arrival_ns[of];
-                ls_tick_sync_add_slack(&sync, slack, of, next_input);
+                ls_tick_sync_add_slack(&sync, slack, of, (uint64_t)close_ns);
             }
         }
         for (int step = 0; step < STEP_PER_TICK; step++) {
             uint64_t now_ns = (uint64_t)close_ns + (uint64_t)step * DT_NS / STEP_PER_TICK;
-            while (next_input < PATH_TICKS && ls_tick_sync_take_due(&sync, now_ns)) {
+            while (sync.next_input < PATH_TICKS && ls_tick_sync_take_due(&sync, now_ns)) {
+                ls_tick made = sync.next_input - 1;
                 uint32_t share = ls_rng_below(rng, 1000);
                 int64_t way_ns = along.delay_ns + along.jitter_ns * (int64_t)share / 1000;
-                arrival_ns[next_input] = (int64_t)now_ns + way_ns;
-                int64_t slack = (int64_t)((next_input + 1) * DT_NS) - arrival_ns[next_input];
-                if (next_input >= along.settled) {
+                arrival_ns[made] = (int64_t)now_ns + way_ns;
+                int64_t slack = (int64_t)((made + 1) * DT_NS) - arrival_ns[made];
+                if (made >= along.settled) {
                     late += slack < 0;
                     *least_slack = slack < *least_slack ? slack : *least_slack;
                     *most_slack = slack > *most_slack ? slack : *most_slack;
                 }
-                next_input++;
             }
         }
     }
