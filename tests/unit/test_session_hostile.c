@@ -157,3 +157,28 @@ Test(session_hostile, a_server_that_acknowledges_no_input_is_survived, .init = s
     }
     cr_assert_geq(ls_session_report_of(here.session).next_input, 3300);
 }
+
+static void hitch(void)
+{
+    frame();
+    frame();
+    here.now_ns += LS_NS_PER_SECOND;
+    frame();
+}
+
+Test(session_hostile, a_hitch_before_the_offer_comes_is_survived, .init = open_session,
+     .fini = close_session)
+{
+    hitch();
+    cr_assert_eq(ls_session_report_of(here.session).state, LS_SESSION_GREETING);
+}
+
+Test(session_hostile, a_hitch_after_a_refusal_is_survived, .init = open_session,
+     .fini = close_session)
+{
+    ls_message message = {.kind = LS_MESSAGE_REFUSE};
+    message.body.farewell.negated_status = 30;
+    send_message(&message);
+    hitch();
+    cr_assert_eq(ls_session_report_of(here.session).status, LS_MATCH_FULL);
+}
