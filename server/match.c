@@ -410,9 +410,11 @@ static ls_status receive_unreliable(ls_match *match, uint32_t slot, const uint8_
     if (ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS) {
         return LS_MALFORMED;
     }
-    if (!ls_seat_is_in_play(seat)) {
+    if (seat->state == LS_SEAT_READY) {
         seat->heard_ns = match->now_ns; /* the lobby's sign of life */
-        return LS_OK;
+    }
+    if (!ls_seat_is_in_play(seat)) {
+        return LS_OK; /* who has been offered a seat has to say READY in time, nothing else */
     }
     return ls_match_play_inputs(match, slot, bytes, size);
 }
