@@ -115,6 +115,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (!args->server) {
             argp_error(state, "HOST:PORT is missing");
         }
+        if (args->bot_delay > 0 && !args->has_bot) {
+            argp_error(state, "--bot-delay needs --bot");
+        }
         return 0;
     default:
         return parse_player(key, value, state, args);

@@ -102,6 +102,7 @@ Test(programs_usage, the_client_takes_numbers_in_their_range_only)
 {
     static const number_flag flags[] = {
         {"bot", "0", "18446744073709551615", NULL, "18446744073709551616"},
+        {"bot-delay", "0", "255", NULL, "256"},
         {"fps", "1", "1000", "0", "1001"},
         {"ticks", "0", "4294967294", NULL, "4294967295"},
         {"flip-bit", "1", "4294967295", "0", "4294967296"},
@@ -138,6 +139,7 @@ Test(programs_usage, lines_that_make_no_sense_are_refused)
     expect_client_refuses(LS_ARGUMENTS("--nonsense"), "unrecognized option '--nonsense'");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "surplus"), "unexpected argument 'surplus'");
     expect_client_refuses(LS_ARGUMENTS("--fps", "60"), "HOST:PORT is missing");
+    expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--bot-delay", "9"), "--bot-delay needs --bot");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--name", ""), "--name takes 1 to 31 bytes");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--name", "a234567890123456789012345678901_"),
                           "--name takes 1 to 31 bytes");
@@ -267,9 +269,9 @@ Test(programs_usage, help_lists_every_option_of_the_client)
 {
     expect_listed(LS_TEST_CLIENT,
                   LS_ARGUMENTS("Usage: lockstep-client [OPTION...] HOST:PORT\n", "--bot=SEED",
-                               "--fps=HZ", "--name=S", "--ticks=N", "--sim=NAME|FILE.so",
-                               "--flip-bit=TICK[:BIT]", "--json=FILE|-", "--quiet", "--verbose",
-                               "--version", "Exit codes:"));
+                               "--bot-delay=TICKS", "--fps=HZ", "--name=S", "--ticks=N",
+                               "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]", "--json=FILE|-",
+                               "--quiet", "--verbose", "--version", "Exit codes:"));
 }
 
 Test(programs_usage, programs_tell_their_version)
