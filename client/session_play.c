@@ -251,21 +251,29 @@ static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first
     }
 }
 
+/* The server says how long it has had the newest input that it acknowledges. */
+static void measure_rtt(ls_session *session, const ls_ticks_header *header)
+{
+    bool is_known = header->wanted > 0 && header->wanted <= session->sent_input &&
+                    ls_input_buffer_has(session->own, header->wanted - 1, 0);
+    bool is_hitch = ls_tick_sync_is_hitch(&session->sync, session->now_ns - session->drawn_ns);
+    if (header->hold == LS_HOLD_NONE || !is_known || is_hitch) {
+        return;
+    }
+    uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
+    uint64_t away_ns = session->now_ns - sent_ns;
+    uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
+    if (away_ns >= held_ns) {
+        ls_tick_sync_add_rtt(&session->sync, away_ns - held_ns);
+    }
+}
+
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 {
     if (header->wanted < session->wanted) {
         return; /* overtaken by a newer packet */
     }
-    bool is_newest_known = header->wanted > 0 && header->wanted == session->sent_input;
-    bool is_hitch = ls_tick_sync_is_hitch(&session->sync, session->now_ns - session->drawn_ns);
-    if (header->hold != LS_HOLD_NONE && is_newest_known && !is_hitch) {
-        uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
-        uint64_t away_ns = session->now_ns - sent_ns;
-        uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
-        if (away_ns >= held_ns) {
-            ls_tick_sync_add_rtt(&session->sync, away_ns - held_ns);
-        }
-    }
+    measure_rtt(session, header);
     session->wanted = header->wanted;
     session->has_base = header->has_base && header->wanted > 0 &&
                         ls_input_buffer_has(session->own, header->wanted - 1, 0);

@@ -212,7 +212,8 @@ static void vacate(ls_match *match, uint32_t slot, ls_status status, const char 
         ls_seat_reset(seat);
         return;
     }
-    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING;
+    /* Before tick 0 is closed nobody has joined. */
+    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING && match->next_close > 0;
     seat->state = LS_SEAT_LEFT;
     seat->report.is_playing = false;
     seat->report.left_status = status;

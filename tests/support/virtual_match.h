@@ -112,6 +112,7 @@ struct virtual_match {
     ls_tick tick_count;
     uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
     uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
+    uint32_t joined_mask;          /* slots whose JOINED has been closed */
     uint32_t left_mask;            /* slots whose LEFT has been closed */
     uint32_t fault_count;
     ls_text fault; /* the first one */
