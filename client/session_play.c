@@ -403,9 +403,23 @@ static void step(ls_session *session)
     }
 }
 
+/* Ticks that can be stepped; a player who leaves after so many steps no more than those. */
 static uint32_t backlog_of(const ls_session *session)
 {
-    return session->confirmed - ls_sim_instance_tick(session->instance);
+    ls_tick end = session->confirmed;
+    if (session->config.ticks > 0 && session->config.ticks < end) {
+        end = session->config.ticks;
+    }
+    return end - ls_sim_instance_tick(session->instance);
+}
+
+/* Everything that this player will ever step has come. */
+static bool has_last_tick(const ls_session *session)
+{
+    const ls_session_report *report = &session->report;
+    uint32_t planned = session->config.ticks;
+    return (report->has_end && session->confirmed >= report->end.final_tick) ||
+           (planned > 0 && session->confirmed >= planned);
 }
 
 /* Ticks that wait at all times are latency for nothing: play a little faster until they are gone.
@@ -451,9 +465,7 @@ static void step_due(ls_session *session)
     session->alpha = plan.alpha;
     if (steps > backlog_of(session)) {
         uint32_t missing = steps - backlog_of(session);
-        bool is_at_end =
-            session->report.has_end && session->confirmed >= session->report.end.final_tick;
-        session->report.stalled_ticks += is_at_end ? 0 : missing;
+        session->report.stalled_ticks += has_last_tick(session) ? 0 : missing;
         session->alpha = LS_FIXED_ONE; /* hold the newest state rather than jump back */
         steps -= missing;
     }
@@ -493,6 +505,14 @@ static void finish(ls_session *session)
     session->finished_ns = session->now_ns;
 }
 
+uint64_t ls_session_heartbeat_ns(const ls_session *session)
+{
+    bool is_playing = session->report.state == LS_SESSION_PLAYING;
+    uint64_t heartbeat_ns = is_playing ? 4 * session->sync.dt_ns : SESSION_HEARTBEAT_NS;
+    uint64_t silence_max_ns = session->offer.timeout_ms * LS_NS_PER_MS / 4;
+    return heartbeat_ns < silence_max_ns ? heartbeat_ns : silence_max_ns;
+}
+
 void ls_session_play_frame(ls_session *session)
 {
     make_due_inputs(session);
@@ -507,8 +527,7 @@ void ls_session_play_frame(ls_session *session)
         return;
     }
     bool has_news = session->sent_input < session->sync.next_input;
-    uint64_t silence_ns = session->now_ns - session->sent_ns;
-    if (has_news || silence_ns >= 4 * session->sync.dt_ns) {
+    if (has_news || session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }
