@@ -1,12 +1,12 @@
 #include "lockstep/server/server.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
 #include "lockstep/server/match_summary.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -292,21 +292,14 @@ static ls_status open_network(server *host, ls_text *why)
     return status;
 }
 
-/* For scripts: whoever waits for the file finds the whole number in it. */
 static ls_status write_port_file(const server *host, ls_text *why)
 {
-    const char *path = host->config->port_file;
-    if (!path) {
+    if (!host->config->port_file) {
         return LS_OK;
     }
-    FILE *file = fopen(path, "w");
-    int written = file ? fprintf(file, "%u\n", ls_transport_enet_port(host->transport)) : -1;
-    int closed = file ? fclose(file) : -1;
-    if (written < 0 || closed != 0) {
-        ls_text_set(why, "cannot write the port to %s: %s", path, strerror(errno));
-        return LS_IO;
-    }
-    return LS_OK;
+    char port[8];
+    snprintf(port, sizeof port, "%u", ls_transport_enet_port(host->transport));
+    return ls_output_write(host->config->port_file, port, why);
 }
 
 static ls_status add_handlers(server *host)

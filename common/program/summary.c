@@ -1,10 +1,10 @@
 #include "lockstep/common/program/summary.h"
 
+#include "lockstep/common/program/output.h"
+
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
@@ -85,23 +85,6 @@ static cJSON *summary_json(const ls_summary *summary)
     return json;
 }
 
-static ls_status write_text(const char *text, const char *path, ls_text *why)
-{
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (!file) {
-        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
-        return LS_IO;
-    }
-    int written = fprintf(file, "%s\n", text);
-    int flushed = fflush(file);
-    int closed = file == stdout ? 0 : fclose(file);
-    if (written < 0 || flushed != 0 || closed != 0) {
-        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
-        return LS_IO;
-    }
-    return LS_OK;
-}
-
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
 {
     cJSON *json = summary_json(summary);
@@ -111,7 +94,7 @@ ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text 
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
     }
-    ls_status status = write_text(text, path, why);
+    ls_status status = ls_output_write(path, text, why);
     cJSON_free(text);
     return status;
 }
