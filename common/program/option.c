@@ -64,6 +64,9 @@ ls_status ls_option_number(const char *name, const char *value, ls_option_range 
 ls_status ls_option_decimal(const char *name, const char *value, uint32_t places,
                             ls_option_range range, uint64_t *out, ls_text *why)
 {
+    if (places == 0) {
+        return ls_option_number(name, value, range, out, why);
+    }
     uint64_t unit = 1;
     for (uint32_t place = 0; place < places; place++) {
         unit *= 10;
