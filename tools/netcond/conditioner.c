@@ -59,7 +59,9 @@ ls_status ls_conditioner_create(const ls_conditioner_config *config, const ls_al
     made->allocator = allocator;
     made->config = *config;
     made->figures.delay.min_ns = UINT64_MAX;
+    made->figures.delay.magnified = 1;
     made->figures.late.min_ns = UINT64_MAX;
+    made->figures.late.magnified = 25;
     made->clients = ls_allocate_array(allocator, config->clients_max, sizeof *made->clients);
     made->packets = ls_allocate_array(allocator, room, sizeof *made->packets);
     made->free_packets = ls_allocate_array(allocator, room, sizeof *made->free_packets);
@@ -187,9 +189,16 @@ uint64_t ls_conditioner_next_ns(const ls_conditioner *conditioner)
 
 static void add_time(ls_conditioner_times *times, uint64_t ns)
 {
+    times->count++;
     times->min_ns = ns < times->min_ns ? ns : times->min_ns;
+    times->max_ns = ns > times->max_ns ? ns : times->max_ns;
     times->sum_ns += ns;
-    ls_histogram_add(&times->histogram, ns);
+    ls_histogram_add(&times->histogram, ns * times->magnified);
+}
+
+uint64_t ls_conditioner_percentile_ns(const ls_conditioner_times *times, uint32_t percent)
+{
+    return ls_histogram_percentile_ns(&times->histogram, percent) / times->magnified;
 }
 
 static void count_forwarded(ls_conditioner *conditioner, const packet_head *head, uint64_t due_ns,

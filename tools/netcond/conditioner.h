@@ -28,10 +28,13 @@ typedef struct ls_conditioner_config {
     uint32_t clients_max;   /* 1 .. LS_CONDITIONER_CLIENTS_MAX */
 } ls_conditioner_config;
 
-/* Durations that were measured. */
+/* Durations that were measured: exact but for the percentiles. */
 typedef struct ls_conditioner_times {
+    uint64_t count;
     uint64_t min_ns; /* UINT64_MAX without samples */
+    uint64_t max_ns;
     uint64_t sum_ns;
+    uint32_t magnified; /* the histogram holds so many times each duration: its bins get finer */
     ls_histogram histogram;
 } ls_conditioner_times;
 
@@ -47,8 +50,8 @@ typedef struct ls_conditioner_figures {
     uint64_t longest_loss_run;
     uint32_t held; /* now */
     uint32_t held_max;
-    ls_conditioner_times delay; /* from arrival to forwarding */
-    ls_conditioner_times late;  /* forwarded after its moment: the owner's doing */
+    ls_conditioner_times delay; /* from arrival to forwarding; bins of 250 us up to 1 s */
+    ls_conditioner_times late;  /* after it was due: the owner's doing; 10 us up to 40 ms */
 } ls_conditioner_figures;
 
 /* A packet that is due. */
@@ -89,5 +92,9 @@ bool ls_conditioner_take(ls_conditioner *conditioner, uint64_t now_ns,
 const ls_conditioner_figures *ls_conditioner_figures_of(const ls_conditioner *conditioner);
 
 uint64_t ls_conditioner_lost(const ls_conditioner_figures *figures); /* for any reason */
+
+/* The upper edge of the bin below which `percent` (1 .. 100) of the durations lie, at most the
+ * longest; 0 without any. */
+uint64_t ls_conditioner_percentile_ns(const ls_conditioner_times *times, uint32_t percent);
 
 #endif

@@ -37,7 +37,7 @@ static const ls_profile profiles[] = {
        [LS_SETTING_RATE] = "30000",
        [LS_SETTING_QUEUE] = "512"}}},
     {"bad",
-     "a link that a game should still survive: round trip of 120 to 200 ms, 7 % lost each way",
+     "what a game should survive: round trip of 120 to 200 ms, 7 % lost",
      {{[LS_SETTING_DELAY] = "60",
        [LS_SETTING_JITTER] = "40",
        [LS_SETTING_LOSS] = "5",
