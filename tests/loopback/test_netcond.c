@@ -425,6 +425,11 @@ static bool somebody_was_forgotten(const scene *made)
     return ls_proxy_counts_of(made->proxy).clients_forgotten > 0;
 }
 
+static bool nothing_is_held(const scene *made)
+{
+    return ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN)->held == 0;
+}
+
 static bool server_heard_two(const scene *made)
 {
     return made->server.count >= 2;
@@ -435,13 +440,16 @@ Test(netcond, a_silent_client_is_forgotten_and_may_come_again)
     ls_proxy_config config = ls_proxy_config_default();
     config.clients_max = 1;
     config.idle_ms = 50;
-    config.links[LS_DIRECTION_DOWN].delay_ns = LS_LINK_DELAY_MS_MAX * MS;
+    config.links[LS_DIRECTION_DOWN].delay_ns = 2 * LS_NS_PER_SECOND;
     scene *made = open_scene(&config);
     made->echoes = true;
     send_from(made, 0, 0);
     run_until(made, somebody_was_forgotten);
     cr_assert_eq(ls_proxy_counts_of(made->proxy).clients, 0);
     cr_assert_eq(made->server.count, 1);
+    run_until(made, nothing_is_held); /* the answer comes to nobody */
+    cr_assert_eq(ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN)->lost[LS_LOSS_NO_CLIENT], 1);
+    cr_assert_eq(made->clients[0].count, 0);
     made->sender = 1; /* the only place is free again */
     made->to_send = UINT32_MAX;
     run_until(made, server_heard_two);
@@ -475,8 +483,10 @@ Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
     made->config.server.port = port;
     cr_assert_eq(ls_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, NULL),
                  LS_OK);
-    made->to_send = UINT32_MAX;
+    made->to_send = 1; /* told without sending again */
     run_until(made, nobody_listens);
+    cr_assert_eq(ls_proxy_counts_of(made->proxy).unreachable, 1);
+    made->to_send = UINT32_MAX;
     late = socket(AF_INET, SOCK_DGRAM, 0);
     cr_assert_eq(bind(late, (struct sockaddr *)&address, sizeof address), 0);
     ls_loop_handler handler = {on_datagrams, &made->server};

@@ -98,6 +98,44 @@ Test(link, the_same_seed_and_stream_decide_the_same_and_others_do_not)
     cr_assert_gt(different[3], 300);
 }
 
+/* What becomes of 64 packets by the flip of a coin, one bit each. */
+static uint64_t coins(const ls_link_config *config, uint64_t stream)
+{
+    ls_link link;
+    uint64_t bits = 0;
+    ls_link_init(&link, config, &(ls_link_start){.seed = 1, .stream = stream});
+    for (uint32_t i = 0; i < 64; i++) {
+        ls_link_fate fate = decide(&link, i);
+        bool is_heads = fate.loss != LS_LOSS_NONE || fate.has_copy || fate.due_ns > i * 10 * MS;
+        bits = bits << 1 | (is_heads ? 1u : 0u);
+    }
+    return bits;
+}
+
+Test(link, no_two_decisions_of_any_streams_share_their_chance)
+{
+    enum {
+        STREAMS = 16,
+        KINDS = 4
+    };
+    ls_link_config kinds[KINDS];
+    for (uint32_t i = 0; i < KINDS; i++) {
+        kinds[i] = ls_link_config_default();
+    }
+    kinds[0].loss_ppm = 50 * PERCENT;
+    kinds[1].duplicate_ppm = 50 * PERCENT;
+    kinds[2].reorder_ppm = 50 * PERCENT;
+    kinds[3].burst_ppm = 50 * PERCENT;
+    kinds[3].burst_milli = 2000; /* each packet turns it or not */
+    uint64_t seen[STREAMS * KINDS];
+    for (uint32_t i = 0; i < STREAMS * KINDS; i++) {
+        seen[i] = coins(&kinds[i % KINDS], i / KINDS);
+        for (uint32_t j = 0; j < i; j++) {
+            cr_assert_neq(seen[i], seen[j], "%u and %u", i, j);
+        }
+    }
+}
+
 /* What a setting draws is not moved by the other settings, nor by the clock. */
 Test(link, a_packets_losses_depend_on_its_index_alone)
 {

@@ -11,6 +11,10 @@ enum {
     PROGRESS_MS = 250
 };
 
+/* One packet of a hundred sent so late means that the machine, not the settings, shaped the
+ * network. */
+#define LATE_P99_NS (3 * LS_NS_PER_MS)
+
 typedef struct netcond {
     const ls_netcond_config *config;
     ls_console *console;
@@ -76,6 +80,30 @@ static void on_signal(void *user, uint64_t now_ns)
     ls_event_loop_stop(host->loop);
 }
 
+/* What makes the figures other than what was asked, if anything did. */
+static void warn(const netcond *host, const ls_netcond_report *report)
+{
+    const ls_log *log = &host->console->log;
+    uint64_t late_ns = 0;
+    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
+        uint64_t own_ns = ls_conditioner_percentile_ns(&report->figures[i]->late, 99);
+        late_ns = own_ns > late_ns ? own_ns : late_ns;
+    }
+    if (late_ns > LATE_P99_NS) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "this machine was busy: 1 %% of the packets were sent %.1f ms late or more",
+                    (double)late_ns / 1e6);
+    }
+    if (report->counts.unreachable > 0) {
+        ls_log_line(log, LS_LOG_WARNING, "%" PRIu64 " times nobody listened at %s",
+                    report->counts.unreachable, host->config->server);
+    }
+    if (report->counts.refused > 0) {
+        ls_log_line(log, LS_LOG_WARNING, "%" PRIu64 " packets of clients without a place",
+                    report->counts.refused);
+    }
+}
+
 static ls_exit_code finish(netcond *host)
 {
     ls_netcond_report report = report_of(host, ls_event_loop_now_ns(host->loop));
@@ -83,10 +111,7 @@ static ls_exit_code finish(netcond *host)
     ls_console_clear(host->console);
     ls_text why = {{0}};
     each_line(&report, show_logged, host);
-    if (report.counts.unreachable > 0) {
-        ls_log_line(log, LS_LOG_WARNING, "%" PRIu64 " times nobody listened at %s",
-                    report.counts.unreachable, host->config->server);
-    }
+    warn(host, &report);
     if (host->config->json_path &&
         ls_netcond_report_write(&report, host->config->json_path, &why) != LS_OK) {
         ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
