@@ -1,5 +1,7 @@
 #include "lockstep/client/bots.h"
 
+#include "lockstep/common/base/assert.h"
+
 #include <string.h>
 
 enum {
@@ -33,4 +35,34 @@ uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slo
     }
     return simulation->bot(ls_sim_instance_config(instance), ls_sim_instance_view(instance), slot,
                            &bot->rng, bytes);
+}
+
+void ls_delayed_bot_init(ls_delayed_bot *bot, uint64_t seed, uint32_t delay_ticks)
+{
+    LS_ASSERT(delay_ticks >= 1 && delay_ticks < LS_BOT_DELAY_TICKS_MAX);
+    memset(bot, 0, sizeof *bot);
+    bot->bot = ls_bot_make(seed);
+    bot->delay_ticks = delay_ticks;
+}
+
+void ls_delayed_bot_observe(ls_delayed_bot *bot, const ls_sim_instance *instance, uint32_t slot)
+{
+    bot->newest = ls_sim_instance_tick(instance) + bot->delay_ticks;
+    uint32_t place = bot->newest % LS_BOT_DELAY_TICKS_MAX;
+    bot->sizes[place] = ls_bot_input(&bot->bot, instance, slot, bot->bytes[place]);
+}
+
+bool ls_delayed_bot_input(const ls_delayed_bot *bot, ls_tick tick, uint8_t *bytes, uint32_t *size)
+{
+    *size = 0;
+    if (tick <= bot->delay_ticks) {
+        return true; /* state 0 is not the result of a step */
+    }
+    if (tick > bot->newest || bot->newest - tick >= LS_BOT_DELAY_TICKS_MAX) {
+        return false;
+    }
+    uint32_t place = tick % LS_BOT_DELAY_TICKS_MAX;
+    *size = bot->sizes[place];
+    memcpy(bytes, bot->bytes[place], *size);
+    return true;
 }

@@ -3,7 +3,10 @@
 #ifndef LOCKSTEP_CLIENT_BOTS_H
 #define LOCKSTEP_CLIENT_BOTS_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+
+LS_C_BEGIN
 
 typedef struct ls_bot {
     ls_rng rng;
@@ -14,7 +17,32 @@ typedef struct ls_bot {
 /* Bots with different seeds play differently; the same seed plays the same on the same states. */
 ls_bot ls_bot_make(uint64_t seed);
 
-/* Writes the input of `slot` for the next tick, at most input_bytes_max bytes; returns its size. */
+/* The bot's answer to the state it sees: writes an input of `slot`, at most input_bytes_max bytes;
+ * returns its size. */
 uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot, uint8_t *bytes);
+
+#define LS_BOT_DELAY_TICKS_MAX 256u
+
+/* A bot that answers each state a fixed number of ticks later. What it plays then depends on the
+ * match alone and not on when this machine drew a frame: a match of such bots, none of whose inputs
+ * came late, ends in the same state on every machine at every frame rate. */
+typedef struct ls_delayed_bot {
+    ls_bot bot;
+    uint32_t delay_ticks; /* 1 .. LS_BOT_DELAY_TICKS_MAX - 1 */
+    ls_tick newest;       /* newest tick answered */
+    uint32_t sizes[LS_BOT_DELAY_TICKS_MAX];
+    uint8_t bytes[LS_BOT_DELAY_TICKS_MAX][LS_INPUT_BYTES_MAX];
+} ls_delayed_bot;
+
+void ls_delayed_bot_init(ls_delayed_bot *bot, uint64_t seed, uint32_t delay_ticks);
+
+/* Shows it the state after each step, none left out. */
+void ls_delayed_bot_observe(ls_delayed_bot *bot, const ls_sim_instance *instance, uint32_t slot);
+
+/* Its input for a tick, into `bytes`: empty for the first delay_ticks ticks, and false when the
+ * state it would answer has not been seen yet. */
+bool ls_delayed_bot_input(const ls_delayed_bot *bot, ls_tick tick, uint8_t *bytes, uint32_t *size);
+
+LS_C_END
 
 #endif

@@ -3,6 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/protocol/event_loop.h"
@@ -22,7 +23,10 @@ typedef struct client {
     ls_transport *transport;
     ls_session *session;
     ls_bot bot;
+    ls_delayed_bot delayed_bot;
+    bool has_warned_of_delay;
     ls_peer_id server;
+    bool has_connected;
     ls_transport_traffic traffic;
 } client;
 
@@ -31,31 +35,48 @@ typedef struct client {
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     const client *player = user;
+    const ls_log *log = &player->console->log;
     const ls_simulation *given = player->config->simulation;
+    if (given && strcmp(given->name, name) == 0) {
+        return given;
+    }
     if (given) {
-        return strcmp(given->name, name) == 0 ? given : NULL;
+        ls_log_line(log, LS_LOG_ERROR, "--sim gives '%s', but the server plays '%s'", given->name,
+                    name);
+        return NULL;
     }
-    const ls_simulation *builtin = NULL;
-    for (uint32_t i = 0; (builtin = ls_builtin_simulation(i)) != NULL; i++) {
-        if (strcmp(builtin->name, name) == 0) {
-            return builtin;
-        }
+    const ls_simulation *builtin = ls_builtin_simulation_named(name);
+    if (!builtin) {
+        ls_log_line(log, LS_LOG_ERROR, "'%s' is no built-in: give its plug-in with --sim FILE.so",
+                    name);
     }
-    return NULL;
+    return builtin;
 }
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
                            uint8_t *bytes)
 {
     client *player = user;
-    (void)tick;
-    return player->config->has_bot ? ls_bot_input(&player->bot, instance, slot, bytes) : 0;
+    if (!player->config->has_bot) {
+        return 0;
+    }
+    if (player->config->bot_delay_ticks == 0) {
+        return ls_bot_input(&player->bot, instance, slot, bytes);
+    }
+    uint32_t size = 0;
+    if (!ls_delayed_bot_input(&player->delayed_bot, tick, bytes, &size) &&
+        !player->has_warned_of_delay) {
+        player->has_warned_of_delay = true;
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "--bot-delay is shorter than the way to the server and back: "
+                    "this match cannot be repeated exactly");
+    }
+    return size;
 }
 
 /* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
-static void after_step(void *user, ls_sim_instance *instance)
+static void flip_bit(const client *player, ls_sim_instance *instance)
 {
-    const client *player = user;
     ls_tick flip_tick = player->config->flip_tick;
     if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
         return;
@@ -66,6 +87,16 @@ static void after_step(void *user, ls_sim_instance *instance)
     ls_log_line(&player->console->log, LS_LOG_WARNING,
                 "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
                 flip_tick);
+}
+
+static void after_step(void *user, ls_sim_instance *instance)
+{
+    client *player = user;
+    flip_bit(player, instance);
+    if (player->config->bot_delay_ticks > 0) {
+        ls_delayed_bot_observe(&player->delayed_bot, instance,
+                               ls_session_offer(player->session)->slot);
+    }
 }
 
 /* ---- news ---- */
@@ -95,6 +126,23 @@ static void tell_waiting(client *player, const ls_waiting *waiting)
                 waiting->waited_ms);
 }
 
+static void tell_over(const client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    const char *name = ls_status_name(event->status);
+    if (event->status == LS_OK) {
+        ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
+    } else if (!player->has_connected) {
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->config->server,
+                    event->status == LS_REFUSED ? "nobody listens there, or no network leads there"
+                                                : event->text.bytes,
+                    name);
+    } else {
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->config->server, event->text.bytes,
+                    name);
+    }
+}
+
 static void tell(client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
@@ -118,10 +166,7 @@ static void tell(client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
         break;
     case LS_SESSION_EVENT_OVER:
-        ls_log_line(log, event->status == LS_OK ? LS_LOG_INFO : LS_LOG_ERROR, "%s%s%s%s",
-                    event->text.bytes, event->status == LS_OK ? "" : " (",
-                    event->status == LS_OK ? "" : ls_status_name(event->status),
-                    event->status == LS_OK ? "" : ")");
+        tell_over(player, event);
         break;
     }
 }
@@ -154,7 +199,7 @@ static void after_turn(client *player)
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
     }
     ls_transport_flush(player->transport);
-    if (ls_session_report_of(player->session).state == LS_SESSION_OVER) {
+    if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }
 }
@@ -166,6 +211,7 @@ static void take_packets(client *player, uint64_t now_ns)
         switch (event.kind) {
         case LS_TRANSPORT_CONNECTED:
             player->server = event.peer;
+            player->has_connected = true;
             ls_session_connected(player->session, event.peer, now_ns);
             break;
         case LS_TRANSPORT_DISCONNECTED:
@@ -203,6 +249,24 @@ static void on_signal(void *user, uint64_t now_ns)
 
 /* ---- the summary ---- */
 
+static void fill_player(const client *player, const ls_session_report *report,
+                        ls_summary_player *own)
+{
+    *own =
+        (ls_summary_player){.slot = report->slot,
+                            .status = ls_status_name(report->status),
+                            .has_client_figures = true,
+                            .stalled_ticks = report->stalled_ticks,
+                            .rtt_ms = (double)report->rtt_ns / 1e6,
+                            .confirm_latency_p50_ms = (double)report->confirm_latency_p50_ns / 1e6,
+                            .confirm_latency_p99_ms = (double)report->confirm_latency_p99_ns / 1e6,
+                            .confirm_latency_max_ms = (double)report->confirm_latency_max_ns / 1e6,
+                            .frames = report->frames,
+                            .bytes_up = player->traffic.bytes_sent,
+                            .bytes_down = player->traffic.bytes_received};
+    ls_name_copy(own->name, sizeof own->name, player->config->name);
+}
+
 static void fill_summary(client *player, ls_summary *summary)
 {
     ls_session_report report = ls_session_report_of(player->session);
@@ -210,28 +274,18 @@ static void fill_summary(client *player, ls_summary *summary)
     *summary = (ls_summary){.program = "lockstep-client",
                             .status = ls_status_name(report.status),
                             .ticks = player->config->ticks,
-                            .final_tick = report.tick,
-                            .packets_rejected = report.packets_rejected,
-                            .player_count = 1};
-    ls_summary_player *own = &summary->players[0];
-    *own =
-        (ls_summary_player){.slot = report.slot,
-                            .status = summary->status,
-                            .has_client_figures = true,
-                            .stalled_ticks = report.stalled_ticks,
-                            .rtt_ms = (double)report.rtt_ns / 1e6,
-                            .confirm_latency_p50_ms = (double)report.confirm_latency_p50_ns / 1e6,
-                            .confirm_latency_p99_ms = (double)report.confirm_latency_p99_ns / 1e6,
-                            .confirm_latency_max_ms = (double)report.confirm_latency_max_ns / 1e6,
-                            .bytes_up = player->traffic.bytes_sent,
-                            .bytes_down = player->traffic.bytes_received};
-    ls_name_copy(own->name, sizeof own->name, player->config->name);
-    if (offer) {
-        summary->sim = ls_sim_instance_simulation(ls_session_instance(player->session))->name;
-        summary->seed = offer->config.seed;
-        summary->tick_rate_hz = offer->config.tick_rate_hz;
-        summary->final_hash = ls_sim_instance_hash(ls_session_instance(player->session));
+                            .packets_rejected = report.packets_rejected};
+    if (!offer) {
+        return;
     }
+    ls_sim_instance *instance = ls_session_instance(player->session);
+    summary->sim = ls_sim_instance_simulation(instance)->name;
+    summary->seed = offer->config.seed;
+    summary->tick_rate_hz = offer->config.tick_rate_hz;
+    summary->final_tick = report.tick;
+    summary->final_hash = ls_sim_instance_hash(instance);
+    summary->player_count = 1;
+    fill_player(player, &report, &summary->players[0]);
     if (report.is_desynced) {
         summary->desync_count = 1;
         summary->desyncs[0] = (ls_summary_desync){.tick = report.own_desync.tick,
@@ -246,19 +300,21 @@ static ls_exit_code finish(client *player)
     static ls_summary summary;
     ls_text why = {{0}};
     ls_session_report report = ls_session_report_of(player->session);
+    ls_exit_code code = report.is_desynced || report.status == LS_DESYNCED ? LS_EXIT_DESYNC
+                        : report.status == LS_OK                           ? LS_EXIT_CLEAN
+                                                                           : LS_EXIT_ENVIRONMENT;
     ls_console_clear(player->console);
     fill_summary(player, &summary);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
-                summary.final_tick, summary.final_hash);
+    if (summary.final_tick > 0) {
+        ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
+                    summary.final_tick, summary.final_hash);
+    }
     if (player->config->json_path &&
         ls_summary_write(&summary, player->config->json_path, &why) != LS_OK) {
         ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_ENVIRONMENT;
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    if (report.is_desynced || report.status == LS_DESYNCED) {
-        return LS_EXIT_DESYNC;
-    }
-    return report.status == LS_OK ? LS_EXIT_CLEAN : LS_EXIT_ENVIRONMENT;
+    return code;
 }
 
 /* ---- building it ---- */
@@ -298,7 +354,11 @@ static ls_status add_handlers(client *player)
 
 static ls_status build(client *player, ls_text *why)
 {
-    ls_status status = open_network(player, why);
+    const char *json_path = player->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = open_network(player, why);
+    }
     if (status != LS_OK) {
         return status;
     }
@@ -316,7 +376,11 @@ static ls_status build(client *player, ls_text *why)
 
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
 {
-    client player = {.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    static client player; /* its delayed inputs are too large for some stacks */
+    player = (client){.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    if (config->bot_delay_ticks > 0) {
+        ls_delayed_bot_init(&player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
+    }
     ls_text why = {{0}};
     ls_status status = build(&player, &why);
     ls_exit_code code = ls_exit_code_of(status);

@@ -16,11 +16,12 @@ typedef struct ls_client_config {
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
     bool has_bot;                    /* else the player sends empty inputs */
     uint64_t bot_seed;
-    uint32_t fps;          /* 1 .. LS_CLIENT_FPS_MAX */
-    uint32_t ticks;        /* leaves after so many; 0: stays to the end */
-    ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
-    uint64_t flip_bit;     /* which one, modulo the size of the state */
-    const char *json_path; /* NULL: no summary; "-": standard output */
+    uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
+    uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX */
+    uint32_t ticks;           /* leaves after so many; 0: stays to the end */
+    ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
+    uint64_t flip_bit;        /* which one, modulo the size of the state */
+    const char *json_path;    /* NULL: no summary; "-": standard output */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT or SIGTERM. */

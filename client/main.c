@@ -1,9 +1,9 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
+#include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
 #include "lockstep/common/plugin_loader.h"
-#include "lockstep/common/program/option.h"
+#include "lockstep/common/program/command_line.h"
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,29 +16,27 @@ enum option_key {
     KEY_NAME = 'n',
     KEY_SIM = 's',
     KEY_TICKS = 't',
-    KEY_QUIET = 'q',
-    KEY_VERBOSE = 'v',
     KEY_FPS = 0x100,
-    KEY_JSON,
     KEY_FLIP_BIT,
+    KEY_BOT_DELAY,
 };
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The player:", 1},
     {"bot", KEY_BOT, "SEED", 0, "Let a seeded bot play; without it the inputs are empty", 1},
+    {"bot-delay", KEY_BOT_DELAY, "TICKS", 0,
+     "Let the bot answer the state of TICKS ago, 1 to 255: with the server's --late wait the whole "
+     "match can then be repeated, at any frame rate (0: the newest state)",
+     1},
     {"name", KEY_NAME, "S", 0, "The player's name, up to 31 bytes (player)", 1},
     {"sim", KEY_SIM, "NAME|FILE.so", 0,
      "Simulation that the server must play; needed for a plug-in (the built-in the server names)",
      1},
     {"fps", KEY_FPS, "HZ", 0, "Frames per second, 1 to 1000 (60)", 1},
     {"ticks", KEY_TICKS, "N", 0, "Leave after N ticks; 0: stay to the end (0)", 1},
-    {0, 0, 0, 0, "Output:", 2},
-    {"json", KEY_JSON, "FILE|-", 0, "Write a summary as JSON at the end", 2},
-    {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", 2},
-    {"verbose", KEY_VERBOSE, 0, 0, "Show more", 2},
-    {0, 0, 0, 0, "Faults, to see what happens:", 3},
+    {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
-     "Flip one bit of this client's state after the step to TICK: a desync", 3},
+     "Flip one bit of this client's state after the step to TICK: a desync", 9},
     {0},
 };
 
@@ -47,28 +45,20 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     bool has_bot;
-    uint64_t bot_seed, fps, ticks, flip_tick, flip_bit;
-    const char *json;
-    ls_log_level level;
+    uint64_t bot_seed, bot_delay, fps, ticks, flip_tick, flip_bit;
+    ls_output_options output;
 } arguments;
-
-static void number(struct argp_state *state, const char *name, const char *value,
-                   ls_option_range range, uint64_t *out)
-{
-    ls_text why;
-    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
-    }
-}
 
 static void parse_flip_bit(struct argp_state *state, arguments *args, char *value)
 {
     char *colon = strchr(value, ':');
     if (colon) {
         *colon = '\0';
-        number(state, "flip-bit", colon + 1, (ls_option_range){0, UINT64_MAX}, &args->flip_bit);
+        ls_command_line_number(state, "flip-bit", colon + 1, (ls_option_range){0, UINT64_MAX},
+                               &args->flip_bit);
     }
-    number(state, "flip-bit", value, (ls_option_range){1, UINT32_MAX}, &args->flip_tick);
+    ls_command_line_number(state, "flip-bit", value, (ls_option_range){1, UINT32_MAX},
+                           &args->flip_tick);
 }
 
 static error_t parse_player(int key, char *value, struct argp_state *state, arguments *args)
@@ -76,7 +66,12 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     switch (key) {
     case KEY_BOT:
         args->has_bot = true;
-        number(state, "bot", value, (ls_option_range){0, UINT64_MAX}, &args->bot_seed);
+        ls_command_line_number(state, "bot", value, (ls_option_range){0, UINT64_MAX},
+                               &args->bot_seed);
+        return 0;
+    case KEY_BOT_DELAY:
+        ls_command_line_number(state, "bot-delay", value,
+                               (ls_option_range){0, LS_BOT_DELAY_TICKS_MAX - 1}, &args->bot_delay);
         return 0;
     case KEY_NAME:
         args->name = value;
@@ -88,10 +83,12 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         args->sim = value;
         return 0;
     case KEY_FPS:
-        number(state, "fps", value, (ls_option_range){1, LS_CLIENT_FPS_MAX}, &args->fps);
+        ls_command_line_number(state, "fps", value, (ls_option_range){1, LS_CLIENT_FPS_MAX},
+                               &args->fps);
         return 0;
     case KEY_TICKS:
-        number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1}, &args->ticks);
+        ls_command_line_number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1},
+                               &args->ticks);
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
@@ -105,14 +102,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
     switch (key) {
-    case KEY_JSON:
-        args->json = value;
-        return 0;
-    case KEY_QUIET:
-        args->level = LS_LOG_WARNING;
-        return 0;
-    case KEY_VERBOSE:
-        args->level = LS_LOG_DEBUG;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
         return 0;
     case ARGP_KEY_ARG:
         if (args->server) {
@@ -132,20 +123,21 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
+        .children = children,
         .parser = parse,
         .args_doc = "HOST:PORT",
         .doc = "Joins a lockstep match.\v"
                "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
                "3 this client's state differed from the server's.",
     };
-    arguments args = {.name = "player", .fps = DEFAULT_FPS, .level = LS_LOG_INFO};
-    argp_err_exit_status = LS_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    arguments args = {.name = "player", .fps = DEFAULT_FPS, .output = {.level = LS_LOG_INFO}};
+    ls_command_line_parse(&argp, argc, argv, &args);
 
     ls_console console;
-    ls_console_init(&console, "lockstep-client", args.level);
+    ls_console_init(&console, "lockstep-client", args.output.level);
     ls_loaded_simulation loaded = {0};
     ls_text why = {{0}};
     if (args.sim && ls_simulation_load(args.sim, &loaded, &why) != LS_OK) {
@@ -157,11 +149,12 @@ int main(int argc, char **argv)
                                .simulation = loaded.simulation,
                                .has_bot = args.has_bot,
                                .bot_seed = args.bot_seed,
+                               .bot_delay_ticks = (uint32_t)args.bot_delay,
                                .fps = (uint32_t)args.fps,
                                .ticks = (uint32_t)args.ticks,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,
-                               .json_path = args.json};
+                               .json_path = args.output.json_path};
     ls_exit_code code = ls_client_run(&config, &console);
     ls_simulation_unload(&loaded);
     return code;

@@ -177,6 +177,12 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
                     offer->simulation_version);
         return LS_SIMULATION_VERSION_MISMATCH;
     }
+    ls_text fault = {{0}};
+    if (ls_sim_config_check(session->simulation, &offer->config, &fault) != LS_OK) {
+        ls_text_set(why, "simulation parameters: the client cannot take the server's: %s",
+                    fault.bytes);
+        return LS_PARAMETER_MISMATCH;
+    }
     ls_status status = ls_sim_instance_create(session->simulation, &offer->config,
                                               session->allocator, &session->instance, why);
     if (status != LS_OK) {
@@ -323,7 +329,9 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    session->frame_gap_ns = session->report.frames > 0 ? now_ns - session->drawn_ns : 0;
+    if (session->report.frames > 0) {
+        ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
+    }
     session->drawn_ns = now_ns;
     session->report.frames++;
     switch (session->report.state) {
@@ -357,13 +365,18 @@ ls_session_report ls_session_report_of(const ls_session *session)
 {
     ls_session_report report = session->report;
     report.confirmed = session->confirmed;
-    report.next_input = session->next_input;
+    report.next_input = session->sync.next_input;
     report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
     report.rtt_ns = session->sync.rtt_ns;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
     report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
     report.confirm_latency_max_ns = session->latency.max_ns;
     return report;
+}
+
+ls_session_state ls_session_state_of(const ls_session *session)
+{
+    return session->report.state;
 }
 
 ls_sim_instance *ls_session_instance(ls_session *session)

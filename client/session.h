@@ -7,9 +7,12 @@
 #define LOCKSTEP_CLIENT_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
+
+LS_C_BEGIN
 
 typedef struct ls_session_config {
     char name[LS_PLAYER_NAME_BYTES_MAX];
@@ -111,6 +114,9 @@ void ls_session_leave(ls_session *session, uint64_t now_ns);
 bool ls_session_next_event(ls_session *session, ls_session_event *event);
 ls_session_report ls_session_report_of(const ls_session *session);
 
+/* The report's first member by itself: making a whole report takes a few microseconds. */
+ls_session_state ls_session_state_of(const ls_session *session);
+
 /* NULL until the server's offer has been taken. */
 ls_sim_instance *ls_session_instance(ls_session *session);
 const ls_offer *ls_session_offer(const ls_session *session);
@@ -119,5 +125,7 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot);
 /* Appends the picture at this frame's alpha: the blend of the two newest states. Does nothing
  * before the match has started or when the simulation cannot draw. */
 void ls_session_draw(ls_session *session, ls_draw_list *list);
+
+LS_C_END
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    WAIT_LEAD_SPARE_TICKS = 8,
     HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
     HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
     HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
@@ -67,45 +68,59 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
     session->low_backlog = UINT32_MAX;
-    /* START was sent half a round trip ago, and an input needs another half to arrive. A tick and a
-     * frame more cost a little latency for a few seconds; too late would cost the first inputs. */
-    uint64_t close_ns = session->now_ns + start->delay_us * LS_NS_PER_US;
-    uint64_t early_ns = session->sync.rtt_ns + (uint64_t)session->sync.margin_ns +
-                        session->sync.dt_ns + session->frame_gap_ns;
-    ls_tick_sync_start(&session->sync, close_ns > early_ns ? close_ns - early_ns : 0);
+    ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }
 
 /* ---- inputs ---- */
 
-static void make_input(ls_session *session)
+static void make_input(ls_session *session, ls_tick tick)
 {
     uint8_t bytes[LS_INPUT_BYTES_MAX];
     uint32_t size = 0;
     if (session->config.make_input) {
         size = session->config.make_input(session->config.user, session->instance,
-                                          session->report.slot, session->next_input, bytes);
+                                          session->report.slot, tick, bytes);
     }
     LS_ASSERT(size <= session->simulation->input_bytes_max);
-    ls_status stored = ls_input_buffer_put(session->own, session->next_input, 0, bytes, size, 0);
+    ls_status stored = ls_input_buffer_put(session->own, tick, 0, bytes, size, 0);
     LS_ASSERT(stored == LS_OK);
-    session->made_ns[session->next_input % LS_WINDOW_TICKS] = session->now_ns;
-    session->next_input++;
+    session->made_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
     session->report.inputs_made++;
 }
 
-/* The server refuses inputs that are too far ahead, so there is no use in making them. */
+/* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
+ * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
+ * latency for as long as they last. */
+static uint32_t lead_limit_ticks(const ls_session *session)
+{
+    if (session->offer.late_rule != LS_LATE_WAIT) {
+        return LS_LEAD_TICKS_MAX;
+    }
+    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
+    uint64_t ticks =
+        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
+}
+
+/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
+static bool has_room_for_input(const ls_session *session)
+{
+    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+}
+
 static void make_due_inputs(ls_session *session)
 {
-    while (session->next_input < session->confirmed + LS_LEAD_TICKS_MAX &&
-           ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    ls_tick limit = session->confirmed + lead_limit_ticks(session);
+    while (session->sync.next_input < limit && has_room_for_input(session)) {
         bool is_wanted =
-            !session->report.has_end || session->next_input < session->report.end.final_tick;
-        if (!is_wanted) {
+            !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
+        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
             return;
         }
-        make_input(session);
+        make_input(session, session->sync.next_input - 1);
     }
+    ls_tick_sync_hold(&session->sync, session->now_ns);
 }
 
 static void write_inputs(ls_session *session, ls_bit_stream *stream)
@@ -117,7 +132,7 @@ static void write_inputs(ls_session *session, ls_bit_stream *stream)
         LS_ASSERT(held == LS_OK);
     }
     ls_tick tick = session->wanted;
-    for (; tick < session->next_input; tick++) {
+    for (; tick < session->sync.next_input; tick++) {
         ls_status held = ls_input_buffer_get(session->own, tick, 0, &input);
         LS_ASSERT(held == LS_OK);
         if (!ls_inputs_write_tick(stream, &before, &input)) {
@@ -156,7 +171,7 @@ void ls_session_play_send_inputs(ls_session *session)
 
 static void confirm_latency(ls_session *session, ls_tick tick)
 {
-    bool is_own = tick < session->next_input && ls_input_buffer_has(session->own, tick, 0);
+    bool is_own = tick < session->sync.next_input && ls_input_buffer_has(session->own, tick, 0);
     if (is_own) {
         ls_histogram_add(&session->latency,
                          session->now_ns - session->made_ns[tick % LS_WINDOW_TICKS]);
@@ -178,6 +193,7 @@ static bool store_tick(ls_session *session)
             return false;
         }
     }
+    session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
@@ -196,19 +212,43 @@ static ls_status start_cursor(ls_session *session, ls_tick first)
     return LS_OK;
 }
 
-static ls_status walk_ticks(ls_session *session, ls_bit_stream stream, ls_tick first,
-                            bool is_storing)
+/* Passes over the ticks that came before and come again in the same bits; returns the first other
+ * one. */
+static ls_tick skip_known(const ls_session *session, ls_bit_stream *stream, ls_tick first)
+{
+    while (first < session->confirmed && session->confirmed - first <= SESSION_KEPT_TICKS &&
+           ls_coded_tick_skip(&session->coded[first % SESSION_KEPT_TICKS], stream)) {
+        first++;
+    }
+    return first;
+}
+
+static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
 {
     ls_status status = start_cursor(session, first);
     if (status != LS_OK) {
         return status;
     }
-    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
-        if (is_storing && tick == session->confirmed && !store_tick(session)) {
-            return LS_OK;
-        }
+    while (ls_ticks_read_tick(&stream, &session->cursor)) {
     }
-    return is_storing || ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* The packet's ticks have been checked. */
+static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
+{
+    ls_status status = start_cursor(session, first);
+    LS_ASSERT(status == LS_OK);
+    ls_bit_stream start = stream;
+    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &session->cursor); tick++) {
+        if (tick == session->confirmed) {
+            if (!store_tick(session)) {
+                return;
+            }
+            ls_coded_tick_take(&session->coded[tick % SESSION_KEPT_TICKS], &start, &stream);
+        }
+        start = stream;
+    }
 }
 
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
@@ -217,7 +257,8 @@ static void take_input_ack(ls_session *session, const ls_ticks_header *header)
         return; /* overtaken by a newer packet */
     }
     bool is_newest_known = header->wanted > 0 && header->wanted == session->sent_input;
-    if (header->hold != LS_HOLD_NONE && is_newest_known) {
+    bool is_hitch = ls_tick_sync_is_hitch(&session->sync, session->now_ns - session->drawn_ns);
+    if (header->hold != LS_HOLD_NONE && is_newest_known && !is_hitch) {
         uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
         uint64_t away_ns = session->now_ns - sent_ns;
         uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
@@ -228,16 +269,23 @@ static void take_input_ack(ls_session *session, const ls_ticks_header *header)
     session->wanted = header->wanted;
     session->has_base = header->has_base && header->wanted > 0 &&
                         ls_input_buffer_has(session->own, header->wanted - 1, 0);
-    if (header->wanted > session->next_input) {
+    if (header->wanted > session->sync.next_input) {
         /* Those ticks are closed: whatever would be made for them comes too late. */
-        session->report.inputs_skipped += header->wanted - session->next_input;
-        session->next_input = header->wanted;
+        session->report.inputs_skipped += header->wanted - session->sync.next_input;
         session->sent_input = header->wanted;
-        ls_tick_sync_skip(&session->sync, session->next_input);
+        ls_tick_sync_skip_to(&session->sync, header->wanted, session->now_ns);
     }
     if (session->wanted > SESSION_KEPT_TICKS) {
         ls_input_buffer_forget_before(session->own, session->wanted - SESSION_KEPT_TICKS);
     }
+}
+
+/* How early the newest input comes, by what this side knows: for when it is earlier than the field
+ * can say. */
+static int64_t own_estimate_of_slack(const ls_session *session)
+{
+    int64_t lead_ticks = (int64_t)session->sync.next_input - (int64_t)session->confirmed;
+    return lead_ticks * (int64_t)session->sync.dt_ns - (int64_t)session->sync.rtt_ns;
 }
 
 static void take_slack(ls_session *session, const ls_ticks_header *header)
@@ -245,9 +293,12 @@ static void take_slack(ls_session *session, const ls_ticks_header *header)
     if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
         return;
     }
-    session->report.slack_ns = header->slack * (int64_t)LS_HOLD_UNIT_NS;
-    ls_tick_sync_add_slack(&session->sync, session->report.slack_ns, header->wanted - 1,
-                           session->next_input);
+    int64_t slack_ns = header->slack * (int64_t)LS_HOLD_UNIT_NS;
+    if (header->slack == LS_SLACK_MAX && own_estimate_of_slack(session) > slack_ns) {
+        slack_ns = own_estimate_of_slack(session);
+    }
+    session->report.slack_ns = slack_ns;
+    ls_tick_sync_add_slack(&session->sync, slack_ns, header->wanted - 1, session->now_ns);
 }
 
 ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size)
@@ -260,12 +311,12 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
     if (stream.is_failed || is_absurd) {
         return LS_MALFORMED;
     }
-    ls_status status = walk_ticks(session, stream, header.first, false);
+    ls_tick first = skip_known(session, &stream, header.first);
+    ls_status status = check_ticks(session, stream, first);
     if (status != LS_OK) {
         return status;
     }
-    status = walk_ticks(session, stream, header.first, true);
-    LS_ASSERT(status == LS_OK);
+    store_ticks(session, stream, first);
     take_input_ack(session, &header);
     take_slack(session, &header);
     return LS_OK;
@@ -447,7 +498,7 @@ void ls_session_play_frame(ls_session *session)
         ls_session_leave_as_planned(session, "the player has played as long as planned");
         return;
     }
-    bool has_news = session->sent_input < session->next_input;
+    bool has_news = session->sent_input < session->sync.next_input;
     uint64_t silence_ns = session->now_ns - session->sent_ns;
     if (has_news || silence_ns >= 4 * session->sync.dt_ns) {
         ls_session_play_send_inputs(session);

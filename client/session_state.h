@@ -8,6 +8,7 @@
 #include "lockstep/common/histogram.h"
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/common/timestep.h"
+#include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/tick_packet.h"
 
 enum {
@@ -39,8 +40,7 @@ struct ls_session {
     uint64_t sent_ns;
     uint64_t greeted_ns; /* HELLO sent; the first round trip is measured from here */
     uint64_t finished_ns;
-    uint64_t drawn_ns;     /* time of the last frame */
-    uint64_t frame_gap_ns; /* between the last two frames: inputs are only made in frames */
+    uint64_t drawn_ns; /* time of the last frame */
     uint32_t malformed;
 
     const ls_simulation *simulation;
@@ -55,13 +55,13 @@ struct ls_session {
     ls_input_buffer *own;
     uint64_t made_ns[LS_WINDOW_TICKS];
     uint64_t own_sent_ns[LS_WINDOW_TICKS]; /* when each input first went out */
-    ls_tick next_input;
-    ls_tick sent_input; /* first input that has never been sent */
-    ls_tick wanted;     /* first input the server still wants */
-    bool has_base;      /* it has the one before */
+    ls_tick sent_input;                    /* first input that has never been sent */
+    ls_tick wanted;                        /* first input the server still wants */
+    bool has_base;                         /* it has the one before */
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;
+    ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
     ls_tick confirmed;
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;

@@ -8,7 +8,11 @@
 #ifndef LOCKSTEP_COMMON_FIXED_H
 #define LOCKSTEP_COMMON_FIXED_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef int64_t ls_fixed;
 
@@ -154,17 +158,17 @@ ls_fixed ls_fixed_from_double(double value);
 
 static inline ls_vec2 ls_vec2_add(ls_vec2 a, ls_vec2 b)
 {
-    return (ls_vec2){ls_fixed_add(a.x, b.x), ls_fixed_add(a.y, b.y)};
+    return LS_LITERAL(ls_vec2){ls_fixed_add(a.x, b.x), ls_fixed_add(a.y, b.y)};
 }
 
 static inline ls_vec2 ls_vec2_sub(ls_vec2 a, ls_vec2 b)
 {
-    return (ls_vec2){ls_fixed_sub(a.x, b.x), ls_fixed_sub(a.y, b.y)};
+    return LS_LITERAL(ls_vec2){ls_fixed_sub(a.x, b.x), ls_fixed_sub(a.y, b.y)};
 }
 
 static inline ls_vec2 ls_vec2_scale(ls_vec2 a, ls_fixed factor)
 {
-    return (ls_vec2){ls_fixed_mul(a.x, factor), ls_fixed_mul(a.y, factor)};
+    return LS_LITERAL(ls_vec2){ls_fixed_mul(a.x, factor), ls_fixed_mul(a.y, factor)};
 }
 
 static inline ls_fixed ls_vec2_dot(ls_vec2 a, ls_vec2 b)
@@ -180,5 +184,7 @@ static inline ls_fixed ls_vec2_cross(ls_vec2 a, ls_vec2 b)
 
 /* The length without intermediate overflow, floor to 2^-32; saturates. */
 ls_fixed ls_vec2_length(ls_vec2 a);
+
+LS_C_END
 
 #endif

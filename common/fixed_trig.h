@@ -4,7 +4,10 @@
 #ifndef LOCKSTEP_COMMON_FIXED_TRIG_H
 #define LOCKSTEP_COMMON_FIXED_TRIG_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/fixed.h"
+
+LS_C_BEGIN
 
 /* In [-1, 1]; absolute error at most 2^-31 (1.56 * 2^-32 over all 2^32 angles, so that neighbouring
  * angles may be out of order by a bit). Exact at the four quarter turns; odd and even symmetry
@@ -23,5 +26,7 @@ ls_angle ls_fixed_atan2(ls_fixed y, ls_fixed x);
  * turn. For integrating an angular velocity given in radians. */
 ls_fixed ls_radians_from_angle(ls_angle angle);
 ls_angle ls_angle_from_radians(ls_fixed radians);
+
+LS_C_END
 
 #endif

@@ -19,7 +19,7 @@ struct ls_input_buffer {
     uint8_t *bytes;        /* [window][slots][input_bytes_max], NULL when that is 0 */
 };
 
-_Static_assert(LS_PLAYERS_MAX <= 32, "a row's slots are the bits of one uint32_t");
+_Static_assert(LS_PLAYERS_MAX == 32, "a row's slots are the bits of one uint32_t");
 
 static size_t row_of(const ls_input_buffer *buffer, ls_tick tick)
 {
@@ -162,12 +162,12 @@ ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint3
 ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
                                ls_slot_input slots[LS_PLAYERS_MAX])
 {
-    for (uint32_t slot = 0; slot < buffer->config.slots; slot++) {
-        if (!ls_input_buffer_has(buffer, tick, slot)) {
-            return LS_NOT_FOUND;
-        }
+    uint32_t slot_count = buffer->config.slots;
+    uint32_t all = UINT32_MAX >> (LS_PLAYERS_MAX - slot_count);
+    if (!is_in_window(buffer, tick) || buffer->held[row_of(buffer, tick)] != all) {
+        return LS_NOT_FOUND;
     }
-    for (uint32_t slot = 0; slot < buffer->config.slots; slot++) {
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
         slots[slot] = input_at(buffer, tick, slot);
     }
     return LS_OK;

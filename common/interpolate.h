@@ -4,7 +4,10 @@
 #ifndef LOCKSTEP_COMMON_INTERPOLATE_H
 #define LOCKSTEP_COMMON_INTERPOLATE_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/fixed.h"
+
+LS_C_BEGIN
 
 /* Unit quaternion, w + xi + yj + zk. */
 typedef struct ls_quaternion {
@@ -26,5 +29,7 @@ ls_angle ls_lerp_angle(ls_angle from, ls_angle to, ls_fixed alpha);
  * gives `to` as it came, even if the shorter arc leads to its negative, which is the same rotation.
  */
 ls_quaternion ls_slerp(ls_quaternion from, ls_quaternion to, ls_fixed alpha);
+
+LS_C_END
 
 #endif

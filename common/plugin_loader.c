@@ -1,6 +1,7 @@
 #include "lockstep/common/plugin_loader.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/sim_instance.h"
 #include "lockstep/common/sims/builtin.h"
 
 #include <dlfcn.h>
@@ -16,13 +17,11 @@ static bool is_file_name(const char *name)
 
 static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
 {
-    const ls_simulation *simulation = NULL;
-    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
-        if (strcmp(simulation->name, name) == 0) {
-            LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
-            *out = (ls_loaded_simulation){simulation, NULL};
-            return LS_OK;
-        }
+    const ls_simulation *simulation = ls_builtin_simulation_named(name);
+    if (simulation) {
+        LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
+        *out = (ls_loaded_simulation){simulation, NULL};
+        return LS_OK;
     }
     char shown[LS_NAME_BYTES_MAX];
     ls_name_copy(shown, sizeof shown, name);
@@ -56,6 +55,22 @@ static void *open_library(const char *file)
     return library;
 }
 
+/* A schema depends on the configuration; one that misses bytes misses them by default as well, and
+ * whoever loads a plug-in should hear of it before anybody connects. An engine behind a callback
+ * has no schema and is not started for nothing. */
+static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
+{
+    if (simulation->hash) {
+        return LS_OK;
+    }
+    ls_sim_config config = ls_sim_config_default(simulation);
+    ls_sim_instance *instance = NULL;
+    ls_status status =
+        ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, fault);
+    ls_sim_instance_destroy(instance);
+    return status == LS_SCHEMA ? LS_SCHEMA : LS_OK; /* other values may suit init or the memory */
+}
+
 static ls_status find_simulation(void *library, const char *file, const ls_simulation **out,
                                  ls_text *why)
 {
@@ -70,9 +85,12 @@ static ls_status find_simulation(void *library, const char *file, const ls_simul
     memcpy(&entry, &symbol, sizeof entry);
     const ls_simulation *simulation = entry();
     ls_text fault = {""};
-    if (ls_simulation_check(simulation, &fault) != LS_OK) {
+    ls_status status = ls_simulation_check(simulation, &fault) == LS_OK
+                           ? check_schema(simulation, &fault)
+                           : LS_PLUGIN;
+    if (status != LS_OK) {
         ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
-        return LS_PLUGIN;
+        return status;
     }
     *out = simulation;
     return LS_OK;

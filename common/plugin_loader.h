@@ -3,7 +3,10 @@
 #ifndef LOCKSTEP_COMMON_PLUGIN_LOADER_H
 #define LOCKSTEP_COMMON_PLUGIN_LOADER_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
+
+LS_C_BEGIN
 
 typedef struct ls_loaded_simulation {
     const ls_simulation *simulation;
@@ -11,11 +14,14 @@ typedef struct ls_loaded_simulation {
 } ls_loaded_simulation;
 
 /* `name` is a file when it has a '/' or ends in ".so", else a built-in. The struct has passed
- * ls_simulation_check. NOT_FOUND (with the names that exist), PLUGIN (with the dynamic linker's or
- * the check's words). */
+ * ls_simulation_check, and the schema of a plug-in with its default configuration covers every
+ * byte. NOT_FOUND (with the names that exist), PLUGIN (with the dynamic linker's or the check's
+ * words), SCHEMA (with the byte ranges). */
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
 
 /* The simulation and everything made from it must not be used afterwards. */
 void ls_simulation_unload(ls_loaded_simulation *loaded);
+
+LS_C_END
 
 #endif

@@ -5,9 +5,12 @@
 #ifndef LOCKSTEP_COMMON_RNG_H
 #define LOCKSTEP_COMMON_RNG_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/fixed.h"
 
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef struct ls_rng {
     uint64_t state;
@@ -28,5 +31,7 @@ int32_t ls_rng_between(ls_rng *rng, int32_t low, int32_t high);
 
 /* Uniform in [0, 1), all 32 bits random. */
 ls_fixed ls_rng_unit(ls_rng *rng);
+
+LS_C_END
 
 #endif

@@ -4,7 +4,10 @@
 #ifndef LOCKSTEP_COMMON_SIM_INSTANCE_H
 #define LOCKSTEP_COMMON_SIM_INSTANCE_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/state_hash.h"
+
+LS_C_BEGIN
 
 typedef struct ls_sim_instance ls_sim_instance;
 
@@ -50,5 +53,7 @@ uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+LS_C_END
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef LOCKSTEP_COMMON_SIMULATION_H
 #define LOCKSTEP_COMMON_SIMULATION_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
@@ -17,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* Grows by one with every change of a struct in this file. A plug-in built for another number is
  * refused when it is loaded. */
@@ -83,14 +86,15 @@ typedef struct ls_field {
 
 /* One member of the state struct, and an array member of it. */
 #define LS_FIELD_OF(state_type, member, field_type, field_unit)                                    \
-    ((ls_field){#member, field_unit, field_type, 1, 1, offsetof(state_type, member), 0})
+    (LS_LITERAL(ls_field){#member, field_unit, field_type, 1, 1, offsetof(state_type, member), 0})
 #define LS_FIELD_ARRAY_OF(state_type, member, array_length, field_type, field_unit)                \
-    ((ls_field){#member, field_unit, field_type, array_length, 1, offsetof(state_type, member), 0})
+    (LS_LITERAL(ls_field){#member, field_unit, field_type, array_length, 1,                        \
+                          offsetof(state_type, member), 0})
 /* `member` of every item in an array of `item_type` that starts `array_offset` bytes into the
  * state; the path becomes "array.member". */
 #define LS_FIELD_EACH(array, array_offset, item_count, item_type, member, field_type, field_unit)  \
-    ((ls_field){array "." #member, field_unit, field_type, 1, item_count,                          \
-                (array_offset) + offsetof(item_type, member), sizeof(item_type)})
+    (LS_LITERAL(ls_field){array "." #member, field_unit, field_type, 1, item_count,                \
+                          (array_offset) + offsetof(item_type, member), sizeof(item_type)})
 
 /* ---- inputs ---- */
 
@@ -224,12 +228,14 @@ typedef struct ls_simulation {
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */
 #define LS_SIMULATION_SYMBOL "lockstep_simulation"
 #if defined(__GNUC__)
-#define LS_SIMULATION_EXPORT __attribute__((visibility("default")))
+#define LS_SIMULATION_VISIBLE __attribute__((visibility("default")))
 #else
-#define LS_SIMULATION_EXPORT
+#define LS_SIMULATION_VISIBLE
 #endif
 #ifdef __cplusplus
-extern "C" {
+#define LS_SIMULATION_EXPORT extern "C" LS_SIMULATION_VISIBLE
+#else
+#define LS_SIMULATION_EXPORT LS_SIMULATION_VISIBLE
 #endif
 typedef const ls_simulation *(*ls_simulation_entry)(void);
 
@@ -251,8 +257,6 @@ ls_status ls_sim_config_set(const ls_simulation *simulation, ls_sim_config *conf
 ls_status ls_sim_config_check(const ls_simulation *simulation, const ls_sim_config *config,
                               ls_text *why);
 
-#ifdef __cplusplus
-}
-#endif
+LS_C_END
 
 #endif

@@ -4,8 +4,12 @@
 #ifndef LOCKSTEP_COMMON_STABLE_SORT_H
 #define LOCKSTEP_COMMON_STABLE_SORT_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* < 0, 0 or > 0 as a comes before, with or after b. */
 typedef int (*ls_compare)(const void *a, const void *b, const void *context);
@@ -23,5 +27,7 @@ typedef struct ls_key_index {
 
 /* `scratch` has room for `count` pairs and must not overlap `pairs`. */
 void ls_stable_sort_keys(ls_key_index *pairs, size_t count, ls_key_index *scratch);
+
+LS_C_END
 
 #endif

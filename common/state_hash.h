@@ -5,7 +5,10 @@
 #ifndef LOCKSTEP_COMMON_STATE_HASH_H
 #define LOCKSTEP_COMMON_STATE_HASH_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/state_schema.h"
+
+LS_C_BEGIN
 
 #define LS_HASH_CHUNK_BYTES 4096u
 
@@ -24,5 +27,7 @@ uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state);
  * mean equal roots for every tick up to there, so comparing the newest compares them all. */
 uint64_t ls_hash_chain_start(uint64_t root);
 uint64_t ls_hash_chain_next(uint64_t chain, uint64_t root);
+
+LS_C_END
 
 #endif

@@ -5,7 +5,10 @@
 #define LOCKSTEP_COMMON_STATE_SCHEMA_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
+
+LS_C_BEGIN
 
 typedef struct ls_schema ls_schema;
 
@@ -68,5 +71,7 @@ void ls_schema_from_canonical(const ls_schema *schema, const uint8_t *canonical,
 /* Copies state_bytes with the bytes of every element reversed: what the two above do on a
  * big-endian machine; public so that a test can check it on any. The blocks must not overlap. */
 void ls_schema_copy_swapped(const ls_schema *schema, const void *from, void *to);
+
+LS_C_END
 
 #endif

@@ -4,11 +4,14 @@
 #ifndef LOCKSTEP_COMMON_TIMESTEP_H
 #define LOCKSTEP_COMMON_TIMESTEP_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/fixed.h"
 
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef enum ls_timestep_strategy {
     LS_TIMESTEP_FIXED_PER_FRAME, /* one step of dt every frame, whatever it lasted */
@@ -70,5 +73,7 @@ ls_timestep_plan ls_timestep_advance(ls_timestep *timestep, uint64_t frame_ns);
 
 /* "fixed-per-frame", "variable", "semi-fixed", "substeps", "accumulator", "interpolated". */
 const char *ls_timestep_strategy_name(ls_timestep_strategy strategy);
+
+LS_C_END
 
 #endif

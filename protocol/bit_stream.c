@@ -1,12 +1,16 @@
 #include "lockstep/protocol/bit_stream.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
 
 #include <string.h>
 
 enum {
     UVAR_GROUP_BITS = 4,
-    UVAR_GROUPS_MAX = 16
+    UVAR_GROUPS_MAX = 16,
+    WORD_BYTES = 8,
+    WORD_BITS = 64,
+    READ_BITS_MAX = 57, /* what a word holds at least behind the bit that a byte begins with */
 };
 
 ls_bit_stream ls_bit_writer(uint8_t *bytes, size_t capacity_bytes)
@@ -37,35 +41,63 @@ bool ls_bits_is_complete(const ls_bit_stream *stream)
     return (stream->read_bytes[stream->position_bits / 8] >> (8 - left)) == 0;
 }
 
-static void write_bits(ls_bit_stream *stream, uint64_t value, unsigned bits)
+/* Byte by byte, for the last bytes of the capacity. */
+static void write_bits_at_end(uint8_t *bytes, size_t position_bits, uint64_t value, unsigned bits)
 {
     while (bits > 0) {
-        size_t byte = stream->position_bits / 8;
-        unsigned used = (unsigned)(stream->position_bits % 8);
+        size_t byte = position_bits / 8;
+        unsigned used = (unsigned)(position_bits % 8);
         unsigned take = 8 - used < bits ? 8 - used : bits;
         unsigned part = (unsigned)(value & ((1u << take) - 1u));
-        unsigned kept = used == 0 ? 0 : stream->write_bytes[byte] & ((1u << used) - 1u);
-        stream->write_bytes[byte] = (uint8_t)(kept | (part << used));
-        stream->position_bits += take;
+        unsigned kept = used == 0 ? 0 : bytes[byte] & ((1u << used) - 1u);
+        bytes[byte] = (uint8_t)(kept | (part << used));
+        position_bits += take;
         value >>= take;
         bits -= take;
     }
 }
 
+/* Eight bytes are stored at once: those behind the value's are written before they are read. */
+static void write_bits(ls_bit_stream *stream, uint64_t value, unsigned bits)
+{
+    size_t byte = stream->position_bits / 8;
+    unsigned used = (unsigned)(stream->position_bits % 8);
+    if (byte + WORD_BYTES + 1 > stream->capacity_bits / 8) {
+        write_bits_at_end(stream->write_bytes, stream->position_bits, value, bits);
+    } else {
+        uint8_t *bytes = stream->write_bytes + byte;
+        uint64_t kept = bytes[0] & ((1u << used) - 1u);
+        ls_store_u64(bytes, kept | value << used);
+        if (used + bits > WORD_BITS) {
+            bytes[WORD_BYTES] = (uint8_t)(value >> (WORD_BITS - used));
+        }
+    }
+    stream->position_bits += bits;
+}
+
+static uint64_t mask_of(unsigned bits)
+{
+    return UINT64_MAX >> (WORD_BITS - bits);
+}
+
+/* Eight bytes are loaded at once: those that begin with the first bit, or the last eight there are.
+ * bits <= 57, so that they are all among them. */
 static uint64_t read_bits(ls_bit_stream *stream, unsigned bits)
 {
-    uint64_t value = 0;
-    unsigned done = 0;
-    while (done < bits) {
-        size_t byte = stream->position_bits / 8;
-        unsigned used = (unsigned)(stream->position_bits % 8);
-        unsigned take = 8 - used < bits - done ? 8 - used : bits - done;
-        uint64_t part = (stream->read_bytes[byte] >> used) & ((1u << take) - 1u);
-        value |= part << done;
-        stream->position_bits += take;
-        done += take;
+    size_t size = stream->capacity_bits / 8;
+    size_t byte = stream->position_bits / 8;
+    uint64_t word = 0;
+    if (size >= WORD_BYTES) {
+        byte = byte < size - WORD_BYTES ? byte : size - WORD_BYTES;
+        word = ls_load_u64(stream->read_bytes + byte);
+    } else {
+        for (size_t i = byte; i < size; i++) {
+            word |= (uint64_t)stream->read_bytes[i] << (8 * (i - byte));
+        }
     }
-    return value;
+    word >>= stream->position_bits - 8 * byte;
+    stream->position_bits += bits;
+    return word & mask_of(bits);
 }
 
 void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits)
@@ -83,7 +115,11 @@ void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits)
         write_bits(stream, *value, bits);
         return;
     }
-    *value = read_bits(stream, bits);
+    unsigned high = bits > READ_BITS_MAX ? bits - READ_BITS_MAX : 0;
+    *value = read_bits(stream, bits - high);
+    if (high > 0) {
+        *value |= read_bits(stream, high) << READ_BITS_MAX;
+    }
 }
 
 void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits)
@@ -96,9 +132,11 @@ void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits)
 
 void ls_bits_bool(ls_bit_stream *stream, bool *value)
 {
-    uint64_t wide = ls_bits_is_writing(stream) ? *value : 0;
-    ls_bits_u64(stream, &wide, 1);
-    *value = wide != 0;
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bit(stream, *value);
+    } else {
+        *value = ls_bits_read_bit(stream);
+    }
 }
 
 static void write_uvar(ls_bit_stream *stream, uint64_t value)

@@ -5,9 +5,13 @@
 #ifndef LOCKSTEP_PROTOCOL_BIT_STREAM_H
 #define LOCKSTEP_PROTOCOL_BIT_STREAM_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef struct ls_bit_stream {
     uint8_t *write_bytes;      /* NULL when reading */
@@ -38,6 +42,31 @@ void ls_bits_fail(ls_bit_stream *stream);
 /* Reading: true when nothing failed and only zero padding of less than a byte is left. */
 bool ls_bits_is_complete(const ls_bit_stream *stream);
 
+/* A single bit in one direction, for the loops that look at one per input and byte. */
+static inline bool ls_bits_read_bit(ls_bit_stream *stream)
+{
+    size_t position = stream->position_bits;
+    if (stream->is_failed || position >= stream->capacity_bits) {
+        stream->is_failed = true;
+        return false;
+    }
+    stream->position_bits = position + 1;
+    return (stream->read_bytes[position / 8] >> (position % 8) & 1u) != 0;
+}
+
+static inline void ls_bits_write_bit(ls_bit_stream *stream, bool bit)
+{
+    size_t position = stream->position_bits;
+    if (stream->is_failed || position >= stream->capacity_bits) {
+        stream->is_failed = true;
+        return;
+    }
+    unsigned used = (unsigned)(position % 8);
+    uint8_t *byte = &stream->write_bytes[position / 8];
+    *byte = (uint8_t)((*byte & ((1u << used) - 1u)) | (unsigned)bit << used);
+    stream->position_bits = position + 1;
+}
+
 /* 1 <= bits <= 64; a written value fits. */
 void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits);
 void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits); /* bits <= 32 */
@@ -52,5 +81,7 @@ void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near);
 
 /* text: at most capacity-1 bytes and a final NUL; reading replaces unprintable bytes by '?'. */
 void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity);
+
+LS_C_END
 
 #endif

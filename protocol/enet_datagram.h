@@ -5,9 +5,13 @@
 #ifndef LOCKSTEP_PROTOCOL_ENET_DATAGRAM_H
 #define LOCKSTEP_PROTOCOL_ENET_DATAGRAM_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* Why a datagram was dropped: name and text. */
 #define LS_DATAGRAM_REJECTION_MAP(X)                                                               \
@@ -55,5 +59,7 @@ ls_datagram_rejection ls_enet_datagram_read(const uint8_t *bytes, size_t size,
 ls_datagram_rejection ls_enet_datagram_check(const uint8_t *bytes, size_t size,
                                              const ls_enet_header *header,
                                              uint16_t reliable_received);
+
+LS_C_END
 
 #endif

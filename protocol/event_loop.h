@@ -6,9 +6,12 @@
 #define LOCKSTEP_PROTOCOL_EVENT_LOOP_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 
 #include <stdint.h>
+
+LS_C_BEGIN
 
 typedef struct ls_event_loop ls_event_loop;
 
@@ -76,5 +79,7 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
 
 /* No further call of its handler. NULL is allowed. */
 void ls_loop_source_remove(ls_loop_source *source);
+
+LS_C_END
 
 #endif

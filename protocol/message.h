@@ -4,10 +4,13 @@
 #ifndef LOCKSTEP_PROTOCOL_MESSAGE_H
 #define LOCKSTEP_PROTOCOL_MESSAGE_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/protocol/bit_stream.h"
+
+LS_C_BEGIN
 
 #define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
 #define LS_PROTOCOL_VERSION 1u
@@ -148,5 +151,7 @@ uint32_t ls_message_peek(const uint8_t *bytes, size_t size);
 /* Reads a reliable message. `players` is what START needs to know (0 where no START is expected).
  * MALFORMED leaves `out` undefined but harmless. */
 ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, ls_message *out);
+
+LS_C_END
 
 #endif

@@ -111,25 +111,20 @@ static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input
     return same_size_bits <= raw_bits ? CHANGE_SAME_SIZE : CHANGE_RAW;
 }
 
-static void write_bit(ls_bit_stream *stream, bool bit)
-{
-    ls_bits_bool(stream, &bit);
-}
-
 static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
                          const ls_slot_input *input)
 {
     if (is_same(before, input)) {
-        write_bit(stream, false);
+        ls_bits_write_bit(stream, false);
         return;
     }
     unsigned change = shortest_change(before, input);
-    write_bit(stream, true);
-    write_bit(stream, change != CHANGE_EMPTY);
+    ls_bits_write_bit(stream, true);
+    ls_bits_write_bit(stream, change != CHANGE_EMPTY);
     if (change == CHANGE_EMPTY) {
         return;
     }
-    write_bit(stream, change == CHANGE_RAW);
+    ls_bits_write_bit(stream, change == CHANGE_RAW);
     if (change == CHANGE_RAW) {
         uint32_t size = input->size;
         ls_bits_uvar(stream, &size, 0, LS_INPUT_BYTES_MAX);
@@ -138,7 +133,7 @@ static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
         uint32_t byte = input->bytes[i];
         if (change == CHANGE_SAME_SIZE) {
             byte ^= before->bytes[i];
-            write_bit(stream, byte != 0);
+            ls_bits_write_bit(stream, byte != 0);
         }
         if (change == CHANGE_RAW || byte != 0) {
             ls_bits_u32(stream, &byte, 8);
@@ -146,28 +141,21 @@ static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
     }
 }
 
-static bool read_bit(ls_bit_stream *stream)
-{
-    bool bit = false;
-    ls_bits_bool(stream, &bit);
-    return bit;
-}
-
 static void read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t slot)
 {
-    if (!read_bit(stream)) {
+    if (!ls_bits_read_bit(stream)) {
         return;
     }
-    if (!read_bit(stream)) {
+    if (!ls_bits_read_bit(stream)) {
         cursor->sizes[slot] = 0;
         return;
     }
-    bool is_raw = read_bit(stream);
+    bool is_raw = ls_bits_read_bit(stream);
     if (is_raw) {
         ls_bits_uvar(stream, &cursor->sizes[slot], 0, cursor->input_bytes_max);
     }
     for (uint32_t i = 0; i < cursor->sizes[slot] && !stream->is_failed; i++) {
-        if (is_raw || read_bit(stream)) {
+        if (is_raw || ls_bits_read_bit(stream)) {
             uint32_t byte = 0;
             ls_bits_u32(stream, &byte, 8);
             cursor->bytes[slot][i] = (uint8_t)(is_raw ? byte : byte ^ cursor->bytes[slot][i]);
@@ -190,7 +178,7 @@ bool ls_inputs_write_tick(ls_bit_stream *stream, const ls_slot_input *before,
                           const ls_slot_input *input)
 {
     size_t position = stream->position_bits;
-    write_bit(stream, true);
+    ls_bits_write_bit(stream, true);
     write_change(stream, before, input);
     return keep_if_it_fits(stream, position);
 }
@@ -205,13 +193,13 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
         has_events = has_events || inputs[slot].events != 0;
         has_changes = has_changes || !is_same(&before[slot], &inputs[slot]);
     }
-    write_bit(stream, true);
-    write_bit(stream, has_events);
+    ls_bits_write_bit(stream, true);
+    ls_bits_write_bit(stream, has_events);
     for (uint32_t slot = 0; has_events && slot < slot_count; slot++) {
         uint32_t events = inputs[slot].events;
         ls_bits_u32(stream, &events, 2);
     }
-    write_bit(stream, has_changes);
+    ls_bits_write_bit(stream, has_changes);
     for (uint32_t slot = 0; has_changes && slot < slot_count; slot++) {
         write_change(stream, &before[slot], &inputs[slot]);
     }
@@ -220,13 +208,13 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
 
 void ls_tick_packet_write_end(ls_bit_stream *stream)
 {
-    write_bit(stream, false);
+    ls_bits_write_bit(stream, false);
     LS_ASSERT(!stream->is_failed);
 }
 
 bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
 {
-    if (!read_bit(stream)) {
+    if (!ls_bits_read_bit(stream)) {
         return false;
     }
     read_change(stream, cursor, 0);
@@ -235,17 +223,17 @@ bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
 
 bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
 {
-    if (!read_bit(stream)) {
+    if (!ls_bits_read_bit(stream)) {
         return false;
     }
-    bool has_events = read_bit(stream);
+    bool has_events = ls_bits_read_bit(stream);
     for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
         cursor->events[slot] = 0;
         if (has_events) {
             ls_bits_u32(stream, &cursor->events[slot], 2);
         }
     }
-    if (read_bit(stream)) {
+    if (ls_bits_read_bit(stream)) {
         for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
             read_change(stream, cursor, slot);
         }

@@ -5,11 +5,14 @@
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* Names one connection for its life; never 0 and never used again by the same transport. */
 typedef uint32_t ls_peer_id;
@@ -109,5 +112,7 @@ static inline void ls_transport_destroy(ls_transport *transport)
 
 /* A sink that sends through the transport, which must outlive it. */
 ls_packet_sink ls_transport_sink(ls_transport *transport);
+
+LS_C_END
 
 #endif

@@ -617,9 +617,11 @@ ls_status ls_transport_enet_listen(const ls_transport_enet_server_config *config
     transport_enet *made = NULL;
     status = make(allocator, &address, config->peers_max, &made);
     if (status != LS_OK) {
-        ls_text_set(error, "cannot listen on %s, UDP port %u: %s", config->bind_host,
-                    (unsigned)config->port,
-                    status == LS_IO ? strerror(errno) : ls_status_text(status));
+        int reason = errno;
+        ls_text_set(
+            error, "cannot listen on %s, UDP port %u: %s%s", config->bind_host,
+            (unsigned)config->port, status == LS_IO ? strerror(reason) : ls_status_text(status),
+            status == LS_IO && reason == EACCES ? " (ports below 1024 are privileged)" : "");
         return status;
     }
     made->host->duplicatePeers = config->peers_per_address_max;

@@ -6,6 +6,7 @@
 #define LOCKSTEP_PROTOCOL_TRANSPORT_ENET_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 #include "lockstep/protocol/enet_datagram.h"
@@ -13,6 +14,8 @@
 #include "lockstep/protocol/transport.h"
 
 #include <stdint.h>
+
+LS_C_BEGIN
 
 /* Connections that one server can hold at most: a limit of ENet's. */
 #define LS_TRANSPORT_ENET_PEERS_MAX 4095u
@@ -78,5 +81,7 @@ ls_transport_traffic ls_transport_enet_total(const ls_transport *transport);
 /* Datagrams that were dropped for this reason. */
 uint64_t ls_transport_enet_rejections(const ls_transport *transport,
                                       ls_datagram_rejection rejection);
+
+LS_C_END
 
 #endif

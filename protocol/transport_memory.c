@@ -9,6 +9,8 @@ enum {
     HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: as transport_enet counts them */
     HEADER_BYTES_RELIABLE = 36,
     PPM = 1000000,
+    /* Beyond its packets, an inbox holds every connection's beginning and end. */
+    INBOX_CAPACITY = LS_MEMORY_INBOX_PACKETS_MAX + 2 * LS_MEMORY_ENDPOINTS_MAX,
 };
 
 typedef struct packet {
@@ -16,6 +18,7 @@ typedef struct packet {
     uint64_t sequence; /* ends ties */
     ls_transport_event_kind kind;
     ls_lane lane;
+    ls_status reason; /* DISCONNECTED */
     uint32_t connection;
     uint32_t size;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -24,7 +27,7 @@ typedef struct packet {
 typedef struct endpoint {
     ls_transport transport;
     ls_memory_network *network;
-    packet *packets; /* LS_MEMORY_INBOX_PACKETS_MAX */
+    packet *packets; /* INBOX_CAPACITY */
     uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
     uint32_t heap_count;
 } endpoint;
@@ -37,6 +40,7 @@ typedef struct connection {
     uint64_t reliable_up_ns; /* arrival of the newest reliable packet: keeps them in order */
     uint64_t reliable_down_ns;
     bool is_open;
+    ls_status reason; /* why it ends */
     ls_transport_traffic traffic_client;
     ls_transport_traffic traffic_server;
 } connection;
@@ -98,9 +102,10 @@ static void heap_sink(endpoint *inbox, uint32_t at)
 
 /* A free packet of the inbox, not yet in the heap; NULL when it is full. It may be the one lent to
  * the inbox's owner, who has looked at it by the time that anybody sends to it. */
-static packet *inbox_next_free(endpoint *inbox)
+static packet *inbox_next_free(endpoint *inbox, ls_transport_event_kind kind)
 {
-    if (inbox->heap_count >= LS_MEMORY_INBOX_PACKETS_MAX) {
+    bool is_packet = kind == LS_TRANSPORT_RECEIVED;
+    if (inbox->heap_count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
         return NULL;
     }
     return &inbox->packets[inbox->heap[inbox->heap_count]];
@@ -134,25 +139,28 @@ static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link
     return link->delay_ns + ((link->jitter_ns / 1024) * share >> 22);
 }
 
-static void deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
+/* False when the inbox is full: the packet is lost. */
+static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
                     ls_transport_event_kind kind, ls_lane lane, uint64_t arrival_ns,
                     const uint8_t *bytes, size_t size)
 {
-    packet *sent = inbox_next_free(to);
+    packet *sent = inbox_next_free(to, kind);
     if (!sent) {
         network->counts.lost++;
-        return;
+        return false;
     }
     sent->arrival_ns = arrival_ns;
     sent->sequence = network->sequence++;
     sent->kind = kind;
     sent->lane = lane;
+    sent->reason = network->connections[connection_index].reason;
     sent->connection = connection_index;
     sent->size = (uint32_t)size;
     if (size > 0) {
         memcpy(sent->bytes, bytes, size);
     }
     inbox_add(to);
+    return true;
 }
 
 static void send_unreliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
@@ -184,6 +192,25 @@ static void send_unreliable(ls_memory_network *network, uint32_t connection_inde
     }
 }
 
+static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* What is reliable may not be lost while the connection lasts: so it ends, for both sides. */
+static void break_connection(ls_memory_network *network, uint32_t connection_index)
+{
+    connection *between = &network->connections[connection_index];
+    uint64_t up_ns = later_of(network->now_ns, between->reliable_up_ns);
+    uint64_t down_ns = later_of(network->now_ns, between->reliable_down_ns);
+    between->is_open = false;
+    between->reason = LS_TIMED_OUT;
+    deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
+            up_ns, NULL, 0);
+    deliver(network, between->client, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
+            down_ns, NULL, 0);
+}
+
 /* A lost packet is sent again after a round trip, as often as it takes; order is kept. */
 static void send_reliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
                           ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
@@ -199,10 +226,12 @@ static void send_reliable(ls_memory_network *network, uint32_t connection_index,
     for (int tries = 0; tries < 32 && chance(network, link->loss_ppm); tries++) {
         arrival_ns += between->up.delay_ns + between->down.delay_ns + link->jitter_ns;
     }
-    arrival_ns = arrival_ns > *newest_ns ? arrival_ns : *newest_ns;
+    arrival_ns = later_of(arrival_ns, *newest_ns);
     *newest_ns = arrival_ns;
-    deliver(network, is_up ? between->server : between->client, connection_index, kind,
-            LS_LANE_RELIABLE, arrival_ns, bytes, size);
+    if (!deliver(network, is_up ? between->server : between->client, connection_index, kind,
+                 LS_LANE_RELIABLE, arrival_ns, bytes, size)) {
+        break_connection(network, connection_index);
+    }
 }
 
 /* The peer id is the connection's index + 1 on both sides, and connections are never reused. */
@@ -268,7 +297,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
                                   .lane = first->lane,
                                   .bytes = first->bytes,
                                   .size = first->size,
-                                  .reason = LS_DISCONNECTED};
+                                  .reason = first->reason};
     if (first->kind == LS_TRANSPORT_RECEIVED) {
         ls_transport_traffic *traffic =
             between->client == owner ? &between->traffic_client : &between->traffic_server;
@@ -370,15 +399,15 @@ static ls_status endpoint_create(ls_memory_network *network, endpoint **out)
     }
     const ls_allocator *allocator = network->allocator;
     endpoint *created = ls_allocate(allocator, sizeof *created);
-    packet *packets = ls_allocate_array(allocator, LS_MEMORY_INBOX_PACKETS_MAX, sizeof *packets);
-    uint16_t *heap = ls_allocate_array(allocator, LS_MEMORY_INBOX_PACKETS_MAX, sizeof *heap);
+    packet *packets = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *packets);
+    uint16_t *heap = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *heap);
     if (!created || !packets || !heap) {
         ls_release(allocator, created);
         ls_release(allocator, packets);
         ls_release(allocator, heap);
         return LS_NO_MEMORY;
     }
-    for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX; i++) {
+    for (uint32_t i = 0; i < INBOX_CAPACITY; i++) {
         heap[i] = (uint16_t)i;
     }
     created->transport.operations = &endpoint_operations;
@@ -409,8 +438,8 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
         return status;
     }
     uint32_t index = network->connection_count++;
-    network->connections[index] =
-        (connection){.client = client, .server = (endpoint *)server, .is_open = true};
+    network->connections[index] = (connection){
+        .client = client, .server = (endpoint *)server, .is_open = true, .reason = LS_DISCONNECTED};
     send_reliable(network, index, true, LS_TRANSPORT_CONNECTED, NULL, 0);
     send_reliable(network, index, false, LS_TRANSPORT_CONNECTED, NULL, 0);
     *out = &client->transport;

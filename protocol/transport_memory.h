@@ -6,12 +6,17 @@
 #define LOCKSTEP_PROTOCOL_TRANSPORT_MEMORY_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/protocol/transport.h"
 
 #include <stdbool.h>
 
+LS_C_BEGIN
+
 #define LS_MEMORY_ENDPOINTS_MAX 64u
-#define LS_MEMORY_INBOX_PACKETS_MAX 4096u /* more are lost, as in a router */
+
+/* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
+#define LS_MEMORY_INBOX_PACKETS_MAX 4096u
 
 /* One direction of a connection. All zero: instant and perfect. */
 typedef struct ls_memory_link {
@@ -55,5 +60,7 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
 /* Sets how packets from the client travel (up) and to it (down), from now on. */
 void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
                                 const ls_memory_link *down);
+
+LS_C_END
 
 #endif

@@ -64,6 +64,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
     compared->agreement = LS_AGREEMENT_ASKING;
     compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
     compared->asked_last = tick;
+    compared->asked_root = arbiter->roots[ring_index(arbiter, tick)];
     compared->expected_first = compared->asked_first;
     *first = compared->asked_first;
     *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
@@ -89,13 +90,16 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
     }
     for (uint32_t i = 0; i < count; i++) {
         ls_tick tick = asked->expected_first;
-        if (tick > asked->asked_last || tick < oldest_held(arbiter)) {
+        if (tick > asked->asked_last) {
             *is_contradiction = true;
             return false;
         }
+        asked->expected_first += arbiter->interval_ticks;
+        if (tick < oldest_held(arbiter)) {
+            continue; /* forgotten while the question and its answer travelled */
+        }
         uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
         asked->compared++;
-        asked->expected_first += arbiter->interval_ticks;
         if (roots[i] != server_root) {
             settle(asked, tick, server_root, roots[i]);
             return true;
@@ -103,8 +107,22 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
         asked->agreed_tick = tick;
         asked->has_agreed = true;
     }
+    if (is_last && asked->asked_first < oldest_held(arbiter)) {
+        asked->agreement = LS_AGREEMENT_AGREES; /* the next chain raises the question anew */
+        return false;
+    }
     *is_contradiction = is_last;
     return false;
+}
+
+bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot)
+{
+    ls_arbiter_slot *asked = &arbiter->slots[slot];
+    if (asked->agreement != LS_AGREEMENT_ASKING) {
+        return false;
+    }
+    settle(asked, asked->asked_last, asked->asked_root, 0);
+    return true;
 }
 
 bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,

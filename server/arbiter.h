@@ -19,6 +19,7 @@ typedef struct ls_arbiter_slot {
     uint64_t compared;   /* states compared, equal or not */
     ls_tick asked_first;
     ls_tick asked_last;
+    uint64_t asked_root;    /* the server's, of state asked_last */
     ls_tick expected_first; /* of the next HASHES message */
     ls_tick bad_tick;       /* DIFFERS */
     uint64_t server_root;
@@ -53,9 +54,15 @@ bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick);
 
 /* Takes one HASHES answer; `is_last` says that no more come. True when it settles the question:
  * then the slot's agreement is DIFFERS. False when more is needed. Sets *is_contradiction when
- * every root agrees although the chain did not, or when the answer is not what was asked for. */
+ * every root agrees although the chain did not, or when the answer is not what was asked for.
+ * States that are no longer held are passed over; without a difference among the rest the question
+ * lapses until the next chain. */
 bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
                            uint32_t count, bool is_last, bool *is_contradiction);
+
+/* Settles a question that will not be answered any more: the newest state asked for differs, and
+ * the client's root of it stays 0. False when nothing was asked. */
+bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot);
 
 /* Compares the final roots, which need not be due. True when they differ and nothing was known or
  * asked about the slot before: then this tick is the first that is known to be bad. */

@@ -1,11 +1,10 @@
 /* lockstep-server: reads the command line, hosts one match, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/plugin_loader.h"
-#include "lockstep/common/program/option.h"
+#include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/server/server.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,6 @@ enum option_key {
     KEY_PLAYERS = 'n',
     KEY_PORT = 'P',
     KEY_TICKS = 't',
-    KEY_QUIET = 'q',
-    KEY_VERBOSE = 'v',
     KEY_BIND = 0x100,
     KEY_TICK_RATE,
     KEY_SEED,
@@ -32,16 +29,17 @@ enum option_key {
     KEY_ON_DESYNC,
     KEY_INPUT_DELAY,
     KEY_TIMEOUT,
-    KEY_JSON,
     KEY_PORT_FILE,
 };
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The game:", 1},
-    {"sim", KEY_SIM, "NAME|FILE.so", 0, "Simulation: a built-in's name or a plug-in (units)", 1},
-    {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; may be repeated", 1},
-    {"players", KEY_PLAYERS, "N", 0, "Seats; the match starts when all are taken", 1},
-    {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000", 1},
+    {"sim", KEY_SIM, "NAME|FILE.so", 0, "Simulation: a built-in or a plug-in's file (units)", 1},
+    {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
+    {"players", KEY_PLAYERS, "N", 0,
+     "Seats; the match starts when all are taken (the simulation's default)", 1},
+    {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
+     1},
     {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
     {"ticks", KEY_TICKS, "N", 0, "End after N ticks; 0: when stopped or everybody left (0)", 1},
     {0, 0, 0, 0, "The network:", 2},
@@ -53,19 +51,16 @@ static const struct argp_option options[] = {
     {"late", KEY_LATE, "repeat|wait", 0,
      "An input that is missing when its tick closes: repeat the last one, or wait for it (repeat)",
      3},
-    {"wait-limit", KEY_WAIT_LIMIT, "MS", 0, "With --late wait: drop a slot after so long (2000)",
-     3},
+    {"wait-limit", KEY_WAIT_LIMIT, "MS", 0,
+     "With --late wait: drop a slot that is waited for so long (2000)", 3},
     {"input-delay", KEY_INPUT_DELAY, "TICKS", 0,
      "Ticks by which inputs come earlier than the network needs, 0 to 64 (0)", 3},
-    {"hash-interval", KEY_HASH_INTERVAL, "K", 0, "Compare the state of every K-th tick (1)", 3},
+    {"hash-interval", KEY_HASH_INTERVAL, "K", 0,
+     "Compare the state of every K-th tick, 1 to 1024 (1)", 3},
     {"on-desync", KEY_ON_DESYNC, "report|drop|stop", 0,
      "When a client's state differs: report it and go on, drop the client, or end the match "
      "(report)",
      3},
-    {0, 0, 0, 0, "Output:", 4},
-    {"json", KEY_JSON, "FILE|-", 0, "Write a summary as JSON at the end", 4},
-    {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", 4},
-    {"verbose", KEY_VERBOSE, 0, 0, "Show more", 4},
     {0},
 };
 
@@ -78,27 +73,8 @@ typedef struct arguments {
     uint32_t late, on_desync;
     const char *bind_host;
     const char *port_file;
-    const char *json;
-    ls_log_level level;
+    ls_output_options output;
 } arguments;
-
-static void number(struct argp_state *state, const char *name, const char *value,
-                   ls_option_range range, uint64_t *out)
-{
-    ls_text why;
-    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
-    }
-}
-
-static void word(struct argp_state *state, const char *name, const char *value,
-                 const char *const *words, uint32_t count, uint32_t *out)
-{
-    ls_text why;
-    if (ls_option_word(name, value, words, count, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
-    }
-}
 
 static void add_assignment(struct argp_state *state, arguments *args, const char *value)
 {
@@ -120,18 +96,21 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
         return 0;
     case KEY_PLAYERS:
         args->has_players = true;
-        number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX}, &args->players);
+        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
+                               &args->players);
         return 0;
     case KEY_TICK_RATE:
         args->has_tick_rate = true;
-        number(state, "tick-rate", value,
-               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ}, &args->tick_rate);
+        ls_command_line_number(state, "tick-rate", value,
+                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
+                               &args->tick_rate);
         return 0;
     case KEY_SEED:
-        number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
+        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
         return 0;
     case KEY_TICKS:
-        number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1}, &args->ticks);
+        ls_command_line_number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1},
+                               &args->ticks);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -144,22 +123,22 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
     static const char *const desync_words[] = {"report", "drop", "stop"};
     switch (key) {
     case KEY_LATE:
-        word(state, "late", value, late_words, 2, &args->late);
+        ls_command_line_word(state, "late", value, late_words, 2, &args->late);
         return 0;
     case KEY_WAIT_LIMIT:
-        number(state, "wait-limit", value, (ls_option_range){1, LS_TIMEOUT_MS_MAX},
-               &args->wait_limit);
+        ls_command_line_number(state, "wait-limit", value, (ls_option_range){1, LS_TIMEOUT_MS_MAX},
+                               &args->wait_limit);
         return 0;
     case KEY_INPUT_DELAY:
-        number(state, "input-delay", value, (ls_option_range){0, LS_INPUT_DELAY_TICKS_MAX},
-               &args->input_delay);
+        ls_command_line_number(state, "input-delay", value,
+                               (ls_option_range){0, LS_INPUT_DELAY_TICKS_MAX}, &args->input_delay);
         return 0;
     case KEY_HASH_INTERVAL:
-        number(state, "hash-interval", value, (ls_option_range){1, LS_HASH_INTERVAL_MAX},
-               &args->hash_interval);
+        ls_command_line_number(state, "hash-interval", value,
+                               (ls_option_range){1, LS_HASH_INTERVAL_MAX}, &args->hash_interval);
         return 0;
     case KEY_ON_DESYNC:
-        word(state, "on-desync", value, desync_words, 3, &args->on_desync);
+        ls_command_line_word(state, "on-desync", value, desync_words, 3, &args->on_desync);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -170,26 +149,21 @@ static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
+        return 0;
     case KEY_BIND:
         args->bind_host = value;
         return 0;
     case KEY_PORT:
-        number(state, "port", value, (ls_option_range){0, 65535}, &args->port);
+        ls_command_line_number(state, "port", value, (ls_option_range){0, 65535}, &args->port);
         return 0;
     case KEY_TIMEOUT:
-        number(state, "timeout", value, (ls_option_range){100, LS_TIMEOUT_MS_MAX}, &args->timeout);
+        ls_command_line_number(state, "timeout", value, (ls_option_range){100, LS_TIMEOUT_MS_MAX},
+                               &args->timeout);
         return 0;
     case KEY_PORT_FILE:
         args->port_file = value;
-        return 0;
-    case KEY_JSON:
-        args->json = value;
-        return 0;
-    case KEY_QUIET:
-        args->level = LS_LOG_WARNING;
-        return 0;
-    case KEY_VERBOSE:
-        args->level = LS_LOG_DEBUG;
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", value);
@@ -216,8 +190,9 @@ static char *help_filter(int key, const char *text, void *input)
     }
     const ls_simulation *simulation = NULL;
     for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)) != NULL; i++) {
-        fprintf(stream, "%s: %s; %u to %u players, %u Hz\n", simulation->name, simulation->summary,
-                1u, simulation->players_max, simulation->default_tick_rate_hz);
+        fprintf(stream, "%s: 1 to %u players (%u), %u Hz\n  %s\n", simulation->name,
+                simulation->players_max, simulation->default_players,
+                simulation->default_tick_rate_hz, simulation->summary);
         for (uint32_t p = 0; p < simulation->param_count; p++) {
             const ls_param *param = &simulation->params[p];
             fprintf(stream, "  %s=%lld%s%s (%lld to %lld): %s\n", param->name,
@@ -256,8 +231,10 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
 
 int main(int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
+        .children = children,
         .parser = parse,
         .doc = "Hosts one deterministic lockstep match.\v"
                "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found.",
@@ -270,12 +247,11 @@ int main(int argc, char **argv)
                       .wait_limit = 2000,
                       .hash_interval = 1,
                       .bind_host = "0.0.0.0",
-                      .level = LS_LOG_INFO};
-    argp_err_exit_status = LS_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+                      .output = {.level = LS_LOG_INFO}};
+    ls_command_line_parse(&argp, argc, argv, &args);
 
     ls_console console;
-    ls_console_init(&console, "lockstep-server", args.level);
+    ls_console_init(&console, "lockstep-server", args.output.level);
     ls_loaded_simulation loaded;
     ls_text why = {{0}};
     ls_status status = ls_simulation_load(args.sim, &loaded, &why);
@@ -286,7 +262,7 @@ int main(int argc, char **argv)
     ls_server_config config = {.bind_host = args.bind_host,
                                .port = (uint16_t)args.port,
                                .port_file = args.port_file,
-                               .json_path = args.json};
+                               .json_path = args.output.json_path};
     status = configure(&args, loaded.simulation, &config.match, &why);
     ls_exit_code code = LS_EXIT_USAGE;
     if (status != LS_OK) {

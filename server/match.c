@@ -99,6 +99,9 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     }
     ls_timestep_config timestep = ls_timestep_config_default(config->sim.tick_rate_hz);
     timestep.strategy = LS_TIMESTEP_ACCUMULATOR;
+    if (timestep.frame_max_ns < 2 * timestep.dt_ns) {
+        timestep.frame_max_ns = 2 * timestep.dt_ns; /* who calls once a tick loses no time */
+    }
     match->timestep = ls_timestep_make(&timestep);
     match->own_ready = ls_ready_make(match->instance);
     ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
@@ -198,6 +201,7 @@ static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, con
 static void vacate(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
     ls_seat *seat = &match->seats[slot];
+    ls_match_play_settle_unanswered(match, slot);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_LEFT);
     event->slot = slot;
     event->peer = seat->report.peer;
@@ -389,7 +393,8 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     case LS_MESSAGE_GOODBYE: {
         ls_farewell farewell = match->message.body.farewell;
         ls_peer_id peer = match->seats[slot].report.peer;
-        vacate(match, slot, (ls_status) - (int)farewell.negated_status, farewell.text.bytes);
+        ls_status reason = (ls_status) - (int)farewell.negated_status;
+        vacate(match, slot, reason == LS_OK ? LS_DISCONNECTED : reason, farewell.text.bytes);
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }
@@ -473,7 +478,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     drop_silent(match);
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_play_advance(match);
-    } else if (now_ns - match->sent_ns >= MATCH_HEARTBEAT_NS) {
+    } else if (now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
 }
@@ -533,14 +538,4 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 ls_sim_instance *ls_match_instance(ls_match *match)
 {
     return match->instance;
-}
-
-uint64_t ls_match_next_ns(const ls_match *match)
-{
-    uint64_t heartbeat_ns = match->sent_ns + MATCH_HEARTBEAT_NS;
-    if (match->state != LS_MATCH_RUNNING || match->waiting_ns != 0) {
-        return heartbeat_ns;
-    }
-    uint64_t close_ns = match->last_ns + match->timestep.config.dt_ns - match->timestep.bank_ns;
-    return close_ns < heartbeat_ns ? close_ns : heartbeat_ns;
 }

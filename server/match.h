@@ -7,9 +7,12 @@
 #define LOCKSTEP_SERVER_MATCH_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
+
+LS_C_BEGIN
 
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
@@ -124,7 +127,10 @@ uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seat
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
-/* When ls_match_advance has something to do next, for a driver that sleeps. */
+/* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
+ * match is over. Packets that arrive may make it earlier. */
 uint64_t ls_match_next_ns(const ls_match *match);
+
+LS_C_END
 
 #endif

@@ -8,11 +8,19 @@
 static ls_seat_clock clock_of(const ls_match *match)
 {
     uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns;
     return (ls_seat_clock){.now_ns = match->now_ns,
                            .dt_ns = dt_ns,
-                           .next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns,
+                           /* A tick that waits was due when the wait began. */
+                           .next_close_ns = match->waiting_ns ? match->waiting_ns : next_close_ns,
                            .next_close = match->next_close,
                            .closed_at_ns = match->closed_at_ns};
+}
+
+static ls_seat_ticks ticks_of(const ls_match *match)
+{
+    return (ls_seat_ticks){
+        .closed = match->closed, .coded = match->coded, .slot_count = match->config.sim.players};
 }
 
 void ls_match_play_start(ls_match *match)
@@ -96,6 +104,7 @@ static void close_tick(ls_match *match)
     }
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
+    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before, inputs);
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
     ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
@@ -207,13 +216,30 @@ static bool has_players(const ls_match *match)
     return false;
 }
 
+static bool is_asked(const ls_match *match, uint32_t slot)
+{
+    return match->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
+}
+
+/* Whose chain differs and who does not say from where on must not get away with silence. */
+static void drop_who_does_not_answer(ls_match *match, uint64_t limit_ns)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_late = match->now_ns - seat->asked_ns >= limit_ns;
+        if (ls_seat_is_in_play(seat) && is_asked(match, slot) && is_late) {
+            ls_match_drop(match, slot, LS_MISBEHAVED, "did not say which of its states differs");
+        }
+    }
+}
+
 /* A slot whose roots have been asked for is not finished until it has answered. */
 static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        bool is_asking = match->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING;
-        if (seat->state == LS_SEAT_PLAYING || (seat->state == LS_SEAT_FINISHED && is_asking)) {
+        if (seat->state == LS_SEAT_PLAYING ||
+            (seat->state == LS_SEAT_FINISHED && is_asked(match, slot))) {
             return false;
         }
     }
@@ -234,6 +260,7 @@ void ls_match_play_end(ls_match *match)
 
 static void finish(ls_match *match)
 {
+    drop_who_does_not_answer(match, 0);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         if (seat->state == LS_SEAT_PLAYING) {
@@ -257,8 +284,8 @@ static void advance_running(ls_match *match)
     }
     has_closed = close_due(match);
     drop_who_fell_behind(match);
-    uint64_t heartbeat_ns = match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_WAITING_FIRST_NS;
-    if (has_closed || match->now_ns - match->sent_ns >= heartbeat_ns) {
+    drop_who_does_not_answer(match, match->config.timeout_ms * LS_NS_PER_MS);
+    if (has_closed || match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
     if (is_last_closed(match) || !has_players(match)) {
@@ -276,9 +303,47 @@ void ls_match_play_advance(ls_match *match)
     }
     if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
         finish(match);
-    } else if (match->now_ns - match->sent_ns >= match->timestep.config.dt_ns) {
+    } else if (match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
+}
+
+/* ---- when to be called ---- */
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+uint64_t ls_match_heartbeat_ns(const ls_match *match)
+{
+    if (match->state == LS_MATCH_ENDING) {
+        return earlier(match->timestep.config.dt_ns, MATCH_RESEND_NS);
+    }
+    return match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_RESEND_NS;
+}
+
+/* When whom the match waits for is told next, or who is waited for is dropped. */
+static uint64_t next_waiting_ns(const ls_match *match)
+{
+    uint64_t told_ns = match->waiting_told_ns;
+    uint64_t next_ns =
+        told_ns != 0 ? told_ns + MATCH_WAITING_NEXT_NS : match->waiting_ns + MATCH_WAITING_FIRST_NS;
+    return earlier(next_ns, match->waiting_ns + match->config.wait_limit_ms * LS_NS_PER_MS);
+}
+
+uint64_t ls_match_next_ns(const ls_match *match)
+{
+    uint64_t heartbeat_ns = match->sent_ns + ls_match_heartbeat_ns(match);
+    if (match->state == LS_MATCH_OVER) {
+        return UINT64_MAX;
+    }
+    if (match->state != LS_MATCH_RUNNING) {
+        return heartbeat_ns;
+    }
+    uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t next_ns = earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
 }
 
 /* ---- packets ---- */
@@ -292,8 +357,8 @@ static void send_parts(ls_match *match, ls_seat *seat)
     }
     seat->parts_sent_ns = match->now_ns;
     ls_tick_part part = {.tick = seat->next};
-    part.total_bytes =
-        ls_seat_write_large_tick(seat, match->closed, match->config.sim.players, match->large_tick);
+    ls_seat_ticks ticks = ticks_of(match);
+    part.total_bytes = ls_seat_write_large_tick(seat, &ticks, match->large_tick);
     for (; part.index < ls_tick_part_count(part.total_bytes); part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
                ls_tick_part_size(part.total_bytes, part.index));
@@ -307,6 +372,7 @@ static void send_parts(ls_match *match, ls_seat *seat)
 void ls_match_play_send_ticks(ls_match *match)
 {
     ls_seat_clock clock = clock_of(match);
+    ls_seat_ticks ticks = ticks_of(match);
     match->sent_ns = match->now_ns;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
@@ -315,8 +381,7 @@ void ls_match_play_send_ticks(ls_match *match)
             continue;
         }
         bool needs_parts = false;
-        size_t size = ls_seat_write_ticks(seat, &clock, match->closed, match->config.sim.players,
-                                          match->packet, &needs_parts);
+        size_t size = ls_seat_write_ticks(seat, &clock, &ticks, match->packet, &needs_parts);
         match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
                          size);
         if (needs_parts) {
@@ -327,7 +392,7 @@ void ls_match_play_send_ticks(ls_match *match)
 
 /* ---- hashes ---- */
 
-static void report_desync(ls_match *match, uint32_t slot)
+static void announce_desync(ls_match *match, uint32_t slot)
 {
     ls_match_slot *report = &match->seats[slot].report;
     const ls_arbiter_slot *found = &match->arbiter.slots[slot];
@@ -346,10 +411,23 @@ static void report_desync(ls_match *match, uint32_t slot)
     event->tick = found->bad_tick;
     event->server_root = found->server_root;
     event->client_root = found->client_root;
+    if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
+        ls_match_play_end(match);
+    }
+}
+
+static void report_desync(ls_match *match, uint32_t slot)
+{
+    announce_desync(match, slot);
     if (match->config.on_desync == LS_ON_DESYNC_DROP) {
         ls_match_drop(match, slot, LS_DESYNCED, "its state differs from the server's");
-    } else if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
-        ls_match_play_end(match);
+    }
+}
+
+void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot)
+{
+    if (ls_arbiter_settle_unanswered(&match->arbiter, slot)) {
+        announce_desync(match, slot);
     }
 }
 
@@ -361,6 +439,7 @@ static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header
                             &count)) {
         return;
     }
+    match->seats[slot].asked_ns = match->now_ns;
     match->message.kind = LS_MESSAGE_HASH_REQUEST;
     match->message.body.hash_request = (ls_hash_request){.first = first, .count = count};
     ls_match_send(match, match->seats[slot].report.peer);

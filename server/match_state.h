@@ -18,6 +18,7 @@ enum {
 };
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define MATCH_RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
 #define MATCH_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND)
 #define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
@@ -51,6 +52,7 @@ struct ls_match {
     /* Ticks. */
     ls_tick next_close;
     ls_input_buffer *closed;
+    ls_coded_tick coded[LS_WINDOW_TICKS]; /* the same ticks as they are sent */
     uint64_t final_root;
     ls_arbiter arbiter;
 
@@ -93,8 +95,14 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
 ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes);
 ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finished *finished);
 
+/* A player leaves; if its roots have been asked for, the difference is announced without them. */
+void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
+
 /* Sends TICKS to every seat that takes them. */
 void ls_match_play_send_ticks(ls_match *match);
+
+/* The longest time between two TICKS when nothing is closed. */
+uint64_t ls_match_heartbeat_ns(const ls_match *match);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)

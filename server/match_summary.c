@@ -8,22 +8,23 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
 {
     ls_match_slot player = ls_match_slot_of(match, slot);
     const ls_finished *own = &player.finished;
-    *out = (ls_summary_player){.slot = slot,
-                               .status = ls_status_name(player.left_status),
-                               .has_inputs = true,
-                               .inputs_on_time = player.inputs_on_time,
-                               .inputs_late = player.inputs_late,
-                               .inputs_substituted = player.inputs_substituted,
-                               .has_client_figures = player.has_finished,
-                               .stalled_ticks = own->stalled_ticks,
-                               .rtt_ms = own->rtt_us / 1e3,
-                               .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
-                               .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
-                               .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
-                               .frames = own->frames,
-                               .hashes_compared = player.hashes_compared,
-                               .bytes_up = traffic->bytes_received,
-                               .bytes_down = traffic->bytes_sent};
+    *out =
+        (ls_summary_player){.slot = slot,
+                            .status = player.has_played ? ls_status_name(player.left_status) : NULL,
+                            .has_server_figures = true,
+                            .hashes_compared = player.hashes_compared,
+                            .inputs_on_time = player.inputs_on_time,
+                            .inputs_late = player.inputs_late,
+                            .inputs_substituted = player.inputs_substituted,
+                            .has_client_figures = player.has_finished,
+                            .stalled_ticks = own->stalled_ticks,
+                            .rtt_ms = own->rtt_us / 1e3,
+                            .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
+                            .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
+                            .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
+                            .frames = own->frames,
+                            .bytes_up = traffic->bytes_received,
+                            .bytes_down = traffic->bytes_sent};
     memcpy(out->name, player.name, sizeof out->name);
 }
 
@@ -46,6 +47,7 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
                             .ticks = config->ticks,
                             .final_tick = ls_match_tick(match),
                             .final_hash = ls_match_root(match),
+                            .has_comparison = true,
                             .packets_rejected = ls_match_packets_rejected(match),
                             .player_count = ls_match_players(match)};
     for (uint32_t slot = 0; slot < summary->player_count; slot++) {
@@ -59,14 +61,23 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
     summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);
 }
 
+static void log_absent(const ls_summary_player *player, const ls_log *log)
+{
+    ls_text fate = {"nobody played here"};
+    if (player->status) {
+        bool has_left = strcmp(player->status, ls_status_name(LS_OK)) != 0;
+        ls_text_set(&fate, has_left ? "left: %s" : "did not finish", player->status);
+    }
+    ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s %s", player->slot, player->name, fate.bytes);
+}
+
 static void log_player(const ls_summary *summary, const ls_summary_player *player,
                        const ls_log *log)
 {
     double seconds = (double)summary->final_tick / summary->tick_rate_hz;
     seconds = seconds > 0 ? seconds : 1;
     if (!player->has_client_figures) {
-        ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s left: %s", player->slot, player->name,
-                    player->status);
+        log_absent(player, log);
         return;
     }
     ls_log_line(log, LS_LOG_INFO,
@@ -96,7 +107,7 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
     }
     ls_log_line(log, LS_LOG_INFO,
                 "%" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32
-                " differences, final hash %016" PRIx64,
+                " difference%s, final hash %016" PRIx64,
                 summary->final_tick, summary->hashes_compared, summary->desync_count,
-                summary->final_hash);
+                summary->desync_count == 1 ? "" : "s", summary->final_hash);
 }

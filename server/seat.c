@@ -185,51 +185,45 @@ static ls_ticks_header make_header(ls_seat *seat, const ls_seat_clock *clock)
     return header;
 }
 
-/* The tick before `tick`, which the client has: its base. Empty before tick 0. */
-static void load_base(const ls_input_buffer *closed, ls_tick tick, ls_slot_input *before)
+/* Codes a tick against the tick before it, which the client has; before tick 0 all is empty. */
+static bool write_tick(ls_bit_stream *stream, const ls_seat_ticks *ticks, ls_tick tick)
 {
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input inputs[LS_PLAYERS_MAX];
     if (tick > 0) {
-        ls_status held = ls_input_buffer_tick(closed, tick - 1, before);
+        ls_status held = ls_input_buffer_tick(ticks->closed, tick - 1, before);
         LS_ASSERT(held == LS_OK);
     }
+    ls_status held = ls_input_buffer_tick(ticks->closed, tick, inputs);
+    LS_ASSERT(held == LS_OK);
+    return ls_ticks_write_tick(stream, ticks->slot_count, before, inputs);
 }
 
-size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_input_buffer *closed,
-                           uint32_t slot_count, uint8_t bytes[LS_PACKET_BYTES_MAX],
-                           bool *needs_parts)
+size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_seat_ticks *ticks,
+                           uint8_t bytes[LS_PACKET_BYTES_MAX], bool *needs_parts)
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header = make_header(seat, clock);
     ls_ticks_header_bits(&stream, &header, 0);
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    ls_slot_input inputs[LS_PLAYERS_MAX];
     ls_tick tick = header.first;
-    if (tick < clock->next_close) {
-        load_base(closed, tick, before);
-    }
     for (; tick < clock->next_close; tick++) {
-        ls_status held = ls_input_buffer_tick(closed, tick, inputs);
-        LS_ASSERT(held == LS_OK);
-        if (!ls_ticks_write_tick(&stream, slot_count, before, inputs)) {
+        const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
+        bool is_written = coded->bits > 0 ? ls_coded_tick_write(coded, &stream)
+                                          : write_tick(&stream, ticks, tick);
+        if (!is_written) {
             break;
         }
-        memcpy(before, inputs, slot_count * sizeof *inputs);
     }
     ls_tick_packet_write_end(&stream);
     *needs_parts = tick == header.first && tick < clock->next_close;
     return ls_bits_size_bytes(&stream);
 }
 
-uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_input_buffer *closed,
-                                  uint32_t slot_count, uint8_t bytes[LS_TICK_BYTES_MAX])
+uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_seat_ticks *ticks,
+                                  uint8_t bytes[LS_TICK_BYTES_MAX])
 {
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    ls_slot_input inputs[LS_PLAYERS_MAX];
-    load_base(closed, seat->next, before);
-    ls_status held = ls_input_buffer_tick(closed, seat->next, inputs);
-    LS_ASSERT(held == LS_OK);
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = ls_ticks_write_tick(&stream, slot_count, before, inputs);
+    bool is_written = write_tick(&stream, ticks, seat->next);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }

@@ -5,6 +5,7 @@
 #define LOCKSTEP_SERVER_SEAT_H
 
 #include "lockstep/common/input_buffer.h"
+#include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/server/match.h"
 
@@ -29,6 +30,7 @@ typedef struct ls_seat {
     bool is_arrival_reported;
     bool is_leave_pending; /* LEFT goes into the next tick closed */
     uint64_t newest_arrival_ns;
+    uint64_t asked_ns; /* when its roots were last asked for */
     uint64_t heard_ns; /* when anything well-formed last came */
     int32_t slack;     /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint32_t malformed;
@@ -44,6 +46,13 @@ typedef struct ls_seat_clock {
     ls_tick next_close;           /* first tick that is not closed */
     const uint64_t *closed_at_ns; /* ring of LS_WINDOW_TICKS */
 } ls_seat_clock;
+
+/* What the match has closed, as a seat needs it. */
+typedef struct ls_seat_ticks {
+    const ls_input_buffer *closed;
+    const ls_coded_tick *coded; /* ring of LS_WINDOW_TICKS */
+    uint32_t slot_count;
+} ls_seat_ticks;
 
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator);
 void ls_seat_deinit(ls_seat *seat);
@@ -64,12 +73,11 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
 
 /* Writes TICKS: the closed ticks from seat->next on. Returns the size. *needs_parts says that the
  * first of them is too large for a packet. */
-size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_input_buffer *closed,
-                           uint32_t slot_count, uint8_t bytes[LS_PACKET_BYTES_MAX],
-                           bool *needs_parts);
+size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_seat_ticks *ticks,
+                           uint8_t bytes[LS_PACKET_BYTES_MAX], bool *needs_parts);
 
 /* Codes the closed tick seat->next by itself, for sending in parts. Returns the size. */
-uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_input_buffer *closed,
-                                  uint32_t slot_count, uint8_t bytes[LS_TICK_BYTES_MAX]);
+uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_seat_ticks *ticks,
+                                  uint8_t bytes[LS_TICK_BYTES_MAX]);
 
 #endif

@@ -63,6 +63,18 @@ static void tell_desync(server *host, const ls_match_event *event)
                 event->slot, player.name, event->tick, event->server_root, event->client_root);
 }
 
+static void tell_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_DISCONNECTED;
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    ls_text who = {{0}};
+    ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
+                player.name);
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "%s left at tick %" PRIu32 ": %s (%s)", who.bytes, event->tick, event->text.bytes,
+                ls_status_name(event->status));
+}
+
 static void tell(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -75,9 +87,7 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
         break;
     case LS_MATCH_PLAYER_LEFT:
-        ls_log_line(log, event->status == LS_DISCONNECTED ? LS_LOG_INFO : LS_LOG_WARNING,
-                    "slot %" PRIu32 " left at tick %" PRIu32 ": %s (%s)", event->slot, event->tick,
-                    event->text.bytes, ls_status_name(event->status));
+        tell_left(host, event);
         break;
     case LS_MATCH_PLAYER_FINISHED:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": finished", event->slot);
@@ -175,8 +185,9 @@ static void keep_timer_in_phase(server *host, uint64_t now_ns)
         host->timer_next_ns += host->dt_ns;
     }
     uint64_t wanted_ns = ls_match_next_ns(host->match);
-    if (ls_match_state_of(host->match) != LS_MATCH_RUNNING || wanted_ns <= now_ns) {
-        return;
+    bool is_next_tick = wanted_ns > now_ns && wanted_ns - now_ns <= host->dt_ns;
+    if (ls_match_state_of(host->match) != LS_MATCH_RUNNING || !is_next_tick) {
+        return; /* nothing is due, or a tick waits for somebody's input */
     }
     uint64_t phase_ns = (wanted_ns > host->timer_next_ns ? wanted_ns - host->timer_next_ns
                                                          : host->timer_next_ns - wanted_ns) %
@@ -257,18 +268,18 @@ static ls_exit_code finish(server *host)
 {
     static ls_summary summary;
     ls_text why = {{0}};
+    ls_exit_code code = host->has_desync   ? LS_EXIT_DESYNC
+                        : host->has_failed ? LS_EXIT_ENVIRONMENT
+                                           : LS_EXIT_CLEAN;
     ls_match_summarize(host->match, &host->config->match, host->traffic, &summary);
     ls_console_clear(host->console);
     ls_match_summary_log(&summary, &host->console->log);
     if (host->config->json_path &&
         ls_summary_write(&summary, host->config->json_path, &why) != LS_OK) {
         ls_log_line(&host->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_ENVIRONMENT;
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    if (host->has_failed) {
-        return LS_EXIT_ENVIRONMENT;
-    }
-    return host->has_desync ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
+    return code;
 }
 
 /* ---- building it ---- */
@@ -294,12 +305,8 @@ static ls_status open_network(server *host, ls_text *why)
 
 static ls_status write_port_file(const server *host, ls_text *why)
 {
-    if (!host->config->port_file) {
-        return LS_OK;
-    }
-    char port[8];
-    snprintf(port, sizeof port, "%u", ls_transport_enet_port(host->transport));
-    return ls_output_write(host->config->port_file, port, why);
+    const char *path = host->config->port_file;
+    return path ? ls_output_write_port(path, ls_transport_enet_port(host->transport), why) : LS_OK;
 }
 
 static ls_status add_handlers(server *host)
@@ -315,7 +322,11 @@ static ls_status add_handlers(server *host)
 
 static ls_status build(server *host, ls_text *why)
 {
-    ls_status status = open_network(host, why);
+    const char *json_path = host->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = open_network(host, why);
+    }
     if (status != LS_OK) {
         return status;
     }

@@ -1,11 +1,10 @@
 /* lockstep-netcond: reads the command line, runs the condition proxy, reports. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/program/option.h"
+#include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/netcond/netcond.h"
 #include "lockstep/tools/netcond/profile.h"
 #include "lockstep/tools/netcond/settings.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,20 +19,16 @@ enum {
 enum option_key {
     KEY_LISTEN = 'l',
     KEY_PORT = 'P',
-    KEY_QUIET = 'q',
-    KEY_VERBOSE = 'v',
     KEY_PORT_FILE = 0x100,
     KEY_CLIENTS,
     KEY_IDLE,
     KEY_SEED,
-    KEY_JSON,
     KEY_SETTINGS = 0x200, /* plus scope * LS_SETTING_COUNT + setting */
 };
 
 enum option_group {
     GROUP_LINK = 1,
     GROUP_PROXY,
-    GROUP_OUTPUT,
 };
 
 static const struct argp_option fixed_options[] = {
@@ -47,11 +42,6 @@ static const struct argp_option fixed_options[] = {
     {"clients", KEY_CLIENTS, "N", 0, "Clients at the same time, 1 to 512 (64)", GROUP_PROXY},
     {"idle", KEY_IDLE, "S", 0, "Forget a client that sends nothing for so many seconds (60)",
      GROUP_PROXY},
-    {0, 0, 0, 0, "Output:", GROUP_OUTPUT},
-    {"json", KEY_JSON, "FILE|-", 0, "Write what was asked and measured as JSON at the end",
-     GROUP_OUTPUT},
-    {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", GROUP_OUTPUT},
-    {"verbose", KEY_VERBOSE, 0, 0, "Show more", GROUP_OUTPUT},
 };
 
 typedef struct arguments {
@@ -60,8 +50,7 @@ typedef struct arguments {
     char listen_host[LS_ENDPOINT_BYTES_MAX];
     uint64_t port, clients, idle_seconds, seed;
     const char *port_file;
-    const char *json;
-    ls_log_level level;
+    ls_output_options output;
 } arguments;
 
 /* Every setting thrice: for both directions, and with a prefix for one, which the help does not
@@ -92,15 +81,6 @@ static void list_options(struct argp_option options[OPTIONS_MAX])
     memcpy(options + count, fixed_options, sizeof fixed_options);
 }
 
-static void number(struct argp_state *state, const char *name, const char *value,
-                   ls_option_range range, uint64_t *out)
-{
-    ls_text why;
-    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
-    }
-}
-
 static void parse_listen(struct argp_state *state, arguments *args, const char *value)
 {
     const char *colon = strrchr(value, ':');
@@ -112,7 +92,8 @@ static void parse_listen(struct argp_state *state, arguments *args, const char *
     memcpy(args->listen_host, value, host_bytes);
     args->listen_host[host_bytes] = '\0';
     if (colon) {
-        number(state, "listen PORT", colon + 1, (ls_option_range){0, 65535}, &args->port);
+        ls_command_line_number(state, "listen PORT", colon + 1, (ls_option_range){0, 65535},
+                               &args->port);
     }
 }
 
@@ -133,17 +114,18 @@ static error_t parse_proxy(int key, char *value, struct argp_state *state, argum
         parse_listen(state, args, value);
         return 0;
     case KEY_PORT:
-        number(state, "port", value, (ls_option_range){0, 65535}, &args->port);
+        ls_command_line_number(state, "port", value, (ls_option_range){0, 65535}, &args->port);
         return 0;
     case KEY_CLIENTS:
-        number(state, "clients", value, (ls_option_range){1, LS_CONDITIONER_CLIENTS_MAX},
-               &args->clients);
+        ls_command_line_number(state, "clients", value,
+                               (ls_option_range){1, LS_CONDITIONER_CLIENTS_MAX}, &args->clients);
         return 0;
     case KEY_IDLE:
-        number(state, "idle", value, (ls_option_range){1, IDLE_SECONDS_MAX}, &args->idle_seconds);
+        ls_command_line_number(state, "idle", value, (ls_option_range){1, IDLE_SECONDS_MAX},
+                               &args->idle_seconds);
         return 0;
     case KEY_SEED:
-        number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
+        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
         return 0;
     default:
         return parse_setting(key, value, args);
@@ -157,14 +139,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_PORT_FILE:
         args->port_file = value;
         return 0;
-    case KEY_JSON:
-        args->json = value;
-        return 0;
-    case KEY_QUIET:
-        args->level = LS_LOG_WARNING;
-        return 0;
-    case KEY_VERBOSE:
-        args->level = LS_LOG_DEBUG;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
         return 0;
     case ARGP_KEY_ARG:
         if (args->server) {
@@ -224,8 +200,10 @@ static char *help_filter(int key, const char *text, void *input)
 int main(int argc, char **argv)
 {
     static struct argp_option options[OPTIONS_MAX];
+    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
+        .children = children,
         .parser = parse,
         .args_doc = "SERVER_HOST:PORT",
         .doc = "Stands between clients and a server on UDP and makes the network as bad as asked.\v"
@@ -240,19 +218,18 @@ int main(int argc, char **argv)
                       .clients = 64,
                       .idle_seconds = 60,
                       .seed = 1,
-                      .level = LS_LOG_INFO};
+                      .output = {.level = LS_LOG_INFO}};
     list_options(options);
-    argp_err_exit_status = LS_EXIT_USAGE;
-    argp_parse(&argp, argc, argv, 0, NULL, &args);
+    ls_command_line_parse(&argp, argc, argv, &args);
 
     ls_console console;
-    ls_console_init(&console, "lockstep-netcond", args.level);
+    ls_console_init(&console, "lockstep-netcond", args.output.level);
     ls_text why = {{0}};
     ls_netcond_config config = {.listen_host = args.listen_host,
                                 .listen_port = (uint16_t)args.port,
                                 .server = args.server,
                                 .port_file = args.port_file,
-                                .json_path = args.json};
+                                .json_path = args.output.json_path};
     config.proxy = ls_proxy_config_default();
     config.proxy.seed = args.seed;
     config.proxy.clients_max = (uint32_t)args.clients;

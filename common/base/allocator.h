@@ -4,7 +4,11 @@
 #ifndef LOCKSTEP_COMMON_BASE_ALLOCATOR_H
 #define LOCKSTEP_COMMON_BASE_ALLOCATOR_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stddef.h>
+
+LS_C_BEGIN
 
 typedef struct ls_allocator {
     /* Returns `bytes` zeroed bytes aligned for any type, or NULL. bytes > 0. */
@@ -22,5 +26,7 @@ const ls_allocator *ls_allocator_heap(void);
 void *ls_allocate_array(const ls_allocator *allocator, size_t count, size_t element_bytes);
 void *ls_allocate(const ls_allocator *allocator, size_t bytes);
 void ls_release(const ls_allocator *allocator, void *memory);
+
+LS_C_END
 
 #endif

@@ -4,12 +4,12 @@
 #ifndef LOCKSTEP_COMMON_BASE_ASSERT_H
 #define LOCKSTEP_COMMON_BASE_ASSERT_H
 
+#include "lockstep/common/base/language.h"
+
+LS_C_BEGIN
+
 #define LS_ASSERT(condition)                                                                       \
     ((condition) ? (void)0 : ls_assert_fail(#condition, __FILE__, __LINE__, __func__))
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Prints the place and the condition to standard error and aborts. */
 #if defined(__GNUC__)
@@ -17,8 +17,6 @@ __attribute__((noreturn, cold))
 #endif
 void ls_assert_fail(const char *condition, const char *file, int line, const char *function);
 
-#ifdef __cplusplus
-}
-#endif
+LS_C_END
 
 #endif

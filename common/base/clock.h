@@ -3,7 +3,11 @@
 #ifndef LOCKSTEP_COMMON_BASE_CLOCK_H
 #define LOCKSTEP_COMMON_BASE_CLOCK_H
 
+#include "lockstep/common/base/language.h"
+
 #include <stdint.h>
+
+LS_C_BEGIN
 
 #define LS_NS_PER_US UINT64_C(1000)
 #define LS_NS_PER_MS UINT64_C(1000000)
@@ -22,5 +26,7 @@ static inline uint64_t ls_clock_now_ns(const ls_clock *clock)
 {
     return clock->now_ns(clock->user);
 }
+
+LS_C_END
 
 #endif

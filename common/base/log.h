@@ -4,6 +4,10 @@
 #ifndef LOCKSTEP_COMMON_BASE_LOG_H
 #define LOCKSTEP_COMMON_BASE_LOG_H
 
+#include "lockstep/common/base/language.h"
+
+LS_C_BEGIN
+
 typedef enum ls_log_level {
     LS_LOG_ERROR,
     LS_LOG_WARNING,
@@ -26,5 +30,7 @@ ls_log ls_log_stderr(const char *program, ls_log_level level);
 __attribute__((format(printf, 3, 4)))
 #endif
 void ls_log_line(const ls_log *log, ls_log_level level, const char *format, ...);
+
+LS_C_END
 
 #endif

@@ -5,6 +5,10 @@
 #ifndef LOCKSTEP_COMMON_BASE_STATUS_H
 #define LOCKSTEP_COMMON_BASE_STATUS_H
 
+#include "lockstep/common/base/language.h"
+
+LS_C_BEGIN
+
 /* Numbers never change meaning: they travel in reject messages (protocol/PROTOCOL.md). */
 #define LS_STATUS_MAP(X)                                                                           \
     X(OK, 0, "ok")                                                                                 \
@@ -47,5 +51,7 @@ typedef enum ls_status {
  * give "UNKNOWN". The strings are static. */
 const char *ls_status_name(int status);
 const char *ls_status_text(int status);
+
+LS_C_END
 
 #endif

@@ -3,9 +3,12 @@
 #ifndef LOCKSTEP_COMMON_BASE_TEXT_H
 #define LOCKSTEP_COMMON_BASE_TEXT_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 
 #include <stddef.h>
+
+LS_C_BEGIN
 
 typedef struct ls_text {
     char bytes[LS_TEXT_BYTES_MAX]; /* ends with NUL, cut when it does not fit */
@@ -25,5 +28,7 @@ void ls_text_add(ls_text *text, const char *format, ...);
  * long and replacing bytes outside printable ASCII by '?', so that a hostile name cannot move a
  * terminal's cursor. */
 void ls_name_copy(char *field, size_t capacity, const char *name);
+
+LS_C_END
 
 #endif

@@ -41,7 +41,7 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
     console->log = (ls_log){level, write_line, console};
     console->is_live =
         level >= LS_LOG_INFO && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
-    console->columns = console->is_live ? terminal_columns() : COLUMNS_DEFAULT;
+    console->columns = COLUMNS_DEFAULT;
 }
 
 void ls_console_clear(ls_console *console)
@@ -57,6 +57,9 @@ void ls_console_clear(ls_console *console)
 void ls_console_begin(ls_console *console)
 {
     ls_console_clear(console);
+    if (console->is_live) {
+        console->columns = terminal_columns(); /* it may have been resized */
+    }
 }
 
 void ls_console_line(ls_console *console, const char *format, ...)

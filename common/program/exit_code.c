@@ -6,7 +6,6 @@ ls_exit_code ls_exit_code_of(ls_status status)
     case LS_OK:
         return LS_EXIT_CLEAN;
     case LS_BAD_ARGUMENT:
-    case LS_NOT_FOUND:
     case LS_UNSUPPORTED:
     case LS_SCHEMA:
     case LS_PLUGIN:

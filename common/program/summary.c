@@ -8,12 +8,17 @@
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
-    cJSON_AddStringToObject(object, key, text ? text : "");
+    cJSON_AddItemToObject(object, key, text ? cJSON_CreateString(text) : cJSON_CreateNull());
 }
 
 static void add_number(cJSON *object, const char *key, double number)
 {
     cJSON_AddNumberToObject(object, key, number);
+}
+
+static void add_known(cJSON *object, const char *key, bool is_known, double number)
+{
+    cJSON_AddItemToObject(object, key, is_known ? cJSON_CreateNumber(number) : cJSON_CreateNull());
 }
 
 static void add_hash(cJSON *object, const char *key, uint64_t hash)
@@ -26,24 +31,22 @@ static void add_hash(cJSON *object, const char *key, uint64_t hash)
 static cJSON *player_json(const ls_summary_player *player)
 {
     cJSON *json = cJSON_CreateObject();
+    bool is_server = player->has_server_figures;
+    bool is_told = player->has_client_figures;
     add_number(json, "slot", player->slot);
     add_text(json, "name", player->name);
     add_text(json, "status", player->status);
-    if (player->has_inputs) {
-        add_number(json, "inputs_on_time", (double)player->inputs_on_time);
-        add_number(json, "inputs_late", (double)player->inputs_late);
-        add_number(json, "inputs_substituted", (double)player->inputs_substituted);
-    }
-    if (player->has_client_figures) {
-        add_number(json, "stalled_ticks", (double)player->stalled_ticks);
-        add_number(json, "rtt_ms", player->rtt_ms);
-        cJSON *latency = cJSON_AddObjectToObject(json, "confirm_latency_ms");
-        add_number(latency, "p50", player->confirm_latency_p50_ms);
-        add_number(latency, "p99", player->confirm_latency_p99_ms);
-        add_number(latency, "max", player->confirm_latency_max_ms);
-        add_number(json, "frames", (double)player->frames);
-    }
-    add_number(json, "hashes_compared", (double)player->hashes_compared);
+    add_known(json, "hashes_compared", is_server, (double)player->hashes_compared);
+    add_known(json, "inputs_on_time", is_server, (double)player->inputs_on_time);
+    add_known(json, "inputs_late", is_server, (double)player->inputs_late);
+    add_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
+    add_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
+    add_known(json, "rtt_ms", is_told, player->rtt_ms);
+    cJSON *latency = cJSON_AddObjectToObject(json, "confirm_latency_ms");
+    add_known(latency, "p50", is_told, player->confirm_latency_p50_ms);
+    add_known(latency, "p99", is_told, player->confirm_latency_p99_ms);
+    add_known(latency, "max", is_told, player->confirm_latency_max_ms);
+    add_known(json, "frames", is_told, (double)player->frames);
     add_number(json, "bytes_up", (double)player->bytes_up);
     add_number(json, "bytes_down", (double)player->bytes_down);
     return json;
@@ -59,20 +62,33 @@ static cJSON *desync_json(const ls_summary_desync *desync)
     return json;
 }
 
-static cJSON *summary_json(const ls_summary *summary)
+/* What is known once a match has been joined. */
+static void add_match(cJSON *json, const ls_summary *summary)
 {
+    static const char *const keys[] = {"sim", "seed", "tick_rate_hz", "final_tick", "final_hash"};
+    for (size_t i = 0; !summary->sim && i < sizeof keys / sizeof keys[0]; i++) {
+        cJSON_AddNullToObject(json, keys[i]);
+    }
+    if (!summary->sim) {
+        return;
+    }
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, summary->seed);
-    cJSON *json = cJSON_CreateObject();
-    add_text(json, "program", summary->program);
-    add_text(json, "status", summary->status);
     add_text(json, "sim", summary->sim);
     add_text(json, "seed", seed);
     add_number(json, "tick_rate_hz", summary->tick_rate_hz);
-    add_number(json, "ticks", summary->ticks);
     add_number(json, "final_tick", summary->final_tick);
     add_hash(json, "final_hash", summary->final_hash);
-    add_number(json, "hashes_compared", (double)summary->hashes_compared);
+}
+
+static cJSON *summary_json(const ls_summary *summary)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_text(json, "program", summary->program);
+    add_text(json, "status", summary->status);
+    add_number(json, "ticks", summary->ticks);
+    add_match(json, summary);
+    add_known(json, "hashes_compared", summary->has_comparison, (double)summary->hashes_compared);
     add_number(json, "packets_rejected", (double)summary->packets_rejected);
     cJSON *players = cJSON_AddArrayToObject(json, "players");
     for (uint32_t i = 0; i < summary->player_count; i++) {

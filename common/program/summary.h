@@ -1,5 +1,6 @@
 /* Summary: the one JSON object that a program writes at its end, the same keys for server and
- * client. 64-bit values travel as strings: hashes as 16 hex digits, seeds in decimal.
+ * client; what a program cannot know is null. 64-bit values travel as strings: hashes as 16 hex
+ * digits, seeds in decimal.
  * The only place that names cJSON. Called by the drivers of the programs. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
 #define LOCKSTEP_COMMON_PROGRAM_SUMMARY_H
@@ -14,8 +15,9 @@
 typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
-    const char *status; /* why the player left, or "OK" */
-    bool has_inputs;    /* the next three are known (server) */
+    const char *status;      /* why the player left, or "OK"; NULL: nobody played here */
+    bool has_server_figures; /* the next four are known */
+    uint64_t hashes_compared;
     uint64_t inputs_on_time;
     uint64_t inputs_late;
     uint64_t inputs_substituted;
@@ -25,8 +27,7 @@ typedef struct ls_summary_player {
     double confirm_latency_p50_ms;
     double confirm_latency_p99_ms;
     double confirm_latency_max_ms;
-    uint64_t frames; /* drawn by the client */
-    uint64_t hashes_compared;
+    uint64_t frames;   /* drawn by the client */
     uint64_t bytes_up; /* client to server, every header counted */
     uint64_t bytes_down;
 } ls_summary_player;
@@ -41,12 +42,13 @@ typedef struct ls_summary_desync {
 typedef struct ls_summary {
     const char *program;
     const char *status; /* a status name: "OK" after a complete match */
-    const char *sim;
+    uint32_t ticks;     /* asked for; 0: open end */
+    const char *sim;    /* NULL: no match was joined, the next four are unknown */
     uint64_t seed;
     uint32_t tick_rate_hz;
-    uint32_t ticks; /* asked for; 0: open end */
     uint32_t final_tick;
     uint64_t final_hash; /* of the state at final_tick */
+    bool has_comparison; /* the next one is known */
     uint64_t hashes_compared;
     uint64_t packets_rejected;
     uint32_t player_count;

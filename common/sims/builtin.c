@@ -3,6 +3,8 @@
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units.h"
 
+#include <string.h>
+
 const ls_simulation *ls_builtin_simulation(uint32_t index)
 {
     switch (index) {
@@ -13,4 +15,15 @@ const ls_simulation *ls_builtin_simulation(uint32_t index)
     default:
         return NULL;
     }
+}
+
+const ls_simulation *ls_builtin_simulation_named(const char *name)
+{
+    const ls_simulation *simulation = NULL;
+    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)) != NULL; i++) {
+        if (strcmp(simulation->name, name) == 0) {
+            break;
+        }
+    }
+    return simulation;
 }

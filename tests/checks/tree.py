@@ -3,7 +3,7 @@
 import os
 import re
 
-IGNORED_DIRECTORIES = re.compile(r"^(\.git|\.cache|__pycache__|build|build-.*)$")
+IGNORED_DIRECTORIES = re.compile(r"^(\.git|\.cache|__pycache__|build|build-.*|corpus)$")
 IGNORED_FILES = ("compile_commands.json",)
 
 # A comment, a string or a character constant: whichever starts first hides the others.

@@ -173,28 +173,67 @@ void ls_relay_send_up(ls_relay *relay, const uint8_t *bytes, size_t size)
     relay->up_packets++;
 }
 
+static ls_held_datagram *hold(ls_relay *relay, bool is_up)
+{
+    cr_assert_lt(relay->held_count, LS_RELAY_HELD_MAX);
+    ls_held_datagram *held =
+        &relay->held[(relay->held_first + relay->held_count) % LS_RELAY_HELD_MAX];
+    held->is_up = is_up;
+    held->due_ns = ls_station_now_ns() + relay->delay_ns;
+    return held;
+}
+
+static void pass_on(ls_relay *relay, ls_held_datagram *held)
+{
+    if (held->is_up) {
+        size_t size =
+            relay->alter ? relay->alter(relay->user, held->bytes, held->size) : held->size;
+        ls_relay_send_up(relay, held->bytes, size);
+        return;
+    }
+    sendto(relay->client_side, held->bytes, held->size, 0, (struct sockaddr *)&relay->client,
+           sizeof relay->client);
+    relay->down_bytes += held->size + IP_UDP_BYTES;
+    relay->down_packets++;
+}
+
+static void pass_on_what_is_due(ls_relay *relay)
+{
+    while (relay->held_count > 0 && relay->held[relay->held_first].due_ns <= ls_station_now_ns()) {
+        pass_on(relay, &relay->held[relay->held_first]);
+        relay->held_first = (relay->held_first + 1) % LS_RELAY_HELD_MAX;
+        relay->held_count--;
+    }
+}
+
+static bool take_in(ls_relay *relay, int descriptor, bool is_up)
+{
+    ls_held_datagram *held = hold(relay, is_up);
+    struct sockaddr_in from;
+    socklen_t from_size = sizeof from;
+    ssize_t size = recvfrom(descriptor, held->bytes, sizeof held->bytes, MSG_DONTWAIT,
+                            (struct sockaddr *)&from, &from_size);
+    if (size < 0) {
+        return false;
+    }
+    held->size = (size_t)size;
+    relay->held_count++;
+    if (is_up) {
+        relay->client = from;
+        memcpy(relay->last_up, held->bytes, held->size);
+        relay->last_up_size = held->size;
+        relay->largest_up_size =
+            held->size > relay->largest_up_size ? held->size : relay->largest_up_size;
+    }
+    return true;
+}
+
 void ls_relay_turn(ls_relay *relay)
 {
-    uint8_t bytes[2048];
-    ssize_t size;
-    socklen_t address_size = sizeof relay->client;
-    while ((size = recvfrom(relay->client_side, bytes, sizeof bytes, MSG_DONTWAIT,
-                            (struct sockaddr *)&relay->client, &address_size)) >= 0) {
-        memcpy(relay->last_up, bytes, (size_t)size);
-        relay->last_up_size = (size_t)size;
-        relay->largest_up_size =
-            (size_t)size > relay->largest_up_size ? (size_t)size : relay->largest_up_size;
-        size_t altered =
-            relay->alter ? relay->alter(relay->user, bytes, (size_t)size) : (size_t)size;
-        ls_relay_send_up(relay, bytes, altered);
-        address_size = sizeof relay->client;
+    while (take_in(relay, relay->client_side, true) || take_in(relay, relay->server_side, false)) {
+        pass_on_what_is_due(relay);
     }
-    while ((size = recv(relay->server_side, bytes, sizeof bytes, MSG_DONTWAIT)) >= 0) {
-        sendto(relay->client_side, bytes, (size_t)size, 0, (struct sockaddr *)&relay->client,
-               sizeof relay->client);
-        relay->down_bytes += (uint64_t)size + IP_UDP_BYTES;
-        relay->down_packets++;
-    }
+    pass_on_what_is_due(relay);
 }
 
 void ls_relay_close(ls_relay *relay)

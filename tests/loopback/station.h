@@ -73,6 +73,16 @@ int ls_open_socket(uint16_t *port);
 /* Sends to 127.0.0.1. */
 void ls_send_datagram(int descriptor, uint16_t port, const void *bytes, size_t size);
 
+#define LS_RELAY_DATAGRAM_BYTES_MAX 2048u
+#define LS_RELAY_HELD_MAX 256u
+
+typedef struct ls_held_datagram {
+    uint64_t due_ns;
+    bool is_up;
+    size_t size;
+    uint8_t bytes[LS_RELAY_DATAGRAM_BYTES_MAX];
+} ls_held_datagram;
+
 /* Stands between one client and its server. */
 typedef struct ls_relay {
     int client_side;
@@ -84,12 +94,16 @@ typedef struct ls_relay {
     uint64_t up_packets;
     uint64_t down_bytes;
     uint64_t down_packets;
-    uint8_t last_up[2048]; /* the client's last datagram */
+    uint8_t last_up[LS_RELAY_DATAGRAM_BYTES_MAX]; /* the client's last datagram */
     size_t last_up_size;
     size_t largest_up_size;
     /* Alters a datagram of the client in place, returns its new size. NULL: passes them as is. */
     size_t (*alter)(void *user, uint8_t *bytes, size_t size);
     void *user;
+    uint64_t delay_ns;                        /* each way; may change at any time */
+    ls_held_datagram held[LS_RELAY_HELD_MAX]; /* first come, first gone */
+    size_t held_first;
+    size_t held_count;
 } ls_relay;
 
 ls_relay ls_relay_open(uint16_t server_port);

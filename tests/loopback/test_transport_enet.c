@@ -1,10 +1,17 @@
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/loopback/station.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum {
+    CHILD_HEARD_ALL,
+    CHILD_LACKS_SOME,
+};
 
 /* ENet's own clock, in milliseconds; it follows the wall clock. */
 void enet_time_set(uint32_t now_ms);
@@ -351,6 +358,85 @@ Test(transport_enet, setting_the_wall_clock_loses_no_connection)
     cr_assert_eq(server.disconnected_count + client.disconnected_count, 0);
     ls_station_close(&client);
     ls_station_close(&server);
+}
+
+/* Connects, listens until it is sent away, and ends the process. */
+static void run_listening_child(uint16_t port, size_t packets_wanted)
+{
+    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    _exit(client.received_count == packets_wanted ? CHILD_HEARD_ALL : CHILD_LACKS_SOME);
+}
+
+Test(transport_enet, destroy_lets_what_was_sent_reliably_arrive)
+{
+    enum {
+        PACKETS = 100 /* more than ENet sends without an answer */
+    };
+    ls_station server = ls_station_listen(1);
+    pid_t child = fork();
+    cr_assert_geq(child, 0);
+    if (child == 0) {
+        run_listening_child(port_of(&server), PACKETS);
+    }
+    LS_RUN_UNTIL(server.connected_count == 1, &server);
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    for (size_t i = 0; i < PACKETS; i++) {
+        ls_station_send(&server, LS_LANE_RELIABLE, bytes, sizeof bytes);
+    }
+    ls_station_close(&server);
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status));
+    cr_assert_eq(WEXITSTATUS(status), CHILD_HEARD_ALL);
+}
+
+static void run_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    ls_relay_turn(relay);
+    ls_station *const stations[] = {server, client};
+    ls_stations_turn(stations, 2);
+    ls_relay_turn(relay);
+}
+
+/* By itself ENet takes a longer way for congestion and drops unreliable packets in silence. */
+Test(transport_enet, a_longer_way_drops_no_unreliable_packet)
+{
+    enum {
+        PACKETS = 40
+    };
+    ls_station server = ls_station_listen(1);
+    ls_relay relay = ls_relay_open(port_of(&server));
+    relay.delay_ns = 10 * LS_NS_PER_MS;
+    ls_station client = ls_station_connect(relay.port, TIMEOUT_MS);
+    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    while (client.connected_count == 0 || server.connected_count == 0) {
+        cr_assert_lt(ls_station_now_ns(), end);
+        run_through_relay(&server, &client, &relay);
+    }
+    for (size_t i = 0; i < 50; i++) {
+        run_through_relay(&server, &client, &relay);
+    }
+    relay.delay_ns = 100 * LS_NS_PER_MS;
+    for (size_t i = 0; i < PACKETS; i++) {
+        ls_station_send(&client, LS_LANE_RELIABLE, &i, sizeof i);
+        run_through_relay(&server, &client, &relay);
+    }
+    while (server.received_count < PACKETS || relay.held_count > 0) {
+        cr_assert_lt(ls_station_now_ns(), end);
+        run_through_relay(&server, &client, &relay);
+    }
+    for (size_t i = 0; i < PACKETS; i++) {
+        ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+        run_through_relay(&server, &client, &relay);
+    }
+    while (server.received_count < 2 * PACKETS) {
+        cr_assert_lt(ls_station_now_ns(), end, "%zu received", server.received_count);
+        run_through_relay(&server, &client, &relay);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
 }
 
 static void *allocate_some(void *user, size_t bytes)

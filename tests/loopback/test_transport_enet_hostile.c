@@ -354,6 +354,37 @@ Test(transport_enet_hostile, datagrams_of_every_size_from_strangers_are_dropped_
     close(stranger);
 }
 
+/* ENet reports a datagram that it cannot receive as a failure of the socket. */
+Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
+{
+    enum {
+        LONG_DATAGRAMS = 40,
+        TURNS_MAX = 10
+    };
+    ls_station server = ls_station_listen(4);
+    uint16_t port = ls_transport_enet_port(server.transport);
+    test_honest honest = {.station = ls_station_connect(port, TIMEOUT_MS)};
+    LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
+                 &honest.station);
+    uint16_t unused;
+    int stranger = ls_open_socket(&unused);
+    static const uint8_t zeros[LS_ENET_DATAGRAM_BYTES_MAX + 1];
+    for (int i = 0; i < LONG_DATAGRAMS; i++) {
+        ls_send_datagram(stranger, port, zeros, sizeof zeros);
+    }
+    honest_send(&honest);
+    size_t turns = 0;
+    for (; server.received_count == 0; turns++) {
+        ls_station *const alone[] = {&server};
+        ls_stations_turn(alone, 1);
+        cr_assert_leq(turns, TURNS_MAX);
+    }
+    cr_assert_eq(rejections(&server, LS_DATAGRAM_OVERSIZE), LONG_DATAGRAMS);
+    ls_station_close(&honest.station);
+    ls_station_close(&server);
+    close(stranger);
+}
+
 Test(transport_enet_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted)
 {
     ls_station server = ls_station_listen(4);

@@ -218,3 +218,38 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
         ls_station_close(all[i]);
     }
 }
+
+/* The one case that counters alone do not tell apart: ENet answers the peer that it heard last,
+ * which nobody has looked at since, after another that it heard in the same turn. */
+Test(transport_enet_traffic, answers_to_two_peers_in_one_turn_are_told_apart)
+{
+    ls_station server = ls_station_listen(2);
+    uint16_t port = ls_transport_enet_port(server.transport);
+    ls_station clients[2];
+    for (size_t i = 0; i < 2; i++) {
+        clients[i] = ls_station_connect(port, TIMEOUT_MS);
+        LS_RUN_UNTIL(server.connected_count == i + 1 && clients[i].connected_count == 1, &server,
+                     &clients[i]);
+    }
+    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    ls_station *const all[] = {&clients[0], &clients[1], &server};
+    for (int round = 0; round < 20; round++) {
+        ls_station_send(&server, LS_LANE_UNRELIABLE, "", 0);
+        ls_transport_flush(server.transport);
+        for (int i = 0; i < 3; i++) {
+            ls_station_send(&clients[0], LS_LANE_RELIABLE, "", 0);
+        }
+        ls_station_send(&clients[1], LS_LANE_RELIABLE, "", 0);
+        ls_transport_flush(clients[0].transport);
+        ls_transport_flush(clients[1].transport);
+        do {
+            cr_assert_lt(ls_station_now_ns(), end);
+            ls_station_turn(&server);
+            ls_stations_turn(all, 3);
+        } while (!are_shares_equal(&server, clients, 2));
+    }
+    cr_assert_eq(server.received_count, 20 * 4);
+    ls_station_close(&clients[0]);
+    ls_station_close(&clients[1]);
+    ls_station_close(&server);
+}

@@ -1,57 +1,179 @@
 /* Virtual match: one match and its sessions in one process, in virtual time, over the memory
- * network. The same config gives the same run to the bit. Used by tests/match. */
+ * network. Moves from event to event, calls the match only when it asks to be called, and compares
+ * at every step what each machine really stepped on (virtual_check.c). The same setup gives the
+ * same run to the bit. Called by tests/match. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_VIRTUAL_MATCH_H
 #define LOCKSTEP_TESTS_SUPPORT_VIRTUAL_MATCH_H
 
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
+#include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/transport_memory.h"
 #include "lockstep/server/match.h"
 
 enum {
-    VIRTUAL_EVENTS_MAX = 512
+    VIRTUAL_EVENTS_MAX = 1024,
+    VIRTUAL_CLIENT_EVENTS_MAX = 256,
+    VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
+    VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
 };
 
+#define VIRTUAL_NEVER UINT64_MAX
+
+typedef struct virtual_match virtual_match;
+
+typedef struct virtual_client_setup {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    const ls_simulation *simulation; /* what it has, whatever the server names; NULL: nothing */
+    uint32_t frame_hz;
+    uint64_t frame_jitter_ns; /* a frame lasts up to so much longer */
+    uint32_t ticks;           /* leaves after so many; 0: stays */
+    int32_t drift_ppm;        /* of its clock */
+    bool has_previous_state;  /* keeps what drawing needs */
+    ls_memory_link up;
+    ls_memory_link down;
+} virtual_client_setup;
+
+typedef struct virtual_client_event {
+    uint64_t at_ns;
+    ls_session_event event;
+} virtual_client_event;
+
 typedef struct virtual_client {
+    virtual_match *run;
+    const ls_simulation *simulation;
     ls_session *session;
     ls_transport *transport;
     ls_bot bot;
-    uint64_t frame_ns; /* length of a rendered frame */
-    uint64_t next_frame_ns;
+    uint32_t index;
+    uint64_t frame_ns;
+    uint64_t frame_jitter_ns;
+    uint64_t next_frame_ns; /* all times are the run's, but what the session is told */
+    uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
+    int32_t drift_ppm;
+    bool is_paused;    /* draws no frames and reads no packets: a frozen process */
+    bool is_fed_wrong; /* a fault of the test's may reach its inputs: see virtual_check.c */
     ls_tick flip_tick; /* flips a bit of the state after the step to this tick; 0: never */
     size_t flip_byte;
-    bool is_paused; /* draws no frames and reads no packets: a frozen process */
-    const ls_simulation *simulation;
+
+    /* What it did. */
+    bool is_watched;
+    bool is_over;
+    uint64_t *made; /* by tick: digest of the input made, 0: none */
+    bool has_input_difference;
+    ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
+    bool has_state_difference;
+    ls_tick state_difference_tick; /* first state that is not the server's */
+    uint32_t waiting_count;        /* WAITING notices */
+    uint32_t waiting_mask;         /* of all of them */
+    uint32_t event_count;
+    virtual_client_event events[VIRTUAL_CLIENT_EVENTS_MAX];
 } virtual_client;
 
-typedef struct virtual_match {
+typedef struct virtual_event {
+    uint64_t at_ns;
+    ls_match_event event;
+} virtual_event;
+
+/* What the server closed and stepped on. */
+typedef struct virtual_tick {
+    uint64_t closed_ns;
+    uint64_t state; /* digest, before the step */
+    uint64_t inputs[LS_PLAYERS_MAX];
+    uint8_t events[LS_PLAYERS_MAX];
+} virtual_tick;
+
+typedef struct virtual_setup {
+    ls_match_config match;
+    uint32_t clients; /* that connect at the start, at 60 frames a second */
+    uint64_t seed;
+    ls_memory_link link;           /* in both directions */
+    const ls_allocator *allocator; /* of the match and of the sessions */
+} virtual_setup;
+
+struct virtual_match {
+    virtual_setup setup;
     ls_memory_network *network;
     ls_transport *server_transport;
     ls_match *match;
-    uint32_t client_count;
-    virtual_client clients[LS_PLAYERS_MAX];
+    ls_rng rng;
     uint64_t now_ns;
-    uint64_t server_step_ns; /* how often the server's loop runs */
+    uint64_t server_epoch_ns;
+    uint64_t server_loop_ns; /* the server's loop turns at multiples of this; 0: when asked to */
+    bool is_server_paused;
+    uint32_t client_count;
+    virtual_client *clients[VIRTUAL_CLIENTS_MAX];
+    virtual_client *by_slot[LS_PLAYERS_MAX]; /* who sits there or sat there last; NULL: nobody */
     uint32_t event_count;
-    ls_match_event events[VIRTUAL_EVENTS_MAX];
-} virtual_match;
+    virtual_event *events;
 
-/* Builds the match and `clients` clients at 60 frames a second over perfect links of `delay_ns`. */
-virtual_match *virtual_match_create(const ls_match_config *config, uint32_t clients,
-                                    uint64_t delay_ns, uint64_t seed);
+    /* virtual_check.c */
+    virtual_tick *ticks;
+    ls_tick tick_count;
+    uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
+    uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
+    uint32_t left_mask;            /* slots whose LEFT has been closed */
+    uint32_t fault_count;
+    ls_text fault; /* the first one */
+};
+
+/* Everybody present, perfect links of 10 ms, seed 1, tick rate 60. */
+virtual_setup virtual_setup_default(const ls_simulation *simulation, uint32_t players,
+                                    uint32_t ticks);
+virtual_client_setup virtual_client_setup_default(const virtual_match *run);
+
+/* The match's simulation and the clients' are made witnesses (witness.h). */
+virtual_match *virtual_match_create(const virtual_setup *setup);
 void virtual_match_destroy(virtual_match *run);
 
 /* Adds one more client, which connects at once. */
-virtual_client *virtual_match_add_client(virtual_match *run, const ls_simulation *simulation);
+virtual_client *virtual_match_add_client(virtual_match *run, const virtual_client_setup *setup);
 
-/* The same link in both directions for every client. */
+/* The same link in both directions for every client; for one; none at all for one. */
 void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
+void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
+void virtual_client_cut(virtual_client *client);
 
-/* Runs for `ns` of virtual time, or until the match and every session are over. */
+/* Lets the server's process stand still for `ns`, then go on. */
+void virtual_match_suspend_server(virtual_match *run, uint64_t ns);
+
+/* Runs for `ns`; or until the match and every session are over; or until the server has closed
+ * `tick` ticks, two minutes at most. */
 void virtual_match_run(virtual_match *run, uint64_t ns);
+void virtual_match_run_to_end(virtual_match *run);
+void virtual_match_run_to_tick(virtual_match *run, ls_tick tick);
 bool virtual_match_is_over(const virtual_match *run);
 
-/* The first event of a kind, or NULL. */
-const ls_match_event *virtual_match_find(const virtual_match *run, ls_match_event_kind kind);
+/* What a clock shows: the server's, a client's. */
+uint64_t virtual_match_server_ns(const virtual_match *run);
+uint64_t virtual_client_ns(const virtual_client *client);
+
+/* Events of the match: the first of a kind or NULL; how many of a kind there are of a slot (any:
+ * LS_PLAYERS_MAX). */
+const virtual_event *virtual_match_find(const virtual_match *run, ls_match_event_kind kind);
+const virtual_event *virtual_match_find_slot(const virtual_match *run, ls_match_event_kind kind,
+                                             uint32_t slot);
+uint32_t virtual_match_count(const virtual_match *run, ls_match_event_kind kind, uint32_t slot);
+const virtual_client_event *virtual_client_find(const virtual_client *client,
+                                                ls_session_event_kind kind);
+uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kind kind);
+
+/* A digest of every event with its time and of every report: equal for equal runs. */
+uint64_t virtual_match_digest(const virtual_match *run);
+
+/* ---- virtual_check.c: the invariants, noted in `fault` as soon as they break ---- */
+
+void virtual_check_note(virtual_match *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void virtual_check_watch_server(virtual_match *run);
+void virtual_check_watch_client(virtual_client *client);
+void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
+                              uint32_t size);
+void virtual_check_event(virtual_match *run, const ls_match_event *event);
+void virtual_check_silence(virtual_match *run);
+
+/* True when nothing broke so far and the reports fit what was seen; `fault` says what does not.
+ * Asks that a client whose state differs has been reported, with the right tick, and no other. */
+bool virtual_match_is_sound(virtual_match *run);
 
 #endif

@@ -5,7 +5,6 @@
 #include "lockstep/tools/netcond/report.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum {
     PROGRESS_MS = 250
@@ -146,17 +145,17 @@ static ls_status add_handlers(netcond *host)
 
 static ls_status write_port_file(const netcond *host, ls_text *why)
 {
-    if (!host->config->port_file) {
-        return LS_OK;
-    }
-    char port[8];
-    snprintf(port, sizeof port, "%u", ls_proxy_port(host->proxy));
-    return ls_output_write(host->config->port_file, port, why);
+    const char *path = host->config->port_file;
+    return path ? ls_output_write_port(path, ls_proxy_port(host->proxy), why) : LS_OK;
 }
 
 static ls_status build(netcond *host, ls_text *why)
 {
-    ls_status status = find_addresses(host, why);
+    const char *json_path = host->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = find_addresses(host, why);
+    }
     if (status == LS_OK) {
         status = ls_event_loop_create(ls_allocator_heap(), &host->loop);
     }

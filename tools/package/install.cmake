@@ -9,6 +9,7 @@ set(LS_PUBLIC_HEADERS
   common/base/allocator.h
   common/base/assert.h
   common/base/clock.h
+  common/base/language.h
   common/base/limits.h
   common/base/log.h
   common/base/status.h
@@ -26,8 +27,11 @@ set(LS_PUBLIC_HEADERS
   common/state_schema.h
   common/timestep.h
   protocol/bit_stream.h
+  protocol/enet_datagram.h
+  protocol/event_loop.h
   protocol/message.h
   protocol/transport.h
+  protocol/transport_enet.h
   protocol/transport_memory.h
   server/match.h)
 

@@ -1,0 +1,88 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/program/command_line.h"
+
+#include "lockstep/common/program/exit_code.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    OUTPUT_GROUP = 8, /* in --help: behind what a program does, before what is odd */
+};
+
+enum output_key {
+    KEY_QUIET = 'q',
+    KEY_VERBOSE = 'v',
+    KEY_JSON = 0x100,
+};
+
+static error_t parse_output(int key, char *value, struct argp_state *state)
+{
+    ls_output_options *output = state->input;
+    switch (key) {
+    case KEY_JSON:
+        output->json_path = value;
+        return 0;
+    case KEY_QUIET:
+        output->level = LS_LOG_WARNING;
+        return 0;
+    case KEY_VERBOSE:
+        output->level = LS_LOG_DEBUG;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp ls_output_argp = {
+    .options =
+        (const struct argp_option[]){
+            {0, 0, 0, 0, "Output:", OUTPUT_GROUP},
+            {"json", KEY_JSON, "FILE|-", 0, "Write a summary as JSON at the end", OUTPUT_GROUP},
+            {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", OUTPUT_GROUP},
+            {"verbose", KEY_VERBOSE, 0, 0, "Show more", OUTPUT_GROUP},
+            {0}},
+    .parser = parse_output,
+};
+
+void ls_command_line_number(struct argp_state *state, const char *name, const char *value,
+                            ls_option_range range, uint64_t *out)
+{
+    ls_text why;
+    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
+        argp_error(state, "%s", why.bytes);
+    }
+}
+
+void ls_command_line_word(struct argp_state *state, const char *name, const char *value,
+                          const char *const *words, uint32_t count, uint32_t *out)
+{
+    ls_text why;
+    if (ls_option_word(name, value, words, count, out, &why) != LS_OK) {
+        argp_error(state, "%s", why.bytes);
+    }
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    fprintf(stream, "%s %s\n", state->name, LS_VERSION);
+}
+
+static void on_abort(int signal_number)
+{
+    (void)signal_number;
+    _exit(LS_EXIT_INTERNAL);
+}
+
+void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+    struct sigaction action = {.sa_handler = on_abort};
+    sigaction(SIGABRT, &action, NULL);
+    argp_err_exit_status = LS_EXIT_USAGE;
+    argp_program_version_hook = print_version;
+    if (argp_parse(argp, argc, argv, 0, NULL, input) != 0) {
+        exit(LS_EXIT_ENVIRONMENT); /* argp ends the program itself when the line is wrong */
+    }
+}

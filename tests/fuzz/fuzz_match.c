@@ -1,0 +1,395 @@
+/* Fuzzes a whole match in virtual time: one honest client, and hostile peers that the bytes drive
+ * straight into the match. After the garbage the honest client's match must still come to its end
+ * and agree with the server.
+ *
+ *   u8 setup      bits 0-1 hostile seats less one; bit 2 rule `wait`; bits 3-4 on desync; bit 5
+ *                 inputs of up to 1,024 bytes; bit 6 garbage in the lobby; bit 7 the hostile peers
+ *                 disconnect at last
+ *   u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay
+ *   then moves:   u8: bits 0-3 the move, bits 4-5 the peer that makes it; then what the move takes
+ */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/state_hash.h"
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/honest_match.h"
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <string.h>
+
+enum {
+    TICK_RATE_HZ = 100,
+    TICKS = 40,
+    PEERS = 4,
+    FIRST_PEER_ID = 1000,
+    MOVES_MAX = 300,
+    LOBBY_ROUNDS_MAX = 150, /* guests who say nothing go after 10 s */
+};
+
+typedef struct hostile_match {
+    honest_match run;
+    fuzz_input input;
+    ls_peer_id peers[PEERS];
+    ls_peer_id next_peer;
+    uint64_t heap_calls_at_start;
+    size_t newest_size; /* of the packet sent last */
+    ls_lane newest_lane;
+    uint8_t newest[LS_PACKET_BYTES_MAX];
+} hostile_match;
+
+/* ---- what the hostile peers send ---- */
+
+static bool is_seated(const hostile_match *hostile, ls_peer_id peer)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(hostile->run.match); slot++) {
+        if (ls_match_slot_of(hostile->run.match, slot).peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_malformed(ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    static ls_message message;
+    if (lane == LS_LANE_RELIABLE) {
+        return ls_message_read(bytes, size, 0, &message) != LS_OK;
+    }
+    return ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS;
+}
+
+/* Every rejection is counted; no packet closes a tick under the rule `repeat`. */
+static void deliver(hostile_match *hostile, uint32_t peer, ls_lane lane, const uint8_t *bytes,
+                    size_t size)
+{
+    ls_match *match = hostile->run.match;
+    ls_peer_id id = hostile->peers[peer];
+    bool is_bad = is_seated(hostile, id) && is_malformed(lane, bytes, size);
+    uint64_t rejected = ls_match_packets_rejected(match);
+    ls_match_receive(match, id, lane, bytes, size, hostile->run.now_ns);
+    if (is_bad) {
+        LS_ASSERT(ls_match_packets_rejected(match) == rejected + 1 || !is_seated(hostile, id));
+    }
+    if (bytes != hostile->newest) {
+        memcpy(hostile->newest, bytes, size);
+    }
+    hostile->newest_size = size;
+    hostile->newest_lane = lane;
+}
+
+static void send_message(hostile_match *hostile, uint32_t peer, const ls_message *message)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_message_write(message, bytes);
+    deliver(hostile, peer, LS_LANE_RELIABLE, bytes, size);
+}
+
+static void connect_peer(hostile_match *hostile, uint32_t peer)
+{
+    hostile->peers[peer] = hostile->next_peer++;
+    ls_match_peer_connected(hostile->run.match, hostile->peers[peer], hostile->run.now_ns);
+}
+
+static void disconnect_peer(hostile_match *hostile, uint32_t peer)
+{
+    ls_match_peer_disconnected(hostile->run.match, hostile->peers[peer], LS_DISCONNECTED,
+                               hostile->run.now_ns);
+}
+
+static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_HELLO;
+    message.body.hello = ls_hello_make("mallory");
+    message.body.hello.magic ^= flaw & 1u;
+    message.body.hello.protocol_version ^= flaw >> 1 & 1u;
+    message.body.hello.arithmetic ^= flaw >> 2 & 1u;
+    send_message(hostile, peer, &message);
+}
+
+static void send_ready(hostile_match *hostile, uint32_t peer, uint8_t flaw)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_READY;
+    message.body.ready = ls_ready_make(ls_match_instance(hostile->run.match));
+    message.body.ready.simulation_version ^= flaw & 1u;
+    message.body.ready.parameter_digest ^= flaw >> 1 & 1u;
+    message.body.ready.initial_root ^= flaw >> 2 & 1u;
+    send_message(hostile, peer, &message);
+}
+
+static uint64_t root_of_state_0(const hostile_match *hostile)
+{
+    return ls_sim_instance_digests(ls_match_instance(hostile->run.match)).initial;
+}
+
+/* INPUTS whose fields lie near what they should be; 0 for the chain is the right one of state 0. */
+static void send_inputs(hostile_match *hostile, uint32_t peer)
+{
+    fuzz_input *input = &hostile->input;
+    ls_tick tick = ls_match_tick(hostile->run.match);
+    ls_inputs_header header = {.next = fuzz_tick_near(tick, fuzz_take_i8(input))};
+    header.hold = fuzz_take_u8(input);
+    header.chain_tick = fuzz_tick_near(header.next, -(int64_t)fuzz_take_u8(input));
+    header.chain = fuzz_take_u8(input);
+    if (header.chain == 0) {
+        header.chain_tick = 0;
+        header.chain = (uint32_t)ls_hash_chain_start(root_of_state_0(hostile));
+    }
+    header.first = fuzz_tick_near(tick, 3 * fuzz_take_i8(input));
+    uint8_t shape = fuzz_take_u8(input);
+    header.has_base = shape & 1u;
+    uint32_t count = shape & 2u ? fuzz_take_u8(input) : shape >> 2 & 7u;
+
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    ls_slot_input before = {NULL, 0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        size_t size = 0;
+        ls_slot_input made = {NULL, 0, 0};
+        made.bytes = fuzz_take_bytes(input, fuzz_take_u8(input) * (shape & 0x80u ? 5u : 1u), &size);
+        made.size = size < LS_INPUT_BYTES_MAX ? (uint32_t)size : LS_INPUT_BYTES_MAX;
+        if (!ls_inputs_write_tick(&stream, &before, &made)) {
+            break;
+        }
+        before = made;
+    }
+    ls_tick_packet_write_end(&stream);
+    deliver(hostile, peer, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+}
+
+/* HASHES from the first state that the match may have asked for. */
+static void send_hashes(hostile_match *hostile, uint32_t peer)
+{
+    static ls_message message;
+    fuzz_input *input = &hostile->input;
+    ls_hashes *hashes = &message.body.hashes;
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_HASHES;
+    hashes->first = fuzz_take_u8(input);
+    hashes->count = fuzz_take_u8(input) % (LS_HASHES_PER_MESSAGE + 1);
+    uint8_t content = fuzz_take_u8(input);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        hashes->roots[i] = content;
+    }
+    if (content & 1u) {
+        hashes->roots[0] = root_of_state_0(hostile);
+    }
+    send_message(hostile, peer, &message);
+}
+
+static void send_finished(hostile_match *hostile, uint32_t peer)
+{
+    static ls_message message;
+    fuzz_input *input = &hostile->input;
+    ls_match *match = hostile->run.match;
+    ls_finished *finished = &message.body.finished;
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_FINISHED;
+    finished->tick = fuzz_tick_near(ls_match_tick(match), fuzz_take_i8(input));
+    finished->chain_tick = fuzz_tick_near(finished->tick, -(int64_t)fuzz_take_u8(input));
+    finished->chain = fuzz_take_u8(input);
+    finished->root = ls_match_root(match) ^ fuzz_take_u8(input);
+    if (finished->chain == 0) {
+        finished->chain_tick = 0;
+        finished->chain = (uint32_t)ls_hash_chain_start(root_of_state_0(hostile));
+    }
+    send_message(hostile, peer, &message);
+}
+
+static void send_goodbye(hostile_match *hostile, uint32_t peer)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_GOODBYE;
+    message.body.farewell.negated_status = fuzz_take_u8(&hostile->input);
+    ls_text_set(&message.body.farewell.text, "bye");
+    send_message(hostile, peer, &message);
+}
+
+static void send_raw(hostile_match *hostile, uint32_t peer, ls_lane lane)
+{
+    size_t size = 0;
+    size_t wanted = fuzz_take_u16(&hostile->input) % (LS_PACKET_BYTES_MAX + 1);
+    const uint8_t *bytes = fuzz_take_bytes(&hostile->input, wanted, &size);
+    deliver(hostile, peer, lane, bytes, size);
+}
+
+/* The newest packet with some bits flipped, perhaps by another peer and on another lane. */
+static void send_altered(hostile_match *hostile, uint32_t peer)
+{
+    if (hostile->newest_size == 0) {
+        return;
+    }
+    uint8_t flips = fuzz_take_u8(&hostile->input);
+    for (uint32_t i = 0; i < (flips & 7u); i++) {
+        size_t bit = fuzz_take_u16(&hostile->input) % (hostile->newest_size * 8);
+        hostile->newest[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    ls_lane lane = flips & 8u ? LS_LANE_RELIABLE : hostile->newest_lane;
+    deliver(hostile, peer, lane, hostile->newest, hostile->newest_size);
+}
+
+static void send_flood(hostile_match *hostile, uint32_t peer)
+{
+    for (uint32_t i = fuzz_take_u8(&hostile->input) * 2u; i > 0; i--) {
+        deliver(hostile, peer, hostile->newest_lane, hostile->newest, hostile->newest_size);
+    }
+}
+
+static void make_move(hostile_match *hostile)
+{
+    uint8_t head = fuzz_take_u8(&hostile->input);
+    uint32_t peer = head >> 4 & (PEERS - 1);
+    switch (head & 15u) {
+    case 0:
+    case 1:
+        honest_match_run(&hostile->run, (1u + fuzz_take_u8(&hostile->input) % 64) * LS_NS_PER_MS);
+        return;
+    case 2:
+        send_raw(hostile, peer, LS_LANE_RELIABLE);
+        return;
+    case 3:
+        send_raw(hostile, peer, LS_LANE_UNRELIABLE);
+        return;
+    case 4:
+        send_hashes(hostile, peer);
+        return;
+    case 5:
+        send_finished(hostile, peer);
+        return;
+    case 6:
+        send_goodbye(hostile, peer);
+        return;
+    case 7:
+        send_ready(hostile, peer, fuzz_take_u8(&hostile->input));
+        return;
+    case 8:
+        send_hello(hostile, peer, fuzz_take_u8(&hostile->input));
+        return;
+    case 9:
+        connect_peer(hostile, peer);
+        return;
+    case 10:
+        disconnect_peer(hostile, peer);
+        return;
+    case 11:
+        send_altered(hostile, peer);
+        return;
+    case 12:
+        send_flood(hostile, peer);
+        return;
+    default:
+        send_inputs(hostile, peer);
+        return;
+    }
+}
+
+static void make_moves(hostile_match *hostile, uint32_t most)
+{
+    for (uint32_t moves = 0; moves < most && hostile->input.size > 0; moves++) {
+        make_move(hostile);
+    }
+}
+
+/* ---- the match ---- */
+
+static ls_simulation wide_simulation(void)
+{
+    ls_simulation wide = *counter_simulation();
+    wide.input_bytes_max = LS_INPUT_BYTES_MAX;
+    return wide;
+}
+
+static ls_match_config make_config(const ls_simulation *simulation, uint8_t setup, uint8_t timing)
+{
+    ls_match_config config = ls_match_config_default(simulation);
+    config.sim.tick_rate_hz = TICK_RATE_HZ;
+    config.sim.players = 2u + (setup & 3u) % 3;
+    config.late_rule = setup & 4u ? LS_LATE_WAIT : LS_LATE_REPEAT;
+    config.on_desync = (ls_on_desync)((setup >> 3 & 3u) % 3);
+    config.ticks = TICKS;
+    config.hash_interval_ticks = 1u + (timing & 7u);
+    config.input_delay_ticks = timing >> 3 & 3u;
+    config.timeout_ms = 1500;
+    config.wait_limit_ms = 60;
+    config.start_delay_ms = 40;
+    return config;
+}
+
+/* Fills the seats that the honest client leaves, until the match starts. Whoever took one in the
+ * lobby and is not ready loses it by silence. */
+static void start_match(hostile_match *hostile)
+{
+    for (int round = 0; round < LOBBY_ROUNDS_MAX; round++) {
+        for (uint32_t peer = 0; peer + 1 < ls_match_players(hostile->run.match); peer++) {
+            if (ls_match_state_of(hostile->run.match) != LS_MATCH_LOBBY) {
+                return;
+            }
+            if (!is_seated(hostile, hostile->peers[peer])) {
+                connect_peer(hostile, peer);
+                send_hello(hostile, peer, 0);
+                send_ready(hostile, peer, 0);
+            }
+        }
+        honest_match_run(&hostile->run, 100 * LS_NS_PER_MS);
+    }
+}
+
+/* The honest client played the whole match, was never harmed, and has the server's state. */
+static void check_honest(const hostile_match *hostile)
+{
+    const honest_match *run = &hostile->run;
+    ls_session_report session = ls_session_report_of(run->session);
+    LS_ASSERT(honest_match_is_over(run));
+    LS_ASSERT(session.status == LS_OK);
+    LS_ASSERT(session.tick == ls_match_tick(run->match));
+    LS_ASSERT(!session.is_desynced);
+    ls_match_slot slot = ls_match_slot_of(run->match, session.slot);
+    LS_ASSERT(slot.has_finished && !slot.is_desynced && slot.left_status == LS_OK);
+    LS_ASSERT(slot.finished.root == ls_match_root(run->match));
+    LS_ASSERT(slot.packets_rejected == 0);
+    LS_ASSERT(slot.inputs_substituted == 0 && slot.inputs_late == 0);
+    LS_ASSERT(heap_calls() == hostile->heap_calls_at_start);
+}
+
+static void play(hostile_match *hostile, uint8_t setup)
+{
+    honest_match *run = &hostile->run;
+    honest_match_run(run, 50 * LS_NS_PER_MS);
+    if (setup & 0x40u) {
+        make_moves(hostile, MOVES_MAX / 4);
+    }
+    start_match(hostile);
+    LS_ASSERT(ls_match_state_of(run->match) != LS_MATCH_LOBBY);
+    hostile->heap_calls_at_start = heap_calls();
+    make_moves(hostile, MOVES_MAX);
+    for (uint32_t peer = 0; setup & 0x80u && peer < PEERS; peer++) {
+        disconnect_peer(hostile, peer);
+    }
+    honest_match_run(run, 20 * LS_NS_PER_SECOND);
+    check_honest(hostile);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static hostile_match hostile;
+    memset(&hostile, 0, sizeof hostile);
+    hostile.input = (fuzz_input){bytes, size};
+    hostile.next_peer = FIRST_PEER_ID;
+    for (uint32_t peer = 0; peer < PEERS; peer++) {
+        hostile.peers[peer] = hostile.next_peer++; /* nobody who is connected */
+    }
+    uint8_t setup = fuzz_take_u8(&hostile.input);
+    uint8_t timing = fuzz_take_u8(&hostile.input);
+    ls_simulation wide = wide_simulation();
+    const ls_simulation *simulation = setup & 0x20u ? &wide : counter_simulation();
+    ls_match_config config = make_config(simulation, setup, timing);
+    honest_match_open(&hostile.run, &config);
+    play(&hostile, setup);
+    honest_match_close(&hostile.run);
+    return 0;
+}

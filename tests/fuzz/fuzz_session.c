@@ -1,0 +1,462 @@
+/* Fuzzes a session against a hostile server: after a good OFFER and START, unless told otherwise,
+ * the bytes drive what the server sends and when frames are drawn. Whatever comes, the session
+ * sends only what PROTOCOL.md allows, simulates only what is confirmed, and takes no more memory.
+ *
+ *   u8 setup      bits 0-2 players less one; bit 3 keeps the previous state; bit 4 inputs of up to
+ *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER, bit 7 no good
+ * START u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay; bits 5-7 slot then
+ * moves:   u8: bits 0-3 the move; then what the move takes
+ */
+#include "lockstep/client/bots.h"
+#include "lockstep/client/session.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <string.h>
+
+enum {
+    MOVES_MAX = 400,
+    SERVER_ID = 5,
+};
+
+typedef struct hostile_server {
+    fuzz_input input;
+    ls_simulation simulation;
+    ls_session *session;
+    ls_bot bot;
+    uint64_t now_ns;
+    bool is_disconnected;
+    uint64_t heap_calls_at_start;
+    ls_session_report newest; /* report after the last move */
+    size_t packet_size;       /* of the packet delivered last */
+    ls_lane packet_lane;
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+} hostile_server;
+
+/* ---- what the session does ---- */
+
+static void check_reliable(const uint8_t *bytes, size_t size)
+{
+    static ls_message message;
+    LS_ASSERT(ls_message_read(bytes, size, 0, &message) == LS_OK);
+    switch (message.kind) {
+    case LS_MESSAGE_HELLO:
+    case LS_MESSAGE_READY:
+    case LS_MESSAGE_GOODBYE:
+    case LS_MESSAGE_HASHES:
+    case LS_MESSAGE_FINISHED:
+        return;
+    default:
+        LS_ASSERT(!"a message that a client sends");
+    }
+}
+
+static void check_inputs(const hostile_server *server, const uint8_t *bytes, size_t size)
+{
+    static ls_tick_cursor cursor;
+    ls_inputs_header header;
+    ls_session_report report = ls_session_report_of(server->session);
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_inputs_header_bits(&stream, &header, report.confirmed);
+    LS_ASSERT(!stream.is_failed && header.next == report.confirmed);
+    LS_ASSERT(header.chain_tick <= report.tick);
+    ls_tick_cursor_start(&cursor, 1, server->simulation.input_bytes_max, NULL);
+    ls_tick tick = header.first;
+    for (; ls_inputs_read_tick(&stream, &cursor); tick++) {
+    }
+    LS_ASSERT(ls_bits_is_complete(&stream));
+    LS_ASSERT(tick <= report.next_input || tick == header.first);
+}
+
+static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    const hostile_server *server = user;
+    LS_ASSERT(peer == SERVER_ID && !server->is_disconnected);
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
+    if (lane == LS_LANE_RELIABLE) {
+        check_reliable(bytes, size);
+    } else {
+        check_inputs(server, bytes, size);
+    }
+}
+
+static void on_disconnect(void *user, ls_peer_id peer)
+{
+    hostile_server *server = user;
+    LS_ASSERT(peer == SERVER_ID && !server->is_disconnected);
+    server->is_disconnected = true;
+}
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    const hostile_server *server = user;
+    return strcmp(name, server->simulation.name) == 0 ? &server->simulation : NULL;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    hostile_server *server = user;
+    (void)tick;
+    return ls_bot_input(&server->bot, instance, slot, bytes);
+}
+
+/* ---- what the server sends ---- */
+
+static bool is_malformed(const hostile_server *server, ls_lane lane, const uint8_t *bytes,
+                         size_t size)
+{
+    static ls_message message;
+    const ls_offer *offer = ls_session_offer(server->session);
+    uint32_t players = offer ? offer->config.players : 0;
+    if (lane == LS_LANE_RELIABLE) {
+        return ls_message_read(bytes, size, players, &message) != LS_OK;
+    }
+    uint32_t kind = ls_message_peek(bytes, size);
+    return kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART;
+}
+
+static void deliver(hostile_server *server, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    ls_session_report before = ls_session_report_of(server->session);
+    bool is_over = before.state == LS_SESSION_OVER;
+    bool is_bad = is_malformed(server, lane, bytes, size);
+    ls_session_receive(server->session, lane, bytes, size, server->now_ns);
+    ls_session_report after = ls_session_report_of(server->session);
+    LS_ASSERT(!is_bad || is_over || after.packets_rejected == before.packets_rejected + 1);
+    LS_ASSERT(!is_bad || after.confirmed == before.confirmed);
+    LS_ASSERT(after.steps == before.steps); /* packets only store */
+    if (bytes != server->packet) {
+        memcpy(server->packet, bytes, size);
+    }
+    server->packet_size = size;
+    server->packet_lane = lane;
+}
+
+static void send_message(hostile_server *server, const ls_message *message)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_message_write(message, bytes);
+    deliver(server, LS_LANE_RELIABLE, bytes, size);
+}
+
+static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
+{
+    static ls_message message;
+    ls_offer *offer = &message.body.offer;
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_OFFER;
+    ls_name_copy(offer->simulation, sizeof offer->simulation, server->simulation.name);
+    offer->simulation_version = server->simulation.version;
+    offer->config = ls_sim_config_default(&server->simulation);
+    offer->config.tick_rate_hz = 100;
+    offer->config.players = 1u + (setup & 7u);
+    offer->slot = (timing >> 5) % offer->config.players;
+    offer->hash_interval_ticks = 1u + (timing & 7u);
+    offer->input_delay_ticks = timing >> 3 & 3u;
+    offer->timeout_ms = 10000;
+    send_message(server, &message);
+}
+
+static void send_start(hostile_server *server, uint32_t delay_ms)
+{
+    static ls_message message;
+    const ls_offer *offer = ls_session_offer(server->session);
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_START;
+    message.body.start.delay_us = delay_ms * 1000;
+    message.body.start.players = offer ? offer->config.players : 0;
+    send_message(server, &message);
+}
+
+/* One tick's inputs out of the bytes: who changes, and to what. */
+static void take_tick(hostile_server *server, uint32_t slots, ls_slot_input *inputs)
+{
+    fuzz_input *input = &server->input;
+    uint8_t changes = fuzz_take_u8(input);
+    for (uint32_t slot = 0; slot < slots; slot++) {
+        inputs[slot].events = 0;
+        if (changes >> slot & 1u) {
+            uint8_t shape = fuzz_take_u8(input);
+            size_t size = 0;
+            inputs[slot].bytes = fuzz_take_bytes(input, shape >> 2, &size);
+            inputs[slot].size = (uint32_t)size;
+            inputs[slot].events = shape & 3u;
+        }
+    }
+}
+
+static void write_ticks(hostile_server *server, const ls_ticks_header *header, uint32_t count,
+                        bool is_idle)
+{
+    ls_slot_input inputs[2][LS_PLAYERS_MAX] = {{{0}}};
+    const ls_offer *offer = ls_session_offer(server->session);
+    uint32_t slots = offer ? offer->config.players : 1;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_ticks_header written = *header;
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_ticks_header_bits(&stream, &written, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(inputs[1], inputs[0], sizeof inputs[0]);
+        if (!is_idle) {
+            take_tick(server, slots, inputs[1]);
+        }
+        if (!ls_ticks_write_tick(&stream, slots, inputs[0], inputs[1])) {
+            break;
+        }
+        memcpy(inputs[0], inputs[1], sizeof inputs[0]);
+    }
+    ls_tick_packet_write_end(&stream);
+    deliver(server, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+}
+
+/* TICKS whose fields lie near what they should be. */
+static void send_ticks(hostile_server *server)
+{
+    fuzz_input *input = &server->input;
+    uint8_t shape = fuzz_take_u8(input);
+    ls_ticks_header header = {.slack = LS_SLACK_NONE, .hold = LS_HOLD_NONE};
+    header.first = server->newest.confirmed;
+    if (shape & 1u) {
+        header.first = fuzz_tick_near(header.first, fuzz_take_i8(input));
+    }
+    header.wanted = server->newest.next_input;
+    if (shape & 2u) {
+        header.wanted = fuzz_tick_near(header.wanted, 16 * fuzz_take_i8(input));
+    }
+    if (shape & 4u) {
+        header.slack = (int32_t)(fuzz_take_u16(input) & 0xfffu) - 2048;
+        header.hold = fuzz_take_u8(input);
+    }
+    header.has_base = shape >> 3 & 1u;
+    write_ticks(server, &header, shape >> 4, false);
+}
+
+/* Very many ticks at once, as after a long gap; inputs acknowledged or not. */
+static void send_burst(hostile_server *server)
+{
+    uint8_t shape = fuzz_take_u8(&server->input);
+    ls_ticks_header header = {.slack = LS_SLACK_NONE, .hold = LS_HOLD_NONE};
+    header.first = server->newest.confirmed;
+    if (shape & 1u) {
+        header.wanted = header.first;
+    }
+    write_ticks(server, &header, (shape >> 1) * 16u, true);
+}
+
+static void send_part(hostile_server *server)
+{
+    static ls_tick_part part;
+    fuzz_input *input = &server->input;
+    memset(&part, 0, sizeof part);
+    part.tick = fuzz_tick_near(server->newest.confirmed, fuzz_take_i8(input) / 64);
+    part.total_bytes = 1u + fuzz_take_u16(input) % LS_TICK_BYTES_MAX;
+    part.index = fuzz_take_u8(input) % ls_tick_part_count(part.total_bytes);
+    uint32_t part_bytes = ls_tick_part_size(part.total_bytes, part.index);
+    size_t size = 0;
+    const uint8_t *content = fuzz_take_bytes(input, part_bytes, &size);
+    memcpy(part.bytes, content, size);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_tick_part_bits(&stream, &part);
+    deliver(server, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+}
+
+/* A tick with events alone, whole, in one part. */
+static void send_small_part(hostile_server *server)
+{
+    static ls_tick_part part;
+    memset(&part, 0, sizeof part);
+    part.tick = server->newest.confirmed;
+    part.total_bytes = 1;
+    part.bytes[0] = 1;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_tick_part_bits(&stream, &part);
+    size_t size = ls_bits_size_bytes(&stream);
+    for (uint32_t i = fuzz_take_u8(&server->input) * 4u; i > 0; i--) {
+        part.tick = ls_session_report_of(server->session).confirmed;
+        stream = ls_bit_writer(bytes, sizeof bytes);
+        ls_tick_part_bits(&stream, &part);
+        deliver(server, LS_LANE_UNRELIABLE, bytes, size);
+    }
+}
+
+static void send_order(hostile_server *server)
+{
+    static ls_message message;
+    fuzz_input *input = &server->input;
+    ls_tick tick = server->newest.tick;
+    memset(&message, 0, sizeof message);
+    switch (fuzz_take_u8(input) % 5) {
+    case 0:
+        message.kind = LS_MESSAGE_HASH_REQUEST;
+        message.body.hash_request.first = fuzz_tick_near(tick, 4 * fuzz_take_i8(input));
+        message.body.hash_request.count = 1u + fuzz_take_u16(input) % LS_WINDOW_TICKS;
+        break;
+    case 1:
+        message.kind = LS_MESSAGE_END;
+        message.body.end.final_tick = fuzz_tick_near(server->newest.confirmed, fuzz_take_i8(input));
+        break;
+    case 2:
+        message.kind = LS_MESSAGE_DESYNC;
+        message.body.desync.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
+        message.body.desync.tick = fuzz_take_u32(input);
+        break;
+    case 3:
+        message.kind = LS_MESSAGE_WAITING;
+        message.body.waiting.tick = fuzz_take_u32(input);
+        message.body.waiting.slot_mask = fuzz_take_u32(input);
+        break;
+    default:
+        message.kind = LS_MESSAGE_REFUSE;
+        message.body.farewell.negated_status = fuzz_take_u8(input);
+        break;
+    }
+    send_message(server, &message);
+}
+
+static void send_raw(hostile_server *server, ls_lane lane)
+{
+    size_t size = 0;
+    size_t wanted = fuzz_take_u16(&server->input) % (LS_PACKET_BYTES_MAX + 1);
+    const uint8_t *bytes = fuzz_take_bytes(&server->input, wanted, &size);
+    deliver(server, lane, bytes, size);
+}
+
+/* The newest packet with some bits flipped, perhaps on the other lane. */
+static void send_altered(hostile_server *server)
+{
+    uint8_t flips = fuzz_take_u8(&server->input);
+    for (uint32_t i = 0; server->packet_size > 0 && i < (flips & 7u); i++) {
+        size_t bit = fuzz_take_u16(&server->input) % (server->packet_size * 8);
+        server->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    ls_lane lane = flips & 8u ? LS_LANE_RELIABLE : server->packet_lane;
+    deliver(server, lane, server->packet, server->packet_size);
+}
+
+/* ---- the run ---- */
+
+static void draw_frames(hostile_server *server, uint32_t count, uint64_t gap_ns)
+{
+    for (; count > 0; count--) {
+        server->now_ns += gap_ns;
+        ls_session_frame(server->session, server->now_ns);
+    }
+}
+
+static void make_move(hostile_server *server)
+{
+    fuzz_input *input = &server->input;
+    switch (fuzz_take_u8(input) & 15u) {
+    case 0:
+    case 1:
+        draw_frames(server, 1, (1u + fuzz_take_u8(input)) * LS_NS_PER_MS);
+        return;
+    case 2:
+        draw_frames(server, fuzz_take_u8(input), 10 * LS_NS_PER_MS);
+        return;
+    case 3:
+        send_raw(server, LS_LANE_RELIABLE);
+        return;
+    case 4:
+        send_raw(server, LS_LANE_UNRELIABLE);
+        return;
+    case 5:
+        send_order(server);
+        return;
+    case 6:
+        send_offer(server, fuzz_take_u8(input), fuzz_take_u8(input));
+        return;
+    case 7:
+        send_start(server, fuzz_take_u8(input));
+        return;
+    case 8:
+        send_altered(server);
+        return;
+    case 9:
+        send_part(server);
+        return;
+    case 10:
+        send_small_part(server);
+        return;
+    case 11:
+        send_burst(server);
+        return;
+    default:
+        send_ticks(server);
+        return;
+    }
+}
+
+static void check_report(hostile_server *server)
+{
+    ls_session_event event;
+    ls_session_report report = ls_session_report_of(server->session);
+    LS_ASSERT(report.confirmed >= server->newest.confirmed);
+    LS_ASSERT(report.tick >= server->newest.tick);
+    LS_ASSERT(report.tick <= report.confirmed);
+    LS_ASSERT(report.confirmed - report.tick <= LS_WINDOW_TICKS);
+    LS_ASSERT(report.state >= server->newest.state);
+    LS_ASSERT((report.state == LS_SESSION_OVER) == server->is_disconnected);
+    if (server->newest.state < LS_SESSION_SEATED) {
+        server->heap_calls_at_start = heap_calls(); /* all that it needs it has taken by now */
+    }
+    LS_ASSERT(heap_calls() == server->heap_calls_at_start);
+    server->newest = report;
+    while (ls_session_next_event(server->session, &event)) {
+        LS_ASSERT(event.kind <= LS_SESSION_EVENT_OVER);
+    }
+}
+
+static void open_session(hostile_server *server, uint8_t setup)
+{
+    ls_text why = {{0}};
+    ls_session_config config = ls_session_config_default();
+    config.find_simulation = find_simulation;
+    config.make_input = make_input;
+    config.user = server;
+    config.keeps_previous_state = setup >> 3 & 1u;
+    config.ticks = setup & 0x20u ? 60 : 0;
+    ls_packet_sink sink = {on_send, on_disconnect, server};
+    ls_status status =
+        ls_session_create(&config, &sink, ls_allocator_heap(), &server->session, &why);
+    LS_ASSERT(status == LS_OK);
+    ls_session_connected(server->session, SERVER_ID, server->now_ns);
+    check_report(server);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static hostile_server server;
+    memset(&server, 0, sizeof server);
+    server.input = (fuzz_input){bytes, size};
+    server.now_ns = LS_NS_PER_SECOND;
+    server.bot = ls_bot_make(1);
+    uint8_t setup = fuzz_take_u8(&server.input);
+    uint8_t timing = fuzz_take_u8(&server.input);
+    server.simulation = *counter_simulation();
+    if (setup & 0x10u) {
+        server.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+    }
+    open_session(&server, setup);
+    if (!(setup & 0x40u)) {
+        send_offer(&server, setup, timing);
+        check_report(&server);
+    }
+    if (!(setup & 0x80u)) {
+        send_start(&server, 30);
+    }
+    check_report(&server);
+    for (uint32_t moves = 0; moves < MOVES_MAX && server.input.size > 0; moves++) {
+        make_move(&server);
+        check_report(&server);
+    }
+    ls_session_destroy(server.session);
+    return 0;
+}

@@ -1,0 +1,448 @@
+/* Writes the seeds of the fuzz corpora: small runs with structure, from which libFuzzer starts.
+ * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
+ * out every time. What a seed's bytes mean stands at the top of each target. */
+#include "lockstep/common/rng.h"
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/units_orders.h"
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/tick_packet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SEED_BYTES_MAX = 4096,
+    RUNS = 12,
+};
+
+typedef struct seed {
+    uint8_t bytes[SEED_BYTES_MAX];
+    size_t size;
+} seed;
+
+static const char *base;
+static int failures;
+static ls_rng rng;
+
+static void save(const seed *made, const char *target, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s/%s", base, target, name);
+    FILE *file = fopen(path, "wb");
+    bool is_written = file && fwrite(made->bytes, 1, made->size, file) == made->size;
+    if (!file || fclose(file) != 0 || !is_written) {
+        perror(path);
+        failures++;
+    }
+}
+
+static void save_numbered(const seed *made, const char *target, uint32_t number)
+{
+    char name[32];
+    snprintf(name, sizeof name, "seed-%02u", number);
+    save(made, target, name);
+}
+
+static void add(seed *made, uint32_t byte)
+{
+    if (made->size < SEED_BYTES_MAX) {
+        made->bytes[made->size++] = (uint8_t)byte;
+    }
+}
+
+static void add_bytes(seed *made, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        add(made, bytes[i]);
+    }
+}
+
+static void add_random(seed *made, uint32_t count)
+{
+    for (; count > 0; count--) {
+        add(made, ls_rng_next(&rng));
+    }
+}
+
+static void add_u16(seed *made, uint32_t value)
+{
+    add(made, value);
+    add(made, value >> 8);
+}
+
+/* ---- message ---- */
+
+static void save_message(const ls_message *message, uint32_t players, const char *name)
+{
+    seed made = {.size = 0};
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    add(&made, players << 2);
+    add_bytes(&made, bytes, ls_message_write(message, bytes));
+    save(&made, "message", name);
+}
+
+static void make_greetings(void)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_HELLO;
+    message.body.hello = ls_hello_make("Ada");
+    save_message(&message, 0, "hello");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_OFFER;
+    ls_offer *offer = &message.body.offer;
+    ls_name_copy(offer->simulation, sizeof offer->simulation, "arena");
+    offer->config = ls_sim_config_default(ls_arena_simulation());
+    offer->slot = 1;
+    offer->hash_interval_ticks = 1;
+    offer->timeout_ms = 10000;
+    save_message(&message, 0, "offer");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_READY;
+    message.body.ready.initial_root = 1;
+    save_message(&message, 0, "ready");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_START;
+    message.body.start.players = 4;
+    message.body.start.delay_us = 250000;
+    ls_name_copy(message.body.start.names[2], LS_PLAYER_NAME_BYTES_MAX, "Grace");
+    save_message(&message, 4, "start");
+}
+
+static void make_farewells(void)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_REFUSE;
+    message.body.farewell.negated_status = 30;
+    ls_text_set(&message.body.farewell.text, "every seat is taken");
+    save_message(&message, 0, "refuse");
+    message.kind = LS_MESSAGE_GOODBYE;
+    save_message(&message, 0, "goodbye");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_END;
+    message.body.end.final_tick = 1200;
+    save_message(&message, 0, "end");
+    message.kind = LS_MESSAGE_FINISHED;
+    message.body.finished.confirm_latency_max_us = 70000;
+    save_message(&message, 0, "finished");
+}
+
+static void make_orders(void)
+{
+    static ls_message message;
+    message.kind = LS_MESSAGE_HASH_REQUEST;
+    message.body.hash_request = (ls_hash_request){100, 200};
+    save_message(&message, 0, "hash-request");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_HASHES;
+    message.body.hashes.count = 5;
+    message.body.hashes.roots[3] = 77;
+    save_message(&message, 0, "hashes");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_DESYNC;
+    message.body.desync.slot = 3;
+    save_message(&message, 0, "desync");
+    message.kind = LS_MESSAGE_WAITING;
+    message.body.waiting = (ls_waiting){50, 5, 600};
+    save_message(&message, 0, "waiting");
+}
+
+static ls_slot_input random_input(uint8_t bytes[16])
+{
+    for (uint32_t i = 0; i < 16; i++) {
+        bytes[i] = (uint8_t)ls_rng_below(&rng, 3);
+    }
+    uint32_t size = ls_rng_below(&rng, 17);
+    return (ls_slot_input){bytes, size, ls_rng_below(&rng, 4)};
+}
+
+static void make_tick_packets(void)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    uint8_t input_bytes[2][4][16];
+    for (uint32_t number = 0; number < RUNS; number++) {
+        bool is_inputs = number % 2 == 0;
+        seed made = {.size = 0};
+        ls_slot_input inputs[2][4] = {{{0}}};
+        ls_inputs_header up = {.next = 300, .chain_tick = 298, .first = 303 - number};
+        ls_ticks_header down = {.first = 300, .wanted = 306, .slack = 9 - (int32_t)number};
+        ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+        if (is_inputs) {
+            ls_inputs_header_bits(&stream, &up, 0);
+        } else {
+            ls_ticks_header_bits(&stream, &down, 0);
+        }
+        for (uint32_t tick = 0; tick < number; tick++) {
+            ls_slot_input *before = inputs[tick % 2];
+            ls_slot_input *now = inputs[1 - tick % 2];
+            for (uint32_t slot = 0; slot < 4; slot++) {
+                now[slot] = random_input(input_bytes[tick % 2][slot]);
+            }
+            if (is_inputs) {
+                ls_inputs_write_tick(&stream, before, now);
+            } else {
+                ls_ticks_write_tick(&stream, 4, before, now);
+            }
+        }
+        ls_tick_packet_write_end(&stream);
+        add(&made, (3u << 2) | (is_inputs ? 1u : 2u));
+        add_u16(&made, 300);
+        add_u16(&made, 0);
+        add_bytes(&made, bytes, ls_bits_size_bytes(&stream));
+        save_numbered(&made, "message", number);
+    }
+}
+
+static void make_part(void)
+{
+    static ls_tick_part part = {.tick = 9, .total_bytes = 1103, .index = 1};
+    seed made = {.size = 0};
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_tick_part_bits(&stream, &part);
+    add(&made, 3);
+    add_bytes(&made, bytes, ls_bits_size_bytes(&stream));
+    save(&made, "message", "part");
+}
+
+/* ---- datagram ---- */
+
+static void add_command(seed *made, uint32_t command, uint32_t channel, uint32_t body_bytes)
+{
+    add(made, command);
+    add(made, channel);
+    add_u16(made, 0x0100);
+    for (; body_bytes > 0; body_bytes--) {
+        add(made, 0);
+    }
+}
+
+static seed open_datagram(bool has_time)
+{
+    seed made = {.size = 0};
+    add_u16(&made, 0);
+    add(&made, has_time ? 0x80 : 0);
+    add(&made, 3);
+    if (has_time) {
+        add_u16(&made, 0x3412);
+    }
+    return made;
+}
+
+static void make_datagrams(void)
+{
+    static const struct {
+        uint8_t command, channel, body;
+    } commands[] = {{0x01, 0xff, 4}, {0x83, 0xff, 40}, {0x84, 0xff, 4},
+                    {0x44, 0xff, 4}, {0x85, 0xff, 0},  {0x86, 0, 2},
+                    {0x49, 0, 4},    {0x8a, 0xff, 8},  {0x8b, 0xff, 12}};
+    seed all = open_datagram(true);
+    for (uint32_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        seed made = open_datagram(commands[i].command & 0x80);
+        add_command(&made, commands[i].command, commands[i].channel, commands[i].body);
+        add_command(&all, commands[i].command, commands[i].channel, commands[i].body);
+        save_numbered(&made, "datagram", i);
+    }
+    save(&all, "datagram", "all");
+    seed connect = {.size = 0};
+    add_u16(&connect, 0);
+    add_u16(&connect, 0xff8f);
+    add_u16(&connect, 0);
+    add_command(&connect, 0x82, 0xff, 44);
+    connect.bytes[2 + 4 + 10] = 0x05; /* MTU 1,280 */
+    save(&connect, "datagram", "connect");
+    seed packet = open_datagram(true);
+    add_command(&packet, 0x86, 0, 2);
+    packet.bytes[packet.size - 1] = 20;
+    add_random(&packet, 20);
+    save(&packet, "datagram", "packet");
+}
+
+/* ---- match ---- */
+
+static void add_inputs(seed *made, uint32_t peer)
+{
+    uint32_t count = ls_rng_below(&rng, 7);
+    add(made, 13 | peer << 4);
+    add(made, 0u - ls_rng_below(&rng, 3)); /* next */
+    add(made, ls_rng_below(&rng, 20));     /* hold */
+    add(made, ls_rng_below(&rng, 4));      /* chain tick */
+    add(made, ls_rng_below(&rng, 3));      /* chain */
+    add(made, ls_rng_below(&rng, 3));      /* first */
+    add(made, count << 2);
+    for (; count > 0; count--) {
+        uint32_t size = ls_rng_below(&rng, 9);
+        add(made, size);
+        add_random(made, size);
+    }
+}
+
+static void add_match_move(seed *made)
+{
+    uint32_t peer = ls_rng_below(&rng, 4);
+    uint32_t move = ls_rng_below(&rng, 20);
+    if (move >= 13) {
+        add_inputs(made, peer);
+        add(made, 0);
+        add(made, ls_rng_below(&rng, 30));
+        return;
+    }
+    add(made, move | peer << 4);
+    if (move == 2 || move == 3) {
+        uint32_t size = ls_rng_below(&rng, 30);
+        add_u16(made, size);
+        add_random(made, size);
+    } else {
+        add_random(made, 3);
+    }
+}
+
+static void make_matches(void)
+{
+    for (uint32_t number = 0; number < 2 * RUNS; number++) {
+        seed made = {.size = 0};
+        add_random(&made, 2);
+        for (uint32_t moves = 4 + ls_rng_below(&rng, 30); moves > 0; moves--) {
+            add_match_move(&made);
+        }
+        save_numbered(&made, "match", number);
+    }
+}
+
+/* ---- session ---- */
+
+static void add_ticks(seed *made)
+{
+    uint32_t count = ls_rng_below(&rng, 6);
+    uint32_t shape = ls_rng_below(&rng, 16);
+    add(made, 12);
+    add(made, count << 4 | shape);
+    for (uint32_t flag = 1; flag <= 2; flag *= 2) {
+        if (shape & flag) {
+            add(made, ls_rng_below(&rng, 8) - 4);
+        }
+    }
+    if (shape & 4u) {
+        add_random(made, 3);
+    }
+    for (; count > 0; count--) {
+        uint32_t size = ls_rng_below(&rng, 9);
+        add(made, 1);
+        add(made, size << 2);
+        add_random(made, size);
+    }
+}
+
+static void add_session_move(seed *made)
+{
+    uint32_t move = ls_rng_below(&rng, 20);
+    if (move >= 12) {
+        add_ticks(made);
+        add(made, 0);
+        add(made, ls_rng_below(&rng, 30));
+        return;
+    }
+    add(made, move);
+    if (move == 3 || move == 4) {
+        uint32_t size = ls_rng_below(&rng, 30);
+        add_u16(made, size);
+        add_random(made, size);
+    } else {
+        add_random(made, 3);
+    }
+}
+
+static void make_sessions(void)
+{
+    for (uint32_t number = 0; number < 2 * RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, number < RUNS ? ls_rng_below(&rng, 64) : ls_rng_next(&rng));
+        add_random(&made, 1);
+        for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
+            add_session_move(&made);
+        }
+        save_numbered(&made, "session", number);
+    }
+}
+
+/* ---- simulations ---- */
+
+static void make_arenas(void)
+{
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        uint32_t players = 1 + ls_rng_below(&rng, 8);
+        add(&made, players - 1);
+        add_random(&made, 9);
+        for (uint32_t ticks = 10 + ls_rng_below(&rng, 40); ticks > 0; ticks--) {
+            uint32_t who = ls_rng_next(&rng) & ((1u << players) - 1u);
+            add(&made, who);
+            for (uint32_t slot = 0; slot < players; slot++) {
+                if (who >> slot & 1u) {
+                    add(&made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
+                    add(&made, 2);
+                    add_random(&made, 2);
+                }
+            }
+        }
+        save_numbered(&made, "arena", number);
+    }
+}
+
+static uint32_t random_order(uint8_t *bytes, uint32_t capacity)
+{
+    ls_units_order order = {.verb = (ls_units_verb)(1 + ls_rng_below(&rng, 4)),
+                            .select = (ls_units_select)(1 + ls_rng_below(&rng, 3)),
+                            .kinds = (uint8_t)ls_rng_next(&rng),
+                            .list_count = (uint8_t)ls_rng_below(&rng, 6),
+                            .target = (uint16_t)ls_rng_below(&rng, 40)};
+    order.corners[1] = (ls_units_point){0xffff, 0xffff};
+    order.point.x = (uint16_t)ls_rng_next(&rng);
+    order.point.y = (uint16_t)ls_rng_next(&rng);
+    for (uint32_t i = 0; i < order.list_count; i++) {
+        order.list[i] = (uint16_t)ls_rng_below(&rng, 40);
+    }
+    return ls_units_order_write(&order, bytes, capacity);
+}
+
+static void make_battles(void)
+{
+    uint8_t bytes[200];
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, 1 + ls_rng_below(&rng, 3));
+        add(&made, 8 + ls_rng_below(&rng, 20));
+        add_random(&made, 1);
+        for (uint32_t ticks = 10 + ls_rng_below(&rng, 30); ticks > 0; ticks--) {
+            uint32_t size = 0;
+            for (uint32_t orders = ls_rng_below(&rng, 3); orders > 0; orders--) {
+                size += random_order(bytes + size, (uint32_t)sizeof bytes - size);
+            }
+            add(&made, 1u << ls_rng_below(&rng, 3));
+            add(&made, ls_rng_below(&rng, 20) == 0 ? 2 : 0);
+            add(&made, size);
+            add_bytes(&made, bytes, size);
+        }
+        save_numbered(&made, "units", number);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: make_fuzz_seeds DIRECTORY\n");
+        return 2;
+    }
+    base = argv[1];
+    rng = ls_rng_make(1, 1);
+    make_greetings();
+    make_farewells();
+    make_orders();
+    make_tick_packets();
+    make_part();
+    make_datagrams();
+    make_matches();
+    make_sessions();
+    make_arenas();
+    make_battles();
+    return failures > 0;
+}

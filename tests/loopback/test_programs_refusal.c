@@ -1,0 +1,233 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/tests/loopback/hosted.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static ls_hosted hosted;
+
+static void open_hosted(void)
+{
+    ls_hosted_open(&hosted);
+}
+
+static void close_hosted(void)
+{
+    ls_hosted_close(&hosted);
+}
+
+TestSuite(programs_refusal, .init = open_hosted, .fini = close_hosted);
+
+/* Runs a client that the server will not have; returns what it says. */
+static const char *refuse(const char *const *arguments)
+{
+    const char *line[16] = {NULL};
+    char server[32];
+    size_t count = 0;
+    snprintf(server, sizeof server, "127.0.0.1:%u", hosted.port);
+    line[count++] = server;
+    for (; *arguments; arguments++) {
+        line[count++] = *arguments;
+    }
+    const char *errors = ls_hosted_run(&hosted, LS_TEST_CLIENT, line, 1);
+    cr_expect(!strstr(errors, "hash "), "it told a hash of no match: %s", errors);
+    return errors;
+}
+
+/* ---- different games ---- */
+
+/* The client's last line is "lockstep-client: error: HOST:PORT: SENTENCE (STATUS)"; the server has
+ * to have the same sentence. */
+static void expect_same_sentence(const char *errors, const char *item)
+{
+    char intro[64];
+    char sentence[512];
+    snprintf(intro, sizeof intro, "error: 127.0.0.1:%u: ", hosted.port);
+    const char *found = strstr(errors, intro);
+    cr_assert(found, "no \"%s\" in: %s", intro, errors);
+    snprintf(sentence, sizeof sentence, "%s", found + strlen(intro));
+    sentence[strcspn(sentence, "\n")] = '\0';
+    cr_expect(strncmp(sentence, item, strlen(item)) == 0, "not about %s: %s", item, sentence);
+    ls_hosted_expect_words(&hosted.server, sentence);
+}
+
+/* "...: client X, server Y" with X not Y. */
+static void expect_two_values(const char *errors)
+{
+    char client[64];
+    char server[64];
+    const char *values = strstr(errors, ": client ");
+    cr_assert(values, "no values in: %s", errors);
+    cr_assert_eq(sscanf(values, ": client %63[^,], server %63s", client, server), 2);
+    cr_expect_str_neq(client, server);
+}
+
+Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
+{
+    static const struct {
+        const char *file;
+        const char *item;
+    } different[] = {
+        {LS_PLUGIN("variant_version"), "simulation version: client 2, server 1 ("},
+        {LS_PLUGIN("variant_schema"), "state schema digest: client "},
+        {LS_PLUGIN("variant_content"),
+         "content digest: client 0000000000002222, server 0000000000001111 (CONTENT_MISMATCH)"},
+        {LS_PLUGIN("variant_initial"), "root of state 0: client "},
+        {LS_PLUGIN("variant_param_name"), "parameter digest: client "},
+    };
+    ls_hosted_serve(&hosted,
+                    LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1", "--ticks", "20"));
+    for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
+        const char *errors = refuse(LS_ARGUMENTS("--sim", different[i].file));
+        expect_same_sentence(errors, different[i].item);
+        expect_two_values(errors);
+    }
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
+    ls_hosted_expect_perfect(&hosted, 20);
+}
+
+Test(programs_refusal, parameters_that_the_client_cannot_take_are_named)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1",
+                                          "--ticks", "20", "--param", "bonus=50"));
+    expect_same_sentence(refuse(LS_ARGUMENTS("--sim", LS_PLUGIN("variant_param_range"))),
+                         "simulation parameters: the client cannot take the server's: parameter "
+                         "'bonus' of 'variant' takes 0..5 points, not 50 (PARAMETER_MISMATCH)");
+    expect_same_sentence(refuse(LS_ARGUMENTS("--sim", LS_PLUGIN("variant_param_count"))),
+                         "simulation parameters: the client cannot take the server's: 'variant' "
+                         "has 2 parameters, not 1 (PARAMETER_MISMATCH)");
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
+    ls_hosted_expect_perfect(&hosted, 20);
+}
+
+Test(programs_refusal, another_simulation_is_named_on_both_sides)
+{
+    static const char item[] = "simulation: the server plays 'variant', which this client does not "
+                               "have (SIMULATION_MISMATCH)";
+    ls_hosted_serve(&hosted,
+                    LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1", "--ticks", "20"));
+    const char *errors = refuse(LS_ARGUMENTS("--bot", "1"));
+    cr_expect(strstr(errors, "'variant' is no built-in: give its plug-in with --sim FILE.so"));
+    expect_same_sentence(errors, item);
+    errors = refuse(LS_ARGUMENTS("--sim", "arena"));
+    cr_expect(strstr(errors, "--sim gives 'arena', but the server plays 'variant'"));
+    expect_same_sentence(errors, item);
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
+    ls_hosted_expect_perfect(&hosted, 20);
+}
+
+/* ---- different builds: a HELLO by hand ---- */
+
+static void send_hello(ls_station *client, const ls_hello *hello)
+{
+    static ls_message message;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    message.kind = LS_MESSAGE_HELLO;
+    message.body.hello = *hello;
+    ls_station_send(client, LS_LANE_RELIABLE, bytes, ls_message_write(&message, bytes));
+}
+
+/* Sends the HELLO and expects a REFUSE with this status, whose words the server tells as well. */
+static void expect_hello_refused(const ls_hello *hello, ls_status status, const char *item)
+{
+    static ls_message message;
+    ls_station client = ls_station_connect(hosted.port, LS_PROCESS_PATIENCE_MS);
+    LS_RUN_UNTIL(client.connected_count == 1, &client);
+    send_hello(&client, hello);
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    const ls_station_packet *packet = ls_station_newest(&client);
+    cr_assert_eq(ls_message_read(packet->bytes, packet->size, 0, &message), LS_OK);
+    cr_assert_eq(message.kind, LS_MESSAGE_REFUSE);
+    cr_expect_eq(-(int)message.body.farewell.negated_status, status);
+    const char *words = message.body.farewell.text.bytes;
+    cr_expect(strstr(words, item), "no \"%s\" in: %s", item, words);
+    ls_hosted_expect_words(&hosted.server, words);
+    ls_station_close(&client);
+}
+
+Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20"));
+    ls_hello hello = ls_hello_make("newer");
+    hello.protocol_version = LS_PROTOCOL_VERSION + 1;
+    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, "protocol version: client 2, server 1");
+    hello = ls_hello_make("other arithmetic");
+    hello.arithmetic ^= 1;
+    expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");
+    hello = ls_hello_make("stranger");
+    hello.magic = 0x20544547; /* "GET " */
+    expect_hello_refused(&hello, LS_MALFORMED, "this is not a Lockstep client");
+    ls_hosted_expect_words(&hosted.server, "warning: refused a client: ");
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_expect_perfect(&hosted, 20);
+}
+
+/* ---- no room ---- */
+
+/* A guest that takes a seat and never gets ready keeps the match in its lobby. */
+Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30"));
+    ls_station guest = ls_station_connect(hosted.port, LS_PROCESS_PATIENCE_MS);
+    LS_RUN_UNTIL(guest.connected_count == 1, &guest);
+    ls_hello hello = ls_hello_make("dawdler");
+    send_hello(&guest, &hello);
+    LS_RUN_UNTIL(guest.received_count > 0, &guest); /* OFFER */
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_expect_words(&hosted.clients[0], "joined");
+
+    const char *errors = refuse(LS_ARGUMENTS("--bot", "2"));
+    cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
+    ls_hosted_expect_words(&hosted.server,
+                           "refused a client: every seat of the match is taken (MATCH_FULL)");
+    ls_station_close(&guest);
+    ls_hosted_expect_words(&hosted.server, "slot 0 left at tick 0");
+
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3"));
+    ls_hosted_expect_perfect(&hosted, 30);
+}
+
+Test(programs_refusal, a_match_that_has_started_is_told_and_stays_as_it_was)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "180"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
+    ls_hosted_expect_words(&hosted.server, "the match starts");
+    const char *errors = refuse(LS_ARGUMENTS("--bot", "3"));
+    cr_expect(strstr(errors, "the match has already started (ALREADY_STARTED)"), "%s", errors);
+    ls_hosted_expect_perfect(&hosted, 180);
+    ls_hosted_expect_all(&hosted.server,
+                         LS_ARGUMENTS("refused a client: the match has already started"));
+}
+
+/* ---- seats that become free again before the start ---- */
+
+Test(programs_refusal, whoever_leaves_the_lobby_frees_the_seat)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--name", "fickle"));
+    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    ls_process_signal(&hosted.clients[0], SIGINT);
+    ls_hosted_expect_exit(&hosted.clients[0], 0);
+    ls_hosted_expect_words(&hosted.server, "left at tick 0: the player left (DISCONNECTED)");
+    hosted.client_count = 0;
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
+    ls_hosted_expect_perfect(&hosted, 30);
+}
+
+Test(programs_refusal, whoever_vanishes_from_the_lobby_frees_the_seat)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30",
+                                          "--timeout", "1500"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--name", "ghost"));
+    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    ls_process_stop(&hosted.clients[0]);
+    ls_hosted_expect_words(&hosted.server, "nothing was heard within the timeout (TIMED_OUT)");
+    hosted.client_count = 0;
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
+    ls_hosted_expect_perfect(&hosted, 30);
+}

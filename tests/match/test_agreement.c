@@ -1,0 +1,283 @@
+/* Clean matches: whatever the network, the frame rates and the clocks do, every machine steps on
+ * the same inputs and reaches the same states. */
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/units.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#include <string.h>
+
+static void set_param(virtual_setup *setup, const char *assignment)
+{
+    ls_text why = {{0}};
+    ls_status status =
+        ls_sim_config_set(setup->match.simulation, &setup->match.sim, assignment, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+}
+
+static void play(const virtual_setup *setup)
+{
+    virtual_match *run = virtual_match_create(setup);
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+/* ---- players ---- */
+
+Test(agreement, arena_from_1_to_16_players)
+{
+    static const uint32_t players[] = {1, 2, 4, 16};
+    for (size_t i = 0; i < sizeof players / sizeof players[0]; i++) {
+        virtual_setup setup = virtual_setup_default(ls_arena_simulation(), players[i], 240);
+        play(&setup);
+    }
+}
+
+Test(agreement, units_from_1_to_8_players)
+{
+    static const uint32_t players[] = {1, 3, 8};
+    for (size_t i = 0; i < sizeof players / sizeof players[0]; i++) {
+        virtual_setup setup = virtual_setup_default(ls_units_simulation(), players[i], 200);
+        set_param(&setup, "units=200");
+        play(&setup);
+    }
+}
+
+Test(agreement, thirty_two_players)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 32, 300);
+    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = 20000};
+    play(&setup);
+}
+
+/* ---- frame rates and tick rates ---- */
+
+static uint64_t final_root_at_frame_rate(uint32_t frame_hz)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 120);
+    setup.match.sim.players = 3;
+    setup.match.late_rule = LS_LATE_WAIT; /* so that each input is the same in every run */
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.frame_hz = frame_hz;
+        virtual_match_add_client(run, &client);
+    }
+    play_and_check(run);
+    uint64_t root = ls_match_root(run->match);
+    virtual_match_destroy(run);
+    return root;
+}
+
+Test(agreement, frame_rate_changes_no_state)
+{
+    uint64_t root = final_root_at_frame_rate(60);
+    cr_assert_eq(final_root_at_frame_rate(20), root);
+    cr_assert_eq(final_root_at_frame_rate(240), root);
+}
+
+static void add_clients_of_mixed_frame_rates(virtual_match *run)
+{
+    static const uint32_t rates[] = {20, 30, 60, 144, 240};
+    for (uint32_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.frame_hz = rates[i];
+        client.frame_jitter_ns = LS_NS_PER_SECOND / rates[i] / 4;
+        client.has_previous_state = true;
+        virtual_match_add_client(run, &client);
+    }
+}
+
+static void play_at_tick_rate(uint32_t tick_rate_hz, uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 0, ticks);
+    setup.match.sim.players = 5;
+    setup.match.sim.tick_rate_hz = tick_rate_hz;
+    setup.link = (ls_memory_link){.delay_ns = 15 * MS, .jitter_ns = 2 * MS, .loss_ppm = 10000};
+    set_param(&setup, "bodies=20");
+    virtual_match *run = virtual_match_create(&setup);
+    add_clients_of_mixed_frame_rates(run);
+    play_and_check(run);
+    for (uint32_t slot = 0; slot < 5; slot++) {
+        uint64_t on_time = slot_of(run, slot).inputs_on_time;
+        cr_assert_gt(on_time, ticks / 2, "slot %u: only %lu of %u inputs were on time", slot,
+                     (unsigned long)on_time, ticks);
+    }
+    virtual_match_destroy(run);
+}
+
+Test(agreement, one_tick_a_second)
+{
+    play_at_tick_rate(1, 15);
+}
+
+Test(agreement, twenty_ticks_a_second)
+{
+    play_at_tick_rate(20, 200);
+}
+
+Test(agreement, sixty_ticks_a_second)
+{
+    play_at_tick_rate(60, 600);
+}
+
+Test(agreement, a_hundred_and_twenty_eight_ticks_a_second)
+{
+    play_at_tick_rate(128, 1000);
+}
+
+Test(agreement, a_thousand_ticks_a_second)
+{
+    play_at_tick_rate(1000, 4000);
+}
+
+Test(agreement, a_server_whose_loop_turns_at_its_own_pace)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 3, 300);
+    virtual_match *run = virtual_match_create(&setup);
+    run->server_loop_ns = 5 * MS;
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+/* ---- networks ---- */
+
+typedef struct weather {
+    const char *name;
+    ls_memory_link link;
+    uint32_t substituted_percent; /* at most so many of the inputs may have been missing */
+} weather;
+
+static void play_on(const weather *kind)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 600);
+    setup.link = kind->link;
+    set_param(&setup, "bodies=40");
+    for (setup.seed = 1; setup.seed <= 3; setup.seed++) {
+        virtual_match *run = virtual_match_create(&setup);
+        play_and_check(run);
+        for (uint32_t slot = 0; slot < 4; slot++) {
+            uint64_t substituted = slot_of(run, slot).inputs_substituted;
+            cr_assert_leq(substituted * 100, 600 * kind->substituted_percent,
+                          "%s: %lu inputs of slot %u substituted", kind->name,
+                          (unsigned long)substituted, slot);
+        }
+        virtual_match_destroy(run);
+    }
+}
+
+Test(agreement, every_delay)
+{
+    static const weather kinds[] = {
+        {"none", {.delay_ns = 0}, 1},           {"1 ms", {.delay_ns = 1 * MS}, 1},
+        {"33 ms", {.delay_ns = 33 * MS}, 1},    {"150 ms", {.delay_ns = 150 * MS}, 5},
+        {"300 ms", {.delay_ns = 300 * MS}, 10},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        play_on(&kinds[i]);
+    }
+}
+
+Test(agreement, jitter)
+{
+    static const weather kinds[] = {
+        {"5 +10 ms", {.delay_ns = 5 * MS, .jitter_ns = 10 * MS}, 5},
+        {"100 +50 ms", {.delay_ns = 100 * MS, .jitter_ns = 50 * MS}, 5},
+        {"20 +200 ms", {.delay_ns = 20 * MS, .jitter_ns = 200 * MS}, 20},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        play_on(&kinds[i]);
+    }
+}
+
+Test(agreement, loss)
+{
+    static const weather kinds[] = {
+        {"5 %", {.delay_ns = 30 * MS, .loss_ppm = 50000}, 5},
+        {"20 %", {.delay_ns = 30 * MS, .loss_ppm = 200000}, 10},
+        {"50 %", {.delay_ns = 30 * MS, .loss_ppm = 500000}, 25},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        play_on(&kinds[i]);
+    }
+}
+
+Test(agreement, duplicates_and_reordering)
+{
+    static const weather kinds[] = {
+        {"all twice", {.delay_ns = 30 * MS, .duplicate_ppm = 1000000}, 5},
+        {"twice and out of order",
+         {.delay_ns = 5 * MS, .jitter_ns = 80 * MS, .duplicate_ppm = 500000},
+         20},
+        {"everything",
+         {.delay_ns = 60 * MS, .jitter_ns = 60 * MS, .loss_ppm = 200000, .duplicate_ppm = 200000},
+         25},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        play_on(&kinds[i]);
+    }
+}
+
+Test(agreement, each_way_of_its_own)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 0, 600);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        ls_memory_link *slow = i == 0 ? &client.up : &client.down;
+        *slow = (ls_memory_link){.delay_ns = 200 * MS, .jitter_ns = 20 * MS, .loss_ppm = 300000};
+        virtual_match_add_client(run, &client);
+    }
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+/* ---- what a run is worth ---- */
+
+static uint64_t digest_of_run(uint64_t seed)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 3, 300);
+    setup.seed = seed;
+    setup.link = (ls_memory_link){
+        .delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000};
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client_cut(run->clients[2]);
+    virtual_match_run_to_end(run);
+    uint64_t digest = virtual_match_digest(run);
+    virtual_match_destroy(run);
+    return digest;
+}
+
+Test(agreement, the_same_seed_gives_the_same_run)
+{
+    uint64_t digest = digest_of_run(5);
+    cr_assert_eq(digest_of_run(5), digest);
+    cr_assert_neq(digest_of_run(6), digest);
+}
+
+/* The checks of this suite see what they look for: a client whose ticks were altered on the way
+ * steps on other inputs, a client whose state was altered has another state. */
+Test(agreement, the_checks_see_other_inputs_and_other_states)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 600);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 50);
+    run->clients[1]->flip_tick = 100;
+    run->clients[2]->is_fed_wrong = true;
+    ls_memory_link noisy = {.delay_ns = 10 * MS, .corrupt_ppm = 20000};
+    ls_memory_link clean = {.delay_ns = 10 * MS};
+    ls_memory_client_set_links(run->clients[2]->transport, &clean, &noisy);
+    virtual_match_run_to_end(run);
+    cr_assert(run->clients[1]->has_state_difference);
+    cr_assert_eq(run->clients[1]->state_difference_tick, 100);
+    cr_assert_not(run->clients[1]->has_input_difference);
+    cr_assert(run->clients[2]->has_input_difference);
+    cr_assert(run->clients[2]->has_state_difference);
+    cr_assert_not(run->clients[0]->has_state_difference);
+    check_sound(run);
+    run->clients[1]->state_difference_tick = 99;
+    cr_assert_not(virtual_match_is_sound(run));
+    virtual_match_destroy(run);
+}

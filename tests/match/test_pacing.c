@@ -1,0 +1,261 @@
+/* When clients make their inputs: early enough to be on time, late enough to be felt at once; and
+ * how soon they find that moment again after a network, a clock or a machine has changed. */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#define DT_NS (SECOND / 60)
+
+/* Long enough for START and the first inputs to arrive on every link here. */
+#define START_DELAY_MS 1000
+
+static virtual_match *start(uint32_t players, uint64_t delay_ns)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), players, 0);
+    setup.match.start_delay_ms = START_DELAY_MS;
+    setup.link.delay_ns = delay_ns;
+    return virtual_match_create(&setup);
+}
+
+static uint64_t substituted(const virtual_match *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        sum += slot_of(run, slot).inputs_substituted;
+    }
+    return sum;
+}
+
+/* On a perfect link every input comes between the margin and, above that, two frames early: one
+ * because inputs are made in frames, one by which it does not pay to move. */
+static void check_leads(const virtual_match *run, uint64_t at_most_ns)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        int64_t slack_ns = slot_of(run, slot).slack_ns;
+        cr_assert_gt(slack_ns, 0, "slot %u is %ld ns late", slot, (long)-slack_ns);
+        cr_assert_leq(slack_ns, (int64_t)at_most_ns, "slot %u is %ld ns early", slot,
+                      (long)slack_ns);
+    }
+}
+
+/* ---- latency ---- */
+
+static void check_latency(uint32_t tick_rate_hz, uint32_t frame_hz, uint64_t delay_ns)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 10 * tick_rate_hz);
+    setup.match.sim.players = 3;
+    setup.match.sim.tick_rate_hz = tick_rate_hz;
+    setup.match.start_delay_ms = START_DELAY_MS;
+    setup.link.delay_ns = delay_ns;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.frame_hz = frame_hz;
+        virtual_match_add_client(run, &client);
+    }
+    play_and_check(run);
+    uint64_t bound_ns = 2 * delay_ns + SECOND / tick_rate_hz + SECOND / frame_hz;
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t p50_ns = report_of(run->clients[i]).confirm_latency_p50_ns;
+        cr_assert_leq(p50_ns, bound_ns, "%u Hz, %u fps, %lu ms away: p50 is %lu us, bound %lu",
+                      tick_rate_hz, frame_hz, (unsigned long)(delay_ns / MS),
+                      (unsigned long)(p50_ns / 1000), (unsigned long)(bound_ns / 1000));
+        cr_assert_geq(p50_ns, 2 * delay_ns);
+    }
+    cr_assert_eq(substituted(run), 0, "%u Hz, %u fps, %lu ms away: %lu inputs missing",
+                 tick_rate_hz, frame_hz, (unsigned long)(delay_ns / MS),
+                 (unsigned long)substituted(run));
+    virtual_match_destroy(run);
+}
+
+Test(pacing, an_input_is_confirmed_within_the_way_a_tick_and_a_frame)
+{
+    static const uint32_t tick_rates[] = {20, 60, 128};
+    static const uint32_t frame_rates[] = {30, 60, 144, 240};
+    static const uint64_t delays_ms[] = {0, 10, 33, 150};
+    for (uint32_t i = 0; i < 3 * 4 * 4; i++) {
+        check_latency(tick_rates[i / 16], frame_rates[i / 4 % 4], delays_ms[i % 4] * MS);
+    }
+}
+
+Test(pacing, on_perfect_links_no_input_is_ever_missing)
+{
+    static const uint64_t delays_ms[] = {0, 1, 10, 33, 150, 300};
+    for (size_t i = 0; i < sizeof delays_ms / sizeof delays_ms[0]; i++) {
+        virtual_match *run = start(4, delays_ms[i] * MS);
+        virtual_match_run_to_tick(run, 1200);
+        cr_assert_eq(substituted(run), 0, "%lu ms away: %lu substituted",
+                     (unsigned long)delays_ms[i], (unsigned long)substituted(run));
+        check_leads(run, 2 * MS + 2 * DT_NS);
+        check_sound(run);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(pacing, input_delay_makes_inputs_that_much_earlier)
+{
+    static const uint32_t delays[] = {1, 6, 30, LS_INPUT_DELAY_TICKS_MAX};
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 900);
+        setup.match.input_delay_ticks = delays[i];
+        virtual_match *run = virtual_match_create(&setup);
+        virtual_match_run_to_tick(run, 600);
+        int64_t least_ns = (int64_t)(delays[i] * DT_NS);
+        cr_assert_geq(slot_of(run, 0).slack_ns, least_ns);
+        check_leads(run, (uint64_t)least_ns + 2 * MS + 2 * DT_NS);
+        play_and_check(run);
+        virtual_match_destroy(run);
+    }
+}
+
+/* ---- networks that change ---- */
+
+Test(pacing, a_slower_network_costs_a_round_trip_of_inputs_and_no_more)
+{
+    virtual_match *run = start(4, 1 * MS);
+    virtual_match_run_to_tick(run, 300);
+    cr_assert_eq(substituted(run), 0);
+    ls_memory_link slow = {.delay_ns = 200 * MS};
+    virtual_match_set_links(run, &slow);
+    virtual_match_run_to_tick(run, 360);
+    uint64_t lost = substituted(run);
+    /* Inputs on their way and those made until the news is back: 400 ms. */
+    cr_assert_leq(lost, 4 * (400 * MS / DT_NS + 15), "%lu inputs lost", (unsigned long)lost);
+    cr_assert_gt(lost, 0);
+    virtual_match_run_to_tick(run, 600);
+    cr_assert_eq(substituted(run), lost);
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, a_faster_network_is_used_within_two_seconds)
+{
+    virtual_match *run = start(4, 200 * MS);
+    virtual_match_run_to_tick(run, 300);
+    ls_memory_link fast = {.delay_ns = 10 * MS};
+    virtual_match_set_links(run, &fast);
+    virtual_match_run_to_tick(run, 420);
+    check_leads(run, 2 * MS + 3 * DT_NS);
+    virtual_match_run_to_tick(run, 600);
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    cr_assert_eq(substituted(run), 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, at_a_thousand_ticks_a_second_too)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
+    setup.match.sim.tick_rate_hz = 1000;
+    setup.match.sim.params[TALLY_PARAM_BYTES] = 0;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 1000);
+    cr_assert_eq(substituted(run), 0);
+    ls_memory_link link = {.delay_ns = 50 * MS};
+    virtual_match_set_links(run, &link);
+    virtual_match_run_to_tick(run, 2000);
+    uint64_t lost = substituted(run);
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    link.delay_ns = 10 * MS;
+    virtual_match_set_links(run, &link);
+    virtual_match_run_to_tick(run, 5000);
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    cr_assert_eq(substituted(run), lost);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 0);
+    setup.link = (ls_memory_link){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 300);
+    uint64_t before = substituted(run);
+    virtual_match_run_to_tick(run, 1500);
+    uint64_t lost = substituted(run) - before;
+    cr_assert_leq(lost, 4 * 1200 / 50, "%lu of 4800 inputs missing", (unsigned long)lost);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* ---- clocks ---- */
+
+Test(pacing, clocks_that_run_fast_and_slow_miss_no_tick)
+{
+    static const int32_t drifts_ppm[] = {-500, 0, 500};
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60 * 60);
+    setup.match.sim.players = 3;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.drift_ppm = drifts_ppm[i];
+        virtual_match_add_client(run, &client);
+    }
+    play_and_check(run);
+    cr_assert_eq(substituted(run), 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_session_report report = report_of(run->clients[i]);
+        cr_assert_leq(report.stalled_ticks, 5, "client %u stalled for %lu ticks", i,
+                      (unsigned long)report.stalled_ticks);
+        cr_assert_leq(report.confirm_latency_max_ns, 20 * MS + 3 * DT_NS);
+    }
+    virtual_match_destroy(run);
+}
+
+/* ---- machines that stand still ---- */
+
+Test(pacing, a_client_that_draws_nothing_for_a_second_is_back_within_one)
+{
+    virtual_match *run = start(3, 20 * MS);
+    virtual_match_run_to_tick(run, 200);
+    virtual_client *frozen = run->clients[1];
+    uint32_t slot = report_of(frozen).slot;
+    frozen->is_paused = true;
+    virtual_match_run_to_tick(run, 260);
+    frozen->is_paused = false;
+    virtual_match_run_to_tick(run, 320);
+    ls_match_slot back = slot_of(run, slot);
+    cr_assert_geq(back.inputs_substituted, 50);
+    cr_assert_leq(back.inputs_substituted, 65);
+    cr_assert_leq(ls_match_tick(run->match) - report_of(frozen).tick, 6);
+    check_leads(run, 2 * MS + 3 * DT_NS);
+    virtual_match_run_to_tick(run, 600);
+    cr_assert_eq(slot_of(run, slot).inputs_substituted, back.inputs_substituted);
+    cr_assert_eq(substituted(run), back.inputs_substituted, "others lost inputs as well");
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
+{
+    virtual_match *run = start(2, 20 * MS);
+    virtual_match_run_to_tick(run, 200);
+    run->clients[0]->next_frame_ns += 300 * MS;
+    virtual_match_run_to_tick(run, 250);
+    uint64_t lost = substituted(run);
+    cr_assert_geq(lost, 10);
+    check_leads(run, 2 * MS + 3 * DT_NS);
+    virtual_match_run_to_tick(run, 400);
+    cr_assert_eq(substituted(run), lost);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, a_server_that_stood_still_is_followed_within_five_seconds)
+{
+    virtual_match *run = start(4, 20 * MS);
+    virtual_match_run_to_tick(run, 300);
+    virtual_match_suspend_server(run, 3 * SECOND);
+    cr_assert_eq(ls_match_tick(run->match), 300);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_geq(ls_match_tick(run->match), 300 + 5 * 60);
+    check_leads(run, 2 * MS + 10 * DT_NS);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_PLAYER_LEFT, LS_PLAYERS_MAX), 0);
+    cr_assert_eq(substituted(run), 0);
+    virtual_match_run(run, 2 * SECOND);
+    check_leads(run, 2 * MS + 2 * DT_NS);
+    check_sound(run);
+    virtual_match_destroy(run);
+}

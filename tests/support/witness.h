@@ -1,0 +1,26 @@
+/* Witness: lets a test see every step of a simulation from inside: which inputs a machine really
+ * stepped on, and which state it had before. It runs another simulation behind one more pass, which
+ * reports to whoever watches the instance. Changes no bit of what the other one computes.
+ * One registry for the whole process: Criterion gives every test a process. For tests only. */
+#ifndef LOCKSTEP_TESTS_SUPPORT_WITNESS_H
+#define LOCKSTEP_TESTS_SUPPORT_WITNESS_H
+
+#include "lockstep/common/sim_instance.h"
+
+/* The simulation that `inner` becomes; asked twice, the same one. The name, the version and all
+ * digests are those of `inner`. */
+const ls_simulation *witness_simulation(const ls_simulation *inner);
+
+/* `state_digest` is that of the state before the step. */
+typedef void (*witness_function)(void *user, const ls_tick_inputs *inputs, uint64_t state_digest);
+
+/* Reports every step of the instance from now on. */
+void witness_watch(ls_sim_instance *instance, witness_function on_step, void *user);
+
+/* Ends all reports. */
+void witness_forget_all(void);
+
+/* A digest of one input's bytes; events are no part of it. Never 0. */
+uint64_t witness_digest(const uint8_t *bytes, uint32_t size);
+
+#endif

@@ -1,0 +1,93 @@
+"""lockstep-bench runs: every section prints figures, the JSON says the same, bad arguments are
+refused. No timing is asserted: the figures of a smoke run mean nothing."""
+
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SECTIONS = ("sims", "hash", "session", "timestep", "math")
+VERDICTS = ("ok", "MISSED")
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+
+
+def expect(condition, what, result):
+    if not condition:
+        sys.exit(f"{what}\n-- stdout:\n{result.stdout}\n-- stderr:\n{result.stderr}")
+
+
+def check_figures(report, sections, result):
+    figures = report["figures"]
+    expect({figure["section"] for figure in figures} == set(sections), "sections in JSON", result)
+    names = [(figure["section"], figure["name"]) for figure in figures]
+    expect(len(set(names)) == len(names), "a figure's name is there twice", result)
+    for figure in figures:
+        numbers = [figure[key] for key in ("median", "best", "held")]
+        expect(all(math.isfinite(number) for number in numbers), f"{figure} is finite", result)
+        rules = [rule for rule in ("at_most", "at_least") if rule in figure]
+        expect(len(rules) <= 1, f"{figure} has one budget", result)
+        expect(("verdict" in figure) == (len(rules) == 1), f"{figure} has a verdict", result)
+        if rules:
+            is_within = (
+                figure["held"] <= figure["at_most"]
+                if rules[0] == "at_most"
+                else figure["held"] >= figure["at_least"]
+            )
+            expect(figure["verdict"] == VERDICTS[0 if is_within else 1], f"{figure}", result)
+    missed = sum(figure.get("verdict") == "MISSED" for figure in figures)
+    expect(report["budgets_missed"] == missed, "the count of missed budgets", result)
+
+
+def check_everything(program, folder):
+    path = pathlib.Path(folder) / "bench.json"
+    result = run(program, "--smoke", "--json", str(path))
+    expect(result.returncode == 0, "a smoke run ends with 0", result)
+    for section in SECTIONS:
+        expect(f"\n{section}: " in result.stdout, f"the table has {section}", result)
+    report = json.loads(path.read_text(encoding="utf-8"))
+    expect(report["program"] == "lockstep-bench" and report["is_smoke"], "the head", result)
+    check_figures(report, SECTIONS, result)
+    for figure in report["figures"]:
+        expect(figure["name"] in result.stdout, f"the table has {figure['name']}", result)
+
+
+def check_selection(program):
+    result = run(program, "--smoke", "--json", "-", "math", "timestep")
+    expect(result.returncode == 0, "two sections end with 0", result)
+    check_figures(json.loads(result.stdout), ("math", "timestep"), result)
+    expect("\nmath: " in result.stderr, "with --json - the table goes to stderr", result)
+    positive = [figure["median"] > 0 for figure in json.loads(result.stdout)["figures"]]
+    expect(len(positive) > 10 and all(positive), "nothing takes no time", result)
+
+
+def check_refusals(program):
+    for arguments in (("nonsense",), ("--rounds", "0"), ("--rounds", "102"), ("--bogus",)):
+        result = run(program, *arguments)
+        expect(result.returncode == 2, f"{arguments} is a usage error", result)
+        expect(result.stdout == "", f"{arguments} runs nothing", result)
+    result = run(program, "--smoke", "--json", "/nonexistent/bench.json", "timestep")
+    expect(result.returncode == 1, "a file that cannot be written ends with 1", result)
+    expect("/nonexistent/bench.json" in result.stderr, "and is named", result)
+    expect(result.stdout == "", "before anything is measured", result)
+    result = run(program, "--version")
+    expect(result.returncode == 0, "--version ends with 0", result)
+    expect(result.stdout.startswith("lockstep-bench "), "--version names the program", result)
+    result = run(program, "--help")
+    expect(result.returncode == 0, "--help ends with 0", result)
+    expect(all(name in result.stdout for name in SECTIONS), "--help names the sections", result)
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as folder:
+        check_everything(program, folder)
+    check_selection(program)
+    check_refusals(program)
+
+
+main()

@@ -1,0 +1,388 @@
+#include "lockstep/server/arbiter.h"
+
+#include "lockstep/common/state_hash.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+static ls_arbiter arbiter;
+
+/* What one client has simulated: as the server's states, or other ones from `bad_tick` on. */
+typedef struct player {
+    uint32_t interval;
+    ls_tick bad_tick;
+    ls_tick tick;
+    uint64_t chain;
+} player;
+
+static uint64_t server_root(ls_tick tick)
+{
+    return UINT64_C(0x1234567812345678) * (tick + 1);
+}
+
+static uint64_t root_of(const player *of, ls_tick tick)
+{
+    return server_root(tick) ^ (tick >= of->bad_tick ? 0xff : 0);
+}
+
+static player make_player(uint32_t interval, ls_tick bad_tick)
+{
+    player made = {.interval = interval, .bad_tick = bad_tick};
+    made.chain = ls_hash_chain_start(root_of(&made, 0));
+    return made;
+}
+
+static void simulate_to(player *of, ls_tick tick)
+{
+    while (of->tick + of->interval <= tick) {
+        of->tick += of->interval;
+        of->chain = ls_hash_chain_next(of->chain, root_of(of, of->tick));
+    }
+}
+
+static void open_arbiter(uint32_t interval, ls_tick newest)
+{
+    ls_arbiter_init(&arbiter, interval, server_root(0));
+    for (ls_tick tick = interval; tick <= newest; tick += interval) {
+        ls_arbiter_record(&arbiter, tick, server_root(tick));
+    }
+}
+
+typedef struct question {
+    bool is_asked;
+    ls_tick first;
+    uint32_t count;
+} question;
+
+static question compare(uint32_t slot, const player *of)
+{
+    question asked = {0};
+    asked.is_asked = ls_arbiter_compare(&arbiter, slot, of->tick, (uint32_t)of->chain, &asked.first,
+                                        &asked.count);
+    return asked;
+}
+
+/* Answers with the player's roots; sets *is_contradiction. */
+static bool answer(uint32_t slot, const player *of, ls_tick first, uint32_t count, bool is_last,
+                   bool *is_contradiction)
+{
+    uint64_t roots[LS_WINDOW_TICKS] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        roots[i] = root_of(of, first + i * of->interval);
+    }
+    return ls_arbiter_take_roots(&arbiter, slot, first, roots, count, is_last, is_contradiction);
+}
+
+/* ---- agreement ---- */
+
+Test(arbiter, an_equal_chain_proves_every_state_up_to_it)
+{
+    open_arbiter(1, 100);
+    player good = make_player(1, UINT32_MAX);
+    cr_assert_not(compare(2, &good).is_asked);
+    cr_assert(arbiter.slots[2].has_agreed);
+    cr_assert_eq(arbiter.slots[2].agreed_tick, 0);
+    cr_assert_eq(arbiter.slots[2].compared, 1);
+    simulate_to(&good, 60);
+    cr_assert_not(compare(2, &good).is_asked);
+    cr_assert_eq(arbiter.slots[2].agreed_tick, 60);
+    cr_assert_eq(arbiter.slots[2].compared, 61);
+    cr_assert_eq(arbiter.slots[2].agreement, LS_AGREEMENT_AGREES);
+    cr_assert_not(arbiter.slots[1].has_agreed, "that was another slot");
+}
+
+Test(arbiter, an_old_or_repeated_chain_compares_nothing)
+{
+    open_arbiter(1, 100);
+    player good = make_player(1, UINT32_MAX);
+    simulate_to(&good, 50);
+    compare(0, &good);
+    player old = make_player(1, UINT32_MAX);
+    simulate_to(&old, 20);
+    cr_assert_not(compare(0, &old).is_asked);
+    cr_assert_not(compare(0, &good).is_asked);
+    old.chain ^= 1; /* even when it differs: what is proven is proven */
+    cr_assert_not(compare(0, &old).is_asked);
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 50);
+    cr_assert_eq(arbiter.slots[0].compared, 51);
+}
+
+Test(arbiter, only_multiples_of_the_interval_are_hashed)
+{
+    open_arbiter(7, 70);
+    cr_assert(ls_arbiter_is_due(&arbiter, 0));
+    cr_assert(ls_arbiter_is_due(&arbiter, 77));
+    cr_assert_not(ls_arbiter_is_due(&arbiter, 76));
+    cr_assert(ls_arbiter_is_known(&arbiter, 70));
+    cr_assert_not(ls_arbiter_is_known(&arbiter, 69));
+    cr_assert_not(ls_arbiter_is_known(&arbiter, 77), "the future");
+    player good = make_player(7, UINT32_MAX);
+    simulate_to(&good, 70);
+    cr_assert_not(compare(0, &good).is_asked);
+    cr_assert_eq(arbiter.slots[0].compared, 11);
+}
+
+Test(arbiter, a_chain_of_an_unknown_state_is_a_mistake, .signal = SIGABRT)
+{
+    open_arbiter(1, 10);
+    player ahead = make_player(1, UINT32_MAX);
+    simulate_to(&ahead, 11);
+    compare(0, &ahead);
+}
+
+Test(arbiter, states_are_recorded_one_after_the_other, .signal = SIGABRT)
+{
+    open_arbiter(2, 10);
+    ls_arbiter_record(&arbiter, 14, 1);
+}
+
+Test(arbiter, agreement_goes_on_for_ever)
+{
+    open_arbiter(3, 0);
+    player good = make_player(3, UINT32_MAX);
+    for (ls_tick tick = 3; tick < 30000; tick += 3) {
+        ls_arbiter_record(&arbiter, tick, server_root(tick));
+        simulate_to(&good, tick);
+        if (tick % 5 == 0) {
+            cr_assert_not(compare(0, &good).is_asked);
+        }
+    }
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 29985);
+    cr_assert_eq(arbiter.slots[0].compared, 9996);
+}
+
+/* ---- difference ---- */
+
+/* Agrees up to `agreed`, then differs from bad on, and is compared at `tick`. */
+static player differ(uint32_t interval, ls_tick agreed, ls_tick bad, ls_tick tick, question *asked)
+{
+    player liar = make_player(interval, bad);
+    simulate_to(&liar, agreed);
+    cr_assert_not(compare(0, &liar).is_asked);
+    simulate_to(&liar, tick);
+    *asked = compare(0, &liar);
+    return liar;
+}
+
+Test(arbiter, the_first_bad_state_is_found_wherever_it_is)
+{
+    for (ls_tick bad = 31; bad <= 60; bad++) {
+        question asked;
+        bool is_contradiction = true;
+        open_arbiter(1, 100);
+        player liar = differ(1, 30, bad, 60, &asked);
+        cr_assert(asked.is_asked);
+        cr_assert_eq(asked.first, 31);
+        cr_assert_eq(asked.count, 30);
+        cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+        cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+        cr_assert_not(is_contradiction);
+        const ls_arbiter_slot *found = &arbiter.slots[0];
+        cr_assert_eq(found->agreement, LS_AGREEMENT_DIFFERS);
+        cr_assert_eq(found->bad_tick, bad);
+        cr_assert_eq(found->server_root, server_root(bad));
+        cr_assert_eq(found->client_root, server_root(bad) ^ 0xff);
+        cr_assert_eq(found->agreed_tick, bad - 1);
+        cr_assert_eq(found->compared, bad + 1);
+    }
+}
+
+Test(arbiter, the_first_bad_state_is_found_at_any_interval)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(10, 1000);
+    player liar = differ(10, 300, 405, 900, &asked);
+    cr_assert_eq(asked.first, 310);
+    cr_assert_eq(asked.count, 60);
+    cr_assert(answer(0, &liar, 310, 60, true, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 410);
+}
+
+Test(arbiter, a_bad_state_0_is_found)
+{
+    open_arbiter(1, 10);
+    player liar = make_player(1, 0);
+    simulate_to(&liar, 5);
+    question asked = compare(0, &liar);
+    bool is_contradiction = true;
+    cr_assert(asked.is_asked);
+    cr_assert(asked.first == 0 && asked.count == 6);
+    cr_assert(answer(0, &liar, 0, 6, true, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 0);
+    cr_assert_not(arbiter.slots[0].has_agreed);
+}
+
+Test(arbiter, an_answer_may_come_in_pieces)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(1, 1000);
+    player liar = differ(1, 0, 600, 900, &asked);
+    cr_assert(asked.first == 1 && asked.count == 900);
+    ls_tick first = 1;
+    for (; first + 128 <= 600; first += 128) {
+        cr_assert_not(answer(0, &liar, first, 128, false, &is_contradiction));
+        cr_assert_not(is_contradiction);
+    }
+    cr_assert(answer(0, &liar, first, 128, false, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 600);
+}
+
+Test(arbiter, what_differs_is_asked_and_reported_once)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(1, 100);
+    player liar = differ(1, 10, 20, 30, &asked);
+    simulate_to(&liar, 40);
+    cr_assert_not(compare(0, &liar).is_asked, "the question stands");
+    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    simulate_to(&liar, 50);
+    cr_assert_not(compare(0, &liar).is_asked, "it is known");
+    cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert(is_contradiction);
+    cr_assert_eq(arbiter.slots[0].bad_tick, 20);
+}
+
+/* ---- answers that make no sense ---- */
+
+Test(arbiter, roots_that_nobody_asked_for_are_a_contradiction)
+{
+    open_arbiter(1, 100);
+    player good = make_player(1, UINT32_MAX);
+    bool is_contradiction = false;
+    cr_assert_not(answer(0, &good, 0, 5, true, &is_contradiction));
+    cr_assert(is_contradiction);
+    cr_assert_not(arbiter.slots[0].has_agreed);
+}
+
+Test(arbiter, roots_of_other_states_than_asked_for_are_a_contradiction)
+{
+    for (ls_tick first = 10; first <= 12; first += 2) {
+        question asked;
+        bool is_contradiction = false;
+        open_arbiter(1, 100);
+        player liar = differ(1, 10, 20, 30, &asked);
+        cr_assert_not(answer(0, &liar, first, 20, true, &is_contradiction));
+        cr_assert(is_contradiction);
+        cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+    }
+}
+
+Test(arbiter, roots_that_all_agree_contradict_a_chain_that_does_not)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    differ(1, 10, 20, 30, &asked);
+    player good = make_player(1, UINT32_MAX);
+    cr_assert_not(answer(0, &good, asked.first, asked.count, true, &is_contradiction));
+    cr_assert(is_contradiction);
+}
+
+Test(arbiter, more_roots_than_asked_for_are_a_contradiction)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    differ(1, 10, 20, 30, &asked);
+    player good = make_player(1, UINT32_MAX);
+    cr_assert_not(answer(0, &good, asked.first, asked.count + 1, false, &is_contradiction));
+    cr_assert(is_contradiction);
+}
+
+Test(arbiter, an_empty_last_answer_is_a_contradiction)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    player liar = differ(1, 10, 20, 30, &asked);
+    cr_assert_not(answer(0, &liar, asked.first, 0, true, &is_contradiction));
+    cr_assert(is_contradiction);
+}
+
+/* ---- the window ---- */
+
+Test(arbiter, a_chain_too_old_to_be_held_is_ignored)
+{
+    open_arbiter(1, 2000);
+    player liar = make_player(1, 5);
+    simulate_to(&liar, 2000 - LS_WINDOW_TICKS);
+    cr_assert_not(compare(0, &liar).is_asked);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES);
+    simulate_to(&liar, 2000 - LS_WINDOW_TICKS + 1);
+    question asked = compare(0, &liar);
+    cr_assert(asked.is_asked);
+    cr_assert_eq(asked.first, 2000 - LS_WINDOW_TICKS + 1, "what is not held cannot be compared");
+    cr_assert_eq(asked.count, 1);
+}
+
+Test(arbiter, no_more_is_asked_than_is_held)
+{
+    open_arbiter(4, 8000);
+    player liar = make_player(4, 4);
+    simulate_to(&liar, 8000);
+    question asked = compare(0, &liar);
+    cr_assert_eq(asked.count, LS_WINDOW_TICKS);
+    cr_assert_eq(asked.first, 8000 - 4 * (LS_WINDOW_TICKS - 1));
+}
+
+Test(arbiter, states_forgotten_while_the_answer_travelled_are_passed_over)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(1, 1000);
+    player liar = differ(1, 10, 20, 200, &asked);
+    for (ls_tick tick = 1001; tick <= 1150; tick++) {
+        ls_arbiter_record(&arbiter, tick, server_root(tick));
+    }
+    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(is_contradiction, "the player is late, but no liar");
+    cr_assert_eq(arbiter.slots[0].bad_tick, 1150 - LS_WINDOW_TICKS + 1);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DIFFERS);
+}
+
+Test(arbiter, an_answer_that_came_too_late_to_compare_anything_is_asked_for_anew)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(1, 1000);
+    player liar = differ(1, 10, 20, 200, &asked);
+    for (ls_tick tick = 1001; tick <= 1500; tick++) {
+        ls_arbiter_record(&arbiter, tick, server_root(tick));
+    }
+    cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(is_contradiction);
+    simulate_to(&liar, 1400);
+    asked = compare(0, &liar);
+    cr_assert(asked.is_asked);
+    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 1500 - LS_WINDOW_TICKS + 1);
+}
+
+/* ---- the final state ---- */
+
+Test(arbiter, a_final_root_that_differs_is_a_difference_at_that_tick)
+{
+    open_arbiter(10, 100);
+    player good = make_player(10, UINT32_MAX);
+    simulate_to(&good, 100);
+    compare(0, &good);
+    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 7));
+    cr_assert(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 8));
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DIFFERS);
+    cr_assert_eq(arbiter.slots[0].bad_tick, 105);
+    cr_assert(arbiter.slots[0].server_root == 7 && arbiter.slots[0].client_root == 8);
+    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 9), "once is enough");
+}
+
+Test(arbiter, a_final_root_adds_nothing_to_an_open_question)
+{
+    question asked;
+    open_arbiter(1, 100);
+    differ(1, 10, 20, 30, &asked);
+    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 100, 7, 8));
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+}

@@ -1,0 +1,184 @@
+/* Players who break the rules, told in words; fuzz_match tries everything else. */
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/state_hash.h"
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/server/match.h"
+#include "lockstep/tests/support/counter_simulation.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    ADA = 11,
+    BO = 22,
+    STEP_MS = 10,
+};
+
+/* A match of two, whose players exist as packets alone. */
+typedef struct stage {
+    ls_match *match;
+    uint64_t now_ns;
+    uint32_t disconnects[BO + 1];
+    ls_hash_request asked; /* what Bo was asked for last; count 0: nothing */
+    ls_desync_notice told; /* what Ada was told last */
+} stage;
+
+static stage here;
+
+static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    ls_message message;
+    (void)user;
+    if (lane == LS_LANE_UNRELIABLE) {
+        return;
+    }
+    cr_assert_eq(ls_message_read(bytes, size, 2, &message), LS_OK);
+    if (message.kind == LS_MESSAGE_HASH_REQUEST && peer == BO) {
+        here.asked = message.body.hash_request;
+    } else if (message.kind == LS_MESSAGE_DESYNC && peer == ADA) {
+        here.told = message.body.desync;
+    }
+}
+
+static void on_disconnect(void *user, ls_peer_id peer)
+{
+    (void)user;
+    here.disconnects[peer]++;
+}
+
+static void send_message(ls_peer_id peer, const ls_message *message)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_message_write(message, bytes);
+    ls_match_receive(here.match, peer, LS_LANE_RELIABLE, bytes, size, here.now_ns);
+}
+
+static void join(ls_peer_id peer, const char *name)
+{
+    ls_message message = {.kind = LS_MESSAGE_HELLO};
+    ls_match_peer_connected(here.match, peer, here.now_ns);
+    message.body.hello = ls_hello_make(name);
+    send_message(peer, &message);
+    message.kind = LS_MESSAGE_READY;
+    message.body.ready = ls_ready_make(ls_match_instance(here.match));
+    send_message(peer, &message);
+}
+
+static void open_match(void)
+{
+    ls_match_config config = ls_match_config_default(counter_simulation());
+    config.sim.tick_rate_hz = 1000 / STEP_MS;
+    config.sim.players = 2;
+    config.start_delay_ms = 0;
+    ls_packet_sink sink = {on_send, on_disconnect, NULL};
+    here = (stage){.now_ns = LS_NS_PER_SECOND};
+    cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
+    join(ADA, "Ada");
+    join(BO, "Bo");
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
+}
+
+static void close_match(void)
+{
+    ls_match_destroy(here.match);
+}
+
+/* INPUTS of an honest player who has every tick, but for the chain up to state 0. */
+static void send_inputs(ls_peer_id peer, uint64_t root_of_state_0)
+{
+    ls_tick tick = ls_match_tick(here.match);
+    ls_inputs_header header = {.next = tick,
+                               .hold = LS_HOLD_NONE,
+                               .chain_tick = 0,
+                               .chain = (uint32_t)ls_hash_chain_start(root_of_state_0),
+                               .first = tick};
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    ls_tick_packet_write_end(&stream);
+    ls_match_receive(here.match, peer, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
+                     here.now_ns);
+}
+
+static uint64_t root_of_state_0(void)
+{
+    return ls_sim_instance_digests(ls_match_instance(here.match)).initial;
+}
+
+/* Lets the match run while both give signs of life; Bo's state 0 is another one. */
+static void run_with_liar(uint32_t ms)
+{
+    for (uint32_t past = 0; past < ms; past += STEP_MS) {
+        here.now_ns += STEP_MS * LS_NS_PER_MS;
+        send_inputs(ADA, root_of_state_0());
+        send_inputs(BO, root_of_state_0() + 1);
+        ls_match_advance(here.match, here.now_ns);
+    }
+}
+
+static void expect_unanswered_desync(ls_status left_status)
+{
+    ls_match_slot bo = ls_match_slot_of(here.match, 1);
+    cr_assert(bo.is_desynced);
+    cr_assert_eq(bo.desync_tick, 0);
+    cr_assert_eq(bo.desync_server_root, root_of_state_0());
+    cr_assert_eq(bo.desync_client_root, 0, "it never said");
+    cr_assert_not(bo.is_playing);
+    cr_assert_eq(bo.left_status, left_status);
+    cr_assert_eq(here.told.slot, 1);
+    cr_assert_eq(here.told.server_root, root_of_state_0());
+    cr_assert(ls_match_slot_of(here.match, 0).is_playing);
+    cr_assert_not(ls_match_slot_of(here.match, 0).is_desynced);
+}
+
+Test(match_hostile, who_does_not_say_which_state_differs_is_reported_and_dropped,
+     .init = open_match, .fini = close_match)
+{
+    run_with_liar(9000);
+    cr_assert_eq(here.asked.count, 1);
+    cr_assert(ls_match_slot_of(here.match, 1).is_playing, "there is time for an answer");
+    run_with_liar(2000);
+    expect_unanswered_desync(LS_MISBEHAVED);
+    cr_assert_eq(here.disconnects[BO], 1);
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
+}
+
+Test(match_hostile, who_leaves_rather_than_say_which_state_differs_is_reported, .init = open_match,
+     .fini = close_match)
+{
+    run_with_liar(100);
+    cr_assert_eq(here.asked.count, 1);
+    ls_match_peer_disconnected(here.match, BO, LS_DISCONNECTED, here.now_ns);
+    expect_unanswered_desync(LS_DISCONNECTED);
+}
+
+Test(match_hostile, who_says_at_the_end_that_all_is_well_is_asked_all_the_same, .init = open_match,
+     .fini = close_match)
+{
+    run_with_liar(100);
+    ls_match_stop(here.match, here.now_ns);
+    ls_message message = {.kind = LS_MESSAGE_FINISHED};
+    message.body.finished.tick = ls_match_tick(here.match);
+    message.body.finished.root = ls_match_root(here.match);
+    message.body.finished.chain = (uint32_t)ls_hash_chain_start(root_of_state_0());
+    send_message(ADA, &message);
+    send_message(BO, &message);
+    for (uint32_t past = 0; past < 6000; past += STEP_MS) {
+        here.now_ns += STEP_MS * LS_NS_PER_MS;
+        ls_match_advance(here.match, here.now_ns);
+    }
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_OVER);
+    cr_assert(ls_match_slot_of(here.match, 1).is_desynced);
+    cr_assert_not(ls_match_slot_of(here.match, 0).is_desynced);
+}
+
+Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_match,
+     .fini = close_match)
+{
+    ls_message message = {.kind = LS_MESSAGE_GOODBYE};
+    send_message(BO, &message);
+    ls_match_slot bo = ls_match_slot_of(here.match, 1);
+    cr_assert_not(bo.is_playing);
+    cr_assert_eq(bo.left_status, LS_DISCONNECTED, "OK would mean that it has not left");
+}

@@ -1,0 +1,558 @@
+/* Holds the packets against protocol/PROTOCOL.md: what is expected stands here a second time, in
+ * the notation of that page and in its order. */
+#include "lockstep/protocol/message.h"
+
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/tests/unit/wire_bits.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+enum {
+    START_PLAYERS = 3
+};
+
+static wire_bits wire_of(uint32_t kind)
+{
+    wire_bits wire = {{0}, 0};
+    wire_u(&wire, kind, 6);
+    return wire;
+}
+
+static ls_status read_wire(const wire_bits *wire)
+{
+    ls_message message;
+    return ls_message_read(wire->bytes, wire_size(wire), START_PLAYERS, &message);
+}
+
+/* A message of zeros, padding included, so that whole messages can be compared. */
+static ls_message message_of(ls_message_kind kind)
+{
+    ls_message message;
+    memset(&message, 0, sizeof message);
+    message.kind = kind;
+    return message;
+}
+
+/* The message is written as these bits, and these bits are read as the message; nothing shorter
+ * and nothing longer is. */
+static void expect_layout(const ls_message *message, const wire_bits *wire)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    memset(bytes, 0xff, sizeof bytes);
+    size_t size = ls_message_write(message, bytes);
+    cr_assert_eq(size, wire_size(wire), "kind %d: %zu bytes", message->kind, size);
+    cr_assert_arr_eq(bytes, wire->bytes, size);
+    cr_assert_eq(ls_message_peek(bytes, size), (uint32_t)message->kind);
+
+    ls_message read;
+    memset(&read, 0xee, sizeof read);
+    cr_assert_eq(ls_message_read(wire->bytes, size, START_PLAYERS, &read), LS_OK);
+    cr_assert_eq(memcmp(&read, message, sizeof read), 0, "kind %d reads back", message->kind);
+
+    for (size_t cut = 0; cut < size; cut++) {
+        cr_assert_eq(ls_message_read(wire->bytes, cut, START_PLAYERS, &read), LS_MALFORMED,
+                     "kind %d cut to %zu bytes", message->kind, cut);
+    }
+    cr_assert_eq(ls_message_read(wire->bytes, size + 1, START_PLAYERS, &read), LS_MALFORMED,
+                 "kind %d with a byte too many", message->kind);
+    for (size_t bit = wire->count; bit < size * 8; bit++) {
+        wire_bits dirty = *wire;
+        dirty.bytes[bit / 8] |= (uint8_t)(1u << bit % 8);
+        cr_assert_eq(read_wire(&dirty), LS_MALFORMED, "kind %d, padding", message->kind);
+    }
+}
+
+/* ---- the reliable messages, in the order of the page ---- */
+
+Test(message, hello_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_HELLO);
+    ls_hello *hello = &message.body.hello;
+    hello->magic = 0x5453434c;
+    hello->protocol_version = 0xfedc;
+    hello->arithmetic = UINT64_C(0x0123456789abcdef);
+    memcpy(hello->name, "Grace", 6);
+    memcpy(hello->token, "token", 6);
+    wire_bits wire = wire_of(1);
+    wire_u(&wire, 0x5453434c, 32);
+    wire_u(&wire, 0xfedc, 16);
+    wire_u(&wire, UINT64_C(0x0123456789abcdef), 64);
+    wire_text(&wire, "Grace");
+    wire_text(&wire, "token");
+    expect_layout(&message, &wire);
+}
+
+/* Worked out by hand, for an error that both encoders would share: "LCST" is moved up by the six
+ * bits of the kind, and so on. */
+Test(message, hello_is_these_bytes)
+{
+    ls_message message = message_of(LS_MESSAGE_HELLO);
+    message.body.hello.magic = LS_PROTOCOL_MAGIC;
+    message.body.hello.protocol_version = 1;
+    message.body.hello.arithmetic = 0x80;
+    message.body.hello.name[0] = 'A';
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0x55, 0x00, 0x00, 0x20, 0x00,
+                                0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x08, 0x02};
+    cr_assert_eq(ls_message_write(&message, bytes), sizeof expected);
+    cr_assert_arr_eq(bytes, expected, sizeof expected);
+}
+
+Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
+{
+    char text[512];
+    memset(text, 'x', sizeof text);
+    static const struct {
+        size_t name;
+        size_t token;
+        ls_status status;
+    } sizes[] = {{31, 255, LS_OK}, {32, 0, LS_MALFORMED}, {0, 256, LS_MALFORMED}};
+    for (size_t i = 0; i < 3; i++) {
+        wire_bits wire = wire_of(1);
+        wire_u(&wire, 0, 32 + 16 + 64);
+        text[sizes[i].name] = '\0';
+        wire_text(&wire, text);
+        text[sizes[i].name] = 'x';
+        text[sizes[i].token] = '\0';
+        wire_text(&wire, text);
+        text[sizes[i].token] = 'x';
+        cr_assert_eq(read_wire(&wire), sizes[i].status, "%zu", i);
+    }
+    for (size_t size = 511; size <= 512; size++) {
+        char sentence[513] = {0};
+        memset(sentence, 'y', size);
+        wire_bits wire = wire_of(5);
+        wire_u(&wire, 30, 8);
+        wire_text(&wire, sentence);
+        cr_assert_eq(read_wire(&wire), size == 511 ? LS_OK : LS_MALFORMED);
+    }
+}
+
+/* Everything in an OFFER that has a range. */
+typedef struct offer_numbers {
+    uint64_t tick_rate_hz, players, param_count, slot, hash_interval_ticks, input_delay_ticks;
+    uint64_t timeout_ms, late_rule;
+} offer_numbers;
+
+static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1};
+
+static uint64_t param_of(uint64_t index)
+{
+    return UINT64_C(0xfffffffffffffff0) + index * UINT64_C(0x1111);
+}
+
+static wire_bits offer_wire(offer_numbers numbers)
+{
+    wire_bits wire = wire_of(2);
+    wire_text(&wire, "arena");
+    wire_u(&wire, 0xa0b0c0d0, 32);
+    wire_u(&wire, UINT64_C(0x8877665544332211), 64);
+    wire_uvar(&wire, numbers.tick_rate_hz);
+    wire_uvar(&wire, numbers.players);
+    wire_uvar(&wire, numbers.param_count);
+    for (uint64_t i = 0; i < numbers.param_count; i++) {
+        wire_u(&wire, param_of(i), 64);
+    }
+    wire_uvar(&wire, numbers.slot);
+    wire_uvar(&wire, numbers.hash_interval_ticks);
+    wire_uvar(&wire, numbers.input_delay_ticks);
+    wire_uvar(&wire, numbers.timeout_ms);
+    wire_u(&wire, numbers.late_rule, 1);
+    return wire;
+}
+
+Test(message, offer_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_OFFER);
+    ls_offer *offer = &message.body.offer;
+    memcpy(offer->simulation, "arena", 6);
+    offer->simulation_version = 0xa0b0c0d0;
+    offer->config.seed = UINT64_C(0x8877665544332211);
+    offer->config.tick_rate_hz = 60;
+    offer->config.players = 4;
+    offer->config.param_count = 2;
+    offer->config.params[0] = -16;
+    offer->config.params[1] = 0x1101;
+    offer->slot = 3;
+    offer->hash_interval_ticks = 7;
+    offer->input_delay_ticks = 2;
+    offer->timeout_ms = 10000;
+    offer->late_rule = LS_LATE_WAIT;
+    wire_bits wire = offer_wire(usual_offer);
+    expect_layout(&message, &wire);
+}
+
+Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
+{
+    static const struct {
+        size_t place;
+        uint64_t min, max;
+    } ranges[] = {
+        {offsetof(offer_numbers, tick_rate_hz), 1, 1000},
+        {offsetof(offer_numbers, players), 4, 32}, /* slot 3 needs four */
+        {offsetof(offer_numbers, param_count), 0, 32},
+        {offsetof(offer_numbers, slot), 0, 3},
+        {offsetof(offer_numbers, hash_interval_ticks), 1, 1024},
+        {offsetof(offer_numbers, input_delay_ticks), 0, 64},
+        {offsetof(offer_numbers, timeout_ms), 1, 600000},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        const uint64_t values[] = {ranges[i].min - 1, ranges[i].min, ranges[i].max,
+                                   ranges[i].max + 1};
+        for (size_t j = ranges[i].min == 0 ? 1 : 0; j < 4; j++) {
+            offer_numbers numbers = usual_offer;
+            memcpy((uint8_t *)&numbers + ranges[i].place, &values[j], sizeof values[j]);
+            wire_bits wire = offer_wire(numbers);
+            cr_assert_eq(read_wire(&wire), j == 1 || j == 2 ? LS_OK : LS_MALFORMED,
+                         "number %zu, value %zu", i, j);
+        }
+    }
+    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1};
+    wire_bits wire = offer_wire(largest);
+    cr_assert_eq(read_wire(&wire), LS_OK);
+    largest.players = 0;
+    largest.slot = 0;
+    wire = offer_wire(largest);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED, "a match of nobody");
+}
+
+Test(message, ready_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_READY);
+    ls_ready *ready = &message.body.ready;
+    ready->simulation_version = 7;
+    ready->parameter_digest = UINT64_C(0x1000000000000001);
+    ready->schema_digest = UINT64_C(0x2000000000000002);
+    ready->content_digest = UINT64_C(0x3000000000000003);
+    ready->initial_root = UINT64_C(0x4000000000000004);
+    wire_bits wire = wire_of(3);
+    wire_u(&wire, 7, 32);
+    wire_u(&wire, UINT64_C(0x1000000000000001), 64);
+    wire_u(&wire, UINT64_C(0x2000000000000002), 64);
+    wire_u(&wire, UINT64_C(0x3000000000000003), 64);
+    wire_u(&wire, UINT64_C(0x4000000000000004), 64);
+    expect_layout(&message, &wire);
+}
+
+Test(message, start_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_START);
+    message.body.start.delay_us = 266666;
+    message.body.start.players = START_PLAYERS; /* known, not sent */
+    memcpy(message.body.start.names[0], "Ada", 4);
+    memcpy(message.body.start.names[2], "Grace", 6);
+    wire_bits wire = wire_of(4);
+    wire_uvar(&wire, 266666);
+    wire_text(&wire, "Ada");
+    wire_text(&wire, "");
+    wire_text(&wire, "Grace");
+    expect_layout(&message, &wire);
+}
+
+Test(message, refuse_and_goodbye_have_the_layout_of_the_page)
+{
+    static const ls_message_kind kinds[] = {LS_MESSAGE_REFUSE, LS_MESSAGE_GOODBYE};
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_message message = message_of(kinds[i]);
+        message.body.farewell.negated_status = 33;
+        memcpy(message.body.farewell.text.bytes, "tick rate: 60, not 50", 22);
+        wire_bits wire = wire_of(5 + i);
+        wire_u(&wire, 33, 8);
+        wire_text(&wire, "tick rate: 60, not 50");
+        expect_layout(&message, &wire);
+    }
+}
+
+static wire_bits hash_request_wire(uint64_t count)
+{
+    wire_bits wire = wire_of(7);
+    wire_u(&wire, 0xfffffff0, 32);
+    wire_uvar(&wire, count);
+    return wire;
+}
+
+Test(message, hash_request_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_HASH_REQUEST);
+    message.body.hash_request = (ls_hash_request){0xfffffff0, 1024};
+    wire_bits wire = hash_request_wire(1024);
+    expect_layout(&message, &wire);
+    wire = hash_request_wire(0);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    wire = hash_request_wire(1);
+    cr_assert_eq(read_wire(&wire), LS_OK);
+    wire = hash_request_wire(1025);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+}
+
+static uint64_t root_of(uint64_t index)
+{
+    return UINT64_C(0xfedcba9876543210) ^ index;
+}
+
+static wire_bits hashes_wire(uint64_t count)
+{
+    wire_bits wire = wire_of(8);
+    wire_u(&wire, 0x01020304, 32);
+    wire_uvar(&wire, count);
+    for (uint64_t i = 0; i < count; i++) {
+        wire_u(&wire, root_of(i), 64);
+    }
+    return wire;
+}
+
+Test(message, hashes_have_the_layout_of_the_page)
+{
+    static const uint32_t counts[] = {0, 1, 127, 128};
+    for (size_t i = 0; i < 4; i++) {
+        ls_message message = message_of(LS_MESSAGE_HASHES);
+        message.body.hashes.first = 0x01020304;
+        message.body.hashes.count = counts[i];
+        for (uint32_t j = 0; j < counts[i]; j++) {
+            message.body.hashes.roots[j] = root_of(j);
+        }
+        wire_bits wire = hashes_wire(counts[i]);
+        expect_layout(&message, &wire);
+    }
+    wire_bits wire = hashes_wire(129);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+}
+
+Test(message, desync_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_DESYNC);
+    message.body.desync = (ls_desync_notice){31, 0xdeadbeef, UINT64_C(0x0a0b0c0d0e0f0102),
+                                             UINT64_C(0x8000000000000001)};
+    wire_bits wire = wire_of(9);
+    wire_uvar(&wire, 31);
+    wire_u(&wire, 0xdeadbeef, 32);
+    wire_u(&wire, UINT64_C(0x0a0b0c0d0e0f0102), 64);
+    wire_u(&wire, UINT64_C(0x8000000000000001), 64);
+    expect_layout(&message, &wire);
+
+    wire_bits beyond = wire_of(9);
+    wire_uvar(&beyond, 32);
+    wire_u(&beyond, 0, 32);
+    wire_u(&beyond, 0, 64);
+    wire_u(&beyond, 0, 64);
+    cr_assert_eq(read_wire(&beyond), LS_MALFORMED, "no match has a slot 32");
+}
+
+Test(message, end_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_END);
+    message.body.end.final_tick = 1200;
+    message.body.end.final_root = UINT64_C(0x1122334455667788);
+    wire_bits wire = wire_of(10);
+    wire_u(&wire, 1200, 32);
+    wire_u(&wire, UINT64_C(0x1122334455667788), 64);
+    expect_layout(&message, &wire);
+}
+
+Test(message, finished_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_FINISHED);
+    ls_finished *finished = &message.body.finished;
+    finished->tick = 1200;
+    finished->root = UINT64_C(0x1122334455667788);
+    finished->chain_tick = 1190;
+    finished->chain = 0xcafef00d;
+    finished->stalled_ticks = 3;
+    finished->confirm_latency_p50_us = 41000;
+    finished->confirm_latency_p99_us = 52000;
+    finished->confirm_latency_max_us = UINT32_MAX;
+    finished->rtt_us = 20001;
+    finished->frames = 4800;
+    wire_bits wire = wire_of(11);
+    wire_u(&wire, 1200, 32);
+    wire_u(&wire, UINT64_C(0x1122334455667788), 64);
+    wire_u(&wire, 1190, 32);
+    wire_u(&wire, 0xcafef00d, 32);
+    wire_uvar(&wire, 3);
+    wire_uvar(&wire, 41000);
+    wire_uvar(&wire, 52000);
+    wire_uvar(&wire, UINT32_MAX);
+    wire_uvar(&wire, 20001);
+    wire_uvar(&wire, 4800);
+    expect_layout(&message, &wire);
+}
+
+Test(message, waiting_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_WAITING);
+    message.body.waiting = (ls_waiting){77, 0x80000005, 1500};
+    wire_bits wire = wire_of(12);
+    wire_u(&wire, 77, 32);
+    wire_u(&wire, 0x80000005, 32);
+    wire_uvar(&wire, 1500);
+    expect_layout(&message, &wire);
+}
+
+/* ---- the unreliable messages ---- */
+
+Test(message, inputs_have_the_layout_of_the_page)
+{
+    ls_inputs_header header = {.next = 0x12345,
+                               .hold = 9,
+                               .chain_tick = 0x12340,
+                               .chain = 0xcafef00d,
+                               .first = 0x1234a,
+                               .has_base = true};
+    const uint8_t old_bytes[] = {0x01, 0x02};
+    const uint8_t new_bytes[] = {0x01, 0x42};
+    ls_slot_input before = {old_bytes, 2, 0};
+    ls_slot_input change = {new_bytes, 2, 0};
+    ls_slot_input empty = {NULL, 0, 0};
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    cr_assert(ls_inputs_write_tick(&stream, &before, &change));
+    cr_assert(ls_inputs_write_tick(&stream, &change, &change));
+    cr_assert(ls_inputs_write_tick(&stream, &change, &empty));
+    cr_assert(ls_inputs_write_tick(&stream, &empty, &change));
+    ls_tick_packet_write_end(&stream);
+
+    wire_bits wire = wire_of(32);
+    wire_u(&wire, 0x2345, 16);     /* next */
+    wire_u(&wire, 9, 8);           /* hold */
+    wire_svar(&wire, 5);           /* chain tick */
+    wire_u(&wire, 0xcafef00d, 32); /* chain */
+    wire_svar(&wire, 5);           /* first */
+    wire_u(&wire, 1, 1);           /* base */
+    wire_u(&wire, 1, 1);           /* an input of the same size: */
+    wire_u(&wire, 3, 3);           /* 110 */
+    wire_u(&wire, 0, 1);
+    wire_u(&wire, 1, 1);
+    wire_u(&wire, 0x40, 8);
+    wire_u(&wire, 1, 1); /* the same bytes: 0 */
+    wire_u(&wire, 0, 1);
+    wire_u(&wire, 1, 1); /* empty: 10 */
+    wire_u(&wire, 1, 2);
+    wire_u(&wire, 1, 1); /* another size: 111 */
+    wire_u(&wire, 7, 3);
+    wire_uvar(&wire, 2);
+    wire_u(&wire, 0x4201, 16);
+    wire_u(&wire, 0, 1); /* end */
+    cr_assert_eq(stream.position_bits, wire.count);
+    cr_assert_arr_eq(bytes, wire.bytes, wire_size(&wire));
+}
+
+Test(message, ticks_have_the_layout_of_the_page)
+{
+    ls_ticks_header header = {
+        .first = 0x2ffff, .hold = 255, .wanted = 0x30004, .has_base = false, .slack = -3};
+    const uint8_t pad[] = {0x81};
+    ls_slot_input nothing[3] = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
+    ls_slot_input joined[3] = {{NULL, 0, LS_EVENT_JOINED}, {pad, 1, 0}, {NULL, 0, LS_EVENT_LEFT}};
+    ls_slot_input later[3] = {{NULL, 0, 0}, {pad, 1, 0}, {NULL, 0, 0}};
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_ticks_header_bits(&stream, &header, 0);
+    cr_assert(ls_ticks_write_tick(&stream, 3, nothing, joined));
+    cr_assert(ls_ticks_write_tick(&stream, 3, joined, later));
+    ls_tick_packet_write_end(&stream);
+
+    wire_bits wire = wire_of(33);
+    wire_u(&wire, 0xffff, 16); /* first */
+    wire_u(&wire, 255, 8);     /* hold */
+    wire_svar(&wire, 5);       /* wanted */
+    wire_u(&wire, 0, 1);       /* base */
+    wire_u(&wire, 0xffd, 12);  /* slack */
+    wire_u(&wire, 1, 1);       /* a tick */
+    wire_u(&wire, 1, 1);       /* with events: */
+    wire_u(&wire, 1, 2);
+    wire_u(&wire, 0, 2);
+    wire_u(&wire, 2, 2);
+    wire_u(&wire, 1, 1); /* and inputs: */
+    wire_u(&wire, 0, 1);
+    wire_u(&wire, 7, 3);
+    wire_uvar(&wire, 1);
+    wire_u(&wire, 0x81, 8);
+    wire_u(&wire, 0, 1);
+    wire_u(&wire, 1, 1); /* a tick without events or changes */
+    wire_u(&wire, 0, 2);
+    wire_u(&wire, 0, 1); /* end */
+    cr_assert_eq(stream.position_bits, wire.count);
+    cr_assert_arr_eq(bytes, wire.bytes, wire_size(&wire));
+}
+
+Test(message, tick_part_has_the_layout_of_the_page)
+{
+    static ls_tick_part part = {.tick = 0x01020304, .total_bytes = 2203, .index = 2};
+    part.bytes[0] = 0xaa;
+    part.bytes[2] = 0x55;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_tick_part_bits(&stream, &part);
+    wire_bits wire = wire_of(34);
+    wire_u(&wire, 0x01020304, 32);
+    wire_uvar(&wire, 2203);
+    wire_u(&wire, 2, 5);
+    wire_u(&wire, 0x5500aa, 24); /* two parts hold 2,200 bytes; three are left */
+    cr_assert_eq(stream.position_bits, wire.count);
+    cr_assert_arr_eq(bytes, wire.bytes, wire_size(&wire));
+}
+
+/* ---- what is no message ---- */
+
+Test(message, an_unknown_kind_is_malformed)
+{
+    for (uint32_t kind = 0; kind < 64; kind++) {
+        bool is_reliable = kind >= 1 && kind <= 12;
+        wire_bits wire = wire_of(kind);
+        wire.count = 1000; /* zeros behind the kind */
+        ls_message message;
+        ls_status status = LS_MALFORMED;
+        for (size_t size = 1; size < 100 && status != LS_OK; size++) {
+            status = ls_message_read(wire.bytes, size, 0, &message);
+        }
+        if (!is_reliable) {
+            cr_assert_eq(status, LS_MALFORMED, "kind %u", kind);
+        } else if (kind != 2 && kind != 7) { /* whose zeros are out of range */
+            cr_assert_eq(status, LS_OK, "kind %u", kind);
+        }
+    }
+}
+
+Test(message, nothing_is_no_message)
+{
+    ls_message message;
+    cr_assert_eq(ls_message_peek(NULL, 0), 0);
+    cr_assert_eq(ls_message_read(NULL, 0, 0, &message), LS_MALFORMED);
+}
+
+Test(message, an_unreliable_kind_cannot_be_written_here, .signal = SIGABRT)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = message_of(LS_MESSAGE_INPUTS);
+    ls_message_write(&message, bytes);
+}
+
+Test(message, the_largest_of_every_kind_fits_into_a_packet)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = message_of(LS_MESSAGE_START);
+    message.body.start.players = LS_PLAYERS_MAX;
+    message.body.start.delay_us = UINT32_MAX;
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        memset(message.body.start.names[slot], 'n', LS_PLAYER_NAME_BYTES_MAX - 1);
+    }
+    size_t size = ls_message_write(&message, bytes);
+    ls_message read;
+    cr_assert_eq(ls_message_read(bytes, size, LS_PLAYERS_MAX, &read), LS_OK);
+    cr_assert_eq(memcmp(&read, &message, sizeof read), 0);
+
+    message = message_of(LS_MESSAGE_HASHES);
+    message.body.hashes.count = LS_HASHES_PER_MESSAGE;
+    ls_message_write(&message, bytes);
+    message = message_of(LS_MESSAGE_OFFER);
+    memset(message.body.offer.simulation, 's', LS_NAME_BYTES_MAX - 1);
+    message.body.offer.config.tick_rate_hz = 1000;
+    message.body.offer.config.players = 32;
+    message.body.offer.config.param_count = LS_PARAMS_MAX;
+    message.body.offer.hash_interval_ticks = LS_HASH_INTERVAL_MAX;
+    message.body.offer.timeout_ms = LS_TIMEOUT_MS_MAX;
+    ls_message_write(&message, bytes);
+}

@@ -1,0 +1,92 @@
+#include "lockstep/common/program/option.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static const ls_option_range whole = {0, UINT64_MAX};
+static const ls_option_range players = {1, 32};
+
+Test(option, a_number_in_its_range_is_taken)
+{
+    static const struct {
+        const char *text;
+        uint64_t number;
+    } numbers[] = {{"1", 1}, {"32", 32}, {"007", 7}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        uint64_t number = 99;
+        cr_assert_eq(ls_option_number("players", numbers[i].text, players, &number, NULL), LS_OK);
+        cr_assert_eq(number, numbers[i].number);
+    }
+    uint64_t number = 99;
+    cr_assert_eq(ls_option_number("seed", "18446744073709551615", whole, &number, NULL), LS_OK);
+    cr_assert_eq(number, UINT64_MAX);
+    cr_assert_eq(ls_option_number("seed", "0", whole, &number, NULL), LS_OK);
+    cr_assert_eq(number, 0);
+}
+
+Test(option, anything_else_is_refused_with_what_would_be_right)
+{
+    static const char *const values[] = {"",
+                                         "0",
+                                         "33",
+                                         "-1",
+                                         "+1",
+                                         " 1",
+                                         "1 ",
+                                         "1.5",
+                                         "0x10",
+                                         "1e1",
+                                         "two",
+                                         "4294967297",
+                                         "18446744073709551617"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ls_text why = {{0}};
+        char sentence[200];
+        uint64_t number = 99;
+        snprintf(sentence, sizeof sentence, "--players takes a number from 1 to 32, not '%s'",
+                 values[i]);
+        cr_assert_eq(ls_option_number("players", values[i], players, &number, &why),
+                     LS_BAD_ARGUMENT, "'%s'", values[i]);
+        cr_assert_str_eq(why.bytes, sentence);
+        cr_assert_eq(number, 99);
+    }
+}
+
+Test(option, a_number_beyond_64_bits_does_not_wrap)
+{
+    static const char *const values[] = {"18446744073709551616", "18446744073709551620",
+                                         "99999999999999999999", "184467440737095516150"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        uint64_t number = 99;
+        cr_assert_eq(ls_option_number("seed", values[i], whole, &number, NULL), LS_BAD_ARGUMENT);
+        cr_assert_eq(number, 99);
+    }
+}
+
+static const char *const words[] = {"report", "drop", "stop"};
+
+Test(option, a_word_gives_its_index)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t index = 99;
+        cr_assert_eq(ls_option_word("on-desync", words[i], words, 3, &index, NULL), LS_OK);
+        cr_assert_eq(index, i);
+    }
+}
+
+Test(option, an_unknown_word_is_refused_with_those_that_exist)
+{
+    static const char *const values[] = {"", "Report", "reports", "rep", "2"};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        ls_text why = {{0}};
+        uint32_t index = 99;
+        char sentence[100];
+        snprintf(sentence, sizeof sentence, "--on-desync takes report or drop or stop, not '%s'",
+                 values[i]);
+        cr_assert_eq(ls_option_word("on-desync", values[i], words, 3, &index, &why),
+                     LS_BAD_ARGUMENT);
+        cr_assert_str_eq(why.bytes, sentence);
+        cr_assert_eq(index, 99);
+    }
+}

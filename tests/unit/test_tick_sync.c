@@ -1,0 +1,310 @@
+#include "lockstep/client/tick_sync.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/rng.h"
+
+#include <criterion/criterion.h>
+
+#define DT_NS (20 * LS_NS_PER_MS)
+#define MS ((int64_t)LS_NS_PER_MS)
+#define NOW_NS LS_NS_PER_SECOND
+
+/* The first input is due at one second. */
+static ls_tick_sync make_sync(uint32_t input_delay_ticks)
+{
+    ls_tick_sync sync;
+    ls_tick_sync_init(&sync, DT_NS, input_delay_ticks);
+    ls_tick_sync_start(&sync, LS_NS_PER_SECOND + (uint64_t)sync.margin_ns + DT_NS);
+    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
+    return sync;
+}
+
+/* Makes inputs up to that of `tick`. */
+static void make_inputs(ls_tick_sync *sync, ls_tick tick)
+{
+    while (sync->next_input <= tick) {
+        cr_assert(ls_tick_sync_take_due(sync, sync->next_due_ns));
+    }
+}
+
+/* How much later the next input is made than before; negative: earlier. */
+static int64_t moved(const ls_tick_sync *sync, const ls_tick_sync *before)
+{
+    return (int64_t)(sync->next_due_ns - before->next_due_ns);
+}
+
+/* ---- due inputs ---- */
+
+Test(tick_sync, an_input_is_due_every_tick_from_the_first_on)
+{
+    ls_tick_sync sync = make_sync(0);
+    cr_assert_not(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND - 1));
+    cr_assert(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND + DT_NS - 1));
+    uint32_t taken = 0;
+    while (ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND + 10 * DT_NS)) {
+        taken++;
+    }
+    cr_assert_eq(taken, 10, "after a long frame all that became due");
+}
+
+/* ---- round trips ---- */
+
+Test(tick_sync, the_first_round_trip_is_taken_as_it_is_and_later_ones_smoothed)
+{
+    ls_tick_sync sync = make_sync(0);
+    cr_assert_eq(sync.rtt_ns, 0);
+    ls_tick_sync_add_rtt(&sync, 80000);
+    cr_assert_eq(sync.rtt_ns, 80000);
+    cr_assert_eq(sync.rtt_deviation_ns, 40000);
+    ls_tick_sync_add_rtt(&sync, 160000);
+    cr_assert_eq(sync.rtt_ns, 90000, "an eighth of the way");
+    cr_assert_eq(sync.rtt_deviation_ns, 50000, "a quarter of the way");
+    ls_tick_sync_add_rtt(&sync, 10000);
+    cr_assert_eq(sync.rtt_ns, 80000);
+    cr_assert_eq(sync.rtt_deviation_ns, 57500);
+}
+
+Test(tick_sync, any_round_trip_is_survived)
+{
+    ls_tick_sync sync = make_sync(0);
+    static const uint64_t samples[] = {1, 0, INT64_MAX, 0, 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        ls_tick_sync_add_rtt(&sync, samples[i]);
+        cr_assert_leq(sync.rtt_ns, (uint64_t)INT64_MAX);
+    }
+}
+
+/* ---- slack ---- */
+
+Test(tick_sync, a_late_input_makes_the_next_ones_earlier_at_once)
+{
+    static const int64_t slacks[] = {0, -1 * MS, -30 * MS, -511 * MS};
+    for (size_t i = 0; i < sizeof slacks / sizeof slacks[0]; i++) {
+        ls_tick_sync sync = make_sync(0);
+        ls_tick_sync before = sync;
+        ls_tick_sync_add_slack(&sync, slacks[i], 10, NOW_NS);
+        int64_t slack_then = slacks[i] - moved(&sync, &before);
+        cr_assert_geq(slack_then, sync.margin_ns);
+        cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+    }
+}
+
+Test(tick_sync, what_was_made_before_a_move_moves_nothing_again)
+{
+    ls_tick_sync sync = make_sync(0);
+    make_inputs(&sync, 12);
+    ls_tick_sync_add_slack(&sync, -30 * MS, 10, NOW_NS);
+    ls_tick_sync before = sync;
+    ls_tick_sync_add_slack(&sync, -30 * MS, 11, NOW_NS);
+    ls_tick_sync_add_slack(&sync, -30 * MS, 12, NOW_NS);
+    /* Two more fall due by the move itself, at once and so too late. */
+    ls_tick_sync_add_slack(&sync, -30 * MS, 14, NOW_NS);
+    cr_assert_eq(moved(&sync, &before), 0);
+    ls_tick_sync_add_slack(&sync, -5 * MS, 20, NOW_NS);
+    cr_assert_lt(moved(&sync, &before), -5 * MS);
+}
+
+Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_start(&sync, 5);
+    cr_assert_eq(sync.next_due_ns, 0);
+    ls_tick_sync_add_slack(&sync, -500 * MS, 0, NOW_NS);
+    cr_assert_eq(sync.next_due_ns, 0);
+}
+
+Test(tick_sync, early_inputs_are_made_later_slowly_and_not_before_two_rounds)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync before = sync;
+    ls_tick tick = 0;
+    int64_t slack = 90 * MS;
+    for (; moved(&sync, &before) == 0; tick++) {
+        cr_assert_lt(tick, 1000, "it never moves");
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    }
+    cr_assert_geq(tick * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
+    for (; tick < 3000; tick++) {
+        ls_tick_sync last = sync;
+        ls_tick_sync_add_slack(&sync, slack - moved(&sync, &before), tick, tick * DT_NS);
+        cr_assert_geq(moved(&sync, &last), 0);
+        cr_assert_leq(moved(&sync, &last), (int64_t)DT_NS / 20, "no player should feel it");
+    }
+    int64_t slack_then = slack - moved(&sync, &before);
+    cr_assert_geq(slack_then, sync.margin_ns);
+    cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+}
+
+Test(tick_sync, a_lead_of_more_than_a_tenth_of_a_second_is_given_up_at_once)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync before = sync;
+    int64_t slack = 2000 * MS;
+    for (ls_tick tick = 0; tick < 60; tick++) {
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    }
+    int64_t slack_then = slack - moved(&sync, &before);
+    cr_assert_geq(slack_then, sync.margin_ns);
+    cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+}
+
+Test(tick_sync, one_unpunctual_input_in_half_a_second_keeps_the_others_early)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync before = sync;
+    for (ls_tick tick = 0; tick < 1000; tick++) {
+        int64_t slack = tick % 25 == 0 ? sync.margin_ns : 60 * MS;
+        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    }
+    cr_assert_eq(moved(&sync, &before), 0);
+}
+
+Test(tick_sync, input_delay_is_slack_that_is_kept)
+{
+    ls_tick_sync sync = make_sync(3);
+    ls_tick_sync none = make_sync(0);
+    cr_assert_eq(sync.margin_ns - none.margin_ns, 3 * (int64_t)DT_NS);
+    ls_tick_sync before = sync;
+    ls_tick_sync_add_slack(&sync, 20 * MS, 0, NOW_NS);
+    cr_assert_leq(moved(&sync, &before), -40 * MS);
+}
+
+/* ---- time that was lost ---- */
+
+Test(tick_sync, overdue_inputs_are_skipped_with_their_time)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
+    make_inputs(&sync, 99);
+    uint64_t late_ns = sync.next_due_ns + 50 * DT_NS; /* nothing was made for 50 ticks */
+    ls_tick_sync_skip_to(&sync, 147, late_ns);
+    cr_assert_eq(sync.next_input, 147);
+    cr_assert_eq(sync.next_due_ns, late_ns - 3 * DT_NS, "as far ahead as before");
+}
+
+Test(tick_sync, who_was_late_all_along_starts_a_round_trip_earlier)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
+    make_inputs(&sync, 99);
+    uint64_t now_ns = sync.next_due_ns - DT_NS / 2;
+    ls_tick_sync_skip_to(&sync, 110, now_ns);
+    cr_assert_eq(sync.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)sync.margin_ns);
+}
+
+Test(tick_sync, skipped_inputs_void_what_was_measured)
+{
+    ls_tick_sync sync = make_sync(0);
+    for (ls_tick tick = 0; tick < 40; tick++) {
+        ls_tick_sync_add_slack(&sync, 60 * MS, tick, tick * DT_NS);
+    }
+    ls_tick_sync_skip_to(&sync, 500, NOW_NS);
+    ls_tick_sync before = sync;
+    ls_tick_sync_add_slack(&sync, -400 * MS, 499, NOW_NS);
+    ls_tick_sync_add_slack(&sync, 60 * MS, 600, NOW_NS);
+    cr_assert_eq(moved(&sync, &before), 0);
+}
+
+Test(tick_sync, one_long_frame_moves_nothing)
+{
+    ls_tick_sync sync = make_sync(0);
+    for (int i = 0; i < 100; i++) {
+        ls_tick_sync_add_frame(&sync, 10 * LS_NS_PER_MS);
+    }
+    make_inputs(&sync, 99);
+    ls_tick_sync_add_frame(&sync, 300 * LS_NS_PER_MS);
+    ls_tick_sync before = sync;
+    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 15, NOW_NS);
+    cr_assert_eq(moved(&sync, &before), 0);
+    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 40, NOW_NS);
+    cr_assert_lt(moved(&sync, &before), 0, "but what goes on is not the frame's fault");
+}
+
+Test(tick_sync, what_is_held_back_is_not_made_up_for)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_hold(&sync, LS_NS_PER_SECOND - 1);
+    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
+    ls_tick_sync_hold(&sync, 3 * LS_NS_PER_SECOND);
+    cr_assert(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
+}
+
+/* ---- both ends together ---- */
+
+/* A server that closes tick t at (t + 1) * DT and answers each tick with the least slack; the way
+ * takes `delay_ns` and up to `jitter_ns` more, up as down. Inputs that came late after `settled`.
+ */
+typedef struct path {
+    int64_t delay_ns;
+    int64_t jitter_ns;
+    ls_tick settled;
+} path;
+
+enum {
+    PATH_TICKS = 4000,
+    STEP_PER_TICK = 20,
+};
+
+static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_t *most_slack)
+{
+    static int64_t arrival_ns[PATH_TICKS + 1000];
+    ls_tick_sync sync;
+    ls_tick_sync_init(&sync, DT_NS, 0);
+    ls_tick_sync_start(&sync, 0);
+    uint32_t late = 0;
+    *least_slack = INT64_MAX;
+    *most_slack = INT64_MIN;
+    for (ls_tick tick = 0; tick < PATH_TICKS; tick++) {
+        int64_t close_ns = (int64_t)((tick + 1) * DT_NS);
+        /* What the server could say by now, as old as the way down is long. */
+        int64_t seen_ns = close_ns - along.delay_ns;
+        for (ls_tick of = tick > 200 ? tick - 200 : 0; of < sync.next_input; of++) {
+            if (arrival_ns[of] < seen_ns && arrival_ns[of] >= seen_ns - (int64_t)DT_NS) {
+                int64_t slack = (int64_t)((of + 1) * DT_NS) - arrival_ns[of];
+                ls_tick_sync_add_slack(&sync, slack, of, (uint64_t)close_ns);
+            }
+        }
+        for (int step = 0; step < STEP_PER_TICK; step++) {
+            uint64_t now_ns = (uint64_t)close_ns + (uint64_t)step * DT_NS / STEP_PER_TICK;
+            while (sync.next_input < PATH_TICKS && ls_tick_sync_take_due(&sync, now_ns)) {
+                ls_tick made = sync.next_input - 1;
+                uint32_t share = ls_rng_below(rng, 1000);
+                int64_t way_ns = along.delay_ns + along.jitter_ns * (int64_t)share / 1000;
+                arrival_ns[made] = (int64_t)now_ns + way_ns;
+                int64_t slack = (int64_t)((made + 1) * DT_NS) - arrival_ns[made];
+                if (made >= along.settled) {
+                    late += slack < 0;
+                    *least_slack = slack < *least_slack ? slack : *least_slack;
+                    *most_slack = slack > *most_slack ? slack : *most_slack;
+                }
+            }
+        }
+    }
+    return late;
+}
+
+Test(tick_sync, inputs_settle_just_before_their_closing)
+{
+    ls_rng rng = ls_rng_make(1, 1);
+    static const int64_t delays[] = {0, 5 * MS, 33 * MS, 150 * MS};
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        int64_t least = 0;
+        int64_t most = 0;
+        path along = {.delay_ns = delays[i], .settled = 1000};
+        cr_assert_eq(count_late(along, &rng, &least, &most), 0);
+        cr_assert_leq(most, 12 * MS, "%ld ms of needless latency", (long)(most / MS));
+    }
+}
+
+Test(tick_sync, jitter_costs_its_width_and_few_late_inputs)
+{
+    ls_rng rng = ls_rng_make(2, 2);
+    int64_t least = 0;
+    int64_t most = 0;
+    path along = {.delay_ns = 30 * MS, .jitter_ns = 20 * MS, .settled = 500};
+    uint32_t late = count_late(along, &rng, &least, &most);
+    cr_assert_leq(late, (PATH_TICKS - 500) / 100, "%u of 3,500 late", late);
+    cr_assert_leq(most, 20 * MS + 15 * MS);
+}

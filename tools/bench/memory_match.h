@@ -1,0 +1,58 @@
+/* Memory match: one match and its sessions in one process, in virtual time, over the memory
+ * network. Counts the time spent inside the two cores and nothing else: packets are taken off the
+ * network before the clock is read and put on it afterwards.
+ * Every player holds a pad of four bytes of which one bit flips with a chance of 1/8 a tick.
+ * Called by the benchmarks alone. */
+#ifndef LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
+#define LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
+
+#include "lockstep/client/session.h"
+#include "lockstep/common/histogram.h"
+#include "lockstep/server/match.h"
+
+typedef struct ls_memory_match_config {
+    uint32_t players;
+    uint32_t state_bytes;    /* of the pad simulation */
+    uint64_t delay_ns;       /* one way */
+    uint32_t loss_ppm;       /* each way */
+    uint32_t steps_per_tick; /* how often the network is looked at */
+    bool watches_latency;    /* costs the caches something between the timed parts */
+    uint64_t seed;
+} ls_memory_match_config;
+
+/* Sums since the start; a window's figures are differences of two of them. */
+typedef struct ls_memory_match_totals {
+    ls_tick ticks;        /* closed by the server */
+    uint64_t server_ns;   /* spent in ls_match_*, clock's cost taken off */
+    uint64_t sessions_ns; /* spent in ls_session_*, all clients together */
+    uint64_t bytes_up;    /* sent by all clients, every header counted */
+    uint64_t bytes_down;  /* sent by the server */
+    uint64_t hashes_compared;
+    uint64_t inputs_substituted;
+} ls_memory_match_totals;
+
+typedef struct ls_memory_match ls_memory_match;
+
+ls_status ls_memory_match_create(const ls_memory_match_config *config, ls_memory_match **out,
+                                 ls_text *why);
+void ls_memory_match_destroy(ls_memory_match *match);
+
+/* Plays on for so many ticks of the server. */
+void ls_memory_match_run(ls_memory_match *match, uint32_t ticks);
+
+ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match);
+
+/* From making an input to receiving its closed tick, of the ticks confirmed since the last call of
+ * ls_memory_match_forget_latency; empty unless the config asks for it. */
+typedef struct ls_memory_match_latency {
+    ls_histogram own; /* on the client that made the input */
+    ls_histogram all; /* on the last of all clients */
+} ls_memory_match_latency;
+
+const ls_memory_match_latency *ls_memory_match_latency_of(const ls_memory_match *match);
+void ls_memory_match_forget_latency(ls_memory_match *match);
+
+/* DESYNCED (also when nothing has been compared), or why a client has left; OK while all play. */
+ls_status ls_memory_match_check(const ls_memory_match *match, ls_text *why);
+
+#endif

@@ -1,0 +1,18 @@
+/* Pad simulation: the smallest thing that can be hosted: a block of numbers, as large as the
+ * parameter says, to which every slot's four bytes are added. Its step costs next to nothing, so
+ * that what is measured is the match around it. Called by the benchmarks alone. */
+#ifndef LOCKSTEP_TOOLS_BENCH_PAD_SIMULATION_H
+#define LOCKSTEP_TOOLS_BENCH_PAD_SIMULATION_H
+
+#include "lockstep/common/simulation.h"
+
+#define LS_PAD_INPUT_BYTES 4u
+#define LS_PAD_STATE_BYTES_MIN 64
+
+/* Its only parameter is "bytes", the size of the state; a multiple of 8. */
+const ls_simulation *ls_pad_simulation(void);
+
+/* A config of so many bytes and players. */
+ls_sim_config ls_pad_config(uint32_t state_bytes, uint32_t players);
+
+#endif

@@ -1,0 +1,182 @@
+#include "lockstep/client/bots.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/units.h"
+#include "lockstep/tools/bench/sections.h"
+
+#include <string.h>
+
+enum {
+    BOTS = 4,
+    SIZES = 3,
+    ROUNDS_MIN = 3,
+};
+
+#define CASE_BUDGET_NS (UINT64_C(1500) * LS_NS_PER_MS) /* after the least rounds no more begin */
+#define FRAME_NS (1e9 / 60.0)
+#define LINEARITY_BUDGET 2.0
+
+/* One simulation at one size, from a state in which much is going on. */
+typedef struct sim_scene {
+    const char *what; /* "bodies" */
+    const ls_simulation *(*simulation)(void);
+    const char *size_param;
+    uint32_t sizes[SIZES];
+    uint32_t first_tick; /* played before the clock is read */
+    uint32_t ticks;      /* measured */
+} sim_scene;
+
+/* Bodies come to rest one by one, so the first ticks cost most; the largest armies are in contact
+ * on all sides after half a minute. */
+static const sim_scene scenes[] = {
+    {"bodies", ls_arena_simulation, "bodies", {200, 2000, 20000}, 0, 300},
+    {"units", ls_units_simulation, "units", {1500, 5000, 20000}, 900, 150},
+};
+
+typedef struct player {
+    ls_bot bot;
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+} player;
+
+typedef struct sim_stage {
+    ls_sim_instance *instance;
+    uint8_t *saved;
+    player players[BOTS];
+} sim_stage;
+
+static void seat_bots(sim_stage *stage)
+{
+    for (uint32_t slot = 0; slot < BOTS; slot++) {
+        stage->players[slot].bot = ls_bot_make(slot + 1);
+    }
+}
+
+/* Returns the nanoseconds that the steps took; the bots think outside. */
+static uint64_t play(sim_stage *stage, uint32_t ticks)
+{
+    uint64_t spent_ns = 0;
+    for (uint32_t i = 0; i < ticks; i++) {
+        ls_slot_input slots[BOTS];
+        ls_tick tick = ls_sim_instance_tick(stage->instance);
+        for (uint32_t slot = 0; slot < BOTS; slot++) {
+            player *one = &stage->players[slot];
+            uint32_t size = ls_bot_input(&one->bot, stage->instance, slot, one->bytes);
+            slots[slot] = (ls_slot_input){one->bytes, size, tick == 0 ? LS_EVENT_JOINED : 0};
+        }
+        ls_tick_inputs inputs = {.tick = tick, .slot_count = BOTS, .slots = slots};
+        uint64_t start_ns = ls_bench_processor_ns();
+        ls_sim_instance_step(stage->instance, &inputs);
+        spent_ns += ls_bench_processor_ns() - start_ns;
+    }
+    return spent_ns;
+}
+
+static ls_status set_stage(const sim_scene *scene, uint32_t size, sim_stage *stage, ls_text *why)
+{
+    ls_sim_config config = ls_sim_config_default(scene->simulation());
+    config.players = BOTS;
+    for (uint32_t i = 0; i < config.param_count; i++) {
+        if (strcmp(scene->simulation()->params[i].name, scene->size_param) == 0) {
+            config.params[i] = size;
+        }
+    }
+    const ls_allocator *heap = ls_allocator_heap();
+    ls_status status =
+        ls_sim_instance_create(scene->simulation(), &config, heap, &stage->instance, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    stage->saved = ls_allocate(heap, ls_sim_instance_save_bytes(stage->instance));
+    if (!stage->saved) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    return LS_OK;
+}
+
+static void clear_stage(sim_stage *stage)
+{
+    ls_sim_instance_destroy(stage->instance);
+    ls_release(ls_allocator_heap(), stage->saved);
+}
+
+static ls_status measure(const sim_scene *scene, const ls_bench_plan *plan, sim_stage *stage,
+                         ls_bench_times *tick_times)
+{
+    uint32_t ticks = plan->is_smoke ? 2 : scene->ticks;
+    seat_bots(stage);
+    play(stage, plan->is_smoke ? 2 : scene->first_tick);
+    ls_tick first = ls_sim_instance_tick(stage->instance);
+    ls_status status = ls_sim_instance_save(stage->instance, stage->saved);
+    uint64_t start_ns = ls_bench_now_ns();
+    for (uint32_t round = 0; status == LS_OK && round < plan->rounds; round++) {
+        if (round >= ROUNDS_MIN && ls_bench_now_ns() - start_ns > CASE_BUDGET_NS) {
+            break;
+        }
+        status = ls_sim_instance_load(stage->instance, stage->saved, first);
+        seat_bots(stage);
+        double slowdown = ls_bench_slowdown();
+        ls_bench_times_add(tick_times, (double)play(stage, ticks) / ticks, slowdown);
+    }
+    return status;
+}
+
+static void report_size(const sim_scene *scene, uint32_t size, const sim_stage *stage,
+                        const ls_bench_times *tick_times, ls_bench_report *report)
+{
+    char name[LS_NAME_BYTES_MAX];
+    const char *simulation = scene->simulation()->name;
+    snprintf(name, sizeof name, "%s, %u %s: one of them, one tick", simulation, size, scene->what);
+    ls_bench_report_times(report, name, "ns", size, tick_times, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s, %u %s: tick", simulation, size, scene->what);
+    ls_bench_report_times(report, name, "us", 1000, tick_times, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s, %u %s: share of a 60 Hz frame", simulation, size, scene->what);
+    ls_bench_report_times(report, name, "%", FRAME_NS / 100, tick_times, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%s, %u %s: state", simulation, size, scene->what);
+    ls_bench_report_number(report, name, "B", (double)ls_sim_instance_state_bytes(stage->instance),
+                           LS_BENCH_UNBUDGETED);
+}
+
+static ls_status run_scene(const sim_scene *scene, const ls_bench_plan *plan, sim_stage *stage,
+                           ls_bench_report *report, ls_text *why)
+{
+    double ns_each[SIZES] = {0};
+    for (uint32_t i = 0; i < SIZES; i++) {
+        ls_bench_times tick_times = {{0}, {0}};
+        memset(stage, 0, sizeof *stage);
+        ls_status status = set_stage(scene, scene->sizes[i], stage, why);
+        if (status == LS_OK) {
+            status = measure(scene, plan, stage, &tick_times);
+        }
+        if (status == LS_OK) {
+            report_size(scene, scene->sizes[i], stage, &tick_times, report);
+        }
+        clear_stage(stage);
+        if (status != LS_OK) {
+            return status;
+        }
+        /* Two figures that are compared must both be undisturbed: the best of each. */
+        ns_each[i] = ls_bench_series_min(&tick_times.ns) / (double)scene->sizes[i];
+    }
+    char name[LS_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%s: one of %u against one of %u", scene->simulation()->name,
+             scene->sizes[SIZES - 1], scene->sizes[0]);
+    ls_bench_report_number(report, name, "", ns_each[SIZES - 1] / ns_each[0],
+                           LS_BENCH_MOST(LINEARITY_BUDGET));
+    return LS_OK;
+}
+
+ls_status ls_bench_sims(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+{
+    sim_stage *stage = ls_allocate(ls_allocator_heap(), sizeof *stage);
+    if (!stage) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    ls_status status = LS_OK;
+    for (uint32_t i = 0; status == LS_OK && i < sizeof scenes / sizeof scenes[0]; i++) {
+        status = run_scene(&scenes[i], plan, stage, report, why);
+    }
+    ls_release(ls_allocator_heap(), stage);
+    return status;
+}

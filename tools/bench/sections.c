@@ -1,0 +1,33 @@
+#include "lockstep/tools/bench/sections.h"
+
+#include <string.h>
+
+static const ls_bench_section sections[] = {
+    {"sims", "the built-in simulations, 4 bots", ls_bench_sims},
+    {"hash", "hashing, saving and loading states, against what memory can do", ls_bench_hash},
+    {"session", "a match in memory, without system calls, hashes every tick", ls_bench_session},
+    {"timestep", "one frame through each stepping strategy", ls_bench_timestep},
+    {"math", "fixed point, random numbers, sorting", ls_bench_math},
+};
+
+const ls_bench_section *ls_bench_section_at(uint32_t index)
+{
+    return index < sizeof sections / sizeof sections[0] ? &sections[index] : NULL;
+}
+
+const ls_bench_section *ls_bench_section_find(const char *name)
+{
+    for (uint32_t i = 0; ls_bench_section_at(i); i++) {
+        if (strcmp(ls_bench_section_at(i)->name, name) == 0) {
+            return ls_bench_section_at(i);
+        }
+    }
+    return NULL;
+}
+
+ls_status ls_bench_section_run_in(const ls_bench_section *section, const ls_bench_plan *plan,
+                                  ls_bench_report *report, ls_text *why)
+{
+    ls_bench_report_section(report, section->name, section->about);
+    return section->run(plan, report, why);
+}
