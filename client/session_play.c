@@ -6,7 +6,6 @@
 #include <string.h>
 
 enum {
-    WAIT_LEAD_SPARE_TICKS = 8,
     HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
     HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
     HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
@@ -26,7 +25,12 @@ static ls_status create_buffers(ls_session *session)
         return status;
     }
     config.slots = session->offer.config.players;
-    return ls_input_buffer_create(&config, session->allocator, &session->closed);
+    status = ls_input_buffer_create(&config, session->allocator, &session->closed);
+    if (status != LS_OK) {
+        return status;
+    }
+    return ls_tick_parts_init(&session->parts, config.slots, config.input_bytes_max,
+                              session->allocator);
 }
 
 ls_status ls_session_play_init(ls_session *session)
@@ -58,6 +62,7 @@ void ls_session_play_deinit(ls_session *session)
 {
     ls_input_buffer_destroy(session->own);
     ls_input_buffer_destroy(session->closed);
+    ls_tick_parts_deinit(&session->parts);
     ls_sim_instance_destroy(session->instance);
     ls_release(session->allocator, session->previous);
 }
@@ -70,101 +75,6 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->low_backlog = UINT32_MAX;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
-}
-
-/* ---- inputs ---- */
-
-static void make_input(ls_session *session, ls_tick tick)
-{
-    uint8_t bytes[LS_INPUT_BYTES_MAX];
-    uint32_t size = 0;
-    if (session->config.make_input) {
-        size = session->config.make_input(session->config.user, session->instance,
-                                          session->report.slot, tick, bytes);
-    }
-    LS_ASSERT(size <= session->simulation->input_bytes_max);
-    ls_status stored = ls_input_buffer_put(session->own, tick, 0, bytes, size, 0);
-    LS_ASSERT(stored == LS_OK);
-    session->made_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
-    session->report.inputs_made++;
-}
-
-/* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
- * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
- * latency for as long as they last. */
-static uint32_t lead_limit_ticks(const ls_session *session)
-{
-    if (session->offer.late_rule != LS_LATE_WAIT) {
-        return LS_LEAD_TICKS_MAX;
-    }
-    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
-    uint64_t ticks =
-        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
-    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
-}
-
-/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
-static bool has_room_for_input(const ls_session *session)
-{
-    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
-}
-
-static void make_due_inputs(ls_session *session)
-{
-    ls_tick limit = session->confirmed + lead_limit_ticks(session);
-    while (session->sync.next_input < limit && has_room_for_input(session)) {
-        bool is_wanted =
-            !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
-        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
-            return;
-        }
-        make_input(session, session->sync.next_input - 1);
-    }
-    ls_tick_sync_hold(&session->sync, session->now_ns);
-}
-
-static void write_inputs(ls_session *session, ls_bit_stream *stream)
-{
-    ls_slot_input before = {0};
-    ls_slot_input input;
-    if (session->has_base && session->wanted > 0) {
-        ls_status held = ls_input_buffer_get(session->own, session->wanted - 1, 0, &before);
-        LS_ASSERT(held == LS_OK);
-    }
-    ls_tick tick = session->wanted;
-    for (; tick < session->sync.next_input; tick++) {
-        ls_status held = ls_input_buffer_get(session->own, tick, 0, &input);
-        LS_ASSERT(held == LS_OK);
-        if (!ls_inputs_write_tick(stream, &before, &input)) {
-            break;
-        }
-        before = input;
-        if (tick >= session->sent_input) {
-            session->own_sent_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
-            session->sent_input = tick + 1;
-        }
-    }
-    ls_tick_packet_write_end(stream);
-}
-
-void ls_session_play_send_inputs(ls_session *session)
-{
-    ls_inputs_header header = {.next = session->confirmed,
-                               .hold = LS_HOLD_NONE,
-                               .chain_tick = session->chain_tick,
-                               .chain = (uint32_t)session->chain,
-                               .first = session->wanted,
-                               .has_base = session->has_base};
-    if (session->confirmed > 0 && !session->is_arrival_reported) {
-        header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
-        session->is_arrival_reported = true;
-    }
-    ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
-    ls_inputs_header_bits(&stream, &header, 0);
-    write_inputs(session, &stream);
-    session->sent_ns = session->now_ns;
-    session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
-                       ls_bits_size_bytes(&stream));
 }
 
 /* ---- closed ticks ---- */
@@ -251,6 +161,28 @@ static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first
     }
 }
 
+/* Ticks that came whole in parts, before the ones before them perhaps. `fresh` is the one that the
+ * newest packet has completed, if any: of the others it is not known when they came. */
+static ls_status store_whole_ticks(ls_session *session, ls_tick fresh)
+{
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0;
+    while ((bytes = ls_tick_parts_take(&session->parts, session->confirmed, &size)) != NULL) {
+        ls_tick tick = session->confirmed;
+        ls_status status = start_cursor(session, tick);
+        LS_ASSERT(status == LS_OK);
+        ls_bit_stream whole = ls_bit_reader(bytes, size);
+        if (!ls_ticks_read_tick(&whole, &session->cursor) || !ls_bits_is_complete(&whole)) {
+            return LS_MALFORMED;
+        }
+        if (!store_tick(session)) {
+            return LS_OK;
+        }
+        session->is_arrival_reported = tick != fresh;
+    }
+    return LS_OK;
+}
+
 /* The server says how long it has had the newest input that it acknowledges. */
 static void measure_rtt(ls_session *session, const ls_ticks_header *header)
 {
@@ -261,6 +193,10 @@ static void measure_rtt(ls_session *session, const ls_ticks_header *header)
         return;
     }
     uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
+    if (session->is_overflowing &&
+        session->own_resent_ns[(header->wanted - 1) % LS_WINDOW_TICKS] != sent_ns) {
+        return; /* which of the two has arrived? */
+    }
     uint64_t away_ns = session->now_ns - sent_ns;
     uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
     if (away_ns >= held_ns) {
@@ -325,9 +261,10 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
         return status;
     }
     store_ticks(session, stream, first);
+    status = store_whole_ticks(session, UINT32_MAX);
     take_input_ack(session, &header);
     take_slack(session, &header);
-    return LS_OK;
+    return status;
 }
 
 ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size)
@@ -338,32 +275,8 @@ ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t
     if (!ls_bits_is_complete(&stream)) {
         return LS_MALFORMED;
     }
-    session_parts *parts = &session->parts;
-    if (part.tick != session->confirmed) {
-        return LS_OK;
-    }
-    if (parts->tick != part.tick || parts->total_bytes != part.total_bytes) {
-        parts->tick = part.tick;
-        parts->total_bytes = part.total_bytes;
-        parts->received = 0;
-    }
-    memcpy(parts->bytes + part.index * LS_TICK_PART_BYTES, part.bytes, part.size);
-    parts->received |= UINT32_C(1) << part.index;
-    uint32_t all = UINT32_MAX >> (LS_TICK_PARTS_MAX - ls_tick_part_count(part.total_bytes));
-    if (parts->received != all) {
-        return LS_OK;
-    }
-    parts->received = 0;
-    ls_status status = start_cursor(session, part.tick);
-    ls_bit_stream whole = ls_bit_reader(parts->bytes, parts->total_bytes);
-    if (status == LS_OK &&
-        (!ls_ticks_read_tick(&whole, &session->cursor) || !ls_bits_is_complete(&whole))) {
-        status = LS_MALFORMED;
-    }
-    if (status == LS_OK) {
-        store_tick(session);
-    }
-    return status;
+    ls_status status = ls_tick_parts_add(&session->parts, &part, session->confirmed);
+    return status == LS_OK ? store_whole_ticks(session, part.tick) : status;
 }
 
 /* ---- stepping ---- */
@@ -507,15 +420,18 @@ static void finish(ls_session *session)
 
 uint64_t ls_session_heartbeat_ns(const ls_session *session)
 {
-    bool is_playing = session->report.state == LS_SESSION_PLAYING;
-    uint64_t heartbeat_ns = is_playing ? 4 * session->sync.dt_ns : SESSION_HEARTBEAT_NS;
+    uint64_t heartbeat_ns = SESSION_HEARTBEAT_NS;
+    if (session->report.state == LS_SESSION_PLAYING) {
+        uint64_t ticks_ns = 4 * session->sync.dt_ns;
+        heartbeat_ns = ticks_ns < SESSION_ANSWER_NS ? ticks_ns : SESSION_ANSWER_NS;
+    }
     uint64_t silence_max_ns = session->offer.timeout_ms * LS_NS_PER_MS / 4;
     return heartbeat_ns < silence_max_ns ? heartbeat_ns : silence_max_ns;
 }
 
 void ls_session_play_frame(ls_session *session)
 {
-    make_due_inputs(session);
+    ls_session_play_make_inputs(session);
     step_due(session);
     ls_tick tick = ls_sim_instance_tick(session->instance);
     if (session->report.has_end && tick >= session->report.end.final_tick) {

@@ -1,9 +1,11 @@
-/* Session state: the inside of a session, shared by session.c (getting in, messages, leaving) and
- * session_play.c (inputs, confirmed ticks, stepping). Never included by anybody else. */
+/* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
+ * session_inputs.c (making and sending inputs) and session_play.c (confirmed ticks, stepping).
+ * Never included by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
 #include "lockstep/client/session.h"
+#include "lockstep/client/tick_parts.h"
 #include "lockstep/client/tick_sync.h"
 #include "lockstep/common/histogram.h"
 #include "lockstep/common/input_buffer.h"
@@ -18,16 +20,9 @@ enum {
 };
 
 #define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define SESSION_ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* acknowledges within this */
 #define SESSION_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
-
-/* The parts of a large tick, as they come. */
-typedef struct session_parts {
-    ls_tick tick;
-    uint32_t total_bytes; /* 0: nothing yet */
-    uint32_t received;    /* bit mask */
-    uint8_t bytes[LS_TICK_BYTES_MAX];
-} session_parts;
 
 struct ls_session {
     ls_session_config config;
@@ -54,10 +49,12 @@ struct ls_session {
     ls_tick_sync sync;
     ls_input_buffer *own;
     uint64_t made_ns[LS_WINDOW_TICKS];
-    uint64_t own_sent_ns[LS_WINDOW_TICKS]; /* when each input first went out */
-    ls_tick sent_input;                    /* first input that has never been sent */
-    ls_tick wanted;                        /* first input the server still wants */
-    bool has_base;                         /* it has the one before */
+    uint64_t own_sent_ns[LS_WINDOW_TICKS];   /* when each input first went out */
+    uint64_t own_resent_ns[LS_WINDOW_TICKS]; /* and when it last did */
+    ls_tick sent_input;                      /* first input that has never been sent */
+    ls_tick wanted;                          /* first input the server still wants */
+    bool has_base;                           /* it has the one before */
+    bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;
@@ -65,7 +62,7 @@ struct ls_session {
     ls_tick confirmed;
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;
-    session_parts parts;
+    ls_tick_parts parts;
 
     /* Stepping. */
     ls_timestep timestep;
@@ -117,6 +114,11 @@ void ls_session_play_send_roots(ls_session *session, const ls_hash_request *requ
 
 /* The longest time between two INPUTS, with news or without. */
 uint64_t ls_session_heartbeat_ns(const ls_session *session);
+
+/* ---- session_inputs.c ---- */
+
+/* Makes the inputs that are due. */
+void ls_session_play_make_inputs(ls_session *session);
 
 /* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
 void ls_session_play_send_inputs(ls_session *session);

@@ -208,6 +208,34 @@ void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near)
     *tick = ahead < 0x8000u ? near + ahead : near - (0x10000u - ahead);
 }
 
+void ls_bits_write_bytes(ls_bit_stream *stream, const uint8_t *bytes, size_t size)
+{
+    LS_ASSERT(ls_bits_is_writing(stream));
+    for (; size >= WORD_BYTES; size -= WORD_BYTES, bytes += WORD_BYTES) {
+        uint64_t word = ls_load_u64(bytes);
+        ls_bits_u64(stream, &word, WORD_BITS);
+    }
+    for (; size > 0; size--, bytes++) {
+        uint32_t byte = *bytes;
+        ls_bits_u32(stream, &byte, 8);
+    }
+}
+
+void ls_bits_read_bytes(ls_bit_stream *stream, uint8_t *bytes, size_t size)
+{
+    LS_ASSERT(!ls_bits_is_writing(stream));
+    for (; size >= WORD_BYTES; size -= WORD_BYTES, bytes += WORD_BYTES) {
+        uint64_t word = 0;
+        ls_bits_u64(stream, &word, WORD_BITS);
+        ls_store_u64(bytes, word);
+    }
+    for (; size > 0; size--, bytes++) {
+        uint32_t byte = 0;
+        ls_bits_u32(stream, &byte, 8);
+        *bytes = (uint8_t)byte;
+    }
+}
+
 void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity)
 {
     LS_ASSERT(capacity > 0);

@@ -79,6 +79,10 @@ void ls_bits_svar(ls_bit_stream *stream, int32_t *value);
 /* tick16: `near` is the tick the reader expects, within 32,767 of the true one. */
 void ls_bits_tick16(ls_bit_stream *stream, uint32_t *tick, uint32_t near);
 
+/* `size` times u8. */
+void ls_bits_write_bytes(ls_bit_stream *stream, const uint8_t *bytes, size_t size);
+void ls_bits_read_bytes(ls_bit_stream *stream, uint8_t *bytes, size_t size);
+
 /* text: at most capacity-1 bytes and a final NUL; reading replaces unprintable bytes by '?'. */
 void ls_bits_text(ls_bit_stream *stream, char *text, size_t capacity);
 

@@ -128,14 +128,13 @@ static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
     if (change == CHANGE_RAW) {
         uint32_t size = input->size;
         ls_bits_uvar(stream, &size, 0, LS_INPUT_BYTES_MAX);
+        ls_bits_write_bytes(stream, input->bytes, input->size);
+        return;
     }
     for (uint32_t i = 0; i < input->size; i++) {
-        uint32_t byte = input->bytes[i];
-        if (change == CHANGE_SAME_SIZE) {
-            byte ^= before->bytes[i];
-            ls_bits_write_bit(stream, byte != 0);
-        }
-        if (change == CHANGE_RAW || byte != 0) {
+        uint32_t byte = (uint32_t)(input->bytes[i] ^ before->bytes[i]);
+        ls_bits_write_bit(stream, byte != 0);
+        if (byte != 0) {
             ls_bits_u32(stream, &byte, 8);
         }
     }
@@ -153,12 +152,14 @@ static void read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t 
     bool is_raw = ls_bits_read_bit(stream);
     if (is_raw) {
         ls_bits_uvar(stream, &cursor->sizes[slot], 0, cursor->input_bytes_max);
+        ls_bits_read_bytes(stream, cursor->bytes[slot], cursor->sizes[slot]);
+        return;
     }
     for (uint32_t i = 0; i < cursor->sizes[slot] && !stream->is_failed; i++) {
-        if (is_raw || ls_bits_read_bit(stream)) {
+        if (ls_bits_read_bit(stream)) {
             uint32_t byte = 0;
             ls_bits_u32(stream, &byte, 8);
-            cursor->bytes[slot][i] = (uint8_t)(is_raw ? byte : byte ^ cursor->bytes[slot][i]);
+            cursor->bytes[slot][i] = (uint8_t)(byte ^ cursor->bytes[slot][i]);
         }
     }
 }
@@ -273,10 +274,10 @@ void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
         return;
     }
     part->size = ls_tick_part_size(part->total_bytes, part->index);
-    for (uint32_t i = 0; i < part->size && !stream->is_failed; i++) {
-        uint32_t byte = ls_bits_is_writing(stream) ? part->bytes[i] : 0;
-        ls_bits_u32(stream, &byte, 8);
-        part->bytes[i] = (uint8_t)byte;
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bytes(stream, part->bytes, part->size);
+    } else {
+        ls_bits_read_bytes(stream, part->bytes, part->size);
     }
 }
 

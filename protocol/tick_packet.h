@@ -62,9 +62,10 @@ void ls_tick_packet_write_end(ls_bit_stream *stream);
 bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor);
 bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor);
 
-/* A closed tick that does not fit into one TICKS travels in parts. */
+/* A closed tick that does not fit into TICKS beside those before it travels in parts. */
 #define LS_TICK_PART_BYTES 1100u
 #define LS_TICK_PARTS_MAX 32u
+#define LS_TICK_PARTS_AHEAD 32u /* ticks that may be on their way in parts at once */
 #define LS_TICK_BYTES_MAX (LS_TICK_PART_BYTES * LS_TICK_PARTS_MAX)
 
 typedef struct ls_tick_part {

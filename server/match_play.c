@@ -348,24 +348,46 @@ uint64_t ls_match_next_ns(const ls_match *match)
 
 /* ---- packets ---- */
 
-static void send_parts(ls_match *match, ls_seat *seat)
+/* Codes a tick for sending in parts, once for all who are sent it in this turn. */
+static uint32_t code_large_tick(ls_match *match, ls_tick tick)
 {
-    uint64_t pause_ns = 3 * match->timestep.config.dt_ns;
-    pause_ns = seat->report.rtt_ns > pause_ns ? seat->report.rtt_ns : pause_ns;
-    if (seat->parts_sent_ns != 0 && match->now_ns - seat->parts_sent_ns < pause_ns) {
-        return;
+    if (match->large_tick_bytes == 0 || match->large_tick_number != tick) {
+        ls_seat_ticks ticks = ticks_of(match);
+        match->large_tick_bytes = ls_seat_write_large_tick(&ticks, tick, match->large_tick);
+        match->large_tick_number = tick;
     }
-    seat->parts_sent_ns = match->now_ns;
-    ls_tick_part part = {.tick = seat->next};
-    ls_seat_ticks ticks = ticks_of(match);
-    part.total_bytes = ls_seat_write_large_tick(seat, &ticks, match->large_tick);
-    for (; part.index < ls_tick_part_count(part.total_bytes); part.index++) {
+    return match->large_tick_bytes;
+}
+
+/* Sends one tick in parts; returns how many. */
+static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
+{
+    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick)};
+    uint32_t count = ls_tick_part_count(part.total_bytes);
+    for (; part.index < count; part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
                ls_tick_part_size(part.total_bytes, part.index));
         ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
         ls_tick_part_bits(&stream, &part);
         match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
                          ls_bits_size_bytes(&stream));
+    }
+    return count;
+}
+
+/* Ticks from `first` on did not fit into TICKS. They do not wait for the acknowledgement of the
+ * rest, or no more than a packet would ever be confirmed in a round trip. */
+static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_seat_clock *clock,
+                                  ls_tick first)
+{
+    uint32_t sent = 0;
+    for (ls_tick tick = first; tick < match->next_close && sent < MATCH_PARTS_PER_TURN; tick++) {
+        if (tick - seat->next >= LS_TICK_PARTS_AHEAD) {
+            return;
+        }
+        if (ls_seat_take_parts_due(seat, clock, tick)) {
+            sent += send_parts(match, seat, tick);
+        }
     }
 }
 
@@ -380,13 +402,11 @@ void ls_match_play_send_ticks(ls_match *match)
         if (!ls_seat_is_taken(seat)) {
             continue;
         }
-        bool needs_parts = false;
-        size_t size = ls_seat_write_ticks(seat, &clock, &ticks, match->packet, &needs_parts);
+        ls_tick end = 0;
+        size_t size = ls_seat_write_ticks(seat, &clock, &ticks, match->packet, &end);
         match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
                          size);
-        if (needs_parts) {
-            send_parts(match, seat);
-        }
+        send_what_did_not_fit(match, seat, &clock, end);
     }
 }
 

@@ -14,6 +14,7 @@ enum {
     MATCH_GUESTS_MAX = 64, /* connected, but not seated */
     MATCH_MALFORMED_MAX = 64,
     MATCH_PACKETS_PER_TICK_MAX = 256,
+    MATCH_PARTS_PER_TURN = 128, /* to one player, and then the tick that is begun */
     MATCH_NO_SLOT = LS_PLAYERS_MAX,
 };
 
@@ -68,7 +69,9 @@ struct ls_match {
     ls_tick_cursor cursor;
     ls_message message;
     uint8_t packet[LS_PACKET_BYTES_MAX];
-    uint8_t large_tick[LS_TICK_BYTES_MAX];
+    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last seat that was sent parts */
+    uint32_t large_tick_bytes;             /* 0: none yet */
+    ls_tick large_tick_number;
 };
 
 /* ---- match.c ---- */

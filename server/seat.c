@@ -1,13 +1,18 @@
 #include "lockstep/server/seat.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
 
 #include <string.h>
 
 enum {
-    RTT_SMOOTHING = 8, /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
+    RTT_SMOOTHING = 8,     /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
+    PARTS_PAUSE_TICKS = 3, /* between two sendings of the same parts, at least */
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
 };
+
+/* A client acknowledges within two ticks, or within this. */
+static const uint64_t ANSWER_MAX_NS = 100 * LS_NS_PER_MS;
 
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator)
 {
@@ -40,6 +45,10 @@ void ls_seat_reset(ls_seat *seat)
 static void measure_rtt(ls_seat *seat, const ls_seat_clock *clock, const ls_inputs_header *header)
 {
     if (header->hold == LS_HOLD_NONE || header->next == 0) {
+        return;
+    }
+    const ls_seat_parts *parts = &seat->parts[(header->next - 1) % LS_TICK_PARTS_AHEAD];
+    if (parts->tick == header->next - 1 && parts->is_repeated) {
         return;
     }
     uint64_t sent_ns = clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS];
@@ -145,10 +154,7 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
     status = walk_inputs(seat, clock, stream, header, cursor, true);
     LS_ASSERT(status == LS_OK);
     measure_rtt(seat, clock, header);
-    if (header->next > seat->next) {
-        seat->next = header->next;
-        seat->parts_sent_ns = 0;
-    }
+    seat->next = header->next > seat->next ? header->next : seat->next;
     advance_wanted(seat, clock->next_close);
     seat->heard_ns = clock->now_ns;
     return LS_OK;
@@ -200,7 +206,7 @@ static bool write_tick(ls_bit_stream *stream, const ls_seat_ticks *ticks, ls_tic
 }
 
 size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_seat_ticks *ticks,
-                           uint8_t bytes[LS_PACKET_BYTES_MAX], bool *needs_parts)
+                           uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end)
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header = make_header(seat, clock);
@@ -215,15 +221,27 @@ size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_s
         }
     }
     ls_tick_packet_write_end(&stream);
-    *needs_parts = tick == header.first && tick < clock->next_close;
+    *end = tick;
     return ls_bits_size_bytes(&stream);
 }
 
-uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_seat_ticks *ticks,
+bool ls_seat_take_parts_due(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick)
+{
+    ls_seat_parts *sent = &seat->parts[tick % LS_TICK_PARTS_AHEAD];
+    uint64_t answer_ns = 2 * clock->dt_ns < ANSWER_MAX_NS ? 2 * clock->dt_ns : ANSWER_MAX_NS;
+    bool was_sent = sent->tick == tick && sent->sent_ns != 0;
+    if (was_sent && clock->now_ns - sent->sent_ns < seat->report.rtt_ns + answer_ns) {
+        return false;
+    }
+    *sent = (ls_seat_parts){.tick = tick, .sent_ns = clock->now_ns, .is_repeated = was_sent};
+    return true;
+}
+
+uint32_t ls_seat_write_large_tick(const ls_seat_ticks *ticks, ls_tick tick,
                                   uint8_t bytes[LS_TICK_BYTES_MAX])
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = write_tick(&stream, ticks, seat->next);
+    bool is_written = write_tick(&stream, ticks, tick);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }

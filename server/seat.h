@@ -18,6 +18,13 @@ typedef enum ls_seat_state {
     LS_SEAT_LEFT,     /* gone while the match ran; the seat stays empty */
 } ls_seat_state;
 
+/* When a tick last went out in parts. */
+typedef struct ls_seat_parts {
+    ls_tick tick;
+    uint64_t sent_ns; /* 0: never */
+    bool is_repeated; /* what acknowledges it says nothing about the round trip */
+} ls_seat_parts;
+
 typedef struct ls_seat {
     ls_seat_state state;
     ls_match_slot report; /* what the match tells the outside */
@@ -36,7 +43,7 @@ typedef struct ls_seat {
     int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint32_t malformed;
     uint32_t packets_since_tick;
-    uint64_t parts_sent_ns; /* when the tick `next` last went out in parts; 0: it has not */
+    ls_seat_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_seat;
 
 /* The clock of the match as a seat needs it. */
@@ -72,13 +79,16 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
 ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_input *before,
                                   bool *is_on_time);
 
-/* Writes TICKS: the closed ticks from seat->next on. Returns the size. *needs_parts says that the
- * first of them is too large for a packet. */
+/* Writes TICKS: the closed ticks from seat->next on, as many as fit. Returns the size; *end is the
+ * first closed tick that did not. */
 size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_seat_ticks *ticks,
-                           uint8_t bytes[LS_PACKET_BYTES_MAX], bool *needs_parts);
+                           uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end);
 
-/* Codes the closed tick seat->next by itself, for sending in parts. Returns the size. */
-uint32_t ls_seat_write_large_tick(const ls_seat *seat, const ls_seat_ticks *ticks,
+/* Whether a closed tick that is not in TICKS has to go out in parts now; notes that it does. */
+bool ls_seat_take_parts_due(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick);
+
+/* Codes a closed tick by itself, for sending in parts. Returns the size. */
+uint32_t ls_seat_write_large_tick(const ls_seat_ticks *ticks, ls_tick tick,
                                   uint8_t bytes[LS_TICK_BYTES_MAX]);
 
 #endif

@@ -298,6 +298,46 @@ Test(bit_stream, tick16_farther_away_is_taken_for_a_nearer_tick)
     cr_assert_eq(tick, 100000 - 0x8000);
 }
 
+Test(bit_stream, runs_of_bytes_are_so_many_times_eight_bits)
+{
+    for (size_t size = 0; size <= 33; size++) {
+        for (unsigned shift = 0; shift < 8; shift++) {
+            uint8_t in[33];
+            uint8_t out[33] = {0};
+            uint8_t runs[40] = {0};
+            uint8_t singles[40] = {0};
+            ls_bit_stream run = ls_bit_writer(runs, sizeof runs);
+            ls_bit_stream single = ls_bit_writer(singles, sizeof singles);
+            for (unsigned i = 0; i < shift; i++) {
+                ls_bits_write_bit(&run, true);
+                ls_bits_write_bit(&single, true);
+            }
+            for (size_t i = 0; i < size; i++) {
+                in[i] = (uint8_t)(0x91 * (i + 1));
+                uint32_t byte = in[i];
+                ls_bits_u32(&single, &byte, 8);
+            }
+            ls_bits_write_bytes(&run, in, size);
+            cr_assert_eq(run.position_bits, single.position_bits);
+            cr_assert_eq(memcmp(runs, singles, sizeof runs), 0);
+            ls_bit_stream reader = ls_bit_reader(runs, sizeof runs);
+            reader.position_bits = shift;
+            ls_bits_read_bytes(&reader, out, size);
+            cr_assert_not(reader.is_failed);
+            cr_assert_eq(memcmp(in, out, size), 0);
+        }
+    }
+}
+
+Test(bit_stream, a_run_of_bytes_that_is_cut_short_fails)
+{
+    uint8_t bytes[9] = {0};
+    uint8_t out[16];
+    ls_bit_stream reader = ls_bit_reader(bytes, sizeof bytes);
+    ls_bits_read_bytes(&reader, out, 10);
+    cr_assert(reader.is_failed);
+}
+
 Test(bit_stream, text_is_its_length_and_its_bytes)
 {
     wire_bits wire = {{0}, 0};

@@ -414,12 +414,13 @@ static ls_seat_ticks ticks_of(const ls_input_buffer *closed)
     return (ls_seat_ticks){.closed = closed, .coded = coded_ticks, .slot_count = SLOTS};
 }
 
+/* True when not even the first tick fits. */
 static bool write_packet(const ls_input_buffer *closed, packet *made)
 {
-    bool needs_parts = true;
+    ls_tick end = 0;
     ls_seat_ticks ticks = ticks_of(closed);
-    made->size = ls_seat_write_ticks(&here.seat, &here.clock, &ticks, made->bytes, &needs_parts);
-    return needs_parts;
+    made->size = ls_seat_write_ticks(&here.seat, &here.clock, &ticks, made->bytes, &end);
+    return end == here.seat.next && end < here.clock.next_close;
 }
 
 Test(seat, ticks_carry_everything_not_acknowledged, .init = open_table, .fini = close_table)
@@ -470,7 +471,7 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     cr_assert(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 3, "TICKS carries none");
     ls_seat_ticks ticks = ticks_of(closed);
-    uint32_t size = ls_seat_write_large_tick(&here.seat, &ticks, whole);
+    uint32_t size = ls_seat_write_large_tick(&ticks, here.seat.next, whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
     cr_assert_eq(ls_input_buffer_tick(closed, 2, before), LS_OK);
@@ -561,4 +562,22 @@ Test(seat, survives_every_failed_allocation_and_gives_all_back)
         ls_seat_deinit(&here.seat);
         cr_assert_eq(counting.live_blocks, 0);
     }
+}
+
+Test(seat, parts_go_out_at_once_and_again_after_a_round_trip, .init = open_table,
+     .fini = close_table)
+{
+    here.clock.now_ns = LS_NS_PER_SECOND;
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 6), "each tick for itself");
+    cr_assert_not(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    here.clock.now_ns += 2 * here.clock.dt_ns;
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    here.seat.report.rtt_ns = 20 * here.clock.dt_ns;
+    here.clock.now_ns += 22 * here.clock.dt_ns - 1;
+    cr_assert_not(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    here.clock.now_ns += 1;
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
+    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5), "the place was another's since");
 }

@@ -1,0 +1,147 @@
+#include "lockstep/client/session_state.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+
+enum {
+    WAIT_LEAD_SPARE_TICKS = 8,
+    RESEND_SPARE_TICKS = 2, /* beyond a round trip: the server answers once a tick */
+    PACKETS_PER_FRAME_MAX = 16,
+};
+
+/* ---- making ---- */
+
+static void make_input(ls_session *session, ls_tick tick)
+{
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+    uint32_t size = 0;
+    if (session->config.make_input) {
+        size = session->config.make_input(session->config.user, session->instance,
+                                          session->report.slot, tick, bytes);
+    }
+    LS_ASSERT(size <= session->simulation->input_bytes_max);
+    ls_status stored = ls_input_buffer_put(session->own, tick, 0, bytes, size, 0);
+    LS_ASSERT(stored == LS_OK);
+    session->made_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
+    session->report.inputs_made++;
+}
+
+/* How far ahead of the confirmed ticks inputs are made at most. The server refuses what is further
+ * ahead than its window. Under the rule `wait` it may stand still; inputs made meanwhile would be
+ * latency for as long as they last. */
+static uint32_t lead_limit_ticks(const ls_session *session)
+{
+    if (session->offer.late_rule != LS_LATE_WAIT) {
+        return LS_LEAD_TICKS_MAX;
+    }
+    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
+    uint64_t ticks =
+        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
+}
+
+/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
+static bool has_room_for_input(const ls_session *session)
+{
+    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+}
+
+void ls_session_play_make_inputs(ls_session *session)
+{
+    ls_tick limit = session->confirmed + lead_limit_ticks(session);
+    while (session->sync.next_input < limit && has_room_for_input(session)) {
+        bool is_wanted =
+            !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
+        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+            return;
+        }
+        make_input(session, session->sync.next_input - 1);
+    }
+    ls_tick_sync_hold(&session->sync, session->now_ns);
+}
+
+/* ---- sending ---- */
+
+/* Writes the inputs from `tick` on, as many as fit; returns the first that does not. */
+static ls_tick write_inputs(ls_session *session, ls_bit_stream *stream, ls_tick tick,
+                            const ls_slot_input *base)
+{
+    ls_slot_input before = *base;
+    ls_slot_input input;
+    for (; tick < session->sync.next_input; tick++) {
+        ls_status held = ls_input_buffer_get(session->own, tick, 0, &input);
+        LS_ASSERT(held == LS_OK);
+        if (!ls_inputs_write_tick(stream, &before, &input)) {
+            break;
+        }
+        before = input;
+        session->own_resent_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
+        if (tick >= session->sent_input) {
+            session->own_sent_ns[tick % LS_WINDOW_TICKS] = session->now_ns;
+            session->sent_input = tick + 1;
+        }
+    }
+    ls_tick_packet_write_end(stream);
+    return tick;
+}
+
+/* Sends one INPUTS; returns the first input that did not fit. */
+static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
+{
+    ls_slot_input base = {0};
+    if (header->has_base) {
+        ls_status held = ls_input_buffer_get(session->own, header->first - 1, 0, &base);
+        LS_ASSERT(held == LS_OK);
+    }
+    ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
+    ls_inputs_header_bits(&stream, header, 0);
+    ls_tick end = write_inputs(session, &stream, header->first, &base);
+    session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
+                       ls_bits_size_bytes(&stream));
+    return end;
+}
+
+/* Never sent, or long enough ago that the answer would be here. */
+static bool is_due(const ls_session *session, ls_tick tick)
+{
+    uint64_t spare_ns = RESEND_SPARE_TICKS * session->sync.dt_ns;
+    spare_ns = spare_ns < SESSION_ANSWER_NS ? spare_ns : SESSION_ANSWER_NS;
+    uint64_t pause_ns = session->sync.rtt_ns + spare_ns;
+    return tick >= session->sent_input ||
+           session->now_ns - session->own_resent_ns[tick % LS_WINDOW_TICKS] >= pause_ns;
+}
+
+/* What did not fit does not wait for the acknowledgement of the rest, or no more than a packet of
+ * inputs would ever arrive in a round trip. */
+static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header, ls_tick tick)
+{
+    header->hold = LS_HOLD_NONE;
+    header->has_base = false;
+    uint32_t packets = 1;
+    while (tick < session->sync.next_input && packets < PACKETS_PER_FRAME_MAX) {
+        if (!is_due(session, tick)) {
+            tick++;
+            continue;
+        }
+        header->first = tick;
+        tick = send_packet(session, header);
+        packets++;
+    }
+}
+
+void ls_session_play_send_inputs(ls_session *session)
+{
+    ls_inputs_header header = {.next = session->confirmed,
+                               .hold = LS_HOLD_NONE,
+                               .chain_tick = session->chain_tick,
+                               .chain = (uint32_t)session->chain,
+                               .first = session->wanted,
+                               .has_base = session->has_base};
+    if (session->confirmed > 0 && !session->is_arrival_reported) {
+        header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
+        session->is_arrival_reported = true;
+    }
+    session->sent_ns = session->now_ns;
+    ls_tick end = send_packet(session, &header);
+    session->is_overflowing = end < session->sync.next_input;
+    send_what_did_not_fit(session, &header, end);
+}

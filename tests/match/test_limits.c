@@ -1,0 +1,325 @@
+/* The largest matches and inputs there may be, and what a match may cost: no allocation from START
+ * to END, no memory that grows, whatever comes and goes. */
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+/* ---- large inputs ---- */
+
+static virtual_setup setup_with_bytes(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), players, 0);
+    setup.match.sim.params[TALLY_PARAM_BYTES] = bytes;
+    setup.match.sim.tick_rate_hz = tick_rate_hz;
+    setup.match.start_delay_ms = 1000;
+    return setup;
+}
+
+static uint64_t substituted(const virtual_match *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        sum += slot_of(run, slot).inputs_substituted;
+    }
+    return sum;
+}
+
+/* On a link without loss nothing is late and nobody falls behind, however much has to be sent. */
+static void play_at_full_rate(uint32_t players, uint32_t bytes, uint64_t delay_ns)
+{
+    virtual_setup setup = setup_with_bytes(players, bytes, 60);
+    setup.match.ticks = 240;
+    setup.link.delay_ns = delay_ns;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 200);
+    for (uint32_t i = 0; i < players; i++) {
+        uint32_t behind = 200 - report_of(run->clients[i]).confirmed;
+        cr_assert_leq(behind, delay_ns * 60 / SECOND + 2,
+                      "%u players, %u bytes, %lu ms: %u ticks behind", players, bytes,
+                      (unsigned long)(delay_ns / MS), behind);
+    }
+    play_and_check(run);
+    cr_assert_eq(substituted(run), 0, "%u players, %u bytes, %lu ms: %lu missing", players, bytes,
+                 (unsigned long)(delay_ns / MS), (unsigned long)substituted(run));
+    virtual_match_destroy(run);
+}
+
+Test(limits, inputs_of_any_size_keep_pace)
+{
+    play_at_full_rate(16, 8, 100 * MS);
+    play_at_full_rate(16, 16, 150 * MS);
+    play_at_full_rate(8, 64, 50 * MS);
+    play_at_full_rate(2, 256, 150 * MS);
+    play_at_full_rate(2, LS_INPUT_BYTES_MAX, 50 * MS);
+}
+
+Test(limits, thirty_two_players_with_the_largest_inputs_keep_pace)
+{
+    play_at_full_rate(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 10 * MS);
+}
+
+static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, uint32_t loss_ppm)
+{
+    virtual_setup setup = setup_with_bytes(players, bytes, tick_rate_hz);
+    setup.match.ticks = 3 * tick_rate_hz;
+    setup.link = (ls_memory_link){
+        .delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = loss_ppm, .duplicate_ppm = 20000};
+    virtual_match *run = virtual_match_create(&setup);
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+Test(limits, large_ticks_survive_loss)
+{
+    play_lossy(8, 400, 60, 50000);
+    play_lossy(8, 400, 60, 200000);
+    play_lossy(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 20, 50000);
+    play_lossy(LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, 5, 200000);
+}
+
+Test(limits, large_inputs_under_the_rule_wait)
+{
+    virtual_setup setup = setup_with_bytes(4, LS_INPUT_BYTES_MAX, 60);
+    setup.match.late_rule = LS_LATE_WAIT;
+    setup.match.ticks = 180;
+    setup.link = (ls_memory_link){.delay_ns = 30 * MS, .loss_ppm = 50000};
+    virtual_match *run = virtual_match_create(&setup);
+    play_and_check(run);
+    cr_assert_eq(substituted(run), 0);
+    virtual_match_destroy(run);
+}
+
+/* Small inputs still take one packet a tick each way. */
+Test(limits, small_inputs_take_one_packet_a_tick)
+{
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 0);
+    setup.link.delay_ns = 33 * MS;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    ls_memory_counts before = ls_memory_network_counts(run->network);
+    virtual_match_run_to_tick(run, 1100);
+    ls_memory_counts after = ls_memory_network_counts(run->network);
+    uint64_t packets = after.sent - before.sent;
+    cr_assert_geq(packets, 2 * 4 * 990);
+    cr_assert_leq(packets, 2 * 4 * 1010, "%lu packets in 1000 ticks", (unsigned long)packets);
+    virtual_match_destroy(run);
+}
+
+/* ---- memory ---- */
+
+static void run_counted(const virtual_setup *setup, counting_allocator *counting)
+{
+    virtual_match *run = virtual_match_create(setup);
+    virtual_match_run_to_tick(run, 1);
+    uint64_t allocations = counting->allocations;
+    uint64_t calls = heap_calls();
+    uint64_t live_bytes = counting->live_bytes;
+    cr_assert_gt(allocations, 0);
+    virtual_match_run_to_tick(run, 200);
+    if (run->clients[1]->flip_tick == 0) {
+        run->clients[1]->flip_tick = 220; /* asks for roots, and tells */
+        run->clients[1]->flip_byte = 20;
+    }
+    virtual_match_run_to_tick(run, 300);
+    virtual_client_cut(run->clients[2]); /* parts, catching up */
+    virtual_match_run_to_tick(run, 330);
+    virtual_client_set_links(run->clients[2], &setup->link);
+    virtual_match_run_to_end(run);
+    cr_assert(virtual_match_is_over(run));
+    cr_assert_eq(counting->allocations, allocations, "%lu allocations during the match",
+                 (unsigned long)(counting->allocations - allocations));
+    cr_assert_eq(heap_calls(), calls, "%lu calls of malloc during the match",
+                 (unsigned long)(heap_calls() - calls));
+    cr_assert_eq(counting->live_bytes, live_bytes);
+    check_sound(run);
+    virtual_match_destroy(run);
+    cr_assert_eq(counting->live_blocks, 0, "everything is given back");
+}
+
+Test(limits, nothing_is_allocated_from_start_to_end)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 500);
+    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .jitter_ns = 10 * MS, .loss_ppm = 100000};
+    setup.allocator = &counting.allocator;
+    run_counted(&setup, &counting);
+}
+
+Test(limits, nothing_is_allocated_for_large_ticks_either)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    virtual_setup setup = setup_with_bytes(4, 700, 60);
+    setup.match.ticks = 500;
+    setup.link = (ls_memory_link){.delay_ns = 20 * MS, .loss_ppm = 50000};
+    setup.allocator = &counting.allocator;
+    run_counted(&setup, &counting);
+}
+
+/* Memory that is out is an answer, not a crash, and leaves nothing behind. */
+Test(limits, every_failed_allocation_is_survived)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_match_config config = ls_match_config_default(ls_arena_simulation());
+    ls_packet_sink sink = {0};
+    ls_status status = LS_NO_MEMORY;
+    uint64_t allowed = 0;
+    for (; status != LS_OK; allowed++) {
+        cr_assert_lt(allowed, 1000);
+        counting.allowed = allowed;
+        ls_match *match = NULL;
+        ls_text why = {{0}};
+        status = ls_match_create(&config, &sink, &counting.allocator, &match, &why);
+        cr_assert(status == LS_OK || (status == LS_NO_MEMORY && why.bytes[0] != 0));
+        ls_match_destroy(match);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+    cr_assert_gt(allowed, 5);
+}
+
+/* ---- coming and going ---- */
+
+typedef struct lobby {
+    ls_match *match;
+    uint64_t now_ns;
+    uint32_t disconnects;
+} lobby;
+
+static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    (void)user;
+    (void)peer;
+    (void)lane;
+    (void)bytes;
+    (void)size;
+}
+
+static void on_disconnect(void *user, ls_peer_id peer)
+{
+    lobby *here = user;
+    (void)peer;
+    here->disconnects++;
+}
+
+static void say_hello(const lobby *here, ls_peer_id peer)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("churn")};
+    size_t size = ls_message_write(&message, bytes);
+    ls_match_receive(here->match, peer, LS_LANE_RELIABLE, bytes, size, here->now_ns);
+}
+
+/* One of: says nothing and goes; says nothing and stays; garbage; a seat, and goes; a seat, and
+ * stays until it is taken from it. */
+static void come_and_go(lobby *here, ls_peer_id peer)
+{
+    static const uint8_t garbage[] = {0xff, 0x13, 0x37};
+    ls_match_peer_connected(here->match, peer, here->now_ns);
+    switch (peer % 5) {
+    case 0:
+        ls_match_peer_disconnected(here->match, peer, LS_DISCONNECTED, here->now_ns);
+        break;
+    case 1:
+        break;
+    case 2:
+        ls_match_receive(here->match, peer, LS_LANE_RELIABLE, garbage, sizeof garbage,
+                         here->now_ns);
+        break;
+    case 3:
+        say_hello(here, peer);
+        ls_match_peer_disconnected(here->match, peer, LS_TIMED_OUT, here->now_ns);
+        break;
+    default:
+        say_hello(here, peer);
+        break;
+    }
+}
+
+Test(limits, ten_thousand_connections_leave_nothing_behind)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    lobby here = {.now_ns = SECOND};
+    ls_match_config config = ls_match_config_default(tally_simulation());
+    config.sim.players = 8;
+    ls_packet_sink sink = {on_send, on_disconnect, &here};
+    ls_status status = ls_match_create(&config, &sink, &counting.allocator, &here.match, NULL);
+    cr_assert_eq(status, LS_OK);
+    uint64_t live_bytes = counting.live_bytes;
+    uint64_t calls = heap_calls();
+    uint32_t seated = 0;
+    for (ls_peer_id peer = 1; peer <= 10000; peer++) {
+        come_and_go(&here, peer);
+        here.now_ns += 100 * MS;
+        ls_match_advance(here.match, here.now_ns);
+        ls_match_event event;
+        while (ls_match_next_event(here.match, &event)) {
+            seated += event.kind == LS_MATCH_PLAYER_SEATED;
+        }
+    }
+    cr_assert_eq(counting.live_bytes, live_bytes);
+    cr_assert_eq(heap_calls(), calls);
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_LOBBY);
+    cr_assert_geq(seated, 800, "each of 8 seats is free again after ten seconds");
+    cr_assert_gt(here.disconnects, 5000);
+
+    here.now_ns += 30 * SECOND;
+    ls_match_advance(here.match, here.now_ns);
+    for (uint32_t slot = 0; slot < 8; slot++) {
+        cr_assert_eq(ls_match_slot_of(here.match, slot).peer, 0);
+    }
+    say_hello(&here, 1);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 0, "a peer that is gone has no voice");
+    ls_match_destroy(here.match);
+    cr_assert_eq(counting.live_blocks, 0);
+}
+
+/* More guests than there is room for at the door are turned away, and do not displace players. */
+Test(limits, the_door_has_room_for_so_many)
+{
+    lobby here = {.now_ns = SECOND};
+    ls_match_config config = ls_match_config_default(tally_simulation());
+    config.sim.players = 2;
+    ls_packet_sink sink = {on_send, on_disconnect, &here};
+    cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
+    for (ls_peer_id peer = 1; peer <= 200; peer++) {
+        ls_match_peer_connected(here.match, peer, here.now_ns);
+    }
+    cr_assert_eq(here.disconnects, 200 - 64);
+    cr_assert_eq(ls_match_packets_rejected(here.match), 200 - 64);
+    say_hello(&here, 1);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 1);
+    here.now_ns += 11 * SECOND;
+    ls_match_advance(here.match, here.now_ns);
+    ls_match_peer_connected(here.match, 201, here.now_ns);
+    say_hello(&here, 201);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 201, "the first one was never ready");
+    ls_match_destroy(here.match);
+}
+
+/* News that nobody takes gives way to newer news. */
+Test(limits, news_that_nobody_takes_fills_no_memory)
+{
+    lobby here = {.now_ns = SECOND};
+    ls_match_config config = ls_match_config_default(tally_simulation());
+    ls_packet_sink sink = {on_send, on_disconnect, &here};
+    cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
+    for (ls_peer_id peer = 1; peer <= 1000; peer++) {
+        ls_match_peer_connected(here.match, peer, here.now_ns);
+        say_hello(&here, peer);
+        ls_match_peer_disconnected(here.match, peer, LS_DISCONNECTED, here.now_ns);
+    }
+    ls_match_event event = {0};
+    uint32_t count = 0;
+    while (ls_match_next_event(here.match, &event)) {
+        count++;
+    }
+    cr_assert_eq(count, 256);
+    cr_assert_eq(event.kind, LS_MATCH_PLAYER_LEFT);
+    cr_assert_eq(event.peer, 1000, "the newest is the last");
+    ls_match_destroy(here.match);
+}
