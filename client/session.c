@@ -329,7 +329,8 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (session->report.frames > 0) {
+    bool is_timed = session->sync.dt_ns > 0; /* from the offer on */
+    if (is_timed && session->report.frames > 0) {
         ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
     }
     session->drawn_ns = now_ns;
