@@ -140,8 +140,12 @@ void ls_session_leave(ls_session *session, uint64_t now_ns)
 
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
 {
-    LS_ASSERT(session->report.state == LS_SESSION_CONNECTING);
     session->now_ns = now_ns;
+    if (session->report.state == LS_SESSION_OVER) {
+        session->sink.disconnect(session->sink.user, server); /* it left before it was in */
+        return;
+    }
+    LS_ASSERT(session->report.state == LS_SESSION_CONNECTING);
     session->server = server;
     session->heard_ns = now_ns;
     session->greeted_ns = now_ns;
@@ -329,15 +333,15 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    bool is_timed = session->sync.dt_ns > 0; /* from the offer on */
-    if (is_timed && session->report.frames > 0) {
+    if (session->report.frames > 0 && session->sync.dt_ns != 0) {
+        /* Without an offer there are no ticks to pace. */
         ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
     }
     session->drawn_ns = now_ns;
     session->report.frames++;
     switch (session->report.state) {
     case LS_SESSION_SEATED:
-        if (now_ns - session->sent_ns >= SESSION_HEARTBEAT_NS) {
+        if (now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
             ls_session_play_send_inputs(session);
         }
         break;
@@ -355,7 +359,9 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
     case LS_SESSION_OVER:
         break;
     }
-    if (session->report.state != LS_SESSION_OVER) {
+    bool is_finished =
+        session->report.state == LS_SESSION_FINISHED || session->report.state == LS_SESSION_OVER;
+    if (!is_finished) {
         end_when_silent(session);
     }
 }

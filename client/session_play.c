@@ -251,21 +251,29 @@ static void store_ticks(ls_session *session, ls_bit_stream stream, ls_tick first
     }
 }
 
+/* The server says how long it has had the newest input that it acknowledges. */
+static void measure_rtt(ls_session *session, const ls_ticks_header *header)
+{
+    bool is_known = header->wanted > 0 && header->wanted <= session->sent_input &&
+                    ls_input_buffer_has(session->own, header->wanted - 1, 0);
+    bool is_hitch = ls_tick_sync_is_hitch(&session->sync, session->now_ns - session->drawn_ns);
+    if (header->hold == LS_HOLD_NONE || !is_known || is_hitch) {
+        return;
+    }
+    uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
+    uint64_t away_ns = session->now_ns - sent_ns;
+    uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
+    if (away_ns >= held_ns) {
+        ls_tick_sync_add_rtt(&session->sync, away_ns - held_ns);
+    }
+}
+
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 {
     if (header->wanted < session->wanted) {
         return; /* overtaken by a newer packet */
     }
-    bool is_newest_known = header->wanted > 0 && header->wanted == session->sent_input;
-    bool is_hitch = ls_tick_sync_is_hitch(&session->sync, session->now_ns - session->drawn_ns);
-    if (header->hold != LS_HOLD_NONE && is_newest_known && !is_hitch) {
-        uint64_t sent_ns = session->own_sent_ns[(header->wanted - 1) % LS_WINDOW_TICKS];
-        uint64_t away_ns = session->now_ns - sent_ns;
-        uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
-        if (away_ns >= held_ns) {
-            ls_tick_sync_add_rtt(&session->sync, away_ns - held_ns);
-        }
-    }
+    measure_rtt(session, header);
     session->wanted = header->wanted;
     session->has_base = header->has_base && header->wanted > 0 &&
                         ls_input_buffer_has(session->own, header->wanted - 1, 0);
@@ -395,9 +403,23 @@ static void step(ls_session *session)
     }
 }
 
+/* Ticks that can be stepped; a player who leaves after so many steps no more than those. */
 static uint32_t backlog_of(const ls_session *session)
 {
-    return session->confirmed - ls_sim_instance_tick(session->instance);
+    ls_tick end = session->confirmed;
+    if (session->config.ticks > 0 && session->config.ticks < end) {
+        end = session->config.ticks;
+    }
+    return end - ls_sim_instance_tick(session->instance);
+}
+
+/* Everything that this player will ever step has come. */
+static bool has_last_tick(const ls_session *session)
+{
+    const ls_session_report *report = &session->report;
+    uint32_t planned = session->config.ticks;
+    return (report->has_end && session->confirmed >= report->end.final_tick) ||
+           (planned > 0 && session->confirmed >= planned);
 }
 
 /* Ticks that wait at all times are latency for nothing: play a little faster until they are gone.
@@ -443,9 +465,7 @@ static void step_due(ls_session *session)
     session->alpha = plan.alpha;
     if (steps > backlog_of(session)) {
         uint32_t missing = steps - backlog_of(session);
-        bool is_at_end =
-            session->report.has_end && session->confirmed >= session->report.end.final_tick;
-        session->report.stalled_ticks += is_at_end ? 0 : missing;
+        session->report.stalled_ticks += has_last_tick(session) ? 0 : missing;
         session->alpha = LS_FIXED_ONE; /* hold the newest state rather than jump back */
         steps -= missing;
     }
@@ -485,6 +505,14 @@ static void finish(ls_session *session)
     session->finished_ns = session->now_ns;
 }
 
+uint64_t ls_session_heartbeat_ns(const ls_session *session)
+{
+    bool is_playing = session->report.state == LS_SESSION_PLAYING;
+    uint64_t heartbeat_ns = is_playing ? 4 * session->sync.dt_ns : SESSION_HEARTBEAT_NS;
+    uint64_t silence_max_ns = session->offer.timeout_ms * LS_NS_PER_MS / 4;
+    return heartbeat_ns < silence_max_ns ? heartbeat_ns : silence_max_ns;
+}
+
 void ls_session_play_frame(ls_session *session)
 {
     make_due_inputs(session);
@@ -499,8 +527,7 @@ void ls_session_play_frame(ls_session *session)
         return;
     }
     bool has_news = session->sent_input < session->sync.next_input;
-    uint64_t silence_ns = session->now_ns - session->sent_ns;
-    if (has_news || silence_ns >= 4 * session->sync.dt_ns) {
+    if (has_news || session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }

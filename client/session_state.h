@@ -115,6 +115,9 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
 ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
 void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request);
 
+/* The longest time between two INPUTS, with news or without. */
+uint64_t ls_session_heartbeat_ns(const ls_session *session);
+
 /* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
 void ls_session_play_send_inputs(ls_session *session);
 

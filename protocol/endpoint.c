@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -73,4 +74,12 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
     memcpy(host, text, host_bytes);
     host[host_bytes] = '\0';
     return ls_endpoint_resolve(host, port, endpoint, error);
+}
+
+void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES])
+{
+    uint8_t bytes[4];
+    memcpy(bytes, &endpoint->address, sizeof bytes);
+    snprintf(text, LS_ENDPOINT_NUMERIC_BYTES, "%u.%u.%u.%u:%u", bytes[0], bytes[1], bytes[2],
+             bytes[3], endpoint->port);
 }

@@ -26,4 +26,9 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
 ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
                               ls_text *error);
 
+/* "192.0.2.1:7300" and its final NUL. */
+#define LS_ENDPOINT_NUMERIC_BYTES 22u
+
+void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES]);
+
 #endif

@@ -27,7 +27,7 @@ struct ls_loop_source {
     } handle;
     ls_event_loop *loop;
     ls_loop_handler handler;
-    int owned_descriptor; /* the timerfd of a tick timer, otherwise -1 */
+    int owned_descriptor; /* the timerfd of a tick timer or an alarm, otherwise -1 */
 };
 
 ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop)
@@ -198,24 +198,48 @@ static struct timespec timespec_of(uint64_t ns)
                              .tv_nsec = (long)(ns % LS_NS_PER_SECOND)};
 }
 
-ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
-                                       ls_loop_handler handler, ls_loop_source **source)
+/* In a timerfd's words, a moment of 0 disarms it. */
+static int arm(const ls_loop_source *source, uint64_t first_ns, uint64_t period_ns)
 {
-    LS_ASSERT(config->period_ns > 0);
+    uint64_t moment_ns = first_ns == UINT64_MAX ? 0 : first_ns == 0 ? 1 : first_ns;
+    struct itimerspec times = {.it_value = timespec_of(moment_ns),
+                               .it_interval = timespec_of(period_ns)};
+    return timerfd_settime(source->owned_descriptor, TFD_TIMER_ABSTIME, &times, NULL);
+}
+
+static ls_status add_absolute_timer(ls_event_loop *loop, uint64_t first_ns, uint64_t period_ns,
+                                    ls_loop_handler handler, ls_loop_source **source)
+{
     ls_loop_source *made = make_source(loop, handler);
     if (!made) {
         return LS_NO_MEMORY;
     }
     made->owned_descriptor = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    /* A first time of 0 would disarm the timer. */
-    struct itimerspec times = {.it_value = timespec_of(config->first_ns ? config->first_ns : 1),
-                               .it_interval = timespec_of(config->period_ns)};
-    if (made->owned_descriptor < 0 ||
-        timerfd_settime(made->owned_descriptor, TFD_TIMER_ABSTIME, &times, NULL) != 0) {
+    if (made->owned_descriptor < 0 || arm(made, first_ns, period_ns) != 0) {
         release_source(made);
         return LS_IO;
     }
     return start_poll(made, made->owned_descriptor, on_tick, source);
+}
+
+ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
+                                       ls_loop_handler handler, ls_loop_source **source)
+{
+    LS_ASSERT(config->period_ns > 0);
+    return add_absolute_timer(loop, config->first_ns, config->period_ns, handler, source);
+}
+
+ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
+                                  ls_loop_source **source)
+{
+    return add_absolute_timer(loop, UINT64_MAX, 0, handler, source);
+}
+
+void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns)
+{
+    LS_ASSERT(alarm->owned_descriptor >= 0);
+    int failure = arm(alarm, due_ns, 0);
+    LS_ASSERT(failure == 0);
 }
 
 ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,

@@ -60,6 +60,15 @@ typedef struct ls_tick_timer_config {
 ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
                                        ls_loop_handler handler, ls_loop_source **source);
 
+/* An alarm: an absolute timer as precise as the tick timer, for one moment at a time, as a queue of
+ * deadlines needs it. Made without a moment set: the handler is not called before set_alarm. */
+ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
+                                  ls_loop_source **source);
+
+/* Calls the alarm's handler once at `due_ns`, in place of the moment set before, if that is still
+ * to come. A moment that has passed means at once; UINT64_MAX means never. */
+void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns);
+
 /* A coarse timer of whole milliseconds, which drifts: for retransmission and progress lines. */
 ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,
                                   ls_loop_source **source);

@@ -13,6 +13,8 @@ enum {
     INBOX_CAPACITY = LS_MEMORY_INBOX_PACKETS_MAX + 2 * LS_MEMORY_ENDPOINTS_MAX,
 };
 
+#define NEVER_NS UINT64_MAX
+
 typedef struct packet {
     uint64_t arrival_ns;
     uint64_t sequence; /* ends ties */
@@ -211,19 +213,16 @@ static void break_connection(ls_memory_network *network, uint32_t connection_ind
             down_ns, NULL, 0);
 }
 
-/* A lost packet is sent again after a round trip, as often as it takes; order is kept. */
+/* A lost packet is sent again after a round trip, as often as it takes; order is kept. Where
+ * nothing passes it waits until something does. */
 static void send_reliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
                           ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
 {
     connection *between = &network->connections[connection_index];
     const ls_memory_link *link = is_up ? &between->up : &between->down;
     uint64_t *newest_ns = is_up ? &between->reliable_up_ns : &between->reliable_down_ns;
-    if (link->is_cut) {
-        network->counts.lost++;
-        return;
-    }
-    uint64_t arrival_ns = network->now_ns + travel_ns(network, link);
-    for (int tries = 0; tries < 32 && chance(network, link->loss_ppm); tries++) {
+    uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
+    for (int tries = 0; tries < 32 && !link->is_cut && chance(network, link->loss_ppm); tries++) {
         arrival_ns += between->up.delay_ns + between->down.delay_ns + link->jitter_ns;
     }
     arrival_ns = later_of(arrival_ns, *newest_ns);
@@ -446,14 +445,40 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
     return LS_OK;
 }
 
+/* A cut has ended: sends off what was waiting for that, in its order. */
+static void release_reliable(endpoint *to, uint32_t connection_index, uint64_t arrival_ns)
+{
+    for (uint32_t i = 0; i < to->heap_count; i++) {
+        packet *waiting = &to->packets[to->heap[i]];
+        if (waiting->connection == connection_index && waiting->arrival_ns == NEVER_NS) {
+            waiting->arrival_ns = arrival_ns;
+        }
+    }
+    for (uint32_t i = to->heap_count / 2; i-- > 0;) {
+        heap_sink(to, i);
+    }
+}
+
+static void set_link(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                     const ls_memory_link *link)
+{
+    connection *between = &network->connections[connection_index];
+    uint64_t *newest_ns = is_up ? &between->reliable_up_ns : &between->reliable_down_ns;
+    *(is_up ? &between->up : &between->down) = *link;
+    if (!link->is_cut && *newest_ns == NEVER_NS) {
+        *newest_ns = network->now_ns + link->delay_ns;
+        release_reliable(is_up ? between->server : between->client, connection_index, *newest_ns);
+    }
+}
+
 void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
                                 const ls_memory_link *down)
 {
     endpoint *owner = (endpoint *)client;
     for (uint32_t i = 0; i < owner->network->connection_count; i++) {
         if (owner->network->connections[i].client == owner) {
-            owner->network->connections[i].up = *up;
-            owner->network->connections[i].down = *down;
+            set_link(owner->network, i, true, up);
+            set_link(owner->network, i, false, down);
         }
     }
 }

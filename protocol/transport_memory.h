@@ -25,7 +25,7 @@ typedef struct ls_memory_link {
     uint32_t loss_ppm;  /* per million packets */
     uint32_t duplicate_ppm;
     uint32_t corrupt_ppm; /* one random bit flipped */
-    bool is_cut;          /* everything sent is lost */
+    bool is_cut;          /* what is sent is lost, or waits for the cut's end if it is reliable */
 } ls_memory_link;
 
 /* Packets counted over the network's life. */

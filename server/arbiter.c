@@ -62,6 +62,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
         return false;
     }
     compared->agreement = LS_AGREEMENT_ASKING;
+    compared->is_answering = true;
     compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
     compared->asked_last = tick;
     compared->asked_root = arbiter->roots[ring_index(arbiter, tick)];
@@ -79,33 +80,51 @@ static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_root, ui
     slot->client_root = client_root;
 }
 
+static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *asked,
+                              ls_tick first, uint32_t count)
+{
+    if (!asked->is_answering || first != asked->expected_first) {
+        return false;
+    }
+    bool is_more_wanted = first <= asked->asked_last;
+    return count <=
+           (is_more_wanted ? (asked->asked_last - first) / arbiter->interval_ticks + 1 : 0);
+}
+
+/* Compares the next root of an answer. States that were forgotten while question and answer
+ * travelled are passed over, and so is what follows a difference. */
+static void compare_root(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint64_t root)
+{
+    ls_tick tick = asked->expected_first;
+    asked->expected_first += arbiter->interval_ticks;
+    if (asked->agreement == LS_AGREEMENT_DIFFERS || tick < oldest_held(arbiter)) {
+        return;
+    }
+    uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
+    asked->compared++;
+    if (root != server_root) {
+        settle(asked, tick, server_root, root);
+        return;
+    }
+    asked->agreed_tick = tick;
+    asked->has_agreed = true;
+}
+
 bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
                            uint32_t count, bool is_last, bool *is_contradiction)
 {
     ls_arbiter_slot *asked = &arbiter->slots[slot];
-    *is_contradiction = false;
-    if (asked->agreement != LS_AGREEMENT_ASKING || first != asked->expected_first) {
-        *is_contradiction = true;
+    bool was_known = asked->agreement == LS_AGREEMENT_DIFFERS;
+    *is_contradiction = !is_part_of_answer(arbiter, asked, first, count);
+    if (*is_contradiction) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        ls_tick tick = asked->expected_first;
-        if (tick > asked->asked_last) {
-            *is_contradiction = true;
-            return false;
-        }
-        asked->expected_first += arbiter->interval_ticks;
-        if (tick < oldest_held(arbiter)) {
-            continue; /* forgotten while the question and its answer travelled */
-        }
-        uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
-        asked->compared++;
-        if (roots[i] != server_root) {
-            settle(asked, tick, server_root, roots[i]);
-            return true;
-        }
-        asked->agreed_tick = tick;
-        asked->has_agreed = true;
+        compare_root(arbiter, asked, roots[i]);
+    }
+    asked->is_answering = !is_last;
+    if (asked->agreement == LS_AGREEMENT_DIFFERS) {
+        return !was_known;
     }
     if (is_last && asked->asked_first < oldest_held(arbiter)) {
         asked->agreement = LS_AGREEMENT_AGREES; /* the next chain raises the question anew */

@@ -21,6 +21,7 @@ typedef struct ls_arbiter_slot {
     ls_tick asked_last;
     uint64_t asked_root;    /* the server's, of state asked_last */
     ls_tick expected_first; /* of the next HASHES message */
+    bool is_answering;      /* more of them are to come */
     ls_tick bad_tick;       /* DIFFERS */
     uint64_t server_root;
     uint64_t client_root;

@@ -212,7 +212,8 @@ static void vacate(ls_match *match, uint32_t slot, ls_status status, const char 
         ls_seat_reset(seat);
         return;
     }
-    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING;
+    /* Before tick 0 is closed nobody has joined. */
+    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING && match->next_close > 0;
     seat->state = LS_SEAT_LEFT;
     seat->report.is_playing = false;
     seat->report.left_status = status;
@@ -233,6 +234,18 @@ static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, 
     ls_text_set(&event->text, "%s", why);
     send_refusal(match, guest->peer, status, why);
     guest->peer = 0;
+}
+
+void ls_match_close(ls_match *match)
+{
+    match->state = LS_MATCH_OVER;
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].peer != 0) {
+            refuse_guest(match, &match->guests[i], LS_ALREADY_OVER,
+                         ls_status_text(LS_ALREADY_OVER));
+        }
+    }
+    ls_match_push_event(match, LS_MATCH_FINISHED);
 }
 
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason, uint64_t now_ns)
@@ -261,6 +274,9 @@ void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
         return;
     }
     *guest = (match_guest){.peer = peer, .since_ns = now_ns};
+    if (match->state == LS_MATCH_OVER) {
+        refuse_guest(match, guest, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+    }
 }
 
 static uint32_t free_slot(const ls_match *match)
@@ -314,6 +330,7 @@ static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *h
     ls_seat *seat = &match->seats[slot];
     seat->state = LS_SEAT_OFFERED;
     seat->heard_ns = match->now_ns;
+    seat->offered_ns = match->now_ns;
     seat->report.peer = guest->peer;
     ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
     guest->peer = 0;
@@ -410,11 +427,21 @@ static ls_status receive_unreliable(ls_match *match, uint32_t slot, const uint8_
     if (ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS) {
         return LS_MALFORMED;
     }
-    if (!ls_seat_is_in_play(seat)) {
+    if (seat->state == LS_SEAT_READY) {
         seat->heard_ns = match->now_ns; /* the lobby's sign of life */
-        return LS_OK;
+    }
+    if (!ls_seat_is_in_play(seat)) {
+        return LS_OK; /* who has been offered a seat has to say READY in time, nothing else */
     }
     return ls_match_play_inputs(match, slot, bytes, size);
+}
+
+/* What piles up while this machine stands still comes all at once and is none: each tick's time
+ * since the last TICKS allows as many packets again. */
+static bool is_flood(const ls_match *match, uint64_t packets)
+{
+    uint64_t ticks = (match->now_ns - match->sent_ns) / match->timestep.config.dt_ns;
+    return packets > (ticks + 1) * MATCH_PACKETS_PER_TICK_MAX;
 }
 
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
@@ -430,8 +457,8 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint
         return;
     }
     ls_seat *seat = &match->seats[slot];
-    if (++seat->packets_since_tick > MATCH_PACKETS_PER_TICK_MAX) {
-        ls_match_drop(match, slot, LS_MISBEHAVED, "too many packets between two ticks");
+    if (is_flood(match, ++seat->packets_since_tick)) {
+        ls_match_drop(match, slot, LS_MISBEHAVED, "more than 256 packets a tick");
         return;
     }
     ls_status status = lane == LS_LANE_RELIABLE ? receive_reliable(match, slot, bytes, size)
@@ -458,6 +485,9 @@ static void drop_silent(ls_match *match)
         bool is_watched = ls_seat_is_taken(seat) && seat->state != LS_SEAT_FINISHED;
         if (is_watched && match->now_ns - seat->heard_ns >= timeout_ns) {
             ls_match_drop(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
+        } else if (seat->state == LS_SEAT_OFFERED &&
+                   match->now_ns - seat->offered_ns >= MATCH_GREETING_NS) {
+            ls_match_drop(match, slot, LS_TIMED_OUT, "no READY came");
         }
     }
     for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
@@ -494,8 +524,7 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
                 ls_match_drop(match, slot, LS_ALREADY_OVER, "the server stopped");
             }
         }
-        match->state = LS_MATCH_OVER;
-        ls_match_push_event(match, LS_MATCH_FINISHED);
+        ls_match_close(match);
     }
 }
 

@@ -269,8 +269,7 @@ static void finish(ls_match *match)
             match->sink.disconnect(match->sink.user, seat->report.peer);
         }
     }
-    match->state = LS_MATCH_OVER;
-    ls_match_push_event(match, LS_MATCH_FINISHED);
+    ls_match_close(match);
 }
 
 static void advance_running(ls_match *match)
@@ -317,10 +316,11 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 uint64_t ls_match_heartbeat_ns(const ls_match *match)
 {
+    uint64_t heartbeat_ns = match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_RESEND_NS;
     if (match->state == LS_MATCH_ENDING) {
-        return earlier(match->timestep.config.dt_ns, MATCH_RESEND_NS);
+        heartbeat_ns = earlier(match->timestep.config.dt_ns, heartbeat_ns);
     }
-    return match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_RESEND_NS;
+    return earlier(heartbeat_ns, match->config.timeout_ms * LS_NS_PER_MS / 4);
 }
 
 /* When whom the match waits for is told next, or who is waited for is dropped. */

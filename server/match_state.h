@@ -86,6 +86,9 @@ void ls_match_send_all(ls_match *match);
  * the lobby or marks it as left in a running match. */
 void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
 
+/* Nothing more will happen: refuses who is still at the door. */
+void ls_match_close(ls_match *match);
+
 /* ---- match_play.c ---- */
 
 void ls_match_play_start(ls_match *match);

@@ -32,7 +32,8 @@ typedef struct ls_seat {
     uint64_t newest_arrival_ns;
     uint64_t asked_ns; /* when its roots were last asked for */
     uint64_t heard_ns; /* when anything well-formed last came */
-    int32_t slack;     /* least since the last TICKS, LS_SLACK_NONE when none came */
+    uint64_t offered_ns;
+    int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint32_t malformed;
     uint32_t packets_since_tick;
     uint64_t parts_sent_ns; /* when the tick `next` last went out in parts; 0: it has not */

@@ -7,7 +7,6 @@
 #include "lockstep/protocol/transport_enet.h"
 #include "lockstep/server/match_summary.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -304,21 +303,10 @@ static ls_status open_network(server *host, ls_text *why)
     return status;
 }
 
-/* For scripts: whoever waits for the file finds the whole number in it. */
 static ls_status write_port_file(const server *host, ls_text *why)
 {
     const char *path = host->config->port_file;
-    if (!path) {
-        return LS_OK;
-    }
-    FILE *file = fopen(path, "w");
-    int written = file ? fprintf(file, "%u\n", ls_transport_enet_port(host->transport)) : -1;
-    int closed = file ? fclose(file) : -1;
-    if (written < 0 || closed != 0) {
-        ls_text_set(why, "cannot write the port to %s: %s", path, strerror(errno));
-        return LS_IO;
-    }
-    return LS_OK;
+    return path ? ls_output_write_port(path, ls_transport_enet_port(host->transport), why) : LS_OK;
 }
 
 static ls_status add_handlers(server *host)

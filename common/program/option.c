@@ -4,18 +4,45 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool parse(const char *value, uint64_t *out)
+static bool is_digit(char character)
 {
-    uint64_t number = 0;
-    if (*value == '\0') {
+    return character >= '0' && character <= '9';
+}
+
+/* One more digit at the end of the number, unless it grows beyond 64 bits. */
+static bool append_digit(uint64_t *number, char character)
+{
+    uint64_t digit = (uint64_t)(character - '0');
+    if (*number > (UINT64_MAX - digit) / 10) {
         return false;
     }
-    for (; *value != '\0'; value++) {
-        uint64_t digit = (uint64_t)(*value - '0');
-        if (*value < '0' || *value > '9' || number > (UINT64_MAX - digit) / 10) {
+    *number = *number * 10 + digit;
+    return true;
+}
+
+/* Digits, then perhaps a point and 1 to `places` digits; the number in units of 10^-places. */
+static bool parse(const char *value, uint32_t places, uint64_t *out)
+{
+    uint64_t number = 0;
+    if (!is_digit(*value)) {
+        return false;
+    }
+    for (; is_digit(*value); value++) {
+        if (!append_digit(&number, *value)) {
             return false;
         }
-        number = number * 10 + digit;
+    }
+    bool has_decimals = places > 0 && value[0] == '.' && is_digit(value[1]);
+    value += has_decimals ? 1 : 0;
+    for (uint32_t place = 0; place < places; place++) {
+        bool is_given = has_decimals && is_digit(*value);
+        if (!append_digit(&number, is_given ? *value : '0')) {
+            return false;
+        }
+        value += is_given ? 1 : 0;
+    }
+    if (*value != '\0') {
+        return false;
     }
     *out = number;
     return true;
@@ -25,9 +52,31 @@ ls_status ls_option_number(const char *name, const char *value, ls_option_range 
                            uint64_t *out, ls_text *why)
 {
     uint64_t number = 0;
-    if (!parse(value, &number) || number < range.min || number > range.max) {
+    if (!parse(value, 0, &number) || number < range.min || number > range.max) {
         ls_text_set(why, "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", name,
                     range.min, range.max, value);
+        return LS_BAD_ARGUMENT;
+    }
+    *out = number;
+    return LS_OK;
+}
+
+ls_status ls_option_decimal(const char *name, const char *value, uint32_t places,
+                            ls_option_range range, uint64_t *out, ls_text *why)
+{
+    if (places == 0) {
+        return ls_option_number(name, value, range, out, why);
+    }
+    uint64_t unit = 1;
+    for (uint32_t place = 0; place < places; place++) {
+        unit *= 10;
+    }
+    uint64_t number = 0;
+    if (!parse(value, places, &number) || number < range.min * unit || number > range.max * unit) {
+        ls_text_set(why,
+                    "--%s takes a number from %" PRIu64 " to %" PRIu64 " with up to %" PRIu32
+                    " decimals, not '%s'",
+                    name, range.min, range.max, places, value);
         return LS_BAD_ARGUMENT;
     }
     *out = number;

@@ -1,10 +1,12 @@
 /* Output: where a program writes its result: a file, or standard output for "-".
- * Called by the writers of summaries and reports. */
+ * Called by the writers of summaries, reports and port files. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
 #define LOCKSTEP_COMMON_PROGRAM_OUTPUT_H
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
+
+#include <stdint.h>
 
 /* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
  * reason. An empty file is left where there was none. */
@@ -12,5 +14,8 @@ ls_status ls_output_check_path(const char *path, ls_text *why);
 
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
+
+/* The same for a port, in decimal: for scripts, which wait for the file. */
+ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why);
 
 #endif

@@ -45,6 +45,7 @@ LIBRARIES = {
     "protocol/liblockstep_transport_memory.a": PURE,
     "server/liblockstep_server.a": PURE + FORMATTING,
     "client/liblockstep_client.a": PURE + FORMATTING,
+    "tools/liblockstep_conditioner.a": PURE,
 }
 # Object -> what it alone may call besides.
 EXCEPTIONS = {

@@ -21,6 +21,8 @@
 enum {
     MOVES_MAX = 400,
     SERVER_ID = 5,
+    MADE_TICKS = 2 * LS_WINDOW_TICKS,
+    MADE_BYTES_MAX = 16, /* a bot sends no more at random */
 };
 
 typedef struct hostile_server {
@@ -28,6 +30,8 @@ typedef struct hostile_server {
     ls_simulation simulation;
     ls_session *session;
     ls_bot bot;
+    uint8_t made[MADE_TICKS][MADE_BYTES_MAX]; /* the inputs that the session asked for */
+    uint32_t made_sizes[MADE_TICKS];
     uint64_t now_ns;
     bool is_disconnected;
     uint64_t heap_calls_at_start;
@@ -55,6 +59,12 @@ static void check_reliable(const uint8_t *bytes, size_t size)
     }
 }
 
+static ls_slot_input made_input(const hostile_server *server, ls_tick tick)
+{
+    uint32_t place = tick % MADE_TICKS;
+    return (ls_slot_input){server->made[place], server->made_sizes[place], 0};
+}
+
 static void check_inputs(const hostile_server *server, const uint8_t *bytes, size_t size)
 {
     static ls_tick_cursor cursor;
@@ -64,9 +74,16 @@ static void check_inputs(const hostile_server *server, const uint8_t *bytes, siz
     ls_inputs_header_bits(&stream, &header, report.confirmed);
     LS_ASSERT(!stream.is_failed && header.next == report.confirmed);
     LS_ASSERT(header.chain_tick <= report.tick);
-    ls_tick_cursor_start(&cursor, 1, server->simulation.input_bytes_max, NULL);
     ls_tick tick = header.first;
+    ls_slot_input base = {NULL, 0, 0};
+    if (header.has_base) {
+        base = made_input(server, tick - 1);
+    }
+    ls_tick_cursor_start(&cursor, 1, server->simulation.input_bytes_max, &base);
     for (; ls_inputs_read_tick(&stream, &cursor); tick++) {
+        ls_slot_input made = made_input(server, tick);
+        LS_ASSERT(cursor.sizes[0] == made.size);
+        LS_ASSERT(memcmp(cursor.bytes[0], made.bytes, made.size) == 0);
     }
     LS_ASSERT(ls_bits_is_complete(&stream));
     LS_ASSERT(tick <= report.next_input || tick == header.first);
@@ -101,8 +118,12 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                            uint8_t *bytes)
 {
     hostile_server *server = user;
-    (void)tick;
-    return ls_bot_input(&server->bot, instance, slot, bytes);
+    uint32_t place = tick % MADE_TICKS;
+    uint32_t size = ls_bot_input(&server->bot, instance, slot, bytes);
+    LS_ASSERT(size <= MADE_BYTES_MAX);
+    memcpy(server->made[place], bytes, size);
+    server->made_sizes[place] = size;
+    return size;
 }
 
 /* ---- what the server sends ---- */
@@ -120,16 +141,33 @@ static bool is_malformed(const hostile_server *server, ls_lane lane, const uint8
     return kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART;
 }
 
+static void check_report(hostile_server *server, const ls_session_report *report)
+{
+    const ls_session_report *before = &server->newest;
+    LS_ASSERT(report->confirmed >= before->confirmed);
+    LS_ASSERT(report->tick >= before->tick);
+    LS_ASSERT(report->tick <= report->confirmed);
+    LS_ASSERT(report->confirmed - report->tick <= LS_WINDOW_TICKS);
+    LS_ASSERT(report->state >= before->state);
+    LS_ASSERT((report->state == LS_SESSION_OVER) == server->is_disconnected);
+    if (before->state < LS_SESSION_SEATED) {
+        server->heap_calls_at_start = heap_calls(); /* all that it needs it has taken by now */
+    }
+    LS_ASSERT(heap_calls() == server->heap_calls_at_start);
+    server->newest = *report;
+}
+
 static void deliver(hostile_server *server, ls_lane lane, const uint8_t *bytes, size_t size)
 {
-    ls_session_report before = ls_session_report_of(server->session);
-    bool is_over = before.state == LS_SESSION_OVER;
+    const ls_session_report *before = &server->newest;
+    bool is_over = before->state == LS_SESSION_OVER;
     bool is_bad = is_malformed(server, lane, bytes, size);
     ls_session_receive(server->session, lane, bytes, size, server->now_ns);
     ls_session_report after = ls_session_report_of(server->session);
-    LS_ASSERT(!is_bad || is_over || after.packets_rejected == before.packets_rejected + 1);
-    LS_ASSERT(!is_bad || after.confirmed == before.confirmed);
-    LS_ASSERT(after.steps == before.steps); /* packets only store */
+    LS_ASSERT(!is_bad || is_over || after.packets_rejected == before->packets_rejected + 1);
+    LS_ASSERT(!is_bad || after.confirmed == before->confirmed);
+    LS_ASSERT(after.steps == before->steps); /* packets only store */
+    check_report(server, &after);
     if (bytes != server->packet) {
         memcpy(server->packet, bytes, size);
     }
@@ -279,7 +317,7 @@ static void send_small_part(hostile_server *server)
     ls_tick_part_bits(&stream, &part);
     size_t size = ls_bits_size_bytes(&stream);
     for (uint32_t i = fuzz_take_u8(&server->input) * 4u; i > 0; i--) {
-        part.tick = ls_session_report_of(server->session).confirmed;
+        part.tick = server->newest.confirmed;
         stream = ls_bit_writer(bytes, sizeof bytes);
         ls_tick_part_bits(&stream, &part);
         deliver(server, LS_LANE_UNRELIABLE, bytes, size);
@@ -348,6 +386,8 @@ static void draw_frames(hostile_server *server, uint32_t count, uint64_t gap_ns)
         server->now_ns += gap_ns;
         ls_session_frame(server->session, server->now_ns);
     }
+    ls_session_report report = ls_session_report_of(server->session);
+    check_report(server, &report);
 }
 
 static void make_move(hostile_server *server)
@@ -394,26 +434,6 @@ static void make_move(hostile_server *server)
     }
 }
 
-static void check_report(hostile_server *server)
-{
-    ls_session_event event;
-    ls_session_report report = ls_session_report_of(server->session);
-    LS_ASSERT(report.confirmed >= server->newest.confirmed);
-    LS_ASSERT(report.tick >= server->newest.tick);
-    LS_ASSERT(report.tick <= report.confirmed);
-    LS_ASSERT(report.confirmed - report.tick <= LS_WINDOW_TICKS);
-    LS_ASSERT(report.state >= server->newest.state);
-    LS_ASSERT((report.state == LS_SESSION_OVER) == server->is_disconnected);
-    if (server->newest.state < LS_SESSION_SEATED) {
-        server->heap_calls_at_start = heap_calls(); /* all that it needs it has taken by now */
-    }
-    LS_ASSERT(heap_calls() == server->heap_calls_at_start);
-    server->newest = report;
-    while (ls_session_next_event(server->session, &event)) {
-        LS_ASSERT(event.kind <= LS_SESSION_EVENT_OVER);
-    }
-}
-
 static void open_session(hostile_server *server, uint8_t setup)
 {
     ls_text why = {{0}};
@@ -428,7 +448,7 @@ static void open_session(hostile_server *server, uint8_t setup)
         ls_session_create(&config, &sink, ls_allocator_heap(), &server->session, &why);
     LS_ASSERT(status == LS_OK);
     ls_session_connected(server->session, SERVER_ID, server->now_ns);
-    check_report(server);
+    server->newest = ls_session_report_of(server->session);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -447,15 +467,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     open_session(&server, setup);
     if (!(setup & 0x40u)) {
         send_offer(&server, setup, timing);
-        check_report(&server);
     }
     if (!(setup & 0x80u)) {
         send_start(&server, 30);
     }
-    check_report(&server);
     for (uint32_t moves = 0; moves < MOVES_MAX && server.input.size > 0; moves++) {
+        ls_session_event event;
         make_move(&server);
-        check_report(&server);
+        while (ls_session_next_event(server.session, &event)) {
+            LS_ASSERT(event.kind <= LS_SESSION_EVENT_OVER);
+        }
     }
     ls_session_destroy(server.session);
     return 0;

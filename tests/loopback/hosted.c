@@ -55,11 +55,13 @@ void ls_hosted_close(ls_hosted *hosted)
     }
     ls_process_stop(&hosted->server);
     ls_process_stop(&hosted->other);
+    ls_process_stop(&hosted->network);
     for (uint32_t i = 0; i < hosted->client_count; i++) {
         ls_process_stop(&hosted->clients[i]);
         cJSON_Delete(hosted->client_summaries[i]);
     }
     cJSON_Delete(hosted->server_summary);
+    cJSON_Delete(hosted->network_summary);
     remove_folder(hosted->folder);
 }
 
@@ -106,24 +108,51 @@ static uint16_t read_port(const char *path)
     return (uint16_t)port;
 }
 
-void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
+/* Starts a program with its files named after it and waits for its port. */
+static uint16_t start_listening(ls_hosted *hosted, ls_process *process, const char *name,
+                                const char *program, const argument_list *own)
 {
     char port_file[PATH_BYTES];
     char json[PATH_BYTES];
-    snprintf(port_file, sizeof port_file, "%s/port", hosted->folder);
-    snprintf(json, sizeof json, "%s/server.json", hosted->folder);
+    snprintf(port_file, sizeof port_file, "%s/%s.port", hosted->folder, name);
+    snprintf(json, sizeof json, "%s/%s.json", hosted->folder, name);
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--port", "0", "--port-file",
-                                      port_file, "--json", json));
-    add_arguments(&list, arguments);
-    start(hosted, &hosted->server, "server", LS_TEST_SERVER, list.items);
+    add_arguments(&list, LS_ARGUMENTS("--port", "0", "--port-file", port_file, "--json", json));
+    add_arguments(&list, own->items);
+    start(hosted, process, name, program, list.items);
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
-    while ((hosted->port = read_port(port_file)) == 0) {
-        cr_assert(!ls_process_has_ended(&hosted->server), "the server ended: %s",
-                  ls_process_errors(&hosted->server));
-        cr_assert_lt(ls_process_now_ms(), end_ms, "the server told no port");
+    uint16_t port;
+    while ((port = read_port(port_file)) == 0) {
+        cr_assert(!ls_process_has_ended(process), "the %s ended: %s", name,
+                  ls_process_errors(process));
+        cr_assert_lt(ls_process_now_ms(), end_ms, "the %s told no port", name);
         ls_process_pause();
     }
+    return port;
+}
+
+void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
+{
+    argument_list list = {.count = 0};
+    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1"));
+    add_arguments(&list, arguments);
+    hosted->port = start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, &list);
+}
+
+void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments)
+{
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%u", hosted->port);
+    argument_list list = {.count = 0};
+    add_arguments(&list, LS_ARGUMENTS(server, "--listen", "127.0.0.1:0"));
+    add_arguments(&list, arguments);
+    hosted->port = start_listening(hosted, &hosted->network, "network", LS_TEST_NETCOND, &list);
+}
+
+void ls_hosted_end_condition(ls_hosted *hosted, int signal_number)
+{
+    ls_process_signal(&hosted->network, signal_number);
+    ls_hosted_expect_exit(&hosted->network, 0);
 }
 
 uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments)
@@ -245,6 +274,21 @@ const cJSON *ls_hosted_client_summary(ls_hosted *hosted, uint32_t index)
         hosted->client_summaries[index] = read_summary(hosted, name);
     }
     return hosted->client_summaries[index];
+}
+
+const cJSON *ls_hosted_network_summary(ls_hosted *hosted)
+{
+    if (!hosted->network_summary) {
+        hosted->network_summary = read_summary(hosted, "network");
+    }
+    return hosted->network_summary;
+}
+
+const cJSON *ls_hosted_object(const cJSON *object, const char *key)
+{
+    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
+    cr_assert(cJSON_IsObject(member), "%s is no object", key);
+    return member;
 }
 
 double ls_hosted_number(const cJSON *object, const char *key)

@@ -12,7 +12,8 @@
 
 #define LS_HOSTED_CLIENTS_MAX 16u
 
-/* LS_TEST_SERVER, LS_TEST_CLIENT: paths of the programs; LS_TEST_PLUGIN_DIR: of tests/plugins. */
+/* LS_TEST_SERVER, LS_TEST_CLIENT, LS_TEST_NETCOND: paths of the programs; LS_TEST_PLUGIN_DIR: of
+ * tests/plugins. */
 #define LS_PLUGIN(name) LS_TEST_PLUGIN_DIR "/" name ".so"
 
 #define LS_ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -24,9 +25,11 @@ typedef struct ls_hosted {
     ls_process clients[LS_HOSTED_CLIENTS_MAX];
     uint32_t client_count;
     ls_process other;          /* see ls_hosted_run */
+    ls_process network;        /* see ls_hosted_condition */
     uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
     cJSON *server_summary;     /* NULL until it was asked for */
     cJSON *client_summaries[LS_HOSTED_CLIENTS_MAX];
+    cJSON *network_summary;
 } ls_hosted;
 
 void ls_hosted_open(ls_hosted *hosted);
@@ -37,6 +40,12 @@ void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments);
 
 /* Starts one more client; returns its index. */
 uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments);
+
+/* Puts lockstep-netcond before the port: clients that join from now on go through it. */
+void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments);
+
+/* Stops it by the signal and expects exit code 0. */
+void ls_hosted_end_condition(ls_hosted *hosted, int signal_number);
 
 /* Runs a program to its end and expects the exit code; gives what it wrote to its errors. */
 const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *const *arguments,
@@ -61,8 +70,10 @@ void ls_hosted_expect_none(ls_process *process, const char *const *words);
 /* A summary, of a program that has ended; owned by `hosted`. */
 const cJSON *ls_hosted_server_summary(ls_hosted *hosted);
 const cJSON *ls_hosted_client_summary(ls_hosted *hosted, uint32_t index);
+const cJSON *ls_hosted_network_summary(ls_hosted *hosted);
 
-/* A member that has to be there, of that type. */
+/* A member that has to be there, of that type; an object in an object. */
+const cJSON *ls_hosted_object(const cJSON *object, const char *key);
 double ls_hosted_number(const cJSON *object, const char *key);
 const char *ls_hosted_word(const cJSON *object, const char *key);
 const cJSON *ls_hosted_item(const cJSON *object, const char *key, int index);

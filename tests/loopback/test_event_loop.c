@@ -118,6 +118,82 @@ Test(event_loop, a_first_tick_in_the_past_comes_at_once)
     ls_event_loop_destroy(loop);
 }
 
+/* An alarm that sets itself anew, `period_ns` after the moment it was set to. */
+typedef struct test_alarm {
+    test_counter counter;
+    uint64_t due_ns;
+    uint64_t period_ns;
+} test_alarm;
+
+static void ring(void *user, uint64_t now_ns)
+{
+    test_alarm *alarm = user;
+    cr_assert_geq(now_ns, alarm->due_ns, "an alarm came before its moment");
+    alarm->due_ns += alarm->period_ns;
+    ls_loop_alarm_set(alarm->counter.source, alarm->due_ns);
+    count(&alarm->counter, now_ns);
+}
+
+static test_alarm *add_alarm(ls_event_loop *loop, size_t calls_wanted)
+{
+    static test_alarm alarm;
+    alarm = (test_alarm){.counter = {.loop = loop, .calls_wanted = calls_wanted},
+                         .due_ns = ls_event_loop_now_ns(loop) + 2 * LS_NS_PER_MS,
+                         .period_ns = LS_NS_PER_MS};
+    ls_loop_handler handler = {ring, &alarm};
+    cr_assert_eq(ls_event_loop_add_alarm(loop, handler, &alarm.counter.source), LS_OK);
+    return &alarm;
+}
+
+Test(event_loop, an_alarm_rings_once_at_each_moment_it_is_set_to)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_alarm *alarm = add_alarm(loop, 20);
+    uint64_t first_ns = alarm->due_ns;
+    ls_loop_alarm_set(alarm->counter.source, first_ns);
+    ls_event_loop_run(loop);
+    cr_assert_eq(alarm->counter.calls, 20);
+    cr_assert_geq(alarm->counter.last_ns, first_ns + 19 * alarm->period_ns);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, an_alarm_that_is_set_again_forgets_its_first_moment)
+{
+    ls_event_loop *loop = make_loop();
+    limit_patience(loop);
+    test_alarm *alarm = add_alarm(loop, 1);
+    ls_loop_alarm_set(alarm->counter.source, alarm->due_ns);
+    alarm->due_ns += 10 * LS_NS_PER_MS;
+    ls_loop_alarm_set(alarm->counter.source, alarm->due_ns);
+    ls_event_loop_run(loop);
+    cr_assert_eq(alarm->counter.calls, 1);
+    /* Sooner counts as well, and so does a moment that has passed. */
+    alarm->counter.calls_wanted = 2;
+    ls_loop_alarm_set(alarm->counter.source, UINT64_MAX);
+    alarm->due_ns = 0;
+    ls_loop_alarm_set(alarm->counter.source, 0);
+    ls_event_loop_run(loop);
+    cr_assert_eq(alarm->counter.calls, 2);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, an_alarm_that_is_not_set_never_rings)
+{
+    ls_event_loop *loop = make_loop();
+    test_alarm *never = add_alarm(loop, 100);
+    test_counter calls = {.loop = loop, .calls_wanted = 10};
+    ls_event_loop_add_timer(loop, 1, (ls_loop_handler){count, &calls}, NULL);
+    ls_event_loop_run(loop);
+    calls.calls = 0;
+    ls_loop_alarm_set(never->counter.source, ls_event_loop_now_ns(loop) + 2 * LS_NS_PER_MS);
+    ls_loop_alarm_set(never->counter.source, UINT64_MAX);
+    ls_event_loop_run(loop);
+    cr_assert_eq(calls.calls, 10);
+    cr_assert_eq(never->counter.calls, 0);
+    ls_event_loop_destroy(loop);
+}
+
 Test(event_loop, a_coarse_timer_repeats)
 {
     ls_event_loop *loop = make_loop();

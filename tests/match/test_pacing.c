@@ -107,6 +107,42 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
     }
 }
 
+/* ---- round trips ---- */
+
+/* As both sides measure it, within a quarter of a millisecond of hold and what a frame rounds. */
+static void check_round_trips(const virtual_match *run, uint64_t rtt_ns)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        uint64_t by_server_ns = slot_of(run, slot).rtt_ns;
+        uint64_t by_client_ns = report_of(run->by_slot[slot]).rtt_ns;
+        cr_assert_geq(by_server_ns, rtt_ns - MS, "slot %u: %lu us", slot,
+                      (unsigned long)(by_server_ns / 1000));
+        cr_assert_leq(by_server_ns, rtt_ns + 2 * MS, "slot %u: %lu us", slot,
+                      (unsigned long)(by_server_ns / 1000));
+        cr_assert_geq(by_client_ns, rtt_ns - MS, "slot %u: %lu us", slot,
+                      (unsigned long)(by_client_ns / 1000));
+        cr_assert_leq(by_client_ns, rtt_ns + 2 * MS, "slot %u: %lu us", slot,
+                      (unsigned long)(by_client_ns / 1000));
+    }
+}
+
+Test(pacing, both_sides_measure_the_round_trip_and_follow_it)
+{
+    virtual_match *run = start(3, 10 * MS);
+    virtual_match_run_to_tick(run, 120);
+    check_round_trips(run, 20 * MS);
+    ls_memory_link slow = {.delay_ns = 120 * MS};
+    virtual_match_set_links(run, &slow);
+    virtual_match_run_to_tick(run, 300);
+    check_round_trips(run, 240 * MS);
+    ls_memory_link fast = {.delay_ns = 40 * MS};
+    virtual_match_set_links(run, &fast);
+    virtual_match_run_to_tick(run, 480);
+    check_round_trips(run, 80 * MS);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 /* ---- networks that change ---- */
 
 Test(pacing, a_slower_network_costs_a_round_trip_of_inputs_and_no_more)

@@ -56,6 +56,7 @@ static void check_events(virtual_match *run, ls_tick tick, uint32_t slot, uint32
         run->left_mask |= bit;
     }
     bool is_joining = (events & LS_EVENT_JOINED) != 0;
+    run->joined_mask |= is_joining ? bit : 0;
     if ((is_joining && tick != 0) || (events & LS_EVENT_LEFT && tick == 0)) {
         virtual_check_note(run, "tick %u has events %u for slot %u", tick, events, slot);
     }
@@ -65,7 +66,7 @@ static bool is_input_rightful(const virtual_match *run, ls_tick tick, uint32_t s
                               uint64_t digest)
 {
     uint64_t nothing = witness_digest(NULL, 0);
-    if (run->left_mask >> slot & 1u) {
+    if (!(run->joined_mask & ~run->left_mask & UINT32_C(1) << slot)) {
         return digest == nothing;
     }
     const virtual_client *client = run->by_slot[slot];

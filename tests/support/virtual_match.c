@@ -161,6 +161,12 @@ void virtual_match_destroy(virtual_match *run)
     free(run);
 }
 
+void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger)
+{
+    LS_ASSERT(run->stranger_count < VIRTUAL_STRANGERS_MAX);
+    run->strangers[run->stranger_count++] = stranger;
+}
+
 /* ---- links ---- */
 
 void virtual_client_set_links(virtual_client *client, const ls_memory_link *link)
@@ -363,6 +369,9 @@ static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
         pump_server(run);
         for (uint32_t i = 0; i < run->client_count; i++) {
             pump_client(run->clients[i]);
+        }
+        for (uint32_t i = 0; i < run->stranger_count; i++) {
+            run->strangers[i].pump(run->strangers[i].user);
         }
     }
 }

@@ -16,6 +16,7 @@ enum {
     VIRTUAL_CLIENT_EVENTS_MAX = 256,
     VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
     VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
+    VIRTUAL_STRANGERS_MAX = VIRTUAL_CLIENTS_MAX,
 };
 
 #define VIRTUAL_NEVER UINT64_MAX
@@ -75,6 +76,12 @@ typedef struct virtual_event {
     ls_match_event event;
 } virtual_event;
 
+/* Somebody on the network who is no client of ours (raw_peer.h): called after every step. */
+typedef struct virtual_stranger {
+    void (*pump)(void *user);
+    void *user;
+} virtual_stranger;
+
 /* What the server closed and stepped on. */
 typedef struct virtual_tick {
     uint64_t closed_ns;
@@ -104,6 +111,8 @@ struct virtual_match {
     uint32_t client_count;
     virtual_client *clients[VIRTUAL_CLIENTS_MAX];
     virtual_client *by_slot[LS_PLAYERS_MAX]; /* who sits there or sat there last; NULL: nobody */
+    uint32_t stranger_count;
+    virtual_stranger strangers[VIRTUAL_STRANGERS_MAX];
     uint32_t event_count;
     virtual_event *events;
 
@@ -112,6 +121,7 @@ struct virtual_match {
     ls_tick tick_count;
     uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
     uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
+    uint32_t joined_mask;          /* slots whose JOINED has been closed */
     uint32_t left_mask;            /* slots whose LEFT has been closed */
     uint32_t fault_count;
     ls_text fault; /* the first one */
@@ -128,6 +138,8 @@ void virtual_match_destroy(virtual_match *run);
 
 /* Adds one more client, which connects at once. */
 virtual_client *virtual_match_add_client(virtual_match *run, const virtual_client_setup *setup);
+
+void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger);
 
 /* The same link in both directions for every client; for one; none at all for one. */
 void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);

@@ -230,6 +230,24 @@ Test(arbiter, an_answer_may_come_in_pieces)
     cr_assert_eq(arbiter.slots[0].bad_tick, 600);
 }
 
+Test(arbiter, the_rest_of_an_answer_is_no_contradiction)
+{
+    question asked;
+    bool is_contradiction = true;
+    open_arbiter(1, 1000);
+    player liar = differ(1, 0, 5, 300, &asked);
+    cr_assert(answer(0, &liar, 1, 128, false, &is_contradiction));
+    for (ls_tick first = 129; first <= 257; first += 128) {
+        cr_assert_not(
+            answer(0, &liar, first, first == 257 ? 44 : 128, first == 257, &is_contradiction));
+        cr_assert_not(is_contradiction, "it was on its way already");
+    }
+    cr_assert_eq(arbiter.slots[0].bad_tick, 5);
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 4);
+    cr_assert_not(answer(0, &liar, 301, 1, true, &is_contradiction));
+    cr_assert(is_contradiction, "that was all that was asked for");
+}
+
 Test(arbiter, what_differs_is_asked_and_reported_once)
 {
     question asked;
@@ -291,6 +309,10 @@ Test(arbiter, more_roots_than_asked_for_are_a_contradiction)
     player good = make_player(1, UINT32_MAX);
     cr_assert_not(answer(0, &good, asked.first, asked.count + 1, false, &is_contradiction));
     cr_assert(is_contradiction);
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 10, "nothing of it is taken");
+    player liar = make_player(1, 20);
+    cr_assert_not(answer(0, &liar, asked.first, asked.count + 1, false, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
 }
 
 Test(arbiter, an_empty_last_answer_is_a_contradiction)

@@ -74,3 +74,15 @@ Test(endpoint, a_text_of_any_length_is_safe)
         cr_assert_eq(status, size < LS_ENDPOINT_BYTES_MAX ? LS_NOT_FOUND : LS_BAD_ARGUMENT);
     }
 }
+
+Test(endpoint, is_written_as_it_is_read)
+{
+    static const char *const texts[] = {"0.0.0.0:1", "127.0.0.1:7300", "255.255.255.255:65535"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ls_endpoint endpoint;
+        char text[LS_ENDPOINT_NUMERIC_BYTES];
+        cr_assert_eq(ls_endpoint_parse(texts[i], &endpoint, NULL), LS_OK);
+        ls_endpoint_format(&endpoint, text);
+        cr_assert_str_eq(text, texts[i]);
+    }
+}

@@ -19,7 +19,7 @@ enum {
 typedef struct stage {
     ls_match *match;
     uint64_t now_ns;
-    uint32_t disconnects[BO + 1];
+    uint32_t disconnects[BO + 2];
     ls_hash_request asked; /* what Bo was asked for last; count 0: nothing */
     ls_desync_notice told; /* what Ada was told last */
 } stage;
@@ -54,18 +54,23 @@ static void send_message(ls_peer_id peer, const ls_message *message)
     ls_match_receive(here.match, peer, LS_LANE_RELIABLE, bytes, size, here.now_ns);
 }
 
-static void join(ls_peer_id peer, const char *name)
+static void greet(ls_peer_id peer, const char *name)
 {
     ls_message message = {.kind = LS_MESSAGE_HELLO};
     ls_match_peer_connected(here.match, peer, here.now_ns);
     message.body.hello = ls_hello_make(name);
     send_message(peer, &message);
-    message.kind = LS_MESSAGE_READY;
+}
+
+static void get_ready(ls_peer_id peer)
+{
+    ls_message message = {.kind = LS_MESSAGE_READY};
     message.body.ready = ls_ready_make(ls_match_instance(here.match));
     send_message(peer, &message);
 }
 
-static void open_match(void)
+/* Ada is ready. */
+static void open_lobby(void)
 {
     ls_match_config config = ls_match_config_default(counter_simulation());
     config.sim.tick_rate_hz = 1000 / STEP_MS;
@@ -74,8 +79,15 @@ static void open_match(void)
     ls_packet_sink sink = {on_send, on_disconnect, NULL};
     here = (stage){.now_ns = LS_NS_PER_SECOND};
     cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
-    join(ADA, "Ada");
-    join(BO, "Bo");
+    greet(ADA, "Ada");
+    get_ready(ADA);
+}
+
+static void open_match(void)
+{
+    open_lobby();
+    greet(BO, "Bo");
+    get_ready(BO);
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
 }
 
@@ -181,4 +193,22 @@ Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_
     ls_match_slot bo = ls_match_slot_of(here.match, 1);
     cr_assert_not(bo.is_playing);
     cr_assert_eq(bo.left_status, LS_DISCONNECTED, "OK would mean that it has not left");
+}
+
+Test(match_hostile, who_never_gets_ready_loses_the_seat_whatever_else_is_sent, .init = open_lobby,
+     .fini = close_match)
+{
+    greet(BO, "Bo");
+    for (uint32_t past = 0; past < 11000; past += 100) {
+        here.now_ns += 100 * LS_NS_PER_MS;
+        send_inputs(ADA, 0);
+        send_inputs(BO, 0);
+        ls_match_advance(here.match, here.now_ns);
+    }
+    cr_assert_eq(here.disconnects[BO], 1);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, ADA, "who is ready may wait");
+    cr_assert_eq(ls_match_slot_of(here.match, 1).peer, 0);
+    greet(BO + 1, "Cy");
+    get_ready(BO + 1);
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
 }

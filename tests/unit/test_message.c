@@ -111,7 +111,8 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
     } sizes[] = {{31, 255, LS_OK}, {32, 0, LS_MALFORMED}, {0, 256, LS_MALFORMED}};
     for (size_t i = 0; i < 3; i++) {
         wire_bits wire = wire_of(1);
-        wire_u(&wire, 0, 32 + 16 + 64);
+        wire_u(&wire, 0, 32 + 16);
+        wire_u(&wire, 0, 64);
         text[sizes[i].name] = '\0';
         wire_text(&wire, text);
         text[sizes[i].name] = 'x';

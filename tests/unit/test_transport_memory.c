@@ -425,6 +425,36 @@ static uint64_t history_of(uint64_t seed)
     return history;
 }
 
+Test(transport_memory, what_is_reliable_outlasts_a_cut_in_its_order)
+{
+    net here = open_net(7, 2);
+    uint32_t numbers[8];
+    ls_memory_link cut = {.is_cut = true};
+    send_number(here.clients[0], 1, LS_LANE_RELIABLE, 1);
+    set_both(&here, 0, cut);
+    send_number(here.clients[0], 1, LS_LANE_RELIABLE, 2);
+    send_number(here.clients[0], 1, LS_LANE_UNRELIABLE, 3);
+    send_number(here.clients[1], 2, LS_LANE_RELIABLE, 4);
+    ls_transport_disconnect(here.server, here.peers[0]);
+    move_time(&here, LS_NS_PER_SECOND);
+    cr_assert_eq(take_numbers(here.server, numbers, 8), 2);
+    cr_assert(numbers[0] == 1 && numbers[1] == 4);
+    ls_transport_event event;
+    cr_assert_not(ls_transport_next_event(here.clients[0], &event));
+    cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
+
+    set_both(&here, 0, (ls_memory_link){.delay_ns = 5});
+    cr_assert_eq(ls_memory_network_next_ns(here.network), LS_NS_PER_SECOND + 5);
+    cr_assert_eq(take_numbers(here.server, numbers, 8), 0);
+    move_time(&here, 5);
+    cr_assert_eq(take_numbers(here.server, numbers, 8), 1);
+    cr_assert_eq(numbers[0], 2);
+    cr_assert(ls_transport_next_event(here.clients[0], &event));
+    cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
+    cr_assert_eq(ls_memory_network_counts(here.network).lost, 1);
+    close_net(&here);
+}
+
 Test(transport_memory, the_same_seed_gives_the_same_deliveries)
 {
     for (uint64_t seed = 0; seed < 5; seed++) {

@@ -1,0 +1,382 @@
+/* Peers that break the rules, from silence to flood: each ends in a counted, named rejection, and
+ * the match of the others stays what it was. */
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/raw_peer.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#include <string.h>
+
+enum {
+    HONEST = 3,
+    TICKS = 300
+};
+
+/* Three honest clients and one seat for somebody else. */
+typedef struct stage {
+    virtual_match *run;
+    raw_peer *peer;
+    uint32_t slot; /* the raw peer's */
+} stage;
+
+static stage open_stage(uint32_t tick_rate_hz)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    setup.match.sim.players = HONEST + 1;
+    setup.match.sim.tick_rate_hz = tick_rate_hz;
+    stage here = {.run = virtual_match_create(&setup)};
+    here.peer = raw_peer_create(here.run);
+    raw_peer_join(here.peer);
+    here.slot = here.peer->offer.slot;
+    virtual_match_run_to_tick(here.run, 20);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_START], 1);
+    return here;
+}
+
+static bool is_dropped(const stage *here)
+{
+    return slot_of(here->run, here->slot).peer == 0;
+}
+
+/* Lets the raw peer's packets arrive. */
+static void deliver(const stage *here)
+{
+    virtual_match_run(here->run, 3 * MS);
+}
+
+static void check_dropped_as(const stage *here, ls_status status)
+{
+    deliver(here);
+    cr_assert(is_dropped(here));
+    cr_assert_eq(slot_of(here->run, here->slot).left_status, status);
+    cr_assert(here->peer->is_closed);
+    cr_assert_eq(here->peer->refusal.negated_status, (uint32_t)-status);
+    cr_assert_neq(here->peer->refusal.text.bytes[0], 0);
+}
+
+/* The honest three play on to the end as if nothing had been. */
+static void close_stage(stage *here)
+{
+    virtual_match_run_to_end(here->run);
+    cr_assert(virtual_match_is_over(here->run));
+    for (uint32_t i = 0; i < HONEST; i++) {
+        check_played_to_the_end(here->run, here->run->clients[i]);
+        uint32_t slot = report_of(here->run->clients[i]).slot;
+        cr_assert_eq(slot_of(here->run, slot).inputs_substituted, 0);
+        cr_assert_eq(report_of(here->run->clients[i]).packets_rejected, 0);
+    }
+    check_sound(here->run);
+    raw_peer_destroy(here->peer);
+    virtual_match_destroy(here->run);
+}
+
+/* ---- bytes without sense ---- */
+
+static void send_garbage(const stage *here, ls_lane lane, ls_rng *rng, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint8_t bytes[64];
+        for (size_t j = 0; j < sizeof bytes; j++) {
+            bytes[j] = (uint8_t)ls_rng_next(rng);
+        }
+        bytes[0] |= 0x3f; /* no kind of ours */
+        raw_peer_send(here->peer, lane, bytes, ls_rng_below(rng, sizeof bytes) + 1);
+    }
+    deliver(here);
+}
+
+Test(hostile, the_sixty_fourth_malformed_packet_is_one_too_many)
+{
+    for (ls_lane lane = LS_LANE_RELIABLE; lane < LS_LANE_COUNT; lane++) {
+        stage here = open_stage(60);
+        ls_rng rng = ls_rng_make(lane, 0);
+        send_garbage(&here, lane, &rng, 63);
+        cr_assert_not(is_dropped(&here));
+        cr_assert_eq(slot_of(here.run, here.slot).packets_rejected, 63);
+        cr_assert_eq(ls_match_packets_rejected(here.run->match), 63);
+        send_garbage(&here, lane, &rng, 1);
+        check_dropped_as(&here, LS_MISBEHAVED);
+        close_stage(&here);
+    }
+}
+
+Test(hostile, a_truncated_packet_changes_nothing)
+{
+    stage here = open_stage(60);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t whole = raw_peer_write_inputs(&header, 5, bytes);
+    ls_match_slot before = slot_of(here.run, here.slot);
+    cr_assert_lt(whole, 40);
+    for (size_t size = 0; size < whole; size++) {
+        raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+    }
+    deliver(&here);
+    ls_match_slot after = slot_of(here.run, here.slot);
+    cr_assert_eq(after.packets_rejected - before.packets_rejected, whole);
+    cr_assert_eq(after.ticks_behind, before.ticks_behind);
+    cr_assert_eq(after.slack_ns, before.slack_ns);
+    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, whole);
+    deliver(&here);
+    after = slot_of(here.run, here.slot);
+    cr_assert_eq(after.packets_rejected - before.packets_rejected, whole, "the whole one is good");
+    cr_assert_neq(after.slack_ns, before.slack_ns);
+    close_stage(&here);
+}
+
+Test(hostile, mutated_packets_harm_nobody)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        stage here = open_stage(60);
+        ls_rng rng = ls_rng_make(seed, 3);
+        for (uint32_t i = 0; i < 200; i++) {
+            ls_inputs_header header = raw_peer_inputs_header(here.peer);
+            uint8_t bytes[LS_PACKET_BYTES_MAX];
+            size_t size = raw_peer_write_inputs(&header, 10, bytes);
+            uint32_t bit = ls_rng_below(&rng, (uint32_t)size * 8);
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+            virtual_match_run(here.run, 10 * MS);
+        }
+        close_stage(&here);
+    }
+}
+
+/* ---- sense without right ---- */
+
+Test(hostile, ticks_never_sent_cannot_be_acknowledged)
+{
+    stage here = open_stage(60);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    header.next += 10;
+    header.first = header.next;
+    raw_peer_send_inputs(here.peer, &header, 0);
+    deliver(&here);
+    cr_assert_eq(slot_of(here.run, here.slot).packets_rejected, 1);
+    /* It is sent the ticks from where it really stands. */
+    cr_assert_eq(here.peer->confirmed, 0);
+    close_stage(&here);
+}
+
+Test(hostile, inputs_too_far_ahead_are_not_kept)
+{
+    stage here = open_stage(60);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    uint64_t accepted_before = slot_of(here.run, here.slot).packets_rejected;
+    header.first = header.next + LS_LEAD_TICKS_MAX - 1;
+    raw_peer_send_inputs(here.peer, &header, 1);
+    deliver(&here);
+    cr_assert_eq(slot_of(here.run, here.slot).packets_rejected, accepted_before);
+    header = raw_peer_inputs_header(here.peer);
+    header.first = header.next + LS_LEAD_TICKS_MAX;
+    for (int i = 0; i < 100; i++) {
+        raw_peer_send_inputs(here.peer, &header, 1);
+        header.first += 1000;
+    }
+    deliver(&here);
+    cr_assert_eq(slot_of(here.run, here.slot).packets_rejected, accepted_before + 100);
+    cr_assert_not(is_dropped(&here), "an honest client may be far ahead of a slow server");
+    close_stage(&here);
+}
+
+static void check_dropped_for_kind(ls_message_kind kind)
+{
+    stage here = open_stage(60);
+    raw_peer_send_kind(here.peer, kind);
+    check_dropped_as(&here, LS_MISBEHAVED);
+    close_stage(&here);
+}
+
+Test(hostile, a_message_that_does_not_belong_there_ends_it)
+{
+    static const ls_message_kind kinds[] = {
+        LS_MESSAGE_HELLO,                       /* a second one */
+        LS_MESSAGE_READY,  LS_MESSAGE_FINISHED, /* while the match runs */
+        LS_MESSAGE_HASHES,                      /* that nobody asked for */
+        LS_MESSAGE_OFFER,  LS_MESSAGE_START,    LS_MESSAGE_REFUSE,  LS_MESSAGE_HASH_REQUEST,
+        LS_MESSAGE_DESYNC, LS_MESSAGE_END,      LS_MESSAGE_WAITING,
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        check_dropped_for_kind(kinds[i]);
+    }
+}
+
+/* ---- too much ---- */
+
+static void flood(const stage *here, uint32_t packets)
+{
+    ls_inputs_header header = raw_peer_inputs_header(here->peer);
+    for (uint32_t i = 0; i < packets; i++) {
+        raw_peer_send_inputs(here->peer, &header, 0);
+    }
+}
+
+Test(hostile, more_than_256_packets_a_tick_are_too_many)
+{
+    stage here = open_stage(20);
+    virtual_match_run_to_tick(here.run, 30);
+    flood(&here, 256);
+    deliver(&here);
+    cr_assert_not(is_dropped(&here));
+    virtual_match_run_to_tick(here.run, 40);
+    flood(&here, 257);
+    check_dropped_as(&here, LS_MISBEHAVED);
+    close_stage(&here);
+}
+
+/* What piles up while the server's machine stands still is no flood. */
+Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 1500);
+    setup.match.sim.tick_rate_hz = 128;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 4; i++) {
+        run->clients[i]->frame_ns = SECOND / 240;
+    }
+    virtual_match_run_to_tick(run, 200);
+    virtual_match_suspend_server(run, 5 * SECOND);
+    play_and_check(run);
+    cr_assert_eq(ls_match_packets_rejected(run->match), 0);
+    virtual_match_destroy(run);
+}
+
+/* ---- too little ---- */
+
+Test(hostile, a_player_who_only_listens_is_dropped_as_silent)
+{
+    stage here = open_stage(60);
+    virtual_match_run(here.run, 5 * SECOND);
+    cr_assert_not(is_dropped(&here));
+    close_stage(&here);
+}
+
+Test(hostile, a_silent_player_times_out)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, 600);
+    setup.match.sim.players = HONEST + 1;
+    setup.match.timeout_ms = 3000;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_peer *peer = raw_peer_create(run);
+    raw_peer_join(peer);
+    virtual_match_run_to_end(run);
+    const virtual_event *left =
+        virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, peer->offer.slot);
+    cr_assert_eq(left->event.status, LS_TIMED_OUT);
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    for (uint32_t i = 0; i < HONEST; i++) {
+        check_played_to_the_end(run, run->clients[i]);
+    }
+    check_sound(run);
+    raw_peer_destroy(peer);
+    virtual_match_destroy(run);
+}
+
+/* ---- before the match ---- */
+
+static void check_refused_as(const raw_peer *peer, ls_status status)
+{
+    cr_assert(peer->is_closed);
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-status);
+    cr_assert_neq(peer->refusal.text.bytes[0], 0);
+}
+
+Test(hostile, guests_who_say_nothing_are_shown_out_after_ten_seconds)
+{
+    enum {
+        GUESTS = 40
+    };
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_peer *guests[GUESTS];
+    for (uint32_t i = 0; i < GUESTS; i++) {
+        guests[i] = raw_peer_create(run);
+    }
+    virtual_match_run(run, 9 * SECOND);
+    for (uint32_t i = 0; i < GUESTS; i++) {
+        cr_assert_not(guests[i]->is_closed);
+    }
+    virtual_match_run(run, 2 * SECOND);
+    for (uint32_t i = 0; i < GUESTS; i++) {
+        check_refused_as(guests[i], LS_TIMED_OUT);
+        raw_peer_destroy(guests[i]);
+    }
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_PEER_REFUSED, LS_PLAYERS_MAX), GUESTS);
+    run->stranger_count = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        virtual_match_add_client(run, &client);
+    }
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+Test(hostile, a_guest_must_begin_with_hello)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t kind = 0; kind < RAW_KINDS; kind++) {
+        for (ls_lane lane = LS_LANE_RELIABLE; lane < LS_LANE_COUNT; lane++) {
+            if (kind == LS_MESSAGE_HELLO || run->stranger_count > 50) {
+                continue;
+            }
+            raw_peer *peer = raw_peer_create(run);
+            virtual_match_run(run, 5 * MS);
+            uint8_t bytes[] = {(uint8_t)kind, 0, 0, 0};
+            raw_peer_send(peer, lane, bytes, sizeof bytes);
+            virtual_match_run(run, 5 * MS);
+            check_refused_as(peer, LS_MALFORMED);
+        }
+    }
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
+    for (uint32_t i = 0; i < run->stranger_count; i++) {
+        raw_peer_destroy(run->strangers[i].user);
+    }
+    virtual_match_destroy(run);
+}
+
+/* A seat is not kept for who never gets ready, whatever else it sends. */
+Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    setup.match.sim.players = 2;
+    setup.match.timeout_ms = 60000;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_peer *peer = raw_peer_create(run);
+    virtual_match_run(run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(run, 5 * MS);
+    cr_assert_eq(peer->heard[LS_MESSAGE_OFFER], 1);
+    ls_inputs_header header = raw_peer_inputs_header(peer);
+    for (uint32_t i = 0; i < 24; i++) {
+        raw_peer_send_inputs(peer, &header, 0);
+        virtual_match_run(run, SECOND / 2);
+    }
+    check_refused_as(peer, LS_TIMED_OUT);
+    virtual_client_setup late = virtual_client_setup_default(run);
+    virtual_match_add_client(run, &late);
+    play_and_check(run);
+    raw_peer_destroy(peer);
+    virtual_match_destroy(run);
+}
+
+/* ---- names ---- */
+
+Test(hostile, names_cannot_steer_a_terminal)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_peer *peer = raw_peer_create(run);
+    virtual_match_run(run, 5 * MS);
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("")};
+    memcpy(message.body.hello.name, "\x1b[2Jx\n", 7);
+    raw_peer_send_message(peer, &message);
+    virtual_match_run(run, 500 * MS);
+    const virtual_event *seated =
+        virtual_match_find_slot(run, LS_MATCH_PLAYER_SEATED, peer->offer.slot);
+    cr_assert_str_eq(seated->event.text.bytes, "?[2Jx?");
+    raw_peer_destroy(peer);
+    virtual_match_destroy(run);
+}

@@ -1,0 +1,343 @@
+/* The two rules for inputs that are missing when their tick is due. `repeat` closes it all the same
+ * and on time, whatever any client does; `wait` substitutes nothing, says whom it waits for, and
+ * waits only so long. */
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#define DT_NS (SECOND / 60)
+
+static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
+    setup.match.late_rule = rule;
+    return setup;
+}
+
+static uint32_t slot_of_client(const virtual_client *client)
+{
+    return report_of(client).slot;
+}
+
+/* ---- repeat ---- */
+
+/* Everybody but `bad` had every input in time. (That ticks were closed on time is an invariant.) */
+static void check_others_unharmed(const virtual_match *run, const virtual_client *bad)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        ls_match_slot other = slot_of(run, slot);
+        if (run->by_slot[slot] != bad) {
+            cr_assert_eq(other.inputs_substituted, 0, "slot %u: %lu", slot,
+                         (unsigned long)other.inputs_substituted);
+            cr_assert_eq(other.inputs_on_time, ls_match_tick(run->match));
+            cr_assert_leq(report_of(run->by_slot[slot]).stalled_ticks, 3);
+        }
+    }
+}
+
+static void play_with_bad_link(const ls_memory_link *link)
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *bad = run->clients[2];
+    virtual_client_set_links(bad, link);
+    play_and_check(run);
+    check_others_unharmed(run, bad);
+    cr_assert_gt(slot_of(run, slot_of_client(bad)).inputs_substituted, 0);
+    virtual_match_destroy(run);
+}
+
+Test(late, repeat_lets_no_bad_link_slow_the_others)
+{
+    static const ls_memory_link links[] = {
+        {.delay_ns = 300 * MS},
+        {.delay_ns = 10 * MS, .loss_ppm = 500000},
+        {.delay_ns = 20 * MS, .jitter_ns = 300 * MS, .loss_ppm = 200000, .duplicate_ppm = 300000},
+    };
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        play_with_bad_link(&links[i]);
+    }
+}
+
+Test(late, repeat_lets_no_frozen_client_slow_the_others)
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *frozen = run->clients[1];
+    for (ls_tick tick = 50; tick < 500; tick += 150) {
+        virtual_match_run_to_tick(run, tick);
+        frozen->is_paused = true;
+        virtual_match_run(run, SECOND);
+        frozen->is_paused = false;
+    }
+    play_and_check(run);
+    check_others_unharmed(run, frozen);
+    virtual_match_destroy(run);
+}
+
+Test(late, repeat_counts_each_input_once)
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 600);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    uint32_t slot = slot_of_client(run->clients[0]);
+    cr_assert_eq(slot_of(run, slot).inputs_on_time, 100);
+    ls_memory_link slow = {.delay_ns = 150 * MS};
+    virtual_client_set_links(run->clients[0], &slow);
+    play_and_check(run);
+    ls_match_slot report = slot_of(run, slot);
+    cr_assert_gt(report.inputs_late, 10);
+    cr_assert_eq(report.inputs_late, report.inputs_substituted, "all came, but too late");
+    cr_assert_eq(report.inputs_on_time + report.inputs_substituted, 600);
+    virtual_match_destroy(run);
+}
+
+/* The input that stands in is the slot's last one, for as long as it takes. */
+Test(late, repeat_repeats_the_last_input)
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    uint32_t slot = slot_of_client(run->clients[0]);
+    run->clients[0]->is_paused = true;
+    virtual_match_run_to_tick(run, 160);
+    const virtual_client *frozen = run->clients[0];
+    ls_tick last = report_of(frozen).next_input - 1;
+    cr_assert_eq(run->ticks[last].inputs[slot], frozen->made[last]);
+    cr_assert_lt(last + 50, run->tick_count);
+    for (ls_tick tick = last; tick < run->tick_count; tick++) {
+        cr_assert_eq(run->ticks[tick].inputs[slot], frozen->made[last]);
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* ---- wait ---- */
+
+static void check_nothing_substituted(const virtual_match *run)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        ls_match_slot report = slot_of(run, slot);
+        cr_assert_eq(report.inputs_substituted, 0);
+        cr_assert_eq(report.inputs_late, 0);
+        if (report.has_finished) {
+            cr_assert_eq(report.inputs_on_time, ls_match_tick(run->match));
+        }
+    }
+}
+
+static uint64_t time_of_match_ns(const virtual_match *run)
+{
+    return run->ticks[run->tick_count - 1].closed_ns - run->ticks[0].closed_ns;
+}
+
+Test(late, wait_substitutes_nothing_on_any_network)
+{
+    static const ls_memory_link links[] = {
+        {.delay_ns = 0},
+        {.delay_ns = 150 * MS},
+        {.delay_ns = 10 * MS, .jitter_ns = 100 * MS},
+        {.delay_ns = 30 * MS, .loss_ppm = 200000},
+        {.delay_ns = 30 * MS, .loss_ppm = 500000, .duplicate_ppm = 500000},
+    };
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 300);
+        setup.link = links[i];
+        virtual_match *run = virtual_match_create(&setup);
+        play_and_check(run);
+        check_nothing_substituted(run);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(late, wait_costs_nothing_on_a_good_network)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 1200);
+    virtual_match *run = virtual_match_create(&setup);
+    play_and_check(run);
+    check_nothing_substituted(run);
+    cr_assert_leq(time_of_match_ns(run), 1199 * DT_NS + 20 * MS);
+    cr_assert_null(virtual_match_find(run, LS_MATCH_STALLED));
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_tells_everybody_whom_it_waits_for)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 600);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *frozen = run->clients[2];
+    uint32_t mask = UINT32_C(1) << slot_of_client(frozen);
+    frozen->is_paused = true;
+    virtual_match_run(run, 1500 * MS);
+    ls_tick stuck = ls_match_tick(run->match);
+    cr_assert_leq(stuck, 105);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX), 3);
+    for (uint32_t i = 0; i < 4; i++) {
+        if (run->clients[i] != frozen) {
+            cr_assert_eq(run->clients[i]->waiting_count, 3, "at 100, 600 and 1,100 ms");
+            cr_assert_eq(run->clients[i]->waiting_mask, mask);
+        }
+    }
+    frozen->is_paused = false;
+    virtual_match_run(run, 100 * MS);
+    cr_assert_gt(ls_match_tick(run->match), stuck);
+    cr_assert_eq(frozen->waiting_mask, mask, "it hears of it when it is back");
+    play_and_check(run);
+    check_nothing_substituted(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_says_how_long_and_for_which_tick)
+{
+    static const uint32_t waited_ms[] = {100, 600, 1100, 1600};
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    run->clients[0]->is_paused = true;
+    virtual_match_run(run, 1900 * MS);
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < run->clients[1]->event_count; i++) {
+        const ls_session_event *event = &run->clients[1]->events[i].event;
+        if (event->kind == LS_SESSION_EVENT_WAITING) {
+            cr_assert_lt(seen, 4);
+            cr_assert_eq(event->waiting.waited_ms, waited_ms[seen]);
+            cr_assert_eq(event->waiting.tick, ls_match_tick(run->match));
+            seen++;
+        }
+    }
+    cr_assert_eq(seen, 4);
+    virtual_match_destroy(run);
+}
+
+static virtual_match *start_without(const virtual_setup *setup, uint32_t absent_count)
+{
+    virtual_match *run = virtual_match_create(setup);
+    while (!virtual_match_find(run, LS_MATCH_STARTED)) {
+        virtual_match_run(run, MS);
+    }
+    for (uint32_t i = 0; i < absent_count; i++) {
+        run->clients[i]->is_paused = true;
+    }
+    return run;
+}
+
+Test(late, wait_names_all_it_waits_for_and_no_others)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 400);
+    virtual_match *run = start_without(&setup, 2);
+    uint32_t first = UINT32_C(1) << slot_of_client(run->clients[0]);
+    uint32_t second = UINT32_C(1) << slot_of_client(run->clients[1]);
+    virtual_match_run(run, SECOND);
+    const virtual_client *witness = run->clients[3];
+    cr_assert_eq(witness->waiting_mask, first | second);
+    run->clients[1]->is_paused = false;
+    virtual_match_run(run, 600 * MS);
+    const virtual_client_event *last = &witness->events[witness->event_count - 1];
+    cr_assert_eq(last->event.kind, LS_SESSION_EVENT_WAITING);
+    cr_assert_eq(last->event.waiting.slot_mask, first);
+    run->clients[0]->is_paused = false;
+    play_and_check(run);
+    check_nothing_substituted(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_drops_whom_it_waits_for_too_long)
+{
+    static const uint32_t limits_ms[] = {50, 700, 2000};
+    for (size_t i = 0; i < sizeof limits_ms / sizeof limits_ms[0]; i++) {
+        virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 400);
+        setup.match.wait_limit_ms = limits_ms[i];
+        virtual_match *run = virtual_match_create(&setup);
+        virtual_match_run_to_tick(run, 100);
+        virtual_client *gone = run->clients[1];
+        uint32_t slot = slot_of_client(gone);
+        gone->is_paused = true;
+        virtual_match_run(run, limits_ms[i] * MS + 10 * SECOND);
+        gone->is_paused = false;
+        virtual_match_run_to_end(run);
+
+        const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
+        cr_assert_not_null(left);
+        cr_assert_eq(left->event.status, LS_TIMED_OUT);
+        uint64_t waited_ns = left->at_ns - run->ticks[left->event.tick - 1].closed_ns - DT_NS;
+        cr_assert_eq(waited_ns / MS, limits_ms[i]);
+        cr_assert_eq(run->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
+        cr_assert_eq(report_of(gone).status, LS_TIMED_OUT);
+        check_played_to_the_end(run, run->clients[0]);
+        check_played_to_the_end(run, run->clients[2]);
+        check_nothing_substituted(run);
+        check_sound(run);
+        cr_assert_leq(time_of_match_ns(run), 400 * DT_NS + limits_ms[i] * MS + 20 * MS);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(late, wait_waits_once_for_a_link_that_became_slower)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 900);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    ls_memory_link slow = {.delay_ns = 200 * MS};
+    virtual_client_set_links(run->clients[0], &slow);
+    play_and_check(run);
+    check_nothing_substituted(run);
+    /* The way is 190 ms longer; the lead follows it instead of stalling at every tick. */
+    cr_assert_leq(time_of_match_ns(run), 899 * DT_NS + 700 * MS, "%lu ms instead of %lu",
+                  (unsigned long)(time_of_match_ns(run) / MS), (unsigned long)(899 * DT_NS / MS));
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_leaves_no_lead_behind)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    run->clients[0]->is_paused = true;
+    virtual_match_run(run, 1800 * MS);
+    run->clients[0]->is_paused = false;
+    virtual_match_run(run, 4 * SECOND);
+    for (uint32_t slot = 0; slot < 3; slot++) {
+        cr_assert_gt(slot_of(run, slot).slack_ns, 0);
+        cr_assert_leq(slot_of(run, slot).slack_ns, (int64_t)(2 * MS + 3 * DT_NS));
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* Nobody has joined before tick 0 is closed, so nobody leaves in it either. */
+Test(late, wait_drops_a_player_who_never_begins)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 200);
+    virtual_match *run = start_without(&setup, 1);
+    virtual_match_run(run, 10 * SECOND);
+    run->clients[0]->is_paused = false;
+    virtual_match_run_to_end(run);
+    uint32_t slot = slot_of_client(run->clients[0]);
+    cr_assert_eq(slot_of(run, slot).left_status, LS_TIMED_OUT);
+    for (ls_tick tick = 0; tick < run->tick_count; tick++) {
+        cr_assert_eq(run->ticks[tick].events[slot], 0);
+    }
+    check_played_to_the_end(run, run->clients[1]);
+    check_played_to_the_end(run, run->clients[2]);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* The check for silence is one that can fail. */
+Test(late, a_stall_that_nobody_explains_is_noticed)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    run->clients[0]->is_paused = true;
+    virtual_match_run(run, 300 * MS);
+    cr_assert(virtual_match_is_sound(run));
+    run->server_loop_ns = 1; /* asked for the truth, the match turns at any time ... */
+    run->is_server_paused = true;
+    virtual_match_run(run, 700 * MS);
+    virtual_check_silence(run); /* ... and says nothing while it stands still */
+    cr_assert_not(virtual_match_is_sound(run));
+    virtual_match_destroy(run);
+}

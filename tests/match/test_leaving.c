@@ -1,0 +1,407 @@
+/* Coming and going: who joins is told to the step once, who leaves as well, in whichever way; the
+ * match goes on with the rest and ends when nobody is left, when it is stopped, or after its last
+ * tick, and everybody who is there then has the same final state. */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/raw_peer.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#define DT_NS (SECOND / 60)
+
+static virtual_match *start(uint32_t players, uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
+    setup.match.timeout_ms = 2000;
+    return virtual_match_create(&setup);
+}
+
+static const tally_slot *tally_of(const virtual_match *run, uint32_t slot)
+{
+    const tally_state *state = ls_sim_instance_view(ls_match_instance(run->match));
+    return &state->slots[slot];
+}
+
+/* ---- joining ---- */
+
+Test(leaving, everybody_joins_once_in_tick_0)
+{
+    virtual_match *run = start(5, 120);
+    play_and_check(run);
+    for (uint32_t slot = 0; slot < 5; slot++) {
+        cr_assert_eq(run->ticks[0].events[slot], LS_EVENT_JOINED);
+        cr_assert_eq(tally_of(run, slot)->joins, 1);
+        cr_assert_eq(tally_of(run, slot)->leaves, 0);
+        for (ls_tick tick = 1; tick < run->tick_count; tick++) {
+            cr_assert_eq(run->ticks[tick].events[slot], 0);
+        }
+    }
+    virtual_match_destroy(run);
+}
+
+Test(leaving, the_match_starts_when_the_last_seat_is_taken)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    setup.match.sim.players = 3;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run(run, 30 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_PLAYER_LEFT, LS_PLAYERS_MAX), 0);
+    virtual_client_setup last = virtual_client_setup_default(run);
+    virtual_match_add_client(run, &last);
+    play_and_check(run);
+    const virtual_event *started = virtual_match_find(run, LS_MATCH_STARTED);
+    uint64_t start_delay_ns = setup.match.start_delay_ms * MS;
+    cr_assert_leq(run->ticks[0].closed_ns - (started->at_ns + start_delay_ns + DT_NS), 1);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, a_seat_left_in_the_lobby_is_taken_by_the_next)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    setup.match.sim.players = 3;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run(run, SECOND);
+    virtual_client *gone = run->clients[0];
+    uint32_t slot = report_of(gone).slot;
+    ls_session_leave(gone->session, virtual_client_ns(gone));
+    virtual_match_run(run, SECOND);
+    cr_assert(gone->is_over);
+    cr_assert_eq(slot_of(run, slot).peer, 0);
+    cr_assert_eq(virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot)->event.status,
+                 LS_DISCONNECTED);
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup next = virtual_client_setup_default(run);
+        virtual_match_add_client(run, &next);
+    }
+    virtual_match_run_to_end(run);
+    cr_assert_eq(run->by_slot[slot], run->clients[2]);
+    for (uint32_t i = 1; i < 4; i++) {
+        check_played_to_the_end(run, run->clients[i]);
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* The shortest timeout that may be set is one that honest clients keep, in the lobby too. */
+Test(leaving, no_honest_client_is_taken_for_silent)
+{
+    static const uint32_t tick_rates[] = {1, 5, 60};
+    for (size_t i = 0; i < sizeof tick_rates / sizeof tick_rates[0]; i++) {
+        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 5 * tick_rates[i]);
+        setup.match.sim.players = 3;
+        setup.match.sim.tick_rate_hz = tick_rates[i];
+        setup.match.timeout_ms = 100;
+        virtual_match *run = virtual_match_create(&setup);
+        virtual_match_run(run, 3 * SECOND);
+        virtual_client_setup last = virtual_client_setup_default(run);
+        virtual_match_add_client(run, &last);
+        play_and_check(run);
+        virtual_match_destroy(run);
+    }
+}
+
+/* ---- leaving ---- */
+
+/* `slot` was left by tick `at` or soon after: LEFT once, in the tick that the event names, nothing
+ * of it afterwards, and the others play on to the end. */
+static void check_left(virtual_match *run, uint32_t slot, ls_status status)
+{
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_PLAYER_LEFT, slot), 1);
+    const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
+    cr_assert_eq(left->event.status, status);
+    cr_assert_neq(left->event.text.bytes[0], 0);
+    for (ls_tick tick = 1; tick < run->tick_count; tick++) {
+        uint32_t expected = tick == left->event.tick ? LS_EVENT_LEFT : 0;
+        cr_assert_eq(run->ticks[tick].events[slot], expected);
+    }
+    cr_assert_eq(tally_of(run, slot)->leaves, 1);
+    ls_match_slot report = slot_of(run, slot);
+    cr_assert_eq(report.left_status, status);
+    cr_assert_not(report.is_playing);
+    cr_assert_not(report.has_finished);
+    cr_assert_eq(report.inputs_on_time + report.inputs_substituted, left->event.tick);
+}
+
+static void check_rest(virtual_match *run, const virtual_client *gone)
+{
+    cr_assert_eq(ls_match_tick(run->match), run->setup.match.ticks);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i] != gone) {
+            check_played_to_the_end(run, run->clients[i]);
+        }
+    }
+    check_sound(run);
+}
+
+Test(leaving, who_says_goodbye_has_left)
+{
+    virtual_match *run = start(4, 300);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *gone = run->clients[1];
+    ls_session_leave(gone->session, virtual_client_ns(gone));
+    virtual_match_run_to_end(run);
+    check_left(run, report_of(gone).slot, LS_DISCONNECTED);
+    cr_assert_leq(virtual_match_find(run, LS_MATCH_PLAYER_LEFT)->event.tick, 102);
+    cr_assert_eq(report_of(gone).status, LS_OK);
+    check_rest(run, gone);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, whose_connection_breaks_has_left)
+{
+    virtual_match *run = start(4, 300);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *gone = run->clients[1];
+    ls_transport_destroy(gone->transport);
+    virtual_match_run_to_end(run);
+    check_left(run, report_of(gone).slot, LS_DISCONNECTED);
+    check_rest(run, gone);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, who_vanishes_has_left_after_the_timeout)
+{
+    virtual_match *run = start(4, 600);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *gone = run->clients[1];
+    uint64_t cut_ns = run->now_ns;
+    virtual_client_cut(gone);
+    virtual_match_run_to_end(run);
+    check_left(run, report_of(gone).slot, LS_TIMED_OUT);
+    uint64_t after_ns = virtual_match_find(run, LS_MATCH_PLAYER_LEFT)->at_ns - cut_ns;
+    cr_assert_geq(after_ns, 2000 * MS);
+    cr_assert_leq(after_ns, 2000 * MS + 20 * MS);
+    cr_assert_eq(report_of(gone).status, LS_TIMED_OUT, "it knows as well");
+    check_rest(run, gone);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
+{
+    virtual_match *run = start(4, 600);
+    ls_memory_link link = run->setup.link;
+    virtual_match_run_to_tick(run, 100);
+    virtual_client_cut(run->clients[2]);
+    virtual_match_run(run, 1800 * MS);
+    virtual_client_set_links(run->clients[2], &link);
+    virtual_match_run(run, 500 * MS);
+    uint32_t behind = ls_match_tick(run->match) - report_of(run->clients[2]).tick;
+    cr_assert_leq(behind, 8, "still %u ticks behind after half a second", behind);
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, a_partition_longer_than_the_window_is_not)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 4000);
+    setup.match.sim.tick_rate_hz = 1000;
+    virtual_match *run = virtual_match_create(&setup);
+    ls_memory_link link = setup.link;
+    virtual_match_run_to_tick(run, 500);
+    virtual_client *gone = run->clients[0];
+    virtual_client_cut(gone);
+    virtual_match_run(run, 1500 * MS);
+    virtual_client_set_links(gone, &link);
+    virtual_match_run_to_end(run);
+    check_left(run, report_of(gone).slot, LS_FELL_BEHIND);
+    cr_assert_eq(report_of(gone).status, LS_FELL_BEHIND);
+    check_rest(run, gone);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, several_leave_at_once_and_one_after_the_other)
+{
+    virtual_match *run = start(8, 400);
+    virtual_match_run_to_tick(run, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_session_leave(run->clients[i]->session, virtual_client_ns(run->clients[i]));
+    }
+    virtual_match_run_to_tick(run, 200);
+    ls_session_leave(run->clients[3]->session, virtual_client_ns(run->clients[3]));
+    virtual_match_run_to_end(run);
+    for (uint32_t i = 0; i < 4; i++) {
+        check_left(run, report_of(run->clients[i]).slot, LS_DISCONNECTED);
+    }
+    for (uint32_t i = 4; i < 8; i++) {
+        check_played_to_the_end(run, run->clients[i]);
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* Players who stay for so many ticks have played exactly those. */
+static void play_for(uint32_t frame_hz, uint32_t ticks)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 400);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client_setup guest = virtual_client_setup_default(run);
+    guest.frame_hz = frame_hz;
+    guest.ticks = ticks;
+    virtual_client *brief = virtual_match_add_client(run, &guest);
+    virtual_match_run_to_end(run);
+    check_left(run, report_of(brief).slot, LS_DISCONNECTED);
+    cr_assert_eq(report_of(brief).status, LS_OK);
+    cr_assert_eq(report_of(brief).tick, ticks, "%u frames a second: %u ticks instead of %u",
+                 frame_hz, report_of(brief).tick, ticks);
+    check_rest(run, brief);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, a_client_stays_for_as_many_ticks_as_it_was_told_to)
+{
+    static const uint32_t frame_rates[] = {20, 60, 240};
+    for (size_t i = 0; i < sizeof frame_rates / sizeof frame_rates[0]; i++) {
+        play_for(frame_rates[i], 1);
+        play_for(frame_rates[i], 100);
+        play_for(frame_rates[i], 101);
+    }
+}
+
+/* ---- the end ---- */
+
+Test(leaving, the_match_ends_when_all_have_left)
+{
+    virtual_match *run = start(3, 0);
+    virtual_match_run_to_tick(run, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_session_leave(run->clients[i]->session, virtual_client_ns(run->clients[i]));
+    }
+    virtual_match_run(run, SECOND);
+    cr_assert(virtual_match_is_over(run));
+    cr_assert_leq(ls_match_tick(run->match), 103);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_ENDED, LS_PLAYERS_MAX), 1);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_FINISHED, LS_PLAYERS_MAX), 1);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, the_match_ends_when_all_have_vanished)
+{
+    virtual_match *run = start(3, 0);
+    virtual_match_run_to_tick(run, 100);
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_client_cut(run->clients[i]);
+    }
+    virtual_match_run(run, 3 * SECOND);
+    cr_assert(virtual_match_is_over(run));
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+static void stop_and_check(virtual_match *run)
+{
+    ls_match_stop(run->match, virtual_match_server_ns(run));
+    ls_tick final_tick = ls_match_tick(run->match);
+    virtual_match_run(run, 6 * SECOND);
+    check_complete(run);
+    cr_assert_eq(ls_match_tick(run->match), final_tick, "nothing is closed after the stop");
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        ls_session_report report = report_of(run->clients[i]);
+        cr_assert(report.has_end);
+        cr_assert_eq(report.end.final_tick, final_tick);
+        cr_assert_eq(report.end.final_root, ls_match_root(run->match));
+    }
+}
+
+Test(leaving, a_stopped_match_ends_in_the_same_state_for_all)
+{
+    static const ls_memory_link links[] = {
+        {.delay_ns = 10 * MS},
+        {.delay_ns = 250 * MS, .jitter_ns = 50 * MS},
+        {.delay_ns = 30 * MS, .loss_ppm = 300000, .duplicate_ppm = 100000},
+    };
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        virtual_match *run = start(4, 0);
+        virtual_match_set_links(run, &links[i]);
+        virtual_match_run_to_tick(run, 137);
+        stop_and_check(run);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(leaving, a_match_stopped_before_its_first_tick_is_complete_too)
+{
+    virtual_match *run = start(2, 0);
+    while (!virtual_match_find(run, LS_MATCH_STARTED)) {
+        virtual_match_run(run, MS);
+    }
+    stop_and_check(run);
+    cr_assert_eq(ls_match_tick(run->match), 0);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, a_lobby_that_is_stopped_sends_everybody_home)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    setup.match.sim.players = 3;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_peer *guest = raw_peer_create(run);
+    virtual_match_run(run, SECOND);
+    ls_match_stop(run->match, virtual_match_server_ns(run));
+    virtual_match_run(run, SECOND);
+    cr_assert(virtual_match_is_over(run));
+    cr_assert_eq(report_of(run->clients[0]).status, LS_ALREADY_OVER);
+    cr_assert_eq(report_of(run->clients[1]).status, LS_ALREADY_OVER);
+    cr_assert(guest->is_closed, "who has not said HELLO is told as well");
+    cr_assert_eq(guest->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    raw_peer_destroy(guest);
+    virtual_match_destroy(run);
+}
+
+/* Whoever has finished is finished, even when the server's last word is lost. */
+Test(leaving, a_finished_client_needs_no_last_word)
+{
+    virtual_match *run = start(2, 120);
+    virtual_client *finished = run->clients[0];
+    while (report_of(finished).state != LS_SESSION_FINISHED) {
+        virtual_match_run(run, MS);
+    }
+    virtual_match_run(run, 15 * MS); /* FINISHED arrives */
+    virtual_client_cut(finished);
+    virtual_match_run(run, 10 * SECOND);
+    check_complete(run);
+    virtual_match_destroy(run);
+}
+
+/* A client that cannot keep up with the end is told so, and the match does not wait for ever. */
+Test(leaving, who_does_not_reach_the_end_is_dropped_five_seconds_later)
+{
+    virtual_match *run = start(2, 120);
+    run->setup.match.timeout_ms = 2000;
+    virtual_match_run_to_tick(run, 110);
+    virtual_client *frozen = run->clients[0];
+    frozen->is_paused = true;
+    virtual_match_run(run, 8 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
+    cr_assert_eq(slot_of(run, report_of(frozen).slot).left_status, LS_TIMED_OUT);
+    check_played_to_the_end(run, run->clients[1]);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, who_comes_after_the_end_is_told_so)
+{
+    virtual_match *run = start(2, 60);
+    play_and_check(run);
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    virtual_client *late = virtual_match_add_client(run, &setup);
+    virtual_match_run(run, SECOND);
+    cr_assert(late->is_over);
+    cr_assert_eq(report_of(late).status, LS_ALREADY_OVER);
+    virtual_match_destroy(run);
+}
+
+Test(leaving, leaving_before_the_connection_stands_is_no_mistake)
+{
+    virtual_match *run = start(2, 60);
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.up.delay_ns = 500 * MS;
+    setup.down.delay_ns = 500 * MS;
+    virtual_client *brief = virtual_match_add_client(run, &setup);
+    ls_session_leave(brief->session, virtual_client_ns(brief));
+    virtual_match_run_to_end(run);
+    cr_assert_eq(report_of(brief).status, LS_OK);
+    check_played_to_the_end(run, run->clients[0]);
+    check_played_to_the_end(run, run->clients[1]);
+    virtual_match_destroy(run);
+}

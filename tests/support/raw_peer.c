@@ -1,0 +1,146 @@
+#include "lockstep/tests/support/raw_peer.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/state_hash.h"
+#include "lockstep/protocol/handshake.h"
+
+#include <stdlib.h>
+
+static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
+{
+    ls_message message;
+    uint32_t players = ls_match_players(peer->run->match);
+    ls_status status = ls_message_read(bytes, size, players, &message);
+    LS_ASSERT(status == LS_OK);
+    if (message.kind == LS_MESSAGE_OFFER) {
+        peer->offer = message.body.offer;
+    } else if (message.kind == LS_MESSAGE_REFUSE) {
+        peer->refusal = message.body.farewell;
+    } else if (message.kind == LS_MESSAGE_HASH_REQUEST) {
+        peer->asked = message.body.hash_request;
+    }
+}
+
+static void take_packet(raw_peer *peer, const ls_transport_event *event)
+{
+    uint32_t kind = ls_message_peek(event->bytes, event->size);
+    peer->heard[kind]++;
+    if (event->lane == LS_LANE_RELIABLE) {
+        take_message(peer, event->bytes, event->size);
+    } else if (kind == LS_MESSAGE_TICKS) {
+        ls_ticks_header header = {0};
+        ls_bit_stream stream = ls_bit_reader(event->bytes, event->size);
+        ls_ticks_header_bits(&stream, &header, peer->confirmed);
+        peer->confirmed = header.first;
+    }
+}
+
+static void pump(void *user)
+{
+    raw_peer *peer = user;
+    ls_transport_event event;
+    while (ls_transport_next_event(peer->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
+            peer->server = event.peer;
+        } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            peer->is_closed = true;
+        } else if (!peer->is_silent) {
+            take_packet(peer, &event);
+        }
+    }
+}
+
+raw_peer *raw_peer_create(virtual_match *run)
+{
+    raw_peer *peer = calloc(1, sizeof *peer);
+    LS_ASSERT(peer != NULL);
+    peer->run = run;
+    ls_status status =
+        ls_memory_client_create(run->network, run->server_transport, &peer->transport);
+    LS_ASSERT(status == LS_OK);
+    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
+    ls_memory_client_set_links(peer->transport, &link, &link);
+    virtual_match_add_stranger(run, (virtual_stranger){pump, peer});
+    return peer;
+}
+
+void raw_peer_destroy(raw_peer *peer)
+{
+    free(peer);
+}
+
+void raw_peer_send(raw_peer *peer, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    ls_transport_send(peer->transport, peer->server, lane, bytes, size);
+}
+
+void raw_peer_send_message(raw_peer *peer, const ls_message *message)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    raw_peer_send(peer, LS_LANE_RELIABLE, bytes, ls_message_write(message, bytes));
+}
+
+void raw_peer_send_kind(raw_peer *peer, ls_message_kind kind)
+{
+    ls_message message = {.kind = kind};
+    if (kind == LS_MESSAGE_OFFER) {
+        message.body.offer = peer->offer; /* all zero would not be a valid one */
+    } else if (kind == LS_MESSAGE_HASH_REQUEST) {
+        message.body.hash_request.count = 1;
+    }
+    raw_peer_send_message(peer, &message);
+}
+
+void raw_peer_say_hello(raw_peer *peer)
+{
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
+    raw_peer_send_message(peer, &message);
+}
+
+void raw_peer_join(raw_peer *peer)
+{
+    virtual_match_run(peer->run, 5 * LS_NS_PER_MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(peer->run, 5 * LS_NS_PER_MS);
+    LS_ASSERT(peer->heard[LS_MESSAGE_OFFER] == 1);
+    ls_message message = {.kind = LS_MESSAGE_READY};
+    message.body.ready = ls_ready_make(ls_match_instance(peer->run->match));
+    raw_peer_send_message(peer, &message);
+}
+
+ls_inputs_header raw_peer_inputs_header(const raw_peer *peer)
+{
+    ls_sim_instance *instance = ls_match_instance(peer->run->match);
+    ls_tick closed = ls_match_tick(peer->run->match);
+    return (ls_inputs_header){
+        .next = closed,
+        .hold = LS_HOLD_NONE,
+        .chain_tick = 0,
+        .chain = (uint32_t)ls_hash_chain_start(ls_sim_instance_digests(instance).initial),
+        .first = closed,
+    };
+}
+
+size_t raw_peer_write_inputs(const ls_inputs_header *header, uint32_t count,
+                             uint8_t bytes[LS_PACKET_BYTES_MAX])
+{
+    ls_inputs_header written = *header;
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
+    ls_inputs_header_bits(&stream, &written, 0);
+    ls_slot_input before = {0};
+    uint8_t value = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        value = (uint8_t)(header->first + i);
+        ls_slot_input input = {.bytes = &value, .size = 1};
+        bool is_written = ls_inputs_write_tick(&stream, &before, &input);
+        LS_ASSERT(is_written);
+    }
+    ls_tick_packet_write_end(&stream);
+    return ls_bits_size_bytes(&stream);
+}
+
+void raw_peer_send_inputs(raw_peer *peer, const ls_inputs_header *header, uint32_t count)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    raw_peer_send(peer, LS_LANE_UNRELIABLE, bytes, raw_peer_write_inputs(header, count, bytes));
+}

@@ -1,0 +1,46 @@
+/* Raw peer: somebody who speaks to a virtual match in packets of his own making: a client without a
+ * session, honest only as far as the test wants. Keeps what it is told. For tests only. */
+#ifndef LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
+#define LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
+
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/tests/support/virtual_match.h"
+
+enum {
+    RAW_KINDS = 64
+};
+
+typedef struct raw_peer {
+    virtual_match *run;
+    ls_transport *transport;
+    ls_peer_id server; /* 0 until connected */
+    bool is_closed;
+    bool is_silent;            /* takes nothing in, acknowledges nothing */
+    uint32_t heard[RAW_KINDS]; /* packets, by kind */
+    ls_offer offer;
+    ls_farewell refusal;
+    ls_hash_request asked;
+    ls_tick confirmed; /* where a TICKS says its packet begins */
+} raw_peer;
+
+/* Connects over a link of 1 ms. The memory is the run's: it goes with the run's network. */
+raw_peer *raw_peer_create(virtual_match *run);
+void raw_peer_destroy(raw_peer *peer);
+
+void raw_peer_send(raw_peer *peer, ls_lane lane, const uint8_t *bytes, size_t size);
+void raw_peer_send_message(raw_peer *peer, const ls_message *message);
+void raw_peer_send_kind(raw_peer *peer, ls_message_kind kind); /* all its fields zero */
+void raw_peer_say_hello(raw_peer *peer);
+
+/* HELLO and an honest READY, in a few milliseconds of the run. */
+void raw_peer_join(raw_peer *peer);
+
+/* INPUTS of an honest player who has received all ticks and makes no inputs, to be changed. */
+ls_inputs_header raw_peer_inputs_header(const raw_peer *peer);
+
+/* Writes INPUTS with `count` inputs of one byte each; returns the size. */
+size_t raw_peer_write_inputs(const ls_inputs_header *header, uint32_t count,
+                             uint8_t bytes[LS_PACKET_BYTES_MAX]);
+void raw_peer_send_inputs(raw_peer *peer, const ls_inputs_header *header, uint32_t count);
+
+#endif

@@ -1,0 +1,22 @@
+/* Netcond: the condition proxy as a program: the event loop, the proxy, stop signals, live lines
+ * and the report, wired together. Decides nothing. Called by main. */
+#ifndef LOCKSTEP_TOOLS_NETCOND_NETCOND_H
+#define LOCKSTEP_TOOLS_NETCOND_NETCOND_H
+
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/exit_code.h"
+#include "lockstep/tools/netcond/proxy.h"
+
+typedef struct ls_netcond_config {
+    ls_proxy_config proxy;   /* without its log, and without addresses: */
+    const char *listen_host; /* IPv4 address or name */
+    uint16_t listen_port;    /* 0: chosen by the system and told on the console */
+    const char *server;      /* "HOST:PORT" */
+    const char *port_file;   /* gets the port in decimal once it is bound; NULL: none */
+    const char *json_path;   /* NULL: no report; "-": standard output */
+} ls_netcond_config;
+
+/* Runs until SIGINT or SIGTERM. */
+ls_exit_code ls_netcond_run(const ls_netcond_config *config, ls_console *console);
+
+#endif

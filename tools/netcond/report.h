@@ -1,0 +1,25 @@
+/* Report: what a run of the proxy came to, asked against measured, as JSON for programs and as
+ * lines for people. Reads figures, never changes them. Called by netcond. */
+#ifndef LOCKSTEP_TOOLS_NETCOND_REPORT_H
+#define LOCKSTEP_TOOLS_NETCOND_REPORT_H
+
+#include "lockstep/common/base/text.h"
+#include "lockstep/tools/netcond/proxy.h"
+
+typedef struct ls_netcond_report {
+    const ls_proxy_config *config;
+    ls_proxy_counts counts;
+    uint16_t port;
+    uint64_t elapsed_ns;
+    const ls_conditioner_figures *figures[LS_DIRECTION_COUNT];
+} ls_netcond_report;
+
+/* One JSON object to the file, or to standard output for "-". Shares are in per cent, times in
+ * milliseconds, bytes with IPv4 and UDP headers. NO_MEMORY, or IO with the reason. */
+ls_status ls_netcond_report_write(const ls_netcond_report *report, const char *path, ls_text *why);
+
+/* One direction for people: what became of its packets, and how long they took. */
+void ls_netcond_report_packets(const ls_conditioner_figures *figures, ls_text *line);
+void ls_netcond_report_delays(const ls_conditioner_figures *figures, ls_text *line);
+
+#endif
