@@ -126,11 +126,12 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
     if (asked->agreement == LS_AGREEMENT_DIFFERS) {
         return !was_known;
     }
-    if (is_last && asked->asked_first < oldest_held(arbiter)) {
+    bool is_forgotten = asked->asked_first < oldest_held(arbiter);
+    bool is_complete = asked->expected_first > asked->asked_last;
+    if (is_last && (is_forgotten || is_complete)) {
         asked->agreement = LS_AGREEMENT_AGREES; /* the next chain raises the question anew */
-        return false;
     }
-    *is_contradiction = is_last;
+    *is_contradiction = is_last && !is_forgotten;
     return false;
 }
 

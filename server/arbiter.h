@@ -56,8 +56,8 @@ bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick);
 /* Takes one HASHES answer; `is_last` says that no more come. True when it settles the question:
  * then the slot's agreement is DIFFERS. False when more is needed. Sets *is_contradiction when
  * every root agrees although the chain did not, or when the answer is not what was asked for.
- * States that are no longer held are passed over; without a difference among the rest the question
- * lapses until the next chain. */
+ * States that are no longer held are passed over. The question lapses until the next chain (AGREES)
+ * when the answer is complete, or would be if more were held, and shows no difference. */
 bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
                            uint32_t count, bool is_last, bool *is_contradiction);
 

@@ -466,14 +466,34 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
     return LS_OK;
 }
 
+static void compare_finished(ls_match *match, uint32_t slot)
+{
+    const ls_finished *finished = &match->seats[slot].report.finished;
+    ls_inputs_header header = {.chain_tick = finished->chain_tick, .chain = finished->chain};
+    compare_chain(match, slot, &header);
+    if (ls_arbiter_compare_root(&match->arbiter, slot, finished->tick, match->final_root,
+                                finished->root)) {
+        report_desync(match, slot);
+    }
+}
+
 ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes)
 {
+    const ls_arbiter_slot *asked = &match->arbiter.slots[slot];
+    bool was_asked = asked->agreement == LS_AGREEMENT_ASKING;
     bool is_contradiction = false;
     bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
     if (ls_arbiter_take_roots(&match->arbiter, slot, hashes->first, hashes->roots, hashes->count,
                               is_last, &is_contradiction)) {
         report_desync(match, slot);
         return LS_OK;
+    }
+    bool is_lapsed = was_asked && asked->agreement == LS_AGREEMENT_AGREES;
+    if (is_lapsed && match->seats[slot].state == LS_SEAT_FINISHED) {
+        compare_finished(match, slot); /* what the question kept from being compared */
+    }
+    if (is_contradiction && is_lapsed) {
+        return LS_MALFORMED; /* only the chain was wrong: altered on its way, perhaps */
     }
     return is_contradiction ? LS_MISBEHAVED : LS_OK;
 }
@@ -485,21 +505,16 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
         finished->tick != match->next_close) {
         return LS_MISBEHAVED;
     }
-    ls_inputs_header header = {.chain_tick = finished->chain_tick, .chain = finished->chain};
-    if (!ls_arbiter_is_known(&match->arbiter, header.chain_tick)) {
-        return LS_MISBEHAVED;
+    if (finished->chain_tick != match->arbiter.newest_tick) {
+        return LS_MISBEHAVED; /* who reached the end has hashed all there is to hash */
     }
     seat->state = LS_SEAT_FINISHED;
     seat->report.has_finished = true;
     seat->report.finished = *finished;
     seat->next = match->next_close;
-    compare_chain(match, slot, &header);
-    if (ls_arbiter_compare_root(&match->arbiter, slot, finished->tick, match->final_root,
-                                finished->root)) {
-        report_desync(match, slot);
-    }
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_FINISHED);
     event->slot = slot;
     event->tick = finished->tick;
+    compare_finished(match, slot);
     return LS_OK;
 }

@@ -298,6 +298,20 @@ Test(arbiter, roots_that_all_agree_contradict_a_chain_that_does_not)
     player good = make_player(1, UINT32_MAX);
     cr_assert_not(answer(0, &good, asked.first, asked.count, true, &is_contradiction));
     cr_assert(is_contradiction);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES, "the states do agree");
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 30);
+}
+
+Test(arbiter, roots_that_agree_as_far_as_they_go_settle_nothing)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    differ(1, 10, 20, 30, &asked);
+    player good = make_player(1, UINT32_MAX);
+    cr_assert_not(answer(0, &good, asked.first, asked.count - 1, true, &is_contradiction));
+    cr_assert(is_contradiction);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
 }
 
 Test(arbiter, more_roots_than_asked_for_are_a_contradiction)

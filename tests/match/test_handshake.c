@@ -1,0 +1,234 @@
+/* Machines that would diverge never share a match: each difference is found before it starts, with
+ * a status of its own and both values named, and the seat is free for the next. */
+#include "lockstep/protocol/handshake.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/raw_peer.h"
+#include "lockstep/tests/support/tally_simulation.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static virtual_match *open_lobby(void)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    setup.match.sim.players = 2;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run(run, 500 * MS);
+    return run;
+}
+
+/* Another client takes the free seat, and the match is played. */
+static void close_lobby(virtual_match *run, const virtual_client *refused)
+{
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    virtual_match_add_client(run, &setup);
+    virtual_match_run_to_end(run);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i] != refused) {
+            check_played_to_the_end(run, run->clients[i]);
+        }
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+static void check_names_both(const char *text, const char *item)
+{
+    cr_assert_not_null(strstr(text, item), "'%s' does not say '%s'", text, item);
+    const char *client = strstr(text, "client ");
+    const char *server = strstr(text, "server ");
+    cr_assert(client && server, "'%s' does not name both sides", text);
+    cr_assert_neq(strncmp(client + 7, server + 7, strcspn(client + 7, ",")), 0,
+                  "'%s' names one value twice", text);
+}
+
+/* ---- simulations that are not the same ---- */
+
+static void check_refused(const ls_simulation *simulation, ls_status status, const char *item)
+{
+    virtual_match *run = open_lobby();
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.simulation = simulation;
+    virtual_client *client = virtual_match_add_client(run, &setup);
+    virtual_match_run(run, SECOND);
+    cr_assert(client->is_over);
+    cr_assert_eq(report_of(client).status, status, "%s", ls_status_name(report_of(client).status));
+    const virtual_client_event *over = virtual_client_find(client, LS_SESSION_EVENT_OVER);
+    const virtual_event *left = virtual_match_find(run, LS_MATCH_PLAYER_LEFT);
+    cr_assert_eq(over->event.status, status);
+    cr_assert_eq(left->event.status, status, "the server knows it as well");
+    cr_assert_str_eq(left->event.text.bytes, over->event.text.bytes);
+    if (simulation) {
+        check_names_both(over->event.text.bytes, item);
+    } else {
+        cr_assert_not_null(strstr(over->event.text.bytes, item));
+    }
+    close_lobby(run, client);
+}
+
+Test(handshake, a_client_without_the_simulation)
+{
+    check_refused(NULL, LS_SIMULATION_MISMATCH, "'tally'");
+}
+
+Test(handshake, another_version_of_the_simulation)
+{
+    ls_simulation other = *tally_simulation();
+    other.version = 2;
+    check_refused(&other, LS_SIMULATION_VERSION_MISMATCH, "client 2, server 1");
+}
+
+Test(handshake, another_meaning_of_a_parameter)
+{
+    ls_simulation other = *tally_simulation();
+    ls_param params[TALLY_PARAM_COUNT];
+    memcpy(params, other.params, sizeof params);
+    params[TALLY_PARAM_BYTES].name = "words";
+    other.params = params;
+    check_refused(&other, LS_PARAMETER_MISMATCH, "parameter digest");
+}
+
+static uint32_t other_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
+{
+    uint32_t count = tally_simulation()->fields(config, fields, capacity);
+    fields[0].path = "random.state";
+    return count;
+}
+
+Test(handshake, another_schema)
+{
+    ls_simulation other = *tally_simulation();
+    other.fields = other_fields;
+    check_refused(&other, LS_SCHEMA_MISMATCH, "schema digest");
+}
+
+static uint64_t other_content(const ls_sim_config *config)
+{
+    (void)config;
+    return 0x1234;
+}
+
+Test(handshake, another_content)
+{
+    ls_simulation other = *tally_simulation();
+    other.content_digest = other_content;
+    check_refused(&other, LS_CONTENT_MISMATCH, "content digest");
+}
+
+static ls_status other_init(const ls_sim_config *config, void *state)
+{
+    ls_status status = tally_simulation()->init(config, state);
+    ((tally_state *)state)->slots[3].sum = 1;
+    return status;
+}
+
+Test(handshake, another_state_to_begin_with)
+{
+    ls_simulation other = *tally_simulation();
+    other.init = other_init;
+    check_refused(&other, LS_INITIAL_STATE_MISMATCH, "root of state 0");
+}
+
+/* ---- programs and machines that are not the same ---- */
+
+static void check_hello_refused(const ls_hello *hello, ls_status status, const char *item)
+{
+    virtual_match *run = open_lobby();
+    raw_peer *peer = raw_peer_create(run);
+    virtual_match_run(run, 5 * MS);
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = *hello};
+    raw_peer_send_message(peer, &message);
+    virtual_match_run(run, 5 * MS);
+    cr_assert(peer->is_closed);
+    cr_assert_eq(peer->heard[LS_MESSAGE_OFFER], 0);
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-status);
+    const virtual_event *refused = virtual_match_find(run, LS_MATCH_PEER_REFUSED);
+    cr_assert_eq(refused->event.status, status);
+    cr_assert_str_eq(refused->event.text.bytes, peer->refusal.text.bytes);
+    cr_assert_not_null(strstr(refused->event.text.bytes, item), "'%s' does not say '%s'",
+                       refused->event.text.bytes, item);
+    close_lobby(run, NULL);
+    raw_peer_destroy(peer);
+}
+
+Test(handshake, another_protocol_version)
+{
+    char item[64];
+    ls_hello hello = ls_hello_make("old");
+    hello.protocol_version = 999;
+    snprintf(item, sizeof item, "client 999, server %u", LS_PROTOCOL_VERSION);
+    check_hello_refused(&hello, LS_PROTOCOL_MISMATCH, item);
+}
+
+Test(handshake, another_arithmetic)
+{
+    char item[64];
+    ls_hello hello = ls_hello_make("odd");
+    uint64_t right = hello.arithmetic;
+    hello.arithmetic ^= 1;
+    snprintf(item, sizeof item, "client %016" PRIx64 ", server %016" PRIx64, hello.arithmetic,
+             right);
+    check_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, item);
+}
+
+Test(handshake, another_program_altogether)
+{
+    ls_hello hello = ls_hello_make("browser");
+    hello.magic = 0x20544547;
+    check_hello_refused(&hello, LS_MALFORMED, "20544547");
+}
+
+/* ---- no room ---- */
+
+static virtual_client *add_and_run(virtual_match *run)
+{
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    virtual_client *client = virtual_match_add_client(run, &setup);
+    virtual_match_run(run, SECOND);
+    return client;
+}
+
+Test(handshake, a_full_match_takes_nobody_else)
+{
+    virtual_match *run = open_lobby();
+    raw_peer *slow = raw_peer_create(run); /* has a seat and is not ready */
+    virtual_match_run(run, 5 * MS);
+    raw_peer_say_hello(slow);
+    virtual_match_run(run, 5 * MS);
+    virtual_client *late = add_and_run(run);
+    cr_assert(late->is_over);
+    cr_assert_eq(report_of(late).status, LS_MATCH_FULL);
+    cr_assert_eq(virtual_match_find(run, LS_MATCH_PEER_REFUSED)->event.status, LS_MATCH_FULL);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
+    raw_peer_destroy(slow);
+    virtual_match_destroy(run);
+}
+
+Test(handshake, a_running_match_takes_nobody_else)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 300);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 50);
+    virtual_client *late = add_and_run(run);
+    cr_assert(late->is_over);
+    cr_assert_eq(report_of(late).status, LS_ALREADY_STARTED);
+    virtual_match_run_to_end(run);
+    check_played_to_the_end(run, run->clients[0]);
+    check_played_to_the_end(run, run->clients[1]);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(handshake, nobody_is_refused_who_is_the_same)
+{
+    ls_simulation same = *tally_simulation();
+    virtual_match *run = open_lobby();
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.simulation = &same;
+    virtual_match_add_client(run, &setup);
+    play_and_check(run);
+    cr_assert_null(virtual_match_find(run, LS_MATCH_PLAYER_LEFT));
+    virtual_match_destroy(run);
+}
