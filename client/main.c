@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         .args_doc = "HOST:PORT",
         .doc = "Joins a lockstep match.\v"
                "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
-               "3 this client's state differed from the server's.",
+               "3 this client's state differed from the server's, 4 internal.",
     };
     arguments args = {.name = "player", .fps = DEFAULT_FPS, .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);

@@ -72,6 +72,7 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     memcpy(session->names, start->names, sizeof session->names);
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
+    session->frames_before = session->report.frames;
     session->low_backlog = UINT32_MAX;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
@@ -412,7 +413,7 @@ static void finish(ls_session *session)
                       .confirm_latency_p99_us = microseconds(report.confirm_latency_p99_ns),
                       .confirm_latency_max_us = microseconds(report.confirm_latency_max_ns),
                       .rtt_us = microseconds(report.rtt_ns),
-                      .frames = (uint32_t)report.frames};
+                      .frames = (uint32_t)(report.frames - session->frames_before)};
     ls_session_send(session);
     session->report.state = LS_SESSION_FINISHED;
     session->finished_ns = session->now_ns;

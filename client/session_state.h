@@ -66,9 +66,10 @@ struct ls_session {
 
     /* Stepping. */
     ls_timestep timestep;
-    uint64_t frame_ns;    /* time of the last frame */
-    bool is_stepping;     /* the first closed tick has come */
-    uint32_t low_backlog; /* least number of ticks left over after a frame, this round */
+    uint64_t frames_before; /* drawn before START */
+    uint64_t frame_ns;      /* time of the last frame */
+    bool is_stepping;       /* the first closed tick has come */
+    uint32_t low_backlog;   /* least number of ticks left over after a frame, this round */
     uint32_t backlog_frames;
     bool is_hurrying;
 

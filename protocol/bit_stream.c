@@ -29,6 +29,13 @@ void ls_bits_fail(ls_bit_stream *stream)
     stream->is_failed = true;
 }
 
+void ls_bits_skip_rest(ls_bit_stream *stream)
+{
+    if (!stream->is_failed && !ls_bits_is_writing(stream)) {
+        stream->position_bits = stream->capacity_bits;
+    }
+}
+
 bool ls_bits_is_complete(const ls_bit_stream *stream)
 {
     size_t left = stream->capacity_bits - stream->position_bits;

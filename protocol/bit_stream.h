@@ -39,6 +39,9 @@ static inline size_t ls_bits_size_bytes(const ls_bit_stream *stream)
 /* Marks a reader as failed, for a value that is well-formed but not allowed. */
 void ls_bits_fail(ls_bit_stream *stream);
 
+/* Reading: passes over everything that is left. Writing: does nothing. */
+void ls_bits_skip_rest(ls_bit_stream *stream);
+
 /* Reading: true when nothing failed and only zero padding of less than a byte is left. */
 bool ls_bits_is_complete(const ls_bit_stream *stream);
 

@@ -23,6 +23,10 @@ static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
 {
     u32_field(stream, &hello->magic);
     ls_bits_u32(stream, &hello->protocol_version, 16);
+    if (hello->magic != LS_PROTOCOL_MAGIC || hello->protocol_version != LS_PROTOCOL_VERSION) {
+        ls_bits_skip_rest(stream); /* another version's; this is enough to refuse it by name */
+        return;
+    }
     u64_field(stream, &hello->arithmetic);
     ls_bits_text(stream, hello->name, sizeof hello->name);
     ls_bits_text(stream, hello->token, sizeof hello->token);

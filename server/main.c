@@ -237,7 +237,8 @@ int main(int argc, char **argv)
         .children = children,
         .parser = parse,
         .doc = "Hosts one deterministic lockstep match.\v"
-               "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found.",
+               "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
+               "internal.",
         .help_filter = help_filter,
     };
     arguments args = {.sim = "units",

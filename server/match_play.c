@@ -156,7 +156,7 @@ static bool is_waiting(ls_match *match)
     if (waited_ns >= match->config.wait_limit_ms * LS_NS_PER_MS) {
         drop_slots(match, mask);
         match->waiting_ns = 0;
-        return false;
+        return match->state != LS_MATCH_RUNNING; /* a desync that came out may have stopped it */
     }
     bool is_told = match->waiting_told_ns != 0;
     if (is_told ? match->now_ns - match->waiting_told_ns >= MATCH_WAITING_NEXT_NS
@@ -287,7 +287,7 @@ static void advance_running(ls_match *match)
     if (has_closed || match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
         ls_match_play_send_ticks(match);
     }
-    if (is_last_closed(match) || !has_players(match)) {
+    if (match->state == LS_MATCH_RUNNING && (is_last_closed(match) || !has_players(match))) {
         ls_match_play_end(match);
     }
 }

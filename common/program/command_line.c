@@ -3,6 +3,7 @@
 
 #include "lockstep/common/program/exit_code.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,8 +77,22 @@ static void on_abort(int signal_number)
     _exit(LS_EXIT_INTERNAL);
 }
 
+/* Who starts the program may have closed a standard stream. Its number would go to a socket, and
+ * what is printed with it. Opened for reading, so that writing to it still fails. */
+static void fill_standard_streams(void)
+{
+    int descriptor = open("/dev/null", O_RDONLY);
+    while (descriptor >= 0 && descriptor <= STDERR_FILENO) {
+        descriptor = open("/dev/null", O_RDONLY);
+    }
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+}
+
 void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
+    fill_standard_streams();
     struct sigaction action = {.sa_handler = on_abort};
     sigaction(SIGABRT, &action, NULL);
     argp_err_exit_status = LS_EXIT_USAGE;

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 enum {
-    COLUMNS_DEFAULT = 100
+    COLUMNS_DEFAULT = 100,
+    ROWS_DEFAULT = 24
 };
 
 static void write_line(void *user, ls_log_level level, const char *line)
@@ -24,13 +25,12 @@ static void write_line(void *user, ls_log_level level, const char *line)
     fprintf(stderr, "%s: %s%s\n", console->program, kind, line);
 }
 
-static uint32_t terminal_columns(void)
+static void measure_terminal(ls_console *console)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
-        return COLUMNS_DEFAULT;
-    }
-    return size.ws_col;
+    bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+    console->columns = is_known && size.ws_col > 0 ? size.ws_col : COLUMNS_DEFAULT;
+    console->rows = is_known && size.ws_row > 0 ? size.ws_row : ROWS_DEFAULT;
 }
 
 void ls_console_init(ls_console *console, const char *program, ls_log_level level)
@@ -42,6 +42,7 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
     console->is_live =
         level >= LS_LOG_INFO && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
     console->columns = COLUMNS_DEFAULT;
+    console->rows = ROWS_DEFAULT;
 }
 
 void ls_console_clear(ls_console *console)
@@ -58,13 +59,15 @@ void ls_console_begin(ls_console *console)
 {
     ls_console_clear(console);
     if (console->is_live) {
-        console->columns = terminal_columns(); /* it may have been resized */
+        measure_terminal(console); /* it may have been resized */
     }
 }
 
 void ls_console_line(ls_console *console, const char *format, ...)
 {
-    if (!console->is_live) {
+    /* What has scrolled away could not be taken back. The cursor stands on a line of its own, and a
+     * line above stays: some terminals keep what is cleared from their first line on. */
+    if (!console->is_live || console->lines_drawn + 2 >= console->rows) {
         return;
     }
     char line[LS_TEXT_BYTES_MAX];

@@ -14,6 +14,7 @@ typedef struct ls_console {
     ls_log log;          /* writes through the console */
     bool is_live;        /* standard error is a terminal and lines may be drawn again */
     uint32_t columns;    /* of the terminal; longer live lines are cut */
+    uint32_t rows;       /* likewise; live lines beyond them are left out */
     uint32_t lines_drawn;
 } ls_console;
 

@@ -34,6 +34,7 @@ typedef struct hostile_match {
     fuzz_input input;
     ls_peer_id peers[PEERS];
     ls_peer_id next_peer;
+    uint32_t hash_interval;
     uint64_t heap_calls_at_start;
     size_t newest_size; /* of the packet sent last */
     ls_lane newest_lane;
@@ -191,13 +192,10 @@ static void send_finished(hostile_match *hostile, uint32_t peer)
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_FINISHED;
     finished->tick = fuzz_tick_near(ls_match_tick(match), fuzz_take_i8(input));
-    finished->chain_tick = fuzz_tick_near(finished->tick, -(int64_t)fuzz_take_u8(input));
+    ls_tick newest_hashed = finished->tick - finished->tick % hostile->hash_interval;
+    finished->chain_tick = fuzz_tick_near(newest_hashed, -(int64_t)fuzz_take_u8(input));
     finished->chain = fuzz_take_u8(input);
     finished->root = ls_match_root(match) ^ fuzz_take_u8(input);
-    if (finished->chain == 0) {
-        finished->chain_tick = 0;
-        finished->chain = (uint32_t)ls_hash_chain_start(root_of_state_0(hostile));
-    }
     send_message(hostile, peer, &message);
 }
 
@@ -388,6 +386,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     ls_simulation wide = wide_simulation();
     const ls_simulation *simulation = setup & 0x20u ? &wide : counter_simulation();
     ls_match_config config = make_config(simulation, setup, timing);
+    hostile.hash_interval = config.hash_interval_ticks;
     honest_match_open(&hostile.run, &config);
     play(&hostile, setup);
     honest_match_close(&hostile.run);

@@ -38,8 +38,20 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
+/* Whatever runs on at the end is why a test failed, or knows. */
+static void tell_if_running(ls_process *process, const char *name)
+{
+    if (!ls_process_has_ended(process)) {
+        fprintf(stderr, "%s still ran: %s\n", name, ls_process_errors(process));
+    }
+}
+
 void ls_hosted_close(ls_hosted *hosted)
 {
+    tell_if_running(&hosted->server, "the server");
+    for (uint32_t i = 0; i < hosted->client_count; i++) {
+        tell_if_running(&hosted->clients[i], "a client");
+    }
     ls_process_stop(&hosted->server);
     ls_process_stop(&hosted->other);
     ls_process_stop(&hosted->network);

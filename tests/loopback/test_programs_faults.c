@@ -206,6 +206,9 @@ Test(programs_faults, a_second_signal_stops_the_server_at_once)
     ls_hosted_expect_exit(&hosted.server, 0);
     ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("did not finish"));
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("left at tick"));
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_process_stop(&hosted.clients[i]); /* nobody is left to tell them the end */
+    }
 }
 
 Test(programs_faults, clients_notice_that_the_server_was_killed)

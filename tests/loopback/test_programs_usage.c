@@ -281,3 +281,11 @@ Test(programs_usage, programs_tell_their_version)
     cr_expect_str_empty(ls_hosted_run(&hosted, LS_TEST_CLIENT, LS_ARGUMENTS("--version"), 0));
     cr_expect_str_eq(ls_process_output(&hosted.other), "lockstep-client " LS_TEST_VERSION "\n");
 }
+
+Test(programs_usage, a_closed_standard_stream_is_no_socket)
+{
+    const char *const arguments[] = {"-c", "exec \"$0\" --port 0 --port-file /nonexistent/port <&-",
+                                     LS_TEST_SERVER, NULL};
+    const char *errors = ls_hosted_run(&hosted, "/bin/sh", arguments, 1);
+    cr_expect(strstr(errors, "cannot write the port"), "%s", errors);
+}

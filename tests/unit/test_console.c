@@ -56,8 +56,8 @@ typedef struct terminal {
     int kept_stderr;
 } terminal;
 
-/* Puts a terminal of `columns` in the place of standard error. */
-static terminal open_terminal(unsigned short columns)
+/* Puts a terminal of `columns` and `rows` in the place of standard error. */
+static terminal open_terminal_of(unsigned short columns, unsigned short rows)
 {
     terminal screen = {.master = posix_openpt(O_RDWR | O_NOCTTY)};
     cr_assert_geq(screen.master, 0);
@@ -65,13 +65,18 @@ static terminal open_terminal(unsigned short columns)
     cr_assert_eq(unlockpt(screen.master), 0);
     int slave = open(ptsname(screen.master), O_RDWR | O_NOCTTY);
     cr_assert_geq(slave, 0);
-    struct winsize size = {.ws_row = 24, .ws_col = columns};
+    struct winsize size = {.ws_row = rows, .ws_col = columns};
     cr_assert_eq(ioctl(slave, TIOCSWINSZ, &size), 0);
     fflush(stderr);
     screen.kept_stderr = dup(STDERR_FILENO);
     cr_assert_geq(dup2(slave, STDERR_FILENO), 0);
     close(slave);
     return screen;
+}
+
+static terminal open_terminal(unsigned short columns)
+{
+    return open_terminal_of(columns, 24);
 }
 
 /* Gives standard error back; what was written to the terminal is in `text`. */
@@ -142,6 +147,24 @@ Test(console, live_lines_are_cut_to_the_terminal)
     ls_console_end(&console);
     close_terminal(&screen, text, sizeof text);
     cr_assert_str_eq(text, "012345678\r\n", "a line that wraps could not be taken back");
+}
+
+Test(console, live_lines_that_would_scroll_away_are_left_out)
+{
+    char text[1000];
+    ls_console console;
+    setenv("TERM", "xterm", 1);
+    terminal screen = open_terminal_of(80, 4);
+    ls_console_init(&console, "x", LS_LOG_INFO);
+    for (int block = 0; block < 2; block++) {
+        ls_console_begin(&console);
+        for (int line = 0; line < 4; line++) {
+            ls_console_line(&console, "%d", line);
+        }
+        ls_console_end(&console);
+    }
+    close_terminal(&screen, text, sizeof text);
+    cr_assert_str_eq(text, "0\r\n1\r\n\033[2A\r\033[J0\r\n1\r\n");
 }
 
 Test(console, a_dumb_terminal_or_a_quiet_console_is_not_live)

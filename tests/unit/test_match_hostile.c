@@ -22,6 +22,8 @@ typedef struct stage {
     uint32_t disconnects[BO + 2];
     ls_hash_request asked; /* what Bo was asked for last; count 0: nothing */
     ls_desync_notice told; /* what Ada was told last */
+    uint32_t ends;         /* how often Ada was told that it ends, and when */
+    ls_tick end_tick;
 } stage;
 
 static stage here;
@@ -38,6 +40,9 @@ static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *by
         here.asked = message.body.hash_request;
     } else if (message.kind == LS_MESSAGE_DESYNC && peer == ADA) {
         here.told = message.body.desync;
+    } else if (message.kind == LS_MESSAGE_END && peer == ADA) {
+        here.ends++;
+        here.end_tick = message.body.end.final_tick;
     }
 }
 
@@ -70,12 +75,14 @@ static void get_ready(ls_peer_id peer)
 }
 
 /* Ada is ready. */
-static void open_lobby(void)
+static void open_lobby_of(ls_late_rule late_rule, ls_on_desync on_desync)
 {
     ls_match_config config = ls_match_config_default(counter_simulation());
     config.sim.tick_rate_hz = 1000 / STEP_MS;
     config.sim.players = 2;
     config.start_delay_ms = 0;
+    config.late_rule = late_rule;
+    config.on_desync = on_desync;
     ls_packet_sink sink = {on_send, on_disconnect, NULL};
     here = (stage){.now_ns = LS_NS_PER_SECOND};
     cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
@@ -83,12 +90,22 @@ static void open_lobby(void)
     get_ready(ADA);
 }
 
-static void open_match(void)
+static void open_lobby(void)
 {
-    open_lobby();
+    open_lobby_of(LS_LATE_REPEAT, LS_ON_DESYNC_REPORT);
+}
+
+static void start_match(void)
+{
     greet(BO, "Bo");
     get_ready(BO);
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
+}
+
+static void open_match(void)
+{
+    open_lobby();
+    start_match();
 }
 
 static void close_match(void)
@@ -96,18 +113,23 @@ static void close_match(void)
     ls_match_destroy(here.match);
 }
 
-/* INPUTS of an honest player who has every tick, but for the chain up to state 0. */
-static void send_inputs(ls_peer_id peer, uint64_t root_of_state_0)
+/* INPUTS of a player who has every tick and whose state 0 had this root: with an empty input for
+ * the next tick from Ada, with none from Bo. */
+static void send_inputs(ls_peer_id peer, uint64_t root)
 {
+    static const ls_slot_input empty;
     ls_tick tick = ls_match_tick(here.match);
     ls_inputs_header header = {.next = tick,
                                .hold = LS_HOLD_NONE,
                                .chain_tick = 0,
-                               .chain = (uint32_t)ls_hash_chain_start(root_of_state_0),
+                               .chain = (uint32_t)ls_hash_chain_start(root),
                                .first = tick};
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_inputs_header_bits(&stream, &header, 0);
+    if (peer == ADA) {
+        cr_assert(ls_inputs_write_tick(&stream, &empty, &empty));
+    }
     ls_tick_packet_write_end(&stream);
     ls_match_receive(here.match, peer, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
                      here.now_ns);
@@ -211,4 +233,19 @@ Test(match_hostile, who_never_gets_ready_loses_the_seat_whatever_else_is_sent, .
     greet(BO + 1, "Cy");
     get_ready(BO + 1);
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
+}
+
+Test(match_hostile, a_match_that_a_desync_stops_closes_no_tick_any_more, .fini = close_match)
+{
+    open_lobby_of(LS_LATE_WAIT, LS_ON_DESYNC_STOP);
+    start_match();
+    run_with_liar(100);
+    cr_assert_eq(ls_match_tick(here.match), 0, "it waits for Bo");
+    /* Bo is dropped for the waiting; that brings out the desync, which ends the match. */
+    run_with_liar(2000);
+    cr_assert_eq(ls_match_slot_of(here.match, 1).left_status, LS_TIMED_OUT);
+    cr_assert(ls_match_slot_of(here.match, 1).is_desynced);
+    cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_ENDING);
+    cr_assert_eq(here.ends, 1);
+    cr_assert_eq(ls_match_tick(here.match), here.end_tick);
 }

@@ -71,17 +71,30 @@ Test(message, hello_has_the_layout_of_the_page)
     ls_message message = message_of(LS_MESSAGE_HELLO);
     ls_hello *hello = &message.body.hello;
     hello->magic = 0x5453434c;
-    hello->protocol_version = 0xfedc;
+    hello->protocol_version = LS_PROTOCOL_VERSION;
     hello->arithmetic = UINT64_C(0x0123456789abcdef);
     memcpy(hello->name, "Grace", 6);
     memcpy(hello->token, "token", 6);
     wire_bits wire = wire_of(1);
     wire_u(&wire, 0x5453434c, 32);
-    wire_u(&wire, 0xfedc, 16);
+    wire_u(&wire, LS_PROTOCOL_VERSION, 16);
     wire_u(&wire, UINT64_C(0x0123456789abcdef), 64);
     wire_text(&wire, "Grace");
     wire_text(&wire, "token");
     expect_layout(&message, &wire);
+}
+
+Test(message, a_hello_of_another_version_is_read_up_to_the_version)
+{
+    wire_bits wire = wire_of(1);
+    wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
+    wire_u(&wire, LS_PROTOCOL_VERSION + 1, 16);
+    for (unsigned i = 0; i < 100; i++) {
+        wire_u(&wire, UINT64_MAX, 64); /* whatever that version sends behind */
+    }
+    ls_message message;
+    cr_assert_eq(ls_message_read(wire.bytes, 800, 0, &message), LS_OK);
+    cr_assert_eq(message.body.hello.protocol_version, LS_PROTOCOL_VERSION + 1);
 }
 
 /* Worked out by hand, for an error that both encoders would share: "LCST" is moved up by the six
@@ -111,7 +124,8 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
     } sizes[] = {{31, 255, LS_OK}, {32, 0, LS_MALFORMED}, {0, 256, LS_MALFORMED}};
     for (size_t i = 0; i < 3; i++) {
         wire_bits wire = wire_of(1);
-        wire_u(&wire, 0, 32 + 16);
+        wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
+        wire_u(&wire, LS_PROTOCOL_VERSION, 16);
         wire_u(&wire, 0, 64);
         text[sizes[i].name] = '\0';
         wire_text(&wire, text);

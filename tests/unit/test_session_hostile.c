@@ -182,3 +182,17 @@ Test(session_hostile, a_hitch_after_a_refusal_is_survived, .init = open_session,
     hitch();
     cr_assert_eq(ls_session_report_of(here.session).status, LS_MATCH_FULL);
 }
+
+/* The machine may stand still before it knows the length of a tick. */
+Test(session_hostile, frames_of_any_length_may_come_before_the_offer, .init = open_session,
+     .fini = close_session)
+{
+    static const uint64_t lengths_ms[] = {10, 10, 10, 500, 10, 3000};
+    for (size_t i = 0; i < sizeof lengths_ms / sizeof lengths_ms[0]; i++) {
+        here.now_ns += lengths_ms[i] * LS_NS_PER_MS;
+        ls_session_frame(here.session, here.now_ns);
+    }
+    ls_message message = offer_of_server();
+    send_message(&message);
+    cr_assert_eq(ls_session_report_of(here.session).state, LS_SESSION_SEATED);
+}
