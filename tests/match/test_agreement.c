@@ -281,3 +281,29 @@ Test(agreement, the_checks_see_other_inputs_and_other_states)
     cr_assert_not(virtual_match_is_sound(run));
     virtual_match_destroy(run);
 }
+
+Test(agreement, the_checks_see_inputs_that_nobody_made)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 50);
+    cr_assert(virtual_match_is_sound(run));
+    virtual_client *client = run->clients[0];
+    client->made[report_of(client).next_input - 1] ^= 2;
+    virtual_match_run_to_tick(run, 60);
+    cr_assert_not(virtual_match_is_sound(run));
+    virtual_match_destroy(run);
+}
+
+Test(agreement, the_checks_see_ticks_that_are_closed_late)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 50);
+    run->is_server_paused = true; /* and no test has announced it */
+    virtual_match_run(run, 20 * MS);
+    run->is_server_paused = false;
+    virtual_match_run_to_tick(run, 60);
+    cr_assert_not(virtual_match_is_sound(run));
+    virtual_match_destroy(run);
+}

@@ -289,6 +289,30 @@ Test(late, wait_waits_once_for_a_link_that_became_slower)
     virtual_match_destroy(run);
 }
 
+/* Who keeps a tick waiting learns by how much it was late, and is on time from then on: ticks are
+ * closed by the server's clock again, not by the arrival of that client's packets. */
+Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
+    setup.match.sim.players = 3;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client_setup uneven = virtual_client_setup_default(run);
+    uneven.frame_jitter_ns = 8 * MS;
+    virtual_client *slow = virtual_match_add_client(run, &uneven);
+    virtual_match_run_to_tick(run, 100);
+    ls_memory_link link = {.delay_ns = 75 * MS};
+    virtual_client_set_links(slow, &link);
+    virtual_match_run_to_tick(run, 900);
+    uint32_t uneven_ticks = 0;
+    for (ls_tick tick = 300; tick < 900; tick++) {
+        uint64_t between_ns = run->ticks[tick].closed_ns - run->ticks[tick - 1].closed_ns;
+        uneven_ticks += between_ns < DT_NS || between_ns > DT_NS + 1;
+    }
+    cr_assert_leq(uneven_ticks, 30, "%u of 600", uneven_ticks);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 Test(late, wait_leaves_no_lead_behind)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 0);

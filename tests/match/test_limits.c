@@ -91,6 +91,20 @@ Test(limits, large_inputs_under_the_rule_wait)
     virtual_match_destroy(run);
 }
 
+/* What got lost is sent again after a round trip, not when all before it has been acknowledged:
+ * with 80 inputs on their way and every fifth lost that would more than halve the match's speed. */
+Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
+{
+    virtual_setup setup = setup_with_bytes(4, 400, 60);
+    setup.match.late_rule = LS_LATE_WAIT;
+    setup.link = (ls_memory_link){.delay_ns = 100 * MS, .loss_ppm = 200000};
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run(run, 12 * SECOND);
+    cr_assert_geq(ls_match_tick(run->match), 380, "only %u ticks", ls_match_tick(run->match));
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 /* Small inputs still take one packet a tick each way. */
 Test(limits, small_inputs_take_one_packet_a_tick)
 {
