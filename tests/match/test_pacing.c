@@ -295,3 +295,23 @@ Test(pacing, a_server_that_stood_still_is_followed_within_five_seconds)
     check_sound(run);
     virtual_match_destroy(run);
 }
+
+/* Ticks that came late are shown late, but not for the rest of the match. */
+Test(pacing, what_is_shown_catches_up_with_what_is_known)
+{
+    virtual_match *run = start(2, 20 * MS);
+    virtual_match_run_to_tick(run, 200);
+    ls_memory_link clean = {.delay_ns = 20 * MS};
+    ls_memory_link cut = {.is_cut = true};
+    ls_memory_client_set_links(run->clients[0]->transport, &clean, &cut);
+    virtual_match_run(run, 200 * MS);
+    ls_memory_client_set_links(run->clients[0]->transport, &clean, &clean);
+    virtual_match_run(run, 200 * MS);
+    ls_session_report behind = report_of(run->clients[0]);
+    cr_assert_geq(behind.confirmed - behind.tick, 6);
+    virtual_match_run(run, 8 * SECOND);
+    ls_session_report after = report_of(run->clients[0]);
+    cr_assert_leq(after.confirmed - after.tick, 3);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
