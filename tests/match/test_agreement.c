@@ -140,6 +140,22 @@ Test(agreement, a_server_whose_loop_turns_at_its_own_pace)
     virtual_match_destroy(run);
 }
 
+Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
+{
+    static const uint32_t tick_rates[] = {1, 2, 20};
+    for (size_t i = 0; i < sizeof tick_rates / sizeof tick_rates[0]; i++) {
+        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+        setup.match.sim.tick_rate_hz = tick_rates[i];
+        virtual_match *run = virtual_match_create(&setup);
+        run->server_loop_ns = SECOND / tick_rates[i];
+        virtual_match_run_to_tick(run, 1);
+        virtual_match_run(run, 20 * SECOND);
+        cr_assert_geq(ls_match_tick(run->match), 20 * tick_rates[i]);
+        check_sound(run);
+        virtual_match_destroy(run);
+    }
+}
+
 /* ---- networks ---- */
 
 typedef struct weather {

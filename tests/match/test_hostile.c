@@ -242,14 +242,6 @@ Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
 
 /* ---- too little ---- */
 
-Test(hostile, a_player_who_only_listens_is_dropped_as_silent)
-{
-    stage here = open_stage(60);
-    virtual_match_run(here.run, 5 * SECOND);
-    cr_assert_not(is_dropped(&here));
-    close_stage(&here);
-}
-
 Test(hostile, a_silent_player_times_out)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, 600);

@@ -30,12 +30,12 @@ static uint64_t substituted(const virtual_match *run)
 static void play_at_full_rate(uint32_t players, uint32_t bytes, uint64_t delay_ns)
 {
     virtual_setup setup = setup_with_bytes(players, bytes, 60);
-    setup.match.ticks = 240;
+    setup.match.ticks = 150;
     setup.link.delay_ns = delay_ns;
     virtual_match *run = virtual_match_create(&setup);
-    virtual_match_run_to_tick(run, 200);
+    virtual_match_run_to_tick(run, 120);
     for (uint32_t i = 0; i < players; i++) {
-        uint32_t behind = 200 - report_of(run->clients[i]).confirmed;
+        uint32_t behind = 120 - report_of(run->clients[i]).confirmed;
         cr_assert_leq(behind, delay_ns * 60 / SECOND + 2,
                       "%u players, %u bytes, %lu ms: %u ticks behind", players, bytes,
                       (unsigned long)(delay_ns / MS), behind);
@@ -63,7 +63,7 @@ Test(limits, thirty_two_players_with_the_largest_inputs_keep_pace)
 static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, uint32_t loss_ppm)
 {
     virtual_setup setup = setup_with_bytes(players, bytes, tick_rate_hz);
-    setup.match.ticks = 3 * tick_rate_hz;
+    setup.match.ticks = 2 * tick_rate_hz;
     setup.link = (ls_memory_link){
         .delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = loss_ppm, .duplicate_ppm = 20000};
     virtual_match *run = virtual_match_create(&setup);

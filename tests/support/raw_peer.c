@@ -16,8 +16,6 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
         peer->offer = message.body.offer;
     } else if (message.kind == LS_MESSAGE_REFUSE) {
         peer->refusal = message.body.farewell;
-    } else if (message.kind == LS_MESSAGE_HASH_REQUEST) {
-        peer->asked = message.body.hash_request;
     }
 }
 
@@ -44,7 +42,7 @@ static void pump(void *user)
             peer->server = event.peer;
         } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             peer->is_closed = true;
-        } else if (!peer->is_silent) {
+        } else {
             take_packet(peer, &event);
         }
     }

@@ -15,11 +15,9 @@ typedef struct raw_peer {
     ls_transport *transport;
     ls_peer_id server; /* 0 until connected */
     bool is_closed;
-    bool is_silent;            /* takes nothing in, acknowledges nothing */
     uint32_t heard[RAW_KINDS]; /* packets, by kind */
     ls_offer offer;
     ls_farewell refusal;
-    ls_hash_request asked;
     ls_tick confirmed; /* where a TICKS says its packet begins */
 } raw_peer;
 
