@@ -201,6 +201,24 @@ Test(hostile, a_message_that_does_not_belong_there_ends_it)
     }
 }
 
+/* Who says that it agrees about the end has to say that it agreed all the way. */
+Test(hostile, a_final_state_without_the_chain_that_leads_to_it_ends_it)
+{
+    stage here = open_stage(60);
+    while (ls_match_state_of(here.run->match) == LS_MATCH_RUNNING) {
+        ls_inputs_header header = raw_peer_inputs_header(here.peer);
+        raw_peer_send_inputs(here.peer, &header, 0);
+        virtual_match_run(here.run, 10 * MS);
+    }
+    ls_message message = {.kind = LS_MESSAGE_FINISHED};
+    message.body.finished.tick = ls_match_tick(here.run->match);
+    message.body.finished.root = ls_match_root(here.run->match);
+    message.body.finished.chain = raw_peer_inputs_header(here.peer).chain;
+    raw_peer_send_message(here.peer, &message);
+    check_dropped_as(&here, LS_MISBEHAVED);
+    close_stage(&here);
+}
+
 /* ---- too much ---- */
 
 static void flood(const stage *here, uint32_t packets)
