@@ -1,6 +1,6 @@
 /* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
- * session_inputs.c (making and sending inputs) and session_play.c (confirmed ticks, stepping).
- * Never included by anybody else. */
+ * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end) and
+ * session_step.c (when and how the simulation is stepped). Never included by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
@@ -115,6 +115,11 @@ void ls_session_play_send_roots(ls_session *session, const ls_hash_request *requ
 
 /* The longest time between two INPUTS, with news or without. */
 uint64_t ls_session_heartbeat_ns(const ls_session *session);
+
+/* ---- session_step.c ---- */
+
+/* Steps the ticks that are due since the frame before. */
+void ls_session_step_due(ls_session *session);
 
 /* ---- session_inputs.c ---- */
 
