@@ -1,11 +1,11 @@
 /* The invariants of a virtual match. I1: every machine steps on what the server closed. I2: what is
  * closed is the slot's own input for that tick, or its input of the tick before, or, once it has
- * left, nothing. I3: states differ where a test made them differ, and only there. I4: ticks are
+ * left, nothing. I3: states differ where they were made to differ, and only there. I4: ticks are
  * closed on time, and a wait names whom it waits for. */
-#include "lockstep/tests/support/virtual_match.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/tests/support/witness.h"
+#include "lockstep/tools/faultsim/witness.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* Virtual match: one match and its sessions in one process, in virtual time, over the memory
  * network. Moves from event to event, calls the match only when it asks to be called, and compares
  * at every step what each machine really stepped on (virtual_check.c). The same setup gives the
- * same run to the bit. Called by tests/match. */
-#ifndef LOCKSTEP_TESTS_SUPPORT_VIRTUAL_MATCH_H
-#define LOCKSTEP_TESTS_SUPPORT_VIRTUAL_MATCH_H
+ * same run to the bit. Called by tests/match and by faultsim. */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_MATCH_H
+#define LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_MATCH_H
 
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
@@ -53,7 +53,7 @@ typedef struct virtual_client {
     uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
     int32_t drift_ppm;
     bool is_paused;    /* draws no frames and reads no packets: a frozen process */
-    bool is_fed_wrong; /* a fault of the test's may reach its inputs: see virtual_check.c */
+    bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
     ls_tick flip_tick; /* flips a bit of the state after the step to this tick; 0: never */
     size_t flip_byte;
 

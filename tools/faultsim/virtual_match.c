@@ -1,8 +1,8 @@
-#include "lockstep/tests/support/virtual_match.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/hash.h"
-#include "lockstep/tests/support/witness.h"
+#include "lockstep/tools/faultsim/witness.h"
 
 #include <stdio.h>
 #include <stdlib.h>
