@@ -128,6 +128,7 @@ void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_
     if (client->made[tick] != 0) {
         virtual_check_note(client->run, "client %u makes input %u twice", client->index, tick);
     }
+    client->made_at[tick] = client->run->now_ns;
     client->made[tick] = witness_digest(bytes, size);
 }
 

@@ -75,6 +75,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
+    config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
     ls_packet_sink sink = ls_transport_sink(client->transport);
     ls_session *session = NULL;
     ls_status status =
@@ -98,7 +99,8 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->next_frame_ns = run->now_ns + 1 + client->index * 1700 * LS_NS_PER_US;
     client->bot = ls_bot_make(run->setup.seed * 1000 + client->index);
     client->made = calloc(VIRTUAL_TICKS_MAX, sizeof *client->made);
-    LS_ASSERT(client->made != NULL);
+    client->made_at = calloc(VIRTUAL_TICKS_MAX, sizeof *client->made_at);
+    LS_ASSERT(client->made != NULL && client->made_at != NULL);
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -152,6 +154,7 @@ void virtual_match_destroy(virtual_match *run)
     for (uint32_t i = 0; i < run->client_count; i++) {
         ls_session_destroy(run->clients[i]->session);
         free(run->clients[i]->made);
+        free(run->clients[i]->made_at);
         free(run->clients[i]);
     }
     ls_match_destroy(run->match);
@@ -219,6 +222,17 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* When a session asks to be updated, in the run's time. */
+static uint64_t update_due_ns(const virtual_client *client)
+{
+    uint64_t due_ns = ls_session_next_ns(client->session);
+    if (due_ns == VIRTUAL_NEVER) {
+        return VIRTUAL_NEVER;
+    }
+    uint64_t local_ns = virtual_client_ns(client);
+    return client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
+}
+
 static uint64_t next_event_ns(const virtual_match *run)
 {
     bool is_anybody_paused = run->is_server_paused;
@@ -228,6 +242,7 @@ static uint64_t next_event_ns(const virtual_match *run)
         is_anybody_paused = is_anybody_paused || client->is_paused;
         if (!client->is_paused) {
             next_ns = earlier(next_ns, client->next_frame_ns);
+            next_ns = earlier(next_ns, update_due_ns(client));
         }
     }
     uint64_t packet_ns = ls_memory_network_next_ns(run->network);
@@ -334,6 +349,9 @@ static void pump_client(virtual_client *client)
         return;
     }
     take_client_packets(client);
+    if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
+        ls_session_update(client->session, virtual_client_ns(client));
+    }
     if (run->now_ns < client->next_frame_ns) {
         return;
     }

@@ -27,10 +27,11 @@ typedef struct virtual_client_setup {
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const ls_simulation *simulation; /* what it has, whatever the server names; NULL: nothing */
     uint32_t frame_hz;
-    uint64_t frame_jitter_ns; /* a frame lasts up to so much longer */
-    uint32_t ticks;           /* leaves after so many; 0: stays */
-    int32_t drift_ppm;        /* of its clock */
-    bool has_previous_state;  /* keeps what drawing needs */
+    uint64_t frame_jitter_ns;    /* a frame lasts up to so much longer */
+    uint32_t ticks;              /* leaves after so many; 0: stays */
+    int32_t drift_ppm;           /* of its clock */
+    bool makes_inputs_in_frames; /* alone, as a game without timers */
+    bool has_previous_state;     /* keeps what drawing needs */
     ls_memory_link up;
     ls_memory_link down;
 } virtual_client_setup;
@@ -60,7 +61,8 @@ typedef struct virtual_client {
     /* What it did. */
     bool is_watched;
     bool is_over;
-    uint64_t *made; /* by tick: digest of the input made, 0: none */
+    uint64_t *made;    /* by tick: digest of the input made, 0: none */
+    uint64_t *made_at; /* by tick: when, 0: never */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
     bool has_state_difference;
