@@ -14,8 +14,9 @@
 #define LS_SLACK_MAX 2047
 
 #define LS_SEQUENCE_BITS 6u
-#define LS_LOSS_MAX 255u    /* loss counts packets of 256 */
-#define LS_JITTER_MAX 4095u /* in quarters of a millisecond */
+#define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
+#define LS_LOSS_MAX 255u                  /* loss counts packets of 256 */
+#define LS_JITTER_MAX 4095u               /* in quarters of a millisecond */
 
 /* What one direction of a connection does to packets, as its receiver measures it. */
 typedef struct ls_link_figures {
