@@ -10,6 +10,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
+#include "lockstep/protocol/tick_packet.h"
 #include "lockstep/protocol/transport.h"
 
 LS_C_BEGIN
@@ -81,6 +82,9 @@ typedef struct ls_session_report {
     uint64_t steps;
     uint64_t rtt_ns;
     int64_t slack_ns;                /* newest that the server reported */
+    ls_link_figures downlink;        /* as measured here */
+    ls_link_figures uplink;          /* as the server said last */
+    uint32_t input_delay_ticks;      /* as the server said last */
     uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
     uint64_t confirm_latency_p99_ns;
     uint64_t confirm_latency_max_ns;
