@@ -7,7 +7,7 @@
 #include "lockstep/protocol/transport_memory.h"
 #include "lockstep/server/match_table.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
