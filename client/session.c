@@ -388,6 +388,14 @@ uint64_t ls_session_next_ns(const ls_session *session)
     return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
 }
 
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
+{
+    LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
+    if (session->instance) {
+        ls_tick_sync_set_input_delay(&session->sync, ticks);
+    }
+}
+
 /* ---- what can be seen from outside ---- */
 
 ls_session_report ls_session_report_of(const ls_session *session)

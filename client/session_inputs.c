@@ -33,9 +33,9 @@ static uint32_t lead_limit_ticks(const ls_session *session)
     if (session->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
-    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
-    uint64_t ticks = way_ns / session->sync.config.dt_ns + session->offer.input_delay_ticks +
-                     WAIT_LEAD_SPARE_TICKS;
+    const ls_tick_sync *sync = &session->sync;
+    uint64_t lead_ns = 2 * sync->rtt_ns + sync->frame_ns + sync->delay_ns;
+    uint64_t ticks = lead_ns / sync->config.dt_ns + WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
