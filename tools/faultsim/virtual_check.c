@@ -183,6 +183,7 @@ void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_
         virtual_check_note(client->run, VIRTUAL_I2, tick, "client %u makes its input twice",
                            client->index);
     }
+    client->made_at[tick] = client->run->now_ns;
     client->made[tick] = witness_digest(bytes, size);
     client->made_size[tick] = (uint16_t)size;
 }

@@ -95,6 +95,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
+    config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
     ls_status status =
@@ -127,6 +128,7 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->made = reserve(run, run->tick_capacity, sizeof *client->made);
     client->made_size = reserve(run, run->tick_capacity, sizeof *client->made_size);
     client->arrived = reserve(run, run->tick_capacity, sizeof *client->arrived);
+    client->made_at = reserve(run, run->tick_capacity, sizeof *client->made_at);
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -186,6 +188,7 @@ void virtual_match_destroy(virtual_match *run)
         ls_release(storage, client->made);
         ls_release(storage, client->made_size);
         ls_release(storage, client->arrived);
+        ls_release(storage, client->made_at);
         ls_release(storage, client);
     }
     ls_match_destroy(run->match);
@@ -288,6 +291,17 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* When a session asks to be updated, in the run's time. */
+static uint64_t update_due_ns(const virtual_client *client)
+{
+    uint64_t due_ns = ls_session_next_ns(client->session);
+    if (due_ns == VIRTUAL_NEVER) {
+        return VIRTUAL_NEVER;
+    }
+    uint64_t local_ns = virtual_client_ns(client);
+    return client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
+}
+
 static uint64_t next_event_ns(const virtual_match *run)
 {
     bool is_anybody_paused = run->is_server_paused;
@@ -297,6 +311,7 @@ static uint64_t next_event_ns(const virtual_match *run)
         is_anybody_paused = is_anybody_paused || client->is_paused;
         if (!client->is_paused && !client->is_gone) {
             next_ns = earlier(next_ns, client->next_frame_ns);
+            next_ns = earlier(next_ns, update_due_ns(client));
         }
     }
     uint64_t packet_ns = ls_memory_network_next_ns(run->network);
@@ -411,6 +426,9 @@ static void pump_client(virtual_client *client)
         return;
     }
     take_client_packets(client);
+    if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
+        ls_session_update(client->session, virtual_client_ns(client));
+    }
     if (run->now_ns < client->next_frame_ns) {
         return;
     }

@@ -39,10 +39,11 @@ typedef struct virtual_client_setup {
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const ls_simulation *simulation; /* what it has, whatever the server names; NULL: nothing */
     uint32_t frame_hz;
-    uint64_t frame_jitter_ns; /* a frame lasts up to so much longer */
-    uint32_t ticks;           /* leaves after so many; 0: stays */
-    int32_t drift_ppm;        /* of its clock */
-    bool has_previous_state;  /* keeps what drawing needs */
+    uint64_t frame_jitter_ns;    /* a frame lasts up to so much longer */
+    uint32_t ticks;              /* leaves after so many; 0: stays */
+    int32_t drift_ppm;           /* of its clock */
+    bool makes_inputs_in_frames; /* alone, as a game without timers */
+    bool has_previous_state;     /* keeps what drawing needs */
     ls_memory_link up;
     ls_memory_link down;
 } virtual_client_setup;
@@ -89,6 +90,7 @@ struct virtual_client {
     bool is_dropped;      /* the server has taken its seat away */
     ls_tick tick;         /* ticks stepped */
     uint64_t *made;       /* by tick: digest of the input made, 0: none */
+    uint64_t *made_at;    /* by tick: when, 0: never */
     uint16_t *made_size;  /* by tick: bytes of it */
     uint8_t *arrived;     /* by tick: when the input reached the server: see virtual_wire.c */
     ls_tick acknowledged; /* newest `next` of its INPUTS, as the server has read it */
