@@ -1,7 +1,6 @@
 #include "lockstep/protocol/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/message.h"
 
 #include <string.h>
 
