@@ -275,6 +275,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
         session->offer.input_delay_ticks = message->body.input_delay_ticks;
+        ls_session_set_input_delay(session, message->body.input_delay_ticks);
         return LS_OK;
     case LS_MESSAGE_WAITING:
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
@@ -336,7 +337,7 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (session->report.frames > 0 && session->sync.dt_ns != 0) {
+    if (session->report.frames > 0 && session->sync.config.dt_ns != 0) {
         /* Without an offer there are no ticks to pace. */
         uint64_t frame_ns = now_ns - session->drawn_ns;
         ls_tick_sync_add_frame(&session->sync, frame_ns);
@@ -369,6 +370,30 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
         session->report.state == LS_SESSION_FINISHED || session->report.state == LS_SESSION_OVER;
     if (!is_finished) {
         end_when_silent(session);
+    }
+}
+
+void ls_session_update(ls_session *session, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= session->now_ns);
+    session->now_ns = now_ns;
+    if (now_ns >= ls_session_next_ns(session)) {
+        ls_session_play_update(session);
+    }
+}
+
+uint64_t ls_session_next_ns(const ls_session *session)
+{
+    bool is_asked =
+        session->config.makes_inputs_between_frames && session->report.state == LS_SESSION_PLAYING;
+    return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
+}
+
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
+{
+    LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
+    if (session->instance) {
+        ls_tick_sync_set_input_delay(&session->sync, ticks);
     }
 }
 

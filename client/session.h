@@ -9,6 +9,7 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+#include "lockstep/protocol/link_figures.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
 
@@ -29,7 +30,11 @@ typedef struct ls_session_config {
      * needs; a test of the desync detection may write. */
     void (*after_step)(void *user, ls_sim_instance *instance);
 
-    void *user;                /* handed to the three */
+    void *user; /* handed to the three */
+    /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
+     * frames alone, and earlier by what a frame lasts. */
+    bool makes_inputs_between_frames;
+
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
     uint32_t frame_max_ms;     /* longer frames are cut for stepping; 1 .. 10,000 */
@@ -110,6 +115,19 @@ void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes,
 
 /* One rendered frame: makes the inputs that are due, steps what is due, sends. */
 void ls_session_frame(ls_session *session, uint64_t now_ns);
+
+/* Makes and sends the inputs that are due, between frames; steps and draws nothing. */
+void ls_session_update(ls_session *session, uint64_t now_ns);
+
+/* When ls_session_update has something to do next; UINT64_MAX while it has nothing. Changes with
+ * every frame, update and packet. */
+uint64_t ls_session_next_ns(const ls_session *session);
+
+/* From now on this player's inputs are made `ticks` (0 .. LS_INPUT_DELAY_TICKS_MAX) earlier than
+ * the network needs, in place of what the offer said. The change takes 20 ticks for each: no input
+ * is left out and none comes more than 5 % sooner or later after the one before. Without effect
+ * before the session is seated. */
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
 
 /* Leaves the match with a reason. */
 void ls_session_leave(ls_session *session, uint64_t now_ns);

@@ -59,15 +59,6 @@ typedef enum ls_send_rate {
 #define LS_SEND_TWICE_LOSS 5u
 #define LS_SEND_ONCE_LOSS 3u
 
-#define LS_LOSS_MAX 255u    /* loss counts packets of 256 */
-#define LS_JITTER_MAX 4095u /* in quarters of a millisecond */
-
-/* What one direction of a connection does to packets, as its receiver measures it. */
-typedef struct ls_link_figures {
-    uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
-    uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */
-} ls_link_figures;
-
 typedef struct ls_hello {
     uint32_t magic;
     uint32_t protocol_version;

@@ -1,6 +1,7 @@
 #include "lockstep/protocol/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/message.h"
 
 #include <string.h>
 

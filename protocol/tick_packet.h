@@ -7,7 +7,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/protocol/bit_stream.h"
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/link_figures.h"
 
 #define LS_HOLD_UNIT_NS UINT64_C(250000) /* hold and slack count quarters of a millisecond */
 #define LS_HOLD_NONE 255u

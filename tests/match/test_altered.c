@@ -3,7 +3,7 @@
  * acknowledges leaves no state that differs. */
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <string.h>
 
