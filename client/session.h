@@ -79,6 +79,9 @@ typedef struct ls_session_report {
     uint64_t stalled_ticks;  /* were due on this machine's clock, but not confirmed yet */
     uint64_t frames;
     uint64_t steps;
+    uint64_t playout_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
+    int32_t playout_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
+    uint64_t jitter_ns;        /* of arriving ticks, smoothed */
     uint64_t rtt_ns;
     int64_t slack_ns;                /* newest that the server reported */
     uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */

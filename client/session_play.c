@@ -47,6 +47,7 @@ ls_status ls_session_play_init(ls_session *session)
                                 .input_delay_ticks = session->offer.input_delay_ticks,
                                 .is_exact = session->config.makes_inputs_between_frames};
     ls_tick_sync_init(&session->sync, &sync);
+    ls_playout_init(&session->playout, timestep.dt_ns);
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
@@ -68,7 +69,6 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
     session->frames_before = session->report.frames;
-    session->low_backlog = UINT32_MAX;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }
@@ -101,6 +101,7 @@ static bool store_tick(ls_session *session)
     }
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
+    ls_playout_add_arrival(&session->playout, tick, session->now_ns);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
     session->is_arrival_reported = false;

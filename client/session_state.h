@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
+#include "lockstep/client/playout.h"
 #include "lockstep/client/session.h"
 #include "lockstep/client/tick_parts.h"
 #include "lockstep/client/tick_sync.h"
@@ -69,9 +70,7 @@ struct ls_session {
     uint64_t frames_before; /* drawn before START */
     uint64_t frame_ns;      /* time of the last frame */
     bool is_stepping;       /* the first closed tick has come */
-    uint32_t low_backlog;   /* least number of ticks left over after a frame, this round */
-    uint32_t backlog_frames;
-    bool is_hurrying;
+    ls_playout playout;
 
     /* Hashes. */
     uint64_t roots[LS_WINDOW_TICKS];
