@@ -5,10 +5,9 @@
 #include <string.h>
 
 enum {
-    LATE_ONE_IN = 100,     /* of so many ticks one may come too late */
-    SPEED_MAX_PPM = 50000, /* nobody sees 5 % */
-    PPM_PER_NS = 1000,     /* a part of the error is mended that would take a second in all */
-    JITTER_SMOOTHING = 16,
+    LATE_ONE_IN = 100,       /* of so many ticks one may come too late */
+    SPEED_MAX_PPM = 50000,   /* nobody sees 5 % */
+    PPM_PER_NS = 1000,       /* a part of the error is mended that would take a second in all */
     CATCH_UP_STEPS_MAX = 64, /* a frame */
 };
 
@@ -24,24 +23,9 @@ void ls_playout_init(ls_playout *playout, uint64_t dt_ns)
     ls_tail_window_init(&playout->offsets, LATE_ONE_IN);
 }
 
-/* Ticks that come in one packet are one arrival: that of the first. */
-static void measure_jitter(ls_playout *playout, int64_t offset_ns, uint64_t now_ns)
-{
-    if (!playout->has_arrival || now_ns != playout->arrival_ns) {
-        int64_t change_ns = playout->has_arrival ? offset_ns - playout->arrival_offset_ns : 0;
-        int64_t distance_ns = change_ns < 0 ? -change_ns : change_ns;
-        int64_t jitter_ns = (int64_t)playout->jitter_ns;
-        playout->jitter_ns = (uint64_t)(jitter_ns + (distance_ns - jitter_ns) / JITTER_SMOOTHING);
-    }
-    playout->has_arrival = true;
-    playout->arrival_ns = now_ns;
-    playout->arrival_offset_ns = offset_ns;
-}
-
 void ls_playout_add_arrival(ls_playout *playout, ls_tick tick, uint64_t now_ns)
 {
     int64_t offset_ns = (int64_t)(now_ns - tick * playout->dt_ns);
-    measure_jitter(playout, offset_ns, now_ns);
     ls_tail_window_add(&playout->offsets, offset_ns, now_ns);
     playout->offset_ns = ls_tail_window_value(&playout->offsets);
 }

@@ -12,11 +12,7 @@ typedef struct ls_playout {
     uint64_t dt_ns;
     ls_tail_window offsets; /* of arrivals: the time less the tick times dt */
     int64_t offset_ns;      /* that nearly all ticks keep */
-    uint64_t arrival_ns;    /* of the newest tick */
-    int64_t arrival_offset_ns;
-    uint64_t jitter_ns; /* of arrivals, as RFC 3550 smooths it (section 6.4.1) */
-    bool has_arrival;
-    bool is_playing; /* the first frame with a tick to step has come */
+    bool is_playing;        /* the first frame with a tick to step has come */
     bool is_stalled;
     uint64_t stalled_ns; /* not yet counted as a tick */
     int32_t speed_ppm;   /* of the last frame: more than real time */

@@ -110,6 +110,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
         ls_status held = ls_input_buffer_get(session->own, header->first - 1, 0, &base);
         LS_ASSERT(held == LS_OK);
     }
+    header->sequence = session->sequence++;
     ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
     ls_inputs_header_bits(&stream, header, 0);
     ls_tick end = write_inputs(session, &stream, header->first, &base);
@@ -134,6 +135,7 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
 {
     header->hold = LS_HOLD_NONE;
     header->has_base = false;
+    header->has_health = false;
     uint32_t packets = 1;
     while (tick < session->sync.next_input && packets < PACKETS_PER_FRAME_MAX) {
         if (!is_due(session, tick)) {
@@ -144,6 +146,21 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
         tick = send_packet(session, header);
         packets++;
     }
+}
+
+static void add_health(ls_session *session, ls_inputs_header *header)
+{
+    if (!session->downlink.has_first || session->now_ns - session->health_ns < LS_HEALTH_NS) {
+        return;
+    }
+    header->has_health = true;
+    header->health = (ls_client_health){
+        .downlink = ls_link_meter_figures(&session->downlink),
+        .longest_frame_ms = (uint32_t)(session->longest_frame_ns / LS_NS_PER_MS),
+        .stalled_ticks = (uint32_t)(session->report.stalled_ticks - session->stalled_told)};
+    session->health_ns = session->now_ns;
+    session->longest_frame_ns = 0;
+    session->stalled_told = session->report.stalled_ticks;
 }
 
 void ls_session_play_send_inputs(ls_session *session)
@@ -158,6 +175,7 @@ void ls_session_play_send_inputs(ls_session *session)
         header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
         session->is_arrival_reported = true;
     }
+    add_health(session, &header);
     session->sent_ns = session->now_ns;
     ls_tick end = send_packet(session, &header);
     session->is_overflowing = end < session->sync.next_input;
