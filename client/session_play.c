@@ -270,7 +270,7 @@ static void take_header(ls_session *session, const ls_ticks_header *header, ls_t
     }
     take_slack(session, header);
     if (header->has_uplink) {
-        session->report.uplink = header->uplink;
+        ls_session_play_take_uplink(session, header->uplink);
     }
 }
 
@@ -363,8 +363,8 @@ void ls_session_play_frame(ls_session *session)
         ls_session_leave_as_planned(session, "the player has played as long as planned");
         return;
     }
-    bool has_news = session->sent_input < session->sync.next_input;
-    if (has_news || session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
+    ls_session_play_send_due(session);
+    if (session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }
