@@ -275,6 +275,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
         session->offer.input_delay_ticks = message->body.input_delay_ticks;
+        ls_session_set_input_delay(session, message->body.input_delay_ticks);
         return LS_OK;
     case LS_MESSAGE_WAITING:
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
@@ -405,8 +406,10 @@ ls_session_report ls_session_report_of(const ls_session *session)
     report.next_input = session->sync.next_input;
     report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
     report.rtt_ns = session->sync.rtt_ns;
+    report.playout_delay_ns = ls_playout_delay_ns(&session->playout);
+    report.playout_speed_ppm = session->playout.speed_ppm;
     report.downlink = ls_link_meter_figures(&session->downlink);
-    report.input_delay_ticks = session->offer.input_delay_ticks;
+    report.input_delay_ticks = session->sync.config.input_delay_ticks;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
     report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
     report.confirm_latency_max_ns = session->latency.max_ns;

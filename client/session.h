@@ -80,11 +80,13 @@ typedef struct ls_session_report {
     uint64_t stalled_ticks;  /* were due on this machine's clock, but not confirmed yet */
     uint64_t frames;
     uint64_t steps;
+    uint64_t playout_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
+    int32_t playout_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
     uint64_t rtt_ns;
     int64_t slack_ns;                /* newest that the server reported */
     ls_link_figures downlink;        /* as measured here */
     ls_link_figures uplink;          /* as the server said last */
-    uint32_t input_delay_ticks;      /* as the server said last */
+    uint32_t input_delay_ticks;      /* as was said last, by the server or on this side */
     uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
     uint64_t confirm_latency_p99_ns;
     uint64_t confirm_latency_max_ns;
@@ -124,9 +126,9 @@ void ls_session_update(ls_session *session, uint64_t now_ns);
 uint64_t ls_session_next_ns(const ls_session *session);
 
 /* From now on this player's inputs are made `ticks` (0 .. LS_INPUT_DELAY_TICKS_MAX) earlier than
- * the network needs, in place of what the offer said. The change takes 20 ticks for each: no input
- * is left out and none comes more than 5 % sooner or later after the one before. Without effect
- * before the session is seated. */
+ * the network needs, in place of what the server said last. The change takes 20 ticks for each: no
+ * input is left out and none comes more than 5 % sooner or later after the one before. Without
+ * effect before the session is seated. */
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
 
 /* Leaves the match with a reason. */

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
+#include "lockstep/client/playout.h"
 #include "lockstep/client/session.h"
 #include "lockstep/client/tick_parts.h"
 #include "lockstep/client/tick_sync.h"
@@ -57,6 +58,9 @@ struct ls_session {
     bool has_base;                           /* it has the one before */
     bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
     uint32_t sequence;                       /* of the next INPUTS */
+    uint64_t first_sent_ns;                  /* when new inputs last went out */
+    bool is_second_due;                      /* and are to go out again half a tick later */
+    bool is_uplink_lossy;                    /* reason enough at the send rate auto */
 
     /* What the server is told of this side, once a second. */
     uint64_t health_ns;        /* when it was last told */
@@ -77,9 +81,7 @@ struct ls_session {
     uint64_t frames_before; /* drawn before START */
     uint64_t frame_ns;      /* time of the last frame */
     bool is_stepping;       /* the first closed tick has come */
-    uint32_t low_backlog;   /* least number of ticks left over after a frame, this round */
-    uint32_t backlog_frames;
-    bool is_hurrying;
+    ls_playout playout;
 
     /* Hashes. */
     uint64_t roots[LS_WINDOW_TICKS];
@@ -134,7 +136,13 @@ void ls_session_step_due(ls_session *session);
 /* Makes the inputs that are due. */
 void ls_session_play_make_inputs(ls_session *session);
 
-/* Makes and sends the inputs that are due; when the next one is. */
+/* Sends new inputs, or the newest a second time, if that is due. */
+void ls_session_play_send_due(ls_session *session);
+
+/* What the server says of the way to it. */
+void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink);
+
+/* Makes and sends what is due; when that is, frames apart. */
 void ls_session_play_update(ls_session *session);
 uint64_t ls_session_play_next_ns(const ls_session *session);
 

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-enum {
-    HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
-    HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
-    HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
-    CATCH_UP_BACKLOG_TICKS = 30,
-    CATCH_UP_STEPS_MAX = 64, /* extra steps a frame while catching up */
-};
-
 static void hash_state(ls_session *session, ls_tick tick)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
@@ -66,56 +58,41 @@ static bool has_last_tick(const ls_session *session)
            (planned > 0 && session->confirmed >= planned);
 }
 
-/* Ticks that wait at all times are latency for nothing: play a little faster until they are gone.
- */
-static void watch_backlog(ls_session *session)
+static void step_many(ls_session *session, uint32_t steps)
 {
-    uint32_t backlog = backlog_of(session);
-    session->low_backlog = backlog < session->low_backlog ? backlog : session->low_backlog;
-    if (++session->backlog_frames < HURRY_ROUND_FRAMES) {
-        return;
-    }
-    session->is_hurrying = session->low_backlog >= HURRY_BACKLOG_TICKS;
-    session->low_backlog = UINT32_MAX;
-    session->backlog_frames = 0;
-}
-
-static void catch_up(ls_session *session)
-{
-    if (backlog_of(session) <= CATCH_UP_BACKLOG_TICKS) {
-        return;
-    }
-    for (uint32_t steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {
-        if (backlog_of(session) <= HURRY_BACKLOG_TICKS) {
-            return;
-        }
+    for (; steps > 0; steps--) {
         step(session);
     }
+}
+
+/* This frame, as far as it is played by now. */
+static ls_playout_frame frame_of(const ls_session *session, uint64_t elapsed_ns)
+{
+    ls_tick tick = ls_sim_instance_tick(session->instance);
+    const ls_timestep *timestep = &session->timestep;
+    return (ls_playout_frame){.now_ns = session->now_ns,
+                              .elapsed_ns = elapsed_ns,
+                              .position_ns = tick * timestep->config.dt_ns + timestep->bank_ns,
+                              .backlog = backlog_of(session)};
 }
 
 void ls_session_step_due(ls_session *session)
 {
     uint64_t elapsed_ns = session->now_ns - session->frame_ns;
+    uint64_t frame_max_ns = session->timestep.config.frame_max_ns;
     session->frame_ns = session->now_ns;
+    session->is_stepping = session->is_stepping || backlog_of(session) > 0;
     if (!session->is_stepping) {
-        session->is_stepping = backlog_of(session) > 0;
         return;
     }
-    if (session->is_hurrying) {
-        elapsed_ns += elapsed_ns * HURRY_PER_MILLE / 1000;
-    }
-    ls_timestep_plan plan = ls_timestep_advance(&session->timestep, elapsed_ns);
-    uint32_t steps = plan.step_count;
-    session->alpha = plan.alpha;
-    if (steps > backlog_of(session)) {
-        uint32_t missing = steps - backlog_of(session);
-        session->report.stalled_ticks += has_last_tick(session) ? 0 : missing;
-        session->alpha = LS_FIXED_ONE; /* hold the newest state rather than jump back */
-        steps -= missing;
-    }
-    for (; steps > 0; steps--) {
-        step(session);
-    }
-    catch_up(session);
-    watch_backlog(session);
+    ls_playout_frame frame =
+        frame_of(session, elapsed_ns < frame_max_ns ? elapsed_ns : frame_max_ns);
+    ls_playout_plan played = ls_playout_plan_frame(&session->playout, &frame);
+    ls_timestep_plan plan = ls_timestep_advance(&session->timestep, played.play_ns);
+    session->report.stalled_ticks += has_last_tick(session) ? 0 : played.stalled_ticks;
+    /* Holds the newest state rather than jump back. */
+    session->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
+    step_many(session, plan.step_count);
+    frame = frame_of(session, 0);
+    step_many(session, ls_playout_catch_up(&session->playout, &frame));
 }

@@ -45,4 +45,7 @@ bool ls_tail_window_is_settled(const ls_tail_window *window);
  * samples. */
 int64_t ls_tail_window_value(const ls_tail_window *window);
 
+/* The least of the recent samples. There must be samples. */
+int64_t ls_tail_window_least(const ls_tail_window *window);
+
 #endif
