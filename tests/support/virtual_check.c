@@ -143,24 +143,36 @@ static void note_input_difference(virtual_client *client, ls_tick tick)
     }
 }
 
+/* With prediction a tick may be stepped several times: the last one counts. */
 static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
 {
     virtual_client *client = user;
-    virtual_match *run = client->run;
-    ls_tick tick = inputs->tick;
-    if (tick >= run->tick_count) {
-        note_input_difference(client, tick);
-        return;
-    }
+    client->stepped[inputs->tick % VIRTUAL_STEPPED_TICKS] =
+        make_tick(client->run, inputs, state_digest);
+}
+
+static void judge_tick(virtual_client *client, ls_tick tick)
+{
+    const virtual_match *run = client->run;
+    const virtual_tick *seen = &client->stepped[tick % VIRTUAL_STEPPED_TICKS];
     const virtual_tick *closed = &run->ticks[tick];
-    virtual_tick seen = make_tick(run, inputs, state_digest);
-    if (memcmp(seen.inputs, closed->inputs, sizeof seen.inputs) != 0 ||
-        memcmp(seen.events, closed->events, sizeof seen.events) != 0) {
+    if (tick >= run->tick_count || memcmp(seen->inputs, closed->inputs, sizeof seen->inputs) != 0 ||
+        memcmp(seen->events, closed->events, sizeof seen->events) != 0) {
         note_input_difference(client, tick);
     }
-    if (seen.state != closed->state && !client->has_state_difference) {
+    if (seen->state != closed->state && !client->has_state_difference) {
         client->has_state_difference = true;
         client->state_difference_tick = tick;
+    }
+}
+
+void virtual_check_client(virtual_client *client)
+{
+    ls_session_report report = ls_session_report_of(client->session);
+    LS_ASSERT(report.tick - client->judged <= VIRTUAL_STEPPED_TICKS);
+    LS_ASSERT(report.shown_tick - client->judged <= VIRTUAL_STEPPED_TICKS);
+    for (; client->judged < report.tick; client->judged++) {
+        judge_tick(client, client->judged);
     }
 }
 
@@ -206,7 +218,8 @@ static void compare_final_state(virtual_client *client)
 {
     virtual_match *run = client->run;
     ls_session_report report = ls_session_report_of(client->session);
-    bool is_at_end = client->is_watched && report.tick == ls_match_tick(run->match);
+    bool is_at_end = client->is_watched && report.tick == ls_match_tick(run->match) &&
+                     report.shown_tick == report.tick;
     if (!is_at_end || client->has_state_difference) {
         return;
     }

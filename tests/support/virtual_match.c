@@ -59,6 +59,7 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run)
 {
     virtual_client_setup setup = {.simulation = run->setup.match.simulation,
                                   .frame_hz = 60,
+                                  .predict_ticks = run->setup.predict_ticks,
                                   .up = run->setup.link,
                                   .down = run->setup.link};
     snprintf(setup.name, sizeof setup.name, "client %u", (unsigned)run->client_count);
@@ -75,6 +76,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
+    config.predict_ticks = setup->predict_ticks;
     ls_packet_sink sink = ls_transport_sink(client->transport);
     ls_session *session = NULL;
     ls_status status =
@@ -98,7 +100,8 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->next_frame_ns = run->now_ns + 1 + client->index * 1700 * LS_NS_PER_US;
     client->bot = ls_bot_make(run->setup.seed * 1000 + client->index);
     client->made = calloc(VIRTUAL_TICKS_MAX, sizeof *client->made);
-    LS_ASSERT(client->made != NULL);
+    client->stepped = calloc(VIRTUAL_STEPPED_TICKS, sizeof *client->stepped);
+    LS_ASSERT(client->made != NULL && client->stepped != NULL);
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -152,6 +155,7 @@ void virtual_match_destroy(virtual_match *run)
     for (uint32_t i = 0; i < run->client_count; i++) {
         ls_session_destroy(run->clients[i]->session);
         free(run->clients[i]->made);
+        free(run->clients[i]->stepped);
         free(run->clients[i]);
     }
     ls_match_destroy(run->match);
@@ -338,6 +342,7 @@ static void pump_client(virtual_client *client)
         return;
     }
     ls_session_frame(client->session, virtual_client_ns(client));
+    virtual_check_client(client);
     take_session_events(client);
     client->next_frame_ns += client->frame_ns;
     if (client->frame_jitter_ns > 0) {

@@ -17,6 +17,7 @@ enum {
     VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
     VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
     VIRTUAL_STRANGERS_MAX = VIRTUAL_CLIENTS_MAX,
+    VIRTUAL_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
 };
 
 #define VIRTUAL_NEVER UINT64_MAX
@@ -31,6 +32,7 @@ typedef struct virtual_client_setup {
     uint32_t ticks;           /* leaves after so many; 0: stays */
     int32_t drift_ppm;        /* of its clock */
     bool has_previous_state;  /* keeps what drawing needs */
+    uint32_t predict_ticks;
     ls_memory_link up;
     ls_memory_link down;
 } virtual_client_setup;
@@ -39,6 +41,14 @@ typedef struct virtual_client_event {
     uint64_t at_ns;
     ls_session_event event;
 } virtual_client_event;
+
+/* What the server closed and stepped on, and what a client stepped on. */
+typedef struct virtual_tick {
+    uint64_t closed_ns; /* or stepped */
+    uint64_t state;     /* digest, before the step */
+    uint64_t inputs[LS_PLAYERS_MAX];
+    uint8_t events[LS_PLAYERS_MAX];
+} virtual_tick;
 
 typedef struct virtual_client {
     virtual_match *run;
@@ -60,7 +70,9 @@ typedef struct virtual_client {
     /* What it did. */
     bool is_watched;
     bool is_over;
-    uint64_t *made; /* by tick: digest of the input made, 0: none */
+    uint64_t *made;        /* by tick: digest of the input made, 0: none */
+    virtual_tick *stepped; /* by tick, a ring: the last time; not judged before it is settled */
+    ls_tick judged;        /* ticks compared with the server's */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
     bool has_state_difference;
@@ -82,17 +94,10 @@ typedef struct virtual_stranger {
     void *user;
 } virtual_stranger;
 
-/* What the server closed and stepped on. */
-typedef struct virtual_tick {
-    uint64_t closed_ns;
-    uint64_t state; /* digest, before the step */
-    uint64_t inputs[LS_PLAYERS_MAX];
-    uint8_t events[LS_PLAYERS_MAX];
-} virtual_tick;
-
 typedef struct virtual_setup {
     ls_match_config match;
-    uint32_t clients; /* that connect at the start, at 60 frames a second */
+    uint32_t clients;       /* that connect at the start, at 60 frames a second */
+    uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
     uint64_t seed;
     ls_memory_link link;           /* in both directions */
     const ls_allocator *allocator; /* of the match and of the sessions */
@@ -179,6 +184,7 @@ void virtual_check_note(virtual_match *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void virtual_check_watch_server(virtual_match *run);
 void virtual_check_watch_client(virtual_client *client);
+void virtual_check_client(virtual_client *client);
 void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
                               uint32_t size);
 void virtual_check_event(virtual_match *run, const ls_match_event *event);
