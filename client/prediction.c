@@ -5,10 +5,15 @@
 
 #include <string.h>
 
+enum {
+    QUIET_LEVEL_MAX = 3
+};
+
 /* What a tick was guessed from: the inputs themselves are still in the buffers. */
 typedef struct guess {
-    ls_tick source; /* the closed tick that is repeated */
-    bool has_own;   /* but for this player's own input */
+    ls_tick source;      /* the closed tick that is repeated */
+    uint32_t quiet_mask; /* but for slots that play nothing now */
+    bool has_own;        /* and for this player's own input */
 } guess;
 
 struct ls_prediction {
@@ -16,7 +21,9 @@ struct ls_prediction {
     ls_prediction_config config;
     ls_tick settled;         /* newest state of closed ticks alone; the live one is not older */
     ls_snapshot_ring *saved; /* of the ticks from `settled` to the one before the live state */
-    guess guesses[LS_PREDICT_TICKS_MAX];       /* of the same ticks */
+    guess guesses[LS_PREDICT_TICKS_MAX]; /* of the same ticks */
+    uint8_t
+        quiet_levels[LS_PLAYERS_MAX]; /* 0: holds what it plays .. QUIET_LEVEL_MAX: never does */
     uint64_t depths[LS_PREDICT_TICKS_MAX + 1]; /* rollbacks, by guessed steps thrown away */
 };
 
@@ -59,6 +66,11 @@ static ls_tick live_tick(const ls_prediction *prediction)
     return ls_sim_instance_tick(prediction->config.instance);
 }
 
+static uint32_t players_of(const ls_prediction *prediction)
+{
+    return ls_sim_instance_config(prediction->config.instance)->players;
+}
+
 static guess *guess_of(ls_prediction *prediction, ls_tick tick)
 {
     return &prediction->guesses[tick % LS_PREDICT_TICKS_MAX];
@@ -77,16 +89,17 @@ static bool guessed_inputs(const ls_prediction *prediction, ls_tick tick, const 
 {
     const ls_prediction_config *config = &prediction->config;
     closed_inputs(prediction, made->source, slots);
-    for (uint32_t slot = 0; slot < ls_sim_instance_config(config->instance)->players; slot++) {
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        slots[slot].size = made->quiet_mask >> slot & 1u ? 0 : slots[slot].size;
         slots[slot].events = 0;
     }
     return !made->has_own ||
            ls_input_buffer_get(config->own, tick, 0, &slots[config->slot]) == LS_OK;
 }
 
-static bool is_same_input(const ls_slot_input *a, const ls_slot_input *b)
+static bool is_same_bytes(const ls_slot_input *a, const ls_slot_input *b)
 {
-    return a->size == b->size && a->events == b->events && memcmp(a->bytes, b->bytes, a->size) == 0;
+    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
 }
 
 static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
@@ -97,13 +110,46 @@ static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
     if (!guessed_inputs(prediction, tick, guess_of(prediction, tick), guessed)) {
         return false;
     }
-    uint32_t players = ls_sim_instance_config(prediction->config.instance)->players;
-    for (uint32_t slot = 0; slot < players; slot++) {
-        if (!is_same_input(&closed[slot], &guessed[slot])) {
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        if (closed[slot].events != 0 || !is_same_bytes(&closed[slot], &guessed[slot])) {
             return false;
         }
     }
     return true;
+}
+
+/* Who played something the tick before and now plays the same holds it; who plays nothing now gave
+ * an order. */
+static void learn_habits(ls_prediction *prediction, ls_tick tick)
+{
+    ls_slot_input before[LS_PLAYERS_MAX];
+    ls_slot_input now[LS_PLAYERS_MAX];
+    if (tick == 0) {
+        return;
+    }
+    closed_inputs(prediction, tick - 1, before);
+    closed_inputs(prediction, tick, now);
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        uint8_t *level = &prediction->quiet_levels[slot];
+        if (before[slot].size == 0) {
+            continue;
+        }
+        if (now[slot].size == 0) {
+            *level = (uint8_t)(*level + (*level < QUIET_LEVEL_MAX));
+        } else if (is_same_bytes(&before[slot], &now[slot])) {
+            *level = (uint8_t)(*level - (*level > 0));
+        }
+    }
+}
+
+static uint32_t quiet_slots(const ls_prediction *prediction)
+{
+    uint32_t mask = 0;
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        bool is_quiet = prediction->quiet_levels[slot] > QUIET_LEVEL_MAX / 2;
+        mask |= (uint32_t)is_quiet << slot;
+    }
+    return mask;
 }
 
 /* ---- stepping ---- */
@@ -111,9 +157,8 @@ static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
 static void step(ls_prediction *prediction, const ls_slot_input *slots)
 {
     const ls_prediction_config *config = &prediction->config;
-    ls_tick_inputs inputs = {.tick = live_tick(prediction),
-                             .slot_count = ls_sim_instance_config(config->instance)->players,
-                             .slots = slots};
+    ls_tick_inputs inputs = {
+        .tick = live_tick(prediction), .slot_count = players_of(prediction), .slots = slots};
     config->host.step(config->host.user, &inputs);
     LS_ASSERT(live_tick(prediction) == inputs.tick + 1);
 }
@@ -127,6 +172,7 @@ static uint64_t root_of_live_state(const ls_prediction *prediction)
 
 static void settle(ls_prediction *prediction)
 {
+    learn_habits(prediction, prediction->settled);
     ls_tick tick = ++prediction->settled;
     uint64_t root = 0;
     if (tick == live_tick(prediction)) {
@@ -179,6 +225,7 @@ static bool guess_tick(ls_prediction *prediction)
     ls_slot_input slots[LS_PLAYERS_MAX];
     guess *made = guess_of(prediction, tick);
     *made = (guess){.source = prediction->settled - 1,
+                    .quiet_mask = quiet_slots(prediction),
                     .has_own = ls_input_buffer_has(prediction->config.own, tick, 0)};
     guessed_inputs(prediction, tick, made, slots);
     step(prediction, slots);
