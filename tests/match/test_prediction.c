@@ -58,7 +58,7 @@ Test(prediction, arena_under_loss)
 
 Test(prediction, tally_under_loss)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 4, 600);
+    virtual_setup setup = setup_with(tally_simulation(), 4, 1500); /* longer than any window */
     setup.link.loss_ppm = 50000;
     play(&setup);
 }
@@ -180,6 +180,22 @@ Test(prediction, goes_as_far_as_it_may)
     virtual_match_destroy(run);
 }
 
+Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
+{
+    virtual_setup setup = setup_with(tally_simulation(), 2, 0);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 120);
+    ls_memory_link usual = setup.link;
+    ls_memory_link cut = {.is_cut = true};
+    ls_memory_client_set_links(run->clients[0]->transport, &usual, &cut);
+    virtual_match_run(run, SECOND / 2); /* 30 ticks, and a guess had already been made for some */
+    ls_session_report report = report_of(run->clients[0]);
+    cr_assert_eq(report.shown_tick, report.tick + PREDICT_TICKS);
+    cr_assert_geq(report.stalled_ticks, 30 - PREDICT_TICKS);
+    cr_assert_leq(report.stalled_ticks, 30);
+    virtual_match_destroy(run);
+}
+
 /* Nobody's input changes: there is nothing to guess wrong after the joins. */
 Test(prediction, who_holds_still_is_guessed_right)
 {
@@ -235,13 +251,14 @@ Test(prediction, a_player_who_leaves_was_not_foreseen)
     virtual_match_destroy(run);
 }
 
-Test(prediction, a_player_who_leaves_as_planned_leaves_a_settled_state)
+static void leave_as_planned(uint32_t frame_hz)
 {
     virtual_setup setup = setup_with(tally_simulation(), 0, 300);
     setup.match.sim.players = 2;
     virtual_match *run = virtual_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
+        client.frame_hz = frame_hz;
         client.ticks = i == 0 ? 100 : 0;
         virtual_match_add_client(run, &client);
     }
@@ -253,6 +270,12 @@ Test(prediction, a_player_who_leaves_as_planned_leaves_a_settled_state)
     cr_assert_eq(left.shown_tick, 100);
     check_played_to_the_end(run, run->clients[1]);
     virtual_match_destroy(run);
+}
+
+Test(prediction, a_player_who_leaves_as_planned_leaves_a_settled_state)
+{
+    leave_as_planned(60);
+    leave_as_planned(7); /* many ticks a frame: the planned one is passed in the midst of one */
 }
 
 /* A frozen machine comes back: it takes what was closed meanwhile without a guess, then goes on. */
