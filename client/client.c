@@ -22,6 +22,8 @@ typedef struct client {
     ls_event_loop *loop;
     ls_transport *transport;
     ls_session *session;
+    ls_loop_source *alarm; /* for inputs that are due between frames */
+    uint64_t alarm_ns;
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     bool has_warned_of_delay;
@@ -192,6 +194,15 @@ static void draw_progress(void *user, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
+static void set_alarm(client *player)
+{
+    uint64_t due_ns = ls_session_next_ns(player->session);
+    if (due_ns != player->alarm_ns) {
+        ls_loop_alarm_set(player->alarm, due_ns);
+        player->alarm_ns = due_ns;
+    }
+}
+
 static void after_turn(client *player)
 {
     ls_session_event event;
@@ -202,6 +213,7 @@ static void after_turn(client *player)
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
     }
     ls_transport_flush(player->transport);
+    set_alarm(player);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }
@@ -240,6 +252,15 @@ static void on_frame(void *user, uint64_t now_ns)
     client *player = user;
     take_packets(player, now_ns);
     ls_session_frame(player->session, now_ns);
+    after_turn(player);
+}
+
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    player->alarm_ns = UINT64_MAX; /* it has gone off */
+    take_packets(player, now_ns);
+    ls_session_update(player->session, now_ns);
     after_turn(player);
 }
 
@@ -376,9 +397,14 @@ static ls_status add_handlers(client *player)
     ls_tick_timer_config frames = {.first_ns = now_ns,
                                    .period_ns = LS_NS_PER_SECOND / player->config->fps};
     ls_loop_handler frame = {on_frame, player};
+    ls_loop_handler alarm = {on_alarm, player};
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
-    ls_status status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    player->alarm_ns = UINT64_MAX;
+    ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    }
     if (status == LS_OK) {
         status = ls_event_loop_add_stop_signals(player->loop, signal_handler);
     }
@@ -406,6 +432,7 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.ticks = player->config->ticks;
     session.predict_ticks = player->config->predict_ticks;
+    session.makes_inputs_between_frames = true;
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

@@ -339,7 +339,7 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (session->report.frames > 0 && session->sync.dt_ns != 0) {
+    if (session->report.frames > 0 && session->sync.config.dt_ns != 0) {
         /* Without an offer there are no ticks to pace. */
         ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
     }
@@ -370,6 +370,22 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
     if (!is_finished) {
         end_when_silent(session);
     }
+}
+
+void ls_session_update(ls_session *session, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= session->now_ns);
+    session->now_ns = now_ns;
+    if (now_ns >= ls_session_next_ns(session)) {
+        ls_session_play_update(session);
+    }
+}
+
+uint64_t ls_session_next_ns(const ls_session *session)
+{
+    bool is_asked =
+        session->config.makes_inputs_between_frames && session->report.state == LS_SESSION_PLAYING;
+    return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
 }
 
 /* ---- what can be seen from outside ---- */

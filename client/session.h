@@ -31,7 +31,11 @@ typedef struct ls_session_config {
      * several times, each time from the state before it: the last time counts. */
     void (*after_step)(void *user, ls_sim_instance *instance);
 
-    void *user;                /* handed to the three */
+    void *user; /* handed to the three */
+    /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
+     * frames alone, and earlier by what a frame lasts. */
+    bool makes_inputs_between_frames;
+
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
 
@@ -124,6 +128,13 @@ void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes,
 
 /* One rendered frame: makes the inputs that are due, steps what is due, sends. */
 void ls_session_frame(ls_session *session, uint64_t now_ns);
+
+/* Makes and sends the inputs that are due, between frames; steps and draws nothing. */
+void ls_session_update(ls_session *session, uint64_t now_ns);
+
+/* When ls_session_update has something to do next; UINT64_MAX while it has nothing. Changes with
+ * every frame, update and packet. */
+uint64_t ls_session_next_ns(const ls_session *session);
 
 /* Leaves the match with a reason. */
 void ls_session_leave(ls_session *session, uint64_t now_ns);

@@ -34,29 +34,47 @@ static uint32_t lead_limit_ticks(const ls_session *session)
         return LS_LEAD_TICKS_MAX;
     }
     uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
-    uint64_t ticks =
-        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    uint64_t ticks = way_ns / session->sync.config.dt_ns + session->offer.input_delay_ticks +
+                     WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
-/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
-static bool has_room_for_input(const ls_session *session)
+/* What is not acknowledged has to be held: no more than there is room for. */
+static bool is_held_back(const ls_session *session)
 {
-    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+    ls_tick next = session->sync.next_input;
+    return next >= session->confirmed + lead_limit_ticks(session) ||
+           next - ls_input_buffer_first(session->own) >= LS_WINDOW_TICKS;
+}
+
+/* The match goes on at least until the next input's tick. */
+static bool is_wanted(const ls_session *session)
+{
+    return !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
 }
 
 void ls_session_play_make_inputs(ls_session *session)
 {
-    ls_tick limit = session->confirmed + lead_limit_ticks(session);
-    while (session->sync.next_input < limit && has_room_for_input(session)) {
-        bool is_wanted =
-            !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
-        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    while (!is_held_back(session)) {
+        if (!is_wanted(session) || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
             return;
         }
         make_input(session, session->sync.next_input - 1);
     }
     ls_tick_sync_hold(&session->sync, session->now_ns);
+}
+
+void ls_session_play_update(ls_session *session)
+{
+    ls_session_play_make_inputs(session);
+    if (session->sent_input < session->sync.next_input) {
+        ls_session_play_send_inputs(session);
+    }
+}
+
+uint64_t ls_session_play_next_ns(const ls_session *session)
+{
+    return is_wanted(session) && !is_held_back(session) ? session->sync.next_due_ns : UINT64_MAX;
 }
 
 /* ---- sending ---- */
@@ -103,7 +121,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
 /* Never sent, or long enough ago that the answer would be here. */
 static bool is_due(const ls_session *session, ls_tick tick)
 {
-    uint64_t spare_ns = RESEND_SPARE_TICKS * session->sync.dt_ns;
+    uint64_t spare_ns = RESEND_SPARE_TICKS * session->sync.config.dt_ns;
     spare_ns = spare_ns < SESSION_ANSWER_NS ? spare_ns : SESSION_ANSWER_NS;
     uint64_t pause_ns = session->sync.rtt_ns + spare_ns;
     return tick >= session->sent_input ||

@@ -43,7 +43,10 @@ ls_status ls_session_play_init(ls_session *session)
     ls_timestep_config timestep = ls_timestep_config_default(session->offer.config.tick_rate_hz);
     timestep.frame_max_ns = session->config.frame_max_ms * LS_NS_PER_MS;
     session->timestep = ls_timestep_make(&timestep);
-    ls_tick_sync_init(&session->sync, timestep.dt_ns, session->offer.input_delay_ticks);
+    ls_tick_sync_config sync = {.dt_ns = timestep.dt_ns,
+                                .input_delay_ticks = session->offer.input_delay_ticks,
+                                .is_exact = session->config.makes_inputs_between_frames};
+    ls_tick_sync_init(&session->sync, &sync);
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
@@ -223,7 +226,7 @@ static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 static int64_t own_estimate_of_slack(const ls_session *session)
 {
     int64_t lead_ticks = (int64_t)session->sync.next_input - (int64_t)session->confirmed;
-    return lead_ticks * (int64_t)session->sync.dt_ns - (int64_t)session->sync.rtt_ns;
+    return lead_ticks * (int64_t)session->sync.config.dt_ns - (int64_t)session->sync.rtt_ns;
 }
 
 static void take_slack(ls_session *session, const ls_ticks_header *header)
@@ -306,7 +309,7 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 {
     uint64_t heartbeat_ns = SESSION_HEARTBEAT_NS;
     if (session->report.state == LS_SESSION_PLAYING) {
-        uint64_t ticks_ns = 4 * session->sync.dt_ns;
+        uint64_t ticks_ns = 4 * session->sync.config.dt_ns;
         heartbeat_ns = ticks_ns < SESSION_ANSWER_NS ? ticks_ns : SESSION_ANSWER_NS;
     }
     uint64_t silence_max_ns = session->offer.timeout_ms * LS_NS_PER_MS / 4;

@@ -50,8 +50,8 @@ static ls_fixed alpha_of(const ls_session *session, bool is_held)
         return LS_FIXED_ONE; /* hold the newest state rather than jump back */
     }
     uint64_t left_ns = sync->next_due_ns - session->now_ns;
-    left_ns = left_ns < sync->dt_ns ? left_ns : sync->dt_ns;
-    return (ls_fixed)((sync->dt_ns - left_ns) * LS_FIXED_ONE / sync->dt_ns);
+    left_ns = left_ns < sync->config.dt_ns ? left_ns : sync->config.dt_ns;
+    return (ls_fixed)((sync->config.dt_ns - left_ns) * LS_FIXED_ONE / sync->config.dt_ns);
 }
 
 /* Inputs that were made since the last frame and could not be stepped. */

@@ -154,6 +154,10 @@ void ls_session_predict_end(ls_session *session);
 /* Makes the inputs that are due. */
 void ls_session_play_make_inputs(ls_session *session);
 
+/* Makes and sends the inputs that are due; when the next one is. */
+void ls_session_play_update(ls_session *session);
+uint64_t ls_session_play_next_ns(const ls_session *session);
+
 /* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
 void ls_session_play_send_inputs(ls_session *session);
 

@@ -51,7 +51,7 @@ ADAPTERS = {
     "uv.h": ("protocol/event_loop.c",),
     "enet/*": ("protocol/transport_enet.c",),
     "xxhash.h": ("common/hash.c",),
-    "dlfcn.h": ("common/plugin_loader.c",),
+    "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
     "cjson/*": ("common/program/summary.c", "tests/loopback/*"),
     "zstd.h": ("common/journal_compress.c",),

@@ -218,8 +218,12 @@ static void run_sessions(ls_memory_match *match)
         feed_session(match, &match->inbox.items[i]);
     }
     for (uint32_t i = 0; i < match->config.players; i++) {
+        ls_session *session = match->members[i].session;
         if (is_frame_due(match, i)) {
-            ls_session_frame(match->members[i].session, match->now_ns);
+            ls_session_frame(session, match->now_ns);
+        }
+        if (match->now_ns >= ls_session_next_ns(session)) {
+            ls_session_update(session, match->now_ns);
         }
     }
     match->sessions_ns += lap(match, start_ns);
@@ -299,6 +303,7 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
     config.find_simulation = find_simulation;
     config.make_input = make_input;
     config.user = player;
+    config.makes_inputs_between_frames = true;
     player->out = (sender){match, player->transport};
     ls_packet_sink sink = {post_send, post_disconnect, &player->out};
     return ls_session_create(&config, &sink, ls_allocator_heap(), &player->session, why);

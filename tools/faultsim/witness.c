@@ -1,4 +1,4 @@
-#include "lockstep/tests/support/witness.h"
+#include "lockstep/tools/faultsim/witness.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/hash.h"

@@ -1,4 +1,4 @@
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 static const ls_param params[TALLY_PARAM_COUNT] = {
     [TALLY_PARAM_BYTES] = {"bytes", "", "size of a bot's input", 2, 0, LS_INPUT_BYTES_MAX},
