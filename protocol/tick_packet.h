@@ -13,21 +13,45 @@
 #define LS_SLACK_NONE (-2048)
 #define LS_SLACK_MAX 2047
 
+#define LS_SEQUENCE_BITS 6u
+#define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
+#define LS_LOSS_MAX 255u                  /* loss counts packets of 256 */
+#define LS_JITTER_MAX 4095u               /* in quarters of a millisecond */
+
+/* What one direction of a connection does to packets, as its receiver measures it. */
+typedef struct ls_link_figures {
+    uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
+    uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */
+} ls_link_figures;
+
+/* What a client says of itself about once a second. */
+typedef struct ls_client_health {
+    ls_link_figures downlink;
+    uint32_t longest_frame_ms; /* since the last time it said so */
+    uint32_t stalled_ticks;    /* since then: due, but not confirmed yet */
+} ls_client_health;
+
 typedef struct ls_inputs_header {
-    ls_tick next; /* first closed tick the sender has not received */
+    uint32_t sequence; /* counts the INPUTS sent; the low LS_SEQUENCE_BITS travel */
+    ls_tick next;      /* first closed tick the sender has not received */
     uint32_t hold;
     ls_tick chain_tick; /* <= next */
     uint32_t chain;
     ls_tick first;
     bool has_base;
+    bool has_health;
+    ls_client_health health;
 } ls_inputs_header;
 
 typedef struct ls_ticks_header {
+    uint32_t sequence; /* counts the TICKS sent to this client */
     ls_tick first;
     uint32_t hold;
     ls_tick wanted;
     bool has_base;
     int32_t slack; /* -2047 .. LS_SLACK_MAX, or LS_SLACK_NONE */
+    bool has_uplink;
+    ls_link_figures uplink;
 } ls_ticks_header;
 
 /* Both write or read the kind as well. `near` is the value of next (first) that the reader
