@@ -257,7 +257,7 @@ static void take_slack(ls_session *session, const ls_ticks_header *header)
 
 static void take_header(ls_session *session, const ls_ticks_header *header, ls_tick end)
 {
-    int64_t stamp_ns = (int64_t)(end * session->sync.dt_ns);
+    int64_t stamp_ns = (int64_t)(end * session->sync.config.dt_ns);
     ls_link_arrival arrival =
         ls_link_meter_add(&session->downlink, header->sequence, stamp_ns, session->now_ns);
     if (arrival == LS_LINK_REPEATED) {
