@@ -10,8 +10,8 @@
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+#include "lockstep/protocol/link_figures.h"
 #include "lockstep/protocol/message.h"
-#include "lockstep/protocol/tick_packet.h"
 #include "lockstep/protocol/transport.h"
 
 LS_C_BEGIN

@@ -7,6 +7,7 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/protocol/bit_stream.h"
+#include "lockstep/protocol/link_figures.h"
 
 #define LS_HOLD_UNIT_NS UINT64_C(250000) /* hold and slack count quarters of a millisecond */
 #define LS_HOLD_NONE 255u
@@ -15,14 +16,6 @@
 
 #define LS_SEQUENCE_BITS 6u
 #define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
-#define LS_LOSS_MAX 255u                  /* loss counts packets of 256 */
-#define LS_JITTER_MAX 4095u               /* in quarters of a millisecond */
-
-/* What one direction of a connection does to packets, as its receiver measures it. */
-typedef struct ls_link_figures {
-    uint32_t loss;   /* lost packets of 256, 0 .. LS_LOSS_MAX */
-    uint32_t jitter; /* quarters of a millisecond, 0 .. LS_JITTER_MAX */
-} ls_link_figures;
 
 /* What a client says of itself about once a second. */
 typedef struct ls_client_health {
