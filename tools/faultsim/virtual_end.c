@@ -10,7 +10,8 @@ static void compare_final_state(virtual_client *client)
 {
     virtual_match *run = client->run;
     ls_session_report report = ls_session_report_of(client->session);
-    bool is_at_end = client->is_watched && report.tick == ls_match_tick(run->match);
+    bool is_at_end = client->is_watched && report.tick == ls_match_tick(run->match) &&
+                     report.shown_tick == report.tick;
     if (!is_at_end || client->has_state_difference) {
         return;
     }
