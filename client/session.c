@@ -274,6 +274,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         ls_session_push_event(session, LS_SESSION_EVENT_ENDED)->end = message->body.end;
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
+        session->offer.input_delay_ticks = message->body.input_delay_ticks;
         ls_session_set_input_delay(session, message->body.input_delay_ticks);
         return LS_OK;
     case LS_MESSAGE_WAITING:
