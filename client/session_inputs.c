@@ -193,6 +193,7 @@ static uint64_t second_send_ns(const ls_session *session)
 void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
 {
     session->report.uplink = uplink;
+    ls_tick_sync_set_loss(&session->sync, uplink.loss);
     if (uplink.loss >= LS_SEND_TWICE_LOSS) {
         session->is_uplink_lossy = true;
     } else if (uplink.loss < LS_SEND_ONCE_LOSS) {

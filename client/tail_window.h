@@ -10,7 +10,7 @@
 
 enum {
     LS_TAIL_ROUNDS = 16,
-    LS_TAIL_KEPT = 8, /* largest of a round */
+    LS_TAIL_KEPT = 12, /* largest of a round */
 };
 
 typedef struct ls_tail_round {
