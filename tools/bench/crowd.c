@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define FRAME_NS (LS_NS_PER_SECOND / 60)
+#define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
 
 struct crowd_loop;
 
@@ -19,15 +20,13 @@ typedef struct crowd_client {
     ls_session *session; /* NULL: sends plain packets */
     ls_pad_player pad;
     ls_peer_id server;
-    uint64_t next_frame_ns;
-    uint64_t due_ns;
+    uint64_t due_ns; /* when it wakes next */
 } crowd_client;
 
 typedef struct crowd_loop {
     const ls_crowd *crowd;
     ls_event_loop *loop;
     ls_loop_source *alarm;
-    uint64_t alarm_ns;
     crowd_client *clients;
 } crowd_loop;
 
@@ -77,67 +76,50 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
 static void take_packets(crowd_client *client, uint64_t now_ns)
 {
     ls_transport_event event;
+    ls_transport_enet_service(client->transport);
     while (ls_transport_next_event(client->transport, &event)) {
         take_event(client, &event, now_ns);
     }
 }
 
-static void frame(crowd_client *client, uint64_t now_ns)
+static void play(crowd_client *client, uint64_t now_ns)
+{
+    ls_session_event event;
+    ls_session_frame(client->session, now_ns);
+    while (ls_session_next_event(client->session, &event)) {
+        if (event.kind == LS_SESSION_EVENT_OVER) {
+            fprintf(stderr, "lockstep-bench: a client has left: %s\n", event.text.bytes);
+        }
+    }
+}
+
+static void send_plain(const crowd_client *client)
 {
     static const uint8_t zeros[LS_PACKET_BYTES_MAX];
-    while (client->next_frame_ns <= now_ns) {
-        client->next_frame_ns += FRAME_NS;
-    }
-    if (client->session) {
-        ls_session_frame(client->session, now_ns);
-    } else if (client->server != 0) {
+    if (client->server != 0) {
         ls_transport_send(client->transport, client->server, LS_LANE_UNRELIABLE, zeros,
                           client->owner->crowd->packet_bytes);
     }
 }
 
-static void after_turn(crowd_client *client)
+/* Once a tick: when its next input is due, or else after a frame's time. */
+static void wake(crowd_client *client, uint64_t now_ns)
 {
-    ls_session_event event;
-    while (client->session && ls_session_next_event(client->session, &event)) {
-        if (event.kind == LS_SESSION_EVENT_OVER) {
-            fprintf(stderr, "lockstep-bench: a client has left: %s\n", event.text.bytes);
-        }
+    while (client->due_ns <= now_ns) {
+        client->due_ns += FRAME_NS;
+    }
+    take_packets(client, now_ns);
+    if (client->session) {
+        play(client, now_ns);
+        uint64_t input_ns = ls_session_next_ns(client->session);
+        client->due_ns = input_ns != UINT64_MAX ? input_ns : client->due_ns;
+    } else {
+        send_plain(client);
     }
     ls_transport_flush(client->transport);
-    uint64_t update_ns = client->session ? ls_session_next_ns(client->session) : UINT64_MAX;
-    client->due_ns = update_ns < client->next_frame_ns ? update_ns : client->next_frame_ns;
 }
 
 /* ---- all of them ---- */
-
-static void set_alarm(crowd_loop *owner, uint64_t due_ns)
-{
-    if (due_ns < owner->alarm_ns) {
-        owner->alarm_ns = due_ns;
-        ls_loop_alarm_set(owner->alarm, due_ns);
-    }
-}
-
-static void on_packets(void *user, uint64_t now_ns)
-{
-    crowd_client *client = user;
-    take_packets(client, now_ns);
-    after_turn(client);
-    set_alarm(client->owner, client->due_ns);
-}
-
-static void wake(crowd_client *client, uint64_t now_ns)
-{
-    take_packets(client, now_ns);
-    if (client->session && ls_session_next_ns(client->session) <= now_ns) {
-        ls_session_update(client->session, now_ns);
-    }
-    if (client->next_frame_ns <= now_ns) {
-        frame(client, now_ns);
-    }
-    after_turn(client);
-}
 
 static void on_alarm(void *user, uint64_t now_ns)
 {
@@ -145,13 +127,12 @@ static void on_alarm(void *user, uint64_t now_ns)
     uint64_t next_ns = UINT64_MAX;
     for (uint32_t i = 0; i < owner->crowd->clients; i++) {
         crowd_client *client = &owner->clients[i];
-        if (client->due_ns <= now_ns) {
+        if (client->due_ns <= now_ns + TOGETHER_NS) {
             wake(client, now_ns);
         }
         next_ns = client->due_ns < next_ns ? client->due_ns : next_ns;
     }
-    owner->alarm_ns = UINT64_MAX; /* it has gone off */
-    set_alarm(owner, next_ns);
+    ls_loop_alarm_set(owner->alarm, next_ns);
 }
 
 static ls_status create_session(crowd_client *client, ls_text *why)
@@ -176,24 +157,15 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     network.server = server;
     client->owner = owner;
     client->pad = ls_pad_player_make(1, number + 1);
-    client->next_frame_ns =
-        ls_event_loop_now_ns(owner->loop) + (uint64_t)number * FRAME_NS / crowd->total;
-    client->due_ns = client->next_frame_ns;
+    client->due_ns = ls_event_loop_now_ns(owner->loop) + (uint64_t)number * FRAME_NS / crowd->total;
     ls_status status =
         ls_transport_enet_connect(&network, ls_allocator_heap(), &client->transport, why);
-    if (status == LS_OK && crowd->packet_bytes == 0) {
-        status = create_session(client, why);
-    }
-    if (status == LS_OK) {
-        ls_loop_handler handler = {on_packets, client};
-        status = ls_transport_enet_attach(client->transport, owner->loop, handler);
-    }
-    return status;
+    return status == LS_OK && crowd->packet_bytes == 0 ? create_session(client, why) : status;
 }
 
 void ls_crowd_play(const void *user, int pipe)
 {
-    crowd_loop owner = {.crowd = user, .alarm_ns = UINT64_MAX};
+    crowd_loop owner = {.crowd = user};
     ls_text why = {{0}};
     (void)pipe;
     owner.clients =
@@ -212,6 +184,6 @@ void ls_crowd_play(const void *user, int pipe)
                 why.bytes[0] ? why.bytes : ls_status_text(status));
         return;
     }
-    set_alarm(&owner, ls_event_loop_now_ns(owner.loop));
+    ls_loop_alarm_set(owner.alarm, ls_event_loop_now_ns(owner.loop));
     ls_event_loop_run(owner.loop);
 }
