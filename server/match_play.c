@@ -522,12 +522,12 @@ ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *
         report_desync(match, slot);
         return LS_OK;
     }
-    bool is_lapsed = was_asked && asked->agreement == LS_AGREEMENT_AGREES;
+    bool is_lapsed = was_asked && asked->agreement != LS_AGREEMENT_ASKING;
     if (is_lapsed && match->seats[slot].state == LS_SEAT_FINISHED) {
         compare_finished(match, slot); /* what the question kept from being compared */
     }
     if (is_contradiction && is_lapsed) {
-        return LS_MALFORMED; /* only the chain was wrong: altered on its way, perhaps */
+        return LS_MALFORMED; /* only the chain or its tick was wrong: altered on its way, perhaps */
     }
     return is_contradiction ? LS_MISBEHAVED : LS_OK;
 }

@@ -26,4 +26,11 @@ typedef struct tally_state {
 
 const ls_simulation *tally_simulation(void);
 
+/* The same with inputs of at most TALLY_SMALL_BYTES: its rings fit into a cache. */
+enum {
+    TALLY_SMALL_BYTES = 8
+};
+
+const ls_simulation *tally_small_simulation(void);
+
 #endif
