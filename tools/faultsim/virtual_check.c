@@ -248,6 +248,19 @@ static void check_stall(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* Whether nothing passed for so long that giving up is right; the network loses what it likes. */
+static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t since_ns)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    uint64_t limit_ms = match->timeout_ms;
+    if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < limit_ms) {
+        limit_ms = match->wait_limit_ms;
+    }
+    /* What is waited for may have been on its way when the last packet arrived. */
+    return status == LS_TIMED_OUT &&
+           client->run->now_ns - since_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
+}
+
 /* Who leaves, leaves with a reason; and in a strict run nobody does who plays by the rules. */
 static void check_leave(virtual_match *run, const ls_match_event *event)
 {
@@ -258,6 +271,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
     if (event->status == LS_OK || event->text.bytes[0] == '\0') {
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
                            event->slot);
+    }
+    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+        client->may_leave = true;
     }
     if (run->setup.is_strict && client && !client->may_leave) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
@@ -285,6 +301,9 @@ void virtual_check_session_event(virtual_client *client, const ls_session_event 
     if (event->text.bytes[0] == '\0') {
         virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
                            client->index);
+    }
+    if (is_cut_off(client, event->status, client->hearing_ns)) {
+        client->may_leave = true;
     }
     if (client->run->setup.is_strict && !client->may_leave) {
         virtual_check_note(client->run, VIRTUAL_I4, client->tick, "client %u ends: %s (%s)",

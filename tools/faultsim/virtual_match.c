@@ -48,14 +48,30 @@ static void disconnect(void *user, ls_peer_id peer)
     ls_transport_disconnect(client->transport, peer);
 }
 
+/* Flips a bit that counts: padding is no part of the state. */
+static void flip(virtual_client *client, ls_sim_instance *instance)
+{
+    uint8_t *state = ls_sim_instance_state(instance);
+    size_t bytes = ls_sim_instance_state_bytes(instance);
+    uint64_t root = ls_sim_instance_hash(instance);
+    for (size_t i = 0; i < bytes; i++) {
+        size_t at = (client->flip_byte + i) % bytes;
+        state[at] ^= 1u;
+        if (ls_sim_instance_hash(instance) != root) {
+            client->is_flipped = true;
+            virtual_log(client->run, "client %u: a bit of byte %zu of state %u is flipped",
+                        client->index, at, client->flip_tick);
+            return;
+        }
+        state[at] ^= 1u;
+    }
+}
+
 static void after_step(void *user, ls_sim_instance *instance)
 {
-    const virtual_client *client = user;
+    virtual_client *client = user;
     if (client->flip_tick != 0 && ls_sim_instance_tick(instance) == client->flip_tick) {
-        uint8_t *state = ls_sim_instance_state(instance);
-        state[client->flip_byte] ^= 1u;
-        virtual_log(client->run, "client %u: a bit of state %u is flipped", client->index,
-                    client->flip_tick);
+        flip(client, instance);
     }
 }
 
@@ -243,7 +259,7 @@ uint64_t virtual_client_ns(const virtual_client *client)
     return shown_ns(client->epoch_ns, client->drift_ppm, client->run->now_ns);
 }
 
-/* The first moment, in the run's time, at which the server's clock shows `local_ns`. */
+/* About the first moment, in the run's time, at which the server's clock shows `local_ns`. */
 static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
 {
     if (local_ns <= run->server_epoch_ns) {
@@ -422,7 +438,13 @@ static void take_client_packets(virtual_client *client)
 static void pump_client(virtual_client *client)
 {
     virtual_match *run = client->run;
-    if (client->is_paused || client->is_gone) {
+    if (client->is_gone) {
+        ls_transport_event nobody_sees;
+        while (ls_transport_next_event(client->transport, &nobody_sees)) {
+        }
+        return;
+    }
+    if (client->is_paused) {
         return;
     }
     take_client_packets(client);
@@ -508,6 +530,14 @@ void virtual_match_suspend_server(virtual_match *run, uint64_t ns)
     virtual_match_pause_server(run);
     virtual_match_run(run, ns);
     virtual_match_resume_server(run);
+}
+
+void virtual_client_leave(virtual_client *client)
+{
+    if (!client->is_over && !client->is_gone) {
+        ls_session_leave(client->session, virtual_client_ns(client));
+        take_session_events(client);
+    }
 }
 
 void virtual_client_vanish(virtual_client *client)

@@ -76,6 +76,7 @@ struct virtual_client {
     int32_t drift_ppm;
     bool is_paused;    /* draws no frames and reads no packets: a frozen process */
     bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
+    bool is_hostile;   /* nothing that it says of itself counts */
     bool may_leave;    /* a strict run accepts that it does not play to the end */
     bool is_gone;      /* its process has ended: it is never called again */
     virtual_tamper tamper;
@@ -85,6 +86,9 @@ struct virtual_client {
 
     /* What it did. */
     bool is_watched;
+    uint64_t heard_ns;   /* when anything of it last reached the server ... */
+    uint64_t hearing_ns; /* ... and anything of the server's it */
+    bool is_flipped;
     bool is_over;
     bool has_left;        /* the session has ended with another status than OK */
     bool is_dropped;      /* the server has taken its seat away */
@@ -201,6 +205,9 @@ void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger);
 void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
 void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
 void virtual_client_cut(virtual_client *client);
+
+/* The player leaves, with a word. */
+void virtual_client_leave(virtual_client *client);
 
 /* A client's process ends without a word. */
 void virtual_client_vanish(virtual_client *client);
