@@ -159,7 +159,9 @@ static void draw_server(draw *here)
 static ls_memory_link draw_calm_link(draw *here)
 {
     static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
-    return (ls_memory_link){.delay_ns = pick(here, delays_ms, 8) * MS};
+    /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
+    bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
+    return (ls_memory_link){.delay_ns = pick(here, delays_ms, is_fast ? 6 : 8) * MS};
 }
 
 static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
@@ -190,8 +192,14 @@ static void draw_links(draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     client->calm = draw_calm_link(here);
-    client->setup.up = draw_weather(here, &client->calm);
-    client->setup.down = draw_weather(here, &client->calm);
+    ls_memory_link first_up = draw_weather(here, &client->calm);
+    ls_memory_link first_down = draw_weather(here, &client->calm);
+    add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
+    /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
+    client->setup.up = first_up;
+    client->setup.down = first_down;
+    client->setup.up.burst_ppm = 0;
+    client->setup.down.burst_ppm = 0;
     uint64_t change_ns = ns_between(here, 0, here->calm_ns);
     ls_memory_link up = draw_weather(here, &client->calm);
     ls_memory_link down = draw_weather(here, &client->calm);
