@@ -80,7 +80,7 @@ static void draw_simulation(draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     bool is_large = one_in(here, LARGE_ONE_IN);
     uint32_t large_bytes = between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes = between(here, 1, TALLY_SMALL_BYTES);
+    uint32_t small_bytes = one_in(here, 8) ? TALLY_SMALL_BYTES : between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? tally_simulation() : tally_small_simulation();

@@ -74,6 +74,7 @@ struct virtual_client {
     uint64_t next_frame_ns; /* all times are the run's, but what the session is told */
     uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
     int32_t drift_ppm;
+    uint64_t due_ns;   /* its next frame or update */
     bool is_paused;    /* draws no frames and reads no packets: a frozen process */
     bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
     bool is_hostile;   /* nothing that it says of itself counts */
@@ -157,6 +158,7 @@ struct virtual_match {
     uint64_t server_epoch_ns;
     int32_t server_drift_ppm;
     uint64_t server_loop_ns; /* the server's loop turns at multiples of this; 0: when asked to */
+    uint64_t server_due_ns;  /* the next turn of its loop */
     bool is_server_paused;
     uint32_t client_count;
     virtual_client *clients[VIRTUAL_CLIENTS_MAX];
