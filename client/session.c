@@ -273,6 +273,9 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         session->report.end = message->body.end;
         ls_session_push_event(session, LS_SESSION_EVENT_ENDED)->end = message->body.end;
         return LS_OK;
+    case LS_MESSAGE_INPUT_DELAY:
+        session->offer.input_delay_ticks = message->body.input_delay_ticks;
+        return LS_OK;
     case LS_MESSAGE_WAITING:
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
         return LS_OK;
@@ -335,7 +338,10 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
     session->now_ns = now_ns;
     if (session->report.frames > 0 && session->sync.config.dt_ns != 0) {
         /* Without an offer there are no ticks to pace. */
-        ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
+        uint64_t frame_ns = now_ns - session->drawn_ns;
+        ls_tick_sync_add_frame(&session->sync, frame_ns);
+        session->longest_frame_ns =
+            frame_ns > session->longest_frame_ns ? frame_ns : session->longest_frame_ns;
     }
     session->drawn_ns = now_ns;
     session->report.frames++;
@@ -382,6 +388,14 @@ uint64_t ls_session_next_ns(const ls_session *session)
     return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
 }
 
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
+{
+    LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
+    if (session->instance) {
+        ls_tick_sync_set_input_delay(&session->sync, ticks);
+    }
+}
+
 /* ---- what can be seen from outside ---- */
 
 ls_session_report ls_session_report_of(const ls_session *session)
@@ -391,6 +405,8 @@ ls_session_report ls_session_report_of(const ls_session *session)
     report.next_input = session->sync.next_input;
     report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
     report.rtt_ns = session->sync.rtt_ns;
+    report.downlink = ls_link_meter_figures(&session->downlink);
+    report.input_delay_ticks = session->offer.input_delay_ticks;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
     report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
     report.confirm_latency_max_ns = session->latency.max_ns;

@@ -33,9 +33,9 @@ static uint32_t lead_limit_ticks(const ls_session *session)
     if (session->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
-    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
-    uint64_t ticks = way_ns / session->sync.config.dt_ns + session->offer.input_delay_ticks +
-                     WAIT_LEAD_SPARE_TICKS;
+    const ls_tick_sync *sync = &session->sync;
+    uint64_t lead_ns = 2 * sync->rtt_ns + sync->frame_ns + sync->delay_ns;
+    uint64_t ticks = lead_ns / sync->config.dt_ns + WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
@@ -110,6 +110,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
         ls_status held = ls_input_buffer_get(session->own, header->first - 1, 0, &base);
         LS_ASSERT(held == LS_OK);
     }
+    header->sequence = session->sequence++;
     ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
     ls_inputs_header_bits(&stream, header, 0);
     ls_tick end = write_inputs(session, &stream, header->first, &base);
@@ -134,6 +135,7 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
 {
     header->hold = LS_HOLD_NONE;
     header->has_base = false;
+    header->has_health = false;
     uint32_t packets = 1;
     while (tick < session->sync.next_input && packets < PACKETS_PER_FRAME_MAX) {
         if (!is_due(session, tick)) {
@@ -144,6 +146,21 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
         tick = send_packet(session, header);
         packets++;
     }
+}
+
+static void add_health(ls_session *session, ls_inputs_header *header)
+{
+    if (!session->downlink.has_first || session->now_ns - session->health_ns < LS_HEALTH_NS) {
+        return;
+    }
+    header->has_health = true;
+    header->health = (ls_client_health){
+        .downlink = ls_link_meter_figures(&session->downlink),
+        .longest_frame_ms = (uint32_t)(session->longest_frame_ns / LS_NS_PER_MS),
+        .stalled_ticks = (uint32_t)(session->report.stalled_ticks - session->stalled_told)};
+    session->health_ns = session->now_ns;
+    session->longest_frame_ns = 0;
+    session->stalled_told = session->report.stalled_ticks;
 }
 
 void ls_session_play_send_inputs(ls_session *session)
@@ -158,6 +175,7 @@ void ls_session_play_send_inputs(ls_session *session)
         header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
         session->is_arrival_reported = true;
     }
+    add_health(session, &header);
     session->sent_ns = session->now_ns;
     ls_tick end = send_packet(session, &header);
     session->is_overflowing = end < session->sync.next_input;

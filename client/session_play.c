@@ -129,13 +129,14 @@ static ls_tick skip_known(const ls_session *session, ls_bit_stream *stream, ls_t
     return first;
 }
 
-static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
+/* *end: the tick behind the last one carried. */
+static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first, ls_tick *end)
 {
     ls_status status = start_cursor(session, first);
     if (status != LS_OK) {
         return status;
     }
-    while (ls_ticks_read_tick(&stream, &session->cursor)) {
+    for (*end = first; ls_ticks_read_tick(&stream, &session->cursor); (*end)++) {
     }
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
 }
@@ -200,21 +201,33 @@ static void measure_rtt(ls_session *session, const ls_ticks_header *header)
     }
 }
 
+/* The ticks before `end` are closed: whatever would be made for them now comes too late. */
+static void skip_closed_inputs(ls_session *session, ls_tick end)
+{
+    if (end <= session->sync.next_input) {
+        return;
+    }
+    session->report.inputs_skipped += end - session->sync.next_input;
+    session->sent_input = end;
+    session->unbroken = end;
+    session->wanted = end;
+    session->has_base = false;
+    ls_tick_sync_skip_to(&session->sync, end, session->now_ns);
+}
+
+/* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
+ * is mended by the next one. */
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 {
-    if (header->wanted < session->wanted) {
-        return; /* overtaken by a newer packet */
+    ls_tick oldest = ls_input_buffer_first(session->own);
+    oldest = oldest > session->unbroken ? oldest : session->unbroken;
+    ls_tick wanted = header->wanted > oldest ? header->wanted : oldest;
+    if (wanted > session->sync.next_input) {
+        wanted = session->sync.next_input; /* what was never made cannot have come */
     }
-    measure_rtt(session, header);
-    session->wanted = header->wanted;
-    session->has_base = header->has_base && header->wanted > 0 &&
-                        ls_input_buffer_has(session->own, header->wanted - 1, 0);
-    if (header->wanted > session->sync.next_input) {
-        /* Those ticks are closed: whatever would be made for them comes too late. */
-        session->report.inputs_skipped += header->wanted - session->sync.next_input;
-        session->sent_input = header->wanted;
-        ls_tick_sync_skip_to(&session->sync, header->wanted, session->now_ns);
-    }
+    session->wanted = wanted;
+    session->has_base = header->has_base && wanted == header->wanted && wanted > 0 &&
+                        ls_input_buffer_has(session->own, wanted - 1, 0);
     if (session->wanted > SESSION_KEPT_TICKS) {
         ls_input_buffer_forget_before(session->own, session->wanted - SESSION_KEPT_TICKS);
     }
@@ -241,25 +254,46 @@ static void take_slack(ls_session *session, const ls_ticks_header *header)
     ls_tick_sync_add_slack(&session->sync, slack_ns, header->wanted - 1, session->now_ns);
 }
 
+static void take_header(ls_session *session, const ls_ticks_header *header, ls_tick end)
+{
+    int64_t stamp_ns = (int64_t)(end * session->sync.config.dt_ns);
+    ls_link_arrival arrival =
+        ls_link_meter_add(&session->downlink, header->sequence, stamp_ns, session->now_ns);
+    if (arrival == LS_LINK_REPEATED) {
+        return;
+    }
+    measure_rtt(session, header);
+    skip_closed_inputs(session, end > session->confirmed ? end : session->confirmed);
+    if (arrival == LS_LINK_NEWER) {
+        take_input_ack(session, header);
+    }
+    take_slack(session, header);
+    if (header->has_uplink) {
+        session->report.uplink = header->uplink;
+    }
+}
+
 ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size)
 {
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header header = {0};
     ls_ticks_header_bits(&stream, &header, session->confirmed);
-    bool is_absurd = header.first > session->confirmed ||
-                     (int64_t)header.wanted - (int64_t)session->confirmed > LS_WINDOW_TICKS;
-    if (stream.is_failed || is_absurd) {
+    if (stream.is_failed ||
+        (int64_t)header.wanted - (int64_t)session->confirmed > LS_WINDOW_TICKS) {
         return LS_MALFORMED;
     }
+    if (header.first > session->confirmed) {
+        return LS_FUTURE; /* an acknowledgement was altered; the next one mends it */
+    }
+    ls_tick end = header.first;
     ls_tick first = skip_known(session, &stream, header.first);
-    ls_status status = check_ticks(session, stream, first);
+    ls_status status = check_ticks(session, stream, first, &end);
     if (status != LS_OK) {
         return status;
     }
     store_ticks(session, stream, first);
     status = store_whole_ticks(session, UINT32_MAX);
-    take_input_ack(session, &header);
-    take_slack(session, &header);
+    take_header(session, &header, end);
     return status;
 }
 

@@ -11,7 +11,7 @@
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/coded_tick.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/link_meter.h"
 
 enum {
     SESSION_EVENTS_MAX = 64,
@@ -53,8 +53,15 @@ struct ls_session {
     uint64_t own_resent_ns[LS_WINDOW_TICKS]; /* and when it last did */
     ls_tick sent_input;                      /* first input that has never been sent */
     ls_tick wanted;                          /* first input the server still wants */
+    ls_tick unbroken;                        /* inputs from here on have all been made */
     bool has_base;                           /* it has the one before */
     bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
+    uint32_t sequence;                       /* of the next INPUTS */
+
+    /* What the server is told of this side, once a second. */
+    uint64_t health_ns;        /* when it was last told */
+    uint64_t longest_frame_ns; /* since then */
+    uint64_t stalled_told;     /* of report.stalled_ticks */
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;
@@ -62,6 +69,7 @@ struct ls_session {
     ls_tick confirmed;
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;
+    ls_link_meter downlink;
     ls_tick_parts parts;
 
     /* Stepping. */

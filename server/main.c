@@ -1,8 +1,9 @@
-/* lockstep-server: reads the command line, hosts one match, reports. */
+/* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
+#include "lockstep/server/match_table.h"
 #include "lockstep/server/server.h"
 
 #include <stdio.h>
@@ -30,6 +31,7 @@ enum option_key {
     KEY_INPUT_DELAY,
     KEY_TIMEOUT,
     KEY_PORT_FILE,
+    KEY_MATCHES,
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +40,7 @@ static const struct argp_option options[] = {
     {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
     {"players", KEY_PLAYERS, "N", 0,
      "Seats; the match starts when all are taken (the simulation's default)", 1},
+    {"matches", KEY_MATCHES, "N", 0, "Matches of these settings to host at once (1)", 1},
     {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
      1},
     {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
@@ -69,7 +72,8 @@ typedef struct arguments {
     const char *assignments[ASSIGNMENTS_MAX];
     uint32_t assignment_count;
     bool has_players, has_tick_rate;
-    uint64_t players, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay, hash_interval;
+    uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
+        hash_interval;
     uint32_t late, on_desync;
     const char *bind_host;
     const char *port_file;
@@ -98,6 +102,10 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
         args->has_players = true;
         ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
                                &args->players);
+        return 0;
+    case KEY_MATCHES:
+        ls_command_line_number(state, "matches", value, (ls_option_range){1, LS_MATCHES_MAX},
+                               &args->matches);
         return 0;
     case KEY_TICK_RATE:
         args->has_tick_rate = true;
@@ -236,13 +244,14 @@ int main(int argc, char **argv)
         .options = options,
         .children = children,
         .parser = parse,
-        .doc = "Hosts one deterministic lockstep match.\v"
+        .doc = "Hosts deterministic lockstep matches, one by default.\v"
                "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
                "internal.",
         .help_filter = help_filter,
     };
     arguments args = {.sim = "units",
                       .seed = 1,
+                      .matches = 1,
                       .port = DEFAULT_PORT,
                       .timeout = 10000,
                       .wait_limit = 2000,
@@ -260,7 +269,8 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    ls_server_config config = {.bind_host = args.bind_host,
+    ls_server_config config = {.matches = (uint32_t)args.matches,
+                               .bind_host = args.bind_host,
                                .port = (uint16_t)args.port,
                                .port_file = args.port_file,
                                .json_path = args.output.json_path};

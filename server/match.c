@@ -564,6 +564,19 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     return report;
 }
 
+uint32_t ls_match_seats_open(const ls_match *match)
+{
+    uint32_t free_seats = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        free_seats += match->seats[slot].state == LS_SEAT_EMPTY ? 1 : 0;
+    }
+    uint32_t guests = 0;
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        guests += match->guests[i].peer != 0 ? 1 : 0;
+    }
+    return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
+}
+
 ls_sim_instance *ls_match_instance(ls_match *match)
 {
     return match->instance;

@@ -23,12 +23,26 @@ static ls_seat_ticks ticks_of(const ls_match *match)
         .closed = match->closed, .coded = match->coded, .slot_count = match->config.sim.players};
 }
 
+/* How much later than `first_ns` the ticks have to begin to be in phase. */
+static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
+{
+    uint64_t dt_ns = match->timestep.config.dt_ns;
+    uint64_t phase_ns = match->config.phase_ns;
+    if (phase_ns == 0) {
+        return 0;
+    }
+    uint64_t now_ns = first_ns % dt_ns;
+    uint64_t next_ns = (now_ns + phase_ns - 1) / phase_ns * phase_ns;
+    return (next_ns < dt_ns ? next_ns : dt_ns) - now_ns;
+}
+
 void ls_match_play_start(ls_match *match)
 {
     ls_start *start = &match->message.body.start;
     memset(start, 0, sizeof *start);
     match->message.kind = LS_MESSAGE_START;
     uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
     start->delay_us = (uint32_t)((delay_ns + match->timestep.config.dt_ns) / LS_NS_PER_US);
     start->players = match->config.sim.players;
     for (uint32_t slot = 0; slot < start->players; slot++) {
@@ -508,12 +522,12 @@ ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *
         report_desync(match, slot);
         return LS_OK;
     }
-    bool is_lapsed = was_asked && asked->agreement == LS_AGREEMENT_AGREES;
+    bool is_lapsed = was_asked && asked->agreement != LS_AGREEMENT_ASKING;
     if (is_lapsed && match->seats[slot].state == LS_SEAT_FINISHED) {
         compare_finished(match, slot); /* what the question kept from being compared */
     }
     if (is_contradiction && is_lapsed) {
-        return LS_MALFORMED; /* only the chain was wrong: altered on its way, perhaps */
+        return LS_MALFORMED; /* only the chain or its tick was wrong: altered on its way, perhaps */
     }
     return is_contradiction ? LS_MISBEHAVED : LS_OK;
 }

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
@@ -101,9 +102,8 @@ static cJSON *summary_json(const ls_summary *summary)
     return json;
 }
 
-ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
+static ls_status write_json(cJSON *json, const char *path, ls_text *why)
 {
-    cJSON *json = summary_json(summary);
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text) {
@@ -113,4 +113,33 @@ ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text 
     ls_status status = ls_output_write(path, text, why);
     cJSON_free(text);
     return status;
+}
+
+ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
+{
+    return write_json(summary_json(summary), path, why);
+}
+
+static const char *status_of_all(const ls_summary *summaries, uint32_t count)
+{
+    const char *fine = ls_status_name(LS_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(summaries[i].status, fine) != 0) {
+            return summaries[i].status;
+        }
+    }
+    return fine;
+}
+
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+                                   ls_text *why)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_text(json, "program", summaries[0].program);
+    add_text(json, "status", status_of_all(summaries, count));
+    cJSON *matches = cJSON_AddArrayToObject(json, "matches");
+    for (uint32_t i = 0; i < count; i++) {
+        cJSON_AddItemToArray(matches, summary_json(&summaries[i]));
+    }
+    return write_json(json, path, why);
 }

@@ -61,4 +61,9 @@ typedef struct ls_summary {
  */
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why);
 
+/* Several matches of one program, 1 or more: an object with "program", "status" (the first that is
+ * not OK) and "matches": an array of what ls_summary_write writes. Failures as there. */
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+                                   ls_text *why);
+
 #endif

@@ -17,6 +17,7 @@ ROOMS = (
     ("network", "protocol/transport_enet."),
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
+    ("server host", "server/host."),
     ("server program", "server/main.c"),
     ("server program", "server/match_summary."),
     ("server program", "server/server."),
@@ -40,9 +41,10 @@ MAY_USE = {
     "protocol": PURE | {"protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
-    "server program": AROUND | {"server", "server program"},
+    "server host": PURE | {"protocol", "network", "server", "server host"},
+    "server program": AROUND | {"server", "server host", "server program"},
     "client program": AROUND | {"client", "client program"},
-    "tools": AROUND | {"server", "client", "tools"},
+    "tools": AROUND | {"server", "server host", "client", "tools"},
     "tests": {room for room, _ in ROOMS},
 }
 

@@ -70,7 +70,7 @@ Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
         const char *file;
         const char *item;
     } different[] = {
-        {LS_PLUGIN("variant_version"), "simulation version: client 2, server 1 ("},
+        {LS_PLUGIN("variant_version"), "simulation version: client %u, server %u ("},
         {LS_PLUGIN("variant_schema"), "state schema digest: client "},
         {LS_PLUGIN("variant_content"),
          "content digest: client 0000000000002222, server 0000000000001111 (CONTENT_MISMATCH)"},
@@ -152,7 +152,10 @@ Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20"));
     ls_hello hello = ls_hello_make("newer");
     hello.protocol_version = LS_PROTOCOL_VERSION + 1;
-    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, "protocol version: client 2, server 1");
+    char versions[64];
+    snprintf(versions, sizeof versions, "protocol version: client %u, server %u",
+             LS_PROTOCOL_VERSION + 1, LS_PROTOCOL_VERSION);
+    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, versions);
     hello = ls_hello_make("other arithmetic");
     hello.arithmetic ^= 1;
     expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");

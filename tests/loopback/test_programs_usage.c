@@ -86,6 +86,7 @@ Test(programs_usage, the_server_takes_numbers_in_their_range_only)
 {
     static const number_flag flags[] = {
         {"players", "1", "32", "0", "33"},
+        {"matches", "1", "1024", "0", "1025"},
         {"tick-rate", "1", "1000", "0", "1001"},
         {"seed", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"ticks", "0", "4294967294", NULL, "4294967295"},

@@ -131,6 +131,61 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
     }
 }
 
+/* From tick `first` to the newest, no input is missing, made twice or more than 6 % of a tick off
+ * the pace; returns the newest. */
+static ls_tick check_spacing(const virtual_client *client, ls_tick first)
+{
+    ls_tick end = report_of(client).next_input;
+    cr_assert_gt(end, first + 1);
+    for (ls_tick tick = first + 1; tick < end; tick++) {
+        cr_assert_neq(client->made_at[tick], 0, "input %u is missing", tick);
+        uint64_t apart_ns = client->made_at[tick] - client->made_at[tick - 1];
+        cr_assert_geq(apart_ns, DT_NS - DT_NS * 6 / 100, "input %u: %lu us", tick,
+                      (unsigned long)(apart_ns / 1000));
+        cr_assert_leq(apart_ns, DT_NS + DT_NS * 6 / 100, "input %u: %lu us", tick,
+                      (unsigned long)(apart_ns / 1000));
+    }
+    return end - 1;
+}
+
+/* The server can say slacks of up to half a second. */
+static void change_delays(ls_late_rule rule)
+{
+    static const uint32_t delays[] = {6, 1, 28, 0};
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
+    setup.match.late_rule = rule;
+    setup.match.start_delay_ms = START_DELAY_MS;
+    setup.link.delay_ns = 33 * MS;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *client = run->clients[1];
+    virtual_match_run_to_tick(run, 300);
+    ls_tick checked = report_of(client).next_input - 1;
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        ls_session_set_input_delay(client->session, delays[i]);
+        virtual_match_run(run, 10 * SECOND);
+        checked = check_spacing(client, checked);
+        int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+        int64_t least_ns = (int64_t)(delays[i] * DT_NS);
+        cr_assert_geq(slack_ns, least_ns + MS, "delay %u: %ld us", delays[i],
+                      (long)slack_ns / 1000);
+        cr_assert_leq(slack_ns, least_ns + 3 * MS, "delay %u: %ld us", delays[i],
+                      (long)slack_ns / 1000);
+    }
+    cr_assert_eq(substituted(run), 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, input_delay_changes_without_a_hitch)
+{
+    change_delays(LS_LATE_REPEAT);
+}
+
+Test(pacing, input_delay_changes_without_a_hitch_under_the_rule_wait)
+{
+    change_delays(LS_LATE_WAIT);
+}
+
 /* ---- round trips ---- */
 
 /* As both sides measure it, within a quarter of a millisecond of hold and what a frame rounds. */

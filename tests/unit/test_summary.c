@@ -209,3 +209,27 @@ Test(summary, without_a_match_everything_about_it_is_null)
     }
     remove_path(path);
 }
+
+Test(summary, several_matches_stand_in_one_array_below_their_worst_status)
+{
+    char path[300];
+    char text[8192];
+    ls_text why = {{0}};
+    ls_summary summaries[] = {example(), example(), example()};
+    summaries[0].status = "OK";
+    summaries[1].status = "DESYNCED";
+    summaries[2].status = "OK";
+    summaries[2].final_tick = 77777;
+    make_path(path, sizeof path);
+    cr_assert_eq(ls_summary_write_matches(summaries, 3, path, &why), LS_OK);
+    read_file(path, text, sizeof text);
+    char head[128];
+    snprintf(head, sizeof head,
+             "{\n\t\"program\":\t\"%s\",\n\t\"status\":\t\"DESYNCED\",\n\t\"matches\":\t[{",
+             summaries[0].program);
+    cr_assert_eq(strncmp(text, head, strlen(head)), 0, "%s", text);
+    const char *last = strstr(text, "\"final_tick\":\t77777");
+    cr_assert_not_null(last);
+    cr_assert_null(strstr(last, "\"final_tick\":\t1"), "it stands last");
+    remove_path(path);
+}

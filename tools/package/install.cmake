@@ -27,6 +27,7 @@ set(LS_PUBLIC_HEADERS
   common/state_schema.h
   common/timestep.h
   protocol/bit_stream.h
+  protocol/link_figures.h
   protocol/enet_datagram.h
   protocol/event_loop.h
   protocol/message.h
