@@ -261,7 +261,7 @@ SAMPLES = (
             "client/main.c": "#include <libfoo.h>\n",
         },
         [
-            "transport_enet.c may include <enet/enet.h>",
+            "net_relay.c may include <enet/enet.h>",
             "event_loop.c may include <uv.h>",
             "hash.c may include <xxhash.h>",
             "may include <criterion",

@@ -14,6 +14,7 @@ enum {
 };
 
 #define SESSION_BUDGET_NS 1200
+#define TICK_NS (1e9 / 60.0)
 
 /* ---- time in the cores ---- */
 
