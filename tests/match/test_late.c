@@ -113,6 +113,92 @@ Test(late, repeat_repeats_the_last_input)
     virtual_match_destroy(run);
 }
 
+/* ---- repeat: one player's troubles are nobody else's ---- */
+
+typedef enum trouble {
+    TROUBLE_NONE,
+    TROUBLE_FROZEN,
+    TROUBLE_SILENT,
+    TROUBLE_LOSES_ALL,
+    TROUBLE_FLOODS,
+    TROUBLE_COUNT,
+} trouble;
+
+/* Sends everything a hundred times over, as many packets a tick as the server lets pass. */
+static void send_often(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+                       size_t size)
+{
+    (void)user;
+    uint32_t times = lane == LS_LANE_UNRELIABLE ? 100 : 1;
+    for (uint32_t i = 0; i < times; i++) {
+        ls_transport_send(client->transport, client->server, lane, bytes, size);
+    }
+}
+
+static void get_into_trouble(virtual_client *client, trouble kind)
+{
+    ls_memory_link clean = client->run->setup.link;
+    ls_memory_link cut = {.is_cut = true};
+    client->is_paused = kind == TROUBLE_FROZEN;
+    if (kind == TROUBLE_SILENT) {
+        ls_memory_client_set_links(client->transport, &cut, &clean);
+    } else if (kind == TROUBLE_LOSES_ALL) {
+        virtual_client_set_links(client, &cut);
+    } else if (kind == TROUBLE_FLOODS) {
+        client->tamper.send = send_often;
+    }
+}
+
+enum {
+    OTHERS = 3,
+    SEEN = 4 * OTHERS
+};
+
+/* What the others have seen of it. */
+static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 1200);
+    setup.match.send_rate = LS_SEND_TICK;
+    setup.match.timeout_ms = 5000;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *bad = run->clients[3];
+    get_into_trouble(bad, kind);
+    virtual_match_run_to_tick(run, 1000);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        ls_session_report report = report_of(run->clients[i]);
+        cr_assert_eq(slot_of(run, report.slot).inputs_substituted, 0);
+        seen[count++] = report.confirm_latency_p50_ns;
+        seen[count++] = report.confirm_latency_p99_ns;
+        seen[count++] = report.confirm_latency_max_ns;
+        seen[count++] = report.stalled_ticks;
+    }
+    ls_match_slot slot = slot_of(run, report_of(bad).slot);
+    bool is_harmless = kind == TROUBLE_NONE || kind == TROUBLE_FLOODS;
+    cr_assert_eq(slot.left_status, is_harmless ? LS_OK : LS_TIMED_OUT);
+    cr_assert(is_harmless == (slot.inputs_substituted == 0));
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, repeat_lets_nobody_feel_another_ones_trouble)
+{
+    uint64_t expected[SEEN];
+    uint64_t seen[SEEN];
+    play_with_trouble(TROUBLE_NONE, expected);
+    for (uint32_t kind = TROUBLE_NONE + 1; kind < TROUBLE_COUNT; kind++) {
+        play_with_trouble((trouble)kind, seen);
+        for (uint32_t i = 0; i < SEEN; i++) {
+            /* While anybody stands still, a run moves in steps of a millisecond, each way. */
+            uint64_t more = seen[i] > expected[i] ? seen[i] - expected[i] : 0;
+            cr_expect_leq(more, kind == TROUBLE_FROZEN && i % 4 < 3 ? 2 * MS : 0,
+                          "trouble %u: %lu more than %lu", kind, (unsigned long)more,
+                          (unsigned long)expected[i]);
+        }
+    }
+}
+
 /* ---- wait ---- */
 
 static void check_nothing_substituted(const virtual_match *run)
