@@ -19,6 +19,7 @@
 #define SCHEDULE_TOLERANCE_NS LS_NS_PER_US
 /* After calm has set in, what has piled up may take so long to be worked off. */
 #define RECOVERY_NS (2 * LS_NS_PER_SECOND)
+#define STOP_MAX_NS (6 * LS_NS_PER_SECOND) /* a match ends 5 s after its last tick */
 
 void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick tick,
                         const char *format, ...)
@@ -283,6 +284,22 @@ static void check_stall(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* Whether nothing passed for so long that giving up is right; the network loses what it likes. */
+static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t since_ns)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    uint64_t limit_ms = match->timeout_ms;
+    if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < limit_ms) {
+        limit_ms = match->wait_limit_ms;
+    }
+    /* A match may be stopped while nothing but luck gets its end to somebody in time. */
+    bool is_stormy = client->run->now_ns < client->run->setup.calm_ns + STOP_MAX_NS;
+    bool is_ending = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING;
+    /* What is waited for may have been on its way when the last packet arrived. */
+    bool is_silent = client->run->now_ns - since_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
+    return status == LS_TIMED_OUT && (is_silent || (is_stormy && is_ending));
+}
+
 /* Who leaves, leaves with a reason; and in a strict run nobody does who plays by the rules. */
 static void check_leave(virtual_match *run, const ls_match_event *event)
 {
@@ -293,6 +310,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
     if (event->status == LS_OK || event->text.bytes[0] == '\0') {
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
                            event->slot);
+    }
+    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+        client->may_leave = true;
     }
     if (run->setup.is_strict && client && !client->may_leave) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
@@ -320,6 +340,9 @@ void virtual_check_session_event(virtual_client *client, const ls_session_event 
     if (event->text.bytes[0] == '\0') {
         virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
                            client->index);
+    }
+    if (is_cut_off(client, event->status, client->hearing_ns)) {
+        client->may_leave = true;
     }
     if (client->run->setup.is_strict && !client->may_leave) {
         virtual_check_note(client->run, VIRTUAL_I4, client->tick, "client %u ends: %s (%s)",

@@ -85,8 +85,10 @@ struct virtual_client {
     uint64_t next_frame_ns; /* all times are the run's, but what the session is told */
     uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
     int32_t drift_ppm;
+    uint64_t due_ns;   /* its next frame or update */
     bool is_paused;    /* draws no frames and reads no packets: a frozen process */
     bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
+    bool is_hostile;   /* nothing that it says of itself counts */
     bool may_leave;    /* a strict run accepts that it does not play to the end */
     bool is_gone;      /* its process has ended: it is never called again */
     virtual_tamper tamper;
@@ -96,6 +98,9 @@ struct virtual_client {
 
     /* What it did. */
     bool is_watched;
+    uint64_t heard_ns;   /* when anything of it last reached the server ... */
+    uint64_t hearing_ns; /* ... and anything of the server's it */
+    bool is_flipped;
     bool is_over;
     bool has_left;         /* the session has ended with another status than OK */
     bool is_dropped;       /* the server has taken its seat away */
@@ -157,6 +162,7 @@ struct virtual_match {
     uint64_t server_epoch_ns;
     int32_t server_drift_ppm;
     uint64_t server_loop_ns; /* the server's loop turns at multiples of this; 0: when asked to */
+    uint64_t server_due_ns;  /* the next turn of its loop */
     bool is_server_paused;
     uint32_t client_count;
     virtual_client *clients[VIRTUAL_CLIENTS_MAX];
@@ -205,6 +211,9 @@ void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger);
 void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
 void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
 void virtual_client_cut(virtual_client *client);
+
+/* The player leaves, with a word. */
+void virtual_client_leave(virtual_client *client);
 
 /* A client's process ends without a word. */
 void virtual_client_vanish(virtual_client *client);
