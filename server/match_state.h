@@ -1,6 +1,7 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
- * out), and the few helpers that they need. Never included by anybody else. */
+ * out), match_lag.c (who lags and why), and the few helpers that they need. Never included by
+ * anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -50,6 +51,8 @@ struct ls_match {
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
+    uint32_t waited_mask;   /* slots without whose input the next tick was due */
+    uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
 
     /* Ticks. */
     ls_tick next_close;
@@ -105,6 +108,12 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
 
 /* A player leaves; if its roots have been asked for, the difference is announced without them. */
 void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
+
+/* ---- match_lag.c ---- */
+
+/* A tick has been closed: counts for each player how it came about, and now and then judges it. */
+void ls_match_lag_begin(ls_match *match);
+void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
 
 /* ---- match_send.c ---- */
 
