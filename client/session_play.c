@@ -51,11 +51,12 @@ ls_status ls_session_play_init(ls_session *session)
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
-    return LS_OK;
+    return ls_session_predict_init(session);
 }
 
 void ls_session_play_deinit(ls_session *session)
 {
+    ls_prediction_destroy(session->prediction);
     ls_input_buffer_destroy(session->own);
     ls_input_buffer_destroy(session->closed);
     ls_tick_parts_deinit(&session->parts);
@@ -353,8 +354,15 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 void ls_session_play_frame(ls_session *session)
 {
     ls_session_play_make_inputs(session);
-    ls_session_step_due(session);
-    ls_tick tick = ls_sim_instance_tick(session->instance);
+    if (session->prediction) {
+        ls_session_predict(session);
+    } else {
+        ls_session_step_due(session);
+    }
+    if (session->report.state != LS_SESSION_PLAYING) {
+        return;
+    }
+    ls_tick tick = ls_session_settled_tick(session);
     if (session->report.has_end && tick >= session->report.end.final_tick) {
         finish(session);
         return;

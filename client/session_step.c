@@ -4,16 +4,30 @@
 
 #include <string.h>
 
-static void hash_state(ls_session *session, ls_tick tick)
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
-    if (tick % interval != 0) {
-        return;
+    if (tick % interval == 0) {
+        session->roots[tick / interval % LS_WINDOW_TICKS] = root;
+        session->chain = ls_hash_chain_next(session->chain, root);
+        session->chain_tick = tick;
     }
-    uint64_t root = ls_sim_instance_hash(session->instance);
-    session->roots[tick / interval % LS_WINDOW_TICKS] = root;
-    session->chain = ls_hash_chain_next(session->chain, root);
-    session->chain_tick = tick;
+    if (tick > SESSION_KEPT_TICKS) {
+        ls_input_buffer_forget_before(session->closed, tick - SESSION_KEPT_TICKS);
+    }
+}
+
+void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs)
+{
+    if (session->previous) {
+        memcpy(session->previous, ls_sim_instance_state(session->instance),
+               ls_sim_instance_state_bytes(session->instance));
+    }
+    ls_sim_instance_step(session->instance, inputs);
+    session->report.steps++;
+    if (session->config.after_step) {
+        session->config.after_step(session->config.user, session->instance);
+    }
 }
 
 static void step(ls_session *session)
@@ -22,21 +36,17 @@ static void step(ls_session *session)
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_status held = ls_input_buffer_tick(session->closed, tick, slots);
     LS_ASSERT(held == LS_OK);
-    if (session->previous) {
-        memcpy(session->previous, ls_sim_instance_state(session->instance),
-               ls_sim_instance_state_bytes(session->instance));
-    }
     ls_tick_inputs inputs = {
         .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
-    ls_sim_instance_step(session->instance, &inputs);
-    session->report.steps++;
-    if (session->config.after_step) {
-        session->config.after_step(session->config.user, session->instance);
-    }
-    hash_state(session, tick + 1);
-    if (tick + 1 > SESSION_KEPT_TICKS) {
-        ls_input_buffer_forget_before(session->closed, tick + 1 - SESSION_KEPT_TICKS);
-    }
+    ls_session_step_on(session, &inputs);
+    bool is_hashed = (tick + 1) % session->offer.hash_interval_ticks == 0;
+    ls_session_settle(session, tick + 1, is_hashed ? ls_sim_instance_hash(session->instance) : 0);
+}
+
+ls_tick ls_session_settled_tick(const ls_session *session)
+{
+    return session->prediction ? ls_prediction_settled_tick(session->prediction)
+                               : ls_sim_instance_tick(session->instance);
 }
 
 /* Ticks that can be stepped; a player who leaves after so many steps no more than those. */

@@ -224,3 +224,8 @@ uint16_t ls_host_port(const ls_host *host)
 {
     return ls_transport_enet_port(host->transport);
 }
+
+ls_transport_traffic ls_host_total(const ls_host *host)
+{
+    return ls_transport_enet_total(host->transport);
+}
