@@ -447,10 +447,9 @@ static bool is_flood(const ls_match *match, uint64_t packets)
     return packets > (ticks + 1) * MATCH_PACKETS_PER_TICK_MAX;
 }
 
-void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
-                      size_t size, uint64_t now_ns)
+static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                        size_t size)
 {
-    match->now_ns = now_ns;
     uint32_t slot = slot_of_peer(match, peer);
     if (slot == MATCH_NO_SLOT) {
         match_guest *guest = guest_of_peer(match, peer);
@@ -476,6 +475,24 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint
     } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {
         ls_match_drop(match, slot, LS_MISBEHAVED, "too many malformed packets");
     }
+}
+
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    match->arrived_ns = now_ns;
+    take_packet(match, peer, lane, bytes, size);
+}
+
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
+{
+    uint64_t arrived_ns = event->arrived_ns;
+    match->now_ns = now_ns;
+    /* A tick that went out before the packet was taken was closed without it. */
+    arrived_ns = arrived_ns < match->sent_ns ? match->sent_ns : arrived_ns;
+    match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
+    take_packet(match, event->peer, event->lane, event->bytes, event->size);
 }
 
 /* ---- time ---- */
@@ -578,6 +595,11 @@ uint32_t ls_match_seats_open(const ls_match *match)
         guests += match->guests[i].peer != 0 ? 1 : 0;
     }
     return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
+}
+
+bool ls_match_is_waiting(const ls_match *match)
+{
+    return match->state == LS_MATCH_RUNNING && match->waiting_ns != 0;
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)

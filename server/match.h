@@ -121,6 +121,10 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
+/* The same for a RECEIVED event that may have waited to be taken: what is measured by packets
+ * (round trip, slack, hold) goes by when it arrived. */
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns);
+
 /* Closes what is due, sends what is due, drops who is silent. Call it at least once a tick. */
 void ls_match_advance(ls_match *match, uint64_t now_ns);
 
@@ -147,6 +151,10 @@ ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
  */
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
+
+/* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
+ * and then takes them as they come. */
+bool ls_match_is_waiting(const ls_match *match);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

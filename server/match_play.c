@@ -401,6 +401,7 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
 {
     ls_seat *seat = &match->seats[slot];
     ls_seat_clock clock = ls_match_clock(match);
+    clock.now_ns = match->arrived_ns;
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, seat->next);

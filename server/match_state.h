@@ -39,6 +39,7 @@ struct ls_match {
     ls_ready own_ready;
     ls_match_state state;
     uint64_t now_ns;
+    uint64_t arrived_ns; /* of the packet that is being taken; now_ns or earlier */
     uint64_t rejected;
 
     /* Time. */
