@@ -329,6 +329,58 @@ Test(late, wait_names_all_it_waits_for_and_no_others)
     virtual_match_destroy(run);
 }
 
+/* Whoever stands still, however often and however many: from one closing to the next it is never
+ * more than a tick and the limit, and nothing that is said about it is wrong. */
+static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 0);
+    setup.match.wait_limit_ms = limit_ms;
+    setup.seed = seed;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    ls_rng rng = ls_rng_make(seed, 9);
+    for (uint32_t turn = 0; turn < 40; turn++) {
+        virtual_client *client = run->clients[ls_rng_below(&rng, 3)]; /* the last one never */
+        client->is_paused = !client->is_paused;
+        virtual_match_run(run, ls_rng_below(&rng, 400) * MS);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        run->clients[i]->is_paused = false;
+    }
+    virtual_match_run(run, 500 * MS); /* what was said has come */
+    uint64_t longest_ns = 0;
+    for (ls_tick tick = 101; tick < run->tick_count; tick++) {
+        uint64_t between_ns = run->ticks[tick].closed_ns - run->ticks[tick - 1].closed_ns;
+        longest_ns = between_ns > longest_ns ? between_ns : longest_ns;
+    }
+    cr_assert_leq(longest_ns, limit_ms * MS + DT_NS + 1, "seed %lu: %lu ms", (unsigned long)seed,
+                  (unsigned long)(longest_ns / MS));
+    cr_assert_geq(longest_ns, 200 * MS, "nobody was waited for");
+    const virtual_client *witness = run->clients[3];
+    uint32_t notices = 0;
+    for (uint32_t i = 0; i < witness->event_count; i++) {
+        const ls_waiting *waiting = &witness->events[i].event.waiting;
+        if (witness->events[i].event.kind == LS_SESSION_EVENT_WAITING) {
+            cr_assert_lt(waiting->waited_ms, limit_ms);
+            cr_assert_eq(waiting->slot_mask >> report_of(witness).slot & 1u, 0, "it was there");
+            cr_assert_leq(waiting->tick, run->tick_count);
+            notices++;
+        }
+    }
+    cr_assert_eq(notices, virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX));
+    cr_assert_gt(notices, 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_never_takes_longer_than_its_limit)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        wait_with_pauses(seed, 250);
+        wait_with_pauses(seed, 1000);
+    }
+}
+
 Test(late, wait_drops_whom_it_waits_for_too_long)
 {
     static const uint32_t limits_ms[] = {50, 700, 2000};
