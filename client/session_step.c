@@ -1,5 +1,6 @@
 #include "lockstep/client/session_state.h"
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
 
 #include <string.h>
@@ -19,6 +20,9 @@ static void hash_state(ls_session *session, ls_tick tick)
         return;
     }
     uint64_t root = ls_sim_instance_hash(session->instance);
+    if (LS_FAULT(FALSE_ALARM) && tick % 128 == 64) {
+        root++;
+    }
     session->roots[tick / interval % LS_WINDOW_TICKS] = root;
     session->chain = ls_hash_chain_next(session->chain, root);
     session->chain_tick = tick;
@@ -82,7 +86,7 @@ static void watch_backlog(ls_session *session)
 
 static void catch_up(ls_session *session)
 {
-    if (backlog_of(session) <= CATCH_UP_BACKLOG_TICKS) {
+    if (backlog_of(session) <= CATCH_UP_BACKLOG_TICKS || LS_FAULT(NEVER_CATCHES_UP)) {
         return;
     }
     for (uint32_t steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {

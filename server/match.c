@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/server/match_state.h"
 
@@ -466,8 +467,11 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint
     if (status == LS_OK) {
         return;
     }
-    match->rejected++;
+    match->rejected += !LS_FAULT(REJECTION_UNCOUNTED);
     seat->report.packets_rejected++;
+    if (LS_FAULT(REJECTION_ALLOCATES)) {
+        ls_release(match->allocator, ls_allocate(match->allocator, 1));
+    }
     if (status == LS_MISBEHAVED && ls_seat_is_taken(seat)) {
         ls_match_drop(match, slot, status, "a message that does not belong here");
     } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {

@@ -132,6 +132,9 @@ void virtual_wire_after_match(virtual_match *run, const ls_transport_event *even
     if (counted > 0) {
         virtual_log(run, "server: rejects a packet of peer %u", event->peer);
     }
+    if (run->must_be_rejected && !is_seated(run, event->peer)) {
+        run->must_be_rejected = false; /* whoever is dropped for it has been rejected as well */
+    }
     check_rejection(run, counted, "the server, from peer", event->peer);
     if (run->arriving) {
         settle_arriving(run->arriving, counted > 0);
