@@ -30,7 +30,7 @@ def main():
         return
     expect(invariant in named, f"{invariant} is not named, but {sorted(set(named))}", result)
     expect("again: lockstep-faultsim --seed " in result.stderr, "how to play it again", result)
-    print(f"{fault}: {report['failure_count']} of {report['matches']} matches, {sorted(set(named))}")
+    print(f"{fault}: {report['failure_count']} of {report['matches']}, {sorted(set(named))}")
 
 
 main()
