@@ -5,7 +5,9 @@
 #include <string.h>
 
 enum {
-    LATE_ONE_IN = 100,    /* of so many inputs one may be late: more lead would cost the others */
+    LOSS_ONE = 256,       /* loss counts packets of so many */
+    LATE_ONE_IN = 200,    /* on a way that loses nothing, of so many inputs one may be late */
+    LATE_LOSS_SHARE = 16, /* and a sixteenth of those whose packet is lost */
     LATE_REPORTS_MAX = 3, /* that many in a row are no chance: the network has changed */
     MOVE_SHARE = 20,      /* of the time between two inputs: at most 5 % faster or slower */
 };
@@ -22,7 +24,8 @@ void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config)
     memset(sync, 0, sizeof *sync);
     sync->config = *config;
     sync->delay_ns = config->input_delay_ticks * config->dt_ns;
-    ls_tail_window_init(&sync->needs, LATE_ONE_IN);
+    ls_tick_sync_set_loss(sync, 0);
+    ls_tail_window_init(&sync->needs, sync->late_one_in);
     for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
         sync->phase_ns[i] = NOT_MADE;
     }
@@ -177,6 +180,20 @@ void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
     sync->rtt_ns = smoothed(sync->rtt_ns, rtt_ns);
 }
 
+/* Where many packets are lost, a lead that hardly any input is late with would cost all of them
+ * latency. */
+void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss)
+{
+    sync->late_one_in =
+        LATE_LOSS_SHARE * LOSS_ONE / (LATE_LOSS_SHARE * LOSS_ONE / LATE_ONE_IN + loss);
+    sync->needs.one_in = sync->late_one_in;
+}
+
+void ls_tick_sync_forget(ls_tick_sync *sync)
+{
+    ls_tail_window_init(&sync->needs, sync->late_one_in);
+}
+
 /* The latest phase of the inputs that a report may be about: those after the report before it, up
  * to `tick`; and of late ones, whose ticks were closed before they came, that many before it. */
 static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tick tick)
@@ -197,7 +214,8 @@ static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tic
     return phase_ns;
 }
 
-/* At once, if inputs come late or nearly so; or if they come much too early. */
+/* At once, if inputs come late or nearly so; or if they come much too early; or to mend what was
+ * guessed at the start, from a round trip or two. */
 static void jump(ls_tick_sync *sync)
 {
     int64_t early_ns = wanted_phase(sync) - present_phase(sync);
@@ -206,10 +224,13 @@ static void jump(ls_tick_sync *sync)
         sync->next_due_ns = sync->next_due_ns > by_ns ? sync->next_due_ns - by_ns : 0;
         return;
     }
-    int64_t excess_ns = early_ns - (int64_t)sync->delay_ns;
-    if (excess_ns > JUMP_LATER_NS && ls_tail_window_is_settled(&sync->needs)) {
-        sync->next_due_ns += (uint64_t)excess_ns;
+    if (!ls_tail_window_is_settled(&sync->needs)) {
+        return;
     }
+    int64_t excess_ns = early_ns - (int64_t)sync->delay_ns;
+    int64_t most_ns = sync->has_settled ? JUMP_LATER_NS : 0;
+    sync->next_due_ns += excess_ns > most_ns ? (uint64_t)excess_ns : 0;
+    sync->has_settled = true;
 }
 
 void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns)
@@ -221,7 +242,7 @@ void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, 
     sync->reported = tick > sync->reported ? tick : sync->reported;
     sync->late_reports = slack_ns < 0 ? sync->late_reports + 1 : 0;
     if (sync->late_reports == LATE_REPORTS_MAX) {
-        ls_tail_window_init(&sync->needs, LATE_ONE_IN);
+        ls_tick_sync_forget(sync);
     }
     ls_tail_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
     sync->latest_ns = -ls_tail_window_value(&sync->needs);

@@ -324,6 +324,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
                                   .lane = first->lane,
                                   .bytes = first->bytes,
                                   .size = first->size,
+                                  .arrived_ns = first->arrival_ns,
                                   .reason = first->reason};
     if (first->kind == LS_TRANSPORT_RECEIVED) {
         ls_transport_traffic *traffic =

@@ -85,6 +85,7 @@ static void store_input(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick,
         seat->report.inputs_late++;
     }
     seat->report.slack_ns = slack_ns_of(clock, tick);
+    ls_lag_meter_add_arrival(&seat->lag, seat->report.slack_ns);
     int32_t slack = ls_slack_from_ns(seat->report.slack_ns);
     if (seat->slack == LS_SLACK_NONE || slack < seat->slack) {
         seat->slack = slack;
@@ -150,9 +151,13 @@ static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inpu
     measure_rtt(seat, clock, header);
     if (header->has_health) {
         seat->health = header->health;
+        ls_lag_meter_add_health(&seat->lag, &header->health);
+        uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
+        seat->is_losing = header->health.downlink.loss >= limit;
     }
     if (arrival == LS_LINK_NEWER) {
         take_acknowledgement(seat, clock, header->next);
+        seat->unstepped_ticks = header->next - header->chain_tick;
     }
 }
 

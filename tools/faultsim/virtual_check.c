@@ -49,6 +49,15 @@ static uint64_t digest_of(const ls_slot_input *input)
     return witness_digest(input->bytes, input->size);
 }
 
+static void take_tick(virtual_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    taken->state = state_digest;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        taken->inputs[slot] = digest_of(&inputs->slots[slot]);
+        taken->events[slot] = (uint8_t)inputs->slots[slot].events;
+    }
+}
+
 /* ---- what the server closes ---- */
 
 static void check_events(virtual_match *run, ls_tick tick, uint32_t slot, uint32_t events)
@@ -156,11 +165,9 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     virtual_tick *closed = &run->ticks[tick];
     closed->closed_ns = run->now_ns;
     closed->closed_local_ns = virtual_match_server_ns(run);
-    closed->state = state_digest;
+    take_tick(closed, inputs, state_digest);
     run->tick_count = tick + 1;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
-        closed->inputs[slot] = digest_of(&inputs->slots[slot]);
-        closed->events[slot] = (uint8_t)inputs->slots[slot].events;
         check_events(run, tick, slot, inputs->slots[slot].events);
         check_input(run, tick, slot, closed->inputs[slot]);
     }
@@ -212,23 +219,51 @@ static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *input
     return true;
 }
 
+static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
+                              uint64_t state_digest)
+{
+    client->tick = tick + 1;
+    if (!is_same_inputs) {
+        note_input_difference(client, tick);
+    }
+    if (state_digest != client->run->ticks[tick].state && !client->has_state_difference) {
+        client->has_state_difference = true;
+        client->state_difference_tick = tick;
+    }
+}
+
 static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
 {
     virtual_client *client = user;
     virtual_match *run = client->run;
     ls_tick tick = inputs->tick;
+    if (client->stepped) {
+        take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
+        return;
+    }
     if (tick >= run->tick_count) {
         note_input_difference(client, tick);
         return;
     }
-    client->tick = tick + 1;
-    const virtual_tick *closed = &run->ticks[tick];
-    if (!is_as_closed(closed, inputs)) {
-        note_input_difference(client, tick);
+    check_client_tick(client, tick, is_as_closed(&run->ticks[tick], inputs), state_digest);
+}
+
+/* A client that predicts may step a tick several times: the last step before it calls the tick its
+ * own is the one that counts. */
+void virtual_check_frame(virtual_client *client)
+{
+    if (!client->stepped) {
+        return;
     }
-    if (state_digest != closed->state && !client->has_state_difference) {
-        client->has_state_difference = true;
-        client->state_difference_tick = tick;
+    ls_session_report report = ls_session_report_of(client->session);
+    LS_ASSERT(report.shown_tick - client->tick <= VIRTUAL_STEPPED_TICKS);
+    while (client->tick < report.tick) {
+        const virtual_tick *seen = &client->stepped[client->tick % VIRTUAL_STEPPED_TICKS];
+        const virtual_tick *closed = &client->run->ticks[client->tick];
+        bool is_same = client->tick < client->run->tick_count &&
+                       memcmp(seen->inputs, closed->inputs, sizeof seen->inputs) == 0 &&
+                       memcmp(seen->events, closed->events, sizeof seen->events) == 0;
+        check_client_tick(client, client->tick, is_same, seen->state);
     }
 }
 

@@ -10,7 +10,9 @@
 static void compare_final_state(virtual_client *client)
 {
     virtual_match *run = client->run;
-    if (!client->is_watched || client->has_state_difference) {
+    ls_session_report report = ls_session_report_of(client->session);
+    bool is_guessed = report.shown_tick != report.tick;
+    if (!client->is_watched || is_guessed || client->has_state_difference) {
         return;
     }
     ls_sim_instance *instance = ls_session_instance(client->session);

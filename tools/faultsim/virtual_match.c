@@ -95,6 +95,7 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run)
 {
     virtual_client_setup setup = {.simulation = run->setup.match.simulation,
                                   .frame_hz = 60,
+                                  .predict_ticks = run->setup.predict_ticks,
                                   .up = run->setup.link,
                                   .down = run->setup.link};
     snprintf(setup.name, sizeof setup.name, "client %u", (unsigned)run->client_count);
@@ -111,6 +112,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
+    config.predict_ticks = setup->predict_ticks;
     config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
@@ -145,6 +147,9 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->made_size = reserve(run, run->tick_capacity, sizeof *client->made_size);
     client->arrived = reserve(run, run->tick_capacity, sizeof *client->arrived);
     client->made_at = reserve(run, run->tick_capacity, sizeof *client->made_at);
+    if (setup->predict_ticks > 0) {
+        client->stepped = reserve(run, VIRTUAL_STEPPED_TICKS, sizeof *client->stepped);
+    }
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -205,6 +210,7 @@ void virtual_match_destroy(virtual_match *run)
         ls_release(storage, client->made_size);
         ls_release(storage, client->arrived);
         ls_release(storage, client->made_at);
+        ls_release(storage, client->stepped);
         ls_release(storage, client);
     }
     ls_match_destroy(run->match);
@@ -447,6 +453,7 @@ static void draw_frame(virtual_client *client)
 {
     virtual_match *run = client->run;
     ls_session_frame(client->session, virtual_client_ns(client));
+    virtual_check_frame(client);
     take_session_events(client);
     client->next_frame_ns += client->frame_ns;
     if (client->frame_jitter_ns > 0) {

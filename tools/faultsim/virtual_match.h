@@ -18,6 +18,7 @@ enum {
     VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
     VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
     VIRTUAL_STRANGERS_MAX = VIRTUAL_CLIENTS_MAX,
+    VIRTUAL_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
 };
 
 /* The invariants of a match. */
@@ -44,6 +45,7 @@ typedef struct virtual_client_setup {
     int32_t drift_ppm;           /* of its clock */
     bool makes_inputs_in_frames; /* alone, as a game without timers */
     bool has_previous_state;     /* keeps what drawing needs */
+    uint32_t predict_ticks;
     ls_memory_link up;
     ls_memory_link down;
 } virtual_client_setup;
@@ -60,6 +62,15 @@ typedef struct virtual_client_event {
     uint64_t at_ns;
     ls_session_event event;
 } virtual_client_event;
+
+/* What the server closed and stepped on; of a client that predicts: what it stepped on. */
+typedef struct virtual_tick {
+    uint64_t closed_ns;
+    uint64_t closed_local_ns; /* by the server's clock */
+    uint64_t state;           /* digest, before the step */
+    uint64_t inputs[LS_PLAYERS_MAX];
+    uint8_t events[LS_PLAYERS_MAX];
+} virtual_tick;
 
 struct virtual_client {
     virtual_match *run;
@@ -91,15 +102,16 @@ struct virtual_client {
     uint64_t hearing_ns; /* ... and anything of the server's it */
     bool is_flipped;
     bool is_over;
-    bool has_left;        /* the session has ended with another status than OK */
-    bool is_dropped;      /* the server has taken its seat away */
-    ls_tick tick;         /* ticks stepped */
-    uint64_t *made;       /* by tick: digest of the input made, 0: none */
-    uint64_t *made_at;    /* by tick: when, 0: never */
-    uint16_t *made_size;  /* by tick: bytes of it */
-    uint8_t *arrived;     /* by tick: when the input reached the server: see virtual_wire.c */
-    ls_tick acknowledged; /* newest `next` of its INPUTS, as the server has read it */
-    uint64_t late;        /* inputs that reached the server after their tick was closed */
+    bool has_left;         /* the session has ended with another status than OK */
+    bool is_dropped;       /* the server has taken its seat away */
+    ls_tick tick;          /* ticks stepped, never to be stepped again */
+    virtual_tick *stepped; /* a ring: the last step of each; NULL: it never steps a tick twice */
+    uint64_t *made;        /* by tick: digest of the input made, 0: none */
+    uint64_t *made_at;     /* by tick: when, 0: never */
+    uint16_t *made_size;   /* by tick: bytes of it */
+    uint8_t *arrived;      /* by tick: when the input reached the server: see virtual_wire.c */
+    ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */
+    uint64_t late;         /* inputs that reached the server after their tick was closed */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
     bool has_state_difference;
@@ -121,18 +133,10 @@ typedef struct virtual_stranger {
     void *user;
 } virtual_stranger;
 
-/* What the server closed and stepped on. */
-typedef struct virtual_tick {
-    uint64_t closed_ns;
-    uint64_t closed_local_ns; /* by the server's clock */
-    uint64_t state;           /* digest, before the step */
-    uint64_t inputs[LS_PLAYERS_MAX];
-    uint8_t events[LS_PLAYERS_MAX];
-} virtual_tick;
-
 typedef struct virtual_setup {
     ls_match_config match;
-    uint32_t clients; /* that connect at the start, at 60 frames a second */
+    uint32_t clients;       /* that connect at the start, at 60 frames a second */
+    uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
     uint64_t seed;
     ls_memory_link link;           /* in both directions */
     const ls_allocator *allocator; /* of the match and of the sessions */
@@ -263,6 +267,7 @@ void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 void virtual_check_watch_server(virtual_match *run);
 void virtual_check_watch_client(virtual_client *client);
+void virtual_check_frame(virtual_client *client);
 void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
                               uint32_t size);
 void virtual_check_event(virtual_match *run, const ls_match_event *event);
