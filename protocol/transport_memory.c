@@ -250,8 +250,11 @@ static void send_reliable(ls_memory_network *network, uint32_t connection_index,
     const ls_memory_link *link = &way->link;
     uint64_t again_ns = between->up.link.delay_ns + between->down.link.delay_ns + link->jitter_ns;
     uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
-    for (int tries = 0; tries < 32 && !link->is_cut && is_lost(network, way); tries++) {
+    /* A burst is over by the time of the next try. */
+    bool is_gone = !link->is_cut && is_lost(network, way);
+    for (int tries = 0; tries < 32 && is_gone; tries++) {
         arrival_ns += again_ns;
+        is_gone = chance(network, link->loss_ppm);
     }
     arrival_ns = later_of(arrival_ns, way->reliable_ns);
     way->reliable_ns = arrival_ns;
