@@ -152,6 +152,9 @@ void virtual_wire_before_session(virtual_client *client, const ls_transport_even
 {
     virtual_match *run = client->run;
     client->hearing_ns = run->now_ns;
+    if (event->lane == LS_LANE_UNRELIABLE) {
+        client->ticks_ns = run->now_ns;
+    }
     run->must_be_rejected =
         is_malformed(event, false) && ls_session_state_of(client->session) != LS_SESSION_OVER;
     if (run->must_be_rejected) {
