@@ -267,16 +267,28 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 
 /* ---- greeting and seating ---- */
 
+static match_guest *oldest_guest(ls_match *match)
+{
+    match_guest *oldest = &match->guests[0];
+    for (uint32_t i = 1; i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].number < oldest->number) {
+            oldest = &match->guests[i];
+        }
+    }
+    return oldest;
+}
+
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
     match->now_ns = now_ns;
     match_guest *guest = guest_of_peer(match, 0);
     if (!guest) {
+        /* Who says nothing must not keep others out: who has been silent for longest goes. */
+        guest = oldest_guest(match);
         match->rejected++;
-        match->sink.disconnect(match->sink.user, peer);
-        return;
+        refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    *guest = (match_guest){.peer = peer, .since_ns = now_ns};
+    *guest = (match_guest){.peer = peer, .since_ns = now_ns, .number = match->guests_seen++};
     if (match->state == LS_MATCH_OVER) {
         refuse_guest(match, guest, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
     }

@@ -29,6 +29,7 @@ enum {
 typedef struct match_guest {
     ls_peer_id peer; /* 0: free */
     uint64_t since_ns;
+    uint64_t number; /* in the order in which they came */
 } match_guest;
 
 struct ls_match {
@@ -65,6 +66,7 @@ struct ls_match {
 
     ls_seat seats[LS_PLAYERS_MAX];
     match_guest guests[MATCH_GUESTS_MAX];
+    uint64_t guests_seen;
 
     ls_match_event events[MATCH_EVENTS_MAX];
     uint32_t event_first;
