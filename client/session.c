@@ -24,6 +24,11 @@ ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
         ls_text_set(why, "frame_max_ms takes 1 to 10000, not %u", config->frame_max_ms);
         return LS_BAD_ARGUMENT;
     }
+    if (config->predict_ticks > LS_PREDICT_TICKS_MAX) {
+        ls_text_set(why, "predict_ticks takes 0 to %u, not %u", LS_PREDICT_TICKS_MAX,
+                    config->predict_ticks);
+        return LS_BAD_ARGUMENT;
+    }
     return LS_OK;
 }
 
@@ -96,6 +101,7 @@ void ls_session_end(ls_session *session, ls_status status, const char *why)
     }
     session->report.state = LS_SESSION_OVER;
     session->report.status = status;
+    ls_session_predict_end(session);
     ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
@@ -275,6 +281,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
         session->offer.input_delay_ticks = message->body.input_delay_ticks;
+        ls_session_set_input_delay(session, message->body.input_delay_ticks);
         return LS_OK;
     case LS_MESSAGE_WAITING:
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
@@ -403,10 +410,23 @@ ls_session_report ls_session_report_of(const ls_session *session)
     ls_session_report report = session->report;
     report.confirmed = session->confirmed;
     report.next_input = session->sync.next_input;
-    report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
+    if (session->instance) {
+        report.tick = ls_session_settled_tick(session);
+        report.shown_tick = ls_sim_instance_tick(session->instance);
+    }
+    if (session->prediction) {
+        ls_prediction_figures figures = ls_prediction_figures_of(session->prediction);
+        report.has_prediction = true;
+        report.rollbacks = figures.rollbacks;
+        report.rollback_ticks = figures.rollback_ticks;
+        report.rollback_depth_p99 = figures.rollback_depth_p99;
+        report.rollback_depth_max = figures.rollback_depth_max;
+    }
     report.rtt_ns = session->sync.rtt_ns;
+    report.playout_delay_ns = ls_playout_delay_ns(&session->playout);
+    report.playout_speed_ppm = session->playout.speed_ppm;
     report.downlink = ls_link_meter_figures(&session->downlink);
-    report.input_delay_ticks = session->offer.input_delay_ticks;
+    report.input_delay_ticks = session->sync.config.input_delay_ticks;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
     report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
     report.confirm_latency_max_ns = session->latency.max_ns;

@@ -4,6 +4,7 @@
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
+    HALF_RATE_INPUTS = 2,   /* of one INPUTS */
     RESEND_SPARE_TICKS = 2, /* beyond a round trip: the server answers once a tick */
     PACKETS_PER_FRAME_MAX = 16,
 };
@@ -62,19 +63,6 @@ void ls_session_play_make_inputs(ls_session *session)
         make_input(session, session->sync.next_input - 1);
     }
     ls_tick_sync_hold(&session->sync, session->now_ns);
-}
-
-void ls_session_play_update(ls_session *session)
-{
-    ls_session_play_make_inputs(session);
-    if (session->sent_input < session->sync.next_input) {
-        ls_session_play_send_inputs(session);
-    }
-}
-
-uint64_t ls_session_play_next_ns(const ls_session *session)
-{
-    return is_wanted(session) && !is_held_back(session) ? session->sync.next_due_ns : UINT64_MAX;
 }
 
 /* ---- sending ---- */
@@ -180,4 +168,67 @@ void ls_session_play_send_inputs(ls_session *session)
     ls_tick end = send_packet(session, &header);
     session->is_overflowing = end < session->sync.next_input;
     send_what_did_not_fit(session, &header, end);
+}
+
+/* ---- when to send ---- */
+
+/* Inputs that have never been sent, as many as an INPUTS waits for. */
+static bool has_inputs_to_send(const ls_session *session)
+{
+    ls_tick unsent = session->sync.next_input - session->sent_input;
+    bool is_enough = session->offer.send_rate != LS_SEND_HALF || unsent >= HALF_RATE_INPUTS ||
+                     is_held_back(session);
+    return unsent > 0 && is_enough;
+}
+
+/* When they are sent a second time: only while the server has not said that they came. */
+static uint64_t second_send_ns(const ls_session *session)
+{
+    bool is_missed = session->wanted < session->sync.next_input;
+    return session->is_second_due && is_missed
+               ? session->first_sent_ns + session->sync.config.dt_ns / 2
+               : UINT64_MAX;
+}
+
+void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
+{
+    session->report.uplink = uplink;
+    ls_tick_sync_set_loss(&session->sync, uplink.loss);
+    if (uplink.loss >= LS_SEND_TWICE_LOSS) {
+        session->is_uplink_lossy = true;
+    } else if (uplink.loss < LS_SEND_ONCE_LOSS) {
+        session->is_uplink_lossy = false;
+    }
+}
+
+static bool is_sending_twice(const ls_session *session)
+{
+    return session->offer.send_rate == LS_SEND_DOUBLE ||
+           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+}
+
+void ls_session_play_send_due(ls_session *session)
+{
+    if (has_inputs_to_send(session)) {
+        session->first_sent_ns = session->now_ns;
+        session->is_second_due = is_sending_twice(session);
+        ls_session_play_send_inputs(session);
+    } else if (session->now_ns >= second_send_ns(session)) {
+        session->is_second_due = false;
+        ls_session_play_send_inputs(session);
+    }
+}
+
+void ls_session_play_update(ls_session *session)
+{
+    ls_session_play_make_inputs(session);
+    ls_session_play_send_due(session);
+}
+
+uint64_t ls_session_play_next_ns(const ls_session *session)
+{
+    bool is_making = is_wanted(session) && !is_held_back(session);
+    uint64_t due_ns = is_making ? session->sync.next_due_ns : UINT64_MAX;
+    uint64_t second_ns = second_send_ns(session);
+    return due_ns < second_ns ? due_ns : second_ns;
 }

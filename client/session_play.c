@@ -47,14 +47,16 @@ ls_status ls_session_play_init(ls_session *session)
                                 .input_delay_ticks = session->offer.input_delay_ticks,
                                 .is_exact = session->config.makes_inputs_between_frames};
     ls_tick_sync_init(&session->sync, &sync);
+    ls_playout_init(&session->playout, timestep.dt_ns);
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
-    return LS_OK;
+    return ls_session_predict_init(session);
 }
 
 void ls_session_play_deinit(ls_session *session)
 {
+    ls_prediction_destroy(session->prediction);
     ls_input_buffer_destroy(session->own);
     ls_input_buffer_destroy(session->closed);
     ls_tick_parts_deinit(&session->parts);
@@ -68,7 +70,6 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
     session->frames_before = session->report.frames;
-    session->low_backlog = UINT32_MAX;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }
@@ -101,6 +102,7 @@ static bool store_tick(ls_session *session)
     }
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
+    ls_playout_add_arrival(&session->playout, tick, session->now_ns);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
     session->is_arrival_reported = false;
@@ -269,7 +271,7 @@ static void take_header(ls_session *session, const ls_ticks_header *header, ls_t
     }
     take_slack(session, header);
     if (header->has_uplink) {
-        session->report.uplink = header->uplink;
+        ls_session_play_take_uplink(session, header->uplink);
     }
 }
 
@@ -352,8 +354,15 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 void ls_session_play_frame(ls_session *session)
 {
     ls_session_play_make_inputs(session);
-    ls_session_step_due(session);
-    ls_tick tick = ls_sim_instance_tick(session->instance);
+    if (session->prediction) {
+        ls_session_predict(session);
+    } else {
+        ls_session_step_due(session);
+    }
+    if (session->report.state != LS_SESSION_PLAYING) {
+        return;
+    }
+    ls_tick tick = ls_session_settled_tick(session);
     if (session->report.has_end && tick >= session->report.end.final_tick) {
         finish(session);
         return;
@@ -362,8 +371,8 @@ void ls_session_play_frame(ls_session *session)
         ls_session_leave_as_planned(session, "the player has played as long as planned");
         return;
     }
-    bool has_news = session->sent_input < session->sync.next_input;
-    if (has_news || session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
+    ls_session_play_send_due(session);
+    if (session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }

@@ -16,6 +16,9 @@ static const uint64_t ROUND_NS = LS_NS_PER_SECOND / 2;
  * a single one. */
 static const uint64_t APART_NS = 10 * LS_NS_PER_MS;
 
+/* Less is a clock that drifts: 500 parts per million are 4 ms in all the rounds. */
+static const int64_t BETTER_NS = 5 * (int64_t)LS_NS_PER_MS;
+
 static void keep_largest(ls_tail_round *round, int64_t sample_ns)
 {
     if (round->kept == LS_TAIL_KEPT && sample_ns <= round->largest_ns[LS_TAIL_KEPT - 1]) {
@@ -60,12 +63,13 @@ static void sum_up_past(ls_tail_window *window)
     }
 }
 
-/* Rounds whose best is worse than the worst of the one that ends are of another network, and the
- * one after them is partly so. */
+/* Rounds whose best is clearly worse than the worst of the one that ends are of another network,
+ * and the one after them is partly so. */
 static void forget_what_is_over(ls_tail_window *window)
 {
     for (uint32_t age = 0; age < window->past_count; age++) {
-        if (window->past[past_index(window, age)].least_ns > window->round.largest_ns[0]) {
+        int64_t least_ns = window->past[past_index(window, age)].least_ns;
+        if (least_ns - window->round.largest_ns[0] > BETTER_NS) {
             window->past_count = age > 0 ? age - 1 : 0;
         }
     }
@@ -144,4 +148,15 @@ int64_t ls_tail_window_value(const ls_tail_window *window)
             return value_ns;
         }
     }
+}
+
+int64_t ls_tail_window_least(const ls_tail_window *window)
+{
+    LS_ASSERT(ls_tail_window_has_samples(window));
+    int64_t least_ns = window->round.samples > 0 ? window->round.least_ns : INT64_MAX;
+    for (uint32_t age = 0; age < window->past_count; age++) {
+        int64_t past_ns = window->past[past_index(window, age)].least_ns;
+        least_ns = past_ns < least_ns ? past_ns : least_ns;
+    }
+    return least_ns;
 }

@@ -10,7 +10,7 @@
 
 enum {
     LS_TAIL_ROUNDS = 16,
-    LS_TAIL_KEPT = 8, /* largest of a round */
+    LS_TAIL_KEPT = 12, /* largest of a round */
 };
 
 typedef struct ls_tail_round {
@@ -44,5 +44,8 @@ bool ls_tail_window_is_settled(const ls_tail_window *window);
 /* What all samples but one in `one_in` stay within; all of them while there are few. There must be
  * samples. */
 int64_t ls_tail_window_value(const ls_tail_window *window);
+
+/* The least of the recent samples. There must be samples. */
+int64_t ls_tail_window_least(const ls_tail_window *window);
 
 #endif

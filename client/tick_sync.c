@@ -5,7 +5,9 @@
 #include <string.h>
 
 enum {
-    LATE_ONE_IN = 100,    /* of so many inputs one may be late: more lead would cost the others */
+    LOSS_ONE = 256,       /* loss counts packets of so many */
+    LATE_ONE_IN = 200,    /* on a way that loses nothing, of so many inputs one may be late */
+    LATE_LOSS_SHARE = 16, /* and a sixteenth of those whose packet is lost */
     LATE_REPORTS_MAX = 3, /* that many in a row are no chance: the network has changed */
     MOVE_SHARE = 20,      /* of the time between two inputs: at most 5 % faster or slower */
 };
@@ -22,7 +24,8 @@ void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config)
     memset(sync, 0, sizeof *sync);
     sync->config = *config;
     sync->delay_ns = config->input_delay_ticks * config->dt_ns;
-    ls_tail_window_init(&sync->needs, LATE_ONE_IN);
+    ls_tick_sync_set_loss(sync, 0);
+    ls_tail_window_init(&sync->needs, sync->late_one_in);
     for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
         sync->phase_ns[i] = NOT_MADE;
     }
@@ -177,6 +180,15 @@ void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
     sync->rtt_ns = smoothed(sync->rtt_ns, rtt_ns);
 }
 
+/* Where many packets are lost, a lead that hardly any input is late with would cost all of them
+ * latency. */
+void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss)
+{
+    sync->late_one_in =
+        LATE_LOSS_SHARE * LOSS_ONE / (LATE_LOSS_SHARE * LOSS_ONE / LATE_ONE_IN + loss);
+    sync->needs.one_in = sync->late_one_in;
+}
+
 /* The latest phase of the inputs that a report may be about: those after the report before it, up
  * to `tick`; and of late ones, whose ticks were closed before they came, that many before it. */
 static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tick tick)
@@ -221,7 +233,7 @@ void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, 
     sync->reported = tick > sync->reported ? tick : sync->reported;
     sync->late_reports = slack_ns < 0 ? sync->late_reports + 1 : 0;
     if (sync->late_reports == LATE_REPORTS_MAX) {
-        ls_tail_window_init(&sync->needs, LATE_ONE_IN);
+        ls_tail_window_init(&sync->needs, sync->late_one_in);
     }
     ls_tail_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
     sync->latest_ns = -ls_tail_window_value(&sync->needs);

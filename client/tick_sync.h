@@ -28,6 +28,7 @@ typedef struct ls_tick_sync {
     int64_t latest_ns;    /* the latest phase at which the recent inputs would have been on time */
     bool has_latest;
     ls_tail_window needs;                /* of recent reports: the latest phase, negated */
+    uint32_t late_one_in;                /* of so many inputs one may be late */
     uint32_t late_reports;               /* in a row */
     ls_tick reported;                    /* newest input that a report was about */
     uint64_t made_ns;                    /* when the newest input was made */
@@ -59,6 +60,9 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
 
 /* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
+
+/* The server says how many packets of 256 are lost on their way to it. */
+void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss);
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 

@@ -25,6 +25,7 @@ enum option_key {
     KEY_TICK_RATE,
     KEY_SEED,
     KEY_LATE,
+    KEY_SEND_RATE,
     KEY_WAIT_LIMIT,
     KEY_HASH_INTERVAL,
     KEY_ON_DESYNC,
@@ -50,6 +51,10 @@ static const struct argp_option options[] = {
     {"port", KEY_PORT, "P", 0, "UDP port; 0: chosen by the system (7300)", 2},
     {"port-file", KEY_PORT_FILE, "FILE", 0, "Write the port to FILE once it is bound", 2},
     {"timeout", KEY_TIMEOUT, "MS", 0, "Drop a client that is silent for so long (10000)", 2},
+    {"send-rate", KEY_SEND_RATE, "auto|half|tick|double", 0,
+     "Packets each way: one for two ticks, one a tick, or two; auto: one, and two while many are "
+     "lost. The clients follow (auto)",
+     2},
     {0, 0, 0, 0, "Rules:", 3},
     {"late", KEY_LATE, "repeat|wait", 0,
      "An input that is missing when its tick closes: repeat the last one, or wait for it (repeat)",
@@ -74,7 +79,7 @@ typedef struct arguments {
     bool has_players, has_tick_rate;
     uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
         hash_interval;
-    uint32_t late, on_desync;
+    uint32_t late, send_rate, on_desync;
     const char *bind_host;
     const char *port_file;
     ls_output_options output;
@@ -128,10 +133,15 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
 static error_t parse_rules(int key, char *value, struct argp_state *state, arguments *args)
 {
     static const char *const late_words[] = {"repeat", "wait"};
+    static const char *const rate_words[] = {"auto", "half", "tick", "double"};
     static const char *const desync_words[] = {"report", "drop", "stop"};
     switch (key) {
     case KEY_LATE:
         ls_command_line_word(state, "late", value, late_words, 2, &args->late);
+        return 0;
+    case KEY_SEND_RATE:
+        ls_command_line_word(state, "send-rate", value, rate_words, LS_SEND_RATE_COUNT,
+                             &args->send_rate);
         return 0;
     case KEY_WAIT_LIMIT:
         ls_command_line_number(state, "wait-limit", value, (ls_option_range){1, LS_TIMEOUT_MS_MAX},
@@ -223,6 +233,7 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
         args->has_tick_rate ? (uint32_t)args->tick_rate : config->sim.tick_rate_hz;
     config->ticks = (uint32_t)args->ticks;
     config->late_rule = (ls_late_rule)args->late;
+    config->send_rate = (ls_send_rate)args->send_rate;
     config->on_desync = (ls_on_desync)args->on_desync;
     config->hash_interval_ticks = (uint32_t)args->hash_interval;
     config->input_delay_ticks = (uint32_t)args->input_delay;

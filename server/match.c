@@ -14,6 +14,7 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
     return (ls_match_config){.simulation = simulation,
                              .sim = ls_sim_config_default(simulation),
                              .late_rule = LS_LATE_REPEAT,
+                             .send_rate = LS_SEND_AUTO,
                              .on_desync = LS_ON_DESYNC_REPORT,
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
@@ -38,6 +39,7 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         uint32_t value, min, max;
     } ranges[] = {
         {"late_rule", (uint32_t)config->late_rule, LS_LATE_REPEAT, LS_LATE_WAIT},
+        {"send_rate", (uint32_t)config->send_rate, 0, LS_SEND_RATE_COUNT - 1},
         {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_STOP},
         {"hash_interval_ticks", config->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX},
         {"input_delay_ticks", config->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX},
@@ -299,7 +301,8 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
-                        .late_rule = (uint32_t)match->config.late_rule};
+                        .late_rule = (uint32_t)match->config.late_rule,
+                        .send_rate = (uint32_t)match->config.send_rate};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
     ls_match_send(match, match->seats[slot].report.peer);
 }
@@ -486,8 +489,11 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
 {
     uint64_t arrived_ns = event->arrived_ns;
     match->now_ns = now_ns;
-    /* A tick that went out before the packet was taken was closed without it. */
-    arrived_ns = arrived_ns < match->sent_ns ? match->sent_ns : arrived_ns;
+    if (match->next_close > 0) {
+        /* A tick that was closed before the packet was taken was closed without it. */
+        uint64_t closed_ns = match->closed_at_ns[(match->next_close - 1) % LS_WINDOW_TICKS];
+        arrived_ns = arrived_ns < closed_ns ? closed_ns : arrived_ns;
+    }
     match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
     take_packet(match, event->peer, event->lane, event->bytes, event->size);
 }
@@ -525,8 +531,8 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     drop_silent(match);
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_play_advance(match);
-    } else if (now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
-        ls_match_play_send_ticks(match);
+    } else {
+        ls_match_send_due(match);
     }
 }
 

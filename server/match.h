@@ -24,6 +24,7 @@ typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats, all of which must be taken to start */
     ls_late_rule late_rule;
+    ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;
     uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
     uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
@@ -95,7 +96,8 @@ typedef struct ls_match_slot {
 
 typedef struct ls_match ls_match;
 
-/* Rule repeat, report, hashes every tick, timeout 10 s, wait 2 s, start after 250 ms. */
+/* Rule repeat, send rate auto, report, hashes every tick, timeout 10 s, wait 2 s, start after 250
+ * ms. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */

@@ -149,6 +149,8 @@ static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inpu
     measure_rtt(seat, clock, header);
     if (header->has_health) {
         seat->health = header->health;
+        uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
+        seat->is_losing = header->health.downlink.loss >= limit;
     }
     if (arrival == LS_LINK_NEWER) {
         take_acknowledgement(seat, clock, header->next);

@@ -44,6 +44,7 @@ typedef struct ls_seat {
     ls_link_meter uplink;
     uint64_t uplink_told_ns;
     ls_client_health health; /* what the client said last */
+    bool is_losing;          /* the downlink, by LS_SEND_TWICE_LOSS */
     uint32_t sequence;       /* of the next TICKS */
     uint32_t malformed;
     uint32_t packets_since_tick;

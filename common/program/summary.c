@@ -29,6 +29,24 @@ static void add_hash(cJSON *object, const char *key, uint64_t hash)
     cJSON_AddStringToObject(object, key, text);
 }
 
+static void add_prediction(cJSON *object, const ls_summary_prediction *prediction)
+{
+    if (prediction->ticks == 0) {
+        cJSON_AddNullToObject(object, "prediction");
+        return;
+    }
+    cJSON *json = cJSON_AddObjectToObject(object, "prediction");
+    add_number(json, "ticks", prediction->ticks);
+    add_number(json, "rollbacks", (double)prediction->rollbacks);
+    add_number(json, "rollbacks_per_s", prediction->rollbacks_per_s);
+    cJSON *depth = cJSON_AddObjectToObject(json, "depth_ticks");
+    add_number(depth, "mean", prediction->depth_mean);
+    add_number(depth, "p99", prediction->depth_p99);
+    add_number(depth, "max", prediction->depth_max);
+    add_number(json, "resimulated_ticks", (double)prediction->resimulated_ticks);
+    add_number(json, "steps_per_tick", prediction->steps_per_tick);
+}
+
 static cJSON *player_json(const ls_summary_player *player)
 {
     cJSON *json = cJSON_CreateObject();
@@ -48,6 +66,7 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(latency, "p99", is_told, player->confirm_latency_p99_ms);
     add_known(latency, "max", is_told, player->confirm_latency_max_ms);
     add_known(json, "frames", is_told, (double)player->frames);
+    add_prediction(json, &player->prediction);
     add_number(json, "bytes_up", (double)player->bytes_up);
     add_number(json, "bytes_down", (double)player->bytes_down);
     return json;

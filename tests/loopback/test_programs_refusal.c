@@ -70,7 +70,7 @@ Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
         const char *file;
         const char *item;
     } different[] = {
-        {LS_PLUGIN("variant_version"), "simulation version: client %u, server %u ("},
+        {LS_PLUGIN("variant_version"), "simulation version: client 2, server 1 ("},
         {LS_PLUGIN("variant_schema"), "state schema digest: client "},
         {LS_PLUGIN("variant_content"),
          "content digest: client 0000000000002222, server 0000000000001111 (CONTENT_MISMATCH)"},

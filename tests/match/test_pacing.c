@@ -166,9 +166,9 @@ static void change_delays(ls_late_rule rule)
         checked = check_spacing(client, checked);
         int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
         int64_t least_ns = (int64_t)(delays[i] * DT_NS);
-        cr_assert_geq(slack_ns, least_ns + MS, "delay %u: %ld us", delays[i],
+        cr_assert_geq(slack_ns, least_ns + (int64_t)MS, "delay %u: %ld us", delays[i],
                       (long)slack_ns / 1000);
-        cr_assert_leq(slack_ns, least_ns + 3 * MS, "delay %u: %ld us", delays[i],
+        cr_assert_leq(slack_ns, least_ns + 3 * (int64_t)MS, "delay %u: %ld us", delays[i],
                       (long)slack_ns / 1000);
     }
     cr_assert_eq(substituted(run), 0);

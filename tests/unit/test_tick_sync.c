@@ -169,22 +169,37 @@ Test(tick_sync, a_lead_of_more_than_a_tenth_of_a_second_is_given_up_at_once)
 
 /* ---- how many may be late ---- */
 
-Test(tick_sync, one_late_input_in_fifty_is_kept_clear_of)
+/* One in so many inputs would come 100 ms later than the others; returns how early those come then.
+ */
+static int64_t slack_with_late_ones(uint32_t late_one_in, uint32_t loss)
 {
     ls_tick_sync sync = make_sync(0);
-    for (uint32_t i = 0; i < 1000; i++) {
-        make_and_report(&sync, i % 50 == 0 ? 0 : 60 * MS);
+    ls_tick_sync_set_loss(&sync, loss);
+    for (uint32_t i = 1; i <= 2000; i++) {
+        make_and_report(&sync, i % late_one_in == 0 ? -40 * MS : 60 * MS);
     }
-    cr_assert_eq(moved(&sync), -MARGIN_NS);
+    return 60 * MS - moved(&sync);
 }
 
-Test(tick_sync, one_late_input_in_two_hundred_is_left_to_be_late)
+Test(tick_sync, one_late_input_in_a_hundred_is_kept_clear_of)
 {
-    ls_tick_sync sync = make_sync(0);
-    for (uint32_t i = 0; i < 1000; i++) {
-        make_and_report(&sync, i % 200 == 199 ? -40 * MS : 60 * MS);
-    }
-    cr_assert_eq(60 * MS - moved(&sync), MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(100, 0), 100 * MS + MARGIN_NS);
+}
+
+Test(tick_sync, one_late_input_in_four_hundred_is_left_to_be_late)
+{
+    cr_assert_eq(slack_with_late_ones(400, 0), MARGIN_NS);
+}
+
+Test(tick_sync, where_packets_are_lost_more_inputs_are_left_to_be_late)
+{
+    uint32_t five_percent = 13;
+    uint32_t twenty_percent = 51;
+    cr_assert_eq(slack_with_late_ones(400, five_percent), MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(25, five_percent), 100 * MS + MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(100, twenty_percent), MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(25, twenty_percent), 100 * MS + MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(2, 256), 100 * MS + MARGIN_NS, "never half of them");
 }
 
 Test(tick_sync, a_network_that_became_slower_is_followed_after_three_late_reports)

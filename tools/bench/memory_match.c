@@ -295,6 +295,7 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;
     config.make_input = make_input;
+    config.predict_ticks = match->config.predict_ticks;
     config.user = player;
     config.makes_inputs_between_frames = true;
     player->out = (sender){match, player->transport};
@@ -385,6 +386,9 @@ ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
         ls_match_slot slot = ls_match_slot_of(match->match, i);
         totals.hashes_compared += slot.hashes_compared;
         totals.inputs_substituted += slot.inputs_substituted;
+        ls_session_report report = ls_session_report_of(match->members[i].session);
+        totals.steps += report.steps;
+        totals.rollbacks += report.rollbacks;
         ls_peer_id peer = i + 1;
         totals.bytes_up += ls_transport_traffic_of(match->members[i].transport, peer).bytes_sent;
         totals.bytes_down += ls_transport_traffic_of(match->transport, peer).bytes_sent;

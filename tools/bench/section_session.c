@@ -7,10 +7,14 @@ enum {
     WARM_TICKS = 180,         /* the handshake, and until the round trip is known */
     ROUND_CLIENT_TICKS = 800, /* half a millisecond or so */
     CPU_STEPS_PER_TICK = 4,
+    PREDICT_PLAYERS = 4,
+    PREDICT_TICKS = 16,
+    PREDICT_ROUND_TICKS = 200,
     SMOKE_TICKS = 20,
 };
 
 #define SESSION_BUDGET_NS 1200
+#define TICK_NS (1e9 / 60.0)
 
 /* ---- time in the cores ---- */
 
@@ -60,11 +64,70 @@ static ls_status measure_cpu(const cpu_case *one, const ls_bench_plan *plan,
     return status;
 }
 
+/* ---- time with prediction ---- */
+
+typedef struct predict_case {
+    uint32_t rtt_ms;
+    uint32_t state_bytes;
+    const char *state;
+} predict_case;
+
+static const predict_case predict_cases[] = {
+    {67, STATE_BYTES, "256 B"}, {100, STATE_BYTES, "256 B"}, {100, 1 << 20, "1 MiB"}};
+
+static ls_status measure_prediction(const predict_case *one, const ls_bench_plan *plan,
+                                    ls_bench_report *report, ls_text *why)
+{
+    ls_memory_match_config config = {.players = PREDICT_PLAYERS,
+                                     .state_bytes = one->state_bytes,
+                                     .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
+                                     .predict_ticks = PREDICT_TICKS,
+                                     .steps_per_tick = CPU_STEPS_PER_TICK,
+                                     .seed = 1};
+    ls_memory_match *match = NULL;
+    ls_status status = ls_memory_match_create(&config, &match, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_bench_times session = {{0}, {0}};
+    ls_memory_match_run(match, WARM_TICKS);
+    ls_memory_match_totals first = ls_memory_match_totals_of(match);
+    ls_memory_match_totals last = first;
+    for (uint32_t round = 0; round < plan->rounds; round++) {
+        double slowdown = ls_bench_slowdown();
+        ls_memory_match_totals before = last;
+        ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : PREDICT_ROUND_TICKS);
+        last = ls_memory_match_totals_of(match);
+        double client_ticks = (double)(last.ticks - before.ticks) * PREDICT_PLAYERS;
+        ls_bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
+                           slowdown);
+    }
+    status = ls_memory_match_check(match, why);
+    ls_memory_match_destroy(match);
+    char name[LS_NAME_BYTES_MAX];
+    double client_ticks = (double)(last.ticks - first.ticks) * PREDICT_PLAYERS;
+    snprintf(name, sizeof name, "predicted, %u ms, %s: session, a tick", one->rtt_ms, one->state);
+    ls_bench_report_times(report, name, "ns", 1, &session, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "predicted, %u ms, %s: steps a tick", one->rtt_ms, one->state);
+    ls_bench_report_number(report, name, "", (double)(last.steps - first.steps) / client_ticks,
+                           LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "predicted, %u ms, %s: rollbacks", one->rtt_ms, one->state);
+    ls_bench_report_number(report, name, "/s",
+                           (double)(last.rollbacks - first.rollbacks) / (client_ticks * TICK_NS) *
+                               1e9,
+                           LS_BENCH_UNBUDGETED);
+    return status;
+}
+
 ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof cpu_cases / sizeof cpu_cases[0]; i++) {
         status = measure_cpu(&cpu_cases[i], plan, report, why);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < sizeof predict_cases / sizeof predict_cases[0];
+         i++) {
+        status = measure_prediction(&predict_cases[i], plan, report, why);
     }
     return status;
 }

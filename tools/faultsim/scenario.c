@@ -6,14 +6,12 @@
 #include <string.h>
 
 enum {
-    PLAYERS_DEFAULT = 4,
     LARGE_ONE_IN = 64, /* matches of large inputs: ten times as slow */
     LARGE_BYTES_MAX = 600,
 };
 
 #define MS LS_NS_PER_MS
-#define START_NS (600 * MS) /* by then most matches have begun */
-#define SILENCE_MS 1000     /* a fault is over by so much before anybody gives up */
+#define SILENCE_MS 1000 /* a fault is over by so much before anybody gives up */
 #define PPM_OF_PERCENT 10000u
 
 /* What a scenario is drawn with. */
@@ -82,7 +80,7 @@ static void draw_simulation(draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     bool is_large = one_in(here, LARGE_ONE_IN);
     uint32_t large_bytes = between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes = between(here, 1, TALLY_SMALL_BYTES);
+    uint32_t small_bytes = one_in(here, 8) ? TALLY_SMALL_BYTES : between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? tally_simulation() : tally_small_simulation();
@@ -107,6 +105,10 @@ static void draw_match(draw *here)
     uint32_t players = between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
     match->sim.tick_rate_hz = pick(here, tick_rates, 8);
+    bool is_large = match->simulation == tally_simulation();
+    if (is_large && match->sim.tick_rate_hz > 60) {
+        match->sim.tick_rate_hz = 60; /* 32 ticks a round trip are all that goes out in parts */
+    }
     match->hash_interval_ticks = pick(here, intervals, 8);
     match->input_delay_ticks = pick(here, delays, 5);
     match->timeout_ms = pick(here, timeouts, 3);
@@ -120,8 +122,8 @@ static void draw_match(draw *here)
                        : policy == 1 ? LS_ON_DESYNC_STOP
                                      : LS_ON_DESYNC_REPORT;
     uint64_t length_ns = (uint64_t)match->ticks * LS_NS_PER_SECOND / match->sim.tick_rate_hz;
-    here->calm_ns = START_NS + length_ns / 10 * 6;
-    here->scenario->setup.calm_ns = here->calm_ns;
+    here->calm_ns = match->start_delay_ms * MS + length_ns / 10 * 6;
+    here->scenario->calm_ns = here->calm_ns;
     uint32_t patience_ms = match->timeout_ms;
     if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < patience_ms) {
         patience_ms = match->wait_limit_ms;
@@ -137,13 +139,14 @@ static void draw_server(draw *here)
     scenario->server_drift_ppm = happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
     uint64_t loop_ns = ns_between(here, MS, 5 * MS);
     scenario->server_loop_ns = one_in(here, 6) ? loop_ns : 0;
-    uint64_t at_ns = ns_between(here, START_NS, here->calm_ns);
+    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
     uint64_t pause_ns = ns_between(here, 5 * MS, 600 * MS);
+    pause_ns = pause_ns < here->calm_ns - at_ns ? pause_ns : here->calm_ns - at_ns;
     if (happens(here, LS_CLASS_SLOW, 6)) {
         add_action(here, at_ns, LS_ACTION_PAUSE_SERVER, 0);
         add_action(here, at_ns + pause_ns, LS_ACTION_RESUME_SERVER, 0);
     }
-    at_ns = ns_between(here, START_NS, here->calm_ns);
+    at_ns = ns_between(here, 0, here->calm_ns);
     uint64_t step_ns = ns_between(here, 5 * MS, 600 * MS);
     if (happens(here, LS_CLASS_CLOCK, 8)) {
         add_action(here, at_ns, LS_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
@@ -156,7 +159,9 @@ static void draw_server(draw *here)
 static ls_memory_link draw_calm_link(draw *here)
 {
     static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
-    return (ls_memory_link){.delay_ns = pick(here, delays_ms, 8) * MS};
+    /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
+    bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
+    return (ls_memory_link){.delay_ns = pick(here, delays_ms, is_fast ? 6 : 8) * MS};
 }
 
 static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
@@ -187,9 +192,15 @@ static void draw_links(draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     client->calm = draw_calm_link(here);
-    client->setup.up = draw_weather(here, &client->calm);
-    client->setup.down = draw_weather(here, &client->calm);
-    uint64_t change_ns = ns_between(here, START_NS, here->calm_ns);
+    ls_memory_link first_up = draw_weather(here, &client->calm);
+    ls_memory_link first_down = draw_weather(here, &client->calm);
+    add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
+    /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
+    client->setup.up = first_up;
+    client->setup.down = first_down;
+    client->setup.up.burst_ppm = 0;
+    client->setup.down.burst_ppm = 0;
+    uint64_t change_ns = ns_between(here, 0, here->calm_ns);
     ls_memory_link up = draw_weather(here, &client->calm);
     ls_memory_link down = draw_weather(here, &client->calm);
     if (one_in(here, 3)) {
@@ -201,7 +212,7 @@ static void draw_links(draw *here, uint32_t index)
 static void draw_altering(draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, START_NS, here->calm_ns);
+    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
     uint32_t corrupt_ppm = between(here, 1, 40) * PPM_OF_PERCENT / 10;
     bool is_up = one_in(here, 2);
     bool is_both = one_in(here, 3);
@@ -232,7 +243,7 @@ static void draw_partition(draw *here, uint32_t index, uint64_t from_ns, uint64_
 
 static void draw_silence(draw *here, uint32_t index)
 {
-    uint64_t from_ns = ns_between(here, START_NS, here->calm_ns);
+    uint64_t from_ns = ns_between(here, 0, here->calm_ns);
     uint64_t length_ns = ns_between(here, 5 * MS, here->silence_ns);
     uint64_t left_ns = here->calm_ns - from_ns;
     length_ns = length_ns < left_ns ? length_ns : left_ns;
@@ -265,13 +276,14 @@ static void draw_computer(draw *here, uint32_t index)
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
     setup->drift_ppm = happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
     setup->has_previous_state = one_in(here, 8);
+    setup->makes_inputs_in_frames = one_in(here, 3);
     setup->simulation = here->scenario->setup.match.simulation;
 }
 
 static void draw_departure(draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, START_NS / 2, here->calm_ns);
+    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
     uint32_t how = ls_rng_below(&here->rng, 4);
     if (!happens(here, LS_CLASS_VANISH, 14)) {
         return;
@@ -302,7 +314,7 @@ static void draw_flip(draw *here, uint32_t index)
 static void draw_hostility(draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, START_NS / 2, here->calm_ns);
+    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
     uint32_t hostility = between(here, 1, LS_HOSTILITY_COUNT - 1);
     if (happens(here, LS_CLASS_HOSTILE, 16)) {
         client->hostility = (ls_hostility)hostility;

@@ -65,7 +65,7 @@ typedef enum ls_action_kind {
 const char *ls_action_name(ls_action_kind kind);
 
 typedef struct ls_action {
-    uint64_t at_ns;
+    uint64_t at_ns; /* after START has been sent */
     ls_action_kind kind;
     uint32_t client;
     uint64_t ns;
@@ -91,6 +91,7 @@ enum {
 typedef struct ls_scenario {
     uint64_t seed;
     virtual_setup setup; /* without memory, log and clients */
+    uint64_t calm_ns;    /* after START; from then on there are no faults */
     int32_t server_drift_ppm;
     uint64_t server_loop_ns;
     uint32_t client_count;

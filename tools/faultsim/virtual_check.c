@@ -19,6 +19,7 @@
 #define SCHEDULE_TOLERANCE_NS LS_NS_PER_US
 /* After calm has set in, what has piled up may take so long to be worked off. */
 #define RECOVERY_NS (2 * LS_NS_PER_SECOND)
+#define STOP_MAX_NS (6 * LS_NS_PER_SECOND) /* a match ends 5 s after its last tick */
 
 void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick tick,
                         const char *format, ...)
@@ -46,6 +47,15 @@ static uint64_t dt_ns_of(const virtual_match *run)
 static uint64_t digest_of(const ls_slot_input *input)
 {
     return witness_digest(input->bytes, input->size);
+}
+
+static void take_tick(virtual_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    taken->state = state_digest;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        taken->inputs[slot] = digest_of(&inputs->slots[slot]);
+        taken->events[slot] = (uint8_t)inputs->slots[slot].events;
+    }
 }
 
 /* ---- what the server closes ---- */
@@ -155,11 +165,9 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     virtual_tick *closed = &run->ticks[tick];
     closed->closed_ns = run->now_ns;
     closed->closed_local_ns = virtual_match_server_ns(run);
-    closed->state = state_digest;
+    take_tick(closed, inputs, state_digest);
     run->tick_count = tick + 1;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
-        closed->inputs[slot] = digest_of(&inputs->slots[slot]);
-        closed->events[slot] = (uint8_t)inputs->slots[slot].events;
         check_events(run, tick, slot, inputs->slots[slot].events);
         check_input(run, tick, slot, closed->inputs[slot]);
     }
@@ -211,23 +219,51 @@ static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *input
     return true;
 }
 
+static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
+                              uint64_t state_digest)
+{
+    client->tick = tick + 1;
+    if (!is_same_inputs) {
+        note_input_difference(client, tick);
+    }
+    if (state_digest != client->run->ticks[tick].state && !client->has_state_difference) {
+        client->has_state_difference = true;
+        client->state_difference_tick = tick;
+    }
+}
+
 static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
 {
     virtual_client *client = user;
     virtual_match *run = client->run;
     ls_tick tick = inputs->tick;
+    if (client->stepped) {
+        take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
+        return;
+    }
     if (tick >= run->tick_count) {
         note_input_difference(client, tick);
         return;
     }
-    client->tick = tick + 1;
-    const virtual_tick *closed = &run->ticks[tick];
-    if (!is_as_closed(closed, inputs)) {
-        note_input_difference(client, tick);
+    check_client_tick(client, tick, is_as_closed(&run->ticks[tick], inputs), state_digest);
+}
+
+/* A client that predicts may step a tick several times: the last step before it calls the tick its
+ * own is the one that counts. */
+void virtual_check_frame(virtual_client *client)
+{
+    if (!client->stepped) {
+        return;
     }
-    if (state_digest != closed->state && !client->has_state_difference) {
-        client->has_state_difference = true;
-        client->state_difference_tick = tick;
+    ls_session_report report = ls_session_report_of(client->session);
+    LS_ASSERT(report.shown_tick - client->tick <= VIRTUAL_STEPPED_TICKS);
+    while (client->tick < report.tick) {
+        const virtual_tick *seen = &client->stepped[client->tick % VIRTUAL_STEPPED_TICKS];
+        const virtual_tick *closed = &client->run->ticks[client->tick];
+        bool is_same = client->tick < client->run->tick_count &&
+                       memcmp(seen->inputs, closed->inputs, sizeof seen->inputs) == 0 &&
+                       memcmp(seen->events, closed->events, sizeof seen->events) == 0;
+        check_client_tick(client, client->tick, is_same, seen->state);
     }
 }
 
@@ -248,6 +284,22 @@ static void check_stall(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* Whether nothing passed for so long that giving up is right; the network loses what it likes. */
+static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t since_ns)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    uint64_t limit_ms = match->timeout_ms;
+    if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < limit_ms) {
+        limit_ms = match->wait_limit_ms;
+    }
+    /* A match may be stopped while nothing but luck gets its end to somebody in time. */
+    bool is_stormy = client->run->now_ns < client->run->setup.calm_ns + STOP_MAX_NS;
+    bool is_ending = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING;
+    /* What is waited for may have been on its way when the last packet arrived. */
+    bool is_silent = client->run->now_ns - since_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
+    return status == LS_TIMED_OUT && (is_silent || (is_stormy && is_ending));
+}
+
 /* Who leaves, leaves with a reason; and in a strict run nobody does who plays by the rules. */
 static void check_leave(virtual_match *run, const ls_match_event *event)
 {
@@ -258,6 +310,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
     if (event->status == LS_OK || event->text.bytes[0] == '\0') {
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
                            event->slot);
+    }
+    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+        client->may_leave = true;
     }
     if (run->setup.is_strict && client && !client->may_leave) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
@@ -285,6 +340,9 @@ void virtual_check_session_event(virtual_client *client, const ls_session_event 
     if (event->text.bytes[0] == '\0') {
         virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
                            client->index);
+    }
+    if (is_cut_off(client, event->status, client->hearing_ns)) {
+        client->may_leave = true;
     }
     if (client->run->setup.is_strict && !client->may_leave) {
         virtual_check_note(client->run, VIRTUAL_I4, client->tick, "client %u ends: %s (%s)",

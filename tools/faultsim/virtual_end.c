@@ -2,6 +2,7 @@
  * substituted, every late input as late. I3: states differ where they were made to differ, and that
  * is reported with the right tick; nothing else is. I4: whoever plays by the rules has finished. */
 #include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/faultsim/witness.h"
 
 #include <inttypes.h>
 
@@ -10,13 +11,21 @@ static void compare_final_state(virtual_client *client)
 {
     virtual_match *run = client->run;
     ls_session_report report = ls_session_report_of(client->session);
-    bool is_at_end = client->is_watched && report.tick == ls_match_tick(run->match);
-    if (!is_at_end || client->has_state_difference) {
+    bool is_guessed = report.shown_tick != report.tick;
+    if (!client->is_watched || is_guessed || client->has_state_difference) {
         return;
     }
-    if (ls_sim_instance_hash(ls_session_instance(client->session)) != ls_match_root(run->match)) {
+    ls_sim_instance *instance = ls_session_instance(client->session);
+    ls_tick tick = ls_sim_instance_tick(instance);
+    bool is_equal = true;
+    if (tick == ls_match_tick(run->match)) {
+        is_equal = ls_sim_instance_hash(instance) == ls_match_root(run->match);
+    } else if (tick < run->tick_count) {
+        is_equal = witness_state(instance) == run->ticks[tick].state;
+    }
+    if (!is_equal) {
         client->has_state_difference = true;
-        client->state_difference_tick = report.tick;
+        client->state_difference_tick = tick;
     }
 }
 
@@ -114,6 +123,9 @@ static void check_slot(virtual_match *run, uint32_t slot)
     compare_final_state(client);
     check_counts(run, slot, &report);
     check_late(run, slot, &report);
+    if (client->is_hostile) {
+        return;
+    }
     check_desync(client, slot, &report);
     uint32_t interval = run->setup.match.hash_interval_ticks;
     uint64_t states = run->tick_count / interval + 1;

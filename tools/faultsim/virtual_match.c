@@ -48,14 +48,30 @@ static void disconnect(void *user, ls_peer_id peer)
     ls_transport_disconnect(client->transport, peer);
 }
 
+/* Flips a bit that counts: padding is no part of the state. */
+static void flip(virtual_client *client, ls_sim_instance *instance)
+{
+    uint8_t *state = ls_sim_instance_state(instance);
+    size_t bytes = ls_sim_instance_state_bytes(instance);
+    uint64_t root = ls_sim_instance_hash(instance);
+    for (size_t i = 0; i < bytes; i++) {
+        size_t at = (client->flip_byte + i) % bytes;
+        state[at] ^= 1u;
+        if (ls_sim_instance_hash(instance) != root) {
+            client->is_flipped = true;
+            virtual_log(client->run, "client %u: a bit of byte %zu of state %u is flipped",
+                        client->index, at, client->flip_tick);
+            return;
+        }
+        state[at] ^= 1u;
+    }
+}
+
 static void after_step(void *user, ls_sim_instance *instance)
 {
-    const virtual_client *client = user;
+    virtual_client *client = user;
     if (client->flip_tick != 0 && ls_sim_instance_tick(instance) == client->flip_tick) {
-        uint8_t *state = ls_sim_instance_state(instance);
-        state[client->flip_byte] ^= 1u;
-        virtual_log(client->run, "client %u: a bit of state %u is flipped", client->index,
-                    client->flip_tick);
+        flip(client, instance);
     }
 }
 
@@ -79,6 +95,7 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run)
 {
     virtual_client_setup setup = {.simulation = run->setup.match.simulation,
                                   .frame_hz = 60,
+                                  .predict_ticks = run->setup.predict_ticks,
                                   .up = run->setup.link,
                                   .down = run->setup.link};
     snprintf(setup.name, sizeof setup.name, "client %u", (unsigned)run->client_count);
@@ -95,6 +112,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
+    config.predict_ticks = setup->predict_ticks;
     config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
@@ -129,6 +147,9 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->made_size = reserve(run, run->tick_capacity, sizeof *client->made_size);
     client->arrived = reserve(run, run->tick_capacity, sizeof *client->arrived);
     client->made_at = reserve(run, run->tick_capacity, sizeof *client->made_at);
+    if (setup->predict_ticks > 0) {
+        client->stepped = reserve(run, VIRTUAL_STEPPED_TICKS, sizeof *client->stepped);
+    }
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -189,6 +210,7 @@ void virtual_match_destroy(virtual_match *run)
         ls_release(storage, client->made_size);
         ls_release(storage, client->arrived);
         ls_release(storage, client->made_at);
+        ls_release(storage, client->stepped);
         ls_release(storage, client);
     }
     ls_match_destroy(run->match);
@@ -243,7 +265,7 @@ uint64_t virtual_client_ns(const virtual_client *client)
     return shown_ns(client->epoch_ns, client->drift_ppm, client->run->now_ns);
 }
 
-/* The first moment, in the run's time, at which the server's clock shows `local_ns`. */
+/* About the first moment, in the run's time, at which the server's clock shows `local_ns`. */
 static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
 {
     if (local_ns <= run->server_epoch_ns) {
@@ -256,8 +278,10 @@ static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
     }
     int64_t drift_ns = (int64_t)(moment_ns / 1000) * drift_ppm / (1000000 + drift_ppm) * 1000;
     moment_ns = (uint64_t)((int64_t)moment_ns - drift_ns - LS_NS_PER_US);
-    while (shown_ns(run->server_epoch_ns, run->server_drift_ppm, moment_ns) < local_ns) {
-        moment_ns += 100;
+    uint64_t shown = shown_ns(run->server_epoch_ns, run->server_drift_ppm, moment_ns);
+    while (shown < local_ns) {
+        moment_ns += local_ns - shown;
+        shown = shown_ns(run->server_epoch_ns, run->server_drift_ppm, moment_ns);
     }
     return moment_ns;
 }
@@ -291,37 +315,37 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* When a session asks to be updated, in the run's time. */
-static uint64_t update_due_ns(const virtual_client *client)
+/* When a client draws its next frame or asks to be updated, in the run's time. */
+static uint64_t client_due_ns(const virtual_client *client)
 {
-    uint64_t due_ns = ls_session_next_ns(client->session);
-    if (due_ns == VIRTUAL_NEVER) {
+    if (client->is_paused || client->is_gone) {
         return VIRTUAL_NEVER;
     }
+    uint64_t due_ns = ls_session_next_ns(client->session);
+    if (due_ns == VIRTUAL_NEVER) {
+        return client->next_frame_ns;
+    }
     uint64_t local_ns = virtual_client_ns(client);
-    return client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
+    due_ns = client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
+    return earlier(due_ns, client->next_frame_ns);
 }
 
 static uint64_t next_event_ns(const virtual_match *run)
 {
     bool is_anybody_paused = run->is_server_paused;
-    uint64_t next_ns = server_due_ns(run);
+    uint64_t next_ns = run->server_due_ns;
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
         is_anybody_paused = is_anybody_paused || client->is_paused;
-        if (!client->is_paused && !client->is_gone) {
-            next_ns = earlier(next_ns, client->next_frame_ns);
-            next_ns = earlier(next_ns, update_due_ns(client));
-        }
+        next_ns = earlier(next_ns, client->due_ns);
     }
     uint64_t packet_ns = ls_memory_network_next_ns(run->network);
-    if (!is_anybody_paused) {
-        next_ns = earlier(next_ns, packet_ns);
-    } else if (packet_ns > run->now_ns) {
-        next_ns = earlier(next_ns, earlier(packet_ns, run->now_ns + PAUSED_STEP_NS));
-    } else {
-        next_ns = earlier(next_ns, run->now_ns + PAUSED_STEP_NS);
+    if (is_anybody_paused && packet_ns <= run->now_ns) {
+        packet_ns = run->now_ns + PAUSED_STEP_NS;
+    } else if (is_anybody_paused) {
+        packet_ns = earlier(packet_ns, run->now_ns + PAUSED_STEP_NS);
     }
+    next_ns = earlier(next_ns, packet_ns);
     return next_ns > run->now_ns ? next_ns : run->now_ns + 1;
 }
 
@@ -366,10 +390,12 @@ static void pump_server(virtual_match *run)
         return;
     }
     take_server_packets(run);
-    if (run->now_ns >= server_due_ns(run)) {
+    run->server_due_ns = server_due_ns(run);
+    if (run->now_ns >= run->server_due_ns) {
         ls_match_advance(run->match, virtual_match_server_ns(run));
         take_match_events(run);
-        if (server_due_ns(run) <= run->now_ns) {
+        run->server_due_ns = server_due_ns(run);
+        if (run->server_due_ns <= run->now_ns) {
             virtual_check_note(run, VIRTUAL_I4, run->tick_count,
                                "the match asks to be called again at once");
         }
@@ -397,9 +423,11 @@ static void take_session_events(virtual_client *client)
     }
 }
 
-static void take_client_packets(virtual_client *client)
+/* True when there were any. */
+static bool take_client_packets(virtual_client *client)
 {
     uint64_t local_ns = virtual_client_ns(client);
+    bool is_any = false;
     ls_transport_event event;
     while (ls_transport_next_event(client->transport, &event)) {
         switch (event.kind) {
@@ -416,23 +444,16 @@ static void take_client_packets(virtual_client *client)
             break;
         }
         take_session_events(client);
+        is_any = true;
     }
+    return is_any;
 }
 
-static void pump_client(virtual_client *client)
+static void draw_frame(virtual_client *client)
 {
     virtual_match *run = client->run;
-    if (client->is_paused || client->is_gone) {
-        return;
-    }
-    take_client_packets(client);
-    if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
-        ls_session_update(client->session, virtual_client_ns(client));
-    }
-    if (run->now_ns < client->next_frame_ns) {
-        return;
-    }
     ls_session_frame(client->session, virtual_client_ns(client));
+    virtual_check_frame(client);
     take_session_events(client);
     client->next_frame_ns += client->frame_ns;
     if (client->frame_jitter_ns > 0) {
@@ -441,6 +462,31 @@ static void pump_client(virtual_client *client)
     if (client->next_frame_ns <= run->now_ns) {
         client->next_frame_ns = run->now_ns + client->frame_ns;
     }
+}
+
+static void pump_client(virtual_client *client)
+{
+    virtual_match *run = client->run;
+    if (client->is_gone) {
+        ls_transport_event nobody_sees;
+        while (ls_transport_next_event(client->transport, &nobody_sees)) {
+        }
+        return;
+    }
+    if (client->is_paused) {
+        return;
+    }
+    bool has_heard = take_client_packets(client);
+    if (!has_heard && run->now_ns < client->due_ns) {
+        return;
+    }
+    if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
+        ls_session_update(client->session, virtual_client_ns(client));
+    }
+    if (run->now_ns >= client->next_frame_ns) {
+        draw_frame(client);
+    }
+    client->due_ns = client_due_ns(client);
 }
 
 /* ---- running ---- */
@@ -455,8 +501,18 @@ bool virtual_match_is_over(const virtual_match *run)
     return ls_match_state_of(run->match) == LS_MATCH_OVER;
 }
 
+/* What may have been changed from outside: clocks, who stands still. */
+static void find_due(virtual_match *run)
+{
+    run->server_due_ns = server_due_ns(run);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        run->clients[i]->due_ns = client_due_ns(run->clients[i]);
+    }
+}
+
 static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
 {
+    find_due(run);
     while (run->now_ns < end_ns && ls_match_tick(run->match) < tick &&
            !virtual_match_is_over(run)) {
         run->now_ns = earlier(next_event_ns(run), end_ns);
@@ -508,6 +564,14 @@ void virtual_match_suspend_server(virtual_match *run, uint64_t ns)
     virtual_match_pause_server(run);
     virtual_match_run(run, ns);
     virtual_match_resume_server(run);
+}
+
+void virtual_client_leave(virtual_client *client)
+{
+    if (!client->is_over && !client->is_gone) {
+        ls_session_leave(client->session, virtual_client_ns(client));
+        take_session_events(client);
+    }
 }
 
 void virtual_client_vanish(virtual_client *client)

@@ -18,6 +18,7 @@ enum {
     VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
     VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
     VIRTUAL_STRANGERS_MAX = VIRTUAL_CLIENTS_MAX,
+    VIRTUAL_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
 };
 
 /* The invariants of a match. */
@@ -44,6 +45,7 @@ typedef struct virtual_client_setup {
     int32_t drift_ppm;           /* of its clock */
     bool makes_inputs_in_frames; /* alone, as a game without timers */
     bool has_previous_state;     /* keeps what drawing needs */
+    uint32_t predict_ticks;
     ls_memory_link up;
     ls_memory_link down;
 } virtual_client_setup;
@@ -61,6 +63,15 @@ typedef struct virtual_client_event {
     ls_session_event event;
 } virtual_client_event;
 
+/* What the server closed and stepped on; of a client that predicts: what it stepped on. */
+typedef struct virtual_tick {
+    uint64_t closed_ns;
+    uint64_t closed_local_ns; /* by the server's clock */
+    uint64_t state;           /* digest, before the step */
+    uint64_t inputs[LS_PLAYERS_MAX];
+    uint8_t events[LS_PLAYERS_MAX];
+} virtual_tick;
+
 struct virtual_client {
     virtual_match *run;
     const ls_simulation *simulation;
@@ -74,8 +85,10 @@ struct virtual_client {
     uint64_t next_frame_ns; /* all times are the run's, but what the session is told */
     uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
     int32_t drift_ppm;
+    uint64_t due_ns;   /* its next frame or update */
     bool is_paused;    /* draws no frames and reads no packets: a frozen process */
     bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
+    bool is_hostile;   /* nothing that it says of itself counts */
     bool may_leave;    /* a strict run accepts that it does not play to the end */
     bool is_gone;      /* its process has ended: it is never called again */
     virtual_tamper tamper;
@@ -85,16 +98,20 @@ struct virtual_client {
 
     /* What it did. */
     bool is_watched;
+    uint64_t heard_ns;   /* when anything of it last reached the server ... */
+    uint64_t hearing_ns; /* ... and anything of the server's it */
+    bool is_flipped;
     bool is_over;
-    bool has_left;        /* the session has ended with another status than OK */
-    bool is_dropped;      /* the server has taken its seat away */
-    ls_tick tick;         /* ticks stepped */
-    uint64_t *made;       /* by tick: digest of the input made, 0: none */
-    uint64_t *made_at;    /* by tick: when, 0: never */
-    uint16_t *made_size;  /* by tick: bytes of it */
-    uint8_t *arrived;     /* by tick: when the input reached the server: see virtual_wire.c */
-    ls_tick acknowledged; /* newest `next` of its INPUTS, as the server has read it */
-    uint64_t late;        /* inputs that reached the server after their tick was closed */
+    bool has_left;         /* the session has ended with another status than OK */
+    bool is_dropped;       /* the server has taken its seat away */
+    ls_tick tick;          /* ticks stepped, never to be stepped again */
+    virtual_tick *stepped; /* a ring: the last step of each; NULL: it never steps a tick twice */
+    uint64_t *made;        /* by tick: digest of the input made, 0: none */
+    uint64_t *made_at;     /* by tick: when, 0: never */
+    uint16_t *made_size;   /* by tick: bytes of it */
+    uint8_t *arrived;      /* by tick: when the input reached the server: see virtual_wire.c */
+    ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */
+    uint64_t late;         /* inputs that reached the server after their tick was closed */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
     bool has_state_difference;
@@ -116,18 +133,10 @@ typedef struct virtual_stranger {
     void *user;
 } virtual_stranger;
 
-/* What the server closed and stepped on. */
-typedef struct virtual_tick {
-    uint64_t closed_ns;
-    uint64_t closed_local_ns; /* by the server's clock */
-    uint64_t state;           /* digest, before the step */
-    uint64_t inputs[LS_PLAYERS_MAX];
-    uint8_t events[LS_PLAYERS_MAX];
-} virtual_tick;
-
 typedef struct virtual_setup {
     ls_match_config match;
-    uint32_t clients; /* that connect at the start, at 60 frames a second */
+    uint32_t clients;       /* that connect at the start, at 60 frames a second */
+    uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
     uint64_t seed;
     ls_memory_link link;           /* in both directions */
     const ls_allocator *allocator; /* of the match and of the sessions */
@@ -153,6 +162,7 @@ struct virtual_match {
     uint64_t server_epoch_ns;
     int32_t server_drift_ppm;
     uint64_t server_loop_ns; /* the server's loop turns at multiples of this; 0: when asked to */
+    uint64_t server_due_ns;  /* the next turn of its loop */
     bool is_server_paused;
     uint32_t client_count;
     virtual_client *clients[VIRTUAL_CLIENTS_MAX];
@@ -201,6 +211,9 @@ void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger);
 void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
 void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
 void virtual_client_cut(virtual_client *client);
+
+/* The player leaves, with a word. */
+void virtual_client_leave(virtual_client *client);
 
 /* A client's process ends without a word. */
 void virtual_client_vanish(virtual_client *client);
@@ -254,6 +267,7 @@ void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 void virtual_check_watch_server(virtual_match *run);
 void virtual_check_watch_client(virtual_client *client);
+void virtual_check_frame(virtual_client *client);
 void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
                               uint32_t size);
 void virtual_check_event(virtual_match *run, const ls_match_event *event);

@@ -114,10 +114,13 @@ void virtual_wire_before_match(virtual_match *run, const ls_transport_event *eve
     run->must_be_rejected = is_wrong && is_seated(run, event->peer);
     run->tick_count_before = run->tick_count;
     run->arriving = NULL;
+    virtual_client *client = client_of_peer(run, event->peer);
+    if (client) {
+        client->heard_ns = run->now_ns;
+    }
     bool is_inputs = !is_wrong && event->lane == LS_LANE_UNRELIABLE &&
                      ls_match_state_of(run->match) != LS_MATCH_LOBBY;
-    virtual_client *client = is_inputs ? client_of_peer(run, event->peer) : NULL;
-    if (client && !client->is_fed_wrong && !client->is_dropped) {
+    if (is_inputs && client && !client->is_fed_wrong && !client->is_dropped) {
         run->arriving = client;
         mark_arriving(client, event);
     }
@@ -145,6 +148,7 @@ static uint64_t rejected_by(const virtual_client *client)
 void virtual_wire_before_session(virtual_client *client, const ls_transport_event *event)
 {
     virtual_match *run = client->run;
+    client->hearing_ns = run->now_ns;
     run->must_be_rejected =
         is_malformed(event, false) && ls_session_state_of(client->session) != LS_SESSION_OVER;
     if (run->must_be_rejected) {

@@ -66,6 +66,11 @@ void witness_watch(ls_sim_instance *instance, witness_function on_step, void *us
                                        .user = user};
 }
 
+uint64_t witness_state(const ls_sim_instance *instance)
+{
+    return ls_hash_bytes(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance), 0);
+}
+
 void witness_forget_all(void)
 {
     watch_count = 0;

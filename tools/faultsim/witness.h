@@ -18,6 +18,9 @@ typedef void (*witness_function)(void *user, const ls_tick_inputs *inputs, uint6
 /* Reports every step of the instance from now on. */
 void witness_watch(ls_sim_instance *instance, witness_function on_step, void *user);
 
+/* The digest of the instance's state as it is now. */
+uint64_t witness_state(const ls_sim_instance *instance);
+
 /* Ends all reports. */
 void witness_forget_all(void);
 
