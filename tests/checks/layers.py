@@ -14,7 +14,8 @@ ROOMS = (
     ("loader", "common/plugin_loader."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
-    ("network", "protocol/transport_enet."),
+    ("network", "protocol/transport_enet"),
+    ("network", "protocol/arrival_clock."),
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server host", "server/host."),
@@ -51,7 +52,12 @@ MAY_USE = {
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": ("protocol/event_loop.c",),
-    "enet/*": ("protocol/transport_enet.c", "tools/bench/net_relay.c"),
+    "enet/*": (
+        "protocol/transport_enet.c",
+        "protocol/transport_enet_state.h",
+        "protocol/transport_enet_watch.c",
+        "tools/bench/net_relay.c",
+    ),
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
@@ -90,6 +96,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "fenv.h",
     "float.h",
     "getopt.h",
+    "linux/sockios.h",
     "math.h",
     "netdb.h",
     "netinet/in.h",
