@@ -161,3 +161,13 @@ Test(tail_window, what_is_far_off_for_long_is_no_outage)
     cr_assert_eq(ls_tail_window_value(&window), 2000 * MS);
     cr_assert_eq(ls_tail_window_least(&window), 2000 * MS, "and what was before is forgotten");
 }
+
+Test(tail_window, an_outage_at_the_beginning_is_forgotten_when_it_ends)
+{
+    ls_tail_window window;
+    uint64_t now_ns = 0;
+    ls_tail_window_init(&window, ONE_IN);
+    add(&window, &now_ns, 20, 2000 * MS);
+    add(&window, &now_ns, 1, 5 * MS);
+    cr_assert_eq(ls_tail_window_value(&window), 5 * MS);
+}
