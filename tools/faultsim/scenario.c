@@ -226,7 +226,6 @@ static void draw_altering(draw *here, uint32_t index)
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
     add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
-    client->is_free = true;
 }
 
 /* ---- one player's bad luck: at most one long silence each ---- */

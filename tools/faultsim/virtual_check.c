@@ -202,6 +202,8 @@ static void note_input_difference(virtual_client *client, ls_tick tick)
         client->has_input_difference = true;
         client->input_difference_tick = tick;
     }
+    client->may_leave =
+        client->may_leave || client->is_fed_wrong; /* what comes next fits nothing */
     if (!client->is_fed_wrong) {
         virtual_check_note(client->run, VIRTUAL_I1, tick,
                            "client %u steps it on other inputs than the server", client->index);
