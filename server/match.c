@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/server/match_state.h"
 
@@ -273,16 +274,28 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 
 /* ---- greeting and seating ---- */
 
+static match_guest *oldest_guest(ls_match *match)
+{
+    match_guest *oldest = &match->guests[0];
+    for (uint32_t i = 1; i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].number < oldest->number) {
+            oldest = &match->guests[i];
+        }
+    }
+    return oldest;
+}
+
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
     match->now_ns = now_ns;
     match_guest *guest = guest_of_peer(match, 0);
     if (!guest) {
+        /* Who says nothing must not keep others out: who has been silent for longest goes. */
+        guest = oldest_guest(match);
         match->rejected++;
-        match->sink.disconnect(match->sink.user, peer);
-        return;
+        refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    *guest = (match_guest){.peer = peer, .since_ns = now_ns};
+    *guest = (match_guest){.peer = peer, .since_ns = now_ns, .number = match->guests_seen++};
     match->guest_count++;
     if (match->state == LS_MATCH_OVER) {
         refuse_guest(match, guest, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
@@ -477,8 +490,11 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
     if (status == LS_OK) {
         return;
     }
-    match->rejected++;
+    match->rejected += !LS_FAULT(REJECTION_UNCOUNTED);
     seat->report.packets_rejected++;
+    if (LS_FAULT(REJECTION_ALLOCATES)) {
+        ls_release(match->allocator, ls_allocate(match->allocator, 1));
+    }
     if (status == LS_MISBEHAVED && ls_seat_is_taken(seat)) {
         ls_match_drop(match, slot, status, "a message that does not belong here");
     } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {

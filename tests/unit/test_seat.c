@@ -28,6 +28,7 @@ static void open_table(void)
 {
     memset(&here, 0, sizeof here);
     cr_assert_eq(ls_seat_init(&here.seat, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    ls_lag_meter_init(&here.seat.lag, DT_NS);
     here.clock = (ls_seat_clock){.now_ns = LS_NS_PER_SECOND,
                                  .dt_ns = DT_NS,
                                  .next_close_ns = LS_NS_PER_SECOND + DT_NS,
@@ -628,6 +629,7 @@ Test(seat, a_closed_tick_without_an_input_is_no_base, .init = open_table, .fini 
 
 Test(seat, a_reset_seat_is_as_new, .init = open_table, .fini = close_table)
 {
+    memset(&here.seat.lag, 0, sizeof here.seat.lag);
     ls_seat fresh = here.seat;
     here.seat.state = LS_SEAT_READY;
     here.seat.malformed = 7;
