@@ -138,14 +138,12 @@ static bool is_passed_over(ls_tail_window *window, int64_t sample_ns, uint64_t n
 
 void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns)
 {
-    if (ls_tail_window_has_samples(window)) {
-        if (is_passed_over(window, sample_ns, now_ns)) {
-            return;
-        }
-        if (largest_of(window) - sample_ns > OUTAGE_NS) {
-            /* An outage is over that began before anything was known. */
-            ls_tail_window_init(window, window->one_in);
-        }
+    if (ls_tail_window_has_samples(window) && is_passed_over(window, sample_ns, now_ns)) {
+        return;
+    }
+    if (ls_tail_window_has_samples(window) && largest_of(window) - sample_ns > OUTAGE_NS) {
+        /* An outage is over that began before anything was known. */
+        ls_tail_window_init(window, window->one_in);
     }
     if (window->round.samples > 0 && now_ns - window->sample_ns < APART_NS) {
         join_newest(window, sample_ns);

@@ -319,7 +319,7 @@ static void draw_hostility(draw *here, uint32_t index)
     ls_scenario_client *client = &here->scenario->clients[index];
     uint64_t at_ns = ns_between(here, 0, here->calm_ns);
     uint32_t hostility = between(here, 1, LS_HOSTILITY_COUNT - 1);
-    if (happens(here, LS_CLASS_HOSTILE, 16)) {
+    if (happens(here, LS_CLASS_HOSTILE, 10)) {
         client->hostility = (ls_hostility)hostility;
         client->is_free = true;
         add_action(here, at_ns, LS_ACTION_TURN_HOSTILE, index);

@@ -221,6 +221,22 @@ static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *input
     return true;
 }
 
+void virtual_check_difference(virtual_client *client, ls_tick tick)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    bool is_last = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING &&
+                   tick == ls_match_tick(client->run->match);
+    bool is_hashed = tick % match->hash_interval_ticks == 0 || is_last;
+    if (!client->has_state_difference) {
+        client->has_state_difference = true;
+        client->state_difference_tick = tick;
+    }
+    if (is_hashed && !client->has_hashed_difference) {
+        client->has_hashed_difference = true;
+        client->hashed_difference_tick = tick;
+    }
+}
+
 /* Altered bytes can make a client step ticks that are not closed yet: what those lead to cannot be
  * compared, but for the state before the first of them. */
 static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
@@ -237,9 +253,8 @@ static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same
     }
     uint64_t closed_state = tick < run->tick_count ? run->ticks[tick].state
                                                    : witness_state(ls_match_instance(run->match));
-    if (state_digest != closed_state && !client->has_state_difference) {
-        client->has_state_difference = true;
-        client->state_difference_tick = tick;
+    if (state_digest != closed_state) {
+        virtual_check_difference(client, tick);
     }
 }
 
