@@ -20,8 +20,8 @@ size_t ls_compress(const uint8_t *bytes, size_t size, uint8_t *out, size_t capac
 /* MALFORMED unless exactly `out_size` bytes come out. */
 ls_status ls_decompress(const uint8_t *bytes, size_t size, uint8_t *out, size_t out_size);
 
-/* "1.5.4": the library's version. */
-const char *ls_compress_version(void);
+/* "zstd 1.5.4" */
+const char *ls_compress_library(void);
 
 LS_C_END
 

@@ -88,8 +88,12 @@ const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *readin
 /* The schema of the bundle's own fields; NULL when they are missing. */
 const ls_schema *ls_bundle_reading_schema(const ls_bundle_reading *reading);
 
-/* The piece of the match that the bundle holds. NOT_FOUND when snapshot or inputs are missing. */
-ls_status ls_bundle_stretch(const ls_desync_bundle *bundle, ls_replay_stretch *out);
+/* The piece of the match that the bundle holds, with the server's roots. NOT_FOUND when snapshot or
+ * inputs are missing. Borrowed until close. */
+ls_status ls_bundle_reading_stretch(const ls_bundle_reading *reading, ls_replay_stretch *out);
+
+/* Sets what libraries the build print names: those that this room uses. */
+void ls_bundle_print_libraries(ls_build_print *print);
 
 LS_C_END
 

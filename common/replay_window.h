@@ -30,12 +30,13 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
                                   ls_replay_window **out);
 void ls_replay_window_destroy(ls_replay_window *window);
 
-/* Forgets everything; the instance's state is the first one, a snapshot whatever its tick. */
+/* Forgets everything; the instance's state is the first one, a snapshot whatever its tick, which is
+ * not before any tick recorded so far. */
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
                             uint64_t root);
 
 /* The instance has just made its state out of `inputs`; inputs->tick is the newest tick recorded
- * (the tick of start, at first) and the instance is one tick on. */
+ * (the tick of start, at first) and the instance is one tick on. A root of 0: not hashed. */
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t root);
 
@@ -52,10 +53,11 @@ const uint8_t *ls_replay_window_state(const ls_replay_window *window, ls_tick ti
 /* A piece of a match that can be simulated again. Everything is borrowed. */
 typedef struct ls_replay_stretch {
     ls_tick first;           /* of the snapshot */
-    ls_tick last;            /* of the state to reach; first < last */
+    ls_tick agreed;          /* of the newest state known to be the same on both sides */
+    ls_tick last;            /* of the state to reach; first <= agreed < last */
     const uint8_t *snapshot; /* canonical: what ls_sim_instance_load takes */
-    uint64_t snapshot_root;
-    uint64_t last_root;            /* as it was recorded */
+    const uint64_t *roots;   /* as they were recorded: of tick t at [t & roots_mask] */
+    uint32_t roots_mask;
     const ls_input_buffer *inputs; /* of ticks first .. last-1, every slot's */
 } ls_replay_stretch;
 
@@ -63,6 +65,9 @@ typedef struct ls_replay_stretch {
  * either has left the window. Borrowed until the next start or the window_ticks-th record. */
 ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agreed, ls_tick last,
                                    ls_replay_stretch *out);
+
+/* As it was recorded; first <= tick <= last. 0: it was not hashed. */
+uint64_t ls_replay_stretch_root(const ls_replay_stretch *stretch, ls_tick tick);
 
 /* Loads the stretch's snapshot into an instance of the same match; PLUGIN when it is refused. */
 ls_status ls_replay_stretch_load(const ls_replay_stretch *stretch, ls_sim_instance *instance);

@@ -23,14 +23,15 @@ typedef struct ls_rerun_figures {
     uint32_t known;    /* which of the five are */
     ls_tick first;     /* of the snapshot */
     ls_tick tick;      /* of the state */
+    ls_tick strayed;   /* first state agreed on whose recorded root fresh missed; `tick`: none */
     uint64_t live;     /* in the match */
     uint64_t fresh;    /* a new instance, from the snapshot */
-    uint64_t again;    /* the same once more, in other memory */
-    uint64_t reloaded; /* saved and loaded into another instance after every tick */
+    uint64_t again;    /* the same once more, in other memory and on a stack full of ones */
+    uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
     uint64_t in_place; /* in the match's own instance, from the snapshot */
 } ls_rerun_figures;
 
-#define LS_RERUN_FIGURES_BYTES 49u
+#define LS_RERUN_FIGURES_BYTES 53u
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES]);
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out);
 
