@@ -21,6 +21,7 @@ enum {
     SOCKET_RECEIVE_BYTES = 4 << 20, /* ENet's 256 KiB hold 630 small packets */
     DATAGRAMS_PER_TURN_MAX = 512,
     FAILURES_PER_TURN_MAX = 64,
+    LEAVE_WAIT_MS = 10,
     LOOP_PERIOD_MS = 8, /* repeats and time-outs; packets do not wait for it */
 
     /* ENet gives a peer up by unanswered pings, which are lost like everything else: wait long. */
@@ -35,7 +36,7 @@ enum {
     THROTTLE_DECELERATION = 0,
 
     BACKLOG_PACKET_BYTES = 128, /* what a queued packet takes besides its payload, about */
-    CLOCK_DRIFT_MS_MAX = 1000,
+    CLOCK_DRIFT_MS_MAX = 2,
 };
 
 /* What shows in an ENet peer that a datagram went to it. */
@@ -104,8 +105,9 @@ static peer_view *view_of(const transport_enet *transport, const ls_peer_seat *s
 }
 
 /* ENet lives by the wall clock. When that is set, every connection would time out or stand still:
- * keep it near the monotonic one. Not nearer, since ENet ignores acknowledgements of what it sent
- * in the future. */
+ * keep it at the monotonic one, before each use. Reading both rounds to whole milliseconds twice;
+ * nothing is corrected for that, since ENet ignores acknowledgements of what it sent in the future.
+ */
 static void steady_clock(const transport_enet *transport)
 {
     enet_uint32 now_ms = (enet_uint32)(now_ns(transport) / LS_NS_PER_MS);
@@ -283,6 +285,7 @@ static void configure_peer(ENetPeer *peer)
 static void end_seat(transport_enet *transport, ls_peer_seat *seat, ls_status reason)
 {
     ls_peer_seats_end(&transport->seats, seat, reason);
+    steady_clock(transport);
     enet_peer_disconnect_now(peer_of(transport, seat), GOODBYE);
 }
 
@@ -389,6 +392,7 @@ static bool next_enet_event(transport_enet *transport, ENetEvent *event)
 {
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         bool is_turn_over = transport->total.packets_received >= transport->turn_end;
+        steady_clock(transport);
         errno = 0;
         int result = is_turn_over ? enet_host_check_events(transport->host, event)
                                   : enet_host_service(transport->host, event, 0);
@@ -469,10 +473,10 @@ static void disconnect(ls_transport *base, ls_peer_id id)
 static void flush(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
-    steady_clock(transport);
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         uint64_t tried = transport->total.packets_sent;
         enet_uint32 sent = transport->host->totalSentPackets;
+        steady_clock(transport);
         errno = 0;
         enet_host_flush(transport->host);
         if (transport->total.packets_sent - tried == transport->host->totalSentPackets - sent) {
@@ -509,13 +513,18 @@ static void leave(transport_enet *transport)
     while (has_backlog(transport) && now_ns(transport) < deadline &&
            failures < FAILURES_PER_TURN_MAX) {
         ENetEvent event;
-        int result = enet_host_service(transport->host, &event, 10);
+        enet_uint32 condition = ENET_SOCKET_WAIT_RECEIVE;
+        /* Not within service, which would wait by the wall clock. */
+        enet_socket_wait(transport->host->socket, &condition, LEAVE_WAIT_MS);
+        steady_clock(transport);
+        int result = enet_host_service(transport->host, &event, 0);
         failures += result < 0 ? 1 : 0;
         if (result > 0 && event.type == ENET_EVENT_TYPE_RECEIVE) {
             enet_packet_destroy(event.packet);
         }
     }
     flush(&transport->base);
+    steady_clock(transport);
     for (size_t i = 0; i < transport->host->peerCount; i++) {
         enet_peer_disconnect_now(&transport->host->peers[i], GOODBYE);
     }
@@ -687,7 +696,6 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
 void ls_transport_enet_service(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
-    steady_clock(transport);
     transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
     end_overdue_seats(transport);
 }

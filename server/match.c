@@ -14,6 +14,7 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
     return (ls_match_config){.simulation = simulation,
                              .sim = ls_sim_config_default(simulation),
                              .late_rule = LS_LATE_REPEAT,
+                             .send_rate = LS_SEND_AUTO,
                              .on_desync = LS_ON_DESYNC_REPORT,
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
@@ -38,6 +39,7 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         uint32_t value, min, max;
     } ranges[] = {
         {"late_rule", (uint32_t)config->late_rule, LS_LATE_REPEAT, LS_LATE_WAIT},
+        {"send_rate", (uint32_t)config->send_rate, 0, LS_SEND_RATE_COUNT - 1},
         {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_STOP},
         {"hash_interval_ticks", config->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX},
         {"input_delay_ticks", config->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX},
@@ -299,7 +301,8 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
-                        .late_rule = (uint32_t)match->config.late_rule};
+                        .late_rule = (uint32_t)match->config.late_rule,
+                        .send_rate = (uint32_t)match->config.send_rate};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
     ls_match_send(match, match->seats[slot].report.peer);
 }
@@ -508,8 +511,8 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     drop_silent(match);
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_play_advance(match);
-    } else if (now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
-        ls_match_play_send_ticks(match);
+    } else {
+        ls_match_send_due(match);
     }
 }
 
@@ -562,6 +565,19 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
     return report;
+}
+
+uint32_t ls_match_seats_open(const ls_match *match)
+{
+    uint32_t free_seats = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        free_seats += match->seats[slot].state == LS_SEAT_EMPTY ? 1 : 0;
+    }
+    uint32_t guests = 0;
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        guests += match->guests[i].peer != 0 ? 1 : 0;
+    }
+    return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)

@@ -24,6 +24,7 @@ typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats, all of which must be taken to start */
     ls_late_rule late_rule;
+    ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;
     uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
     uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
@@ -31,6 +32,9 @@ typedef struct ls_match_config {
     uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
     uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
     uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+    /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
+     * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
+    uint32_t phase_ns;
 } ls_match_config;
 
 typedef enum ls_match_state {
@@ -92,7 +96,8 @@ typedef struct ls_match_slot {
 
 typedef struct ls_match ls_match;
 
-/* Rule repeat, report, hashes every tick, timeout 10 s, wait 2 s, start after 250 ms. */
+/* Rule repeat, send rate auto, report, hashes every tick, timeout 10 s, wait 2 s, start after 250
+ * ms. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -125,6 +130,9 @@ uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick *
 uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
+/* Seats that are free and that nobody who is connected may still ask for; 0 outside of the lobby.
+ */
+uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
