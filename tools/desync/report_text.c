@@ -182,20 +182,37 @@ static void write_timeline(FILE *file, const ls_evidence *evidence)
     fprintf(file, "\n");
 }
 
+/* One line when all three are the same or not known, else a line each. */
+static void write_item(FILE *file, ls_print_item item, const ls_build_print *const prints[3])
+{
+    static const char *const names[] = {"server", "client", "here"};
+    const char *known = "-";
+    bool is_same = true;
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *text = prints[i]->items[item];
+        is_same = is_same && !ls_build_print_differs(prints[0], prints[i], item) &&
+                  !ls_build_print_differs(prints[1], prints[i], item);
+        known = text[0] != '\0' ? text : known;
+    }
+    if (is_same) {
+        fprintf(file, "    %-15s %-7s %s\n", ls_print_item_name(item), "all", known);
+        return;
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        const char *text = prints[i]->items[item];
+        fprintf(file, "  %s %-15s %-7s %s\n",
+                ls_build_print_differs(prints[0], prints[i], item) ? "*" : " ",
+                ls_print_item_name(item), names[i], text[0] != '\0' ? text : "-");
+    }
+}
+
 static void write_machines(FILE *file, const ls_evidence *evidence)
 {
-    const ls_build_print *prints[] = {&evidence->bundle->server.print,
-                                      &evidence->bundle->client.print, &evidence->here};
-    static const char *const names[] = {"server", "client", "here"};
+    const ls_build_print *const prints[] = {&evidence->bundle->server.print,
+                                            &evidence->bundle->client.print, &evidence->here};
     fprintf(file, "Machines (* differs from the server's)\n");
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        for (uint32_t i = 0; i < 3; i++) {
-            bool differs = ls_build_print_differs(prints[0], prints[i], (ls_print_item)item);
-            fprintf(file, "  %-15s %-7s %s %s\n",
-                    i == 0 ? ls_print_item_name((ls_print_item)item) : "", names[i],
-                    differs ? "*" : " ",
-                    prints[i]->items[item][0] != '\0' ? prints[i]->items[item] : "-");
-        }
+        write_item(file, (ls_print_item)item, prints);
     }
 }
 
