@@ -190,8 +190,15 @@ static uint64_t second_send_ns(const ls_session *session)
                : UINT64_MAX;
 }
 
+static bool is_sending_twice(const ls_session *session)
+{
+    return session->offer.send_rate == LS_SEND_DOUBLE ||
+           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+}
+
 void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
 {
+    bool was_sending_twice = is_sending_twice(session);
     session->report.uplink = uplink;
     ls_tick_sync_set_loss(&session->sync, uplink.loss);
     if (uplink.loss >= LS_SEND_TWICE_LOSS) {
@@ -199,12 +206,9 @@ void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
     } else if (uplink.loss < LS_SEND_ONCE_LOSS) {
         session->is_uplink_lossy = false;
     }
-}
-
-static bool is_sending_twice(const ls_session *session)
-{
-    return session->offer.send_rate == LS_SEND_DOUBLE ||
-           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+    if (is_sending_twice(session) != was_sending_twice) {
+        ls_tick_sync_forget(&session->sync);
+    }
 }
 
 void ls_session_play_send_due(ls_session *session)

@@ -189,6 +189,11 @@ void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss)
     sync->needs.one_in = sync->late_one_in;
 }
 
+void ls_tick_sync_forget(ls_tick_sync *sync)
+{
+    ls_tail_window_init(&sync->needs, sync->late_one_in);
+}
+
 /* The latest phase of the inputs that a report may be about: those after the report before it, up
  * to `tick`; and of late ones, whose ticks were closed before they came, that many before it. */
 static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tick tick)
@@ -209,7 +214,8 @@ static int64_t reported_phase(const ls_tick_sync *sync, int64_t slack_ns, ls_tic
     return phase_ns;
 }
 
-/* At once, if inputs come late or nearly so; or if they come much too early. */
+/* At once, if inputs come late or nearly so; or if they come much too early; or to mend what was
+ * guessed at the start, from a round trip or two. */
 static void jump(ls_tick_sync *sync)
 {
     int64_t early_ns = wanted_phase(sync) - present_phase(sync);
@@ -218,10 +224,13 @@ static void jump(ls_tick_sync *sync)
         sync->next_due_ns = sync->next_due_ns > by_ns ? sync->next_due_ns - by_ns : 0;
         return;
     }
-    int64_t excess_ns = early_ns - (int64_t)sync->delay_ns;
-    if (excess_ns > JUMP_LATER_NS && ls_tail_window_is_settled(&sync->needs)) {
-        sync->next_due_ns += (uint64_t)excess_ns;
+    if (!ls_tail_window_is_settled(&sync->needs)) {
+        return;
     }
+    int64_t excess_ns = early_ns - (int64_t)sync->delay_ns;
+    int64_t most_ns = sync->has_settled ? JUMP_LATER_NS : 0;
+    sync->next_due_ns += excess_ns > most_ns ? (uint64_t)excess_ns : 0;
+    sync->has_settled = true;
 }
 
 void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns)
@@ -233,7 +242,7 @@ void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, 
     sync->reported = tick > sync->reported ? tick : sync->reported;
     sync->late_reports = slack_ns < 0 ? sync->late_reports + 1 : 0;
     if (sync->late_reports == LATE_REPORTS_MAX) {
-        ls_tail_window_init(&sync->needs, sync->late_one_in);
+        ls_tick_sync_forget(sync);
     }
     ls_tail_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
     sync->latest_ns = -ls_tail_window_value(&sync->needs);

@@ -7,6 +7,10 @@ enum {
     GUESTS_MAX = 64 /* connections beside the players, so that they can be told why not */
 };
 
+/* While matches run, packets are taken before each tick is closed, and at least so often: the
+ * transport's own repeats and acknowledgements wait for it. */
+#define TAKING_NS (20 * LS_NS_PER_MS)
+
 /* A seat's connection and what it has carried. */
 typedef struct host_seat {
     ls_peer_id peer; /* 0: nobody's any more */
@@ -20,7 +24,8 @@ struct ls_host {
     ls_transport *transport;
     ls_match_table *table;
     ls_loop_source *alarm;
-    uint64_t alarm_ns; /* what it is set to; 0: not set */
+    uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
+    bool is_eager;     /* packets are taken as they come */
     host_seat *seats;  /* players of the first match, of the second ... */
 };
 
@@ -63,19 +68,10 @@ static void take_packets(ls_host *host, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(host->transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_match_table_peer_connected(host->table, event.peer, now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             keep_traffic(host, event.peer);
-            ls_match_table_peer_disconnected(host->table, event.peer, event.reason, now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_match_table_receive(host->table, event.peer, event.lane, event.bytes, event.size,
-                                   now_ns);
-            break;
         }
+        ls_match_table_take(host->table, &event, now_ns);
     }
 }
 
@@ -92,33 +88,59 @@ static void tell_news(ls_host *host)
     }
 }
 
-static void after_turn(ls_host *host)
+/* A server that is woken by every packet spends more on waking than on the packets. When each came
+ * is known all the same, from the kernel: so while nobody waits for them they are taken when a tick
+ * is to be closed. */
+static void choose_eagerness(ls_host *host)
+{
+    bool is_eager = ls_match_table_is_eager(host->table);
+    if (is_eager != host->is_eager) {
+        host->is_eager = is_eager;
+        ls_transport_enet_set_eager(host->transport, is_eager);
+    }
+}
+
+static void set_alarm(ls_host *host, uint64_t due_ns)
+{
+    if (due_ns != host->alarm_ns) {
+        host->alarm_ns = due_ns;
+        ls_loop_alarm_set(host->alarm, due_ns);
+    }
+}
+
+static void after_turn(ls_host *host, uint64_t now_ns)
 {
     tell_news(host);
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
     if (next_ns == UINT64_MAX) {
         ls_event_loop_stop(host->loop);
-    } else if (next_ns != host->alarm_ns) {
-        host->alarm_ns = next_ns;
-        ls_loop_alarm_set(host->alarm, next_ns);
+        return;
     }
+    choose_eagerness(host);
+    if (!host->is_eager) {
+        uint64_t taking_ns =
+            ls_transport_enet_has_more(host->transport) ? now_ns : now_ns + TAKING_NS;
+        next_ns = taking_ns < next_ns ? taking_ns : next_ns;
+    }
+    set_alarm(host, next_ns);
 }
 
 static void on_packets(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
     take_packets(host, now_ns);
-    after_turn(host);
+    after_turn(host, now_ns);
 }
 
 static void on_alarm(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
-    host->alarm_ns = 0;
+    host->alarm_ns = UINT64_MAX;
+    ls_transport_enet_service(host->transport);
     take_packets(host, now_ns); /* what is already there must not be late */
     ls_match_table_advance(host->table, now_ns);
-    after_turn(host);
+    after_turn(host, now_ns);
 }
 
 void ls_host_run(ls_host *host)
@@ -128,8 +150,9 @@ void ls_host_run(ls_host *host)
 
 void ls_host_end_matches(ls_host *host)
 {
-    ls_match_table_stop(host->table, ls_event_loop_now_ns(host->loop));
-    after_turn(host);
+    uint64_t now_ns = ls_event_loop_now_ns(host->loop);
+    ls_match_table_stop(host->table, now_ns);
+    after_turn(host, now_ns);
 }
 
 /* ---- life ---- */
@@ -193,7 +216,9 @@ ls_status ls_host_create(const ls_host_config *config, const ls_allocator *alloc
         ls_host_destroy(host);
         return status;
     }
-    after_turn(host);
+    host->is_eager = true;
+    host->alarm_ns = UINT64_MAX;
+    after_turn(host, ls_event_loop_now_ns(host->loop));
     *out = host;
     return LS_OK;
 }

@@ -61,8 +61,10 @@ static const struct argp_option options[] = {
      3},
     {"wait-limit", KEY_WAIT_LIMIT, "MS", 0,
      "With --late wait: drop a slot that is waited for so long (2000)", 3},
-    {"input-delay", KEY_INPUT_DELAY, "TICKS", 0,
-     "Ticks by which inputs come earlier than the network needs, 0 to 64 (0)", 3},
+    {"input-delay", KEY_INPUT_DELAY, "TICKS|auto", 0,
+     "Ticks by which inputs come earlier than the network needs, 0 to 64; auto: as many as each "
+     "player's own link takes for its inputs to be on time (0)",
+     3},
     {"hash-interval", KEY_HASH_INTERVAL, "K", 0,
      "Compare the state of every K-th tick, 1 to 1024 (1)", 3},
     {"on-desync", KEY_ON_DESYNC, "report|drop|stop", 0,
@@ -76,7 +78,7 @@ typedef struct arguments {
     const char *sim;
     const char *assignments[ASSIGNMENTS_MAX];
     uint32_t assignment_count;
-    bool has_players, has_tick_rate;
+    bool has_players, has_tick_rate, adapts_input_delay;
     uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
         hash_interval;
     uint32_t late, send_rate, on_desync;
@@ -148,6 +150,11 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
                                &args->wait_limit);
         return 0;
     case KEY_INPUT_DELAY:
+        args->adapts_input_delay = strcmp(value, "auto") == 0;
+        if (args->adapts_input_delay) {
+            args->input_delay = 0;
+            return 0;
+        }
         ls_command_line_number(state, "input-delay", value,
                                (ls_option_range){0, LS_INPUT_DELAY_TICKS_MAX}, &args->input_delay);
         return 0;
@@ -237,6 +244,7 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
     config->on_desync = (ls_on_desync)args->on_desync;
     config->hash_interval_ticks = (uint32_t)args->hash_interval;
     config->input_delay_ticks = (uint32_t)args->input_delay;
+    config->adapts_input_delay = args->adapts_input_delay;
     config->timeout_ms = (uint32_t)args->timeout;
     config->wait_limit_ms = (uint32_t)args->wait_limit;
     for (uint32_t i = 0; i < args->assignment_count; i++) {

@@ -1,5 +1,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
 #include "lockstep/server/match_state.h"
 
@@ -35,6 +36,7 @@ void ls_match_play_start(ls_match *match)
         seat->report.has_played = true;
         seat->heard_ns = match->now_ns;
     }
+    ls_match_lag_begin(match);
     ls_match_send_all(match);
     /* One dt before tick 0 is due; until then there is nothing to advance. */
     match->last_ns = match->now_ns + delay_ns;
@@ -49,7 +51,7 @@ void ls_match_play_start(ls_match *match)
 static uint32_t missing_slots(const ls_match *match)
 {
     uint32_t mask = 0;
-    if (match->config.late_rule != LS_LATE_WAIT) {
+    if (match->config.late_rule != LS_LATE_WAIT && !LS_FAULT(SILENCE_STALLS)) {
         return mask;
     }
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -68,6 +70,7 @@ static ls_slot_input close_slot(ls_match *match, uint32_t slot, const ls_slot_in
     if (seat->state == LS_SEAT_PLAYING) {
         bool is_on_time = false;
         ls_slot_input input = ls_seat_close_input(seat, match->next_close, before, &is_on_time);
+        ls_match_lag_count(match, slot, is_on_time);
         input.events = match->next_close == 0 ? LS_EVENT_JOINED : 0;
         return input;
     }
@@ -100,7 +103,11 @@ static void close_tick(ls_match *match)
     }
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
-    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before, inputs);
+    bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
+    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before,
+                       is_wrong ? before : inputs);
+    match->waited_mask = 0;
+    match->excused_ticks = 0;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
     match->unsent_ticks++;
@@ -137,25 +144,38 @@ static void drop_slots(ls_match *match, uint32_t mask)
     }
 }
 
+static void end_waiting(ls_match *match)
+{
+    if (match->waiting_ns != 0) {
+        uint64_t dt_ns = match->timestep.config.dt_ns;
+        match->excused_ticks += (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        match->waiting_ns = 0;
+    }
+}
+
 /* True while a tick that is due must wait. Says whom for, and drops who is waited for too long. */
 static bool is_waiting(ls_match *match)
 {
     uint32_t mask = missing_slots(match);
     if (mask == 0) {
-        match->waiting_ns = 0;
+        end_waiting(match);
         return false;
     }
     if (match->waiting_ns == 0) {
         match->waiting_ns = match->now_ns;
         match->waiting_told_ns = 0;
+        match->waited_mask = mask;
     }
     uint64_t waited_ns = match->now_ns - match->waiting_ns;
     if (waited_ns >= match->config.wait_limit_ms * LS_NS_PER_MS) {
         drop_slots(match, mask);
-        match->waiting_ns = 0;
+        end_waiting(match);
         return match->state != LS_MATCH_RUNNING; /* a desync that came out may have stopped it */
     }
     bool is_told = match->waiting_told_ns != 0;
+    if (LS_FAULT(SILENT_STALL)) {
+        return true;
+    }
     if (is_told ? match->now_ns - match->waiting_told_ns >= MATCH_WAITING_NEXT_NS
                 : waited_ns >= MATCH_WAITING_FIRST_NS) {
         tell_waiting(match, mask, waited_ns);
@@ -272,6 +292,7 @@ static void advance_running(ls_match *match)
             ls_timestep_advance(&match->timestep, match->now_ns - match->last_ns);
         match->last_ns = match->now_ns;
         match->due_ticks += plan.step_count;
+        match->excused_ticks += plan.step_count > 1 ? plan.step_count - 1 : 0;
     }
     close_due(match);
     drop_who_fell_behind(match);
@@ -386,10 +407,13 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
 {
     ls_seat *seat = &match->seats[slot];
     ls_seat_clock clock = ls_match_clock(match);
+    clock.now_ns = match->arrived_ns;
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, seat->next);
-    if (stream.is_failed || !ls_arbiter_is_known(&match->arbiter, header.chain_tick)) {
+    bool is_known =
+        ls_arbiter_is_known(&match->arbiter, header.chain_tick) || LS_FAULT(CHAIN_UNCHECKED);
+    if (stream.is_failed || !is_known) {
         return LS_MALFORMED;
     }
     ls_status status = ls_seat_read_inputs(seat, &clock, &header, stream, &match->cursor);

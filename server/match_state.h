@@ -1,6 +1,7 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
- * out), and the few helpers that they need. Never included by anybody else. */
+ * out), match_lag.c (who lags and why), and the few helpers that they need. Never included by
+ * anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -28,6 +29,7 @@ enum {
 typedef struct match_guest {
     ls_peer_id peer; /* 0: free */
     uint64_t since_ns;
+    uint64_t number; /* in the order in which they came */
 } match_guest;
 
 struct ls_match {
@@ -38,6 +40,7 @@ struct ls_match {
     ls_ready own_ready;
     ls_match_state state;
     uint64_t now_ns;
+    uint64_t arrived_ns; /* of the packet that is being taken; now_ns or earlier */
     uint64_t rejected;
 
     /* Time. */
@@ -50,6 +53,8 @@ struct ls_match {
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
+    uint32_t waited_mask;   /* slots without whose input the next tick was due */
+    uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
 
     /* Ticks. */
     ls_tick next_close;
@@ -60,7 +65,10 @@ struct ls_match {
     ls_arbiter arbiter;
 
     ls_seat seats[LS_PLAYERS_MAX];
+    ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
     match_guest guests[MATCH_GUESTS_MAX];
+    uint64_t guests_seen;
+    uint32_t guest_count;
 
     ls_match_event events[MATCH_EVENTS_MAX];
     uint32_t event_first;
@@ -105,6 +113,12 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
 
 /* A player leaves; if its roots have been asked for, the difference is announced without them. */
 void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
+
+/* ---- match_lag.c ---- */
+
+/* A tick has been closed: counts for each player how it came about, and now and then judges it. */
+void ls_match_lag_begin(ls_match *match);
+void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
 
 /* ---- match_send.c ---- */
 

@@ -8,6 +8,12 @@ enum {
     GUESTS = 64
 };
 
+/* What a match was last seen to do. */
+typedef struct match_mood {
+    bool is_running;
+    bool is_waiting;
+} match_mood;
+
 struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
@@ -17,6 +23,9 @@ struct ls_match_table {
     uint32_t *touched; /* matches that may have news */
     bool *is_touched;
     uint32_t touched_count;
+    match_mood *moods;
+    uint32_t running_count;
+    uint32_t waiting_count;
     ls_peer_map peers;
 };
 
@@ -41,14 +50,43 @@ ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_te
     return ls_match_config_check(&config->match, why);
 }
 
+/* ---- what is known of each match ---- */
+
+static void count_mood(ls_match_table *table, uint32_t number)
+{
+    const ls_match *match = table->matches[number];
+    match_mood *mood = &table->moods[number];
+    table->running_count -= mood->is_running ? 1 : 0;
+    table->waiting_count -= mood->is_waiting ? 1 : 0;
+    mood->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
+    mood->is_waiting = ls_match_is_waiting(match);
+    table->running_count += mood->is_running ? 1 : 0;
+    table->waiting_count += mood->is_waiting ? 1 : 0;
+}
+
+/* After a match was called: what it says has to be asked for, when it is due may have changed. */
+static void touch(ls_match_table *table, uint32_t number)
+{
+    table->due_ns[number] = ls_match_next_ns(table->matches[number]);
+    count_mood(table, number);
+    if (!table->is_touched[number]) {
+        table->is_touched[number] = true;
+        table->touched[table->touched_count++] = number;
+    }
+}
+
 /* ---- life ---- */
 
 static ls_match_config config_of_each(const ls_match_table_config *config)
 {
     ls_match_config match = config->match;
-    uint64_t dt_ns = ls_timestep_config_default(match.sim.tick_rate_hz).dt_ns;
+    uint64_t players = (uint64_t)config->matches * match.sim.players;
+    uint64_t moments =
+        (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
+    moments = moments < LS_MATCH_TABLE_MOMENTS_MAX ? moments : LS_MATCH_TABLE_MOMENTS_MAX;
     if (config->matches > 1) {
-        match.phase_ns = (uint32_t)(dt_ns / LS_MATCH_TABLE_PHASES);
+        uint64_t dt_ns = ls_timestep_config_default(match.sim.tick_rate_hz).dt_ns;
+        match.phase_ns = (uint32_t)(dt_ns / moments);
     }
     return match;
 }
@@ -61,7 +99,9 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     table->due_ns = ls_allocate_array(allocator, config->matches, sizeof *table->due_ns);
     table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
     table->is_touched = ls_allocate_array(allocator, config->matches, sizeof *table->is_touched);
-    if (!table->matches || !table->due_ns || !table->touched || !table->is_touched ||
+    table->moods = ls_allocate_array(allocator, config->matches, sizeof *table->moods);
+    if (!table->matches || !table->due_ns || !table->moods || !table->touched ||
+        !table->is_touched ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
@@ -71,7 +111,9 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     while (status == LS_OK && table->count < config->matches) {
         ls_match **match = &table->matches[table->count];
         status = ls_match_create(&each, &table->sink, allocator, match, why);
-        table->count += status == LS_OK ? 1 : 0;
+        if (status == LS_OK) {
+            touch(table, table->count++);
+        }
     }
     return status;
 }
@@ -108,6 +150,7 @@ void ls_match_table_destroy(ls_match_table *table)
         ls_match_destroy(table->matches[i]);
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
+    ls_release(table->allocator, table->moods);
     ls_release(table->allocator, table->is_touched);
     ls_release(table->allocator, table->touched);
     ls_release(table->allocator, table->due_ns);
@@ -116,16 +159,6 @@ void ls_match_table_destroy(ls_match_table *table)
 }
 
 /* ---- what goes in ---- */
-
-/* After a match was called: what it says has to be asked for, when it is due may have changed. */
-static void touch(ls_match_table *table, uint32_t number)
-{
-    table->due_ns[number] = ls_match_next_ns(table->matches[number]);
-    if (!table->is_touched[number]) {
-        table->is_touched[number] = true;
-        table->touched[table->touched_count++] = number;
-    }
-}
 
 /* The first match with a seat, else the first in the lobby, where one may yet become free, else the
  * first that is not over: they tell the peer why it cannot play. */
@@ -146,7 +179,7 @@ static uint32_t match_for_newcomer(const ls_match_table *table)
     return best;
 }
 
-void ls_match_table_peer_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_ns)
+static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_ns)
 {
     uint32_t number = match_for_newcomer(table);
     if (!ls_peer_map_add(&table->peers, peer, number)) {
@@ -157,26 +190,22 @@ void ls_match_table_peer_connected(ls_match_table *table, ls_peer_id peer, uint6
     touch(table, number);
 }
 
-void ls_match_table_peer_disconnected(ls_match_table *table, ls_peer_id peer, ls_status reason,
-                                      uint64_t now_ns)
+void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
-    uint32_t number = ls_peer_map_find(&table->peers, peer);
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        take_connected(table, event->peer, now_ns);
+        return;
+    }
+    uint32_t number = ls_peer_map_find(&table->peers, event->peer);
     if (number == LS_PEER_MAP_NONE) {
         return;
     }
-    ls_peer_map_remove(&table->peers, peer);
-    ls_match_peer_disconnected(table->matches[number], peer, reason, now_ns);
-    touch(table, number);
-}
-
-void ls_match_table_receive(ls_match_table *table, ls_peer_id peer, ls_lane lane,
-                            const uint8_t *bytes, size_t size, uint64_t now_ns)
-{
-    uint32_t number = ls_peer_map_find(&table->peers, peer);
-    if (number == LS_PEER_MAP_NONE) {
-        return;
+    if (event->kind == LS_TRANSPORT_RECEIVED) {
+        ls_match_receive_event(table->matches[number], event, now_ns);
+    } else {
+        ls_peer_map_remove(&table->peers, event->peer);
+        ls_match_peer_disconnected(table->matches[number], event->peer, event->reason, now_ns);
     }
-    ls_match_receive(table->matches[number], peer, lane, bytes, size, now_ns);
     touch(table, number);
 }
 
@@ -221,6 +250,11 @@ uint64_t ls_match_table_next_ns(const ls_match_table *table)
         next_ns = table->due_ns[i] < next_ns ? table->due_ns[i] : next_ns;
     }
     return next_ns;
+}
+
+bool ls_match_table_is_eager(const ls_match_table *table)
+{
+    return table->running_count == 0 || table->waiting_count > 0;
 }
 
 uint32_t ls_match_table_count(const ls_match_table *table)

@@ -14,9 +14,10 @@ LS_C_BEGIN
 
 #define LS_MATCHES_MAX 1024u
 
-/* Several matches close their ticks at no more than so many moments of a tick: their host wakes
- * for those and not for each match, and does not do everybody's work at once either. */
-#define LS_MATCH_TABLE_PHASES 16u
+/* Several matches close their ticks at a few moments of a tick, one for each so many players: their
+ * host wakes for those and not for each match, and nobody waits long for the others' work. */
+#define LS_MATCH_TABLE_PLAYERS_PER_MOMENT 64u
+#define LS_MATCH_TABLE_MOMENTS_MAX 16u
 
 typedef struct ls_match_table_config {
     ls_match_config match; /* of every match */
@@ -44,11 +45,7 @@ void ls_match_table_destroy(ls_match_table *table);
 
 /* What happened on the transport. `now_ns` never goes back. A new peer goes to the first match that
  * has a seat for it; when there is none, to one that will tell it why. */
-void ls_match_table_peer_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_ns);
-void ls_match_table_peer_disconnected(ls_match_table *table, ls_peer_id peer, ls_status reason,
-                                      uint64_t now_ns);
-void ls_match_table_receive(ls_match_table *table, ls_peer_id peer, ls_lane lane,
-                            const uint8_t *bytes, size_t size, uint64_t now_ns);
+void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
 
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
@@ -62,6 +59,10 @@ bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *even
 /* When ls_match_table_advance has something to do next; UINT64_MAX once every match is over.
  * Packets that arrive may make it earlier. */
 uint64_t ls_match_table_next_ns(const ls_match_table *table);
+
+/* Whether packets have to be taken as they come: while no match runs, and while one waits for an
+ * input. Otherwise it is enough to take them before each ls_match_table_advance. */
+bool ls_match_table_is_eager(const ls_match_table *table);
 
 uint32_t ls_match_table_count(const ls_match_table *table);
 

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 
 #include <string.h>
 
@@ -80,10 +81,11 @@ static void store_input(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick,
     if (stored != LS_OK) {
         return; /* a repetition, or too old to keep */
     }
-    if (tick < clock->next_close) {
+    if (tick < clock->next_close && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
         seat->report.inputs_late++;
     }
     seat->report.slack_ns = slack_ns_of(clock, tick);
+    ls_lag_meter_add_arrival(&seat->lag, seat->report.slack_ns);
     int32_t slack = ls_slack_from_ns(seat->report.slack_ns);
     if (seat->slack == LS_SLACK_NONE || slack < seat->slack) {
         seat->slack = slack;
@@ -149,11 +151,13 @@ static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inpu
     measure_rtt(seat, clock, header);
     if (header->has_health) {
         seat->health = header->health;
+        ls_lag_meter_add_health(&seat->lag, &header->health);
         uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
         seat->is_losing = header->health.downlink.loss >= limit;
     }
     if (arrival == LS_LINK_NEWER) {
         take_acknowledgement(seat, clock, header->next);
+        seat->unstepped_ticks = header->next - header->chain_tick;
     }
 }
 
@@ -195,7 +199,8 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
                                   bool *is_on_time)
 {
     ls_slot_input input = {0};
-    *is_on_time = ls_input_buffer_get(seat->received, tick, 0, &input) == LS_OK;
+    ls_tick taken = LS_FAULT(INPUT_ON_WRONG_TICK) ? tick + 1 : tick;
+    *is_on_time = ls_input_buffer_get(seat->received, taken, 0, &input) == LS_OK;
     if (*is_on_time) {
         seat->report.inputs_on_time++;
     } else {

@@ -7,6 +7,8 @@
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/link_meter.h"
+#include "lockstep/server/delay_control.h"
+#include "lockstep/server/lag_meter.h"
 #include "lockstep/server/match.h"
 
 typedef enum ls_seat_state {
@@ -44,8 +46,13 @@ typedef struct ls_seat {
     ls_link_meter uplink;
     uint64_t uplink_told_ns;
     ls_client_health health; /* what the client said last */
-    bool is_losing;          /* the downlink, by LS_SEND_TWICE_LOSS */
-    uint32_t sequence;       /* of the next TICKS */
+    ls_lag_meter lag;
+    ls_delay_control delay;
+    ls_lag_cause told_cause; /* of the newest news about it, and its time */
+    uint64_t lag_told_ns;
+    uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
+    bool is_losing;           /* the downlink, by LS_SEND_TWICE_LOSS */
+    uint32_t sequence;        /* of the next TICKS */
     uint32_t malformed;
     uint32_t packets_since_tick;
     ls_seat_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */

@@ -67,6 +67,12 @@ static void tell_desync(server *host, const ls_match_event *event)
                 event->slot, player.name, event->tick, event->server_root, event->client_root);
 }
 
+static void tell_of_player(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s", event->slot,
+                ls_match_slot_of(host->match, event->slot).name, event->text.bytes);
+}
+
 static void tell_left(const server *host, const ls_match_event *event)
 {
     bool is_planned = event->status == LS_DISCONNECTED;
@@ -109,6 +115,10 @@ static void tell(server *host, const ls_match_event *event)
     case LS_MATCH_DESYNC:
         tell_desync(host, event);
         break;
+    case LS_MATCH_LAG:
+    case LS_MATCH_DELAYED:
+        tell_of_player(host, event);
+        break;
     case LS_MATCH_ENDED:
         ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
         break;
@@ -142,6 +152,11 @@ static void draw_player(const server *host, uint32_t slot)
                     player.ticks_behind, player.inputs_late,
                     player.is_desynced ? "DESYNC at" : "agrees to",
                     player.is_desynced ? player.desync_tick : player.agreed_tick);
+    if (player.lag.cause != LS_LAG_FINE) {
+        ls_text lag = {{0}};
+        ls_lag_text(&player.lag, &lag);
+        ls_console_line(host->console, "      %s", lag.bytes);
+    }
 }
 
 static void draw_players(const server *host)

@@ -47,6 +47,24 @@ static void add_prediction(cJSON *object, const ls_summary_prediction *predictio
     add_number(json, "steps_per_tick", prediction->steps_per_tick);
 }
 
+static void add_lag(cJSON *player, const ls_summary_lag *lag)
+{
+    if (!lag->cause) {
+        cJSON_AddNullToObject(player, "lag");
+        return;
+    }
+    cJSON *json = cJSON_AddObjectToObject(player, "lag");
+    add_text(json, "cause", lag->cause);
+    add_text(json, "text", lag->text.bytes);
+    add_number(json, "late_share", lag->late_share);
+    add_number(json, "uplink_loss", lag->uplink_loss);
+    add_number(json, "uplink_jitter_ms", lag->uplink_jitter_ms);
+    add_number(json, "downlink_loss", lag->downlink_loss);
+    add_number(json, "downlink_jitter_ms", lag->downlink_jitter_ms);
+    add_number(json, "longest_frame_ms", lag->longest_frame_ms);
+    add_number(json, "mending_delay_ticks", lag->mending_delay_ticks);
+}
+
 static cJSON *player_json(const ls_summary_player *player)
 {
     cJSON *json = cJSON_CreateObject();
@@ -59,6 +77,8 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(json, "inputs_on_time", is_server, (double)player->inputs_on_time);
     add_known(json, "inputs_late", is_server, (double)player->inputs_late);
     add_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
+    add_known(json, "input_delay_ticks", is_server, player->input_delay_ticks);
+    add_lag(json, &player->lag);
     add_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
     add_known(json, "rtt_ms", is_told, player->rtt_ms);
     cJSON *latency = cJSON_AddObjectToObject(json, "confirm_latency_ms");

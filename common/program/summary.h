@@ -24,15 +24,30 @@ typedef struct ls_summary_prediction {
     double steps_per_tick;      /* 1 without prediction */
 } ls_summary_prediction;
 
+/* What a player's match suffered from. */
+typedef struct ls_summary_lag {
+    const char *cause;  /* one word; NULL: not known, the rest means nothing */
+    ls_text text;       /* a sentence with the cure */
+    double late_share;  /* of the ticks, 0 .. 1: their input was not there when they were due */
+    double uplink_loss; /* of the packets, 0 .. 1 */
+    double uplink_jitter_ms;
+    double downlink_loss;
+    double downlink_jitter_ms;
+    uint32_t longest_frame_ms;
+    uint32_t mending_delay_ticks;
+} ls_summary_lag;
+
 typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const char *status;      /* why the player left, or "OK"; NULL: nobody played here */
-    bool has_server_figures; /* the next four are known */
+    bool has_server_figures; /* the next six are known */
     uint64_t hashes_compared;
     uint64_t inputs_on_time;
     uint64_t inputs_late;
     uint64_t inputs_substituted;
+    uint32_t input_delay_ticks; /* at the end */
+    ls_summary_lag lag;
     bool has_client_figures; /* the next seven are known */
     uint64_t stalled_ticks;
     double rtt_ms;

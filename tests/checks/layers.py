@@ -17,7 +17,8 @@ ROOMS = (
     ("bundle", "common/byte_stream."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
-    ("network", "protocol/transport_enet."),
+    ("network", "protocol/transport_enet"),
+    ("network", "protocol/arrival_clock."),
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server host", "server/host."),
@@ -55,7 +56,12 @@ MAY_USE = {
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
     "uv.h": ("protocol/event_loop.c",),
-    "enet/*": ("protocol/transport_enet.c", "tools/bench/net_relay.c"),
+    "enet/*": (
+        "protocol/transport_enet.c",
+        "protocol/transport_enet_state.h",
+        "protocol/transport_enet_watch.c",
+        "tools/bench/net_relay.c",
+    ),
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
@@ -97,6 +103,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "getopt.h",
     "gnu/libc-version.h",
     "locale.h",
+    "linux/sockios.h",
     "math.h",
     "netdb.h",
     "netinet/in.h",

@@ -97,6 +97,21 @@ Test(programs_matches, a_desync_in_one_match_is_told_of_that_match)
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("match 0: DESYNC"));
 }
 
+/* A match that waits for players needs nothing of its host, and must not put it to sleep either. */
+Test(programs_matches, a_match_plays_beside_one_that_nobody_joins)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "90",
+                                          "--matches", "3"));
+    join_bots(2);
+    ls_hosted_expect_exit(&hosted.clients[0], 0);
+    ls_hosted_expect_exit(&hosted.clients[1], 0);
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    const cJSON *server = ls_hosted_server_summary(&hosted);
+    expect_perfect_match(ls_hosted_item(server, "matches", 0), 2, 90);
+    cr_expect_eq(ls_hosted_number(ls_hosted_item(server, "matches", 1), "final_tick"), 0);
+}
+
 Test(programs_matches, a_server_ends_when_it_is_told_to_and_tells_of_every_match)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--matches", "3"));

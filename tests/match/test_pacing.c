@@ -186,6 +186,33 @@ Test(pacing, input_delay_changes_without_a_hitch_under_the_rule_wait)
     change_delays(LS_LATE_WAIT);
 }
 
+/* As the server may send it at any time. */
+static void tell_input_delay(const virtual_client *client, uint32_t ticks)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = {.kind = LS_MESSAGE_INPUT_DELAY, .body.input_delay_ticks = ticks};
+    size_t size = ls_message_write(&message, bytes);
+    ls_session_receive(client->session, LS_LANE_RELIABLE, bytes, size, virtual_client_ns(client));
+}
+
+Test(pacing, input_delay_is_changed_by_the_server_too)
+{
+    virtual_match *run = start(2, 33 * MS);
+    virtual_client *client = run->clients[0];
+    virtual_match_run_to_tick(run, 300);
+    ls_tick made = report_of(client).next_input - 1;
+    tell_input_delay(client, 5);
+    virtual_match_run(run, 3 * SECOND);
+    cr_assert_eq(report_of(client).input_delay_ticks, 5);
+    cr_assert_eq(report_of(run->clients[1]).input_delay_ticks, 0);
+    check_spacing(client, made);
+    int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+    cr_assert_geq(slack_ns, 5 * (int64_t)DT_NS + MS);
+    cr_assert_leq(slack_ns, 5 * (int64_t)DT_NS + 3 * MS);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 /* ---- round trips ---- */
 
 /* As both sides measure it, within a quarter of a millisecond of hold and what a frame rounds. */

@@ -118,14 +118,7 @@ static void pump_server(void)
 {
     ls_transport_event event;
     while (ls_transport_next_event(here.transport, &event)) {
-        if (event.kind == LS_TRANSPORT_CONNECTED) {
-            ls_match_table_peer_connected(here.table, event.peer, here.now_ns);
-        } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            ls_match_table_peer_disconnected(here.table, event.peer, event.reason, here.now_ns);
-        } else {
-            ls_match_table_receive(here.table, event.peer, event.lane, event.bytes, event.size,
-                                   here.now_ns);
-        }
+        ls_match_table_take(here.table, &event, here.now_ns);
     }
     if (ls_match_table_next_ns(here.table) <= here.now_ns) {
         ls_match_table_advance(here.table, here.now_ns);
@@ -312,12 +305,40 @@ Test(several, one_match_may_end_while_another_goes_on)
     cr_assert_eq(ls_session_report_of(here.clients[1].session).status, LS_OK);
 }
 
-/* Whenever they started: the moments of the tick at which a host has to wake are few. */
-Test(several, matches_close_their_ticks_at_few_moments)
+Test(several, a_table_is_due_when_its_matches_are)
+{
+    open_hall(2, 1, 0);
+    add_client();
+    run(SECOND);
+    for (uint32_t i = 0; i < 200; i++) {
+        uint64_t next_ns = UINT64_MAX;
+        for (uint32_t number = 0; number < 2; number++) {
+            uint64_t due_ns = ls_match_next_ns(match(number));
+            next_ns = due_ns < next_ns ? due_ns : next_ns;
+        }
+        cr_assert_gt(next_ns, here.now_ns);
+        cr_assert_eq(ls_match_table_next_ns(here.table), next_ns);
+        run(STEP_NS);
+    }
+}
+
+Test(several, packets_are_wanted_at_once_until_a_match_runs)
+{
+    open_hall(2, 1, 60);
+    cr_assert(ls_match_table_is_eager(here.table));
+    add_client();
+    run(SECOND);
+    cr_assert_not(ls_match_table_is_eager(here.table));
+    run(3 * SECOND);
+    expect_perfect(0, 60);
+    cr_assert(ls_match_table_is_eager(here.table));
+}
+
+/* Whenever they started: their host wakes once a tick. */
+Test(several, few_players_close_their_ticks_at_one_moment)
 {
     open_hall(8, 1, 0);
     uint64_t dt_ns = ls_timestep_config_default(60).dt_ns;
-    uint64_t phase_ns = dt_ns / LS_MATCH_TABLE_PHASES;
     for (uint32_t i = 0; i < 8; i++) {
         add_client();
         run(37 * MS + i * STEP_NS);
@@ -326,7 +347,7 @@ Test(several, matches_close_their_ticks_at_few_moments)
     for (uint32_t i = 0; i < 8; i++) {
         cr_assert_gt(ls_match_tick(match(i)), 100);
         /* Seen at the next step of the run. */
-        uint64_t beyond_ns = here.closing_ns[i] % dt_ns % phase_ns;
+        uint64_t beyond_ns = here.closing_ns[i] % dt_ns;
         cr_assert_leq(beyond_ns, STEP_NS, "match %u: %llu ns", i, (unsigned long long)beyond_ns);
     }
 }

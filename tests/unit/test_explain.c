@@ -275,7 +275,7 @@ Test(explain, what_cannot_be_right_is_refused)
     save_file(bundle_path, (const uint8_t *)"nothing", 7);
     RUN(1, "explain", bundle_path);
     cr_expect_not_null(strstr(ls_process_errors(&process), "this is no desync bundle"));
-    save_file(bundle_path, NULL, 0);
+    save_file(bundle_path, (const uint8_t *)"", 0);
     RUN(1, "explain", bundle_path);
     save_other_build();
     RUN(2, "explain", bundle_path, "--sim", "nothing");

@@ -4,7 +4,7 @@
 
 enum {
     STATE_BYTES = 256,
-    WARM_TICKS = 180,         /* the handshake, and until the round trip is known */
+    WARM_TICKS = 600,         /* the handshake, and until the round trip is known */
     ROUND_CLIENT_TICKS = 800, /* half a millisecond or so */
     CPU_STEPS_PER_TICK = 4,
     PREDICT_PLAYERS = 4,

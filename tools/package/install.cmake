@@ -34,6 +34,7 @@ set(LS_PUBLIC_HEADERS
   protocol/transport.h
   protocol/transport_enet.h
   protocol/transport_memory.h
+  server/lag_attribution.h
   server/match.h)
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
