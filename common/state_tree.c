@@ -325,20 +325,59 @@ ls_tree_range ls_state_tree_below(const ls_state_tree *tree, uint32_t node, uint
 
 /* ---- values ---- */
 
-static void copy_elements(uint8_t *to, const uint8_t *from, uint32_t elements, uint32_t bytes)
+/* From one order of bytes to the other, either way. */
+static void copy_swapped(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
-    if (bytes == 1 || ls_schema_is_canonical_here()) {
-        memcpy(to, from, (size_t)elements * bytes);
-        return;
-    }
-    for (size_t i = 0; i < (size_t)elements * bytes; i++) {
-        to[i] = from[i - i % bytes + (bytes - 1 - i % bytes)];
+    for (uint32_t i = 0; i < bytes; i++) {
+        to[i] = from[bytes - 1 - i];
     }
 }
 
-/* Neighbouring elements of a leaf: where they lie in the state, and how many. */
+/* Where elements lie, and how far apart. */
+typedef struct spaced {
+    uint8_t *at;
+    size_t stride;
+} spaced;
+
+/* `bytes` is known where this is inlined, and so is the copy: ten times the speed of a call. */
+static inline void copy_spaced(spaced to, spaced from, uint32_t count, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(to.at, from.at, bytes);
+        to.at += to.stride;
+        from.at += from.stride;
+    }
+}
+
+static void copy_elements(spaced to, spaced from, uint32_t count, uint32_t bytes)
+{
+    if (bytes > 1 && !ls_schema_is_canonical_here()) {
+        for (uint32_t i = 0; i < count; i++) {
+            copy_swapped(to.at + i * to.stride, from.at + i * from.stride, bytes);
+        }
+        return;
+    }
+    switch (bytes) {
+    case 1:
+        copy_spaced(to, from, count, 1);
+        break;
+    case 2:
+        copy_spaced(to, from, count, 2);
+        break;
+    case 4:
+        copy_spaced(to, from, count, 4);
+        break;
+    default:
+        LS_ASSERT(bytes == 8);
+        copy_spaced(to, from, count, 8);
+    }
+}
+
+/* Elements of a leaf that are equally far apart: where the first lies in the state, and how many.
+ */
 typedef struct element_run {
     size_t offset;
+    size_t stride;
     uint32_t count;
 } element_run;
 
@@ -347,10 +386,13 @@ static element_run run_at(const ls_field *field, uint32_t element, uint32_t coun
     uint32_t bytes = ls_field_type_bytes(field->type);
     uint32_t place = element % field->length;
     bool is_dense = field->stride == ls_field_item_bytes(field);
-    uint32_t count = is_dense ? count_max : field->length - place;
+    bool is_lone = field->length == 1;
+    uint32_t count = is_dense || is_lone ? count_max : field->length - place;
     return (element_run){
-        field->offset + (size_t)(element / field->length) * field->stride + (size_t)place * bytes,
-        count < count_max ? count : count_max,
+        .offset = field->offset + (size_t)(element / field->length) * field->stride +
+                  (size_t)place * bytes,
+        .stride = is_lone ? field->stride : bytes,
+        .count = count < count_max ? count : count_max,
     };
 }
 
@@ -364,32 +406,34 @@ size_t ls_state_tree_leaf_bytes(const ls_state_tree *tree, uint32_t leaf)
     return (size_t)node.element_count * ls_field_type_bytes(field->type);
 }
 
-void ls_state_tree_read_leaf(const ls_state_tree *tree, uint32_t leaf, const void *state,
-                             uint8_t *bytes)
+/* Between a state and a leaf's elements one after another. */
+static void copy_leaf(const ls_state_tree *tree, uint32_t leaf, uint8_t *state, uint8_t *bytes,
+                      bool is_reading)
 {
     ls_tree_node node = ls_state_tree_node(tree, leaf);
     const ls_field *field = ls_schema_field(tree->schema, node.field);
     uint32_t element_bytes = ls_field_type_bytes(field->type);
+    LS_ASSERT(node.children.count == 0);
     for (uint32_t done = 0; done < node.element_count;) {
         element_run run = run_at(field, node.first_element + done, node.element_count - done);
-        copy_elements(bytes + (size_t)done * element_bytes, (const uint8_t *)state + run.offset,
-                      run.count, element_bytes);
+        spaced there = {state + run.offset, run.stride};
+        spaced packed = {bytes + (size_t)done * element_bytes, element_bytes};
+        copy_elements(is_reading ? packed : there, is_reading ? there : packed, run.count,
+                      element_bytes);
         done += run.count;
     }
+}
+
+void ls_state_tree_read_leaf(const ls_state_tree *tree, uint32_t leaf, const void *state,
+                             uint8_t *bytes)
+{
+    copy_leaf(tree, leaf, (uint8_t *)(uintptr_t)state, bytes, true); /* only read */
 }
 
 void ls_state_tree_write_leaf(const ls_state_tree *tree, uint32_t leaf, const uint8_t *bytes,
                               void *state)
 {
-    ls_tree_node node = ls_state_tree_node(tree, leaf);
-    const ls_field *field = ls_schema_field(tree->schema, node.field);
-    uint32_t element_bytes = ls_field_type_bytes(field->type);
-    for (uint32_t done = 0; done < node.element_count;) {
-        element_run run = run_at(field, node.first_element + done, node.element_count - done);
-        copy_elements((uint8_t *)state + run.offset, bytes + (size_t)done * element_bytes,
-                      run.count, element_bytes);
-        done += run.count;
-    }
+    copy_leaf(tree, leaf, state, (uint8_t *)(uintptr_t)bytes, false); /* only read */
 }
 
 /* ---- hashes ---- */
