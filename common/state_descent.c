@@ -391,6 +391,17 @@ void ls_state_descent_result(const ls_state_descent *descent, ls_state_differenc
                           descent->figures.unfounded > 0;
 }
 
+uint32_t ls_state_descent_leaf_count(const ls_state_descent *descent)
+{
+    return descent->phase == PHASE_DONE ? descent->figures.leaves : 0;
+}
+
+uint32_t ls_state_descent_leaf(const ls_state_descent *descent, uint32_t index)
+{
+    LS_ASSERT(index < ls_state_descent_leaf_count(descent));
+    return descent->leaves.nodes[index].node;
+}
+
 const void *ls_state_descent_other_state(const ls_state_descent *descent)
 {
     return descent->other;

@@ -54,6 +54,11 @@ bool ls_state_descent_is_done(const ls_state_descent *descent);
 /* What is known so far; place values of `a` are this machine's, of `b` the other's. */
 void ls_state_descent_result(const ls_state_descent *descent, ls_state_difference *out);
 
+/* The leaves whose values were fetched, once it is done: all that differ unless the result is a
+ * lower bound. Healing writes this machine's values of them into the other's state. */
+uint32_t ls_state_descent_leaf_count(const ls_state_descent *descent);
+uint32_t ls_state_descent_leaf(const ls_state_descent *descent, uint32_t index);
+
 /* The other machine's state as far as it is known: this machine's where nothing else was told. */
 const void *ls_state_descent_other_state(const ls_state_descent *descent);
 ls_descent_figures ls_state_descent_figures(const ls_state_descent *descent);

@@ -234,6 +234,27 @@ Test(state_descent, the_count_is_exact_when_every_differing_leaf_was_fetched)
     close_pair(&both);
 }
 
+Test(state_descent, the_leaves_it_names_heal_the_other_state)
+{
+    pair both = open_arena(200);
+    ls_rng rng = ls_rng_make(4, 1);
+    for (uint32_t changes = 0; changes < 20; changes++) {
+        both.others[ls_rng_below(&rng, (uint32_t)both.bytes)] ^= 0x42;
+    }
+    descend(&both);
+    cr_assert_not(result_of(&both).is_lower_bound);
+    uint32_t leaves = ls_state_descent_leaf_count(both.descent);
+    cr_assert(leaves > 1 && leaves <= 20);
+    for (uint32_t i = 0; i < leaves; i++) {
+        uint8_t values[LS_TREE_LEAF_BYTES];
+        uint32_t leaf = ls_state_descent_leaf(both.descent, i);
+        ls_state_tree_read_leaf(both.my_tree, leaf, both.mine, values);
+        ls_state_tree_write_leaf(both.other_tree, leaf, values, both.others);
+    }
+    cr_expect_eq(memcmp(both.mine, both.others, both.bytes), 0);
+    close_pair(&both);
+}
+
 Test(state_descent, equal_states_end_after_one_round)
 {
     pair both = open_arena(10);

@@ -63,8 +63,8 @@ static void simulate(explanation *made)
     const ls_simulation *simulation = made->loaded.simulation;
     ls_evidence *evidence = &made->evidence;
     if (simulation) {
-        ls_build_print_set(&evidence->here, LS_PRINT_SIMULATION,
-                           made->loaded.library ? made->config->simulation : "built in");
+        const char *asked = made->config->simulation;
+        ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
         ls_evidence_rerun(evidence, made->reading, simulation);
     }
     if (simulation && made->config->trace) {

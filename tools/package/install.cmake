@@ -8,6 +8,7 @@ set(LS_PUBLIC_HEADERS
   client/session.h
   common/base/allocator.h
   common/base/assert.h
+  common/base/build_print.h
   common/base/clock.h
   common/base/language.h
   common/base/limits.h
