@@ -2,6 +2,8 @@
 
 #include "lockstep/common/base/assert.h"
 
+#include <string.h>
+
 enum {
     BUDGET_BYTES = 64 << 20,
     SNAPSHOTS_MIN = 2,
@@ -19,6 +21,7 @@ typedef struct saved_state {
 struct ls_replay_window {
     const ls_allocator *allocator;
     ls_replay_window_config config;
+    size_t state_bytes;
     uint32_t snapshot_count;
     uint8_t *memory;        /* of all states */
     saved_state *snapshots; /* [snapshot_count], then the one of the start */
@@ -58,23 +61,23 @@ static bool is_config_valid(const ls_replay_window_config *config)
            config->recent_states <= config->window_ticks;
 }
 
-static void place_states(ls_replay_window *window, size_t state_bytes)
+static void place_states(ls_replay_window *window)
 {
     uint8_t *next = window->memory;
-    for (uint32_t i = 0; i <= window->snapshot_count; i++, next += state_bytes) {
+    for (uint32_t i = 0; i <= window->snapshot_count; i++, next += window->state_bytes) {
         window->snapshots[i].bytes = next;
     }
-    for (uint32_t i = 0; i < window->config.recent_states; i++, next += state_bytes) {
+    for (uint32_t i = 0; i < window->config.recent_states; i++, next += window->state_bytes) {
         window->recent[i].bytes = next;
     }
 }
 
-static ls_status allocate_rings(ls_replay_window *window, size_t state_bytes)
+static ls_status allocate_rings(ls_replay_window *window)
 {
     const ls_allocator *allocator = window->allocator;
     uint32_t snapshots = window->snapshot_count + 1;
     uint32_t recent = window->config.recent_states;
-    window->memory = ls_allocate_array(allocator, (size_t)snapshots + recent, state_bytes);
+    window->memory = ls_allocate_array(allocator, (size_t)snapshots + recent, window->state_bytes);
     window->snapshots = ls_allocate_array(allocator, snapshots, sizeof(saved_state));
     window->recent = recent > 0 ? ls_allocate_array(allocator, recent, sizeof(saved_state)) : NULL;
     window->roots = ls_allocate_array(allocator, window->config.window_ticks, sizeof(uint64_t));
@@ -82,7 +85,7 @@ static ls_status allocate_rings(ls_replay_window *window, size_t state_bytes)
         !window->roots) {
         return LS_NO_MEMORY;
     }
-    place_states(window, state_bytes);
+    place_states(window);
     return LS_OK;
 }
 
@@ -102,13 +105,14 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
     }
     window->allocator = allocator;
     window->config = *config;
+    window->state_bytes = ls_sim_instance_state_bytes(instance);
     window->snapshot_count = config->window_ticks / config->interval_ticks;
     ls_input_buffer_config inputs = {
         .slots = ls_sim_instance_config(instance)->players,
         .input_bytes_max = ls_sim_instance_simulation(instance)->input_bytes_max,
         .window_ticks = config->window_ticks,
     };
-    ls_status status = allocate_rings(window, ls_sim_instance_state_bytes(instance));
+    ls_status status = allocate_rings(window);
     if (status == LS_OK) {
         status = ls_input_buffer_create(&inputs, allocator, &window->inputs);
     }
@@ -135,23 +139,58 @@ void ls_replay_window_destroy(ls_replay_window *window)
 
 /* ---- recording ---- */
 
-static void save(saved_state *saved, const ls_sim_instance *instance)
+static bool is_snapshot_due(const ls_replay_window *window, ls_tick tick)
 {
-    ls_status status = ls_sim_instance_save(instance, saved->bytes);
-    LS_ASSERT(status == LS_OK); /* with a schema saving is a copy */
+    return tick % window->config.interval_ticks == 0;
+}
+
+static void claim(saved_state *saved, ls_tick tick)
+{
     saved->is_held = true;
-    saved->tick = ls_sim_instance_tick(instance);
+    saved->tick = tick;
+}
+
+/* Where the state of that tick belongs: the first place, then NULL or a second. */
+static void places_of(ls_replay_window *window, ls_tick tick, saved_state *places[2])
+{
+    uint32_t count = 0;
+    places[0] = NULL;
+    places[1] = NULL;
+    if (is_snapshot_due(window, tick)) {
+        uint32_t number = tick / window->config.interval_ticks;
+        places[count++] = &window->snapshots[number % window->snapshot_count];
+    }
+    if (window->config.recent_states > 0) {
+        places[count++] = &window->recent[tick % window->config.recent_states];
+    }
+}
+
+static void save(saved_state *place, const ls_sim_instance *instance)
+{
+    ls_status status = ls_sim_instance_save(instance, place->bytes);
+    LS_ASSERT(status == LS_OK); /* with a schema saving is a copy */
+    claim(place, ls_sim_instance_tick(instance));
 }
 
 static void save_where_due(ls_replay_window *window, const ls_sim_instance *instance)
 {
-    ls_tick tick = ls_sim_instance_tick(instance);
-    uint32_t interval = window->config.interval_ticks;
-    if (tick % interval == 0) {
-        save(&window->snapshots[tick / interval % window->snapshot_count], instance);
+    saved_state *places[2];
+    places_of(window, ls_sim_instance_tick(instance), places);
+    for (uint32_t i = 0; i < 2 && places[i]; i++) {
+        save(places[i], instance);
     }
-    if (window->config.recent_states > 0) {
-        save(&window->recent[tick % window->config.recent_states], instance);
+}
+
+static void copy_where_due(ls_replay_window *window, ls_tick tick, const uint8_t *saved)
+{
+    saved_state *places[2];
+    places_of(window, tick, places);
+    for (uint32_t i = 0; i < 2 && places[i]; i++) {
+        places[i]->is_held = false; /* what it held is due to go, with or without a successor */
+        if (saved) {
+            memcpy(places[i]->bytes, saved, window->state_bytes);
+            claim(places[i], tick);
+        }
     }
 }
 
@@ -193,14 +232,31 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     }
 }
 
+static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs, uint64_t root)
+{
+    LS_ASSERT(inputs->tick == window->newest);
+    put_inputs(window, inputs);
+    note_root(window, inputs->tick + 1, root);
+}
+
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
                              const ls_sim_instance *instance, uint64_t root)
 {
-    LS_ASSERT(inputs->tick == window->newest);
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    put_inputs(window, inputs);
-    note_root(window, inputs->tick + 1, root);
+    record_tick(window, inputs, root);
     save_where_due(window, instance);
+}
+
+void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
+                                   const uint8_t *saved, uint64_t root)
+{
+    record_tick(window, inputs, root);
+    copy_where_due(window, inputs->tick + 1, saved);
+}
+
+bool ls_replay_window_wants(const ls_replay_window *window, ls_tick tick)
+{
+    return is_snapshot_due(window, tick) || window->config.recent_states > 0;
 }
 
 /* ---- questions ---- */

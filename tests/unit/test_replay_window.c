@@ -151,6 +151,46 @@ Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
     close_fixture(&made);
 }
 
+Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
+{
+    fixture made = open_fixture(small);
+    fixture saved = open_fixture(small);
+    static uint8_t bytes[1 << 12];
+    cr_assert_leq(ls_sim_instance_save_bytes(saved.instance), sizeof bytes);
+    for (uint32_t i = 0; i < 50; i++) {
+        record(&made, 1);
+        const ls_slot_input slots[2] = {{0}};
+        const ls_tick_inputs inputs = {i, 2, slots};
+        ls_sim_instance_step(saved.instance, &inputs);
+        saved.roots[i + 1] = ls_sim_instance_hash(saved.instance);
+        cr_assert_eq(ls_sim_instance_save(saved.instance, bytes), LS_OK);
+        cr_assert(ls_replay_window_wants(saved.window, i + 1));
+        ls_replay_window_record_saved(saved.window, &inputs, i + 1 == 40 ? NULL : bytes,
+                                      saved.roots[i + 1]);
+    }
+    ls_replay_stretch stretch;
+    for (ls_tick tick = 19; tick <= 50; tick++) {
+        const uint8_t *mine = ls_replay_window_state(made.window, tick);
+        const uint8_t *other = ls_replay_window_state(saved.window, tick);
+        cr_assert_eq(other != NULL, mine != NULL && tick != 40, "tick %u", tick);
+    }
+    cr_assert_eq(ls_replay_window_stretch(saved.window, 45, 50, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 32, "40 was not to be had");
+    cr_assert_eq(ls_replay_stretch_load(&stretch, saved.other), LS_OK);
+    cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
+    cr_expect_eq(ls_sim_instance_hash(saved.other), saved.roots[50]);
+    close_fixture(&saved);
+    close_fixture(&made);
+}
+
+Test(replay_window, only_what_would_be_kept_is_wanted)
+{
+    fixture made = open_fixture((ls_replay_window_config){32, 8, 0});
+    cr_expect(ls_replay_window_wants(made.window, 8));
+    cr_expect_not(ls_replay_window_wants(made.window, 9));
+    close_fixture(&made);
+}
+
 Test(replay_window, defaults_fit_their_budget_and_can_always_be_made)
 {
     const size_t sizes[] = {1, 5000, 1u << 20, 64u << 20, 256u << 20};
