@@ -90,7 +90,8 @@ int main(int argc, char **argv)
             "The bundle's snapshot is run by the simulation here: open bundles from those whose "
             "saved games you would open.\n\n"
             "Exit codes: 3 the bundle shows a desync (the report says what this machine makes of "
-            "it), 1 the bundle cannot be read or a report not written, 2 usage, or a "
+            "it), 0 its two sides agree, 1 the bundle cannot be read or a report not written, 2 "
+            "usage, or a "
             "simulation that cannot be used.",
     };
     arguments args = {.output = {.level = LS_LOG_INFO}};

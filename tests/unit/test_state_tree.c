@@ -7,6 +7,7 @@
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -211,6 +212,23 @@ Test(state_tree, leaves_written_to_another_state_make_it_the_same)
         }
     }
     cr_assert_eq(memcmp(other, ls_sim_instance_view(instance), bytes), 0);
+    ls_state_tree_destroy(tree);
+    ls_sim_instance_destroy(instance);
+}
+
+/* The same on every machine, whatever its byte order. */
+Test(state_tree, the_first_state_of_a_match_has_the_root_that_it_always_had)
+{
+    ls_sim_config config = ls_sim_config_default(counter_simulation());
+    config.params[COUNTER_PARAM_CELLS] = 1000;
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(
+        ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, NULL),
+        LS_OK);
+    ls_state_tree *tree = make_tree(ls_sim_instance_schema(instance));
+    ls_state_tree_hash(tree, ls_sim_instance_view(instance));
+    cr_expect_eq(ls_state_tree_node_hash(tree, 0), UINT64_C(0xa869e7235cd2ee37), "%016" PRIx64,
+                 ls_state_tree_node_hash(tree, 0));
     ls_state_tree_destroy(tree);
     ls_sim_instance_destroy(instance);
 }

@@ -128,7 +128,9 @@ static ls_status explain(explanation *made, ls_text *why)
     ls_code_places *places = made->evidence.trace.list_count > 0 ? ls_code_places_open() : NULL;
     status = write_reports(made, places, why);
     ls_code_places_close(places);
-    return status == LS_OK ? LS_DESYNCED : status;
+    const ls_desync_bundle *bundle = made->evidence.bundle;
+    bool is_desync = bundle->server_root != bundle->client_root;
+    return status == LS_OK && is_desync ? LS_DESYNCED : status;
 }
 
 ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log)
@@ -136,7 +138,7 @@ ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log)
     explanation made = {.config = config, .log = log};
     ls_text why = {{0}};
     ls_status status = explain(&made, &why);
-    if (status != LS_DESYNCED) {
+    if (status != LS_DESYNCED && status != LS_OK) {
         ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
     }
     ls_evidence_release(&made.evidence);

@@ -17,8 +17,8 @@ typedef struct ls_explain_config {
     bool is_quiet; /* no report as text */
 } ls_explain_config;
 
-/* LS_EXIT_DESYNC when the bundle shows a desync, whatever else can be told of it, else why it
- * cannot be explained. */
+/* LS_EXIT_DESYNC when the bundle shows a desync: the roots of the two sides differ, whatever else
+ * can be told of it. LS_EXIT_CLEAN when they do not, else why it cannot be explained. */
 ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log);
 
 #endif
