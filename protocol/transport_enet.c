@@ -176,6 +176,10 @@ static void note_failure(transport_enet *transport, int error)
     } else if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
         transport->is_refused = true;
     }
+    ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
+    if (error == ECONNREFUSED && own->state == LS_SEAT_CONNECTING) {
+        own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
+    }
 }
 
 /* ENet's whole work: looks at every peer and takes in what has come. What it gives to its owner is

@@ -115,6 +115,7 @@ struct virtual_client {
     uint64_t late;         /* inputs that reached the server after their tick was closed */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
+    bool has_run_ahead;            /* has stepped a tick that was not closed yet */
     bool has_state_difference;
     ls_tick state_difference_tick; /* first state that is not the server's */
     uint32_t waiting_count;        /* WAITING notices */
