@@ -40,6 +40,7 @@ struct ls_sim_instance {
     const ls_simulation *simulation;
     ls_sim_config config;
     size_t state_bytes;
+    size_t scratch_bytes;
     aligned_block state;
     aligned_block scratch;   /* an allocation of its own: tools see an overrun of either */
     ls_schema *schema;       /* NULL when the simulation hashes by callback */
@@ -95,6 +96,7 @@ static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
     size_t scratch_bytes =
         simulation->scratch_bytes ? simulation->scratch_bytes(&instance->config) : 0;
     instance->state_bytes = state_bytes;
+    instance->scratch_bytes = scratch_bytes;
     if (!block_allocate(instance->allocator, state_bytes, &instance->state) ||
         (scratch_bytes > 0 &&
          !block_allocate(instance->allocator, scratch_bytes, &instance->scratch))) {
@@ -281,7 +283,8 @@ ls_tick ls_sim_instance_tick(const ls_sim_instance *instance)
 
 /* ---- what it does ---- */
 
-void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
+void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                   const ls_pass_observer *observer)
 {
     LS_ASSERT(inputs->tick == instance->tick);
     LS_ASSERT(inputs->slot_count == instance->config.players);
@@ -297,8 +300,23 @@ void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *input
     };
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
         simulation->passes[i].run(&step);
+        if (observer) {
+            observer->after_pass(observer->user, instance, i);
+        }
     }
     instance->tick++;
+}
+
+void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
+{
+    ls_sim_instance_step_observed(instance, inputs, NULL);
+}
+
+void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
+{
+    if (instance->scratch.bytes) {
+        memset(instance->scratch.bytes, byte, instance->scratch_bytes);
+    }
 }
 
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance)

@@ -43,6 +43,19 @@ ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live st
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
 
+/* The same, watched: `after_pass` is called behind each pass. It reads the state and may hash it;
+ * the tick is still that of the inputs. */
+typedef struct ls_pass_observer {
+    void (*after_pass)(void *user, ls_sim_instance *instance, uint32_t pass);
+    void *user;
+} ls_pass_observer;
+void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                   const ls_pass_observer *observer);
+
+/* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
+ * steps which do. */
+void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
+
 /* Root of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 

@@ -12,6 +12,9 @@ ROOMS = (
     ("program", "common/program/"),
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
+    ("bundle", "common/desync_bundle"),
+    ("bundle", "common/compress."),
+    ("bundle", "common/byte_stream."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
     ("network", "protocol/transport_enet"),
@@ -31,11 +34,12 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "program", "protocol", "network"}
+AROUND = PURE | {"sims", "loader", "bundle", "program", "protocol", "network"}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
+    "bundle": PURE | {"bundle"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
@@ -61,8 +65,9 @@ ADAPTERS = {
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
-    "cjson/*": ("common/program/summary.c", "tests/loopback/*"),
-    "zstd.h": ("common/journal_compress.c",),
+    "cjson/*": ("common/program/summary.c", "tests/loopback/*", "tests/unit/test_explain.c"),
+    "zstd.h": ("common/compress.c",),
+    "elfutils/*": ("tools/desync/code_place.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),
 }
@@ -96,6 +101,8 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "fenv.h",
     "float.h",
     "getopt.h",
+    "gnu/libc-version.h",
+    "locale.h",
     "linux/sockios.h",
     "math.h",
     "netdb.h",
@@ -108,6 +115,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "sys/*",
     "termios.h",
     "time.h",
+    "ucontext.h",
     "unistd.h",
 }
 
