@@ -61,6 +61,10 @@ ls_status ls_prediction_drop_guesses(ls_prediction *prediction);
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_prediction_settled_tick(const ls_prediction *prediction);
 
+/* What ls_sim_instance_save gave for the state of a tick, which is borrowed until the next advance;
+ * NULL when it is not held, as for the live one. */
+const uint8_t *ls_prediction_saved(const ls_prediction *prediction, ls_tick tick);
+
 ls_prediction_figures ls_prediction_figures_of(const ls_prediction *prediction);
 
 #endif

@@ -11,7 +11,7 @@
 
 ls_session_config ls_session_config_default(void)
 {
-    return (ls_session_config){.name = "player", .frame_max_ms = 250};
+    return (ls_session_config){.name = "player", .frame_max_ms = 250, .finds_causes = true};
 }
 
 ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
@@ -233,6 +233,46 @@ static void receive_desync(ls_session *session, const ls_desync_notice *desync)
     ls_session_push_event(session, LS_SESSION_EVENT_DESYNC)->desync = *desync;
 }
 
+static void receive_cause(ls_session *session, const ls_desync_cause *cause)
+{
+    if (cause->slot == session->report.slot) {
+        session->report.has_own_cause = true;
+        session->report.own_cause = *cause;
+    }
+    ls_session_push_event(session, LS_SESSION_EVENT_CAUSE)->cause = *cause;
+}
+
+/* What the server asks and sends once a slot differs; session->message is used for answers. */
+static ls_status receive_of_desync(ls_session *session)
+{
+    const ls_message *message = &session->message;
+    switch (message->kind) {
+    case LS_MESSAGE_TREE_QUERY: {
+        ls_wire_query query = message->body.tree_query;
+        ls_session_desync_answer(session, &query);
+        return LS_OK;
+    }
+    case LS_MESSAGE_EVIDENCE_REQUEST:
+        ls_session_desync_look(session, message->body.evidence_tick);
+        return LS_OK;
+    case LS_MESSAGE_DESYNC_CAUSE:
+        receive_cause(session, &message->body.cause);
+        return LS_OK;
+    case LS_MESSAGE_HEAL_LEAF:
+        return ls_session_desync_take_leaf(session, &message->body.heal_leaf);
+    case LS_MESSAGE_HEAL: {
+        ls_heal heal = message->body.heal;
+        if (session->report.state != LS_SESSION_PLAYING) {
+            return LS_STALE; /* what is told of the end stays as it was told */
+        }
+        ls_session_desync_heal(session, &heal);
+        return LS_OK;
+    }
+    default:
+        return LS_MALFORMED;
+    }
+}
+
 static void receive_refuse(ls_session *session, const ls_farewell *farewell)
 {
     ls_status status = (ls_status) - (int)farewell->negated_status;
@@ -287,7 +327,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
         return LS_OK;
     default:
-        return LS_MALFORMED;
+        return receive_of_desync(session);
     }
 }
 
@@ -360,8 +400,10 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
         break;
     case LS_SESSION_PLAYING:
         ls_session_play_frame(session);
+        ls_session_desync_advance(session);
         break;
     case LS_SESSION_FINISHED:
+        ls_session_desync_advance(session);
         /* The server closes the connection; if that gets lost, it is over all the same. */
         if (now_ns - session->finished_ns >= SESSION_GOODBYE_NS) {
             ls_session_end(session, LS_OK, "the match is complete");

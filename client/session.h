@@ -8,6 +8,7 @@
 #define LOCKSTEP_CLIENT_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/link_figures.h"
@@ -47,6 +48,11 @@ typedef struct ls_session_config {
     uint32_t predict_ticks;
 
     uint32_t frame_max_ms; /* longer frames are cut for stepping; 1 .. 10,000 */
+
+    /* Keeps the newest states and inputs, so that the cause of a desync can be found and healed:
+     * two copies of the state a tick and up to 64 MiB. */
+    bool finds_causes;
+    const ls_build_print *print; /* of this program, borrowed; NULL: the server is not told */
 } ls_session_config;
 
 typedef enum ls_session_state {
@@ -64,6 +70,8 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_STARTED,
     LS_SESSION_EVENT_WAITING, /* waiting */
     LS_SESSION_EVENT_DESYNC,  /* desync; of any slot */
+    LS_SESSION_EVENT_CAUSE,   /* cause: what the server found out about a desync; of any slot */
+    LS_SESSION_EVENT_HEALED,  /* tick: this slot differed and agrees again from this state on */
     LS_SESSION_EVENT_ENDED,   /* end: the final tick is known */
     LS_SESSION_EVENT_OVER,    /* status, text */
 } ls_session_event_kind;
@@ -72,6 +80,8 @@ typedef struct ls_session_event {
     ls_session_event_kind kind;
     ls_waiting waiting;
     ls_desync_notice desync;
+    ls_desync_cause cause;
+    ls_tick tick;
     ls_end end;
     ls_status status;
     ls_text text;
@@ -112,13 +122,15 @@ typedef struct ls_session_report {
     uint32_t desyncs; /* notices received, of any slot */
     bool is_desynced; /* of this slot */
     ls_desync_notice own_desync;
+    bool has_own_cause;
+    ls_desync_cause own_cause;
     bool has_end;
     ls_end end;
 } ls_session_report;
 
 typedef struct ls_session ls_session;
 
-/* No simulation, no input, name "player", frames cut at 250 ms. */
+/* No simulation, no input, name "player", frames cut at 250 ms, finds causes. */
 ls_session_config ls_session_config_default(void);
 ls_status ls_session_config_check(const ls_session_config *config, ls_text *why);
 

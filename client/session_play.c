@@ -51,12 +51,14 @@ ls_status ls_session_play_init(ls_session *session)
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
-    return ls_session_predict_init(session);
+    status = ls_session_desync_init(session);
+    return status == LS_OK ? ls_session_predict_init(session) : status;
 }
 
 void ls_session_play_deinit(ls_session *session)
 {
     ls_prediction_destroy(session->prediction);
+    ls_session_desync_deinit(session);
     ls_input_buffer_destroy(session->own);
     ls_input_buffer_destroy(session->closed);
     ls_tick_parts_deinit(&session->parts);

@@ -1,7 +1,8 @@
 /* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
  * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end),
- * session_step.c (when and how the simulation is stepped) and session_predict.c (the same with
- * prediction). Never included by anybody else. */
+ * session_step.c (when and how the simulation is stepped), session_predict.c (the same with
+ * prediction) and session_desync.c (what the server asks when this side differs). Never included
+ * by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
@@ -12,6 +13,8 @@
 #include "lockstep/client/tick_sync.h"
 #include "lockstep/common/histogram.h"
 #include "lockstep/common/input_buffer.h"
+#include "lockstep/common/rerun.h"
+#include "lockstep/common/state_tree.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/link_meter.h"
@@ -26,6 +29,18 @@ enum {
 #define SESSION_ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* acknowledges within this */
 #define SESSION_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
+
+/* What this side needs to find out what made it differ. */
+typedef struct session_diagnosis {
+    ls_replay_window *window; /* NULL: nothing is kept */
+    ls_state_tree *tree;      /* of the held state */
+    ls_rerun *rerun;
+    ls_sim_instance *held; /* a state that the server asks about, or heals */
+    bool is_holding;
+    bool is_rerunning;
+    ls_tick bad_tick;
+    uint64_t ran_ns; /* when the re-run was last advanced */
+} session_diagnosis;
 
 struct ls_session {
     ls_session_config config;
@@ -95,6 +110,7 @@ struct ls_session {
     uint64_t chain;
     ls_tick chain_tick;
 
+    session_diagnosis diagnosis;
     ls_histogram latency;
     ls_session_event events[SESSION_EVENTS_MAX];
     uint32_t event_first;
@@ -158,6 +174,24 @@ void ls_session_predict(ls_session *session);
 
 /* Makes the newest settled state the live one, for good. */
 void ls_session_predict_end(ls_session *session);
+
+/* ---- session_desync.c ---- */
+
+ls_status ls_session_desync_init(ls_session *session);
+void ls_session_desync_deinit(ls_session *session);
+
+/* Keeps settled state `tick` and the inputs that led to it. */
+void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root);
+
+void ls_session_desync_answer(ls_session *session, const ls_wire_query *query);
+
+/* The server asks for evidence: begins to simulate again what led to state `tick`. */
+void ls_session_desync_look(ls_session *session, ls_tick tick);
+void ls_session_desync_advance(ls_session *session);
+
+/* MALFORMED: no leaf of a state that is held. */
+ls_status ls_session_desync_take_leaf(ls_session *session, const ls_heal_leaf *leaf);
+void ls_session_desync_heal(ls_session *session, const ls_heal *heal);
 
 /* ---- session_inputs.c ---- */
 

@@ -8,6 +8,7 @@
 void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
+    ls_session_desync_record(session, tick, root);
     if (tick % interval == 0) {
         root += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
         session->roots[tick / interval % LS_WINDOW_TICKS] = root;

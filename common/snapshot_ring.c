@@ -97,3 +97,8 @@ ls_status ls_snapshot_ring_root(const ls_snapshot_ring *ring, ls_tick tick, uint
     *root = held->root;
     return LS_OK;
 }
+
+const uint8_t *ls_snapshot_ring_bytes(const ls_snapshot_ring *ring, ls_tick tick)
+{
+    return place_of(ring, tick) ? bytes_of(ring, tick) : NULL;
+}

@@ -1,6 +1,7 @@
 #include "lockstep/protocol/message.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/desync_class.h"
 
 #include <string.h>
 
@@ -123,6 +124,113 @@ static void finished_fields(ls_bit_stream *stream, ls_finished *finished)
     count_field(stream, &finished->frames);
 }
 
+/* ---- the cause of a desync ---- */
+
+_Static_assert(LS_EVIDENCE_FIGURES_BYTES == LS_RERUN_FIGURES_BYTES, "figures travel whole");
+_Static_assert(LS_EVIDENCE_PRINT_BYTES_MAX == LS_PRINT_BYTES_MAX, "a print travels whole");
+
+static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
+{
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bytes(stream, bytes, size);
+    } else {
+        ls_bits_read_bytes(stream, bytes, size);
+    }
+}
+
+static void block_fields(ls_bit_stream *stream, uint32_t *size, uint32_t size_max, uint8_t *bytes)
+{
+    ls_bits_uvar(stream, size, 0, size_max);
+    bytes_field(stream, bytes, *size);
+}
+
+static void tree_query_fields(ls_bit_stream *stream, ls_wire_query *query)
+{
+    u32_field(stream, &query->tick);
+    ls_bits_bool(stream, &query->query.wants_values);
+    u32_field(stream, &query->query.nodes.first);
+    ls_bits_uvar(stream, &query->query.nodes.count, 1, LS_TREE_FAN);
+}
+
+static void tree_answer_fields(ls_bit_stream *stream, ls_wire_answer *answer)
+{
+    tree_query_fields(stream, &answer->asked);
+    block_fields(stream, &answer->size, sizeof answer->bytes, answer->bytes);
+}
+
+static void evidence_fields(ls_bit_stream *stream, ls_wire_evidence *evidence)
+{
+    u32_field(stream, &evidence->tick);
+    bytes_field(stream, evidence->figures, sizeof evidence->figures);
+    ls_bits_uvar(stream, &evidence->pass_count, 0, LS_PASSES_MAX);
+    u64_field(stream, &evidence->before);
+    for (uint32_t i = 0; i < evidence->pass_count; i++) {
+        u64_field(stream, &evidence->roots[i]);
+    }
+}
+
+static void cause_fields(ls_bit_stream *stream, ls_desync_cause *cause)
+{
+    ls_bits_uvar(stream, &cause->slot, 0, LS_PLAYERS_MAX - 1);
+    u32_field(stream, &cause->tick);
+    ls_bits_uvar(stream, &cause->kind, 0, LS_DESYNC_CLASS_COUNT - 1);
+    ls_bits_uvar(stream, &cause->culprit, 0, LS_DESYNC_CULPRIT_BOTH);
+    count_field(stream, &cause->fields);
+    count_field(stream, &cause->elements);
+    ls_bits_bool(stream, &cause->is_lower_bound);
+    ls_bits_text(stream, cause->field, sizeof cause->field);
+    ls_bits_text(stream, cause->server_value, sizeof cause->server_value);
+    ls_bits_text(stream, cause->client_value, sizeof cause->client_value);
+    ls_bits_text(stream, cause->pass, sizeof cause->pass);
+    ls_bits_text(stream, cause->why.bytes, sizeof cause->why.bytes);
+}
+
+static void heal_leaf_fields(ls_bit_stream *stream, ls_heal_leaf *leaf)
+{
+    u32_field(stream, &leaf->tick);
+    u32_field(stream, &leaf->leaf);
+    block_fields(stream, &leaf->size, sizeof leaf->bytes, leaf->bytes);
+}
+
+static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_TREE_QUERY:
+        tree_query_fields(stream, &message->body.tree_query);
+        return;
+    case LS_MESSAGE_TREE_ANSWER:
+        tree_answer_fields(stream, &message->body.tree_answer);
+        return;
+    case LS_MESSAGE_EVIDENCE_REQUEST:
+        u32_field(stream, &message->body.evidence_tick);
+        return;
+    case LS_MESSAGE_EVIDENCE:
+        evidence_fields(stream, &message->body.evidence);
+        return;
+    case LS_MESSAGE_BUILD_PRINT:
+        block_fields(stream, &message->body.build_print.size, LS_EVIDENCE_PRINT_BYTES_MAX,
+                     message->body.build_print.bytes);
+        return;
+    case LS_MESSAGE_DESYNC_CAUSE:
+        cause_fields(stream, &message->body.cause);
+        return;
+    case LS_MESSAGE_HEAL_LEAF:
+        heal_leaf_fields(stream, &message->body.heal_leaf);
+        return;
+    case LS_MESSAGE_HEAL:
+        u32_field(stream, &message->body.heal.tick);
+        u64_field(stream, &message->body.heal.root);
+        u64_field(stream, &message->body.heal.chain);
+        return;
+    case LS_MESSAGE_HEALED:
+        u32_field(stream, &message->body.healed.tick);
+        ls_bits_bool(stream, &message->body.healed.is_equal);
+        return;
+    default:
+        ls_bits_fail(stream);
+    }
+}
+
 static void body_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -166,12 +274,9 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
     case LS_MESSAGE_INPUT_DELAY:
         ls_bits_uvar(stream, &message->body.input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
         return;
-    case LS_MESSAGE_INPUTS:
-    case LS_MESSAGE_TICKS:
-    case LS_MESSAGE_TICK_PART:
-        break;
+    default:
+        diagnosis_fields(stream, message);
     }
-    ls_bits_fail(stream);
 }
 
 size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES_MAX])

@@ -8,17 +8,22 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/simulation.h"
+#include "lockstep/common/state_tree.h"
 #include "lockstep/protocol/bit_stream.h"
 
 LS_C_BEGIN
 
 #define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
-#define LS_PROTOCOL_VERSION 2u
+#define LS_PROTOCOL_VERSION 3u
 #define LS_TOKEN_BYTES_MAX 256u
 #define LS_HASHES_PER_MESSAGE 128u
 #define LS_HASH_INTERVAL_MAX 1024u
 #define LS_INPUT_DELAY_TICKS_MAX 64u
 #define LS_TIMEOUT_MS_MAX 600000u
+#define LS_EVIDENCE_FIGURES_BYTES 53u /* LS_RERUN_FIGURES_BYTES */
+#define LS_EVIDENCE_PRINT_BYTES_MAX 1056u
+#define LS_CAUSE_FIELD_BYTES_MAX 96u
+#define LS_CAUSE_VALUE_BYTES_MAX 128u
 
 /* Numbers are never reused. */
 typedef enum ls_message_kind {
@@ -35,6 +40,15 @@ typedef enum ls_message_kind {
     LS_MESSAGE_FINISHED = 11,
     LS_MESSAGE_WAITING = 12,
     LS_MESSAGE_INPUT_DELAY = 13,
+    LS_MESSAGE_TREE_QUERY = 14,
+    LS_MESSAGE_TREE_ANSWER = 15,
+    LS_MESSAGE_EVIDENCE_REQUEST = 16,
+    LS_MESSAGE_EVIDENCE = 17,
+    LS_MESSAGE_BUILD_PRINT = 18,
+    LS_MESSAGE_DESYNC_CAUSE = 19,
+    LS_MESSAGE_HEAL_LEAF = 20,
+    LS_MESSAGE_HEAL = 21,
+    LS_MESSAGE_HEALED = 22,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -141,6 +155,68 @@ typedef struct ls_waiting {
     uint32_t waited_ms;
 } ls_waiting;
 
+/* TREE_QUERY. */
+typedef struct ls_wire_query {
+    ls_tick tick; /* of the state that is meant */
+    ls_tree_query query;
+} ls_wire_query;
+
+typedef struct ls_wire_answer {
+    ls_wire_query asked;
+    uint32_t size; /* 0: this state is not held any more */
+    uint8_t bytes[LS_TREE_ANSWER_BYTES_MAX];
+} ls_wire_answer;
+
+/* EVIDENCE: what came out when the client simulated its ticks up to the bad state again. */
+typedef struct ls_wire_evidence {
+    ls_tick tick;                               /* of the bad state */
+    uint8_t figures[LS_EVIDENCE_FIGURES_BYTES]; /* ls_rerun_figures_write */
+    uint32_t pass_count;                        /* of the step to it; 0: not known */
+    uint64_t before;                            /* root before the first pass */
+    uint64_t roots[LS_PASSES_MAX];              /* after each */
+} ls_wire_evidence;
+
+typedef struct ls_wire_print {
+    uint32_t size;
+    uint8_t bytes[LS_EVIDENCE_PRINT_BYTES_MAX]; /* ls_build_print_write */
+} ls_wire_print;
+
+/* DESYNC_CAUSE: all that was found out; empty texts are not known. */
+typedef struct ls_desync_cause {
+    uint32_t slot;
+    ls_tick tick;
+    uint32_t kind;                        /* ls_desync_class */
+    uint32_t culprit;                     /* ls_desync_culprit */
+    uint32_t fields;                      /* that differ */
+    uint32_t elements;                    /* of them, at most UINT32_MAX */
+    bool is_lower_bound;                  /* at least so many */
+    char field[LS_CAUSE_FIELD_BYTES_MAX]; /* the first one, and both values */
+    char server_value[LS_CAUSE_VALUE_BYTES_MAX];
+    char client_value[LS_CAUSE_VALUE_BYTES_MAX];
+    char pass[LS_NAME_BYTES_MAX]; /* the first one that did other work */
+    ls_text why;
+} ls_desync_cause;
+
+/* HEAL_LEAF: a leaf of the server's state. */
+typedef struct ls_heal_leaf {
+    ls_tick tick;
+    uint32_t leaf;
+    uint32_t size;
+    uint8_t bytes[LS_TREE_LEAF_BYTES];
+} ls_heal_leaf;
+
+/* HEAL: with these leaves the client's state is the server's. */
+typedef struct ls_heal {
+    ls_tick tick;
+    uint64_t root;
+    uint64_t chain; /* of the server's roots up to there */
+} ls_heal;
+
+typedef struct ls_healed {
+    ls_tick tick;
+    bool is_equal; /* false: the leaves did not give this root, and nothing was changed */
+} ls_healed;
+
 typedef struct ls_message {
     ls_message_kind kind;
     union {
@@ -156,6 +232,15 @@ typedef struct ls_message {
         ls_finished finished;
         ls_waiting waiting;
         uint32_t input_delay_ticks;
+        ls_wire_query tree_query;
+        ls_wire_answer tree_answer;
+        ls_tick evidence_tick; /* EVIDENCE_REQUEST */
+        ls_wire_evidence evidence;
+        ls_wire_print build_print;
+        ls_desync_cause cause;
+        ls_heal_leaf heal_leaf;
+        ls_heal heal;
+        ls_healed healed;
     } body;
 } ls_message;
 

@@ -164,3 +164,23 @@ bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, u
     settle(compared, tick, server_root, client_root);
     return true;
 }
+
+bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
+{
+    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter)) {
+        return false;
+    }
+    *chain = arbiter->chains[ring_index(arbiter, tick)];
+    return true;
+}
+
+void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+{
+    ls_arbiter_slot *healed = &arbiter->slots[slot];
+    LS_ASSERT(healed->agreement == LS_AGREEMENT_DIFFERS);
+    uint64_t compared = healed->compared;
+    *healed = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
+                                .agreed_tick = tick,
+                                .has_agreed = true,
+                                .compared = compared};
+}

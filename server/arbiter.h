@@ -72,4 +72,10 @@ bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot);
 bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,
                              uint64_t client_root);
 
+/* The server's chain up to state `tick`; false when it is not due or not held. */
+bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
+
+/* A slot that differed has the server's state `tick` now and goes on with the server's chain. */
+void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
+
 #endif

@@ -17,6 +17,7 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
                              .late_rule = LS_LATE_REPEAT,
                              .send_rate = LS_SEND_AUTO,
                              .on_desync = LS_ON_DESYNC_REPORT,
+                             .finds_causes = true,
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
                              .wait_limit_ms = 2000,
@@ -41,7 +42,7 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
     } ranges[] = {
         {"late_rule", (uint32_t)config->late_rule, LS_LATE_REPEAT, LS_LATE_WAIT},
         {"send_rate", (uint32_t)config->send_rate, 0, LS_SEND_RATE_COUNT - 1},
-        {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_STOP},
+        {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_HEAL},
         {"hash_interval_ticks", config->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX},
         {"input_delay_ticks", config->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX},
         {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
@@ -77,6 +78,19 @@ static ls_status create_parts(ls_match *match, ls_text *why)
     return status;
 }
 
+static ls_status create_ladder(ls_match *match, ls_text *why)
+{
+    if (!match->config.finds_causes) {
+        return LS_OK;
+    }
+    ls_status status = ls_ladder_create(match->instance, match->own_ready.initial_root,
+                                        match->allocator, &match->ladder, why);
+    if (status == LS_NO_MEMORY) {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
+    return status == LS_UNSUPPORTED ? LS_OK : status;
+}
+
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
                           const ls_allocator *allocator, ls_match **out, ls_text *why)
 {
@@ -108,6 +122,11 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     match->timestep = ls_timestep_make(&timestep);
     match->own_ready = ls_ready_make(match->instance);
     ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
+    status = create_ladder(match, why);
+    if (status != LS_OK) {
+        ls_match_destroy(match);
+        return status;
+    }
     *out = match;
     return LS_OK;
 }
@@ -120,6 +139,7 @@ void ls_match_destroy(ls_match *match)
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         ls_seat_deinit(&match->seats[slot]);
     }
+    ls_ladder_destroy(match->ladder);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
     ls_release(match->allocator, match);
@@ -211,6 +231,7 @@ static void vacate(ls_match *match, uint32_t slot, ls_status status, const char 
 {
     ls_seat *seat = &match->seats[slot];
     ls_match_play_settle_unanswered(match, slot);
+    ls_match_desync_leave(match, slot);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_LEFT);
     event->slot = slot;
     event->peer = seat->report.peer;
@@ -412,6 +433,29 @@ static void receive_from_guest(ls_match *match, match_guest *guest, ls_lane lane
     receive_hello(match, guest, &hello);
 }
 
+/* Answers to what is asked once a slot differs; match->message is used for asking on. */
+static ls_status receive_of_desync(ls_match *match, uint32_t slot)
+{
+    switch (match->message.kind) {
+    case LS_MESSAGE_TREE_ANSWER: {
+        ls_wire_answer answer = match->message.body.tree_answer;
+        return ls_match_desync_answer(match, slot, &answer);
+    }
+    case LS_MESSAGE_EVIDENCE: {
+        ls_wire_evidence evidence = match->message.body.evidence;
+        return ls_match_desync_evidence(match, slot, &evidence);
+    }
+    case LS_MESSAGE_BUILD_PRINT: {
+        ls_wire_print print = match->message.body.build_print;
+        return ls_match_desync_print(match, slot, &print);
+    }
+    default: {
+        ls_healed healed = match->message.body.healed;
+        return ls_match_desync_healed(match, slot, &healed);
+    }
+    }
+}
+
 static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_status status = ls_message_read(bytes, size, 0, &match->message);
@@ -428,6 +472,11 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         ls_hashes hashes = match->message.body.hashes;
         return ls_match_play_hashes(match, slot, &hashes);
     }
+    case LS_MESSAGE_TREE_ANSWER:
+    case LS_MESSAGE_EVIDENCE:
+    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_HEALED:
+        return receive_of_desync(match, slot);
     case LS_MESSAGE_FINISHED: {
         ls_finished finished = match->message.body.finished;
         return ls_match_play_finished(match, slot, &finished);

@@ -11,6 +11,7 @@
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
+#include "lockstep/server/desync_finding.h"
 #include "lockstep/server/lag_attribution.h"
 
 LS_C_BEGIN
@@ -19,6 +20,7 @@ typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
     LS_ON_DESYNC_DROP,   /* drop the slot that differs */
     LS_ON_DESYNC_STOP,   /* end the match */
+    LS_ON_DESYNC_HEAL, /* send the slot the values that differ; drop it where that is not enough */
 } ls_on_desync;
 
 typedef struct ls_match_config {
@@ -37,6 +39,11 @@ typedef struct ls_match_config {
     /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
      * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
     uint32_t phase_ns;
+
+    /* Keeps the newest states and inputs, so that the cause of a desync can be found: two copies of
+     * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
+    bool finds_causes;
+    const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
 } ls_match_config;
 
 typedef enum ls_match_state {
@@ -53,8 +60,12 @@ typedef enum ls_match_event_kind {
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
-    LS_MATCH_STALLED,  /* rule wait: slot_mask, tick, waited_ms */
-    LS_MATCH_DESYNC,   /* slot, tick, server_root, client_root */
+    LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
+    LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
+    /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
+     * holds is there until the match is called again. */
+    LS_MATCH_DESYNC_CAUSE,
+    LS_MATCH_HEALED,   /* slot, tick: from this state on it agrees again */
     LS_MATCH_LAG,      /* slot, text: what this player's match suffers from has changed */
     LS_MATCH_DELAYED,  /* slot, text: its input delay has changed, by itself */
     LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
@@ -102,8 +113,8 @@ typedef struct ls_match_slot {
 
 typedef struct ls_match ls_match;
 
-/* Rule repeat, send rate auto, report, hashes every tick, timeout 10 s, wait 2 s, start after 250
- * ms. */
+/* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
+ * start after 250 ms. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -144,6 +155,12 @@ uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick *
 uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
+
+/* What was found out about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
+const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
+
+/* What a bundle of it holds; false unless LS_MATCH_DESYNC_CAUSE of the slot is the newest event. */
+bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out);
 
 /* What the slot's match as a whole suffered from. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);

@@ -113,8 +113,13 @@ static void close_tick(ls_match *match)
     match->unsent_ticks++;
     ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
     ls_sim_instance_step(match->instance, &all);
+    uint64_t root = 0;
     if (ls_arbiter_is_due(&match->arbiter, tick + 1)) {
-        ls_arbiter_record(&match->arbiter, tick + 1, ls_sim_instance_hash(match->instance));
+        root = ls_sim_instance_hash(match->instance);
+        ls_arbiter_record(&match->arbiter, tick + 1, root);
+    }
+    if (match->ladder) {
+        ls_replay_window_record(match->ladder->window, &all, match->instance, root);
     }
 }
 
@@ -257,7 +262,7 @@ static bool are_all_finished(const ls_match *match)
             return false;
         }
     }
-    return true;
+    return !ls_match_desync_is_open(match);
 }
 
 void ls_match_play_end(ls_match *match)
@@ -275,6 +280,7 @@ void ls_match_play_end(ls_match *match)
 static void finish(ls_match *match)
 {
     drop_who_does_not_answer(match, 0);
+    ls_match_desync_finish(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         if (seat->state == LS_SEAT_PLAYING) {
@@ -309,6 +315,7 @@ void ls_match_play_advance(ls_match *match)
     if (match->state == LS_MATCH_RUNNING) {
         advance_running(match);
     }
+    ls_match_desync_advance(match);
     if (match->state != LS_MATCH_ENDING) {
         return;
     }
@@ -378,9 +385,7 @@ static void announce_desync(ls_match *match, uint32_t slot)
 static void report_desync(ls_match *match, uint32_t slot)
 {
     announce_desync(match, slot);
-    if (match->config.on_desync == LS_ON_DESYNC_DROP) {
-        ls_match_drop(match, slot, LS_DESYNCED, "its state differs from the server's");
-    }
+    ls_match_desync_found(match, slot);
 }
 
 void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot)
@@ -421,6 +426,7 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
     if (status != LS_OK) {
         return status;
     }
+    seat->chain_tick = header.chain_tick;
     compare_chain(match, slot, &header);
     if (match->waiting_ns != 0 && match->state == LS_MATCH_RUNNING) {
         close_due(match);

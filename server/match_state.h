@@ -1,12 +1,13 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
- * out), match_lag.c (who lags and why), and the few helpers that they need. Never included by
- * anybody else. */
+ * out), match_lag.c (who lags and why), match_desync.c (what made a slot differ, and what is done
+ * about it), and the few helpers that they need. Never included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
 #include "lockstep/common/timestep.h"
 #include "lockstep/server/arbiter.h"
+#include "lockstep/server/ladder.h"
 #include "lockstep/server/match.h"
 #include "lockstep/server/seat.h"
 
@@ -63,6 +64,7 @@ struct ls_match {
     ls_coded_tick coded[LS_WINDOW_TICKS]; /* the same ticks as they are sent */
     uint64_t final_root;
     ls_arbiter arbiter;
+    ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
 
     ls_seat seats[LS_PLAYERS_MAX];
     ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
@@ -119,6 +121,26 @@ void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 /* A tick has been closed: counts for each player how it came about, and now and then judges it. */
 void ls_match_lag_begin(ls_match *match);
 void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
+
+/* ---- match_desync.c ---- */
+
+/* A slot differs: its cause is looked for, then the match's rule is applied to it. */
+void ls_match_desync_found(ls_match *match, uint32_t slot);
+void ls_match_desync_advance(ls_match *match);
+bool ls_match_desync_is_open(const ls_match *match);
+
+/* The slot is about to be left: what is known of it is reported. */
+void ls_match_desync_leave(ls_match *match, uint32_t slot);
+
+/* No more answers are waited for. */
+void ls_match_desync_finish(ls_match *match);
+
+/* What comes too late, or was never asked for, is STALE. */
+ls_status ls_match_desync_answer(ls_match *match, uint32_t slot, const ls_wire_answer *answer);
+ls_status ls_match_desync_evidence(ls_match *match, uint32_t slot,
+                                   const ls_wire_evidence *evidence);
+ls_status ls_match_desync_print(ls_match *match, uint32_t slot, const ls_wire_print *print);
+ls_status ls_match_desync_healed(ls_match *match, uint32_t slot, const ls_healed *healed);
 
 /* ---- match_send.c ---- */
 

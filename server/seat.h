@@ -39,8 +39,11 @@ typedef struct ls_seat {
     bool is_arrival_reported;
     bool is_leave_pending; /* LEFT goes into the next tick closed */
     uint64_t newest_arrival_ns;
-    uint64_t asked_ns; /* when its roots were last asked for */
-    uint64_t heard_ns; /* when anything well-formed last came */
+    uint64_t asked_ns;   /* when its roots were last asked for */
+    ls_tick chain_tick;  /* of the newest state that it has hashed, as its newest INPUTS says */
+    uint64_t desync_ns;  /* when it was last found to differ */
+    bool is_desync_open; /* and what made it so has not been looked into yet */
+    uint64_t heard_ns;   /* when anything well-formed last came */
     uint64_t offered_ns;
     int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
     ls_link_meter uplink;

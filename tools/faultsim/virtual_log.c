@@ -52,6 +52,13 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_DESYNC:
         virtual_log(run, "server: slot %u differs from state %u on", event->slot, event->tick);
         break;
+    case LS_MATCH_DESYNC_CAUSE:
+        virtual_log(run, "server: slot %u at state %u: %s", event->slot, event->tick,
+                    event->text.bytes);
+        break;
+    case LS_MATCH_HEALED:
+        virtual_log(run, "server: slot %u is healed at state %u", event->slot, event->tick);
+        break;
     case LS_MATCH_LAG:
         virtual_log(run, "server: slot %u lags: %s", event->slot, event->text.bytes);
         break;

@@ -20,7 +20,7 @@ static bool is_malformed(const ls_transport_event *event, bool is_to_server)
         return is_to_server ? kind != LS_MESSAGE_INPUTS
                             : kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART;
     }
-    return kind == 0 || kind > LS_MESSAGE_INPUT_DELAY;
+    return kind == 0 || kind > LS_MESSAGE_HEALED;
 }
 
 static bool is_seated(const virtual_match *run, ls_peer_id peer)
