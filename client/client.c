@@ -3,6 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/desync_class.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/sims/builtin.h"
@@ -114,6 +115,29 @@ static void tell_desync(const client *player, const ls_desync_notice *desync)
                 desync->server_root, desync->client_root);
 }
 
+/* The whole report is the server's; here stands what this player needs to know of it. */
+static void tell_cause(const client *player, const ls_desync_cause *cause)
+{
+    const ls_log *log = &player->console->log;
+    bool is_own = cause->slot == ls_session_report_of(player->session).slot;
+    ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
+    ls_log_line(log, level,
+                "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu32
+                " values in %" PRIu32 " fields differ; class %s, at fault: %s",
+                cause->slot, ls_session_player_name(player->session, cause->slot), cause->tick,
+                cause->is_lower_bound ? "at least " : "", cause->elements, cause->fields,
+                ls_desync_class_word((ls_desync_class)cause->kind),
+                ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
+    if (cause->field[0]) {
+        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
+                    cause->client_value);
+    }
+    if (cause->pass[0]) {
+        ls_log_line(log, level, "  first different pass: %s", cause->pass);
+    }
+    ls_log_line(log, level, "  %s", cause->why.bytes);
+}
+
 static void tell_waiting(client *player, const ls_waiting *waiting)
 {
     ls_text names = {{0}};
@@ -166,6 +190,13 @@ static void tell(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_DESYNC:
         tell_desync(player, &event->desync);
+        break;
+    case LS_SESSION_EVENT_CAUSE:
+        tell_cause(player, &event->cause);
+        break;
+    case LS_SESSION_EVENT_HEALED:
+        ls_log_line(log, LS_LOG_WARNING,
+                    "this client was healed and agrees from tick %" PRIu32 " on", event->tick);
         break;
     case LS_SESSION_EVENT_ENDED:
         ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
@@ -307,9 +338,40 @@ static void fill_prediction(const client *player, const ls_session_report *repor
                                 .steps_per_tick = (double)report->steps / ticks};
 }
 
+/* `report` lives as long as the summary. */
+static void fill_desync(const ls_session_report *report, ls_summary_desync *desync)
+{
+    const ls_desync_cause *cause = &report->own_cause;
+    *desync = (ls_summary_desync){.tick = report->own_desync.tick,
+                                  .slot = report->own_desync.slot,
+                                  .server_hash = report->own_desync.server_root,
+                                  .client_hash = report->own_desync.client_root};
+    if (!report->has_own_cause) {
+        return;
+    }
+    desync->has_cause = true;
+    desync->times = report->own_desyncs;
+    desync->healed = report->healed;
+    desync->elements = cause->elements;
+    desync->is_lower_bound = cause->is_lower_bound;
+    desync->pass = cause->pass[0] ? cause->pass : NULL;
+    desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
+    desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
+    desync->why = cause->why.bytes;
+    size_t part_bytes = strcspn(cause->field, ".[");
+    if (part_bytes > 0 && part_bytes < sizeof desync->places[0].part) {
+        desync->place_count = 1;
+        desync->places[0] = (ls_summary_place){.field = cause->field,
+                                               .server_value = cause->server_value,
+                                               .client_value = cause->client_value};
+        memcpy(desync->places[0].part, cause->field, part_bytes);
+    }
+}
+
 static void fill_summary(client *player, ls_summary *summary)
 {
-    ls_session_report report = ls_session_report_of(player->session);
+    static ls_session_report report; /* the summary borrows its texts */
+    report = ls_session_report_of(player->session);
     const ls_offer *offer = ls_session_offer(player->session);
     *summary = (ls_summary){.program = "lockstep-client",
                             .status = ls_status_name(report.status),
@@ -332,10 +394,7 @@ static void fill_summary(client *player, ls_summary *summary)
     }
     if (report.is_desynced) {
         summary->desync_count = 1;
-        summary->desyncs[0] = (ls_summary_desync){.tick = report.own_desync.tick,
-                                                  .slot = report.own_desync.slot,
-                                                  .server_hash = report.own_desync.server_root,
-                                                  .client_hash = report.own_desync.client_root};
+        fill_desync(&report, &summary->desyncs[0]);
     }
 }
 
@@ -433,6 +492,8 @@ static ls_status build(client *player, ls_text *why)
     session.ticks = player->config->ticks;
     session.predict_ticks = player->config->predict_ticks;
     session.makes_inputs_between_frames = true;
+    session.finds_causes = player->config->finds_causes;
+    session.print = player->config->print;
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

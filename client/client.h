@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_CLIENT_CLIENT_H
 #define LOCKSTEP_CLIENT_CLIENT_H
 
+#include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
@@ -13,6 +14,7 @@
 typedef struct ls_client_config {
     const char *server; /* HOST:PORT */
     const char *name;
+    bool finds_causes;
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
     bool has_bot;                    /* else the player sends empty inputs */
     uint64_t bot_seed;
@@ -22,7 +24,8 @@ typedef struct ls_client_config {
     uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
     ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
     uint64_t flip_bit;        /* which one, modulo the size of the state */
-    const char *json_path;    /* NULL: no summary; "-": standard output */
+    const ls_build_print *print; /* of this program, told to the server after a desync */
+    const char *json_path;       /* NULL: no summary; "-": standard output */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */

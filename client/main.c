@@ -1,6 +1,7 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
+#include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 
@@ -20,6 +21,7 @@ enum option_key {
     KEY_FLIP_BIT,
     KEY_BOT_DELAY,
     KEY_PREDICT,
+    KEY_FIND_CAUSES,
 };
 
 static const struct argp_option options[] = {
@@ -39,6 +41,10 @@ static const struct argp_option options[] = {
      "Play your own input at once and guess the others', up to TICKS ahead of the server, 0 to 32; "
      "where a guess was wrong, go back and step again (0: play what the server has confirmed)",
      1},
+    {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
+     "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
+     "told, or healed (on)",
+     1},
     {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
      "Flip one bit of this client's state after the step to TICK: a desync", 9},
@@ -50,6 +56,7 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     bool has_bot;
+    uint32_t find_causes;
     uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
     ls_output_options output;
 } arguments;
@@ -68,6 +75,7 @@ static void parse_flip_bit(struct argp_state *state, arguments *args, char *valu
 
 static error_t parse_player(int key, char *value, struct argp_state *state, arguments *args)
 {
+    static const char *const switch_words[] = {"off", "on"};
     switch (key) {
     case KEY_BOT:
         args->has_bot = true;
@@ -98,6 +106,9 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_PREDICT:
         ls_command_line_number(state, "predict", value, (ls_option_range){0, LS_PREDICT_TICKS_MAX},
                                &args->predict);
+        return 0;
+    case KEY_FIND_CAUSES:
+        ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
@@ -145,7 +156,8 @@ int main(int argc, char **argv)
                "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
                "3 this client's state differed from the server's, 4 internal.",
     };
-    arguments args = {.name = "player", .fps = DEFAULT_FPS, .output = {.level = LS_LOG_INFO}};
+    arguments args = {
+        .name = "player", .fps = DEFAULT_FPS, .find_causes = 1, .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);
 
     ls_console console;
@@ -156,6 +168,10 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
+    ls_build_print print;
+    ls_build_print_here(&print);
+    ls_bundle_print_libraries(&print);
+    ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
     ls_client_config config = {.server = args.server,
                                .name = args.name,
                                .simulation = loaded.simulation,
@@ -167,6 +183,8 @@ int main(int argc, char **argv)
                                .predict_ticks = (uint32_t)args.predict,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,
+                               .finds_causes = args.find_causes != 0,
+                               .print = &print,
                                .json_path = args.output.json_path};
     ls_exit_code code = ls_client_run(&config, &console);
     ls_simulation_unload(&loaded);

@@ -228,6 +228,7 @@ static void receive_desync(ls_session *session, const ls_desync_notice *desync)
     session->report.desyncs++;
     if (desync->slot == session->report.slot) {
         session->report.is_desynced = true;
+        session->report.own_desyncs++;
         session->report.own_desync = *desync;
     }
     ls_session_push_event(session, LS_SESSION_EVENT_DESYNC)->desync = *desync;

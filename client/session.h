@@ -122,6 +122,8 @@ typedef struct ls_session_report {
     uint32_t desyncs; /* notices received, of any slot */
     bool is_desynced; /* of this slot */
     ls_desync_notice own_desync;
+    uint32_t own_desyncs; /* notices of this slot */
+    uint32_t healed;      /* how often this slot was healed */
     bool has_own_cause;
     ls_desync_cause own_cause;
     bool has_end;

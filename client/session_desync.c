@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    RERUN_STEPS_PER_SECOND = 400, /* beside the match's own */
+    RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
     RERUN_STEPS_MAX = 64,         /* in one frame */
 };
 
@@ -268,6 +268,7 @@ void ls_session_desync_heal(ls_session *session, const ls_heal *heal)
     session->message.body.healed = healed;
     ls_session_send(session);
     if (healed.is_equal) {
+        session->report.healed++;
         ls_session_push_event(session, LS_SESSION_EVENT_HEALED)->tick = heal->tick;
     }
 }

@@ -1,5 +1,6 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
@@ -33,6 +34,8 @@ enum option_key {
     KEY_TIMEOUT,
     KEY_PORT_FILE,
     KEY_MATCHES,
+    KEY_BUNDLE_DIR,
+    KEY_FIND_CAUSES,
 };
 
 static const struct argp_option options[] = {
@@ -67,9 +70,15 @@ static const struct argp_option options[] = {
      3},
     {"hash-interval", KEY_HASH_INTERVAL, "K", 0,
      "Compare the state of every K-th tick, 1 to 1024 (1)", 3},
-    {"on-desync", KEY_ON_DESYNC, "report|drop|stop", 0,
-     "When a client's state differs: report it and go on, drop the client, or end the match "
-     "(report)",
+    {"on-desync", KEY_ON_DESYNC, "report|heal|drop|stop", 0,
+     "When a client's state differs: report it and go on, send the client the values that differ, "
+     "drop the client, or end the match (report)",
+     3},
+    {"bundle-dir", KEY_BUNDLE_DIR, "DIR|none", 0,
+     "Where the bundle of a desync is written, for lockstep-desync (the current directory)", 3},
+    {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
+     "Keep the newest states, up to 64 MiB a match, so that a desync's field, pass and class can "
+     "be told (on)",
      3},
     {0},
 };
@@ -81,7 +90,8 @@ typedef struct arguments {
     bool has_players, has_tick_rate, adapts_input_delay;
     uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
         hash_interval;
-    uint32_t late, send_rate, on_desync;
+    uint32_t late, send_rate, on_desync, find_causes;
+    const char *bundle_dir;
     const char *bind_host;
     const char *port_file;
     ls_output_options output;
@@ -136,7 +146,8 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
 {
     static const char *const late_words[] = {"repeat", "wait"};
     static const char *const rate_words[] = {"auto", "half", "tick", "double"};
-    static const char *const desync_words[] = {"report", "drop", "stop"};
+    static const char *const desync_words[] = {"report", "drop", "stop", "heal"};
+    static const char *const switch_words[] = {"off", "on"};
     switch (key) {
     case KEY_LATE:
         ls_command_line_word(state, "late", value, late_words, 2, &args->late);
@@ -163,7 +174,13 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
                                (ls_option_range){1, LS_HASH_INTERVAL_MAX}, &args->hash_interval);
         return 0;
     case KEY_ON_DESYNC:
-        ls_command_line_word(state, "on-desync", value, desync_words, 3, &args->on_desync);
+        ls_command_line_word(state, "on-desync", value, desync_words, 4, &args->on_desync);
+        return 0;
+    case KEY_BUNDLE_DIR:
+        args->bundle_dir = strcmp(value, "none") == 0 ? NULL : value;
+        return 0;
+    case KEY_FIND_CAUSES:
+        ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -243,6 +260,7 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
     config->send_rate = (ls_send_rate)args->send_rate;
     config->on_desync = (ls_on_desync)args->on_desync;
     config->hash_interval_ticks = (uint32_t)args->hash_interval;
+    config->finds_causes = args->find_causes != 0;
     config->input_delay_ticks = (uint32_t)args->input_delay;
     config->adapts_input_delay = args->adapts_input_delay;
     config->timeout_ms = (uint32_t)args->timeout;
@@ -275,6 +293,8 @@ int main(int argc, char **argv)
                       .timeout = 10000,
                       .wait_limit = 2000,
                       .hash_interval = 1,
+                      .find_causes = 1,
+                      .bundle_dir = ".",
                       .bind_host = "0.0.0.0",
                       .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);
@@ -292,8 +312,14 @@ int main(int argc, char **argv)
                                .bind_host = args.bind_host,
                                .port = (uint16_t)args.port,
                                .port_file = args.port_file,
+                               .bundle_dir = args.bundle_dir,
                                .json_path = args.output.json_path};
+    ls_build_print print;
+    ls_build_print_here(&print);
+    ls_bundle_print_libraries(&print);
+    ls_simulation_print(&loaded, args.sim, &print);
     status = configure(&args, loaded.simulation, &config.match, &why);
+    config.match.print = &print;
     ls_exit_code code = LS_EXIT_USAGE;
     if (status != LS_OK) {
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);

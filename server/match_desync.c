@@ -7,7 +7,7 @@
 #define LADDER_TIMEOUT_NS (UINT64_C(5) * LS_NS_PER_SECOND)
 
 enum {
-    RERUN_STEPS_PER_SECOND = 320, /* beside the match's own */
+    RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
     HEALS_MAX = 8,                /* of one slot */
 };
 

@@ -1,5 +1,7 @@
 #include "lockstep/server/match_summary.h"
 
+#include "lockstep/server/desync_report.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -46,13 +48,17 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
     }
 }
 
-static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player)
+static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player,
+                       const ls_desync_finding *finding)
 {
-    summary->desyncs[summary->desync_count++] =
-        (ls_summary_desync){.tick = player->desync_tick,
-                            .slot = slot,
-                            .server_hash = player->desync_server_root,
-                            .client_hash = player->desync_client_root};
+    ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
+    *desync = (ls_summary_desync){.tick = player->desync_tick,
+                                  .slot = slot,
+                                  .server_hash = player->desync_server_root,
+                                  .client_hash = player->desync_client_root};
+    if (finding) {
+        ls_desync_report_summarize(finding, desync);
+    }
 }
 
 void ls_match_summarize(ls_match *match, const ls_match_config *config,
@@ -73,7 +79,7 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
         summary->hashes_compared += summary->players[slot].hashes_compared;
         ls_match_slot player = ls_match_slot_of(match, slot);
         if (player.is_desynced) {
-            add_desync(summary, slot, &player);
+            add_desync(summary, slot, &player, ls_match_desync_of(match, slot));
         }
     }
     summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);

@@ -1,6 +1,8 @@
 #include "lockstep/server/server.h"
 
 #include "lockstep/common/program/output.h"
+#include "lockstep/server/desync_files.h"
+#include "lockstep/server/desync_report.h"
 #include "lockstep/server/host.h"
 #include "lockstep/server/match_summary.h"
 
@@ -17,8 +19,10 @@ typedef struct server {
     const ls_server_config *config;
     ls_console *console;
     ls_host *matches;
-    ls_match *match;  /* the one that is spoken of */
-    bool is_stopping; /* a signal has come */
+    ls_match *match;                           /* the one that is spoken of */
+    uint32_t number;                           /* its number */
+    char (*bundles)[LS_BUNDLE_PATH_BYTES_MAX]; /* players of the first match, of the second ... */
+    bool is_stopping;                          /* a signal has come */
     bool has_desync;
 } server;
 
@@ -28,6 +32,7 @@ typedef struct server {
 static void speak_of(server *host, uint32_t number)
 {
     host->match = ls_match_table_match(ls_host_table(host->matches), number);
+    host->number = number;
     if (host->config->matches > 1) {
         snprintf(host->console->subject, sizeof host->console->subject, "match %" PRIu32 ": ",
                  number);
@@ -65,6 +70,44 @@ static void tell_desync(server *host, const ls_match_event *event)
                 "DESYNC: slot %" PRIu32 " (%s) differs from tick %" PRIu32 " on: server %016" PRIx64
                 ", client %016" PRIx64,
                 event->slot, player.name, event->tick, event->server_root, event->client_root);
+}
+
+static char *bundle_of(const server *host, uint32_t slot)
+{
+    return host->bundles[host->number * host->config->match.sim.players + slot];
+}
+
+static void write_bundle(const server *host, uint32_t slot)
+{
+    ls_desync_files files = {.directory = host->config->bundle_dir,
+                             .match = host->number,
+                             .matches = host->config->matches,
+                             .print = host->config->match.print};
+    ls_text why = {{0}};
+    if (!files.directory) {
+        return;
+    }
+    ls_status status =
+        ls_desync_files_write(&files, host->match, slot, bundle_of(host, slot), &why);
+    if (status != LS_OK) {
+        bundle_of(host, slot)[0] = '\0';
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "no bundle of the desync: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+static const char *bundle_path(const server *host, uint32_t slot)
+{
+    const char *path = bundle_of(host, slot);
+    return path[0] ? path : NULL;
+}
+
+static void tell_cause(const server *host, const ls_match_event *event)
+{
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    write_bundle(host, event->slot);
+    ls_desync_report_log(ls_match_desync_of(host->match, event->slot), event->slot, player.name,
+                         bundle_path(host, event->slot), &host->console->log);
 }
 
 static void tell_of_player(const server *host, const ls_match_event *event)
@@ -114,6 +157,14 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_DESYNC:
         tell_desync(host, event);
+        break;
+    case LS_MATCH_DESYNC_CAUSE:
+        tell_cause(host, event);
+        break;
+    case LS_MATCH_HEALED:
+        ls_log_line(log, LS_LOG_WARNING,
+                    "slot %" PRIu32 " (%s) was healed and agrees from tick %" PRIu32 " on",
+                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
         break;
     case LS_MATCH_LAG:
     case LS_MATCH_DELAYED:
@@ -230,6 +281,9 @@ static void summarize(server *host, uint32_t number, ls_summary *summary)
     speak_of(host, number);
     ls_host_traffic(host->matches, number, traffic);
     ls_match_summarize(host->match, &host->config->match, traffic, summary);
+    for (uint32_t i = 0; i < summary->desync_count; i++) {
+        summary->desyncs[i].bundle = bundle_path(host, summary->desyncs[i].slot);
+    }
     ls_match_summary_log(summary, &host->console->log);
     speak_of_all(host);
 }
@@ -270,6 +324,11 @@ static ls_exit_code finish(server *host)
 static ls_status create_host(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
+    size_t seats = (size_t)config->matches * config->match.sim.players;
+    host->bundles = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->bundles);
+    if (!host->bundles) {
+        return LS_NO_MEMORY;
+    }
     ls_host_config matches = {.match = config->match,
                               .matches = config->matches,
                               .bind_host = config->bind_host,
@@ -338,5 +397,6 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         code = finish(&host);
     }
     ls_host_destroy(host.matches);
+    ls_release(ls_allocator_heap(), host.bundles);
     return code;
 }

@@ -92,6 +92,39 @@ static cJSON *player_json(const ls_summary_player *player)
     return json;
 }
 
+static void add_place(cJSON *json, const ls_summary_place *place)
+{
+    add_text(json, "part", place ? place->part : NULL);
+    add_text(json, "field", place ? place->field : NULL);
+    add_text(json, "server_value", place ? place->server_value : NULL);
+    add_text(json, "client_value", place ? place->client_value : NULL);
+    add_text(json, "unit", place ? place->unit : NULL);
+}
+
+/* What was found out: the first value that differs, then all that are listed, then why. */
+static void add_cause(cJSON *json, const ls_summary_desync *desync)
+{
+    add_place(json, desync->place_count > 0 ? &desync->places[0] : NULL);
+    add_known(json, "differing", desync->has_cause, (double)desync->elements);
+    cJSON_AddItemToObject(json, "differing_is_lower_bound",
+                          desync->has_cause ? cJSON_CreateBool(desync->is_lower_bound)
+                                            : cJSON_CreateNull());
+    cJSON *fields = cJSON_AddArrayToObject(json, "fields");
+    for (uint32_t i = 0; i < desync->place_count; i++) {
+        cJSON *place = cJSON_CreateObject();
+        add_place(place, &desync->places[i]);
+        cJSON_AddItemToArray(fields, place);
+    }
+    add_text(json, "pass", desync->pass);
+    add_text(json, "class", desync->class_word);
+    add_text(json, "culprit", desync->culprit);
+    add_text(json, "why", desync->why);
+    add_text(json, "bundle", desync->bundle);
+    add_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
+    add_known(json, "times", desync->has_cause, desync->times);
+    add_known(json, "healed", desync->has_cause, desync->healed);
+}
+
 static cJSON *desync_json(const ls_summary_desync *desync)
 {
     cJSON *json = cJSON_CreateObject();
@@ -99,6 +132,7 @@ static cJSON *desync_json(const ls_summary_desync *desync)
     add_number(json, "slot", desync->slot);
     add_hash(json, "server_hash", desync->server_hash);
     add_hash(json, "client_hash", desync->client_hash);
+    add_cause(json, desync);
     return json;
 }
 

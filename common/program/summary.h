@@ -60,11 +60,35 @@ typedef struct ls_summary_player {
     uint64_t bytes_down;
 } ls_summary_player;
 
+#define LS_SUMMARY_PLACES_MAX 32u
+
+/* One value that differs; texts are borrowed. */
+typedef struct ls_summary_place {
+    char part[LS_NAME_BYTES_MAX]; /* what stands before the first dot of the field's path */
+    const char *field;            /* with its indices */
+    const char *server_value;
+    const char *client_value;
+    const char *unit;
+} ls_summary_place;
+
 typedef struct ls_summary_desync {
     uint32_t tick;
     uint32_t slot;
     uint64_t server_hash;
     uint64_t client_hash;
+    bool has_cause;      /* else the rest means nothing */
+    uint32_t times;      /* that this slot differed; the rest is about the newest one */
+    uint32_t healed;     /* how many of them were healed */
+    uint64_t elements;   /* that differ */
+    bool is_lower_bound; /* at least so many */
+    const char *pass;    /* NULL: not known */
+    const char *class_word;
+    const char *culprit;
+    const char *why;
+    double found_ms;      /* from noticing to this */
+    const char *bundle;   /* path; NULL: none was written */
+    uint32_t place_count; /* 0 .. LS_SUMMARY_PLACES_MAX */
+    ls_summary_place places[LS_SUMMARY_PLACES_MAX];
 } ls_summary_desync;
 
 typedef struct ls_summary {

@@ -56,8 +56,8 @@ static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
     cr_assert_eq(finding->elements, 1, "%lu differ", (unsigned long)finding->elements);
     cr_assert_eq(finding->place_count, 1);
     cr_assert_not(finding->is_lower_bound);
-    ls_schema_place place = ls_schema_at(ls_sim_instance_schema(ls_match_instance(run->match)),
-                                         byte);
+    ls_schema_place place =
+        ls_schema_at(ls_sim_instance_schema(ls_match_instance(run->match)), byte);
     char name[LS_PLACE_NAME_BYTES_MAX];
     ls_schema_place_name(&place, name, sizeof name);
     cr_assert_str_eq(finding->places[0].name, name);
