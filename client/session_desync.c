@@ -18,6 +18,7 @@ static ls_status create_parts(ls_session *session, ls_text *why)
     const ls_allocator *allocator = session->allocator;
     ls_replay_window_config config =
         ls_replay_window_config_default(ls_sim_instance_state_bytes(session->instance));
+    config.inputs = session->closed;
     ls_status status = ls_sim_instance_create(session->simulation, &session->offer.config,
                                               allocator, &diagnosis->held, why);
     if (status == LS_OK) {
@@ -70,11 +71,10 @@ static ls_tick_inputs inputs_of(const ls_session *session, ls_tick tick,
 void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root)
 {
     ls_replay_window *window = session->diagnosis.window;
-    ls_slot_input slots[LS_PLAYERS_MAX];
     if (!window) {
         return;
     }
-    ls_tick_inputs inputs = inputs_of(session, tick - 1, slots);
+    ls_tick_inputs inputs = {.tick = tick - 1}; /* the window finds them where they are kept */
     if (ls_sim_instance_tick(session->instance) == tick) {
         ls_replay_window_record(window, &inputs, session->instance, root);
         return;

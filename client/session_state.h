@@ -22,7 +22,8 @@
 enum {
     SESSION_EVENTS_MAX = 64,
     SESSION_MALFORMED_MAX = 64,
-    SESSION_KEPT_TICKS = 256, /* simulated ticks that may still serve as a base */
+    SESSION_KEPT_TICKS = 256,   /* simulated ticks that may still serve as a base */
+    SESSION_REPLAY_TICKS = 384, /* that may be simulated again to find the cause of a desync */
 };
 
 #define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)

@@ -15,8 +15,8 @@ void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
         session->chain = ls_hash_chain_next(session->chain, root);
         session->chain_tick = tick;
     }
-    if (tick > SESSION_KEPT_TICKS) {
-        ls_input_buffer_forget_before(session->closed, tick - SESSION_KEPT_TICKS);
+    if (tick > SESSION_REPLAY_TICKS) {
+        ls_input_buffer_forget_before(session->closed, tick - SESSION_REPLAY_TICKS);
     }
 }
 

@@ -27,7 +27,8 @@ struct ls_replay_window {
     saved_state *snapshots; /* [snapshot_count], then the one of the start */
     saved_state *recent;    /* [recent_states], by tick; NULL when that is 0 */
     uint64_t *roots;        /* [window_ticks], by tick */
-    ls_input_buffer *inputs;
+    ls_input_buffer *own;   /* NULL when they are borrowed */
+    const ls_input_buffer *inputs;
     ls_tick start;
     ls_tick newest;
 };
@@ -113,9 +114,10 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
         .window_ticks = config->window_ticks,
     };
     ls_status status = allocate_rings(window);
-    if (status == LS_OK) {
-        status = ls_input_buffer_create(&inputs, allocator, &window->inputs);
+    if (status == LS_OK && !config->inputs) {
+        status = ls_input_buffer_create(&inputs, allocator, &window->own);
     }
+    window->inputs = config->inputs ? config->inputs : window->own;
     if (status != LS_OK) {
         ls_replay_window_destroy(window);
         return status;
@@ -129,7 +131,7 @@ void ls_replay_window_destroy(ls_replay_window *window)
     if (!window) {
         return;
     }
-    ls_input_buffer_destroy(window->inputs);
+    ls_input_buffer_destroy(window->own);
     ls_release(window->allocator, window->roots);
     ls_release(window->allocator, window->recent);
     ls_release(window->allocator, window->snapshots);
@@ -204,14 +206,16 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
                             uint64_t root)
 {
     ls_tick tick = ls_sim_instance_tick(instance);
-    LS_ASSERT(tick >= window->newest);
+    LS_ASSERT(tick >= window->newest || !window->own);
     for (uint32_t i = 0; i <= window->snapshot_count; i++) {
         window->snapshots[i].is_held = false;
     }
     for (uint32_t i = 0; i < window->config.recent_states; i++) {
         window->recent[i].is_held = false;
     }
-    ls_input_buffer_forget_before(window->inputs, tick);
+    if (window->own) {
+        ls_input_buffer_forget_before(window->own, tick);
+    }
     window->start = tick;
     note_root(window, tick, root);
     save(&window->snapshots[window->snapshot_count], instance);
@@ -222,11 +226,11 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
 {
     uint32_t held = window->config.window_ticks;
     if (inputs->tick >= held) {
-        ls_input_buffer_forget_before(window->inputs, inputs->tick - held + 1);
+        ls_input_buffer_forget_before(window->own, inputs->tick - held + 1);
     }
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         const ls_slot_input *input = &inputs->slots[slot];
-        ls_status status = ls_input_buffer_put(window->inputs, inputs->tick, slot, input->bytes,
+        ls_status status = ls_input_buffer_put(window->own, inputs->tick, slot, input->bytes,
                                                input->size, input->events);
         LS_ASSERT(status == LS_OK);
     }
@@ -235,7 +239,9 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
 static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs, uint64_t root)
 {
     LS_ASSERT(inputs->tick == window->newest);
-    put_inputs(window, inputs);
+    if (window->own) {
+        put_inputs(window, inputs);
+    }
     note_root(window, inputs->tick + 1, root);
 }
 
@@ -309,7 +315,8 @@ static const saved_state *snapshot_before(const ls_replay_window *window, ls_tic
     const saved_state *best = NULL;
     for (uint32_t i = 0; i <= window->snapshot_count; i++) {
         const saved_state *saved = &window->snapshots[i];
-        bool fits = saved->is_held && saved->tick <= tick && is_held(window, saved->tick);
+        bool fits = saved->is_held && saved->tick <= tick && is_held(window, saved->tick) &&
+                    saved->tick >= ls_input_buffer_first(window->inputs);
         if (fits && (!best || saved->tick > best->tick)) {
             best = saved;
         }

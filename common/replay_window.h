@@ -16,6 +16,10 @@ typedef struct ls_replay_window_config {
     uint32_t window_ticks;   /* of inputs and roots; a power of two */
     uint32_t interval_ticks; /* between snapshots; a power of two <= window_ticks / 2 */
     uint32_t recent_states;  /* newest states kept as they were; 0 .. window_ticks */
+
+    /* Where every slot's inputs of the ticks recorded are kept anyway, borrowed: what has left it
+     * cannot be simulated again. NULL: the window copies them. */
+    const ls_input_buffer *inputs;
 } ls_replay_window_config;
 
 /* LS_WINDOW_TICKS, with as many snapshots (2 to 16) and recent states (0 to 128) as 64 MiB hold. */
@@ -31,7 +35,7 @@ ls_status ls_replay_window_create(const ls_replay_window_config *config,
 void ls_replay_window_destroy(ls_replay_window *window);
 
 /* Forgets everything; the instance's state is the first one, a snapshot whatever its tick, which is
- * not before any tick recorded so far. */
+ * not before any tick recorded so far unless the inputs are borrowed. */
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
                             uint64_t root);
 

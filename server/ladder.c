@@ -4,13 +4,15 @@
 
 /* ---- life ---- */
 
-static ls_status create_parts(ls_ladder *ladder, const ls_sim_instance *instance, ls_text *why)
+static ls_status create_parts(ls_ladder *ladder, const ls_sim_instance *instance,
+                              const ls_input_buffer *closed, ls_text *why)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     const ls_sim_config *config = ls_sim_instance_config(instance);
     const ls_allocator *allocator = ladder->allocator;
     ls_replay_window_config window =
         ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
+    window.inputs = closed;
     ls_status status = ls_replay_window_create(&window, instance, allocator, &ladder->window);
     if (status == LS_OK) {
         status = ls_rerun_create(simulation, config, allocator, &ladder->rerun, why);
@@ -32,7 +34,8 @@ static ls_status create_parts(ls_ladder *ladder, const ls_sim_instance *instance
 }
 
 ls_status ls_ladder_create(const ls_sim_instance *instance, uint64_t root,
-                           const ls_allocator *allocator, ls_ladder **out, ls_text *why)
+                           const ls_input_buffer *closed, const ls_allocator *allocator,
+                           ls_ladder **out, ls_text *why)
 {
     if (!ls_sim_instance_schema(instance)) {
         return LS_UNSUPPORTED;
@@ -43,7 +46,7 @@ ls_status ls_ladder_create(const ls_sim_instance *instance, uint64_t root,
     }
     ladder->allocator = allocator;
     ladder->players = ls_sim_instance_config(instance)->players;
-    ls_status status = create_parts(ladder, instance, why);
+    ls_status status = create_parts(ladder, instance, closed, why);
     if (status != LS_OK) {
         ls_ladder_destroy(ladder);
         return status;
@@ -216,22 +219,33 @@ static void add_pass(const ls_ladder *ladder, ls_desync_finding *finding)
     }
 }
 
-ls_desync_finding *ls_ladder_conclude(ls_ladder *ladder, const ls_build_print *own_print)
+/* Live results are as the windows recorded them: not at all for a state that was not hashed. */
+static ls_rerun_figures with_root(const ls_rerun_figures *figures, uint64_t root)
+{
+    ls_rerun_figures whole = *figures;
+    whole.live = whole.live == 0 ? root : whole.live;
+    return whole;
+}
+
+ls_desync_finding *ls_ladder_conclude(ls_ladder *ladder, uint64_t server_root, uint64_t client_root,
+                                      const ls_build_print *own_print)
 {
     ls_desync_finding *finding = &ladder->findings[ladder->slot];
-    const ls_ladder_evidence *kept = &ladder->evidence[ladder->slot];
-    ls_desync_finding before = *finding;
-    *finding = (ls_desync_finding){
-        .tick = ladder->bad_tick, .times = before.times + 1, .healed = before.healed};
+    ls_ladder_evidence *kept = &ladder->evidence[ladder->slot];
+    uint32_t times = finding->times + 1;
+    uint32_t healed = finding->healed;
+    *finding = (ls_desync_finding){.tick = ladder->bad_tick, .times = times, .healed = healed};
     if (ladder->is_comparing) {
         add_places(ladder, finding);
     }
-    ls_desync_evidence server = {.print = own_print};
-    ls_desync_evidence client = {.print = kept->has_print ? &kept->print : NULL};
+    ladder->figures = (ls_rerun_figures){0};
     if (ls_rerun_figures_of(ladder->rerun)->tick == ladder->bad_tick) {
-        server.figures = *ls_rerun_figures_of(ladder->rerun);
+        ladder->figures = with_root(ls_rerun_figures_of(ladder->rerun), server_root);
     }
+    ls_desync_evidence server = {.figures = ladder->figures, .print = own_print};
+    ls_desync_evidence client = {.print = kept->has_print ? &kept->print : NULL};
     if (kept->has_figures) {
+        kept->figures = with_root(&kept->figures, client_root);
         client.figures = kept->figures;
         add_pass(ladder, finding);
     }

@@ -45,16 +45,19 @@ typedef struct ls_ladder {
     bool is_comparing;
     bool is_compared; /* and the descent is through, or there is no more to learn */
     bool is_run;
+    ls_rerun_figures figures; /* this side's, once concluded */
 
     uint32_t players;
     ls_ladder_evidence *evidence; /* [players] */
     ls_desync_finding *findings;  /* [players] */
 } ls_ladder;
 
-/* The instance, at state 0, is not kept. UNSUPPORTED for a simulation that hashes by callback,
- * NO_MEMORY, or what creating a simulation says. */
+/* The instance, at state 0, is not kept; `closed`, the inputs of its ticks, is borrowed.
+ * UNSUPPORTED for a simulation that hashes by callback, NO_MEMORY, or what creating a simulation
+ * says. */
 ls_status ls_ladder_create(const ls_sim_instance *instance, uint64_t root,
-                           const ls_allocator *allocator, ls_ladder **out, ls_text *why);
+                           const ls_input_buffer *closed, const ls_allocator *allocator,
+                           ls_ladder **out, ls_text *why);
 void ls_ladder_destroy(ls_ladder *ladder);
 
 /* Begins with a slot whose state `tick` > 0 differs, while state `agreed` < `tick` did not. */
@@ -78,8 +81,10 @@ void ls_ladder_run(ls_ladder *ladder, uint32_t steps);
 /* Everything that can be known is. */
 bool ls_ladder_is_through(const ls_ladder *ladder);
 
-/* Fills in the finding of the slot with what is known now. */
-ls_desync_finding *ls_ladder_conclude(ls_ladder *ladder, const ls_build_print *own_print);
+/* Fills in the finding of the slot with what is known now. The roots are what was compared, which
+ * for the last state of a match may be no hashed one. */
+ls_desync_finding *ls_ladder_conclude(ls_ladder *ladder, uint64_t server_root, uint64_t client_root,
+                                      const ls_build_print *own_print);
 
 /* Every difference is known and can be sent as leaves. */
 bool ls_ladder_can_heal(const ls_ladder *ladder);

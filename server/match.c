@@ -84,7 +84,7 @@ static ls_status create_ladder(ls_match *match, ls_text *why)
         return LS_OK;
     }
     ls_status status = ls_ladder_create(match->instance, match->own_ready.initial_root,
-                                        match->allocator, &match->ladder, why);
+                                        match->closed, match->allocator, &match->ladder, why);
     if (status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", ls_status_text(status));
     }

@@ -151,7 +151,9 @@ static void send_cause(ls_match *match, uint32_t slot, const ls_desync_finding *
 static void conclude(ls_match *match)
 {
     ls_ladder *ladder = match->ladder;
-    ls_desync_finding *finding = ls_ladder_conclude(ladder, match->config.print);
+    const ls_arbiter_slot *found = &match->arbiter.slots[ladder->slot];
+    ls_desync_finding *finding =
+        ls_ladder_conclude(ladder, found->server_root, found->client_root, match->config.print);
     finding->took_ns = match->now_ns - match->seats[ladder->slot].desync_ns;
     ladder->evidence[ladder->slot].tick = 0;
     ladder->phase = LS_LADDER_REPORTED;
@@ -393,7 +395,7 @@ bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync
         .server_root = match->arbiter.slots[slot].server_root,
         .client_root = match->arbiter.slots[slot].client_root,
         .window = ladder->window,
-        .server_figures = is_rerun ? ls_rerun_figures_of(ladder->rerun) : NULL,
+        .server_figures = &ladder->figures,
         .server_passes = is_rerun ? ls_rerun_passes(ladder->rerun) : NULL,
         .client_figures = kept->has_figures ? &kept->figures : NULL,
         .client_passes = kept->has_figures ? &kept->passes : NULL,

@@ -22,6 +22,8 @@ ROOMS = (
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server host", "server/host."),
+    ("server program", "server/desync_files."),
+    ("server program", "server/desync_report."),
     ("server program", "server/main.c"),
     ("server program", "server/match_summary."),
     ("server program", "server/server."),

@@ -339,7 +339,7 @@ static void send_order(hostile_server *server)
     fuzz_input *input = &server->input;
     ls_tick tick = server->newest.tick;
     memset(&message, 0, sizeof message);
-    switch (fuzz_take_u8(input) % 6) {
+    switch (fuzz_take_u8(input) % 11) {
     case 0:
         message.kind = LS_MESSAGE_HASH_REQUEST;
         message.body.hash_request.first = fuzz_tick_near(tick, 4 * fuzz_take_i8(input));
@@ -362,6 +362,32 @@ static void send_order(hostile_server *server)
     case 4:
         message.kind = LS_MESSAGE_INPUT_DELAY;
         message.body.input_delay_ticks = fuzz_take_u8(input) % (LS_INPUT_DELAY_TICKS_MAX + 1);
+        break;
+    case 5:
+        message.kind = LS_MESSAGE_TREE_QUERY;
+        message.body.tree_query.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message.body.tree_query.query.wants_values = fuzz_take_u8(input) % 2 != 0;
+        message.body.tree_query.query.nodes.first = fuzz_take_u8(input);
+        message.body.tree_query.query.nodes.count = 1u + fuzz_take_u8(input) % LS_TREE_FAN;
+        break;
+    case 6:
+        message.kind = LS_MESSAGE_EVIDENCE_REQUEST;
+        message.body.evidence_tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        break;
+    case 7:
+        message.kind = LS_MESSAGE_HEAL_LEAF;
+        message.body.heal_leaf.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message.body.heal_leaf.leaf = fuzz_take_u8(input);
+        message.body.heal_leaf.size = fuzz_take_u16(input) % (LS_TREE_LEAF_BYTES + 1);
+        break;
+    case 8:
+        message.kind = LS_MESSAGE_HEAL;
+        message.body.heal.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message.body.heal.root = fuzz_take_u32(input);
+        break;
+    case 9:
+        message.kind = LS_MESSAGE_DESYNC_CAUSE;
+        message.body.cause.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
         break;
     default:
         message.kind = LS_MESSAGE_REFUSE;

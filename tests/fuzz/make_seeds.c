@@ -149,6 +149,19 @@ static void make_orders(void)
     message.kind = LS_MESSAGE_INPUT_DELAY;
     message.body.input_delay_ticks = 7;
     save_message(&message, 0, "input-delay");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_TREE_ANSWER;
+    message.body.tree_answer.asked.query.nodes.count = 2;
+    message.body.tree_answer.size = 16;
+    save_message(&message, 0, "tree-answer");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_DESYNC_CAUSE;
+    ls_name_copy(message.body.cause.field, sizeof message.body.cause.field, "ships[3].x");
+    save_message(&message, 0, "desync-cause");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_HEAL_LEAF;
+    message.body.heal_leaf.size = 8;
+    save_message(&message, 0, "heal-leaf");
 }
 
 static ls_slot_input random_input(uint8_t bytes[16])

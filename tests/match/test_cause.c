@@ -28,8 +28,6 @@ static void check_told(const virtual_match *run, const virtual_client *bad)
     const ls_desync_finding *finding = finding_of(run, bad);
     cr_assert_not_null(virtual_match_find_slot(run, LS_MATCH_DESYNC_CAUSE, slot));
     for (uint32_t i = 0; i < run->client_count; i++) {
-        const virtual_event *none = NULL;
-        (void)none;
         cr_assert_geq(virtual_client_count(run->clients[i], LS_SESSION_EVENT_CAUSE), 1);
     }
     ls_session_report report = report_of(bad);
@@ -83,4 +81,293 @@ Test(cause, a_flipped_bit_is_named_with_its_field_and_its_class)
         flip_and_check(&setup, 2 + ls_rng_below(&rng, 250),
                        offsetof(tally_state, slots) + ls_rng_below(&rng, 8 * sizeof(tally_slot)));
     }
+}
+
+/* Above the places of the players nothing is written, so that what is flipped stays flipped. */
+Test(cause, hashing_seldom_names_the_field_too)
+{
+    virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 90;
+    bad->flip_byte = offsetof(tally_state, slots[7].joins);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    check_told(run, bad);
+    const ls_desync_finding *finding = finding_of(run, bad);
+    cr_assert_eq(finding->tick, 96);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_str_eq(finding->places[0].name, "slots[7].joins");
+    cr_assert_str_eq(finding->places[0].a, "0");
+    cr_assert_str_eq(finding->places[0].b, "1");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF);
+    virtual_match_destroy(run);
+}
+
+Test(cause, two_clients_that_differ_at_once_are_two_findings)
+{
+    virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 3; i += 2) {
+        run->clients[i]->flip_tick = 100;
+        run->clients[i]->flip_byte = offsetof(tally_state, slots) + (8 + i) * sizeof(tally_slot);
+    }
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    for (uint32_t i = 0; i < 3; i += 2) {
+        const ls_desync_finding *finding = finding_of(run, run->clients[i]);
+        cr_assert_eq(finding->tick, 100);
+        cr_assert_eq(finding->elements, 1);
+        cr_assert_str_eq(finding->places[0].name, i == 0 ? "slots[8].sum" : "slots[10].sum");
+        cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF);
+        cr_assert_leq(finding->took_ns, 2 * SECOND);
+    }
+    check_played_to_the_end(run, run->clients[1]);
+    virtual_match_destroy(run);
+}
+
+Test(cause, the_last_step_of_a_match_is_looked_into)
+{
+    virtual_setup setup = setup_with(7, LS_ON_DESYNC_REPORT, 100);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 100;
+    bad->flip_byte = offsetof(tally_state, slots[9].sum);
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    check_told(run, bad);
+    cr_assert_str_eq(finding_of(run, bad)->places[0].name, "slots[9].sum");
+    cr_assert_eq(finding_of(run, bad)->verdict.kind, LS_DESYNC_CLASS_ONE_OFF);
+    virtual_match_destroy(run);
+}
+
+Test(cause, a_match_that_keeps_nothing_still_says_who_differs)
+{
+    virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 200);
+    setup.match.finds_causes = false;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 100;
+    bad->flip_byte = 20;
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 0);
+    cr_assert_null(ls_match_desync_of(run->match, report_of(bad).slot));
+    virtual_match_destroy(run);
+}
+
+/* ---- clients that compute otherwise ---- */
+
+/* One client runs another build of the simulation, whose middle pass is another one. */
+static ls_pass other_passes[3];
+static ls_simulation other_build;
+static uint32_t calls; /* of the static kind */
+
+static void spread_more(const ls_step *step)
+{
+    fault_state *state = step->state;
+    fault_simulation()->passes[FAULT_PASS].run(step);
+    if (step->inputs->tick >= 100) {
+        state->wrong = 1;
+    }
+}
+
+static void spread_with_a_static(const ls_step *step)
+{
+    fault_state *state = step->state;
+    fault_simulation()->passes[FAULT_PASS].run(step);
+    calls++;
+    if (step->inputs->tick >= 100) {
+        state->wrong = calls;
+    }
+}
+
+static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on_desync policy)
+{
+    virtual_setup setup = virtual_setup_default(fault_simulation(), 2, 400);
+    setup.match.on_desync = policy;
+    setup.clients = 1;
+    setup.link.delay_ns = 50 * MS;
+    calls = 0;
+    other_build = *fault_simulation();
+    memcpy(other_passes, other_build.passes, sizeof other_passes);
+    other_passes[FAULT_PASS].run = pass;
+    other_build.passes = other_passes;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.simulation = &other_build;
+    virtual_match_add_client(run, &client);
+    virtual_match_run_to_end(run);
+    return run;
+}
+
+Test(cause, another_build_is_told_with_its_pass)
+{
+    virtual_match *run = play_with_other_build(spread_more, LS_ON_DESYNC_REPORT);
+    check_sound(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_assert_eq(finding->tick, 101);
+    cr_assert_eq(finding->elements, 1);
+    cr_assert_str_eq(finding->places[0].name, "wrong");
+    cr_assert_eq(finding->parting, LS_PASS_AT);
+    cr_assert_str_eq(finding->pass, "spread");
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
+    cr_assert_leq(finding->took_ns, 2 * SECOND);
+    cr_assert_str_eq(report_of(run->clients[1]).own_cause.pass, "spread");
+    virtual_match_destroy(run);
+}
+
+Test(cause, a_static_variable_is_state_outside)
+{
+    virtual_match *run = play_with_other_build(spread_with_a_static, LS_ON_DESYNC_REPORT);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_assert_eq(finding->tick, 101);
+    cr_assert_str_eq(finding->places[0].name, "wrong");
+    cr_assert(finding->verdict.kind == LS_DESYNC_CLASS_OUTSIDE ||
+                  finding->verdict.kind == LS_DESYNC_CLASS_UNSTABLE,
+              "%s", finding->verdict.why.bytes);
+    cr_assert_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
+    virtual_match_destroy(run);
+}
+
+/* ---- healing ---- */
+
+static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t interval)
+{
+    virtual_setup setup = setup_with(interval, LS_ON_DESYNC_HEAL, 400);
+    setup.seed = seed;
+    setup.predict_ticks = predict_ticks;
+    setup.link.loss_ppm = 50000;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 100;
+    bad->flip_byte = offsetof(tally_state, slots) + seed * 13;
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    check_told(run, bad);
+    check_complete(run);
+    uint32_t slot = report_of(bad).slot;
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_HEALED, slot), 1);
+    cr_assert_eq(virtual_client_count(bad, LS_SESSION_EVENT_HEALED), 1);
+    cr_assert_eq(ls_match_desync_of(run->match, slot)->healed, 1);
+    cr_assert_eq(slot_of(run, slot).agreed_tick, 400 / interval * interval,
+                 "from the healed state on every state agreed");
+    virtual_match_destroy(run);
+}
+
+Test(cause, what_was_healed_agrees_to_the_end)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        heal_and_check(seed, 0, seed % 3 == 0 ? 8 : 1);
+    }
+}
+
+Test(cause, a_client_that_guesses_ahead_is_healed_too)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        heal_and_check(seed, 16, seed % 3 == 0 ? 8 : 1);
+    }
+}
+
+Test(cause, what_differs_again_and_again_is_dropped_at_last)
+{
+    virtual_match *run = play_with_other_build(spread_more, LS_ON_DESYNC_HEAL);
+    const virtual_client *bad = run->clients[1];
+    uint32_t slot = report_of(bad).slot;
+    cr_assert_gt(virtual_match_count(run, LS_MATCH_DESYNC, slot), 1);
+    cr_assert_leq(virtual_match_count(run, LS_MATCH_HEALED, slot), 8);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, slot),
+                 virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, slot));
+    virtual_match_destroy(run);
+}
+
+/* ---- clients that do not play along ---- */
+
+typedef struct liar {
+    uint32_t answers;
+    bool is_silent;
+} liar;
+
+/* Answers are dropped, or altered in what they say. */
+static void send_lies(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+                      size_t size)
+{
+    liar *lying = user;
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    memcpy(altered, bytes, size);
+    uint32_t kind = ls_message_peek(bytes, size);
+    if (lane == LS_LANE_RELIABLE && kind == LS_MESSAGE_TREE_ANSWER) {
+        lying->answers++;
+        altered[size / 2] ^= (uint8_t)(lying->answers * 37u | 1u);
+        altered[size - 3] ^= 0x10;
+    }
+    bool is_evidence = kind >= LS_MESSAGE_TREE_ANSWER && kind <= LS_MESSAGE_BUILD_PRINT;
+    if (!lying->is_silent || lane != LS_LANE_RELIABLE || !is_evidence) {
+        ls_transport_send(client->transport, client->server, lane, altered, size);
+    }
+}
+
+static virtual_match *play_with_liar(uint64_t seed, bool is_silent, liar *lying)
+{
+    virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
+    setup.seed = seed;
+    *lying = (liar){.is_silent = is_silent};
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 100;
+    bad->flip_byte = offsetof(tally_state, slots) + seed * 11;
+    bad->tamper = (virtual_tamper){send_lies, lying};
+    virtual_match_run_to_end(run);
+    return run;
+}
+
+Test(cause, lies_end_the_ladder_and_nothing_else)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        liar lying;
+        virtual_match *run = play_with_liar(seed, false, &lying);
+        cr_assert_gt(lying.answers, 0);
+        cr_assert(virtual_match_is_over(run));
+        uint32_t slot = report_of(run->clients[1]).slot;
+        cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, slot), 1);
+        check_played_to_the_end(run, run->clients[0]);
+        check_played_to_the_end(run, run->clients[2]);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(cause, who_does_not_answer_is_reported_with_what_is_known)
+{
+    liar lying;
+    virtual_match *run = play_with_liar(1, true, &lying);
+    check_sound(run);
+    const ls_desync_finding *finding = finding_of(run, run->clients[1]);
+    cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_UNKNOWN);
+    cr_assert(finding->is_lower_bound);
+    cr_assert_geq(finding->took_ns, 5 * SECOND);
+    cr_assert_leq(finding->took_ns, 6 * SECOND);
+    check_played_to_the_end(run, run->clients[0]);
+    virtual_match_destroy(run);
+}
+
+Test(cause, who_leaves_in_the_middle_is_reported_with_what_is_known)
+{
+    virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *bad = run->clients[1];
+    bad->flip_tick = 100;
+    bad->flip_byte = offsetof(tally_state, slots[9].sum);
+    while (!virtual_match_find(run, LS_MATCH_DESYNC)) {
+        virtual_match_run(run, 5 * MS);
+    }
+    ls_session_leave(bad->session, virtual_client_ns(bad));
+    bad->may_leave = true;
+    virtual_match_run_to_end(run);
+    check_sound(run);
+    uint32_t slot = report_of(bad).slot;
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, slot), 1);
+    cr_assert_eq(finding_of(run, bad)->verdict.kind, LS_DESYNC_CLASS_UNKNOWN);
+    check_played_to_the_end(run, run->clients[0]);
+    virtual_match_destroy(run);
 }

@@ -185,7 +185,7 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
 
 Test(replay_window, only_what_would_be_kept_is_wanted)
 {
-    fixture made = open_fixture((ls_replay_window_config){32, 8, 0});
+    fixture made = open_fixture((ls_replay_window_config){32, 8, 0, NULL});
     cr_expect(ls_replay_window_wants(made.window, 8));
     cr_expect_not(ls_replay_window_wants(made.window, 9));
     close_fixture(&made);
@@ -216,12 +216,12 @@ static ls_status create_with(ls_replay_window_config config)
 
 Test(replay_window, configurations_out_of_range_are_refused)
 {
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 32}), LS_OK);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 33}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){33, 16, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){32, 12, 0}), LS_BAD_ARGUMENT);
-    cr_expect_eq(create_with((ls_replay_window_config){0, 0, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 32, NULL}), LS_OK);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 33, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){33, 16, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 12, 0, NULL}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){0, 0, 0, NULL}), LS_BAD_ARGUMENT);
 }
 
 Test(replay_window, recording_never_allocates_and_refused_memory_is_survived)

@@ -60,8 +60,23 @@ static ls_summary example(void)
                                              .bytes_up = 5000000000,
                                              .bytes_down = 7};
     summary.players[1] = (ls_summary_player){.slot = 1, .name = "Bo", .status = "TIMED_OUT"};
-    summary.desyncs[0] = (ls_summary_desync){
-        .tick = 77, .slot = 1, .server_hash = 1, .client_hash = UINT64_C(0xffffffffffffffff)};
+    summary.desyncs[0] =
+        (ls_summary_desync){.tick = 77,
+                            .slot = 1,
+                            .server_hash = 1,
+                            .client_hash = UINT64_C(0xffffffffffffffff),
+                            .has_cause = true,
+                            .times = 2,
+                            .healed = 1,
+                            .elements = 40,
+                            .is_lower_bound = true,
+                            .pass = "move",
+                            .class_word = "build",
+                            .culprit = "both",
+                            .why = "each side repeats its own result",
+                            .found_ms = 250.5,
+                            .place_count = 1,
+                            .places = {{"ships", "ships[3].x", "1.5 m", "2.5 m", "m"}}};
     return summary;
 }
 
@@ -145,7 +160,29 @@ static const char expected[] = "{\n"
                                "\t\t\t\"tick\":\t77,\n"
                                "\t\t\t\"slot\":\t1,\n"
                                "\t\t\t\"server_hash\":\t\"0000000000000001\",\n"
-                               "\t\t\t\"client_hash\":\t\"ffffffffffffffff\"\n"
+                               "\t\t\t\"client_hash\":\t\"ffffffffffffffff\",\n"
+                               "\t\t\t\"part\":\t\"ships\",\n"
+                               "\t\t\t\"field\":\t\"ships[3].x\",\n"
+                               "\t\t\t\"server_value\":\t\"1.5 m\",\n"
+                               "\t\t\t\"client_value\":\t\"2.5 m\",\n"
+                               "\t\t\t\"unit\":\t\"m\",\n"
+                               "\t\t\t\"differing\":\t40,\n"
+                               "\t\t\t\"differing_is_lower_bound\":\ttrue,\n"
+                               "\t\t\t\"fields\":\t[{\n"
+                               "\t\t\t\t\t\"part\":\t\"ships\",\n"
+                               "\t\t\t\t\t\"field\":\t\"ships[3].x\",\n"
+                               "\t\t\t\t\t\"server_value\":\t\"1.5 m\",\n"
+                               "\t\t\t\t\t\"client_value\":\t\"2.5 m\",\n"
+                               "\t\t\t\t\t\"unit\":\t\"m\"\n"
+                               "\t\t\t\t}],\n"
+                               "\t\t\t\"pass\":\t\"move\",\n"
+                               "\t\t\t\"class\":\t\"build\",\n"
+                               "\t\t\t\"culprit\":\t\"both\",\n"
+                               "\t\t\t\"why\":\t\"each side repeats its own result\",\n"
+                               "\t\t\t\"bundle\":\tnull,\n"
+                               "\t\t\t\"found_ms\":\t250.5,\n"
+                               "\t\t\t\"times\":\t2,\n"
+                               "\t\t\t\"healed\":\t1\n"
                                "\t\t}]\n"
                                "}\n";
 

@@ -15,17 +15,24 @@ set(LS_PUBLIC_HEADERS
   common/base/log.h
   common/base/status.h
   common/base/text.h
+  common/desync_class.h
   common/fixed.h
   common/fixed_trig.h
+  common/input_buffer.h
   common/interpolate.h
+  common/pass_trace.h
   common/plugin_loader.h
+  common/replay_window.h
+  common/rerun.h
   common/rng.h
   common/sim_instance.h
   common/simulation.h
   common/sims/builtin.h
   common/stable_sort.h
+  common/state_difference.h
   common/state_hash.h
   common/state_schema.h
+  common/state_tree.h
   common/timestep.h
   protocol/bit_stream.h
   protocol/link_figures.h
@@ -35,6 +42,7 @@ set(LS_PUBLIC_HEADERS
   protocol/transport.h
   protocol/transport_enet.h
   protocol/transport_memory.h
+  server/desync_finding.h
   server/lag_attribution.h
   server/match.h)
 
