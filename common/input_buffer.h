@@ -5,7 +5,10 @@
 #define LOCKSTEP_COMMON_INPUT_BUFFER_H
 
 #include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
+
+LS_C_BEGIN
 
 typedef struct ls_input_buffer ls_input_buffer;
 
@@ -40,5 +43,7 @@ ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint3
 /* Every slot's input at `tick` into slots[]; NOT_FOUND when one is missing. */
 ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
                                ls_slot_input slots[LS_PLAYERS_MAX]);
+
+LS_C_END
 
 #endif

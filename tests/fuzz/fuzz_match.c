@@ -211,6 +211,46 @@ static void send_finished(hostile_match *hostile, uint32_t peer)
     send_message(hostile, peer, &message);
 }
 
+/* What the match may have asked for after a desync. */
+static void send_evidence(hostile_match *hostile, uint32_t peer)
+{
+    static ls_message message;
+    fuzz_input *input = &hostile->input;
+    ls_tick tick = fuzz_take_u8(input);
+    uint8_t shape = fuzz_take_u8(input);
+    memset(&message, 0, sizeof message);
+    switch (shape & 3u) {
+    case 0: {
+        ls_wire_answer *answer = &message.body.tree_answer;
+        message.kind = LS_MESSAGE_TREE_ANSWER;
+        answer->asked.tick = tick;
+        answer->asked.query.wants_values = shape >> 2 & 1u;
+        answer->asked.query.nodes = (ls_tree_range){fuzz_take_u8(input), 1u + (shape >> 3)};
+        answer->size = fuzz_take_u16(input) % (LS_TREE_ANSWER_BYTES_MAX + 1);
+        memset(answer->bytes, shape, answer->size);
+        break;
+    }
+    case 1:
+        message.kind = LS_MESSAGE_EVIDENCE;
+        message.body.evidence.tick = tick;
+        message.body.evidence.figures[0] = shape >> 2;
+        message.body.evidence.figures[5] = (uint8_t)tick;
+        message.body.evidence.figures[9] = (uint8_t)tick;
+        message.body.evidence.pass_count = fuzz_take_u8(input) % (LS_PASSES_MAX + 1);
+        break;
+    case 2:
+        message.kind = LS_MESSAGE_BUILD_PRINT;
+        message.body.build_print.size = fuzz_take_u16(input) % (LS_EVIDENCE_PRINT_BYTES_MAX + 1);
+        memset(message.body.build_print.bytes, shape, message.body.build_print.size);
+        break;
+    default:
+        message.kind = LS_MESSAGE_HEALED;
+        message.body.healed = (ls_healed){.tick = tick, .is_equal = shape >> 2 & 1u};
+        break;
+    }
+    send_message(hostile, peer, &message);
+}
+
 static void send_goodbye(hostile_match *hostile, uint32_t peer)
 {
     static ls_message message;
@@ -292,6 +332,9 @@ static void make_move(hostile_match *hostile)
     case 12:
         send_flood(hostile, peer);
         return;
+    case 13:
+        send_evidence(hostile, peer);
+        return;
     default:
         send_inputs(hostile, peer);
         return;
@@ -320,7 +363,7 @@ static ls_match_config make_config(const ls_simulation *simulation, uint8_t setu
     config.sim.tick_rate_hz = TICK_RATE_HZ;
     config.sim.players = 2u + (setup & 3u) % 3;
     config.late_rule = setup & 4u ? LS_LATE_WAIT : LS_LATE_REPEAT;
-    config.on_desync = (ls_on_desync)((setup >> 3 & 3u) % 3);
+    config.on_desync = (ls_on_desync)(setup >> 3 & 3u);
     config.ticks = TICKS;
     config.hash_interval_ticks = 1u + (timing & 7u);
     config.input_delay_ticks = timing >> 3 & 3u;

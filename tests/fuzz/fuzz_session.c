@@ -56,6 +56,10 @@ static void check_reliable(const uint8_t *bytes, size_t size)
     case LS_MESSAGE_GOODBYE:
     case LS_MESSAGE_HASHES:
     case LS_MESSAGE_FINISHED:
+    case LS_MESSAGE_TREE_ANSWER:
+    case LS_MESSAGE_EVIDENCE:
+    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_HEALED:
         return;
     default:
         LS_ASSERT(!"a message that a client sends");
