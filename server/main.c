@@ -70,9 +70,9 @@ static const struct argp_option options[] = {
      3},
     {"hash-interval", KEY_HASH_INTERVAL, "K", 0,
      "Compare the state of every K-th tick, 1 to 1024 (1)", 3},
-    {"on-desync", KEY_ON_DESYNC, "report|heal|drop|stop", 0,
-     "When a client's state differs: report it and go on, send the client the values that differ, "
-     "drop the client, or end the match (report)",
+    {"on-desync", KEY_ON_DESYNC, "report|drop|stop|heal", 0,
+     "When a client's state differs: report it and go on, drop the client, end the match, or send "
+     "the client the values that differ (report)",
      3},
     {"bundle-dir", KEY_BUNDLE_DIR, "DIR|none", 0,
      "Where the bundle of a desync is written, for lockstep-desync (the current directory)", 3},

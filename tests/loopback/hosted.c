@@ -134,7 +134,7 @@ static uint16_t start_listening(ls_hosted *hosted, ls_process *process, const ch
 void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
 {
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1"));
+    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted->folder));
     add_arguments(&list, arguments);
     hosted->port = start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, &list);
 }

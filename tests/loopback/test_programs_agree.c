@@ -219,7 +219,10 @@ static void expect_contract(const cJSON *summary)
     }
     for (int i = 0; i < ls_hosted_count(summary, "desyncs"); i++) {
         expect_keys(ls_hosted_item(summary, "desyncs", i),
-                    LS_ARGUMENTS("tick", "slot", "server_hash", "client_hash"));
+                    LS_ARGUMENTS("tick", "slot", "server_hash", "client_hash", "part", "field",
+                                 "server_value", "client_value", "unit", "differing",
+                                 "differing_is_lower_bound", "fields", "pass", "class", "culprit",
+                                 "why", "bundle", "found_ms", "times", "healed"));
     }
     const char *hash = ls_hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);

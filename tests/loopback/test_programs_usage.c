@@ -130,7 +130,7 @@ Test(programs_usage, the_server_takes_rules_that_exist_only)
                           "--late takes repeat or wait, not 'never'");
     expect_server_refuses(LS_ARGUMENTS("--late", ""), "--late takes repeat or wait, not ''");
     expect_server_refuses(LS_ARGUMENTS("--on-desync", "panic"),
-                          "--on-desync takes report or drop or stop, not 'panic'");
+                          "--on-desync takes report or drop or stop or heal, not 'panic'");
 }
 
 Test(programs_usage, lines_that_make_no_sense_are_refused)
@@ -260,7 +260,8 @@ Test(programs_usage, help_lists_every_option_of_the_server)
                                "--param=NAME=VALUE", "--players=N", "--port=P", "--bind=ADDR",
                                "--tick-rate=HZ", "--seed=S", "--ticks=N", "--late=repeat|wait",
                                "--wait-limit=MS", "--hash-interval=K", "--input-delay=TICKS",
-                               "--on-desync=report|drop|stop", "--timeout=MS", "--port-file=FILE",
+                               "--on-desync=report|drop|stop|heal", "--bundle-dir=DIR|none",
+                               "--find-causes=on|off", "--timeout=MS", "--port-file=FILE",
                                "--json=FILE|-", "--quiet", "--verbose", "--version",
                                "Exit codes:", "\narena: 1 to 16 players (4), 60 Hz\n",
                                "\nunits: 1 to 8 players (4), 30 Hz\n", "  units=1500 (8 to 20000)",
