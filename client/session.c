@@ -263,9 +263,6 @@ static ls_status receive_of_desync(ls_session *session)
         return ls_session_desync_take_leaf(session, &message->body.heal_leaf);
     case LS_MESSAGE_HEAL: {
         ls_heal heal = message->body.heal;
-        if (session->report.state != LS_SESSION_PLAYING) {
-            return LS_STALE; /* what is told of the end stays as it was told */
-        }
         ls_session_desync_heal(session, &heal);
         return LS_OK;
     }

@@ -248,6 +248,9 @@ static bool apply(ls_session *session, const ls_heal *heal)
 {
     session_diagnosis *diagnosis = &session->diagnosis;
     ls_tick settled = ls_session_settled_tick(session);
+    if (session->report.state != LS_SESSION_PLAYING) {
+        return false; /* what was told of the end stays as it was told */
+    }
     if (!hold(session, heal->tick) || !can_replay(session, heal, settled) ||
         ls_sim_instance_hash(diagnosis->held) != heal->root) {
         return false;

@@ -50,10 +50,13 @@ static void drop(ls_match *match, uint32_t slot, const char *why)
     }
 }
 
+/* Once the last tick is closed it makes no difference to anybody else any more. */
 static void give_up_healing(ls_match *match, const char *why)
 {
     match->ladder->phase = LS_LADDER_IDLE;
-    drop(match, match->ladder->slot, why);
+    if (match->state == LS_MATCH_RUNNING) {
+        drop(match, match->ladder->slot, why);
+    }
 }
 
 static void start_healing(ls_match *match)

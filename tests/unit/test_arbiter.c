@@ -458,3 +458,37 @@ Test(arbiter, a_final_root_adds_nothing_to_an_open_question)
     cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 100, 7, 8));
     cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
 }
+
+/* ---- healing ---- */
+
+Test(arbiter, who_was_healed_goes_on_with_the_servers_chain)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    player bad = differ(1, 10, 20, 30, &asked);
+    cr_assert(answer(0, &bad, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(compare(0, &bad).is_asked, "what differs is not compared");
+    player healed = make_player(1, UINT32_MAX);
+    healed.tick = 40;
+    cr_assert(ls_arbiter_chain(&arbiter, 40, &healed.chain));
+    ls_arbiter_heal(&arbiter, 0, 40);
+    simulate_to(&healed, 70);
+    cr_assert_not(compare(0, &healed).is_asked);
+    cr_assert_eq(arbiter.slots[0].agreed_tick, 70);
+    healed.bad_tick = 80;
+    simulate_to(&healed, 90);
+    asked = compare(0, &healed);
+    cr_assert(asked.is_asked && asked.first == 71, "a healed slot may differ again");
+}
+
+Test(arbiter, chains_are_told_of_states_that_are_held_only)
+{
+    uint64_t chain = 0;
+    open_arbiter(4, 8 * LS_WINDOW_TICKS);
+    cr_assert(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS, &chain));
+    cr_assert_not(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS + 4, &chain), "yet to come");
+    cr_assert_not(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS - 1, &chain), "not hashed");
+    cr_assert_not(ls_arbiter_chain(&arbiter, 4 * LS_WINDOW_TICKS, &chain), "forgotten");
+    cr_assert(ls_arbiter_chain(&arbiter, 4 * LS_WINDOW_TICKS + 4, &chain));
+}

@@ -251,3 +251,41 @@ Test(replay_window, recording_another_tick_than_the_next_is_a_mistake, .signal =
     const ls_tick_inputs inputs = {1, 2, slots};
     ls_replay_window_record(made.window, &inputs, made.instance, 1);
 }
+
+/* ---- borrowed inputs ---- */
+
+Test(replay_window, inputs_that_are_kept_elsewhere_are_not_copied)
+{
+    ls_input_buffer_config kept = {.slots = 2, .input_bytes_max = 2, .window_ticks = 64};
+    ls_input_buffer *inputs = NULL;
+    cr_assert_eq(ls_input_buffer_create(&kept, ls_allocator_heap(), &inputs), LS_OK);
+    ls_replay_window_config config = small;
+    config.inputs = inputs;
+    fixture made = open_fixture(config);
+    for (ls_tick tick = 0; tick < 40; tick++) {
+        uint8_t byte = (uint8_t)(tick * 5);
+        const ls_slot_input slots[2] = {{&byte, 1, 0}, {NULL, 0, 0}};
+        const ls_tick_inputs both = {tick, 2, slots};
+        for (uint32_t slot = 0; slot < 2; slot++) {
+            ls_input_buffer_put(inputs, tick, slot, slots[slot].bytes, slots[slot].size, 0);
+        }
+        ls_sim_instance_step(made.instance, &both);
+        made.roots[tick + 1] = ls_sim_instance_hash(made.instance);
+        ls_replay_window_record(made.window, &both, made.instance, made.roots[tick + 1]);
+    }
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_OK);
+    cr_assert_eq(stretch.first, 24);
+    cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
+    cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 37), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[37]);
+    ls_input_buffer_forget_before(inputs, 25);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_NOT_FOUND,
+                 "what leads there is gone");
+    cr_assert_eq(ls_replay_window_stretch(made.window, 34, 37, &stretch), LS_OK);
+    /* With inputs of others a window may begin again at an earlier tick. */
+    ls_replay_window_start(made.window, made.other, made.roots[37]);
+    cr_assert_eq(ls_replay_window_newest(made.window), 37);
+    close_fixture(&made);
+    ls_input_buffer_destroy(inputs);
+}

@@ -53,6 +53,21 @@ Test(snapshot_ring, brings_back_every_state_that_it_holds)
     ls_sim_instance_destroy(instance);
 }
 
+Test(snapshot_ring, shows_the_bytes_of_what_it_holds)
+{
+    static uint8_t saved[1 << 16];
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = make_ring(instance, 2);
+    cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
+    cr_assert_null(ls_snapshot_ring_bytes(ring, 0));
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
+    cr_assert_arr_eq(ls_snapshot_ring_bytes(ring, 0), saved, ls_sim_instance_save_bytes(instance));
+    cr_assert_null(ls_snapshot_ring_bytes(ring, 2), "the same place, another tick");
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
 Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
 {
     ls_sim_instance *instance = make_from(counter_simulation());
