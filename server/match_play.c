@@ -174,6 +174,7 @@ static bool is_waiting(ls_match *match)
     }
     bool is_told = match->waiting_told_ns != 0;
     if (LS_FAULT(SILENT_STALL)) {
+        match->waiting_told_ns = match->now_ns;
         return true;
     }
     if (is_told ? match->now_ns - match->waiting_told_ns >= MATCH_WAITING_NEXT_NS

@@ -293,7 +293,7 @@ Test(agreement, the_checks_see_other_inputs_and_other_states)
     cr_assert(run->clients[2]->has_state_difference);
     cr_assert_not(run->clients[0]->has_state_difference);
     check_sound(run);
-    run->clients[1]->state_difference_tick = 99;
+    run->clients[1]->hashed_difference_tick = 99;
     cr_assert_not(virtual_match_is_sound(run));
     virtual_match_destroy(run);
 }

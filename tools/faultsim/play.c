@@ -113,6 +113,15 @@ static void set_links(virtual_client *client, const ls_action *action)
     }
 }
 
+static void set_slot_delay(virtual_match *run, const virtual_client *client, uint32_t ticks)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        if (run->by_slot[slot] == client) {
+            ls_match_set_input_delay(run->match, slot, ticks);
+        }
+    }
+}
+
 /* What happens to one client; returns the class that it counts for. */
 static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const ls_action *action)
 {
@@ -139,6 +148,12 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
     case LS_ACTION_TURN_HOSTILE:
         ls_hostile_turn(&play->players[client->index], client,
                         play->scenario.clients[client->index].hostility, run->setup.seed);
+        return LS_CLASS_COUNT;
+    case LS_ACTION_SET_DELAY:
+        ls_session_set_input_delay(client->session, action->ticks);
+        return LS_CLASS_COUNT;
+    case LS_ACTION_SET_SLOT_DELAY:
+        set_slot_delay(run, client, action->ticks);
         return LS_CLASS_COUNT;
     case LS_ACTION_ALTER:
         client->is_fed_wrong = true;

@@ -202,6 +202,8 @@ static void note_input_difference(virtual_client *client, ls_tick tick)
         client->has_input_difference = true;
         client->input_difference_tick = tick;
     }
+    client->may_leave =
+        client->may_leave || client->is_fed_wrong; /* what comes next fits nothing */
     if (!client->is_fed_wrong) {
         virtual_check_note(client->run, VIRTUAL_I1, tick,
                            "client %u steps it on other inputs than the server", client->index);
@@ -219,16 +221,40 @@ static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *input
     return true;
 }
 
+void virtual_check_difference(virtual_client *client, ls_tick tick)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    bool is_last = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING &&
+                   tick == ls_match_tick(client->run->match);
+    bool is_hashed = tick % match->hash_interval_ticks == 0 || is_last;
+    if (!client->has_state_difference) {
+        client->has_state_difference = true;
+        client->state_difference_tick = tick;
+    }
+    if (is_hashed && !client->has_hashed_difference) {
+        client->has_hashed_difference = true;
+        client->hashed_difference_tick = tick;
+    }
+}
+
+/* Altered bytes can make a client step ticks that are not closed yet: what those lead to cannot be
+ * compared, but for the state before the first of them. */
 static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
                               uint64_t state_digest)
 {
+    virtual_match *run = client->run;
     client->tick = tick + 1;
     if (!is_same_inputs) {
         note_input_difference(client, tick);
     }
-    if (state_digest != client->run->ticks[tick].state && !client->has_state_difference) {
-        client->has_state_difference = true;
-        client->state_difference_tick = tick;
+    if (tick > run->tick_count) {
+        client->has_run_ahead = true;
+        return;
+    }
+    uint64_t closed_state = tick < run->tick_count ? run->ticks[tick].state
+                                                   : witness_state(ls_match_instance(run->match));
+    if (state_digest != closed_state) {
+        virtual_check_difference(client, tick);
     }
 }
 
@@ -241,11 +267,8 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
         take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
         return;
     }
-    if (tick >= run->tick_count) {
-        note_input_difference(client, tick);
-        return;
-    }
-    check_client_tick(client, tick, is_as_closed(&run->ticks[tick], inputs), state_digest);
+    bool is_same = tick < run->tick_count && is_as_closed(&run->ticks[tick], inputs);
+    check_client_tick(client, tick, is_same, state_digest);
 }
 
 /* A client that predicts may step a tick several times: the last step before it calls the tick its

@@ -12,7 +12,7 @@ static void compare_final_state(virtual_client *client)
     virtual_match *run = client->run;
     ls_session_report report = ls_session_report_of(client->session);
     bool is_guessed = report.shown_tick != report.tick;
-    if (!client->is_watched || is_guessed || client->has_state_difference) {
+    if (!client->is_watched || is_guessed || client->has_hashed_difference) {
         return;
     }
     ls_sim_instance *instance = ls_session_instance(client->session);
@@ -24,18 +24,8 @@ static void compare_final_state(virtual_client *client)
         is_equal = witness_state(instance) == run->ticks[tick].state;
     }
     if (!is_equal) {
-        client->has_state_difference = true;
-        client->state_difference_tick = tick;
+        virtual_check_difference(client, tick);
     }
-}
-
-/* The state by which a difference must be reported: the next hashed one, or the last of all. */
-static ls_tick due_tick(const virtual_match *run, ls_tick tick)
-{
-    uint32_t interval = run->setup.match.hash_interval_ticks;
-    uint64_t due = ((uint64_t)tick + interval - 1) / interval * interval;
-    ls_tick last = ls_match_tick(run->match);
-    return due <= last ? (ls_tick)due : last;
 }
 
 static void check_desync(virtual_client *client, uint32_t slot, const ls_match_slot *report)
@@ -46,11 +36,11 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
         virtual_check_note(run, VIRTUAL_I3, report->desync_tick,
                            "slot %u was told of %u times as a desync", slot, told);
     }
-    if (!client->has_state_difference) {
+    if (!client->has_hashed_difference) {
         /* Whose chain was altered and who left before it could explain counts as different. */
         bool is_unexplained =
             client->is_fed_wrong && report->desync_client_root == 0 && !report->has_finished;
-        if (report->is_desynced && !is_unexplained) {
+        if (report->is_desynced && !is_unexplained && !client->has_run_ahead) {
             virtual_check_note(run, VIRTUAL_I3, report->desync_tick,
                                "slot %u is called different and is not", slot);
         }
@@ -58,15 +48,16 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
     }
     if (!report->is_desynced) {
         if (report->has_finished) {
-            virtual_check_note(run, VIRTUAL_I3, client->state_difference_tick,
+            virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
                                "slot %u differs and nobody says so", slot);
         }
         return;
     }
-    ls_tick due = due_tick(run, client->state_difference_tick);
-    if (report->desync_tick != due || report->desync_server_root == report->desync_client_root) {
-        virtual_check_note(run, VIRTUAL_I3, due, "slot %u is called different from tick %u on",
-                           slot, report->desync_tick);
+    bool is_exact = report->desync_tick == client->hashed_difference_tick || client->has_run_ahead;
+    if (!is_exact || report->desync_server_root == report->desync_client_root) {
+        virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
+                           "slot %u is called different from tick %u on", slot,
+                           report->desync_tick);
     }
 }
 

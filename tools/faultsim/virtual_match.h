@@ -115,10 +115,13 @@ struct virtual_client {
     uint64_t late;         /* inputs that reached the server after their tick was closed */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
+    bool has_run_ahead;            /* has stepped a tick that was not closed yet */
     bool has_state_difference;
     ls_tick state_difference_tick; /* first state that is not the server's */
-    uint32_t waiting_count;        /* WAITING notices */
-    uint32_t waiting_mask;         /* of all of them */
+    bool has_hashed_difference;    /* likewise, of the states that are hashed: others may heal */
+    ls_tick hashed_difference_tick;
+    uint32_t waiting_count; /* WAITING notices */
+    uint32_t waiting_mask;  /* of all of them */
     uint32_t event_count;
     virtual_client_event events[VIRTUAL_CLIENT_EVENTS_MAX];
 };
@@ -271,6 +274,9 @@ void virtual_check_watch_client(virtual_client *client);
 void virtual_check_frame(virtual_client *client);
 void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
                               uint32_t size);
+/* The client's state before `tick` is not the server's. */
+void virtual_check_difference(virtual_client *client, ls_tick tick);
+
 void virtual_check_event(virtual_match *run, const ls_match_event *event);
 void virtual_check_session_event(virtual_client *client, const ls_session_event *event);
 void virtual_check_silence(virtual_match *run);
