@@ -54,6 +54,9 @@ ADAPTERS = {
     "dlfcn.h": ("common/plugin_loader.c",),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
     "cjson/*": ("common/program/summary.c", "tests/loopback/*"),
+    "dwarf.h": ("tools/schema/debug_types.c",),
+    "elfutils/*": ("tools/schema/debug_types.c",),
+    "gelf.h": ("tools/schema/debug_types.c",),
     "zstd.h": ("common/journal_compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),
@@ -257,6 +260,7 @@ SAMPLES = (
             "common/state_hash.c": "#include <xxhash.h>\n",
             "tools/bench.c": "#include <criterion/criterion.h>\n",
             "client/main.c": "#include <libfoo.h>\n",
+            "tools/lockstep_schema.c": "#include <elfutils/libdw.h>\n",
         },
         [
             "transport_enet.c may include <enet/enet.h>",
@@ -264,6 +268,7 @@ SAMPLES = (
             "hash.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
+            "debug_types.c may include <elfutils/libdw.h>",
         ],
     ),
     (
