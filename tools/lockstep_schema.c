@@ -16,6 +16,7 @@ enum {
 enum option_key {
     KEY_LIST = 'l',
     KEY_OUTPUT = 'o',
+    KEY_QUIET = 'q',
     KEY_UNIT = 'u',
     KEY_COUNT = 'c',
     KEY_UNION = 0x100,
@@ -39,6 +40,8 @@ static const struct argp_option options[] = {
      "Byte members of this name are padding and stay zero, like those called padding...", 0},
     {"rows", KEY_ROWS, 0, 0, "Only the fields, to include within the braces of an array", 0},
     {"function", KEY_FUNCTION, "NAME", 0, "Name of the function (fields)", 0},
+    {"quiet", KEY_QUIET, 0, 0, "Do not warn of holes, and of types that differ between machines",
+     0},
     {0}};
 
 typedef struct notes {
@@ -58,7 +61,7 @@ typedef struct arguments {
     notes units, counts;
     words unions, paddings;
     const char *output, *function;
-    bool is_list, is_rows;
+    bool is_list, is_rows, is_quiet;
 } arguments;
 
 static void add_note(struct argp_state *state, notes *all, char *text)
@@ -126,6 +129,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_ROWS:
         args->is_rows = true;
+        return 0;
+    case KEY_QUIET:
+        args->is_quiet = true;
         return 0;
     case KEY_FUNCTION:
         args->function = value;
@@ -258,7 +264,7 @@ int main(int argc, char **argv)
     arguments args = {.output = "-", .function = "fields"};
     ls_command_line_parse(&argp, argc, argv, &args);
     ls_console console;
-    ls_console_init(&console, "lockstep-schema", LS_LOG_INFO);
+    ls_console_init(&console, "lockstep-schema", args.is_quiet ? LS_LOG_ERROR : LS_LOG_INFO);
     ls_text why = {{0}};
     ls_status status = run(&args, &console, &why);
     if (status == LS_OK) {

@@ -67,6 +67,12 @@ WRITTEN = (
     ("a plain char has no sign", "char c; signed char s;", (), "c u8 1\ns i8 1"),
     ("a hole at the end", "double d; char c;", (), "d f64 1\nc u8 1\npadding_at_9 padding 7"),
     (
+        "holes of structs without names",
+        "struct { char a; int b; }; struct { char c; int d; };",
+        (),
+        "a u8 1\npadding_at_1 padding 3\nb i32 1\nc u8 1\npadding_at_9 padding 3\nd i32 1",
+    ),
+    (
         "a name for padding",
         "int a; char spare[4]; int padding;",
         ("--padding", "spare"),
@@ -146,6 +152,8 @@ def check_warnings(bench):
     expect("l is long" in result.stderr, "long is warned of", result)
     expect("i is" not in result.stderr, "int64_t is as long everywhere", result)
     expect("padding_at_17: 7 bytes" in result.stderr, "the hole is named", result)
+    result = run(PROGRAM, bench.types, "state", "--quiet")
+    expect(result.returncode == 0 and result.stderr == "", "--quiet warns of nothing", result)
 
 
 def check_cpp(bench):
@@ -198,7 +206,8 @@ def check_names(bench):
     result = run(PROGRAM, bench.types, "zebra")
     expect(result.returncode == 1 and "mean" not in result.stderr, "nothing is near", result)
     result = run(PROGRAM, bench.types, "struct ship_state", "--function", "mine")
-    expect("mine(const" in result.stdout and "struct ship_state, a" in result.stdout, "a tag", result)
+    is_named = "mine(const" in result.stdout and "struct ship_state, a" in result.stdout
+    expect(is_named, "a tag, and the function's name", result)
     for arguments in ((), (bench.types,), (bench.types, "a", "--unit", "m"), ("--bogus",)):
         result = run(PROGRAM, *arguments)
         expect(result.returncode == 2, f"{arguments} is a usage error", result)

@@ -58,7 +58,7 @@ static void assert_arena(uint32_t players, int64_t bodies)
     config.params[LS_ARENA_PARAM_BODIES] = bodies;
     ls_arena_layout layout = ls_arena_layout_of(&config);
     const ls_field rows[] = {
-#include "arena_rows.inc"
+#include ARENA_ROWS
     };
     assert_same(make(rows, sizeof rows / sizeof rows[0], layout.bytes), make_own(arena, &config));
 }
@@ -75,7 +75,7 @@ Test(schema_writer, writes_units_as_people_did)
     ls_sim_config config = ls_sim_config_default(units);
     uint32_t unit_count = ls_units_rules_of(&config).unit_count;
     const ls_field rows[] = {
-#include "units_rows.inc"
+#include UNITS_ROWS
     };
     assert_same(make(rows, sizeof rows / sizeof rows[0], units->state_bytes(&config)),
                 make_own(units, &config));
@@ -118,7 +118,7 @@ static ls_schema *make_nasty_by_hand(void)
         {"padding_at_20", "", LS_FIELD_PADDING, 4, 1, 20, 0},
         ARRAY(grid, 12, F64),
         STATE(deep, I32, ""),
-        {"padding_at_4", "", LS_FIELD_PADDING, 4, 1, offsetof(nasty_state, deep) + 4, 0},
+        {"padding_at_124", "", LS_FIELD_PADDING, 4, 1, offsetof(nasty_state, deep) + 4, 0},
         STATE(inner.wage, FIXED, ""),
         ARRAY(either, 4, U8),
         TEAM("league_teams.name", 0, 7, U8),
@@ -138,10 +138,10 @@ static ls_schema *make_nasty_by_hand(void)
         UNIT("units.path", UNIT_AT(path), 6, I16, ""),
         UNIT("units.flags", UNIT_AT(flags), 4, U8, ""),
         UNIT("units.slots[0].kind", UNIT_AT(slots[0].kind), 1, U8, ""),
-        UNIT("units.slots[0].padding_at_1", UNIT_AT(slots[0]) + 1, 3, PADDING, ""),
+        UNIT("units.slots[0].padding_at_37", UNIT_AT(slots[0]) + 1, 3, PADDING, ""),
         UNIT("units.slots[0].uses", UNIT_AT(slots[0].uses), 1, U32, "times"),
         UNIT("units.slots[1].kind", UNIT_AT(slots[1].kind), 1, U8, ""),
-        UNIT("units.slots[1].padding_at_1", UNIT_AT(slots[1]) + 1, 3, PADDING, ""),
+        UNIT("units.slots[1].padding_at_45", UNIT_AT(slots[1]) + 1, 3, PADDING, ""),
         UNIT("units.slots[1].uses", UNIT_AT(slots[1].uses), 1, U32, "times"),
         UNIT("units.is_alive", UNIT_AT(is_alive), 1, U8, ""),
         UNIT("units.padding_at_53", 53, 3, PADDING, ""),

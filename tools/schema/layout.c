@@ -110,12 +110,13 @@ static ls_status add_row(walker *w, const place *at, ls_field_type type, size_t 
     return status;
 }
 
-/* Bytes between two members, or after the last. */
+/* Bytes between two members, or after the last; named by their place in the owner, which no other
+ * hole of it has. */
 static ls_status add_hole(walker *w, const place *at, size_t start, size_t end)
 {
     char name[32], text[LS_TEXT_BYTES_MAX];
     place hole;
-    snprintf(name, sizeof name, "padding_at_%zu", start);
+    snprintf(name, sizeof name, "padding_at_%zu", at->offset + start);
     ls_status status = go_to(w, at, ".", name, &hole);
     if (status != LS_OK) {
         return status;
