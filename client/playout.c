@@ -1,6 +1,7 @@
 #include "lockstep/client/playout.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ enum {
 
 static const int64_t MARGIN_NS = (int64_t)LS_NS_PER_MS;
 
-/* To mend more than this by speed would take longer than five seconds. */
+/* To mend more than this by speed would take longer than five seconds. Nor is more than this jitter
+ * to keep clear of: it is an outage, and its ticks come in as many bursts as it takes. */
 static const int64_t CATCH_UP_NS = 250 * (int64_t)LS_NS_PER_MS;
 
 void ls_playout_init(ls_playout *playout, uint64_t dt_ns)
@@ -23,9 +25,24 @@ void ls_playout_init(ls_playout *playout, uint64_t dt_ns)
     ls_tail_window_init(&playout->offsets, LATE_ONE_IN);
 }
 
+/* What is later than jitter can be counts no more than the latest jitter; and what has begun with
+ * an outage begins anew after it. */
+static int64_t keep_outage_out(ls_playout *playout, int64_t offset_ns)
+{
+    if (!ls_tail_window_has_samples(&playout->offsets)) {
+        return offset_ns;
+    }
+    if (offset_ns < playout->offset_ns - CATCH_UP_NS) {
+        ls_tail_window_init(&playout->offsets, LATE_ONE_IN);
+        return offset_ns;
+    }
+    int64_t latest_ns = ls_tail_window_least(&playout->offsets) + CATCH_UP_NS;
+    return offset_ns < latest_ns ? offset_ns : latest_ns;
+}
+
 void ls_playout_add_arrival(ls_playout *playout, ls_tick tick, uint64_t now_ns)
 {
-    int64_t offset_ns = (int64_t)(now_ns - tick * playout->dt_ns);
+    int64_t offset_ns = keep_outage_out(playout, (int64_t)(now_ns - tick * playout->dt_ns));
     ls_tail_window_add(&playout->offsets, offset_ns, now_ns);
     playout->offset_ns = ls_tail_window_value(&playout->offsets);
 }
@@ -82,7 +99,7 @@ ls_playout_plan ls_playout_plan_frame(ls_playout *playout, const ls_playout_fram
 uint32_t ls_playout_catch_up(const ls_playout *playout, const ls_playout_frame *frame)
 {
     int64_t behind_ns = error_ns(playout, frame);
-    if (behind_ns <= CATCH_UP_NS) {
+    if (behind_ns <= CATCH_UP_NS || LS_FAULT(NEVER_CATCHES_UP)) {
         return 0;
     }
     uint64_t ticks = (uint64_t)behind_ns / playout->dt_ns;

@@ -184,6 +184,7 @@ static void note_failure(transport_enet *transport, int error)
 static int service(transport_enet *transport, ENetEvent *event)
 {
     uint64_t before = transport->total.packets_received;
+    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
     steady_clock(transport);
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
@@ -514,7 +515,6 @@ void ls_transport_enet_service(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
     transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
-    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
     end_overdue_seats(transport);
 }
 

@@ -11,11 +11,12 @@
 
 enum {
     LOBBY_SECONDS_MAX = 60,
-    /* A session keeps this many ticks back and works them off slowly; beyond, it catches up at
-     * once. */
-    BACKLOG_TICKS = 34,
+    SPARE_TICKS = 3,
 };
 
+/* A session holds back what jitter may need, a quarter of a second at most, and mends another one
+ * by speed; beyond, it catches up at once. */
+#define BACKLOG_NS (500 * LS_NS_PER_MS)
 #define TAIL_NS (60 * LS_NS_PER_SECOND) /* by then everything is over, long ago */
 
 struct ls_play {
@@ -57,7 +58,7 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
     uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
-    return (ls_tick)(path_ns / dt_ns) + BACKLOG_TICKS;
+    return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS;
 }
 
 static void add_client(ls_play *play, virtual_match *run, uint32_t index)

@@ -169,7 +169,7 @@ static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
     ls_memory_link link = *calm;
     uint32_t loss_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
     uint32_t burst_ppm = between(here, 1000, 20000);
-    uint32_t burst_packets = between(here, 2, 20);
+    uint64_t burst_ns = ns_between(here, 20 * MS, 400 * MS);
     uint64_t jitter_ns = ns_between(here, MS, 60 * MS);
     uint32_t duplicate_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
     if (happens(here, LS_CLASS_LOSS, 3)) {
@@ -177,7 +177,7 @@ static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
     }
     if (happens(here, LS_CLASS_BURST, 4)) {
         link.burst_ppm = burst_ppm;
-        link.burst_packets = burst_packets;
+        link.burst_ns = burst_ns;
     }
     if (happens(here, LS_CLASS_JITTER, 3)) {
         link.jitter_ns = jitter_ns;

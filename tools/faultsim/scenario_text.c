@@ -79,7 +79,7 @@ static void add_link(writer *out, const char *way, const ls_memory_link *link)
         add(out, " loss %u %%", link->loss_ppm / 10000);
     }
     if (link->burst_ppm > 0) {
-        add(out, " bursts %.1f %% of %u", link->burst_ppm / 1e4, link->burst_packets);
+        add(out, " bursts %.1f %% of %.0f ms", link->burst_ppm / 1e4, (double)link->burst_ns / 1e6);
     }
     if (link->duplicate_ppm > 0) {
         add(out, " twice %u %%", link->duplicate_ppm / 10000);

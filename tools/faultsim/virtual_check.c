@@ -311,7 +311,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
                            event->slot);
     }
-    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+    /* Who hears of no ticks may not go on either, under the rule `wait`. */
+    if (client && (is_cut_off(client, event->status, client->heard_ns) ||
+                   is_cut_off(client, event->status, client->ticks_ns))) {
         client->may_leave = true;
     }
     if (run->setup.is_strict && client && !client->may_leave) {

@@ -100,6 +100,7 @@ struct virtual_client {
     bool is_watched;
     uint64_t heard_ns;   /* when anything of it last reached the server ... */
     uint64_t hearing_ns; /* ... and anything of the server's it */
+    uint64_t ticks_ns;   /* ... and any ticks it */
     bool is_flipped;
     bool is_over;
     bool has_left;         /* the session has ended with another status than OK */
