@@ -66,8 +66,10 @@ ADAPTERS = {
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
     "cjson/*": ("common/program/summary.c", "tests/loopback/*", "tests/unit/test_explain.c"),
+    "dwarf.h": ("tools/schema/debug_types.c",),
+    "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
+    "gelf.h": ("tools/schema/debug_types.c",),
     "zstd.h": ("common/compress.c",),
-    "elfutils/*": ("tools/desync/code_place.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),
 }
@@ -274,6 +276,7 @@ SAMPLES = (
             "common/state_hash.c": "#include <xxhash.h>\n",
             "tools/bench.c": "#include <criterion/criterion.h>\n",
             "client/main.c": "#include <libfoo.h>\n",
+            "tools/lockstep_schema.c": "#include <elfutils/libdw.h>\n",
         },
         [
             "net_relay.c may include <enet/enet.h>",
@@ -281,6 +284,7 @@ SAMPLES = (
             "hash.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
+            "debug_types.c may include <elfutils/libdw.h>",
         ],
     ),
     (

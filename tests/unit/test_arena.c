@@ -409,16 +409,3 @@ Test(arena, a_full_picture_stops_at_its_capacity)
     cr_assert_eq(shapes[10].colour, 0);
     arena_close(&arena);
 }
-
-/* ---- golden roots: the same on every machine, compiler and level of optimisation ---- */
-
-Test(arena, a_match_of_four_bots_has_its_golden_roots)
-{
-    arena_fixture arena = arena_open(arena_config());
-    cr_assert_eq(ls_sim_instance_hash(arena.instance), UINT64_C(0xf8797e5335168b8c));
-    arena_run_bots(&arena, 100);
-    cr_assert_eq(ls_sim_instance_hash(arena.instance), UINT64_C(0xfe310c3fb81ad886));
-    arena_run_bots(&arena, 500);
-    cr_assert_eq(ls_sim_instance_hash(arena.instance), UINT64_C(0x8894fb6f9750d6b9));
-    arena_close(&arena);
-}

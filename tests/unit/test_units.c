@@ -38,20 +38,6 @@ Test(units, one_past_the_largest_size_is_refused)
     cr_assert_eq(ls_sim_config_check(ls_units_simulation(), &config, &why), LS_BAD_ARGUMENT);
 }
 
-Test(units, golden_roots_of_a_match_of_four_bots)
-{
-    units_match match = open_match(ls_sim_config_default(ls_units_simulation()));
-    cr_assert_eq(root(&match), UINT64_C(0x2b4a33eb89694732), "%016llx",
-                 (unsigned long long)root(&match));
-    play_bots(&match, 100);
-    cr_assert_eq(root(&match), UINT64_C(0xb72aedd9c22f79d3), "%016llx",
-                 (unsigned long long)root(&match));
-    play_bots(&match, 500);
-    cr_assert_eq(root(&match), UINT64_C(0xffd0b3dd07ee29ca), "%016llx",
-                 (unsigned long long)root(&match));
-    close_match(&match);
-}
-
 Test(units, same_inputs_give_same_roots_and_another_seed_others)
 {
     ls_sim_config config = config_of(400, 3);
