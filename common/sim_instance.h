@@ -40,8 +40,22 @@ const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
+/* What the steps from here on are told of this machine. At first one worker and warnings. */
+void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
+
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
+
+/* Looks on, for tools that want to know what each pass did. Either function may be NULL. */
+typedef struct ls_step_watch {
+    void (*before_pass)(void *user, const ls_step *step, uint32_t pass);
+    void (*after_pass)(void *user, const ls_step *step, uint32_t pass);
+    void *user;
+} ls_step_watch;
+
+/* The same step, watched. */
+void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                  const ls_step_watch *watch);
 
 /* Root of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
