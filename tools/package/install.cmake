@@ -42,7 +42,7 @@ endforeach()
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
-list(REMOVE_ITEM libraries lockstep_program lockstep_conditioner lockstep_netcond)
+list(REMOVE_ITEM libraries lockstep_program lockstep_conditioner lockstep_netcond lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
 if(programs)
