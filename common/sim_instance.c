@@ -291,9 +291,16 @@ void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning)
     instance->tuning = tuning;
 }
 
+static void run_unwatched(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    (void)user;
+    (void)index;
+    pass->run(step);
+}
+
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
 {
-    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){NULL, NULL, NULL});
+    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_unwatched, NULL});
 }
 
 void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
@@ -313,13 +320,7 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
         .tuning = &instance->tuning,
     };
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
-        if (watch->before_pass) {
-            watch->before_pass(watch->user, &step, i);
-        }
-        simulation->passes[i].run(&step);
-        if (watch->after_pass) {
-            watch->after_pass(watch->user, &step, i);
-        }
+        watch->run_pass(watch->user, &step, &simulation->passes[i], i);
     }
     instance->tick++;
 }

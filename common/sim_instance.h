@@ -46,10 +46,10 @@ void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
 
-/* Looks on, for tools that want to know what each pass did. Either function may be NULL. */
+/* For tools that want to know what each pass did, or that prepare something for it. */
 typedef struct ls_step_watch {
-    void (*before_pass)(void *user, const ls_step *step, uint32_t pass);
-    void (*after_pass)(void *user, const ls_step *step, uint32_t pass);
+    /* Stands in for pass `index` of the step, and calls pass->run(step) itself, once. */
+    void (*run_pass)(void *user, const ls_step *step, const ls_pass *pass, uint32_t index);
     void *user;
 } ls_step_watch;
 

@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static ls_sim_config default_config(void)
@@ -334,35 +335,28 @@ Test(sim_instance, more_workers_than_the_simulation_can_use_are_a_mistake, .sign
 }
 
 typedef struct watched {
-    char order[16]; /* a letter before and one after each pass */
-    size_t count;
+    char order[128]; /* each pass as it runs: "name:index " */
 } watched;
 
-static void note_before(void *user, const ls_step *step, uint32_t pass)
+static void note_and_run(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
-    watched *seen_so_far = user;
-    cr_assert_not_null(step->state);
-    seen_so_far->order[seen_so_far->count++] = (char)('a' + pass);
-}
-
-static void note_after(void *user, const ls_step *step, uint32_t pass)
-{
-    watched *seen_so_far = user;
-    cr_assert_not_null(step->state);
-    seen_so_far->order[seen_so_far->count++] = (char)('A' + pass);
+    watched *notes = user;
+    size_t used = strlen(notes->order);
+    snprintf(notes->order + used, sizeof notes->order - used, "%s:%u ", pass->name, index);
+    pass->run(step);
 }
 
 Test(sim_instance, a_watched_step_shows_each_pass_and_ends_the_same)
 {
     ls_sim_instance *plain = make();
     ls_sim_instance *seen_instance = make();
-    watched notes = {"", 0};
-    const ls_step_watch watch = {note_before, note_after, &notes};
+    watched notes = {""};
+    const ls_step_watch watch = {note_and_run, &notes};
     const ls_slot_input slots[2] = {{(const uint8_t *)"ab", 2, 0}, {NULL, 0, 0}};
     const ls_tick_inputs inputs = {0, 2, slots};
     ls_sim_instance_step(plain, &inputs);
     ls_sim_instance_step_watched(seen_instance, &inputs, &watch);
-    cr_assert_str_eq(notes.order, "aAbB");
+    cr_assert_str_eq(notes.order, "apply:0 move:1 ");
     cr_assert_eq(ls_sim_instance_hash(plain), ls_sim_instance_hash(seen_instance));
     cr_assert_eq(ls_sim_instance_tick(seen_instance), 1);
     ls_sim_instance_destroy(plain);

@@ -50,7 +50,8 @@ static const cause causes[LS_WORLD_COUNT] = {
                        "qsort leaves elements that compare equal in any order: use ls_stable_sort, "
                        "and end ties by id"},
     [LS_WORLD_DRAW] = {"drawing",
-                       "draw or bot changes something that steps read: the frame rate decides"},
+                       "draw or bot changes something that steps or the hash read: the frame rate "
+                       "decides"},
     [LS_WORLD_WORKERS] = {"race",
                           "the result depends on how many threads share the work or who is first: "
                           "add up in a fixed order"},
@@ -79,6 +80,9 @@ static cause refine(ls_world_id world, const ls_evidence *evidence)
     if (is_repeat && has_failed(evidence, LS_WORLD_FRESH)) {
         return causes[LS_WORLD_FRESH];
     }
+    if (is_repeat && has_failed(evidence, LS_WORLD_ADDRESSES)) {
+        return causes[LS_WORLD_ADDRESSES]; /* another instance lies elsewhere */
+    }
     if (world == LS_WORLD_AGAIN && has_failed(evidence, LS_WORLD_ROLLBACK)) {
         return causes[LS_WORLD_ROLLBACK];
     }
@@ -94,6 +98,11 @@ static cause cause_of(ls_world_id world, const ls_outcome *outcome, const ls_evi
 {
     switch ((ls_outcome_kind)outcome->kind) {
     case LS_OUTCOME_CRASHED:
+        if (evidence->has_sanitizer_words) {
+            return (cause){"undefined behaviour",
+                           "the sanitizer that it was built with found what the language does not "
+                           "define: each compiler and processor has its own answer"};
+        }
         return (cause){"crash", "the simulation's own code ended the process"};
     case LS_OUTCOME_HUNG:
         return (cause){"hang", "it made no progress: an endless loop, or waiting for something"};

@@ -10,6 +10,7 @@ typedef struct ls_evidence {
     uint32_t failed; /* worlds with a finding, 1 << ls_world_id */
     bool has_fused_multiply;
     bool uses_library_random;
+    bool has_sanitizer_words; /* a process died with the words of a sanitizer */
 } ls_evidence;
 
 /* What kind of difference it is, in a word or three: "outside the saved state". */

@@ -133,46 +133,49 @@ static bool play_once(ls_player *player)
 
 /* ---- checked ---- */
 
-static const char *check_state(ls_player *player, ls_sim_instance *instance, ls_schema_place *place)
+/* What must not be in a state, and where it is; NULL when all is well. */
+static const char *fault_in(const ls_schema *schema, const uint8_t *state, ls_schema_place *place)
 {
-    const ls_schema *schema = ls_sim_instance_schema(instance);
-    const void *state = ls_sim_instance_view(instance);
     size_t offset = 0;
-    if (!schema) {
-        return NULL;
-    }
     if (ls_schema_dirty_padding(schema, state, &offset)) {
         *place = ls_schema_at(schema, offset);
         return "padding must stay zero, and was written to";
     }
     if (ls_compare_find_nan(schema, state, place)) {
-        player->exchange->outcome.oddity = LS_ODDITY_NAN;
         return "the state holds a value that is not a number (NaN): which bits it has depends on "
                "the processor";
     }
     return NULL;
 }
 
-static bool find_no_fault(ls_player *player, ls_sim_instance *instance, ls_float_mode before)
+/* Looks at the state after each pass of the tick that was traced. */
+static bool find_no_fault(ls_player *player, const ls_sim_instance *instance)
 {
     ls_outcome *outcome = &player->exchange->outcome;
-    ls_tick tick = ls_sim_instance_tick(instance) - 1;
-    ls_float_mode after = ls_float_mode_now();
-    if (!ls_float_mode_equal(before, after)) {
-        ls_float_mode_set(before);
-        ls_player_fault(player, tick, "step",
-                        "the step leaves another floating-point rounding mode than it found");
-        return false;
+    const ls_schema *schema = ls_sim_instance_schema(instance);
+    for (uint32_t i = 1; schema && i < player->trace.places; i++) {
+        ls_schema_place place;
+        const uint8_t *state = ls_trace_state(&player->trace, i);
+        const char *words = fault_in(schema, state, &place);
+        if (words) {
+            ls_player_fault(player, ls_sim_instance_tick(instance) - 1,
+                            player->simulation.passes[i - 1].name, words);
+            outcome->oddity = ls_compare_oddity(&place, state);
+            ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
+            ls_schema_place_value(&place, state, outcome->found, sizeof outcome->found);
+            return false;
+        }
     }
-    ls_schema_place place;
-    const char *words = check_state(player, instance, &place);
-    if (words) {
-        ls_player_fault(player, tick, "step", words);
-        ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
-        ls_schema_place_value(&place, ls_sim_instance_view(instance), outcome->found,
-                              sizeof outcome->found);
+    return true;
+}
+
+static bool find_no_mode_changed(ls_player *player, const ls_sim_instance *instance)
+{
+    if (player->mode_changer) {
+        ls_player_fault(player, ls_sim_instance_tick(instance) - 1, player->mode_changer->name,
+                        "it leaves another floating-point rounding mode than it found");
     }
-    return !words;
+    return !player->mode_changer;
 }
 
 static bool play_checked(ls_player *player)
@@ -183,9 +186,9 @@ static bool play_checked(ls_player *player)
     }
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
         ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(instance));
-        ls_float_mode before = ls_float_mode_now();
         ls_player_step(player, instance, &inputs, true);
-        if (!ls_player_compare(player, instance) || !find_no_fault(player, instance, before)) {
+        if (!ls_player_compare(player, instance) || !find_no_fault(player, instance) ||
+            !find_no_mode_changed(player, instance)) {
             return false;
         }
     }

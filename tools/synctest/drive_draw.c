@@ -83,7 +83,6 @@ static bool call_reader(viewing *viewer, ls_phase phase, const char *name, void 
     uintptr_t address = 0;
     set_writable(viewer, false);
     ls_player_enter_phase(player, phase);
-    ls_surroundings_fill_stack(0);
     bool is_well = ls_crash_guard(run, viewer, &address);
     set_writable(viewer, true);
     if (!is_well) {

@@ -17,12 +17,12 @@
 
 enum {
     VARIABLES_MAX = 1024,
-    PADDING_BYTES_MAX = 8192,
+    PADDING_BYTES_MAX = 64 << 10,
     POLL_MS = 100,
     NUMBER_BYTES = 16,
     /* malloc fills with this byte's complement: nothing in the reference. */
     REFERENCE_FILL = 0xff,
-    MOVED_FILL = 0x5a,
+    MOVED_FILL = 0xa5, /* as many digits: the stack begins where it did */
 };
 
 static const char self[] = "/proc/self/exe";
@@ -31,6 +31,7 @@ static const char self[] = "/proc/self/exe";
 typedef struct surroundings {
     char *variables[VARIABLES_MAX + 1];
     size_t count;
+    size_t bytes; /* of all, with their ends */
     char tunables[96];
     char padding[PADDING_BYTES_MAX];
 } surroundings;
@@ -41,11 +42,11 @@ static bool has_name(const char *variable, const char *name)
     return strncmp(variable, name, size) == 0 && variable[size] == '=';
 }
 
-static bool is_kept(const char *variable, uint32_t moves)
+static bool is_kept(const char *variable, bool is_turned)
 {
     static const char *const needed[] = {"PATH",         "LD_LIBRARY_PATH", "LD_PRELOAD",
                                          "ASAN_OPTIONS", "UBSAN_OPTIONS",   "TSAN_OPTIONS"};
-    if (!(moves & LS_MOVES_ENVIRONMENT)) {
+    if (!is_turned) {
         return !has_name(variable, "GLIBC_TUNABLES");
     }
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
@@ -60,33 +61,65 @@ static void add(surroundings *new, char *variable)
 {
     if (new->count < VARIABLES_MAX) {
         new->variables[new->count++] = variable;
+        new->bytes += strlen(variable) + 1;
+    }
+}
+
+/* Variables without a meaning, so many that there are `count` variables of `bytes` bytes, and the
+ * stack begins where it does with those. */
+static void pad(surroundings *new, size_t count, size_t bytes)
+{
+    size_t missing = count > new->count ? count - new->count : 0;
+    size_t room = bytes > new->bytes ? bytes - new->bytes : 0;
+    if (missing == 0 || room < 3 * missing || room > sizeof new->padding) {
+        return; /* as good as it gets */
+    }
+    char *variable = new->padding;
+    for (size_t i = 0; i < missing; i++) {
+        size_t size = i + 1 < missing ? 3 : room; /* with its end; the last takes what is left */
+        memset(variable, 'P', size - 1);
+        variable[1] = '=';
+        variable[size - 1] = '\0';
+        add(new, variable);
+        variable += size;
+        room -= size;
+    }
+}
+
+/* What is inherited, and what takes its place in an environment that is turned. */
+static void add_inherited(surroundings *new, bool is_turned)
+{
+    static char foreign[][32] = {"LANG=de_DE.UTF-8",  "LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham",
+                                 "HOME=/nonexistent", "USER=somebody",      "LOGNAME=somebody"};
+    new->count = new->bytes = 0;
+    for (char **variable = environ; *variable; variable++) {
+        if (is_kept(*variable, is_turned)) {
+            add(new, *variable);
+        }
+    }
+    for (size_t i = 0; is_turned && i < sizeof foreign / sizeof foreign[0]; i++) {
+        add(new, foreign[i]);
     }
 }
 
 /* Tunables, without the cache that would hand out memory as it is. */
 static void make_surroundings(const ls_launch *launch, surroundings *new)
 {
-    static char foreign[][32] = {"LANG=de_DE.UTF-8",  "LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham",
-                                 "HOME=/nonexistent", "USER=somebody",      "LOGNAME=somebody"};
-    new->count = 0;
-    for (char **variable = environ; *variable; variable++) {
-        if (is_kept(*variable, launch->moves)) {
-            add(new, *variable);
-        }
-    }
-    for (size_t i = 0; launch->moves & LS_MOVES_ENVIRONMENT && i < sizeof foreign / 32; i++) {
-        add(new, foreign[i]);
+    add_inherited(new, false);
+    if (launch->moves & LS_MOVES_ENVIRONMENT) {
+        size_t count = new->count, bytes = new->bytes;
+        add_inherited(new, true);
+        pad(new, count, bytes);
     }
     int fill = launch->moves & LS_MOVES_HEAP ? MOVED_FILL : REFERENCE_FILL;
     snprintf(new->tunables, sizeof new->tunables,
              "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=%d", fill);
     add(new, new->tunables);
     if (launch->moves & LS_MOVES_ADDRESSES) {
-        size_t size = 777 + 1789 * (size_t)launch->exchange->variant; /* it moves the stack */
-        memset(new->padding, 'x', size < sizeof new->padding ? size : sizeof new->padding - 1);
-        memcpy(new->padding, "PADDING=", 8);
-        add(new, new->padding);
+        size_t moved_bytes = 777 + 1789 * (size_t)launch->exchange->variant;
+        pad(new, new->count + 1, new->bytes + moved_bytes);
     }
+    new->variables[new->count] = NULL;
 }
 
 /* In the new process, before exec: only what may follow a fork. */

@@ -56,12 +56,14 @@ static void release(void *user, void *bytes)
 
 void ls_page_memory_init(ls_page_memory *memory, uint32_t layout)
 {
-    /* Low, so that a pointer fits 32 bits; high, so that it does not; and where the system likes.
-     */
+    /* The reference's; low, so that a pointer fits 32 bits; high; and where the system likes. */
     static const struct {
         uint64_t wish;
         size_t shift;
-    } layouts[] = {{0, 0}, {0x20000000, 64}, {UINT64_C(0x700000000000), 1984}, {0, 2752}};
+    } layouts[] = {{UINT64_C(0x100000000000), 0},
+                   {0x20000000, 64},
+                   {UINT64_C(0x700000000000), 1984},
+                   {0, 2752}};
     const uint32_t count = sizeof layouts / sizeof layouts[0];
     uint64_t wish = layouts[layout % count].wish;
     *memory = (ls_page_memory){

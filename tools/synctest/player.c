@@ -39,14 +39,26 @@ static bool is_moved(const ls_player *player, uint32_t what)
     return (player->moves & what) != 0;
 }
 
+typedef struct init_call {
+    const ls_sim_config *config;
+    void *state;
+    ls_status status;
+} init_call;
+
+static void call_init(void *user)
+{
+    init_call *call = user;
+    call->status = watched.init(call->config, call->state);
+}
+
 static ls_status watched_init(const ls_sim_config *config, void *state)
 {
+    init_call call = {config, state, LS_OK};
+    bool is_stack_moved = is_moved(watched.player, LS_MOVES_STACK);
     ls_player_enter_phase(watched.player, LS_PHASE_INIT);
-    ls_surroundings_fill_stack(
-        ls_surroundings_filling(is_moved(watched.player, LS_MOVES_STACK), 0));
-    ls_status status = watched.init(config, state);
+    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, 0), call_init, &call);
     ls_player_enter_phase(watched.player, LS_PHASE_HOST);
-    return status;
+    return call.status;
 }
 
 static ls_status configure(ls_player *player, ls_text *why)
@@ -161,39 +173,54 @@ static uint64_t root_of_state(const ls_player *player, const void *state)
     return player->simulation.hash ? player->simulation.hash(&player->config, state) : 0;
 }
 
-static void before_pass(void *user, const ls_step *step, uint32_t pass)
+static void before_step(ls_player *player, const ls_step *step)
+{
+    size_t bytes = player->exchange->facts.scratch_bytes;
+    if (step->scratch && bytes > 0) {
+        bool is_scratch_moved = is_moved(player, LS_MOVES_SCRATCH);
+        memset(step->scratch, ls_surroundings_filling(is_scratch_moved, step->inputs->tick), bytes);
+    }
+    if (player->is_traced) {
+        ls_trace_set(&player->trace, 0, root_of_state(player, step->state), step->state);
+    }
+}
+
+typedef struct pass_call {
+    const ls_pass *pass;
+    const ls_step *step;
+} pass_call;
+
+static void call_pass(void *user)
+{
+    const pass_call *call = user;
+    call->pass->run(call->step);
+}
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
     ls_player *player = user;
     ls_tick tick = step->inputs->tick;
-    if (pass == 0) {
-        size_t bytes = player->exchange->facts.scratch_bytes;
-        if (step->scratch && bytes > 0) {
-            memset(step->scratch, ls_surroundings_filling(is_moved(player, LS_MOVES_SCRATCH), tick),
-                   bytes);
-        }
-        if (player->is_traced) {
-            ls_trace_set(&player->trace, 0, root_of_state(player, step->state), step->state);
-        }
+    if (index == 0) {
+        before_step(player, step);
     }
-    player->exchange->progress.pass = pass;
+    player->exchange->progress.pass = index;
     ls_player_enter_phase(player, LS_PHASE_PASS);
+    ls_float_mode kept = ls_float_mode_now();
     if (is_moved(player, LS_MOVES_ROUNDING)) {
-        player->kept_mode = ls_float_mode_now();
         ls_float_mode_set(ls_float_mode_moved(tick));
     }
-    ls_surroundings_fill_stack(
-        ls_surroundings_filling(is_moved(player, LS_MOVES_STACK), tick + pass));
-}
-
-static void after_pass(void *user, const ls_step *step, uint32_t pass)
-{
-    ls_player *player = user;
+    bool is_stack_moved = is_moved(player, LS_MOVES_STACK);
+    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, tick + index), call_pass,
+                                 &(pass_call){pass, step});
     if (is_moved(player, LS_MOVES_ROUNDING)) {
-        ls_float_mode_set(player->kept_mode);
+        ls_float_mode_set(kept);
+    }
+    if (!player->mode_changer && !ls_float_mode_equal(kept, ls_float_mode_now())) {
+        player->mode_changer = pass;
     }
     ls_player_enter_phase(player, LS_PHASE_HOST);
     if (player->is_traced) {
-        ls_trace_set(&player->trace, pass + 1, root_of_state(player, step->state), step->state);
+        ls_trace_set(&player->trace, index + 1, root_of_state(player, step->state), step->state);
     }
 }
 
@@ -214,7 +241,7 @@ static ls_sim_tuning tuning_of(const ls_player *player, ls_tick tick)
 void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_inputs *inputs,
                     bool is_traced)
 {
-    const ls_step_watch watch = {before_pass, after_pass, player};
+    const ls_step_watch watch = {run_pass, player};
     player->exchange->progress.tick = inputs->tick;
     player->exchange->progress.beats++;
     player->is_traced = is_traced;

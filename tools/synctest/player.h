@@ -23,8 +23,8 @@ typedef struct ls_player {
     ls_page_memory memory;
     ls_tape tape;
     ls_trace trace;
-    bool is_traced; /* the step that runs is written to the trace */
-    ls_float_mode kept_mode;
+    bool is_traced;              /* the step that runs is written to the trace */
+    const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
     ls_slot_input slots[LS_PLAYERS_MAX];
 } ls_player;
 

@@ -15,6 +15,7 @@
 
 enum {
     STACK_FILL_BYTES = 48 << 10,
+    STACK_GAP_BYTES = 128,
 };
 
 /* The reference's clock ticks a microsecond a call from a day in 2023 on; the other one begins in
@@ -93,11 +94,29 @@ uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick)
     return is_moved ? fillings[tick % sizeof fillings] : 0;
 }
 
-__attribute__((noinline)) void ls_surroundings_fill_stack(uint8_t byte)
+/* Empty, for the compiler a use of the bytes and of all memory. */
+#define TOUCH(bytes) __asm__ volatile("" : : "r"(bytes) : "memory")
+
+__attribute__((noinline)) static void fill_stack(uint8_t byte)
 {
     uint8_t region[STACK_FILL_BYTES];
     memset(region, byte, sizeof region);
-    __asm__ volatile("" : : "r"(region) : "memory"); /* it has been read, for all gcc knows */
+    TOUCH(region);
+}
+
+/* Further down than the first bytes of a frame, which fill_stack itself uses and leaves alone. */
+__attribute__((noinline)) static void run_deeper(void (*run)(void *user), void *user)
+{
+    uint8_t gap[STACK_GAP_BYTES];
+    TOUCH(gap);
+    run(user);
+    TOUCH(gap);
+}
+
+void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user)
+{
+    fill_stack(byte);
+    run_deeper(run, user);
 }
 
 /* ---- floating point ---- */

@@ -14,8 +14,8 @@ void ls_surroundings_enter(uint32_t moves, uint32_t variant);
 /* Bytes for memory that holds anything: zero in the reference, one of several in other worlds. */
 uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick);
 
-/* Writes over the stack below the caller, which functions called next will find there. */
-void ls_surroundings_fill_stack(uint8_t byte);
+/* Calls run(user) on a stack that holds this byte wherever it has not been written since. */
+void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user);
 
 /* How floating point rounds. */
 typedef struct ls_float_mode {

@@ -32,7 +32,7 @@ static double seconds_of(uint64_t ns)
 static void show_item(ls_console *console, const ls_lint_item *item)
 {
     ls_text line;
-    ls_text_set(&line, "  lint: %s: %s", item->is_error ? "ERROR" : "warning", item->name);
+    ls_text_set(&line, "lint: %s%s", item->is_error ? "" : "warning: ", item->name);
     if (item->kind == LS_LINT_INSTRUCTION) {
         ls_text_add(&line, " %" PRIu64 " times", item->count);
     } else if (item->kind == LS_LINT_STATIC) {
@@ -74,33 +74,35 @@ static void show_lint(const ls_synctest_result *result, ls_console *console)
 
 /* ---- worlds ---- */
 
-static void show_finding(const ls_finding *finding, const ls_evidence *evidence,
-                         ls_console *console)
+static void show_line(const ls_finding *finding, ls_console *console)
 {
-    ls_text where = {""};
-    ls_text cause = {""};
-    bool is_bad = ls_finding_is_bad(finding);
     const ls_world *world = ls_world_of(finding->world);
     ls_log_line(&console->log, LS_LOG_INFO, "  %-12s %-8s %9" PRIu64 " roots %7.2f s  %s",
                 world->name, ls_finding_word(finding), finding->roots_compared,
                 seconds_of(finding->took_ns), world->what);
-    if (is_bad) {
-        ls_finding_describe(finding, evidence, &where, &cause);
-        ls_log_line(&console->log, LS_LOG_ERROR, "%s %s at %s", world->name,
-                    ls_finding_word(finding), where.bytes);
+}
+
+/* Once all worlds have been tried: what one finds explains what others do. */
+static void show_bad(const char *name, const ls_finding *finding, const ls_evidence *evidence,
+                     ls_console *console)
+{
+    ls_text where = {""};
+    ls_text cause = {""};
+    ls_finding_describe(finding, evidence, &where, &cause);
+    ls_log_line(&console->log, LS_LOG_ERROR, "%s %s: %s", name, ls_finding_word(finding),
+                where.bytes);
+    if (cause.bytes[0] != '\0') {
+        ls_log_line(&console->log, LS_LOG_ERROR, "  likely cause (%s): %s",
+                    ls_diagnosis_class(finding->world, &finding->outcome, evidence), cause.bytes);
     }
 }
 
-static void show_causes(const ls_synctest_result *result, ls_console *console)
+static void show_all_bad(const ls_synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        ls_text where = {""};
-        ls_text cause = {""};
         const ls_finding *finding = &result->findings[i];
         if (ls_finding_is_bad(finding)) {
-            ls_finding_describe(finding, &result->evidence, &where, &cause);
-            ls_log_line(&console->log, LS_LOG_INFO, "%s: likely cause: %s",
-                        ls_world_of(finding->world)->name, cause.bytes);
+            show_bad(ls_world_of(finding->world)->name, finding, &result->evidence, console);
         }
     }
 }
@@ -123,6 +125,13 @@ static void *work_on(void *user)
     return NULL;
 }
 
+static void note_words(ls_synctest_result *result, const ls_finding *finding)
+{
+    if (strstr(finding->words, "runtime error:") || strstr(finding->words, "Sanitizer")) {
+        result->evidence.has_sanitizer_words = true;
+    }
+}
+
 /* Shows the findings in the worlds' order while they come in. */
 static void show_as_they_come(workload *work, ls_synctest_result *result, ls_console *console)
 {
@@ -136,8 +145,9 @@ static void show_as_they_come(workload *work, ls_synctest_result *result, ls_con
         bool is_bad = ls_finding_is_bad(finding);
         result->roots_compared += finding->roots_compared;
         result->failed += is_bad;
+        note_words(result, finding);
         result->evidence.failed |= is_bad ? UINT32_C(1) << finding->world : 0;
-        show_finding(finding, &result->evidence, console);
+        show_line(finding, console);
     }
 }
 
@@ -189,12 +199,12 @@ static void show_simulation(const ls_synctest_result *result, ls_console *consol
 static ls_exit_code end_without_reference(ls_synctest_result *result, ls_console *console)
 {
     const ls_outcome *outcome = &result->reference.outcome;
-    ls_text where = {""};
-    ls_text cause = {""};
-    result->status = "failed";
-    ls_finding_describe(&result->reference, &result->evidence, &where, &cause);
-    ls_log_line(&console->log, LS_LOG_ERROR, "%s%s",
-                outcome->kind == LS_OUTCOME_FAILED ? "" : "the reference run: ", where.bytes);
+    result->status = outcome->kind == LS_OUTCOME_FAILED ? "failed" : "differs";
+    if (outcome->kind == LS_OUTCOME_FAILED) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", outcome->text.bytes);
+    } else {
+        show_bad("the reference run", &result->reference, &result->evidence, console);
+    }
     bool is_users = outcome->kind == LS_OUTCOME_FAILED && outcome->status != (uint32_t)-LS_SCHEMA;
     return is_users ? ls_exit_code_of((ls_status) - (int32_t)outcome->status) : LS_EXIT_DESYNC;
 }
@@ -238,6 +248,7 @@ static ls_exit_code run_worlds(const ls_synctest_config *config, ls_runner *runn
     result->has_reference = true;
     result->facts = runner->facts;
     note_schema(result);
+    note_words(result, &result->reference);
     if (status == LS_OK && result->has_lint) {
         show_lint(result, console);
     }
@@ -256,7 +267,7 @@ static ls_exit_code run_worlds(const ls_synctest_config *config, ls_runner *runn
                     ls_status_text(status));
         return LS_EXIT_ENVIRONMENT;
     }
-    show_causes(result, console);
+    show_all_bad(result, console);
     return verdict(result, false, console);
 }
 
