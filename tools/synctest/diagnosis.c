@@ -63,6 +63,23 @@ static const cause causes[LS_WORLD_COUNT] = {
                           "language leaves open, contraction, or undefined behaviour"},
 };
 
+static const cause faults[LS_FAULT_COUNT] = {
+    [LS_FAULT_WRITE] = {"drawing", "what may only look at the state changes it: only a step may"},
+    [LS_FAULT_PADDING] = {"padding",
+                          "a step writes to bytes that the schema declares as padding, which must "
+                          "stay zero: give them a field, or copy members one by one"},
+    [LS_FAULT_NAN] = {"not a number",
+                      "the state holds a value that is not a number (NaN: 0/0, the root of a "
+                      "negative number); which bits it has is each processor's own choice"},
+    [LS_FAULT_ROUNDING] = {"rounding mode",
+                           "a pass leaves another floating-point rounding mode than it found, "
+                           "itself or by a library that it calls: set it back"},
+    [LS_FAULT_SAVE] = {"save", "the simulation's own save or load fails"},
+    [LS_FAULT_LAYOUT] = {"build differs",
+                         "it has another state size, other passes or other players here: something "
+                         "outside its parameters decides"},
+};
+
 static bool has_failed(const ls_evidence *evidence, ls_world_id world)
 {
     return (evidence->failed >> world & 1) != 0;
@@ -107,11 +124,7 @@ static cause cause_of(ls_world_id world, const ls_outcome *outcome, const ls_evi
     case LS_OUTCOME_HUNG:
         return (cause){"hang", "it made no progress: an endless loop, or waiting for something"};
     case LS_OUTCOME_FAULT:
-        if (world == LS_WORLD_DRAW) {
-            return (cause){"drawing", "what only looks at the state changes it"};
-        }
-        return (cause){outcome->oddity == LS_ODDITY_NAN ? "not a number" : "fault",
-                       "the step breaks a rule of the contract"};
+        return faults[outcome->fault < LS_FAULT_COUNT ? outcome->fault : LS_FAULT_LAYOUT];
     default:
         return refine(world, evidence);
     }

@@ -56,8 +56,7 @@ static bool record_saves(ls_player *player, const ls_sim_instance *instance, rec
         ssize_t size = (ssize_t)recorder->saved.size;
         if (pwrite(player->files.saves, recorder->saved.bytes, recorder->saved.size,
                    (off_t)recorder->save_end) != size) {
-            ls_player_fault(player, exchange->join_ticks[i], "save", "no memory for a save");
-            return false;
+            return ls_player_fail(player, LS_NO_MEMORY, "no memory for a save");
         }
         exchange->facts.save_starts[i] = recorder->save_end;
         recorder->save_end += recorder->saved.size;
@@ -73,8 +72,7 @@ static bool record_tick(ls_player *player, ls_sim_instance *instance, recording 
     }
     make_inputs(player, instance, recorder);
     if (ls_tape_add(&player->tape, tick, player->slots) != LS_OK) {
-        ls_player_fault(player, tick, "", "no memory for the inputs");
-        return false;
+        return ls_player_fail(player, LS_NO_MEMORY, "no memory for the inputs");
     }
     const ls_tick_inputs inputs = {tick, player->config.players, player->slots};
     ls_player_step(player, instance, &inputs, false);
@@ -133,19 +131,18 @@ static bool play_once(ls_player *player)
 
 /* ---- checked ---- */
 
-/* What must not be in a state, and where it is; NULL when all is well. */
-static const char *fault_in(const ls_schema *schema, const uint8_t *state, ls_schema_place *place)
+/* Whether something is in a state that must not be, what, and where. */
+static bool find_fault(const ls_schema *schema, const uint8_t *state, ls_fault *fault,
+                       ls_schema_place *place)
 {
     size_t offset = 0;
     if (ls_schema_dirty_padding(schema, state, &offset)) {
         *place = ls_schema_at(schema, offset);
-        return "padding must stay zero, and was written to";
+        *fault = LS_FAULT_PADDING;
+        return true;
     }
-    if (ls_compare_find_nan(schema, state, place)) {
-        return "the state holds a value that is not a number (NaN): which bits it has depends on "
-               "the processor";
-    }
-    return NULL;
+    *fault = LS_FAULT_NAN;
+    return ls_compare_find_nan(schema, state, place);
 }
 
 /* Looks at the state after each pass of the tick that was traced. */
@@ -155,12 +152,11 @@ static bool find_no_fault(ls_player *player, const ls_sim_instance *instance)
     const ls_schema *schema = ls_sim_instance_schema(instance);
     for (uint32_t i = 1; schema && i < player->trace.places; i++) {
         ls_schema_place place;
+        ls_fault fault;
         const uint8_t *state = ls_trace_state(&player->trace, i);
-        const char *words = fault_in(schema, state, &place);
-        if (words) {
-            ls_player_fault(player, ls_sim_instance_tick(instance) - 1,
-                            player->simulation.passes[i - 1].name, words);
-            outcome->oddity = ls_compare_oddity(&place, state);
+        if (find_fault(schema, state, &fault, &place)) {
+            ls_player_fault(player, fault, ls_sim_instance_tick(instance) - 1,
+                            player->simulation.passes[i - 1].name);
             ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
             ls_schema_place_value(&place, state, outcome->found, sizeof outcome->found);
             return false;
@@ -172,8 +168,8 @@ static bool find_no_fault(ls_player *player, const ls_sim_instance *instance)
 static bool find_no_mode_changed(ls_player *player, const ls_sim_instance *instance)
 {
     if (player->mode_changer) {
-        ls_player_fault(player, ls_sim_instance_tick(instance) - 1, player->mode_changer->name,
-                        "it leaves another floating-point rounding mode than it found");
+        ls_player_fault(player, LS_FAULT_ROUNDING, ls_sim_instance_tick(instance) - 1,
+                        player->mode_changer->name);
     }
     return !player->mode_changer;
 }
@@ -267,8 +263,7 @@ static bool play_joined(ls_player *player)
     uint8_t *saves =
         mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, player->files.saves, 0);
     if (saves == MAP_FAILED) {
-        ls_player_fault(player, 0, "load", "no memory for the saves");
-        return false;
+        return ls_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
     }
     const uint8_t *save = saves + exchange->facts.save_starts[exchange->variant];
     if (!ls_player_load_save(player, instance, save, exchange->join_ticks[exchange->variant]) ||

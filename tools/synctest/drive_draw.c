@@ -91,9 +91,8 @@ static bool call_reader(viewing *viewer, ls_phase phase, const char *name, void 
             !offset_in(viewer->previous, address, &offset)) {
             ls_crash_end(SIGSEGV);
         }
-        ls_text words;
-        ls_text_set(&words, "%s writes to the state; only a step may", name);
-        ls_player_fault(player, ls_sim_instance_tick(viewer->current), name, words.bytes);
+        ls_player_fault(player, LS_FAULT_WRITE, ls_sim_instance_tick(viewer->current), name);
+        ls_text_set(&player->exchange->outcome.text, "%s writes to the state", name);
         name_written_field(viewer, offset);
     }
     ls_player_enter_phase(player, LS_PHASE_HOST);

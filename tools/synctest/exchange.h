@@ -78,9 +78,21 @@ typedef enum ls_outcome_kind {
     LS_OUTCOME_SKIPPED, /* nothing to move in this simulation, in words */
 } ls_outcome_kind;
 
+/* What must never happen, whatever the reference does. */
+typedef enum ls_fault {
+    LS_FAULT_WRITE,    /* a function that may only read writes to the state */
+    LS_FAULT_PADDING,  /* padding is not zero */
+    LS_FAULT_NAN,      /* the state holds a value that is not a number */
+    LS_FAULT_ROUNDING, /* a pass leaves another rounding mode than it found */
+    LS_FAULT_SAVE,     /* the simulation's own save or load fails */
+    LS_FAULT_LAYOUT,   /* another state size, other passes or players than in the reference */
+    LS_FAULT_COUNT,
+} ls_fault;
+
 typedef struct ls_outcome {
     uint32_t kind;   /* ls_outcome_kind */
     uint32_t status; /* -ls_status of a FAILED one */
+    uint32_t fault;  /* ls_fault of a FAULT */
     uint64_t roots_compared;
     ls_tick tick; /* whose step gave the bad state; of a crash, the tick that was played */
     char pass[LS_NAME_BYTES_MAX];

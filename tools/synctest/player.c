@@ -25,13 +25,20 @@ static bool fail(ls_player *player, ls_status status, const ls_text *why)
     return false;
 }
 
-void ls_player_fault(ls_player *player, ls_tick tick, const char *pass, const char *words)
+bool ls_player_fail(ls_player *player, ls_status status, const char *words)
+{
+    ls_text why;
+    ls_text_set(&why, "%s", words);
+    return fail(player, status, &why);
+}
+
+void ls_player_fault(ls_player *player, ls_fault fault, ls_tick tick, const char *pass)
 {
     ls_outcome *outcome = &player->exchange->outcome;
     outcome->kind = LS_OUTCOME_FAULT;
+    outcome->fault = fault;
     outcome->tick = tick;
     ls_name_copy(outcome->pass, sizeof outcome->pass, pass);
-    ls_text_set(&outcome->text, "%s", words);
 }
 
 static bool is_moved(const ls_player *player, uint32_t what)
@@ -108,8 +115,7 @@ static bool tell_facts(ls_player *player)
     if (!is_first &&
         (facts.pass_count != known->pass_count || facts.players != known->players ||
          facts.state_bytes != known->state_bytes || facts.has_schema != known->has_schema)) {
-        ls_player_fault(player, 0, "init",
-                        "the simulation has another state size, other passes or other players");
+        ls_player_fault(player, LS_FAULT_LAYOUT, 0, "init");
         return false;
     }
     *known = facts;
@@ -280,10 +286,10 @@ bool ls_player_compare(ls_player *player, ls_sim_instance *instance)
 static bool save_fault(ls_player *player, const ls_sim_instance *instance, const char *function,
                        ls_status status)
 {
-    ls_text words;
-    ls_text_set(&words, "%s failed: %s", function, ls_status_text(status));
+    ls_outcome *outcome = &player->exchange->outcome;
     ls_player_enter_phase(player, LS_PHASE_HOST);
-    ls_player_fault(player, ls_sim_instance_tick(instance), function, words.bytes);
+    ls_player_fault(player, LS_FAULT_SAVE, ls_sim_instance_tick(instance), function);
+    ls_text_set(&outcome->text, "%s", ls_status_text(status));
     return false;
 }
 

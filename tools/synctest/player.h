@@ -60,8 +60,11 @@ bool ls_player_save(ls_player *player, const ls_sim_instance *instance, ls_saved
 bool ls_player_load_save(ls_player *player, ls_sim_instance *instance, const uint8_t *bytes,
                          ls_tick tick);
 
-/* Notes a fault in words, in a pass or function of the simulation. */
-void ls_player_fault(ls_player *player, ls_tick tick, const char *pass, const char *words);
+/* Notes a fault in a pass or function of the simulation. */
+void ls_player_fault(ls_player *player, ls_fault fault, ls_tick tick, const char *pass);
+
+/* Notes that the machine has no memory for a match; false. */
+bool ls_player_fail(ls_player *player, ls_status status, const char *words);
 
 void ls_player_enter_phase(ls_player *player, ls_phase phase);
 

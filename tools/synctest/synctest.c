@@ -59,6 +59,17 @@ static ls_status lint(const ls_synctest_config *config, ls_synctest_result *resu
     return LS_OK;
 }
 
+/* What the machine code of either build shows helps to explain what the worlds find. */
+static void gather_evidence(const ls_synctest_config *config, ls_synctest_result *result)
+{
+    static ls_lint_report other; /* too big for a stack */
+    ls_evidence *evidence = &result->evidence;
+    bool has_other = config->against && ls_lint_file(config->against, &other, NULL) == LS_OK;
+    evidence->uses_library_random = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_RANDOM);
+    evidence->has_fused_multiply = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_FUSED) ||
+                                   (has_other && ls_lint_has_topic(&other, LS_LINT_TOPIC_FUSED));
+}
+
 static void show_lint(const ls_synctest_result *result, ls_console *console)
 {
     const ls_lint_report *report = &result->lint;
@@ -205,8 +216,11 @@ static ls_exit_code end_without_reference(ls_synctest_result *result, ls_console
     } else {
         show_bad("the reference run", &result->reference, &result->evidence, console);
     }
-    bool is_users = outcome->kind == LS_OUTCOME_FAILED && outcome->status != (uint32_t)-LS_SCHEMA;
-    return is_users ? ls_exit_code_of((ls_status) - (int32_t)outcome->status) : LS_EXIT_DESYNC;
+    if (outcome->kind != LS_OUTCOME_FAILED || outcome->status == (uint32_t)-LS_SCHEMA) {
+        return LS_EXIT_DESYNC;
+    }
+    ls_status status = (ls_status) - (int32_t)outcome->status;
+    return status == LS_NOT_FOUND ? LS_EXIT_USAGE : ls_exit_code_of(status); /* no such name */
 }
 
 static void note_schema(ls_synctest_result *result)
@@ -296,8 +310,7 @@ ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *conso
     if (status != LS_OK) {
         return ls_exit_code_of(status);
     }
-    result.evidence.has_fused_multiply = ls_lint_has_topic(&result.lint, LS_LINT_TOPIC_FUSED);
-    result.evidence.uses_library_random = ls_lint_has_topic(&result.lint, LS_LINT_TOPIC_RANDOM);
+    gather_evidence(config, &result);
     if (!ls_launch_can_fix_addresses()) {
         ls_log_line(&console->log, LS_LOG_WARNING,
                     "this system gives every process other addresses: what depends on them will "

@@ -37,7 +37,7 @@ static bool open_files(ls_player *player)
                                  facts->has_schema ? facts->state_bytes : 0, &player->trace);
     }
     if (status != LS_OK) {
-        ls_player_fault(player, 0, "", "no memory to keep a match in");
+        ls_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
     }
     return status == LS_OK;
 }
