@@ -146,7 +146,7 @@ Test(synctest_lint, a_file_that_was_cut_short_is_survived)
     cr_assert(size > 4096 && size < sizeof bytes);
     char path[] = "/tmp/lockstep-lint-XXXXXX";
     int file = mkstemp(path);
-    for (size_t kept = size; kept > 0; kept -= kept > 997 ? 997 : kept) {
+    for (size_t kept = size; kept > 0; kept -= kept > 1997 ? 1997 : kept) {
         cr_assert_eq(ftruncate(file, 0), 0);
         cr_assert_eq(pwrite(file, bytes, kept, 0), (ssize_t)kept);
         ls_status status = ls_lint_file(path, &report, NULL);
@@ -167,8 +167,8 @@ Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
     char path[] = "/tmp/lockstep-lint-XXXXXX";
     int file = mkstemp(path);
     uint32_t read_well = 0;
-    for (size_t i = 0; i < 400; i++) {
-        size_t at = i < 64 ? i : size - 1 - i * 7 % 4000; /* the header, and the sections' table */
+    for (size_t i = 0; i < 160; i++) {
+        size_t at = i < 64 ? i : size - 1 - i * 17 % 4000; /* the header, and the sections' table */
         bytes[at] ^= 0xff;
         cr_assert_eq(pwrite(file, bytes, size, 0), (ssize_t)size);
         read_well += ls_lint_file(path, &report, NULL) == LS_OK;

@@ -88,12 +88,12 @@ def find_problems(run, expected):
         problems += [f"{find['world']}: {words}"
                      for words in misfits(find, actual, {"words": "last_words"})]
     errors = run.lint_errors()
-    if len(errors) != len(expected.get("lint", [])):
-        problems.append(f"lint: {[error['name'] for error in errors]}")
-    for item in expected.get("lint", []):
-        assert set(item) <= LINT_KEYS, item
-        if not any(not misfits(item, error, {}) for error in errors):
-            problems.append(f"lint does not say {item}")
+    items = expected.get("lint", [])
+    assert all(set(item) <= LINT_KEYS for item in items), items
+    problems += [f"lint does not say {item}" for item in items
+                 if all(misfits(item, error, {}) for error in errors)]
+    problems += [f"lint says {error['name']}" for error in errors
+                 if all(misfits(item, error, {}) for item in items)]
     if "status" in expected and run.report.get("status") != expected["status"]:
         problems.append(f"status {run.report.get('status')!r}, not {expected['status']!r}")
     if run.code != FOUND:
@@ -118,7 +118,8 @@ def rows_of(animal, run, expected):
     for item in expected.get("lint", []):
         named = next((error for error in run.lint_errors() if not misfits(item, error, {})), {})
         where = named.get("function") or ""
-        yield cause, f"lint: {named.get('name')}", "", where, "", named.get("topic", ""), run.seconds
+        found_by = f"lint: {named.get('name')}"
+        yield cause, found_by, "", where, "", named.get("topic", ""), run.seconds
     if "status" in expected:
         yield cause, run.report.get("status"), "", "", "", "", run.seconds
     for find in expected.get("finds", []):

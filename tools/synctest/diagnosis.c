@@ -37,7 +37,8 @@ static const cause causes[LS_WORLD_COUNT] = {
                           "scratch memory is read before it was written in the same step"},
     [LS_WORLD_ADDRESSES] = {"order of addresses",
                             "something is ordered, hashed or compared by its address (a table "
-                            "keyed by pointers), or an address was written to the state: use ids"},
+                            "keyed by pointers), or an address got into the state, perhaps from a "
+                            "variable that was never written: use ids"},
     [LS_WORLD_ENVIRONMENT] = {"outside world",
                               "a step or init reads the environment: a variable, the locale, the "
                               "time zone or a file of the current folder"},

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -131,6 +132,7 @@ static void become(const ls_launch *launch, char **arguments, char **variables)
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
         fcntl(inherited[i], F_SETFD, 0);
     }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would wait for it */
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);

@@ -127,6 +127,13 @@ static void place_death(const ls_exchange *exchange, ls_outcome *outcome)
     ls_name_copy(outcome->pass, sizeof outcome->pass, place);
 }
 
+/* A plug-in may have written here: an end, and nothing that moves a terminal's cursor. */
+static void clean(char *text, size_t capacity)
+{
+    text[capacity - 1] = '\0';
+    ls_name_copy(text, capacity, text);
+}
+
 static void judge(const ls_exchange *exchange, ls_launch_end end, int wait_status,
                   ls_outcome *outcome)
 {
@@ -140,11 +147,11 @@ static void judge(const ls_exchange *exchange, ls_launch_end end, int wait_statu
     if (outcome->kind == LS_OUTCOME_HUNG || outcome->kind == LS_OUTCOME_CRASHED) {
         place_death(exchange, outcome);
     }
-    outcome->text.bytes[sizeof outcome->text.bytes - 1] = '\0'; /* a plug-in may have been there */
-    outcome->pass[sizeof outcome->pass - 1] = '\0';
-    outcome->field[sizeof outcome->field - 1] = '\0';
-    outcome->expected[sizeof outcome->expected - 1] = '\0';
-    outcome->found[sizeof outcome->found - 1] = '\0';
+    clean(outcome->text.bytes, sizeof outcome->text.bytes);
+    clean(outcome->pass, sizeof outcome->pass);
+    clean(outcome->field, sizeof outcome->field);
+    clean(outcome->expected, sizeof outcome->expected);
+    clean(outcome->found, sizeof outcome->found);
 }
 
 static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint32_t moves,
@@ -173,6 +180,14 @@ static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint3
 
 /* ---- the reference ---- */
 
+static void clean_facts(ls_facts *facts)
+{
+    clean(facts->name, sizeof facts->name);
+    for (uint32_t i = 0; i < LS_PASSES_MAX; i++) {
+        clean(facts->pass_names[i], sizeof facts->pass_names[i]);
+    }
+}
+
 ls_status ls_runner_record(ls_runner *runner, ls_finding *out)
 {
     trip errand;
@@ -184,6 +199,7 @@ ls_status ls_runner_record(ls_runner *runner, ls_finding *out)
     }
     status = send(runner, &errand, LS_TASK_RECORD, LS_MOVES_NOTHING, out);
     runner->facts = errand.exchange->facts;
+    clean_facts(&runner->facts);
     out->took_ns = now_ns() - start_ns;
     close_errand(&errand);
     return status;
