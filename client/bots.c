@@ -41,22 +41,25 @@ void ls_delayed_bot_init(ls_delayed_bot *bot, uint64_t seed, uint32_t delay_tick
 {
     LS_ASSERT(delay_ticks >= 1 && delay_ticks < LS_BOT_DELAY_TICKS_MAX);
     memset(bot, 0, sizeof *bot);
-    bot->bot = ls_bot_make(seed);
+    bot->bots[1] = ls_bot_make(seed); /* state 0 is not the result of a step */
     bot->delay_ticks = delay_ticks;
 }
 
 void ls_delayed_bot_observe(ls_delayed_bot *bot, const ls_sim_instance *instance, uint32_t slot)
 {
-    bot->newest = ls_sim_instance_tick(instance) + bot->delay_ticks;
+    ls_tick tick = ls_sim_instance_tick(instance);
+    ls_bot *next = &bot->bots[(tick + 1) % LS_BOT_DELAY_TICKS_MAX];
+    *next = bot->bots[tick % LS_BOT_DELAY_TICKS_MAX];
+    bot->newest = tick + bot->delay_ticks;
     uint32_t place = bot->newest % LS_BOT_DELAY_TICKS_MAX;
-    bot->sizes[place] = ls_bot_input(&bot->bot, instance, slot, bot->bytes[place]);
+    bot->sizes[place] = ls_bot_input(next, instance, slot, bot->bytes[place]);
 }
 
 bool ls_delayed_bot_input(const ls_delayed_bot *bot, ls_tick tick, uint8_t *bytes, uint32_t *size)
 {
     *size = 0;
     if (tick <= bot->delay_ticks) {
-        return true; /* state 0 is not the result of a step */
+        return true; /* state 0 was shown to nobody */
     }
     if (tick > bot->newest || bot->newest - tick >= LS_BOT_DELAY_TICKS_MAX) {
         return false;

@@ -27,16 +27,17 @@ uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slo
  * match alone and not on when this machine drew a frame: a match of such bots, none of whose inputs
  * came late, ends in the same state on every machine at every frame rate. */
 typedef struct ls_delayed_bot {
-    ls_bot bot;
-    uint32_t delay_ticks; /* 1 .. LS_BOT_DELAY_TICKS_MAX - 1 */
-    ls_tick newest;       /* newest tick answered */
+    uint32_t delay_ticks;                /* 1 .. LS_BOT_DELAY_TICKS_MAX - 1 */
+    ls_tick newest;                      /* newest tick answered */
+    ls_bot bots[LS_BOT_DELAY_TICKS_MAX]; /* as they were before they answered each state */
     uint32_t sizes[LS_BOT_DELAY_TICKS_MAX];
     uint8_t bytes[LS_BOT_DELAY_TICKS_MAX][LS_INPUT_BYTES_MAX];
 } ls_delayed_bot;
 
 void ls_delayed_bot_init(ls_delayed_bot *bot, uint64_t seed, uint32_t delay_ticks);
 
-/* Shows it the state after each step, none left out. */
+/* Shows it the state after each step, none left out. When a tick is stepped again (prediction), it
+ * forgets what it answered to the state before and to all that followed. */
 void ls_delayed_bot_observe(ls_delayed_bot *bot, const ls_sim_instance *instance, uint32_t slot);
 
 /* Its input for a tick, into `bytes`: empty for the first delay_ticks ticks, and false when the

@@ -22,6 +22,8 @@ typedef struct client {
     ls_event_loop *loop;
     ls_transport *transport;
     ls_session *session;
+    ls_loop_source *alarm; /* for inputs that are due between frames */
+    uint64_t alarm_ns;
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     bool has_warned_of_delay;
@@ -153,6 +155,9 @@ static void tell(client *player, const ls_session_event *event)
                     ls_session_offer(player->session)->simulation,
                     ls_session_offer(player->session)->config.players);
         break;
+    case LS_SESSION_EVENT_UNPREDICTED:
+        ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
+        break;
     case LS_SESSION_EVENT_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;
@@ -189,6 +194,15 @@ static void draw_progress(void *user, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
+static void set_alarm(client *player)
+{
+    uint64_t due_ns = ls_session_next_ns(player->session);
+    if (due_ns != player->alarm_ns) {
+        ls_loop_alarm_set(player->alarm, due_ns);
+        player->alarm_ns = due_ns;
+    }
+}
+
 static void after_turn(client *player)
 {
     ls_session_event event;
@@ -199,6 +213,7 @@ static void after_turn(client *player)
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
     }
     ls_transport_flush(player->transport);
+    set_alarm(player);
     if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
         ls_event_loop_stop(player->loop);
     }
@@ -240,6 +255,15 @@ static void on_frame(void *user, uint64_t now_ns)
     after_turn(player);
 }
 
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    player->alarm_ns = UINT64_MAX; /* it has gone off */
+    take_packets(player, now_ns);
+    ls_session_update(player->session, now_ns);
+    after_turn(player);
+}
+
 static void on_signal(void *user, uint64_t now_ns)
 {
     client *player = user;
@@ -267,6 +291,22 @@ static void fill_player(const client *player, const ls_session_report *report,
     ls_name_copy(own->name, sizeof own->name, player->config->name);
 }
 
+static void fill_prediction(const client *player, const ls_session_report *report,
+                            uint32_t tick_rate_hz, ls_summary_prediction *prediction)
+{
+    double ticks = report->tick > 0 ? report->tick : 1;
+    double rollbacks = report->rollbacks > 0 ? (double)report->rollbacks : 1;
+    *prediction =
+        (ls_summary_prediction){.ticks = player->config->predict_ticks,
+                                .rollbacks = report->rollbacks,
+                                .rollbacks_per_s = (double)report->rollbacks * tick_rate_hz / ticks,
+                                .depth_mean = (double)report->rollback_ticks / rollbacks,
+                                .depth_p99 = report->rollback_depth_p99,
+                                .depth_max = report->rollback_depth_max,
+                                .resimulated_ticks = report->rollback_ticks,
+                                .steps_per_tick = (double)report->steps / ticks};
+}
+
 static void fill_summary(client *player, ls_summary *summary)
 {
     ls_session_report report = ls_session_report_of(player->session);
@@ -286,6 +326,10 @@ static void fill_summary(client *player, ls_summary *summary)
     summary->final_hash = ls_sim_instance_hash(instance);
     summary->player_count = 1;
     fill_player(player, &report, &summary->players[0]);
+    if (report.has_prediction) {
+        fill_prediction(player, &report, offer->config.tick_rate_hz,
+                        &summary->players[0].prediction);
+    }
     if (report.is_desynced) {
         summary->desync_count = 1;
         summary->desyncs[0] = (ls_summary_desync){.tick = report.own_desync.tick,
@@ -293,6 +337,18 @@ static void fill_summary(client *player, ls_summary *summary)
                                                   .server_hash = report.own_desync.server_root,
                                                   .client_hash = report.own_desync.client_root};
     }
+}
+
+static void tell_prediction(const client *player, const ls_summary_prediction *prediction)
+{
+    if (prediction->ticks == 0) {
+        return;
+    }
+    ls_log_line(&player->console->log, LS_LOG_INFO,
+                "prediction: %.1f rollbacks a second, depth %.1f ticks (p99 %" PRIu32
+                ", max %" PRIu32 "), %.2f steps a tick",
+                prediction->rollbacks_per_s, prediction->depth_mean, prediction->depth_p99,
+                prediction->depth_max, prediction->steps_per_tick);
 }
 
 static ls_exit_code finish(client *player)
@@ -305,6 +361,7 @@ static ls_exit_code finish(client *player)
                                                                            : LS_EXIT_ENVIRONMENT;
     ls_console_clear(player->console);
     fill_summary(player, &summary);
+    tell_prediction(player, &summary.players[0].prediction);
     if (summary.final_tick > 0) {
         ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
                     summary.final_tick, summary.final_hash);
@@ -340,9 +397,14 @@ static ls_status add_handlers(client *player)
     ls_tick_timer_config frames = {.first_ns = now_ns,
                                    .period_ns = LS_NS_PER_SECOND / player->config->fps};
     ls_loop_handler frame = {on_frame, player};
+    ls_loop_handler alarm = {on_alarm, player};
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
-    ls_status status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    player->alarm_ns = UINT64_MAX;
+    ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    if (status == LS_OK) {
+        status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    }
     if (status == LS_OK) {
         status = ls_event_loop_add_stop_signals(player->loop, signal_handler);
     }
@@ -369,6 +431,8 @@ static ls_status build(client *player, ls_text *why)
     session.after_step = after_step;
     session.user = player;
     session.ticks = player->config->ticks;
+    session.predict_ticks = player->config->predict_ticks;
+    session.makes_inputs_between_frames = true;
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

@@ -19,6 +19,7 @@ typedef struct ls_client_config {
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX */
     uint32_t ticks;           /* leaves after so many; 0: stays to the end */
+    uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
     ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
     uint64_t flip_bit;        /* which one, modulo the size of the state */
     const char *json_path;    /* NULL: no summary; "-": standard output */

@@ -19,6 +19,7 @@ enum option_key {
     KEY_FPS = 0x100,
     KEY_FLIP_BIT,
     KEY_BOT_DELAY,
+    KEY_PREDICT,
 };
 
 static const struct argp_option options[] = {
@@ -34,6 +35,10 @@ static const struct argp_option options[] = {
      1},
     {"fps", KEY_FPS, "HZ", 0, "Frames per second, 1 to 1000 (60)", 1},
     {"ticks", KEY_TICKS, "N", 0, "Leave after N ticks; 0: stay to the end (0)", 1},
+    {"predict", KEY_PREDICT, "TICKS", 0,
+     "Play your own input at once and guess the others', up to TICKS ahead of the server, 0 to 32; "
+     "where a guess was wrong, go back and step again (0: play what the server has confirmed)",
+     1},
     {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
      "Flip one bit of this client's state after the step to TICK: a desync", 9},
@@ -45,7 +50,7 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     bool has_bot;
-    uint64_t bot_seed, bot_delay, fps, ticks, flip_tick, flip_bit;
+    uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
     ls_output_options output;
 } arguments;
 
@@ -89,6 +94,10 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_TICKS:
         ls_command_line_number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1},
                                &args->ticks);
+        return 0;
+    case KEY_PREDICT:
+        ls_command_line_number(state, "predict", value, (ls_option_range){0, LS_PREDICT_TICKS_MAX},
+                               &args->predict);
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
@@ -155,6 +164,7 @@ int main(int argc, char **argv)
                                .bot_delay_ticks = (uint32_t)args.bot_delay,
                                .fps = (uint32_t)args.fps,
                                .ticks = (uint32_t)args.ticks,
+                               .predict_ticks = (uint32_t)args.predict,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,
                                .json_path = args.output.json_path};

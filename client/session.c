@@ -24,6 +24,11 @@ ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
         ls_text_set(why, "frame_max_ms takes 1 to 10000, not %u", config->frame_max_ms);
         return LS_BAD_ARGUMENT;
     }
+    if (config->predict_ticks > LS_PREDICT_TICKS_MAX) {
+        ls_text_set(why, "predict_ticks takes 0 to %u, not %u", LS_PREDICT_TICKS_MAX,
+                    config->predict_ticks);
+        return LS_BAD_ARGUMENT;
+    }
     return LS_OK;
 }
 
@@ -96,6 +101,7 @@ void ls_session_end(ls_session *session, ls_status status, const char *why)
     }
     session->report.state = LS_SESSION_OVER;
     session->report.status = status;
+    ls_session_predict_end(session);
     ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
@@ -273,6 +279,10 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         session->report.end = message->body.end;
         ls_session_push_event(session, LS_SESSION_EVENT_ENDED)->end = message->body.end;
         return LS_OK;
+    case LS_MESSAGE_INPUT_DELAY:
+        session->offer.input_delay_ticks = message->body.input_delay_ticks;
+        ls_session_set_input_delay(session, message->body.input_delay_ticks);
+        return LS_OK;
     case LS_MESSAGE_WAITING:
         ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
         return LS_OK;
@@ -333,9 +343,12 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (session->report.frames > 0 && session->sync.dt_ns != 0) {
+    if (session->report.frames > 0 && session->sync.config.dt_ns != 0) {
         /* Without an offer there are no ticks to pace. */
-        ls_tick_sync_add_frame(&session->sync, now_ns - session->drawn_ns);
+        uint64_t frame_ns = now_ns - session->drawn_ns;
+        ls_tick_sync_add_frame(&session->sync, frame_ns);
+        session->longest_frame_ns =
+            frame_ns > session->longest_frame_ns ? frame_ns : session->longest_frame_ns;
     }
     session->drawn_ns = now_ns;
     session->report.frames++;
@@ -366,6 +379,30 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
     }
 }
 
+void ls_session_update(ls_session *session, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= session->now_ns);
+    session->now_ns = now_ns;
+    if (now_ns >= ls_session_next_ns(session)) {
+        ls_session_play_update(session);
+    }
+}
+
+uint64_t ls_session_next_ns(const ls_session *session)
+{
+    bool is_asked =
+        session->config.makes_inputs_between_frames && session->report.state == LS_SESSION_PLAYING;
+    return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
+}
+
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
+{
+    LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
+    if (session->instance) {
+        ls_tick_sync_set_input_delay(&session->sync, ticks);
+    }
+}
+
 /* ---- what can be seen from outside ---- */
 
 ls_session_report ls_session_report_of(const ls_session *session)
@@ -373,8 +410,23 @@ ls_session_report ls_session_report_of(const ls_session *session)
     ls_session_report report = session->report;
     report.confirmed = session->confirmed;
     report.next_input = session->sync.next_input;
-    report.tick = session->instance ? ls_sim_instance_tick(session->instance) : 0;
+    if (session->instance) {
+        report.tick = ls_session_settled_tick(session);
+        report.shown_tick = ls_sim_instance_tick(session->instance);
+    }
+    if (session->prediction) {
+        ls_prediction_figures figures = ls_prediction_figures_of(session->prediction);
+        report.has_prediction = true;
+        report.rollbacks = figures.rollbacks;
+        report.rollback_ticks = figures.rollback_ticks;
+        report.rollback_depth_p99 = figures.rollback_depth_p99;
+        report.rollback_depth_max = figures.rollback_depth_max;
+    }
     report.rtt_ns = session->sync.rtt_ns;
+    report.playout_delay_ns = ls_playout_delay_ns(&session->playout);
+    report.playout_speed_ppm = session->playout.speed_ppm;
+    report.downlink = ls_link_meter_figures(&session->downlink);
+    report.input_delay_ticks = session->sync.config.input_delay_ticks;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
     report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
     report.confirm_latency_max_ns = session->latency.max_ns;

@@ -1,14 +1,16 @@
 /* Session: the client's side of one match, as a state machine without I/O. Time and packets come in
  * as arguments; packets leave through the sink, news through ls_session_next_event.
- * It makes inputs on time, steps its own simulation over closed ticks only, and sends back the
- * hash of every state. Never reads a clock, a socket or a file; allocates nothing once the match
- * has started. Called by client.c, by tests in virtual time, and by games that embed a client. */
+ * It makes inputs on time, steps its own simulation over closed ticks, or with prediction beyond
+ * them, and sends back the hash of every state that closed ticks led to. Never reads a clock, a
+ * socket or a file; allocates nothing once the match has started. Called by client.c, by tests in
+ * virtual time, and by games that embed a client. */
 #ifndef LOCKSTEP_CLIENT_SESSION_H
 #define LOCKSTEP_CLIENT_SESSION_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/sim_instance.h"
+#include "lockstep/protocol/link_figures.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
 
@@ -21,18 +23,29 @@ typedef struct ls_session_config {
     const ls_simulation *(*find_simulation)(void *user, const char *name);
 
     /* This player's input, at most input_bytes_max bytes; returns the size. `instance` is the
-     * newest simulated state, to be read only. NULL: always empty. */
+     * newest simulated state (guessed, with prediction), to be read only. NULL: always empty. */
     uint32_t (*make_input)(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
                            uint8_t *bytes);
 
     /* Called after every step, before the state is hashed; NULL for none. A game reads what it
-     * needs; a test of the desync detection may write. */
+     * needs; a test of the desync detection may write. With prediction a tick may be stepped
+     * several times, each time from the state before it: the last time counts. */
     void (*after_step)(void *user, ls_sim_instance *instance);
 
-    void *user;                /* handed to the three */
+    void *user; /* handed to the three */
+    /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
+     * frames alone, and earlier by what a frame lasts. */
+    bool makes_inputs_between_frames;
+
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
-    uint32_t frame_max_ms;     /* longer frames are cut for stepping; 1 .. 10,000 */
+
+    /* Prediction: this player's inputs are stepped as soon as they are made, up to so many ticks
+     * ahead of the closed ones, on guesses at the others' inputs; where a guess was wrong, the
+     * session goes back and steps again. 0 (off) .. LS_PREDICT_TICKS_MAX; holds as many states. */
+    uint32_t predict_ticks;
+
+    uint32_t frame_max_ms; /* longer frames are cut for stepping; 1 .. 10,000 */
 } ls_session_config;
 
 typedef enum ls_session_state {
@@ -46,6 +59,7 @@ typedef enum ls_session_state {
 
 typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SEATED,
+    LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
     LS_SESSION_EVENT_STARTED,
     LS_SESSION_EVENT_WAITING, /* waiting */
     LS_SESSION_EVENT_DESYNC,  /* desync; of any slot */
@@ -67,16 +81,29 @@ typedef struct ls_session_report {
     ls_session_state state;
     ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
     uint32_t slot;
-    ls_tick tick;       /* of the newest simulated state */
+    ls_tick tick;       /* of the newest state that closed ticks led to */
+    ls_tick shown_tick; /* of the live state, which is drawn: with prediction ahead of `tick` */
     ls_tick confirmed;  /* first closed tick not received */
     ls_tick next_input; /* first input not made */
     uint64_t inputs_made;
     uint64_t inputs_skipped; /* their ticks were closed before they could be made */
-    uint64_t stalled_ticks;  /* were due on this machine's clock, but not confirmed yet */
+    /* Were due on this machine's clock, but not confirmed yet; with prediction: could not even be
+     * guessed, because too many guesses were out. */
+    uint64_t stalled_ticks;
     uint64_t frames;
-    uint64_t steps;
+    uint64_t steps;      /* repeated ones too; without prediction as many as ticks */
+    bool has_prediction; /* else the next four are 0 */
+    uint64_t rollbacks;
+    uint64_t rollback_ticks; /* guessed steps thrown away, by all of them together */
+    uint32_t rollback_depth_p99;
+    uint32_t rollback_depth_max;
+    uint64_t playout_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
+    int32_t playout_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
     uint64_t rtt_ns;
     int64_t slack_ns;                /* newest that the server reported */
+    ls_link_figures downlink;        /* as measured here */
+    ls_link_figures uplink;          /* as the server said last */
+    uint32_t input_delay_ticks;      /* as was said last, by the server or on this side */
     uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
     uint64_t confirm_latency_p99_ns;
     uint64_t confirm_latency_max_ns;
@@ -108,6 +135,19 @@ void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes,
 /* One rendered frame: makes the inputs that are due, steps what is due, sends. */
 void ls_session_frame(ls_session *session, uint64_t now_ns);
 
+/* Makes and sends the inputs that are due, between frames; steps and draws nothing. */
+void ls_session_update(ls_session *session, uint64_t now_ns);
+
+/* When ls_session_update has something to do next; UINT64_MAX while it has nothing. Changes with
+ * every frame, update and packet. */
+uint64_t ls_session_next_ns(const ls_session *session);
+
+/* From now on this player's inputs are made `ticks` (0 .. LS_INPUT_DELAY_TICKS_MAX) earlier than
+ * the network needs, in place of what the server said last. The change takes 20 ticks for each: no
+ * input is left out and none comes more than 5 % sooner or later after the one before. Without
+ * effect before the session is seated. */
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
+
 /* Leaves the match with a reason. */
 void ls_session_leave(ls_session *session, uint64_t now_ns);
 
@@ -117,7 +157,8 @@ ls_session_report ls_session_report_of(const ls_session *session);
 /* The report's first member by itself: making a whole report takes a few microseconds. */
 ls_session_state ls_session_state_of(const ls_session *session);
 
-/* NULL until the server's offer has been taken. */
+/* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of
+ * report.tick once the session is finished or over. */
 ls_sim_instance *ls_session_instance(ls_session *session);
 const ls_offer *ls_session_offer(const ls_session *session);
 const char *ls_session_player_name(const ls_session *session, uint32_t slot);

@@ -4,6 +4,7 @@
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
+    HALF_RATE_INPUTS = 2,   /* of one INPUTS */
     RESEND_SPARE_TICKS = 2, /* beyond a round trip: the server answers once a tick */
     PACKETS_PER_FRAME_MAX = 16,
 };
@@ -33,25 +34,30 @@ static uint32_t lead_limit_ticks(const ls_session *session)
     if (session->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
-    uint64_t way_ns = 2 * session->sync.rtt_ns + session->sync.frame_ns;
-    uint64_t ticks =
-        way_ns / session->sync.dt_ns + session->offer.input_delay_ticks + WAIT_LEAD_SPARE_TICKS;
+    const ls_tick_sync *sync = &session->sync;
+    uint64_t lead_ns = 2 * sync->rtt_ns + sync->frame_ns + sync->delay_ns;
+    uint64_t ticks = lead_ns / sync->config.dt_ns + WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
 }
 
-/* Inputs that the server does not acknowledge have to be held: no more than there is room for. */
-static bool has_room_for_input(const ls_session *session)
+/* What is not acknowledged has to be held: no more than there is room for. */
+static bool is_held_back(const ls_session *session)
 {
-    return session->sync.next_input - ls_input_buffer_first(session->own) < LS_WINDOW_TICKS;
+    ls_tick next = session->sync.next_input;
+    return next >= session->confirmed + lead_limit_ticks(session) ||
+           next - ls_input_buffer_first(session->own) >= LS_WINDOW_TICKS;
+}
+
+/* The match goes on at least until the next input's tick. */
+static bool is_wanted(const ls_session *session)
+{
+    return !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
 }
 
 void ls_session_play_make_inputs(ls_session *session)
 {
-    ls_tick limit = session->confirmed + lead_limit_ticks(session);
-    while (session->sync.next_input < limit && has_room_for_input(session)) {
-        bool is_wanted =
-            !session->report.has_end || session->sync.next_input < session->report.end.final_tick;
-        if (!is_wanted || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
+    while (!is_held_back(session)) {
+        if (!is_wanted(session) || !ls_tick_sync_take_due(&session->sync, session->now_ns)) {
             return;
         }
         make_input(session, session->sync.next_input - 1);
@@ -92,6 +98,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
         ls_status held = ls_input_buffer_get(session->own, header->first - 1, 0, &base);
         LS_ASSERT(held == LS_OK);
     }
+    header->sequence = session->sequence++;
     ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
     ls_inputs_header_bits(&stream, header, 0);
     ls_tick end = write_inputs(session, &stream, header->first, &base);
@@ -103,7 +110,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
 /* Never sent, or long enough ago that the answer would be here. */
 static bool is_due(const ls_session *session, ls_tick tick)
 {
-    uint64_t spare_ns = RESEND_SPARE_TICKS * session->sync.dt_ns;
+    uint64_t spare_ns = RESEND_SPARE_TICKS * session->sync.config.dt_ns;
     spare_ns = spare_ns < SESSION_ANSWER_NS ? spare_ns : SESSION_ANSWER_NS;
     uint64_t pause_ns = session->sync.rtt_ns + spare_ns;
     return tick >= session->sent_input ||
@@ -116,6 +123,7 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
 {
     header->hold = LS_HOLD_NONE;
     header->has_base = false;
+    header->has_health = false;
     uint32_t packets = 1;
     while (tick < session->sync.next_input && packets < PACKETS_PER_FRAME_MAX) {
         if (!is_due(session, tick)) {
@@ -126,6 +134,21 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
         tick = send_packet(session, header);
         packets++;
     }
+}
+
+static void add_health(ls_session *session, ls_inputs_header *header)
+{
+    if (!session->downlink.has_first || session->now_ns - session->health_ns < LS_HEALTH_NS) {
+        return;
+    }
+    header->has_health = true;
+    header->health = (ls_client_health){
+        .downlink = ls_link_meter_figures(&session->downlink),
+        .longest_frame_ms = (uint32_t)(session->longest_frame_ns / LS_NS_PER_MS),
+        .stalled_ticks = (uint32_t)(session->report.stalled_ticks - session->stalled_told)};
+    session->health_ns = session->now_ns;
+    session->longest_frame_ns = 0;
+    session->stalled_told = session->report.stalled_ticks;
 }
 
 void ls_session_play_send_inputs(ls_session *session)
@@ -140,8 +163,76 @@ void ls_session_play_send_inputs(ls_session *session)
         header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
         session->is_arrival_reported = true;
     }
+    add_health(session, &header);
     session->sent_ns = session->now_ns;
     ls_tick end = send_packet(session, &header);
     session->is_overflowing = end < session->sync.next_input;
     send_what_did_not_fit(session, &header, end);
+}
+
+/* ---- when to send ---- */
+
+/* Inputs that have never been sent, as many as an INPUTS waits for. */
+static bool has_inputs_to_send(const ls_session *session)
+{
+    ls_tick unsent = session->sync.next_input - session->sent_input;
+    bool is_enough = session->offer.send_rate != LS_SEND_HALF || unsent >= HALF_RATE_INPUTS ||
+                     is_held_back(session);
+    return unsent > 0 && is_enough;
+}
+
+/* When they are sent a second time: only while the server has not said that they came. */
+static uint64_t second_send_ns(const ls_session *session)
+{
+    bool is_missed = session->wanted < session->sync.next_input;
+    return session->is_second_due && is_missed
+               ? session->first_sent_ns + session->sync.config.dt_ns / 2
+               : UINT64_MAX;
+}
+
+static bool is_sending_twice(const ls_session *session)
+{
+    return session->offer.send_rate == LS_SEND_DOUBLE ||
+           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+}
+
+void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
+{
+    bool was_sending_twice = is_sending_twice(session);
+    session->report.uplink = uplink;
+    ls_tick_sync_set_loss(&session->sync, uplink.loss);
+    if (uplink.loss >= LS_SEND_TWICE_LOSS) {
+        session->is_uplink_lossy = true;
+    } else if (uplink.loss < LS_SEND_ONCE_LOSS) {
+        session->is_uplink_lossy = false;
+    }
+    if (is_sending_twice(session) != was_sending_twice) {
+        ls_tick_sync_forget(&session->sync);
+    }
+}
+
+void ls_session_play_send_due(ls_session *session)
+{
+    if (has_inputs_to_send(session)) {
+        session->first_sent_ns = session->now_ns;
+        session->is_second_due = is_sending_twice(session);
+        ls_session_play_send_inputs(session);
+    } else if (session->now_ns >= second_send_ns(session)) {
+        session->is_second_due = false;
+        ls_session_play_send_inputs(session);
+    }
+}
+
+void ls_session_play_update(ls_session *session)
+{
+    ls_session_play_make_inputs(session);
+    ls_session_play_send_due(session);
+}
+
+uint64_t ls_session_play_next_ns(const ls_session *session)
+{
+    bool is_making = is_wanted(session) && !is_held_back(session);
+    uint64_t due_ns = is_making ? session->sync.next_due_ns : UINT64_MAX;
+    uint64_t second_ns = second_send_ns(session);
+    return due_ns < second_ns ? due_ns : second_ns;
 }

@@ -43,15 +43,20 @@ ls_status ls_session_play_init(ls_session *session)
     ls_timestep_config timestep = ls_timestep_config_default(session->offer.config.tick_rate_hz);
     timestep.frame_max_ns = session->config.frame_max_ms * LS_NS_PER_MS;
     session->timestep = ls_timestep_make(&timestep);
-    ls_tick_sync_init(&session->sync, timestep.dt_ns, session->offer.input_delay_ticks);
+    ls_tick_sync_config sync = {.dt_ns = timestep.dt_ns,
+                                .input_delay_ticks = session->offer.input_delay_ticks,
+                                .is_exact = session->config.makes_inputs_between_frames};
+    ls_tick_sync_init(&session->sync, &sync);
+    ls_playout_init(&session->playout, timestep.dt_ns);
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
-    return LS_OK;
+    return ls_session_predict_init(session);
 }
 
 void ls_session_play_deinit(ls_session *session)
 {
+    ls_prediction_destroy(session->prediction);
     ls_input_buffer_destroy(session->own);
     ls_input_buffer_destroy(session->closed);
     ls_tick_parts_deinit(&session->parts);
@@ -65,7 +70,6 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
     session->report.state = LS_SESSION_PLAYING;
     session->frame_ns = session->now_ns;
     session->frames_before = session->report.frames;
-    session->low_backlog = UINT32_MAX;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
 }
@@ -98,6 +102,7 @@ static bool store_tick(ls_session *session)
     }
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
+    ls_playout_add_arrival(&session->playout, tick, session->now_ns);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
     session->is_arrival_reported = false;
@@ -126,13 +131,14 @@ static ls_tick skip_known(const ls_session *session, ls_bit_stream *stream, ls_t
     return first;
 }
 
-static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first)
+/* *end: the tick behind the last one carried. */
+static ls_status check_ticks(ls_session *session, ls_bit_stream stream, ls_tick first, ls_tick *end)
 {
     ls_status status = start_cursor(session, first);
     if (status != LS_OK) {
         return status;
     }
-    while (ls_ticks_read_tick(&stream, &session->cursor)) {
+    for (*end = first; ls_ticks_read_tick(&stream, &session->cursor); (*end)++) {
     }
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
 }
@@ -197,21 +203,33 @@ static void measure_rtt(ls_session *session, const ls_ticks_header *header)
     }
 }
 
+/* The ticks before `end` are closed: whatever would be made for them now comes too late. */
+static void skip_closed_inputs(ls_session *session, ls_tick end)
+{
+    if (end <= session->sync.next_input) {
+        return;
+    }
+    session->report.inputs_skipped += end - session->sync.next_input;
+    session->sent_input = end;
+    session->unbroken = end;
+    session->wanted = end;
+    session->has_base = false;
+    ls_tick_sync_skip_to(&session->sync, end, session->now_ns);
+}
+
+/* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
+ * is mended by the next one. */
 static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 {
-    if (header->wanted < session->wanted) {
-        return; /* overtaken by a newer packet */
+    ls_tick oldest = ls_input_buffer_first(session->own);
+    oldest = oldest > session->unbroken ? oldest : session->unbroken;
+    ls_tick wanted = header->wanted > oldest ? header->wanted : oldest;
+    if (wanted > session->sync.next_input) {
+        wanted = session->sync.next_input; /* what was never made cannot have come */
     }
-    measure_rtt(session, header);
-    session->wanted = header->wanted;
-    session->has_base = header->has_base && header->wanted > 0 &&
-                        ls_input_buffer_has(session->own, header->wanted - 1, 0);
-    if (header->wanted > session->sync.next_input) {
-        /* Those ticks are closed: whatever would be made for them comes too late. */
-        session->report.inputs_skipped += header->wanted - session->sync.next_input;
-        session->sent_input = header->wanted;
-        ls_tick_sync_skip_to(&session->sync, header->wanted, session->now_ns);
-    }
+    session->wanted = wanted;
+    session->has_base = header->has_base && wanted == header->wanted && wanted > 0 &&
+                        ls_input_buffer_has(session->own, wanted - 1, 0);
     if (session->wanted > SESSION_KEPT_TICKS) {
         ls_input_buffer_forget_before(session->own, session->wanted - SESSION_KEPT_TICKS);
     }
@@ -222,7 +240,7 @@ static void take_input_ack(ls_session *session, const ls_ticks_header *header)
 static int64_t own_estimate_of_slack(const ls_session *session)
 {
     int64_t lead_ticks = (int64_t)session->sync.next_input - (int64_t)session->confirmed;
-    return lead_ticks * (int64_t)session->sync.dt_ns - (int64_t)session->sync.rtt_ns;
+    return lead_ticks * (int64_t)session->sync.config.dt_ns - (int64_t)session->sync.rtt_ns;
 }
 
 static void take_slack(ls_session *session, const ls_ticks_header *header)
@@ -238,25 +256,46 @@ static void take_slack(ls_session *session, const ls_ticks_header *header)
     ls_tick_sync_add_slack(&session->sync, slack_ns, header->wanted - 1, session->now_ns);
 }
 
+static void take_header(ls_session *session, const ls_ticks_header *header, ls_tick end)
+{
+    int64_t stamp_ns = (int64_t)(end * session->sync.config.dt_ns);
+    ls_link_arrival arrival =
+        ls_link_meter_add(&session->downlink, header->sequence, stamp_ns, session->now_ns);
+    if (arrival == LS_LINK_REPEATED) {
+        return;
+    }
+    measure_rtt(session, header);
+    skip_closed_inputs(session, end > session->confirmed ? end : session->confirmed);
+    if (arrival == LS_LINK_NEWER) {
+        take_input_ack(session, header);
+    }
+    take_slack(session, header);
+    if (header->has_uplink) {
+        ls_session_play_take_uplink(session, header->uplink);
+    }
+}
+
 ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size)
 {
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header header = {0};
     ls_ticks_header_bits(&stream, &header, session->confirmed);
-    bool is_absurd = header.first > session->confirmed ||
-                     (int64_t)header.wanted - (int64_t)session->confirmed > LS_WINDOW_TICKS;
-    if (stream.is_failed || is_absurd) {
+    if (stream.is_failed ||
+        (int64_t)header.wanted - (int64_t)session->confirmed > LS_WINDOW_TICKS) {
         return LS_MALFORMED;
     }
+    if (header.first > session->confirmed) {
+        return LS_FUTURE; /* an acknowledgement was altered; the next one mends it */
+    }
+    ls_tick end = header.first;
     ls_tick first = skip_known(session, &stream, header.first);
-    ls_status status = check_ticks(session, stream, first);
+    ls_status status = check_ticks(session, stream, first, &end);
     if (status != LS_OK) {
         return status;
     }
     store_ticks(session, stream, first);
     status = store_whole_ticks(session, UINT32_MAX);
-    take_input_ack(session, &header);
-    take_slack(session, &header);
+    take_header(session, &header, end);
     return status;
 }
 
@@ -305,7 +344,7 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 {
     uint64_t heartbeat_ns = SESSION_HEARTBEAT_NS;
     if (session->report.state == LS_SESSION_PLAYING) {
-        uint64_t ticks_ns = 4 * session->sync.dt_ns;
+        uint64_t ticks_ns = 4 * session->sync.config.dt_ns;
         heartbeat_ns = ticks_ns < SESSION_ANSWER_NS ? ticks_ns : SESSION_ANSWER_NS;
     }
     uint64_t silence_max_ns = session->offer.timeout_ms * LS_NS_PER_MS / 4;
@@ -315,8 +354,15 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 void ls_session_play_frame(ls_session *session)
 {
     ls_session_play_make_inputs(session);
-    ls_session_step_due(session);
-    ls_tick tick = ls_sim_instance_tick(session->instance);
+    if (session->prediction) {
+        ls_session_predict(session);
+    } else {
+        ls_session_step_due(session);
+    }
+    if (session->report.state != LS_SESSION_PLAYING) {
+        return;
+    }
+    ls_tick tick = ls_session_settled_tick(session);
     if (session->report.has_end && tick >= session->report.end.final_tick) {
         finish(session);
         return;
@@ -325,8 +371,8 @@ void ls_session_play_frame(ls_session *session)
         ls_session_leave_as_planned(session, "the player has played as long as planned");
         return;
     }
-    bool has_news = session->sent_input < session->sync.next_input;
-    if (has_news || session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
+    ls_session_play_send_due(session);
+    if (session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }

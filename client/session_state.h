@@ -1,9 +1,12 @@
 /* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
- * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end) and
- * session_step.c (when and how the simulation is stepped). Never included by anybody else. */
+ * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end),
+ * session_step.c (when and how the simulation is stepped) and session_predict.c (the same with
+ * prediction). Never included by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
+#include "lockstep/client/playout.h"
+#include "lockstep/client/prediction.h"
 #include "lockstep/client/session.h"
 #include "lockstep/client/tick_parts.h"
 #include "lockstep/client/tick_sync.h"
@@ -11,7 +14,7 @@
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/coded_tick.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/link_meter.h"
 
 enum {
     SESSION_EVENTS_MAX = 64,
@@ -53,8 +56,18 @@ struct ls_session {
     uint64_t own_resent_ns[LS_WINDOW_TICKS]; /* and when it last did */
     ls_tick sent_input;                      /* first input that has never been sent */
     ls_tick wanted;                          /* first input the server still wants */
+    ls_tick unbroken;                        /* inputs from here on have all been made */
     bool has_base;                           /* it has the one before */
     bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
+    uint32_t sequence;                       /* of the next INPUTS */
+    uint64_t first_sent_ns;                  /* when new inputs last went out */
+    bool is_second_due;                      /* and are to go out again half a tick later */
+    bool is_uplink_lossy;                    /* reason enough at the send rate auto */
+
+    /* What the server is told of this side, once a second. */
+    uint64_t health_ns;        /* when it was last told */
+    uint64_t longest_frame_ns; /* since then */
+    uint64_t stalled_told;     /* of report.stalled_ticks */
 
     /* Closed ticks coming down. */
     ls_input_buffer *closed;
@@ -62,6 +75,7 @@ struct ls_session {
     ls_tick confirmed;
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;
+    ls_link_meter downlink;
     ls_tick_parts parts;
 
     /* Stepping. */
@@ -69,9 +83,12 @@ struct ls_session {
     uint64_t frames_before; /* drawn before START */
     uint64_t frame_ns;      /* time of the last frame */
     bool is_stepping;       /* the first closed tick has come */
-    uint32_t low_backlog;   /* least number of ticks left over after a frame, this round */
-    uint32_t backlog_frames;
-    bool is_hurrying;
+    ls_playout playout;
+
+    /* Stepping with prediction. */
+    ls_prediction *prediction; /* NULL without */
+    ls_tick predicted_tick;    /* the live one after the last frame */
+    uint64_t predicted_inputs; /* made up to then */
 
     /* Hashes. */
     uint64_t roots[LS_WINDOW_TICKS];
@@ -121,10 +138,41 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session);
 /* Steps the ticks that are due since the frame before. */
 void ls_session_step_due(ls_session *session);
 
+/* Steps the instance on these inputs, keeping the state before it for drawing. */
+void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs);
+
+/* State `tick` is the result of closed ticks alone, and this is its root when it is a hashed one.
+ */
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root);
+
+/* The newest state that is the result of closed ticks alone. */
+ls_tick ls_session_settled_tick(const ls_session *session);
+
+/* ---- session_predict.c ---- */
+
+/* Sets up prediction when the config asks for it and the simulation allows it. */
+ls_status ls_session_predict_init(ls_session *session);
+
+/* In place of ls_session_step_due: steps up to the newest input made, or as far as it may. */
+void ls_session_predict(ls_session *session);
+
+/* Makes the newest settled state the live one, for good. */
+void ls_session_predict_end(ls_session *session);
+
 /* ---- session_inputs.c ---- */
 
 /* Makes the inputs that are due. */
 void ls_session_play_make_inputs(ls_session *session);
+
+/* Sends new inputs, or the newest a second time, if that is due. */
+void ls_session_play_send_due(ls_session *session);
+
+/* What the server says of the way to it. */
+void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink);
+
+/* Makes and sends what is due; when that is, frames apart. */
+void ls_session_play_update(ls_session *session);
+uint64_t ls_session_play_next_ns(const ls_session *session);
 
 /* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
 void ls_session_play_send_inputs(ls_session *session);

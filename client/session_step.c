@@ -4,24 +4,30 @@
 
 #include <string.h>
 
-enum {
-    HURRY_PER_MILLE = 50,    /* 5 % faster while too many ticks wait */
-    HURRY_ROUND_FRAMES = 64, /* frames over which the least backlog is taken */
-    HURRY_BACKLOG_TICKS = 2, /* more than this at all times is latency for nothing */
-    CATCH_UP_BACKLOG_TICKS = 30,
-    CATCH_UP_STEPS_MAX = 64, /* extra steps a frame while catching up */
-};
-
-static void hash_state(ls_session *session, ls_tick tick)
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
-    if (tick % interval != 0) {
-        return;
+    if (tick % interval == 0) {
+        session->roots[tick / interval % LS_WINDOW_TICKS] = root;
+        session->chain = ls_hash_chain_next(session->chain, root);
+        session->chain_tick = tick;
     }
-    uint64_t root = ls_sim_instance_hash(session->instance);
-    session->roots[tick / interval % LS_WINDOW_TICKS] = root;
-    session->chain = ls_hash_chain_next(session->chain, root);
-    session->chain_tick = tick;
+    if (tick > SESSION_KEPT_TICKS) {
+        ls_input_buffer_forget_before(session->closed, tick - SESSION_KEPT_TICKS);
+    }
+}
+
+void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs)
+{
+    if (session->previous) {
+        memcpy(session->previous, ls_sim_instance_state(session->instance),
+               ls_sim_instance_state_bytes(session->instance));
+    }
+    ls_sim_instance_step(session->instance, inputs);
+    session->report.steps++;
+    if (session->config.after_step) {
+        session->config.after_step(session->config.user, session->instance);
+    }
 }
 
 static void step(ls_session *session)
@@ -30,21 +36,17 @@ static void step(ls_session *session)
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_status held = ls_input_buffer_tick(session->closed, tick, slots);
     LS_ASSERT(held == LS_OK);
-    if (session->previous) {
-        memcpy(session->previous, ls_sim_instance_state(session->instance),
-               ls_sim_instance_state_bytes(session->instance));
-    }
     ls_tick_inputs inputs = {
         .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
-    ls_sim_instance_step(session->instance, &inputs);
-    session->report.steps++;
-    if (session->config.after_step) {
-        session->config.after_step(session->config.user, session->instance);
-    }
-    hash_state(session, tick + 1);
-    if (tick + 1 > SESSION_KEPT_TICKS) {
-        ls_input_buffer_forget_before(session->closed, tick + 1 - SESSION_KEPT_TICKS);
-    }
+    ls_session_step_on(session, &inputs);
+    bool is_hashed = (tick + 1) % session->offer.hash_interval_ticks == 0;
+    ls_session_settle(session, tick + 1, is_hashed ? ls_sim_instance_hash(session->instance) : 0);
+}
+
+ls_tick ls_session_settled_tick(const ls_session *session)
+{
+    return session->prediction ? ls_prediction_settled_tick(session->prediction)
+                               : ls_sim_instance_tick(session->instance);
 }
 
 /* Ticks that can be stepped; a player who leaves after so many steps no more than those. */
@@ -66,56 +68,41 @@ static bool has_last_tick(const ls_session *session)
            (planned > 0 && session->confirmed >= planned);
 }
 
-/* Ticks that wait at all times are latency for nothing: play a little faster until they are gone.
- */
-static void watch_backlog(ls_session *session)
+static void step_many(ls_session *session, uint32_t steps)
 {
-    uint32_t backlog = backlog_of(session);
-    session->low_backlog = backlog < session->low_backlog ? backlog : session->low_backlog;
-    if (++session->backlog_frames < HURRY_ROUND_FRAMES) {
-        return;
-    }
-    session->is_hurrying = session->low_backlog >= HURRY_BACKLOG_TICKS;
-    session->low_backlog = UINT32_MAX;
-    session->backlog_frames = 0;
-}
-
-static void catch_up(ls_session *session)
-{
-    if (backlog_of(session) <= CATCH_UP_BACKLOG_TICKS) {
-        return;
-    }
-    for (uint32_t steps = 0; steps < CATCH_UP_STEPS_MAX; steps++) {
-        if (backlog_of(session) <= HURRY_BACKLOG_TICKS) {
-            return;
-        }
+    for (; steps > 0; steps--) {
         step(session);
     }
+}
+
+/* This frame, as far as it is played by now. */
+static ls_playout_frame frame_of(const ls_session *session, uint64_t elapsed_ns)
+{
+    ls_tick tick = ls_sim_instance_tick(session->instance);
+    const ls_timestep *timestep = &session->timestep;
+    return (ls_playout_frame){.now_ns = session->now_ns,
+                              .elapsed_ns = elapsed_ns,
+                              .position_ns = tick * timestep->config.dt_ns + timestep->bank_ns,
+                              .backlog = backlog_of(session)};
 }
 
 void ls_session_step_due(ls_session *session)
 {
     uint64_t elapsed_ns = session->now_ns - session->frame_ns;
+    uint64_t frame_max_ns = session->timestep.config.frame_max_ns;
     session->frame_ns = session->now_ns;
+    session->is_stepping = session->is_stepping || backlog_of(session) > 0;
     if (!session->is_stepping) {
-        session->is_stepping = backlog_of(session) > 0;
         return;
     }
-    if (session->is_hurrying) {
-        elapsed_ns += elapsed_ns * HURRY_PER_MILLE / 1000;
-    }
-    ls_timestep_plan plan = ls_timestep_advance(&session->timestep, elapsed_ns);
-    uint32_t steps = plan.step_count;
-    session->alpha = plan.alpha;
-    if (steps > backlog_of(session)) {
-        uint32_t missing = steps - backlog_of(session);
-        session->report.stalled_ticks += has_last_tick(session) ? 0 : missing;
-        session->alpha = LS_FIXED_ONE; /* hold the newest state rather than jump back */
-        steps -= missing;
-    }
-    for (; steps > 0; steps--) {
-        step(session);
-    }
-    catch_up(session);
-    watch_backlog(session);
+    ls_playout_frame frame =
+        frame_of(session, elapsed_ns < frame_max_ns ? elapsed_ns : frame_max_ns);
+    ls_playout_plan played = ls_playout_plan_frame(&session->playout, &frame);
+    ls_timestep_plan plan = ls_timestep_advance(&session->timestep, played.play_ns);
+    session->report.stalled_ticks += has_last_tick(session) ? 0 : played.stalled_ticks;
+    /* Holds the newest state rather than jump back. */
+    session->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
+    step_many(session, plan.step_count);
+    frame = frame_of(session, 0);
+    step_many(session, ls_playout_catch_up(&session->playout, &frame));
 }

@@ -1,30 +1,48 @@
 /* Tick sync: when a client makes its next input, so that it reaches the server just before its tick
- * is closed. Follows the slack that the server reports: at once towards earlier, slowly towards
- * later, at once when it is much too early.
+ * is closed. From the slack that the server reports it knows for each input until when it could
+ * have been made, and holds to what all but a few of the recent ones needed: at once towards
+ * earlier when inputs come late, otherwise slowly.
  * Compares no clocks of two machines, reads none. Called by session. */
 #ifndef LOCKSTEP_CLIENT_TICK_SYNC_H
 #define LOCKSTEP_CLIENT_TICK_SYNC_H
 
+#include "lockstep/client/tail_window.h"
+#include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation.h"
 
-typedef struct ls_tick_sync {
+typedef struct ls_tick_sync_config {
     uint64_t dt_ns;
-    int64_t margin_ns;    /* wanted slack of the least punctual input */
+    uint32_t input_delay_ticks;
+    bool is_exact; /* inputs are made when they are due, not in the first frame after */
+} ls_tick_sync_config;
+
+/* The *phase* of an input is when it is made, less its tick times dt: inputs made at an even pace
+ * all have the same. */
+typedef struct ls_tick_sync {
+    ls_tick_sync_config config;
     ls_tick next_input;   /* the next one to be made */
     uint64_t next_due_ns; /* local time at which it is due */
     uint64_t start_ns;    /* when tick 0 is closed, as START said */
-    uint64_t frame_ns;    /* smoothed: inputs are made in frames, so up to one late */
-    ls_tick moved_tick;   /* first input since the last jump or hitch that was made on time */
-    int64_t low_ns[2];    /* least slack of this and of the last round of samples */
-    uint64_t round_ns;    /* when this round began */
-    uint64_t heard_ns;    /* when the last sample came */
-    uint32_t samples;     /* in this round */
-    uint32_t rounds;      /* complete ones since the last jump, at most 2 */
-    uint64_t rtt_ns;      /* smoothed; 0 until measured */
+    uint64_t frame_ns;    /* smoothed */
+    uint64_t delay_ns;    /* of inputs beyond what the network needs; on its way to config's */
+    int64_t latest_ns;    /* the latest phase at which the recent inputs would have been on time */
+    bool has_latest;
+    bool has_settled;      /* the lead that was guessed at the start has been mended */
+    ls_tail_window needs;  /* of recent reports: the latest phase, negated */
+    uint32_t late_one_in;  /* of so many inputs one may be late */
+    uint32_t late_reports; /* in a row */
+    ls_tick reported;      /* newest input that a report was about */
+    uint64_t made_ns;      /* when the newest input was made */
+    int64_t phase_ns[LS_LEAD_TICKS_MAX]; /* by tick */
+    uint64_t rtt_ns;                     /* smoothed; 0 until measured */
     uint64_t rtt_deviation_ns;
 } ls_tick_sync;
 
-void ls_tick_sync_init(ls_tick_sync *sync, uint64_t dt_ns, uint32_t input_delay_ticks);
+void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config);
+
+/* Inputs are made that much earlier than the network needs, from now on; the change takes place at
+ * 5 % of the time that passes. */
+void ls_tick_sync_set_input_delay(ls_tick_sync *sync, uint32_t ticks);
 
 /* A frame came `frame_ns` after the one before it. */
 void ls_tick_sync_add_frame(ls_tick_sync *sync, uint64_t frame_ns);
@@ -43,6 +61,12 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);
 
 /* No input is to be made now: the next one is due later, not all of them at once. */
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns);
+
+/* The server says how many packets of 256 are lost on their way to it. */
+void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss);
+
+/* From now on inputs are sent more often, or less: what was measured says little about it. */
+void ls_tick_sync_forget(ls_tick_sync *sync);
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 

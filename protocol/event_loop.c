@@ -28,6 +28,7 @@ struct ls_loop_source {
     ls_event_loop *loop;
     ls_loop_handler handler;
     int owned_descriptor; /* the timerfd of a tick timer or an alarm, otherwise -1 */
+    uint64_t due_ns;      /* an alarm: what it is set to */
 };
 
 ls_status ls_event_loop_create(const ls_allocator *allocator, ls_event_loop **loop)
@@ -148,6 +149,24 @@ static void on_readable(uv_poll_t *handle, int status, int events)
     call_handler(source);
 }
 
+/* Setting it anew quietens the descriptor as well as reading it would: whose handler does that, at
+ * every tick, is spared a call of the system. */
+static void on_alarm(uv_poll_t *handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    ls_loop_source *source = handle->data;
+    uint64_t now_ns = ls_event_loop_now_ns(source->loop);
+    if (now_ns < source->due_ns) {
+        return; /* set anew since it went off */
+    }
+    source->due_ns = 0;
+    source->handler.call(source->handler.user, now_ns);
+    if (source->due_ns == 0 && !uv_is_closing(&source->handle.any)) {
+        ls_loop_alarm_set(source, UINT64_MAX);
+    }
+}
+
 static void on_tick(uv_poll_t *handle, int status, int events)
 {
     (void)status;
@@ -208,7 +227,8 @@ static int arm(const ls_loop_source *source, uint64_t first_ns, uint64_t period_
 }
 
 static ls_status add_absolute_timer(ls_event_loop *loop, uint64_t first_ns, uint64_t period_ns,
-                                    ls_loop_handler handler, ls_loop_source **source)
+                                    uv_poll_cb callback, ls_loop_handler handler,
+                                    ls_loop_source **source)
 {
     ls_loop_source *made = make_source(loop, handler);
     if (!made) {
@@ -219,25 +239,27 @@ static ls_status add_absolute_timer(ls_event_loop *loop, uint64_t first_ns, uint
         release_source(made);
         return LS_IO;
     }
-    return start_poll(made, made->owned_descriptor, on_tick, source);
+    return start_poll(made, made->owned_descriptor, callback, source);
 }
 
 ls_status ls_event_loop_add_tick_timer(ls_event_loop *loop, const ls_tick_timer_config *config,
                                        ls_loop_handler handler, ls_loop_source **source)
 {
     LS_ASSERT(config->period_ns > 0);
-    return add_absolute_timer(loop, config->first_ns, config->period_ns, handler, source);
+    return add_absolute_timer(loop, config->first_ns, config->period_ns, on_tick, handler, source);
 }
 
 ls_status ls_event_loop_add_alarm(ls_event_loop *loop, ls_loop_handler handler,
                                   ls_loop_source **source)
 {
-    return add_absolute_timer(loop, UINT64_MAX, 0, handler, source);
+    return add_absolute_timer(loop, UINT64_MAX, 0, on_alarm, handler, source);
 }
 
 void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns)
 {
     LS_ASSERT(alarm->owned_descriptor >= 0);
+    due_ns = due_ns > 0 ? due_ns : 1; /* long ago, either of them */
+    alarm->due_ns = due_ns;
     int failure = arm(alarm, due_ns, 0);
     LS_ASSERT(failure == 0);
 }
@@ -253,6 +275,21 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
     uv_timer_init(&loop->uv, &made->handle.timer);
     int failure = uv_timer_start(&made->handle.timer, on_timer, period_ms, period_ms);
     return finish_source(made, failure, source);
+}
+
+void ls_loop_source_set_active(ls_loop_source *source, bool is_active)
+{
+    uv_handle_t *handle = &source->handle.any;
+    int failure = 0;
+    LS_ASSERT(source->owned_descriptor < 0);
+    if (handle->type == UV_POLL) {
+        uv_poll_t *watch = &source->handle.poll;
+        failure = is_active ? uv_poll_start(watch, UV_READABLE, on_readable) : uv_poll_stop(watch);
+    } else {
+        uv_timer_t *timer = &source->handle.timer;
+        failure = is_active ? uv_timer_again(timer) : uv_timer_stop(timer);
+    }
+    LS_ASSERT(failure == 0);
 }
 
 static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler handler)

@@ -9,6 +9,7 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 LS_C_BEGIN
@@ -76,6 +77,10 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
 /* Calls the handler at each SIGINT or SIGTERM instead of letting it end the program; for the
  * loop's life, and without keeping run from returning. */
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
+
+/* Of a watch or a coarse timer, which are active when they are made: an inactive one calls nobody
+ * and costs nothing. */
+void ls_loop_source_set_active(ls_loop_source *source, bool is_active);
 
 /* No further call of its handler. NULL is allowed. */
 void ls_loop_source_remove(ls_loop_source *source);

@@ -24,7 +24,9 @@ static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
     u32_field(stream, &hello->magic);
     ls_bits_u32(stream, &hello->protocol_version, 16);
     if (hello->magic != LS_PROTOCOL_MAGIC || hello->protocol_version != LS_PROTOCOL_VERSION) {
-        ls_bits_skip_rest(stream); /* another version's; this is enough to refuse it by name */
+        if (!ls_bits_is_writing(stream)) {
+            ls_bits_skip_rest(stream); /* another version's; this is enough to refuse it by name */
+        }
         return;
     }
     u64_field(stream, &hello->arithmetic);
@@ -55,6 +57,7 @@ static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
     ls_bits_uvar(stream, &offer->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
     ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
     ls_bits_u32(stream, &offer->late_rule, 1);
+    ls_bits_u32(stream, &offer->send_rate, 2);
     if (offer->slot >= offer->config.players) {
         ls_bits_fail(stream);
     }
@@ -159,6 +162,9 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         u32_field(stream, &message->body.waiting.tick);
         u32_field(stream, &message->body.waiting.slot_mask);
         count_field(stream, &message->body.waiting.waited_ms);
+        return;
+    case LS_MESSAGE_INPUT_DELAY:
+        ls_bits_uvar(stream, &message->body.input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
         return;
     case LS_MESSAGE_INPUTS:
     case LS_MESSAGE_TICKS:

@@ -13,7 +13,7 @@
 LS_C_BEGIN
 
 #define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
-#define LS_PROTOCOL_VERSION 1u
+#define LS_PROTOCOL_VERSION 2u
 #define LS_TOKEN_BYTES_MAX 256u
 #define LS_HASHES_PER_MESSAGE 128u
 #define LS_HASH_INTERVAL_MAX 1024u
@@ -34,6 +34,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_END = 10,
     LS_MESSAGE_FINISHED = 11,
     LS_MESSAGE_WAITING = 12,
+    LS_MESSAGE_INPUT_DELAY = 13,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -43,6 +44,20 @@ typedef enum ls_late_rule {
     LS_LATE_REPEAT, /* a missing input becomes the slot's input of the tick before */
     LS_LATE_WAIT,   /* nothing is closed until every input is there, within a bound */
 } ls_late_rule;
+
+/* How many INPUTS and TICKS are sent. */
+typedef enum ls_send_rate {
+    LS_SEND_AUTO,   /* one a tick; a second one half a tick later while that direction loses many */
+    LS_SEND_HALF,   /* one for every two ticks */
+    LS_SEND_TICK,   /* one a tick */
+    LS_SEND_DOUBLE, /* one a tick, and a second one half a tick later */
+    LS_SEND_RATE_COUNT,
+} ls_send_rate;
+
+/* LS_SEND_AUTO sends twice from this loss on, in packets of 256 (2 %), until it is below the
+ * other (1 %). */
+#define LS_SEND_TWICE_LOSS 5u
+#define LS_SEND_ONCE_LOSS 3u
 
 typedef struct ls_hello {
     uint32_t magic;
@@ -61,6 +76,7 @@ typedef struct ls_offer {
     uint32_t input_delay_ticks;
     uint32_t timeout_ms;
     uint32_t late_rule; /* ls_late_rule */
+    uint32_t send_rate; /* ls_send_rate */
 } ls_offer;
 
 typedef struct ls_ready {
@@ -139,6 +155,7 @@ typedef struct ls_message {
         ls_end end;
         ls_finished finished;
         ls_waiting waiting;
+        uint32_t input_delay_ticks;
     } body;
 } ls_message;
 

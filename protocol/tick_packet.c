@@ -37,9 +37,25 @@ static void relative_tick_bits(ls_bit_stream *stream, ls_tick *tick, ls_tick ori
     *tick = (ls_tick)value;
 }
 
+static void sequence_bits(ls_bit_stream *stream, uint32_t *sequence)
+{
+    uint32_t low = *sequence & ((1u << LS_SEQUENCE_BITS) - 1);
+    ls_bits_u32(stream, &low, LS_SEQUENCE_BITS);
+    if (!ls_bits_is_writing(stream)) {
+        *sequence = low;
+    }
+}
+
+static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
+{
+    ls_bits_u32(stream, &link->loss, 8);
+    ls_bits_uvar(stream, &link->jitter, 0, LS_JITTER_MAX);
+}
+
 void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near)
 {
     kind_bits(stream, LS_MESSAGE_INPUTS);
+    sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->next, near);
     ls_bits_u32(stream, &header->hold, 8);
     int32_t behind = ls_bits_is_writing(stream) ? (int32_t)(header->next - header->chain_tick) : 0;
@@ -52,11 +68,18 @@ void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_t
     ls_bits_u32(stream, &header->chain, 32);
     relative_tick_bits(stream, &header->first, header->next);
     ls_bits_bool(stream, &header->has_base);
+    ls_bits_bool(stream, &header->has_health);
+    if (header->has_health) {
+        link_bits(stream, &header->health.downlink);
+        ls_bits_uvar(stream, &header->health.longest_frame_ms, 0, UINT32_MAX);
+        ls_bits_uvar(stream, &header->health.stalled_ticks, 0, UINT32_MAX);
+    }
 }
 
 void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tick near)
 {
     kind_bits(stream, LS_MESSAGE_TICKS);
+    sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->first, near);
     ls_bits_u32(stream, &header->hold, 8);
     relative_tick_bits(stream, &header->wanted, header->first);
@@ -64,6 +87,10 @@ void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tic
     uint32_t slack = ls_bits_is_writing(stream) ? (uint32_t)header->slack & 0xfffu : 0;
     ls_bits_u32(stream, &slack, 12);
     header->slack = slack < 0x800u ? (int32_t)slack : (int32_t)slack - 0x1000;
+    ls_bits_bool(stream, &header->has_uplink);
+    if (header->has_uplink) {
+        link_bits(stream, &header->uplink);
+    }
 }
 
 void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t input_bytes_max,

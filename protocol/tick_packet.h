@@ -7,27 +7,44 @@
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/protocol/bit_stream.h"
+#include "lockstep/protocol/link_figures.h"
 
 #define LS_HOLD_UNIT_NS UINT64_C(250000) /* hold and slack count quarters of a millisecond */
 #define LS_HOLD_NONE 255u
 #define LS_SLACK_NONE (-2048)
 #define LS_SLACK_MAX 2047
 
+#define LS_SEQUENCE_BITS 6u
+#define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
+
+/* What a client says of itself about once a second. */
+typedef struct ls_client_health {
+    ls_link_figures downlink;
+    uint32_t longest_frame_ms; /* since the last time it said so */
+    uint32_t stalled_ticks;    /* since then: due, but not confirmed yet */
+} ls_client_health;
+
 typedef struct ls_inputs_header {
-    ls_tick next; /* first closed tick the sender has not received */
+    uint32_t sequence; /* counts the INPUTS sent; the low LS_SEQUENCE_BITS travel */
+    ls_tick next;      /* first closed tick the sender has not received */
     uint32_t hold;
     ls_tick chain_tick; /* <= next */
     uint32_t chain;
     ls_tick first;
     bool has_base;
+    bool has_health;
+    ls_client_health health;
 } ls_inputs_header;
 
 typedef struct ls_ticks_header {
+    uint32_t sequence; /* counts the TICKS sent to this client */
     ls_tick first;
     uint32_t hold;
     ls_tick wanted;
     bool has_base;
     int32_t slack; /* -2047 .. LS_SLACK_MAX, or LS_SLACK_NONE */
+    bool has_uplink;
+    ls_link_figures uplink;
 } ls_ticks_header;
 
 /* Both write or read the kind as well. `near` is the value of next (first) that the reader

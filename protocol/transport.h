@@ -35,7 +35,10 @@ typedef struct ls_transport_event {
     ls_lane lane;         /* RECEIVED */
     const uint8_t *bytes; /* RECEIVED; borrowed until the next call of next_event */
     size_t size;          /* RECEIVED; 0 .. LS_PACKET_BYTES_MAX */
-    ls_status reason;     /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
+    /* RECEIVED: when it reached this machine, on the monotonic clock, as exactly as the transport
+     * knows; its owner may take it much later. */
+    uint64_t arrived_ns;
+    ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
 } ls_transport_event;
 
 /* What a core sends through: the only thing of a transport that a core sees. */

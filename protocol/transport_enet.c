@@ -2,25 +2,22 @@
 #include "lockstep/protocol/transport_enet.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/endpoint.h"
-#include "lockstep/protocol/peer_seats.h"
+#include "lockstep/protocol/transport_enet_state.h"
 
-#include <enet/enet.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum {
-    IP_UDP_HEADER_BYTES = 20 + 8,
-    DATA_CHANNEL = 0,
     CHANNEL_COUNT = 1,
     CLIENT_SEAT = 0,
     GOODBYE = 1, /* data of a disconnect that somebody asked for; ENet's own time-outs carry 0 */
 
     SOCKET_RECEIVE_BYTES = 4 << 20, /* ENet's 256 KiB hold 630 small packets */
     DATAGRAMS_PER_TURN_MAX = 512,
+    ENET_DATAGRAMS_PER_SERVICE = 256, /* what enet_host_service takes in at a time */
     FAILURES_PER_TURN_MAX = 64,
+    LEAVE_WAIT_MS = 10,
     LOOP_PERIOD_MS = 8, /* repeats and time-outs; packets do not wait for it */
 
     /* ENet gives a peer up by unanswered pings, which are lost like everything else: wait long. */
@@ -35,39 +32,8 @@ enum {
     THROTTLE_DECELERATION = 0,
 
     BACKLOG_PACKET_BYTES = 128, /* what a queued packet takes besides its payload, about */
-    CLOCK_DRIFT_MS_MAX = 1000,
+    CLOCK_DRIFT_MS_MAX = 2,
 };
-
-/* What shows in an ENet peer that a datagram went to it. */
-typedef struct peer_view {
-    uint32_t connect_id; /* 0: no connection */
-    uint32_t commands_sent;
-    uint32_t loss_epoch; /* commands_sent restarts when this moves */
-    const void *first_acknowledgement;
-    uint16_t reliable_received; /* the newest that ENet has taken in order */
-} peer_view;
-
-typedef struct transport_enet {
-    ls_transport base;
-    const ls_allocator *allocator;
-    ls_clock clock;
-    ENetHost *host;
-    ls_peer_seats seats; /* of the same index as the host's peers */
-    peer_view *views;    /* likewise */
-    bool is_server;
-    bool is_refused;      /* the client's last word from the other machine */
-    ENetPacket *borrowed; /* of the last RECEIVED, or NULL */
-    uint64_t turn_end;    /* value of total.packets_received at which the turn is over */
-
-    ls_transport_traffic total;
-    uint64_t rejections[LS_DATAGRAM_REJECTION_COUNT];
-    ls_peer_seat *heard; /* whose datagram ENet took in last, or NULL */
-    uint32_t next_receiver;
-
-    ls_loop_handler on_ready;
-    ls_loop_source *socket_source;
-    ls_loop_source *timer_source;
-} transport_enet;
 
 static const ls_transport_operations operations;
 
@@ -83,29 +49,10 @@ static const transport_enet *from_const_base(const ls_transport *base)
     return (const transport_enet *)base;
 }
 
-static uint64_t now_ns(const transport_enet *transport)
-{
-    return ls_clock_now_ns(&transport->clock);
-}
-
-static size_t index_of(const transport_enet *transport, const ls_peer_seat *seat)
-{
-    return (size_t)(seat - transport->seats.seats);
-}
-
-static ENetPeer *peer_of(const transport_enet *transport, const ls_peer_seat *seat)
-{
-    return &transport->host->peers[index_of(transport, seat)];
-}
-
-static peer_view *view_of(const transport_enet *transport, const ls_peer_seat *seat)
-{
-    return &transport->views[index_of(transport, seat)];
-}
-
 /* ENet lives by the wall clock. When that is set, every connection would time out or stand still:
- * keep it near the monotonic one. Not nearer, since ENet ignores acknowledgements of what it sent
- * in the future. */
+ * keep it at the monotonic one, before each use. Reading both rounds to whole milliseconds twice;
+ * nothing is corrected for that, since ENet ignores acknowledgements of what it sent in the future.
+ */
 static void steady_clock(const transport_enet *transport)
 {
     enet_uint32 now_ms = (enet_uint32)(now_ns(transport) / LS_NS_PER_MS);
@@ -113,162 +60,6 @@ static void steady_clock(const transport_enet *transport)
     if (drift_ms + CLOCK_DRIFT_MS_MAX > 2 * CLOCK_DRIFT_MS_MAX) {
         enet_time_set(now_ms);
     }
-}
-
-/* ---- Counting: ENet announces each datagram, but not whose it is ---- */
-
-static void note_connection(transport_enet *transport, ls_peer_seat *seat)
-{
-    const ENetPeer *peer = peer_of(transport, seat);
-    peer_view *view = view_of(transport, seat);
-    if (peer->connectID == 0 || peer->connectID == view->connect_id) {
-        return;
-    }
-    *view = (peer_view){.connect_id = peer->connectID};
-    /* Its request came before it had a seat. */
-    seat->traffic = (ls_transport_traffic){
-        .bytes_received = IP_UDP_HEADER_BYTES + LS_ENET_CONNECT_BYTES, .packets_received = 1};
-}
-
-static const void *first_acknowledgement(ENetPeer *peer)
-{
-    return enet_list_empty(&peer->acknowledgements) ? NULL
-                                                    : enet_list_begin(&peer->acknowledgements);
-}
-
-static void look_at(transport_enet *transport, ls_peer_seat *seat)
-{
-    ENetPeer *peer = peer_of(transport, seat);
-    peer_view *view = view_of(transport, seat);
-    note_connection(transport, seat);
-    view->commands_sent = peer->packetsSent;
-    view->loss_epoch = peer->packetLossEpoch;
-    view->first_acknowledgement = first_acknowledgement(peer);
-    if (peer->channelCount > 0) {
-        view->reliable_received = peer->channels[DATA_CHANNEL].incomingReliableSequenceNumber;
-    }
-}
-
-static bool has_sent(transport_enet *transport, ls_peer_seat *seat)
-{
-    ENetPeer *peer = peer_of(transport, seat);
-    if (peer->state == ENET_PEER_STATE_DISCONNECTED) {
-        return false;
-    }
-    note_connection(transport, seat);
-    const peer_view *view = view_of(transport, seat);
-    bool has_answered =
-        view->first_acknowledgement && view->first_acknowledgement != first_acknowledgement(peer);
-    return has_answered || view->commands_sent != peer->packetsSent ||
-           view->loss_epoch != peer->packetLossEpoch;
-}
-
-/* ENet serves its peers in order, so the receiver of a datagram is the next one whose counters or
- * owed acknowledgements moved since we looked. Where nothing moved, ENet has just answered the
- * datagram that it took in last. */
-static ls_peer_seat *find_receiver(transport_enet *transport)
-{
-    uint32_t count = transport->seats.count;
-    for (uint32_t step = 0; step < count; step++) {
-        uint32_t index = (transport->next_receiver + step) % count;
-        if (has_sent(transport, &transport->seats.seats[index])) {
-            transport->next_receiver = index + 1;
-            return &transport->seats.seats[index];
-        }
-    }
-    return transport->heard;
-}
-
-/* ENet's compressor, asked about each datagram before it leaves: counts it and never compresses. */
-static size_t count_sent(void *context, const ENetBuffer *buffers, size_t buffer_count,
-                         size_t commands_bytes, enet_uint8 *compressed, size_t capacity)
-{
-    (void)buffers;
-    (void)buffer_count;
-    (void)compressed;
-    (void)capacity;
-    transport_enet *transport = context;
-    bool has_time = (transport->host->headerFlags & ENET_PROTOCOL_HEADER_FLAG_SENT_TIME) != 0;
-    size_t header_bytes = has_time ? sizeof(ENetProtocolHeader) : sizeof(enet_uint16);
-    size_t bytes = IP_UDP_HEADER_BYTES + header_bytes + commands_bytes;
-    transport->total.bytes_sent += bytes;
-    transport->total.packets_sent++;
-    ls_peer_seat *receiver = find_receiver(transport);
-    if (receiver) {
-        look_at(transport, receiver);
-        receiver->traffic.bytes_sent += bytes;
-        receiver->traffic.packets_sent++;
-    }
-    return 0;
-}
-
-/* ---- Receiving: nothing reaches ENet that our own ENet would not send ---- */
-
-static bool is_from(const ENetHost *host, const ENetPeer *peer, const ls_enet_header *header)
-{
-    return peer->state != ENET_PEER_STATE_DISCONNECTED && peer->state != ENET_PEER_STATE_ZOMBIE &&
-           peer->address.host == host->receivedAddress.host &&
-           peer->address.port == host->receivedAddress.port &&
-           (peer->outgoingPeerID >= ENET_PROTOCOL_MAXIMUM_PEER_ID ||
-            peer->incomingSessionID == header->session);
-}
-
-/* `sender` is set for a datagram that is accepted and belongs to a seat. */
-static ls_datagram_rejection judge(transport_enet *transport, ls_peer_seat **sender)
-{
-    ENetHost *host = transport->host;
-    const uint8_t *bytes = host->receivedData;
-    size_t size = host->receivedDataLength;
-    ls_enet_header header;
-    ls_datagram_rejection rejection = ls_enet_datagram_read(bytes, size, &header);
-    if (rejection != LS_DATAGRAM_ACCEPTED) {
-        return rejection;
-    }
-    if (header.is_connect) {
-        /* Port 0 cannot be answered, and failing to would hold up the peers behind it. */
-        if (!transport->is_server || host->receivedAddress.port == 0) {
-            return LS_DATAGRAM_STRANGER;
-        }
-        return ls_enet_datagram_check(bytes, size, &header, 0);
-    }
-    if (header.seat >= host->peerCount || !is_from(host, &host->peers[header.seat], &header)) {
-        return LS_DATAGRAM_STRANGER;
-    }
-    ls_peer_seat *seat = &transport->seats.seats[header.seat];
-    look_at(transport, seat);
-    uint16_t reliable_received = view_of(transport, seat)->reliable_received;
-    rejection = ls_enet_datagram_check(bytes, size, &header, reliable_received);
-    if (rejection == LS_DATAGRAM_ACCEPTED) {
-        *sender = seat;
-    }
-    return rejection;
-}
-
-static int filter_received(ENetHost *host, ENetEvent *event)
-{
-    (void)event;
-    enum {
-        LET_THROUGH,
-        DROP
-    };
-    transport_enet *transport = host->compressor.context;
-    uint64_t bytes = IP_UDP_HEADER_BYTES + host->receivedDataLength;
-    transport->total.bytes_received += bytes;
-    transport->total.packets_received++;
-    if (transport->heard) {
-        look_at(transport, transport->heard);
-    }
-    transport->heard = NULL;
-    ls_datagram_rejection rejection = judge(transport, &transport->heard);
-    if (rejection != LS_DATAGRAM_ACCEPTED) {
-        transport->rejections[rejection]++;
-        return DROP;
-    }
-    if (transport->heard) {
-        transport->heard->traffic.bytes_received += bytes;
-        transport->heard->traffic.packets_received++;
-    }
-    return LET_THROUGH;
 }
 
 /* ---- Seats ---- */
@@ -283,6 +74,7 @@ static void configure_peer(ENetPeer *peer)
 static void end_seat(transport_enet *transport, ls_peer_seat *seat, ls_status reason)
 {
     ls_peer_seats_end(&transport->seats, seat, reason);
+    steady_clock(transport);
     enet_peer_disconnect_now(peer_of(transport, seat), GOODBYE);
 }
 
@@ -339,6 +131,7 @@ static bool take_packet(transport_enet *transport, ls_peer_seat *seat, ENetPacke
         .lane = is_reliable ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE,
         .bytes = packet->dataLength > 0 ? packet->data : nothing,
         .size = packet->dataLength,
+        .arrived_ns = ls_enet_watch_arrival(transport, packet),
     };
     return true;
 }
@@ -385,17 +178,40 @@ static void note_failure(transport_enet *transport, int error)
     }
 }
 
+/* ENet's whole work: looks at every peer and takes in what has come. What it gives to its owner is
+ * a packet only when it has come to the end of that, short of its limit where the socket is empty:
+ * to look again would cost as much and bring nothing. */
+static int service(transport_enet *transport, ENetEvent *event)
+{
+    uint64_t before = transport->total.packets_received;
+    steady_clock(transport);
+    errno = 0;
+    int result = enet_host_service(transport->host, event, 0);
+    bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
+    transport->is_drained =
+        is_through && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
+    if (result < 0) {
+        note_failure(transport, errno);
+    }
+    return result;
+}
+
 static bool next_enet_event(transport_enet *transport, ENetEvent *event)
 {
-    for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
-        bool is_turn_over = transport->total.packets_received >= transport->turn_end;
-        errno = 0;
-        int result = is_turn_over ? enet_host_check_events(transport->host, event)
-                                  : enet_host_service(transport->host, event, 0);
-        if (result >= 0) {
-            return result > 0;
+    for (int failures = 0; failures < FAILURES_PER_TURN_MAX;) {
+        int result = 0;
+        if (!enet_list_empty(&transport->host->dispatchQueue)) {
+            result = enet_host_check_events(transport->host, event);
+        } else if (transport->is_drained ||
+                   transport->total.packets_received >= transport->turn_end) {
+            return false;
+        } else {
+            result = service(transport, event);
         }
-        note_failure(transport, errno);
+        if (result > 0) {
+            return true;
+        }
+        failures += result < 0 ? 1 : 0;
     }
     return false;
 }
@@ -413,6 +229,8 @@ static int next_event(ls_transport *base, ls_transport_event *event)
             return 1;
         }
     }
+    transport->has_more = !transport->is_drained;
+    transport->is_drained = false; /* by the next turn more may have come */
     return 0;
 }
 
@@ -441,6 +259,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const u
         packet->userData = seat;
         seat->backlog_bytes += (uint32_t)size + BACKLOG_PACKET_BYTES;
     }
+    ls_enet_watch_sent(transport, seat);
     if (packet && enet_peer_send(peer_of(transport, seat), DATA_CHANNEL, packet) != 0) {
         enet_packet_destroy(packet);
     }
@@ -469,10 +288,10 @@ static void disconnect(ls_transport *base, ls_peer_id id)
 static void flush(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
-    steady_clock(transport);
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         uint64_t tried = transport->total.packets_sent;
         enet_uint32 sent = transport->host->totalSentPackets;
+        steady_clock(transport);
         errno = 0;
         enet_host_flush(transport->host);
         if (transport->total.packets_sent - tried == transport->host->totalSentPackets - sent) {
@@ -480,6 +299,7 @@ static void flush(ls_transport *base)
         }
         note_failure(transport, errno);
     }
+    ls_enet_watch_flushed(transport);
 }
 
 static ls_transport_traffic traffic(const ls_transport *base, ls_peer_id id)
@@ -509,13 +329,18 @@ static void leave(transport_enet *transport)
     while (has_backlog(transport) && now_ns(transport) < deadline &&
            failures < FAILURES_PER_TURN_MAX) {
         ENetEvent event;
-        int result = enet_host_service(transport->host, &event, 10);
+        enet_uint32 condition = ENET_SOCKET_WAIT_RECEIVE;
+        /* Not within service, which would wait by the wall clock. */
+        enet_socket_wait(transport->host->socket, &condition, LEAVE_WAIT_MS);
+        steady_clock(transport);
+        int result = enet_host_service(transport->host, &event, 0);
         failures += result < 0 ? 1 : 0;
         if (result > 0 && event.type == ENET_EVENT_TYPE_RECEIVE) {
             enet_packet_destroy(event.packet);
         }
     }
     flush(&transport->base);
+    steady_clock(transport);
     for (size_t i = 0; i < transport->host->peerCount; i++) {
         enet_peer_disconnect_now(&transport->host->peers[i], GOODBYE);
     }
@@ -534,7 +359,7 @@ static void destroy(ls_transport *base)
         enet_host_destroy(transport->host);
     }
     ls_peer_seats_deinit(&transport->seats, transport->allocator);
-    ls_release(transport->allocator, transport->views);
+    ls_enet_watch_deinit(transport);
     ls_release(transport->allocator, transport);
 }
 
@@ -557,8 +382,7 @@ static void configure_host(transport_enet *transport)
     }
     host->maximumPacketSize = LS_PACKET_BYTES_MAX;
     host->maximumWaitingData = LS_WAITING_BYTES_MAX;
-    host->intercept = filter_received;
-    host->compressor = (ENetCompressor){.context = transport, .compress = count_sent};
+    ls_enet_watch_attach(transport);
 }
 
 /* A transport whose host has `peers_max` peers, bound to `address` unless that is NULL. When there
@@ -574,10 +398,12 @@ static ls_status make(const ls_allocator *allocator, const ENetAddress *address,
     made->allocator = allocator;
     made->clock = ls_clock_system();
     made->is_server = address != NULL;
-    made->views = ls_allocate_array(allocator, peers_max, sizeof *made->views);
     ls_status status = ls_peer_seats_init(&made->seats, peers_max, allocator);
+    if (status == LS_OK) {
+        status = ls_enet_watch_init(made);
+    }
     errno = 0;
-    if (made->views && status == LS_OK && enet_initialize() == 0) {
+    if (status == LS_OK && enet_initialize() == 0) {
         made->host = enet_host_create(address, peers_max, CHANNEL_COUNT, 0, 0);
     }
     if (!made->host) {
@@ -687,8 +513,8 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
 void ls_transport_enet_service(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
-    steady_clock(transport);
     transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
+    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
     end_overdue_seats(transport);
 }
 
@@ -712,6 +538,18 @@ ls_status ls_transport_enet_attach(ls_transport *base, ls_event_loop *loop,
         return status;
     }
     return ls_event_loop_add_timer(loop, LOOP_PERIOD_MS, handler, &transport->timer_source);
+}
+
+void ls_transport_enet_set_eager(ls_transport *base, bool is_eager)
+{
+    transport_enet *transport = from_base(base);
+    ls_loop_source_set_active(transport->socket_source, is_eager);
+    ls_loop_source_set_active(transport->timer_source, is_eager);
+}
+
+bool ls_transport_enet_has_more(const ls_transport *base)
+{
+    return from_const_base(base)->has_more;
 }
 
 uint16_t ls_transport_enet_port(const ls_transport *base)

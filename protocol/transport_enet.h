@@ -13,6 +13,7 @@
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 LS_C_BEGIN
@@ -66,6 +67,14 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
  * NO_MEMORY. At most once; the transport must be destroyed before the loop. */
 ls_status ls_transport_enet_attach(ls_transport *transport, ls_event_loop *loop,
                                    ls_loop_handler on_ready);
+
+/* Whether the loop calls on_ready as packets come, as it does from the start, or not at all. Then
+ * the owner calls ls_transport_enet_service in time, as without a loop: a server that takes its
+ * packets right before it closes a tick wakes once a tick and not for each of them. */
+void ls_transport_enet_set_eager(ls_transport *transport, bool is_eager);
+
+/* Whether the last turn ended before everything that had come was taken in. */
+bool ls_transport_enet_has_more(const ls_transport *transport);
 
 /* Without a loop: opens a turn, to be followed by next_event until that gives 0. To be called
  * every few milliseconds; received packets, repeats and time-outs wait for it. One turn takes in a

@@ -34,13 +34,18 @@ typedef struct endpoint {
     uint32_t heap_count;
 } endpoint;
 
+typedef struct direction {
+    ls_memory_link link;
+    uint64_t reliable_ns; /* arrival of the newest reliable packet: keeps them in order */
+    uint64_t newest_ns;   /* latest arrival of an unreliable one */
+    bool is_bursting;
+} direction;
+
 typedef struct connection {
     endpoint *client;
     endpoint *server;
-    ls_memory_link up;
-    ls_memory_link down;
-    uint64_t reliable_up_ns; /* arrival of the newest reliable packet: keeps them in order */
-    uint64_t reliable_down_ns;
+    direction up;
+    direction down;
     bool is_open;
     ls_status reason; /* why it ends */
     ls_transport_traffic traffic_client;
@@ -126,9 +131,26 @@ static packet *inbox_remove_first(endpoint *inbox)
     return &inbox->packets[inbox->heap[inbox->heap_count]];
 }
 
+static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static bool chance(ls_memory_network *network, uint32_t ppm)
 {
     return ppm > 0 && ls_rng_below(&network->rng, PPM) < ppm;
+}
+
+/* Bursts after Gilbert and Elliott: a chance to fall into the bad state and one to leave it. */
+static bool is_lost(ls_memory_network *network, direction *way)
+{
+    const ls_memory_link *link = &way->link;
+    if (way->is_bursting) {
+        uint32_t end_ppm = link->burst_packets > 1 ? PPM / link->burst_packets : PPM;
+        way->is_bursting = !chance(network, end_ppm);
+    }
+    way->is_bursting = way->is_bursting || chance(network, link->burst_ppm);
+    return way->is_bursting || chance(network, link->loss_ppm);
 }
 
 static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link)
@@ -165,14 +187,28 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
     return true;
 }
 
+/* Sends one copy on its way. */
+static void send_copy(ls_memory_network *network, direction *way, uint32_t connection_index,
+                      endpoint *to, const uint8_t *bytes, size_t size)
+{
+    uint64_t arrival_ns = network->now_ns + travel_ns(network, &way->link);
+    network->counts.reordered += arrival_ns < way->newest_ns;
+    way->newest_ns = later_of(way->newest_ns, arrival_ns);
+    deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_LANE_UNRELIABLE, arrival_ns,
+            bytes, size);
+}
+
 static void send_unreliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
                             const uint8_t *bytes, size_t size)
 {
     connection *between = &network->connections[connection_index];
-    const ls_memory_link *link = is_up ? &between->up : &between->down;
+    direction *way = is_up ? &between->up : &between->down;
+    const ls_memory_link *link = &way->link;
     endpoint *to = is_up ? between->server : between->client;
-    if (link->is_cut || chance(network, link->loss_ppm)) {
+    if (link->is_cut || is_lost(network, way)) {
         network->counts.lost++;
+        network->counts.lost_in_cuts += link->is_cut;
+        network->counts.lost_in_bursts += !link->is_cut && way->is_bursting;
         return;
     }
     uint8_t altered[LS_PACKET_BYTES_MAX];
@@ -183,28 +219,19 @@ static void send_unreliable(ls_memory_network *network, uint32_t connection_inde
         bytes = altered;
         network->counts.corrupted++;
     }
-    uint32_t copies = 1;
     if (chance(network, link->duplicate_ppm)) {
-        copies = 2;
         network->counts.duplicated++;
+        send_copy(network, way, connection_index, to, bytes, size);
     }
-    for (; copies > 0; copies--) {
-        deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_LANE_UNRELIABLE,
-                network->now_ns + travel_ns(network, link), bytes, size);
-    }
-}
-
-static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
-{
-    return a_ns > b_ns ? a_ns : b_ns;
+    send_copy(network, way, connection_index, to, bytes, size);
 }
 
 /* What is reliable may not be lost while the connection lasts: so it ends, for both sides. */
 static void break_connection(ls_memory_network *network, uint32_t connection_index)
 {
     connection *between = &network->connections[connection_index];
-    uint64_t up_ns = later_of(network->now_ns, between->reliable_up_ns);
-    uint64_t down_ns = later_of(network->now_ns, between->reliable_down_ns);
+    uint64_t up_ns = later_of(network->now_ns, between->up.reliable_ns);
+    uint64_t down_ns = later_of(network->now_ns, between->down.reliable_ns);
     between->is_open = false;
     between->reason = LS_TIMED_OUT;
     deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
@@ -219,14 +246,15 @@ static void send_reliable(ls_memory_network *network, uint32_t connection_index,
                           ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
 {
     connection *between = &network->connections[connection_index];
-    const ls_memory_link *link = is_up ? &between->up : &between->down;
-    uint64_t *newest_ns = is_up ? &between->reliable_up_ns : &between->reliable_down_ns;
+    direction *way = is_up ? &between->up : &between->down;
+    const ls_memory_link *link = &way->link;
+    uint64_t again_ns = between->up.link.delay_ns + between->down.link.delay_ns + link->jitter_ns;
     uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
-    for (int tries = 0; tries < 32 && !link->is_cut && chance(network, link->loss_ppm); tries++) {
-        arrival_ns += between->up.delay_ns + between->down.delay_ns + link->jitter_ns;
+    for (int tries = 0; tries < 32 && !link->is_cut && is_lost(network, way); tries++) {
+        arrival_ns += again_ns;
     }
-    arrival_ns = later_of(arrival_ns, *newest_ns);
-    *newest_ns = arrival_ns;
+    arrival_ns = later_of(arrival_ns, way->reliable_ns);
+    way->reliable_ns = arrival_ns;
     if (!deliver(network, is_up ? between->server : between->client, connection_index, kind,
                  LS_LANE_RELIABLE, arrival_ns, bytes, size)) {
         break_connection(network, connection_index);
@@ -296,6 +324,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
                                   .lane = first->lane,
                                   .bytes = first->bytes,
                                   .size = first->size,
+                                  .arrived_ns = first->arrival_ns,
                                   .reason = first->reason};
     if (first->kind == LS_TRANSPORT_RECEIVED) {
         ls_transport_traffic *traffic =
@@ -463,11 +492,12 @@ static void set_link(ls_memory_network *network, uint32_t connection_index, bool
                      const ls_memory_link *link)
 {
     connection *between = &network->connections[connection_index];
-    uint64_t *newest_ns = is_up ? &between->reliable_up_ns : &between->reliable_down_ns;
-    *(is_up ? &between->up : &between->down) = *link;
-    if (!link->is_cut && *newest_ns == NEVER_NS) {
-        *newest_ns = network->now_ns + link->delay_ns;
-        release_reliable(is_up ? between->server : between->client, connection_index, *newest_ns);
+    direction *way = is_up ? &between->up : &between->down;
+    way->link = *link;
+    if (!link->is_cut && way->reliable_ns == NEVER_NS) {
+        way->reliable_ns = network->now_ns + link->delay_ns;
+        release_reliable(is_up ? between->server : between->client, connection_index,
+                         way->reliable_ns);
     }
 }
 

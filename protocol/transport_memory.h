@@ -23,6 +23,8 @@ typedef struct ls_memory_link {
     uint64_t delay_ns;
     uint64_t jitter_ns; /* uniform in 0 .. jitter, added to the delay; reorders by itself */
     uint32_t loss_ppm;  /* per million packets */
+    uint32_t burst_ppm; /* of a million packets so many begin a burst, in which all are lost ... */
+    uint32_t burst_packets; /* ... and which is so many packets long on average; 0 and 1: one */
     uint32_t duplicate_ppm;
     uint32_t corrupt_ppm; /* one random bit flipped */
     bool is_cut;          /* what is sent is lost, or waits for the cut's end if it is reliable */
@@ -32,7 +34,10 @@ typedef struct ls_memory_link {
 typedef struct ls_memory_counts {
     uint64_t sent;
     uint64_t delivered;
-    uint64_t lost;
+    uint64_t lost;           /* in all */
+    uint64_t lost_in_bursts; /* of them */
+    uint64_t lost_in_cuts;   /* of them */
+    uint64_t reordered;      /* arrive before one that was sent earlier */
     uint64_t duplicated;
     uint64_t corrupted;
 } ls_memory_counts;

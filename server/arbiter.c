@@ -45,13 +45,18 @@ bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick)
     return ls_arbiter_is_due(arbiter, tick) && tick <= arbiter->newest_tick;
 }
 
+static bool is_comparable(const ls_arbiter_slot *slot)
+{
+    return slot->agreement == LS_AGREEMENT_AGREES || slot->agreement == LS_AGREEMENT_DOUBTED;
+}
+
 bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
                         ls_tick *first, uint32_t *count)
 {
     LS_ASSERT(ls_arbiter_is_known(arbiter, tick));
     ls_arbiter_slot *compared = &arbiter->slots[slot];
     bool is_new = !compared->has_agreed || tick > compared->agreed_tick;
-    if (compared->agreement != LS_AGREEMENT_AGREES || !is_new || tick < oldest_held(arbiter)) {
+    if (!is_comparable(compared) || !is_new || tick < oldest_held(arbiter)) {
         return false;
     }
     ls_tick next = compared->has_agreed ? compared->agreed_tick + arbiter->interval_ticks : 0;
@@ -59,6 +64,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
         compared->compared += (tick - next) / arbiter->interval_ticks + 1;
         compared->agreed_tick = tick;
         compared->has_agreed = true;
+        compared->agreement = LS_AGREEMENT_AGREES;
         return false;
     }
     compared->agreement = LS_AGREEMENT_ASKING;
@@ -128,8 +134,9 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
     }
     bool is_forgotten = asked->asked_first < oldest_held(arbiter);
     bool is_complete = asked->expected_first > asked->asked_last;
-    if (is_last && (is_forgotten || is_complete)) {
-        asked->agreement = LS_AGREEMENT_AGREES; /* the next chain raises the question anew */
+    if (is_last) {
+        /* The next chain raises the question anew. */
+        asked->agreement = is_forgotten || is_complete ? LS_AGREEMENT_AGREES : LS_AGREEMENT_DOUBTED;
     }
     *is_contradiction = is_last && !is_forgotten;
     return false;
@@ -138,7 +145,7 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
 bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot)
 {
     ls_arbiter_slot *asked = &arbiter->slots[slot];
-    if (asked->agreement != LS_AGREEMENT_ASKING) {
+    if (asked->agreement != LS_AGREEMENT_ASKING && asked->agreement != LS_AGREEMENT_DOUBTED) {
         return false;
     }
     settle(asked, asked->asked_last, asked->asked_root, 0);
@@ -149,7 +156,7 @@ bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, u
                              uint64_t client_root)
 {
     ls_arbiter_slot *compared = &arbiter->slots[slot];
-    if (compared->agreement != LS_AGREEMENT_AGREES || server_root == client_root) {
+    if (!is_comparable(compared) || server_root == client_root) {
         return false;
     }
     settle(compared, tick, server_root, client_root);

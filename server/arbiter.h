@@ -9,6 +9,7 @@
 typedef enum ls_agreement {
     LS_AGREEMENT_AGREES,  /* every state up to the one compared */
     LS_AGREEMENT_ASKING,  /* differs; the roots have been asked for */
+    LS_AGREEMENT_DOUBTED, /* the answer ended too early to explain it; the next chain decides */
     LS_AGREEMENT_DIFFERS, /* the first bad tick is known */
 } ls_agreement;
 
@@ -56,13 +57,14 @@ bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick);
 /* Takes one HASHES answer; `is_last` says that no more come. True when it settles the question:
  * then the slot's agreement is DIFFERS. False when more is needed. Sets *is_contradiction when
  * every root agrees although the chain did not, or when the answer is not what was asked for.
- * States that are no longer held are passed over. The question lapses until the next chain (AGREES)
- * when the answer is complete, or would be if more were held, and shows no difference. */
+ * States that are no longer held are passed over. The question lapses until the next chain when
+ * the answer shows no difference: AGREES when it is complete, or would be if more were held, else
+ * DOUBTED (which state the chain covers may have been altered on its way). */
 bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
                            uint32_t count, bool is_last, bool *is_contradiction);
 
-/* Settles a question that will not be answered any more: the newest state asked for differs, and
- * the client's root of it stays 0. False when nothing was asked. */
+/* Settles a question that will not be answered any more, or never was in full: the newest state
+ * asked for differs, and the client's root of it stays 0. False when nothing is open. */
 bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot);
 
 /* Compares the final roots, which need not be due. True when they differ and nothing was known or

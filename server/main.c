@@ -1,8 +1,9 @@
-/* lockstep-server: reads the command line, hosts one match, reports. */
+/* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
+#include "lockstep/server/match_table.h"
 #include "lockstep/server/server.h"
 
 #include <stdio.h>
@@ -24,12 +25,14 @@ enum option_key {
     KEY_TICK_RATE,
     KEY_SEED,
     KEY_LATE,
+    KEY_SEND_RATE,
     KEY_WAIT_LIMIT,
     KEY_HASH_INTERVAL,
     KEY_ON_DESYNC,
     KEY_INPUT_DELAY,
     KEY_TIMEOUT,
     KEY_PORT_FILE,
+    KEY_MATCHES,
 };
 
 static const struct argp_option options[] = {
@@ -38,6 +41,7 @@ static const struct argp_option options[] = {
     {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
     {"players", KEY_PLAYERS, "N", 0,
      "Seats; the match starts when all are taken (the simulation's default)", 1},
+    {"matches", KEY_MATCHES, "N", 0, "Matches of these settings to host at once (1)", 1},
     {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
      1},
     {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
@@ -47,14 +51,20 @@ static const struct argp_option options[] = {
     {"port", KEY_PORT, "P", 0, "UDP port; 0: chosen by the system (7300)", 2},
     {"port-file", KEY_PORT_FILE, "FILE", 0, "Write the port to FILE once it is bound", 2},
     {"timeout", KEY_TIMEOUT, "MS", 0, "Drop a client that is silent for so long (10000)", 2},
+    {"send-rate", KEY_SEND_RATE, "auto|half|tick|double", 0,
+     "Packets each way: one for two ticks, one a tick, or two; auto: one, and two while many are "
+     "lost. The clients follow (auto)",
+     2},
     {0, 0, 0, 0, "Rules:", 3},
     {"late", KEY_LATE, "repeat|wait", 0,
      "An input that is missing when its tick closes: repeat the last one, or wait for it (repeat)",
      3},
     {"wait-limit", KEY_WAIT_LIMIT, "MS", 0,
      "With --late wait: drop a slot that is waited for so long (2000)", 3},
-    {"input-delay", KEY_INPUT_DELAY, "TICKS", 0,
-     "Ticks by which inputs come earlier than the network needs, 0 to 64 (0)", 3},
+    {"input-delay", KEY_INPUT_DELAY, "TICKS|auto", 0,
+     "Ticks by which inputs come earlier than the network needs, 0 to 64; auto: as many as each "
+     "player's own link takes for its inputs to be on time (0)",
+     3},
     {"hash-interval", KEY_HASH_INTERVAL, "K", 0,
      "Compare the state of every K-th tick, 1 to 1024 (1)", 3},
     {"on-desync", KEY_ON_DESYNC, "report|drop|stop", 0,
@@ -68,9 +78,10 @@ typedef struct arguments {
     const char *sim;
     const char *assignments[ASSIGNMENTS_MAX];
     uint32_t assignment_count;
-    bool has_players, has_tick_rate;
-    uint64_t players, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay, hash_interval;
-    uint32_t late, on_desync;
+    bool has_players, has_tick_rate, adapts_input_delay;
+    uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
+        hash_interval;
+    uint32_t late, send_rate, on_desync;
     const char *bind_host;
     const char *port_file;
     ls_output_options output;
@@ -99,6 +110,10 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
         ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
                                &args->players);
         return 0;
+    case KEY_MATCHES:
+        ls_command_line_number(state, "matches", value, (ls_option_range){1, LS_MATCHES_MAX},
+                               &args->matches);
+        return 0;
     case KEY_TICK_RATE:
         args->has_tick_rate = true;
         ls_command_line_number(state, "tick-rate", value,
@@ -120,16 +135,26 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
 static error_t parse_rules(int key, char *value, struct argp_state *state, arguments *args)
 {
     static const char *const late_words[] = {"repeat", "wait"};
+    static const char *const rate_words[] = {"auto", "half", "tick", "double"};
     static const char *const desync_words[] = {"report", "drop", "stop"};
     switch (key) {
     case KEY_LATE:
         ls_command_line_word(state, "late", value, late_words, 2, &args->late);
+        return 0;
+    case KEY_SEND_RATE:
+        ls_command_line_word(state, "send-rate", value, rate_words, LS_SEND_RATE_COUNT,
+                             &args->send_rate);
         return 0;
     case KEY_WAIT_LIMIT:
         ls_command_line_number(state, "wait-limit", value, (ls_option_range){1, LS_TIMEOUT_MS_MAX},
                                &args->wait_limit);
         return 0;
     case KEY_INPUT_DELAY:
+        args->adapts_input_delay = strcmp(value, "auto") == 0;
+        if (args->adapts_input_delay) {
+            args->input_delay = 0;
+            return 0;
+        }
         ls_command_line_number(state, "input-delay", value,
                                (ls_option_range){0, LS_INPUT_DELAY_TICKS_MAX}, &args->input_delay);
         return 0;
@@ -215,9 +240,11 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
         args->has_tick_rate ? (uint32_t)args->tick_rate : config->sim.tick_rate_hz;
     config->ticks = (uint32_t)args->ticks;
     config->late_rule = (ls_late_rule)args->late;
+    config->send_rate = (ls_send_rate)args->send_rate;
     config->on_desync = (ls_on_desync)args->on_desync;
     config->hash_interval_ticks = (uint32_t)args->hash_interval;
     config->input_delay_ticks = (uint32_t)args->input_delay;
+    config->adapts_input_delay = args->adapts_input_delay;
     config->timeout_ms = (uint32_t)args->timeout;
     config->wait_limit_ms = (uint32_t)args->wait_limit;
     for (uint32_t i = 0; i < args->assignment_count; i++) {
@@ -236,13 +263,14 @@ int main(int argc, char **argv)
         .options = options,
         .children = children,
         .parser = parse,
-        .doc = "Hosts one deterministic lockstep match.\v"
+        .doc = "Hosts deterministic lockstep matches, one by default.\v"
                "Exit codes: 0 clean, 1 environment or network, 2 usage, 3 a desync was found, 4 "
                "internal.",
         .help_filter = help_filter,
     };
     arguments args = {.sim = "units",
                       .seed = 1,
+                      .matches = 1,
                       .port = DEFAULT_PORT,
                       .timeout = 10000,
                       .wait_limit = 2000,
@@ -260,7 +288,8 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    ls_server_config config = {.bind_host = args.bind_host,
+    ls_server_config config = {.matches = (uint32_t)args.matches,
+                               .bind_host = args.bind_host,
                                .port = (uint16_t)args.port,
                                .port_file = args.port_file,
                                .json_path = args.output.json_path};

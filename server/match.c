@@ -14,6 +14,7 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
     return (ls_match_config){.simulation = simulation,
                              .sim = ls_sim_config_default(simulation),
                              .late_rule = LS_LATE_REPEAT,
+                             .send_rate = LS_SEND_AUTO,
                              .on_desync = LS_ON_DESYNC_REPORT,
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
@@ -38,6 +39,7 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         uint32_t value, min, max;
     } ranges[] = {
         {"late_rule", (uint32_t)config->late_rule, LS_LATE_REPEAT, LS_LATE_WAIT},
+        {"send_rate", (uint32_t)config->send_rate, 0, LS_SEND_RATE_COUNT - 1},
         {"on_desync", (uint32_t)config->on_desync, LS_ON_DESYNC_REPORT, LS_ON_DESYNC_STOP},
         {"hash_interval_ticks", config->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX},
         {"input_delay_ticks", config->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX},
@@ -299,7 +301,8 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
-                        .late_rule = (uint32_t)match->config.late_rule};
+                        .late_rule = (uint32_t)match->config.late_rule,
+                        .send_rate = (uint32_t)match->config.send_rate};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
     ls_match_send(match, match->seats[slot].report.peer);
 }
@@ -444,10 +447,9 @@ static bool is_flood(const ls_match *match, uint64_t packets)
     return packets > (ticks + 1) * MATCH_PACKETS_PER_TICK_MAX;
 }
 
-void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
-                      size_t size, uint64_t now_ns)
+static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                        size_t size)
 {
-    match->now_ns = now_ns;
     uint32_t slot = slot_of_peer(match, peer);
     if (slot == MATCH_NO_SLOT) {
         match_guest *guest = guest_of_peer(match, peer);
@@ -473,6 +475,24 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint
     } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {
         ls_match_drop(match, slot, LS_MISBEHAVED, "too many malformed packets");
     }
+}
+
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns)
+{
+    match->now_ns = now_ns;
+    match->arrived_ns = now_ns;
+    take_packet(match, peer, lane, bytes, size);
+}
+
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
+{
+    uint64_t arrived_ns = event->arrived_ns;
+    match->now_ns = now_ns;
+    /* A tick that went out before the packet was taken was closed without it. */
+    arrived_ns = arrived_ns < match->sent_ns ? match->sent_ns : arrived_ns;
+    match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
+    take_packet(match, event->peer, event->lane, event->bytes, event->size);
 }
 
 /* ---- time ---- */
@@ -508,8 +528,8 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     drop_silent(match);
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_play_advance(match);
-    } else if (now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
-        ls_match_play_send_ticks(match);
+    } else {
+        ls_match_send_due(match);
     }
 }
 
@@ -562,6 +582,24 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
     return report;
+}
+
+uint32_t ls_match_seats_open(const ls_match *match)
+{
+    uint32_t free_seats = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        free_seats += match->seats[slot].state == LS_SEAT_EMPTY ? 1 : 0;
+    }
+    uint32_t guests = 0;
+    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+        guests += match->guests[i].peer != 0 ? 1 : 0;
+    }
+    return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
+}
+
+bool ls_match_is_waiting(const ls_match *match)
+{
+    return match->state == LS_MATCH_RUNNING && match->waiting_ns != 0;
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)

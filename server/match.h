@@ -11,6 +11,7 @@
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
+#include "lockstep/server/lag_attribution.h"
 
 LS_C_BEGIN
 
@@ -24,13 +25,18 @@ typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats, all of which must be taken to start */
     ls_late_rule late_rule;
+    ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;
     uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
     uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
     uint32_t input_delay_ticks;   /* 0 .. LS_INPUT_DELAY_TICKS_MAX, beyond what the network needs */
+    bool adapts_input_delay;      /* from there on each slot's own follows its link */
     uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
     uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
     uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+    /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
+     * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
+    uint32_t phase_ns;
 } ls_match_config;
 
 typedef enum ls_match_state {
@@ -49,6 +55,8 @@ typedef enum ls_match_event_kind {
     LS_MATCH_STARTED,
     LS_MATCH_STALLED,  /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,   /* slot, tick, server_root, client_root */
+    LS_MATCH_LAG,      /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,  /* slot, text: its input delay has changed, by itself */
     LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
     LS_MATCH_FINISHED, /* nothing more will happen */
 } ls_match_event_kind;
@@ -86,13 +94,16 @@ typedef struct ls_match_slot {
     uint32_t ticks_behind; /* closed ticks that the client has not acknowledged */
     int64_t slack_ns;      /* newest: how long before closing inputs came; negative: late */
     uint64_t rtt_ns;       /* smoothed; 0 until measured */
+    ls_lag lag;            /* of the last five seconds; renewed every 2.5 */
+    uint32_t input_delay_ticks;
     ls_status left_status; /* why it left; LS_OK while it has not */
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
 
 typedef struct ls_match ls_match;
 
-/* Rule repeat, report, hashes every tick, timeout 10 s, wait 2 s, start after 250 ms. */
+/* Rule repeat, send rate auto, report, hashes every tick, timeout 10 s, wait 2 s, start after 250
+ * ms. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -110,8 +121,16 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
+/* The same for a RECEIVED event that may have waited to be taken: what is measured by packets
+ * (round trip, slack, hold) goes by when it arrived. */
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns);
+
 /* Closes what is due, sends what is due, drops who is silent. Call it at least once a tick. */
 void ls_match_advance(ls_match *match, uint64_t now_ns);
+
+/* Sets one slot's input delay, 0 .. LS_INPUT_DELAY_TICKS_MAX. Without effect while nobody plays
+ * there. */
+void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
 
 /* Ends the match after the newest closed tick. */
 void ls_match_stop(ls_match *match, uint64_t now_ns);
@@ -125,7 +144,17 @@ uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick *
 uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
+
+/* What the slot's match as a whole suffered from. */
+ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
+/* Seats that are free and that nobody who is connected may still ask for; 0 outside of the lobby.
+ */
+uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
+
+/* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
+ * and then takes them as they come. */
+bool ls_match_is_waiting(const ls_match *match);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

@@ -5,22 +5,17 @@
 
 #include <string.h>
 
-static ls_seat_clock clock_of(const ls_match *match)
+/* How much later than `first_ns` the ticks have to begin to be in phase. */
+static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 {
     uint64_t dt_ns = match->timestep.config.dt_ns;
-    uint64_t next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns;
-    return (ls_seat_clock){.now_ns = match->now_ns,
-                           .dt_ns = dt_ns,
-                           /* A tick that waits was due when the wait began. */
-                           .next_close_ns = match->waiting_ns ? match->waiting_ns : next_close_ns,
-                           .next_close = match->next_close,
-                           .closed_at_ns = match->closed_at_ns};
-}
-
-static ls_seat_ticks ticks_of(const ls_match *match)
-{
-    return (ls_seat_ticks){
-        .closed = match->closed, .coded = match->coded, .slot_count = match->config.sim.players};
+    uint64_t phase_ns = match->config.phase_ns;
+    if (phase_ns == 0) {
+        return 0;
+    }
+    uint64_t now_ns = first_ns % dt_ns;
+    uint64_t next_ns = (now_ns + phase_ns - 1) / phase_ns * phase_ns;
+    return (next_ns < dt_ns ? next_ns : dt_ns) - now_ns;
 }
 
 void ls_match_play_start(ls_match *match)
@@ -29,6 +24,7 @@ void ls_match_play_start(ls_match *match)
     memset(start, 0, sizeof *start);
     match->message.kind = LS_MESSAGE_START;
     uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
     start->delay_us = (uint32_t)((delay_ns + match->timestep.config.dt_ns) / LS_NS_PER_US);
     start->players = match->config.sim.players;
     for (uint32_t slot = 0; slot < start->players; slot++) {
@@ -39,6 +35,7 @@ void ls_match_play_start(ls_match *match)
         seat->report.has_played = true;
         seat->heard_ns = match->now_ns;
     }
+    ls_match_lag_begin(match);
     ls_match_send_all(match);
     /* One dt before tick 0 is due; until then there is nothing to advance. */
     match->last_ns = match->now_ns + delay_ns;
@@ -72,6 +69,7 @@ static ls_slot_input close_slot(ls_match *match, uint32_t slot, const ls_slot_in
     if (seat->state == LS_SEAT_PLAYING) {
         bool is_on_time = false;
         ls_slot_input input = ls_seat_close_input(seat, match->next_close, before, &is_on_time);
+        ls_match_lag_count(match, slot, is_on_time);
         input.events = match->next_close == 0 ? LS_EVENT_JOINED : 0;
         return input;
     }
@@ -105,8 +103,11 @@ static void close_tick(ls_match *match)
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
     ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before, inputs);
+    match->waited_mask = 0;
+    match->excused_ticks = 0;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
+    match->unsent_ticks++;
     ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
     ls_sim_instance_step(match->instance, &all);
     if (ls_arbiter_is_due(&match->arbiter, tick + 1)) {
@@ -140,22 +141,32 @@ static void drop_slots(ls_match *match, uint32_t mask)
     }
 }
 
+static void end_waiting(ls_match *match)
+{
+    if (match->waiting_ns != 0) {
+        uint64_t dt_ns = match->timestep.config.dt_ns;
+        match->excused_ticks += (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        match->waiting_ns = 0;
+    }
+}
+
 /* True while a tick that is due must wait. Says whom for, and drops who is waited for too long. */
 static bool is_waiting(ls_match *match)
 {
     uint32_t mask = missing_slots(match);
     if (mask == 0) {
-        match->waiting_ns = 0;
+        end_waiting(match);
         return false;
     }
     if (match->waiting_ns == 0) {
         match->waiting_ns = match->now_ns;
         match->waiting_told_ns = 0;
+        match->waited_mask = mask;
     }
     uint64_t waited_ns = match->now_ns - match->waiting_ns;
     if (waited_ns >= match->config.wait_limit_ms * LS_NS_PER_MS) {
         drop_slots(match, mask);
-        match->waiting_ns = 0;
+        end_waiting(match);
         return match->state != LS_MATCH_RUNNING; /* a desync that came out may have stopped it */
     }
     bool is_told = match->waiting_told_ns != 0;
@@ -173,10 +184,8 @@ static bool is_last_closed(const ls_match *match)
     return match->config.ticks > 0 && match->next_close >= match->config.ticks;
 }
 
-/* Closes what is due; true when anything was closed. */
-static bool close_due(ls_match *match)
+static void close_due(ls_match *match)
 {
-    bool has_closed = false;
     while (match->due_ticks > 0 && !is_last_closed(match)) {
         if (is_waiting(match)) {
             /* Time that passes while waiting is lost to the match, not caught up. */
@@ -185,9 +194,7 @@ static bool close_due(ls_match *match)
         }
         close_tick(match);
         match->due_ticks--;
-        has_closed = true;
     }
-    return has_closed;
 }
 
 static void drop_who_fell_behind(ls_match *match)
@@ -274,19 +281,17 @@ static void finish(ls_match *match)
 
 static void advance_running(ls_match *match)
 {
-    bool has_closed = false;
     if (match->now_ns > match->last_ns) {
         ls_timestep_plan plan =
             ls_timestep_advance(&match->timestep, match->now_ns - match->last_ns);
         match->last_ns = match->now_ns;
         match->due_ticks += plan.step_count;
+        match->excused_ticks += plan.step_count > 1 ? plan.step_count - 1 : 0;
     }
-    has_closed = close_due(match);
+    close_due(match);
     drop_who_fell_behind(match);
     drop_who_does_not_answer(match, match->config.timeout_ms * LS_NS_PER_MS);
-    if (has_closed || match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
-        ls_match_play_send_ticks(match);
-    }
+    ls_match_send_due(match);
     if (match->state == LS_MATCH_RUNNING && (is_last_closed(match) || !has_players(match))) {
         ls_match_play_end(match);
     }
@@ -302,8 +307,8 @@ void ls_match_play_advance(ls_match *match)
     }
     if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
         finish(match);
-    } else if (match->now_ns - match->sent_ns >= ls_match_heartbeat_ns(match)) {
-        ls_match_play_send_ticks(match);
+    } else {
+        ls_match_send_due(match);
     }
 }
 
@@ -312,15 +317,6 @@ void ls_match_play_advance(ls_match *match)
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {
     return a_ns < b_ns ? a_ns : b_ns;
-}
-
-uint64_t ls_match_heartbeat_ns(const ls_match *match)
-{
-    uint64_t heartbeat_ns = match->next_close == 0 ? MATCH_HEARTBEAT_NS : MATCH_RESEND_NS;
-    if (match->state == LS_MATCH_ENDING) {
-        heartbeat_ns = earlier(match->timestep.config.dt_ns, heartbeat_ns);
-    }
-    return earlier(heartbeat_ns, match->config.timeout_ms * LS_NS_PER_MS / 4);
 }
 
 /* When whom the match waits for is told next, or who is waited for is dropped. */
@@ -334,80 +330,16 @@ static uint64_t next_waiting_ns(const ls_match *match)
 
 uint64_t ls_match_next_ns(const ls_match *match)
 {
-    uint64_t heartbeat_ns = match->sent_ns + ls_match_heartbeat_ns(match);
+    uint64_t send_ns = ls_match_send_next_ns(match);
     if (match->state == LS_MATCH_OVER) {
         return UINT64_MAX;
     }
     if (match->state != LS_MATCH_RUNNING) {
-        return heartbeat_ns;
+        return send_ns;
     }
     uint64_t dt_ns = match->timestep.config.dt_ns;
-    uint64_t next_ns = earlier(heartbeat_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
+    uint64_t next_ns = earlier(send_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
     return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
-}
-
-/* ---- packets ---- */
-
-/* Codes a tick for sending in parts, once for all who are sent it in this turn. */
-static uint32_t code_large_tick(ls_match *match, ls_tick tick)
-{
-    if (match->large_tick_bytes == 0 || match->large_tick_number != tick) {
-        ls_seat_ticks ticks = ticks_of(match);
-        match->large_tick_bytes = ls_seat_write_large_tick(&ticks, tick, match->large_tick);
-        match->large_tick_number = tick;
-    }
-    return match->large_tick_bytes;
-}
-
-/* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
-{
-    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick)};
-    uint32_t count = ls_tick_part_count(part.total_bytes);
-    for (; part.index < count; part.index++) {
-        memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
-               ls_tick_part_size(part.total_bytes, part.index));
-        ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
-        ls_tick_part_bits(&stream, &part);
-        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
-                         ls_bits_size_bytes(&stream));
-    }
-    return count;
-}
-
-/* Ticks from `first` on did not fit into TICKS. They do not wait for the acknowledgement of the
- * rest, or no more than a packet would ever be confirmed in a round trip. */
-static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_seat_clock *clock,
-                                  ls_tick first)
-{
-    uint32_t sent = 0;
-    for (ls_tick tick = first; tick < match->next_close && sent < MATCH_PARTS_PER_TURN; tick++) {
-        if (tick - seat->next >= LS_TICK_PARTS_AHEAD) {
-            return;
-        }
-        if (ls_seat_take_parts_due(seat, clock, tick)) {
-            sent += send_parts(match, seat, tick);
-        }
-    }
-}
-
-void ls_match_play_send_ticks(ls_match *match)
-{
-    ls_seat_clock clock = clock_of(match);
-    ls_seat_ticks ticks = ticks_of(match);
-    match->sent_ns = match->now_ns;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        ls_seat *seat = &match->seats[slot];
-        seat->packets_since_tick = 0;
-        if (!ls_seat_is_taken(seat)) {
-            continue;
-        }
-        ls_tick end = 0;
-        size_t size = ls_seat_write_ticks(seat, &clock, &ticks, match->packet, &end);
-        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
-                         size);
-        send_what_did_not_fit(match, seat, &clock, end);
-    }
 }
 
 /* ---- hashes ---- */
@@ -468,7 +400,8 @@ static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header
 ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_seat *seat = &match->seats[slot];
-    ls_seat_clock clock = clock_of(match);
+    ls_seat_clock clock = ls_match_clock(match);
+    clock.now_ns = match->arrived_ns;
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, seat->next);
@@ -480,8 +413,9 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
         return status;
     }
     compare_chain(match, slot, &header);
-    if (match->waiting_ns != 0 && match->state == LS_MATCH_RUNNING && close_due(match)) {
-        ls_match_play_send_ticks(match);
+    if (match->waiting_ns != 0 && match->state == LS_MATCH_RUNNING) {
+        close_due(match);
+        ls_match_send_due(match);
     }
     return LS_OK;
 }
@@ -508,12 +442,12 @@ ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *
         report_desync(match, slot);
         return LS_OK;
     }
-    bool is_lapsed = was_asked && asked->agreement == LS_AGREEMENT_AGREES;
+    bool is_lapsed = was_asked && asked->agreement != LS_AGREEMENT_ASKING;
     if (is_lapsed && match->seats[slot].state == LS_SEAT_FINISHED) {
         compare_finished(match, slot); /* what the question kept from being compared */
     }
     if (is_contradiction && is_lapsed) {
-        return LS_MALFORMED; /* only the chain was wrong: altered on its way, perhaps */
+        return LS_MALFORMED; /* only the chain or its tick was wrong: altered on its way, perhaps */
     }
     return is_contradiction ? LS_MISBEHAVED : LS_OK;
 }

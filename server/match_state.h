@@ -1,6 +1,7 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
- * and match_play.c (what is played: closing, confirming, comparing, ending), and the few helpers
- * that both need. Never included by anybody else. */
+ * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
+ * out), match_lag.c (who lags and why), and the few helpers that they need. Never included by
+ * anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -38,6 +39,7 @@ struct ls_match {
     ls_ready own_ready;
     ls_match_state state;
     uint64_t now_ns;
+    uint64_t arrived_ns; /* of the packet that is being taken; now_ns or earlier */
     uint64_t rejected;
 
     /* Time. */
@@ -46,12 +48,16 @@ struct ls_match {
     uint64_t due_ticks; /* ticks whose time has come but that wait for an input */
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
     uint64_t sent_ns;    /* when TICKS last went out */
+    uint64_t again_ns;   /* when they go out a second time, to who loses many; 0: they do not */
     uint64_t ending_ns;  /* when ENDING began */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
     uint64_t waiting_told_ns;
+    uint32_t waited_mask;   /* slots without whose input the next tick was due */
+    uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
 
     /* Ticks. */
     ls_tick next_close;
+    uint32_t unsent_ticks; /* closed since TICKS last went out */
     ls_input_buffer *closed;
     ls_coded_tick coded[LS_WINDOW_TICKS]; /* the same ticks as they are sent */
     uint64_t final_root;
@@ -104,11 +110,22 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
 /* A player leaves; if its roots have been asked for, the difference is announced without them. */
 void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 
-/* Sends TICKS to every seat that takes them. */
-void ls_match_play_send_ticks(ls_match *match);
+/* ---- match_lag.c ---- */
 
-/* The longest time between two TICKS when nothing is closed. */
-uint64_t ls_match_heartbeat_ns(const ls_match *match);
+/* A tick has been closed: counts for each player how it came about, and now and then judges it. */
+void ls_match_lag_begin(ls_match *match);
+void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
+
+/* ---- match_send.c ---- */
+
+/* Sends TICKS to every seat that takes them, now; or when it is their time, and when that will be.
+ */
+void ls_match_send_ticks(ls_match *match);
+void ls_match_send_due(ls_match *match);
+uint64_t ls_match_send_next_ns(const ls_match *match);
+
+/* The match's clock as seats need it. */
+ls_seat_clock ls_match_clock(const ls_match *match);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)

@@ -3,6 +3,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+static void fill_lag(const ls_match *match, uint32_t slot, ls_summary_lag *out)
+{
+    ls_lag lag = ls_match_lag_of(match, slot);
+    *out = (ls_summary_lag){.cause = ls_lag_cause_name(lag.cause),
+                            .late_share = lag.late_ppm / 1e6,
+                            .uplink_loss = lag.uplink_loss_ppm / 1e6,
+                            .uplink_jitter_ms = (double)lag.uplink_jitter_ns / 1e6,
+                            .downlink_loss = lag.downlink_loss_ppm / 1e6,
+                            .downlink_jitter_ms = (double)lag.downlink_jitter_ns / 1e6,
+                            .longest_frame_ms = lag.longest_frame_ms,
+                            .mending_delay_ticks = lag.mending_delay_ticks};
+    ls_lag_text(&lag, &out->text);
+}
+
 static void fill_player(const ls_match *match, uint32_t slot, const ls_transport_traffic *traffic,
                         ls_summary_player *out)
 {
@@ -16,6 +30,7 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
                             .inputs_on_time = player.inputs_on_time,
                             .inputs_late = player.inputs_late,
                             .inputs_substituted = player.inputs_substituted,
+                            .input_delay_ticks = player.input_delay_ticks,
                             .has_client_figures = player.has_finished,
                             .stalled_ticks = own->stalled_ticks,
                             .rtt_ms = own->rtt_us / 1e3,
@@ -26,6 +41,9 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
                             .bytes_up = traffic->bytes_received,
                             .bytes_down = traffic->bytes_sent};
     memcpy(out->name, player.name, sizeof out->name);
+    if (player.has_played) {
+        fill_lag(match, slot, &out->lag);
+    }
 }
 
 static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player)
@@ -90,6 +108,19 @@ static void log_player(const ls_summary *summary, const ls_summary_player *playe
                 (double)player->bytes_down / seconds / 1e3);
 }
 
+static void log_lag(const ls_summary_player *player, const ls_log *log)
+{
+    if (!player->lag.cause) {
+        return;
+    }
+    ls_text delay = {{0}};
+    if (player->input_delay_ticks > 0) {
+        ls_text_set(&delay, " (input delay %" PRIu32 ")", player->input_delay_ticks);
+    }
+    ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s%s", player->slot, player->name,
+                player->lag.text.bytes, delay.bytes);
+}
+
 void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
 {
     ls_log_line(log, LS_LOG_INFO,
@@ -97,6 +128,9 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
                 "hashes  kB/s^  kB/s v");
     for (uint32_t i = 0; i < summary->player_count; i++) {
         log_player(summary, &summary->players[i], log);
+    }
+    for (uint32_t i = 0; i < summary->player_count; i++) {
+        log_lag(&summary->players[i], log);
     }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
         const ls_summary_desync *desync = &summary->desyncs[i];

@@ -84,6 +84,7 @@ static void store_input(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick,
         seat->report.inputs_late++;
     }
     seat->report.slack_ns = slack_ns_of(clock, tick);
+    ls_lag_meter_add_arrival(&seat->lag, seat->report.slack_ns);
     int32_t slack = ls_slack_from_ns(seat->report.slack_ns);
     if (seat->slack == LS_SLACK_NONE || slack < seat->slack) {
         seat->slack = slack;
@@ -106,10 +107,11 @@ static void advance_wanted(ls_seat *seat, ls_tick next_close)
     }
 }
 
-/* Goes through the packet's inputs; stores them only when asked to. */
+/* Goes through the packet's inputs; stores them only when asked to. *end is the tick behind them.
+ */
 static ls_status walk_inputs(ls_seat *seat, const ls_seat_clock *clock, ls_bit_stream stream,
                              const ls_inputs_header *header, ls_tick_cursor *cursor,
-                             bool is_storing)
+                             bool is_storing, ls_tick *end)
 {
     ls_tick tick = header->first;
     ls_slot_input input;
@@ -123,7 +125,39 @@ static ls_status walk_inputs(ls_seat *seat, const ls_seat_clock *clock, ls_bit_s
         }
         tick++;
     }
+    *end = tick;
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
+ * is mended by the next one. What is no longer held cannot be asked for again. */
+static void take_acknowledgement(ls_seat *seat, const ls_seat_clock *clock, ls_tick next)
+{
+    if (clock->next_close - next + 1 < LS_WINDOW_TICKS) {
+        seat->next = next;
+    }
+}
+
+static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inputs_header *header,
+                        ls_tick end)
+{
+    int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
+    ls_link_arrival arrival =
+        ls_link_meter_add(&seat->uplink, header->sequence, stamp_ns, clock->now_ns);
+    if (arrival == LS_LINK_REPEATED) {
+        return;
+    }
+    measure_rtt(seat, clock, header);
+    if (header->has_health) {
+        seat->health = header->health;
+        ls_lag_meter_add_health(&seat->lag, &header->health);
+        uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
+        seat->is_losing = header->health.downlink.loss >= limit;
+    }
+    if (arrival == LS_LINK_NEWER) {
+        take_acknowledgement(seat, clock, header->next);
+        seat->unstepped_ticks = header->next - header->chain_tick;
+    }
 }
 
 ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
@@ -146,15 +180,15 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
         known_base = &base;
     }
     ls_tick_cursor_start(cursor, 1, seat->input_bytes_max, known_base);
-    ls_status status = walk_inputs(seat, clock, stream, header, cursor, false);
+    ls_tick end = 0;
+    ls_status status = walk_inputs(seat, clock, stream, header, cursor, false, &end);
     if (status != LS_OK) {
         return status;
     }
     ls_tick_cursor_start(cursor, 1, seat->input_bytes_max, known_base);
-    status = walk_inputs(seat, clock, stream, header, cursor, true);
+    status = walk_inputs(seat, clock, stream, header, cursor, true, &end);
     LS_ASSERT(status == LS_OK);
-    measure_rtt(seat, clock, header);
-    seat->next = header->next > seat->next ? header->next : seat->next;
+    take_header(seat, clock, header, end);
     advance_wanted(seat, clock->next_close);
     seat->heard_ns = clock->now_ns;
     return LS_OK;
@@ -180,14 +214,22 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
 
 static ls_ticks_header make_header(ls_seat *seat, const ls_seat_clock *clock)
 {
-    ls_ticks_header header = {
-        .first = seat->next, .hold = LS_HOLD_NONE, .wanted = seat->wanted, .slack = seat->slack};
+    ls_ticks_header header = {.sequence = seat->sequence++,
+                              .first = seat->next,
+                              .hold = LS_HOLD_NONE,
+                              .wanted = seat->wanted,
+                              .slack = seat->slack};
     header.has_base = seat->wanted > 0 && ls_input_buffer_has(seat->received, seat->wanted - 1, 0);
     if (seat->has_newest && seat->newest + 1 == seat->wanted && !seat->is_arrival_reported) {
         header.hold = ls_hold_from_ns(clock->now_ns - seat->newest_arrival_ns);
         seat->is_arrival_reported = true;
     }
     seat->slack = LS_SLACK_NONE;
+    if (seat->uplink.has_first && clock->now_ns - seat->uplink_told_ns >= LS_HEALTH_NS) {
+        header.has_uplink = true;
+        header.uplink = ls_link_meter_figures(&seat->uplink);
+        seat->uplink_told_ns = clock->now_ns;
+    }
     return header;
 }
 

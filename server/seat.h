@@ -6,7 +6,9 @@
 
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/protocol/coded_tick.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/link_meter.h"
+#include "lockstep/server/delay_control.h"
+#include "lockstep/server/lag_meter.h"
 #include "lockstep/server/match.h"
 
 typedef enum ls_seat_state {
@@ -31,7 +33,7 @@ typedef struct ls_seat {
     ls_input_buffer *received;
     uint32_t input_bytes_max;
     ls_tick wanted; /* first input tick that is still wanted */
-    ls_tick next;   /* first closed tick that the client has not acknowledged */
+    ls_tick next;   /* first closed tick that the client has not acknowledged, as its newest says */
     ls_tick newest; /* newest input tick received */
     bool has_newest;
     bool is_arrival_reported;
@@ -41,6 +43,16 @@ typedef struct ls_seat {
     uint64_t heard_ns; /* when anything well-formed last came */
     uint64_t offered_ns;
     int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
+    ls_link_meter uplink;
+    uint64_t uplink_told_ns;
+    ls_client_health health; /* what the client said last */
+    ls_lag_meter lag;
+    ls_delay_control delay;
+    ls_lag_cause told_cause; /* of the newest news about it, and its time */
+    uint64_t lag_told_ns;
+    uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
+    bool is_losing;           /* the downlink, by LS_SEND_TWICE_LOSS */
+    uint32_t sequence;        /* of the next TICKS */
     uint32_t malformed;
     uint32_t packets_since_tick;
     ls_seat_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */

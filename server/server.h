@@ -1,5 +1,5 @@
-/* Server: one match on a real network: the event loop, the ENet transport and the match, wired
- * together, with its news on the console. Decides nothing about the match. Called by main. */
+/* Server: matches on a real network, with their news on the console, live lines on a terminal and a
+ * summary at the end. Decides nothing about a match. Called by main. */
 #ifndef LOCKSTEP_SERVER_SERVER_H
 #define LOCKSTEP_SERVER_SERVER_H
 
@@ -8,14 +8,15 @@
 #include "lockstep/server/match.h"
 
 typedef struct ls_server_config {
-    ls_match_config match;
+    ls_match_config match; /* of every match */
+    uint32_t matches;      /* hosted at once, 1 or more */
     const char *bind_host; /* IPv4 address or interface name */
     uint16_t port;         /* 0: chosen by the system and told on the console */
     const char *port_file; /* gets the port in decimal once it is bound; NULL: none */
     const char *json_path; /* NULL: no summary; "-": standard output */
 } ls_server_config;
 
-/* Hosts the match to its end, or until SIGINT or SIGTERM. */
+/* Hosts the matches to their end, or until SIGINT or SIGTERM. */
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console);
 
 #endif

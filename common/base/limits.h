@@ -33,4 +33,7 @@
 /* Ticks ahead of the next tick to close for which an input is stored. */
 #define LS_LEAD_TICKS_MAX 256u
 
+/* Ticks that a client with prediction guesses ahead of the closed ones; it holds as many states. */
+#define LS_PREDICT_TICKS_MAX 32u
+
 #endif

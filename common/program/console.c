@@ -1,8 +1,6 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/common/program/console.h"
 
-#include "lockstep/common/base/limits.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +20,7 @@ static void write_line(void *user, ls_log_level level, const char *line)
                        : level == LS_LOG_WARNING ? "warning: "
                                                  : "";
     ls_console_clear(console);
-    fprintf(stderr, "%s: %s%s\n", console->program, kind, line);
+    fprintf(stderr, "%s: %s%s%s\n", console->program, kind, console->subject, line);
 }
 
 static void measure_terminal(ls_console *console)

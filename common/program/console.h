@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
 #define LOCKSTEP_COMMON_PROGRAM_CONSOLE_H
 
+#include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/log.h"
 
 #include <stdbool.h>
@@ -16,6 +17,7 @@ typedef struct ls_console {
     uint32_t columns;    /* of the terminal; longer live lines are cut */
     uint32_t rows;       /* likewise; live lines beyond them are left out */
     uint32_t lines_drawn;
+    char subject[LS_NAME_BYTES_MAX]; /* stands before each log line's text; empty at first */
 } ls_console;
 
 /* `console` must stay where it is while its log is used. */

@@ -5,6 +5,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void add_text(cJSON *object, const char *key, const char *text)
 {
@@ -28,6 +29,42 @@ static void add_hash(cJSON *object, const char *key, uint64_t hash)
     cJSON_AddStringToObject(object, key, text);
 }
 
+static void add_prediction(cJSON *object, const ls_summary_prediction *prediction)
+{
+    if (prediction->ticks == 0) {
+        cJSON_AddNullToObject(object, "prediction");
+        return;
+    }
+    cJSON *json = cJSON_AddObjectToObject(object, "prediction");
+    add_number(json, "ticks", prediction->ticks);
+    add_number(json, "rollbacks", (double)prediction->rollbacks);
+    add_number(json, "rollbacks_per_s", prediction->rollbacks_per_s);
+    cJSON *depth = cJSON_AddObjectToObject(json, "depth_ticks");
+    add_number(depth, "mean", prediction->depth_mean);
+    add_number(depth, "p99", prediction->depth_p99);
+    add_number(depth, "max", prediction->depth_max);
+    add_number(json, "resimulated_ticks", (double)prediction->resimulated_ticks);
+    add_number(json, "steps_per_tick", prediction->steps_per_tick);
+}
+
+static void add_lag(cJSON *player, const ls_summary_lag *lag)
+{
+    if (!lag->cause) {
+        cJSON_AddNullToObject(player, "lag");
+        return;
+    }
+    cJSON *json = cJSON_AddObjectToObject(player, "lag");
+    add_text(json, "cause", lag->cause);
+    add_text(json, "text", lag->text.bytes);
+    add_number(json, "late_share", lag->late_share);
+    add_number(json, "uplink_loss", lag->uplink_loss);
+    add_number(json, "uplink_jitter_ms", lag->uplink_jitter_ms);
+    add_number(json, "downlink_loss", lag->downlink_loss);
+    add_number(json, "downlink_jitter_ms", lag->downlink_jitter_ms);
+    add_number(json, "longest_frame_ms", lag->longest_frame_ms);
+    add_number(json, "mending_delay_ticks", lag->mending_delay_ticks);
+}
+
 static cJSON *player_json(const ls_summary_player *player)
 {
     cJSON *json = cJSON_CreateObject();
@@ -40,6 +77,8 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(json, "inputs_on_time", is_server, (double)player->inputs_on_time);
     add_known(json, "inputs_late", is_server, (double)player->inputs_late);
     add_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
+    add_known(json, "input_delay_ticks", is_server, player->input_delay_ticks);
+    add_lag(json, &player->lag);
     add_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
     add_known(json, "rtt_ms", is_told, player->rtt_ms);
     cJSON *latency = cJSON_AddObjectToObject(json, "confirm_latency_ms");
@@ -47,6 +86,7 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(latency, "p99", is_told, player->confirm_latency_p99_ms);
     add_known(latency, "max", is_told, player->confirm_latency_max_ms);
     add_known(json, "frames", is_told, (double)player->frames);
+    add_prediction(json, &player->prediction);
     add_number(json, "bytes_up", (double)player->bytes_up);
     add_number(json, "bytes_down", (double)player->bytes_down);
     return json;
@@ -101,9 +141,8 @@ static cJSON *summary_json(const ls_summary *summary)
     return json;
 }
 
-ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
+static ls_status write_json(cJSON *json, const char *path, ls_text *why)
 {
-    cJSON *json = summary_json(summary);
     char *text = cJSON_Print(json);
     cJSON_Delete(json);
     if (!text) {
@@ -113,4 +152,33 @@ ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text 
     ls_status status = ls_output_write(path, text, why);
     cJSON_free(text);
     return status;
+}
+
+ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
+{
+    return write_json(summary_json(summary), path, why);
+}
+
+static const char *status_of_all(const ls_summary *summaries, uint32_t count)
+{
+    const char *fine = ls_status_name(LS_OK);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(summaries[i].status, fine) != 0) {
+            return summaries[i].status;
+        }
+    }
+    return fine;
+}
+
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+                                   ls_text *why)
+{
+    cJSON *json = cJSON_CreateObject();
+    add_text(json, "program", summaries[0].program);
+    add_text(json, "status", status_of_all(summaries, count));
+    cJSON *matches = cJSON_AddArrayToObject(json, "matches");
+    for (uint32_t i = 0; i < count; i++) {
+        cJSON_AddItemToArray(matches, summary_json(&summaries[i]));
+    }
+    return write_json(json, path, why);
 }

@@ -12,22 +12,50 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What playing ahead of the confirmed ticks took. */
+typedef struct ls_summary_prediction {
+    uint32_t ticks; /* guessed ahead at most; 0: no prediction, the rest means nothing */
+    uint64_t rollbacks;
+    double rollbacks_per_s; /* of match time */
+    double depth_mean;      /* guessed ticks thrown away by a rollback */
+    uint32_t depth_p99;
+    uint32_t depth_max;
+    uint64_t resimulated_ticks; /* thrown away by all of them */
+    double steps_per_tick;      /* 1 without prediction */
+} ls_summary_prediction;
+
+/* What a player's match suffered from. */
+typedef struct ls_summary_lag {
+    const char *cause;  /* one word; NULL: not known, the rest means nothing */
+    ls_text text;       /* a sentence with the cure */
+    double late_share;  /* of the ticks, 0 .. 1: their input was not there when they were due */
+    double uplink_loss; /* of the packets, 0 .. 1 */
+    double uplink_jitter_ms;
+    double downlink_loss;
+    double downlink_jitter_ms;
+    uint32_t longest_frame_ms;
+    uint32_t mending_delay_ticks;
+} ls_summary_lag;
+
 typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const char *status;      /* why the player left, or "OK"; NULL: nobody played here */
-    bool has_server_figures; /* the next four are known */
+    bool has_server_figures; /* the next six are known */
     uint64_t hashes_compared;
     uint64_t inputs_on_time;
     uint64_t inputs_late;
     uint64_t inputs_substituted;
-    bool has_client_figures; /* the next six are known */
+    uint32_t input_delay_ticks; /* at the end */
+    ls_summary_lag lag;
+    bool has_client_figures; /* the next seven are known */
     uint64_t stalled_ticks;
     double rtt_ms;
     double confirm_latency_p50_ms;
     double confirm_latency_p99_ms;
     double confirm_latency_max_ms;
-    uint64_t frames;   /* drawn by the client */
+    uint64_t frames; /* drawn by the client */
+    ls_summary_prediction prediction;
     uint64_t bytes_up; /* client to server, every header counted */
     uint64_t bytes_down;
 } ls_summary_player;
@@ -60,5 +88,10 @@ typedef struct ls_summary {
 /* Writes to the file, or to standard output when `path` is "-". NO_MEMORY, or IO with the reason.
  */
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why);
+
+/* Several matches of one program, 1 or more: an object with "program", "status" (the first that is
+ * not OK) and "matches": an array of what ls_summary_write writes. Failures as there. */
+ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, const char *path,
+                                   ls_text *why);
 
 #endif

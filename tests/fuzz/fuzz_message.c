@@ -21,6 +21,14 @@ enum {
     INPUT_BYTES_MAX = 40,
 };
 
+/* Of which no more is read than whose it is. */
+static bool is_foreign_hello(const ls_message *message)
+{
+    return message->kind == LS_MESSAGE_HELLO &&
+           (message->body.hello.magic != LS_PROTOCOL_MAGIC ||
+            message->body.hello.protocol_version != LS_PROTOCOL_VERSION);
+}
+
 static void check_message(const uint8_t *bytes, size_t size, uint32_t players)
 {
     static ls_message message;
@@ -30,8 +38,9 @@ static void check_message(const uint8_t *bytes, size_t size, uint32_t players)
         return;
     }
     LS_ASSERT(ls_message_peek(bytes, size) == (uint32_t)message.kind);
-    LS_ASSERT(ls_message_write(&message, rewritten) == size);
-    LS_ASSERT(ls_message_read(rewritten, size, players, &again) == LS_OK);
+    size_t written = ls_message_write(&message, rewritten);
+    LS_ASSERT(written == size || (is_foreign_hello(&message) && written < size));
+    LS_ASSERT(ls_message_read(rewritten, written, players, &again) == LS_OK);
     LS_ASSERT(memcmp(&message, &again, sizeof message) == 0);
 }
 

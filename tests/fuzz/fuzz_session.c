@@ -1,11 +1,12 @@
 /* Fuzzes a session against a hostile server: after a good OFFER and START, unless told otherwise,
  * the bytes drive what the server sends and when frames are drawn. Whatever comes, the session
- * sends only what PROTOCOL.md allows, simulates only what is confirmed, and takes no more memory.
+ * sends only what PROTOCOL.md allows, vouches only for what is confirmed, guesses no further than
+ * it may, and takes no more memory.
  *
  *   u8 setup      bits 0-2 players less one; bit 3 keeps the previous state; bit 4 inputs of up to
- *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER, bit 7 no good
- * START u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay; bits 5-7 slot then
- * moves:   u8: bits 0-3 the move; then what the move takes
+ *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER; bit 7 no good
+ * START u8 timing     bits 0-2 hash interval less one; bit 3 input delay of 3 ticks; bit 4
+ * predicts; bits 5-7 slot then moves:   u8: bits 0-3 the move; then what the move takes
  */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
@@ -23,6 +24,7 @@ enum {
     SERVER_ID = 5,
     MADE_TICKS = 2 * LS_WINDOW_TICKS,
     MADE_BYTES_MAX = 16, /* a bot sends no more at random */
+    PREDICT_TICKS = 8,
 };
 
 typedef struct hostile_server {
@@ -148,6 +150,7 @@ static void check_report(hostile_server *server, const ls_session_report *report
     LS_ASSERT(report->tick >= before->tick);
     LS_ASSERT(report->tick <= report->confirmed);
     LS_ASSERT(report->confirmed - report->tick <= LS_WINDOW_TICKS);
+    LS_ASSERT(report->shown_tick - report->tick <= (report->has_prediction ? PREDICT_TICKS : 0u));
     LS_ASSERT(report->state >= before->state);
     LS_ASSERT((report->state == LS_SESSION_OVER) == server->is_disconnected);
     if (before->state < LS_SESSION_SEATED) {
@@ -195,7 +198,7 @@ static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
     offer->config.players = 1u + (setup & 7u);
     offer->slot = (timing >> 5) % offer->config.players;
     offer->hash_interval_ticks = 1u + (timing & 7u);
-    offer->input_delay_ticks = timing >> 3 & 3u;
+    offer->input_delay_ticks = timing & 8u ? 3 : 0;
     offer->timeout_ms = 10000;
     send_message(server, &message);
 }
@@ -434,7 +437,7 @@ static void make_move(hostile_server *server)
     }
 }
 
-static void open_session(hostile_server *server, uint8_t setup)
+static void open_session(hostile_server *server, uint8_t setup, uint8_t timing)
 {
     ls_text why = {{0}};
     ls_session_config config = ls_session_config_default();
@@ -443,6 +446,7 @@ static void open_session(hostile_server *server, uint8_t setup)
     config.user = server;
     config.keeps_previous_state = setup >> 3 & 1u;
     config.ticks = setup & 0x20u ? 60 : 0;
+    config.predict_ticks = timing & 0x10u ? PREDICT_TICKS : 0;
     ls_packet_sink sink = {on_send, on_disconnect, server};
     ls_status status =
         ls_session_create(&config, &sink, ls_allocator_heap(), &server->session, &why);
@@ -464,7 +468,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (setup & 0x10u) {
         server.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
     }
-    open_session(&server, setup);
+    open_session(&server, setup, timing);
     if (!(setup & 0x40u)) {
         send_offer(&server, setup, timing);
     }

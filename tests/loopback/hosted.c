@@ -88,7 +88,8 @@ static void start(const ls_hosted *hosted, ls_process *process, const char *name
     ls_process_config config = {.program = program,
                                 .arguments = arguments,
                                 .output_stem = stem,
-                                .terminal_columns = hosted->terminal_columns};
+                                .terminal_columns = hosted->terminal_columns,
+                                .preload = hosted->preload};
     ls_process_start(process, &config);
 }
 

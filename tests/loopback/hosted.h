@@ -27,6 +27,7 @@ typedef struct ls_hosted {
     ls_process other;          /* see ls_hosted_run */
     ls_process network;        /* see ls_hosted_condition */
     uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
+    const char *preload;       /* likewise, see ls_process_config; NULL: nothing */
     cJSON *server_summary;     /* NULL until it was asked for */
     cJSON *client_summaries[LS_HOSTED_CLIENTS_MAX];
     cJSON *network_summary;

@@ -110,6 +110,54 @@ Test(programs_agree, a_plug_in_is_hosted_and_joined_like_a_built_in)
     expect_inputs(90);
 }
 
+static double prediction_number(const cJSON *prediction, const char *object, const char *key)
+{
+    return ls_hosted_number(object ? ls_hosted_object(prediction, object) : prediction, key);
+}
+
+static void expect_prediction(uint32_t index, double ticks)
+{
+    const cJSON *player = ls_hosted_item(ls_hosted_client_summary(&hosted, index), "players", 0);
+    const cJSON *prediction = ls_hosted_object(player, "prediction");
+    double rollbacks = prediction_number(prediction, NULL, "rollbacks");
+    double wasted = prediction_number(prediction, NULL, "resimulated_ticks");
+    cr_expect_eq(prediction_number(prediction, NULL, "ticks"), ticks);
+    cr_expect_gt(rollbacks, 0);
+    cr_expect_float_eq(prediction_number(prediction, NULL, "rollbacks_per_s"), rollbacks / 3, 1e-6);
+    cr_expect_float_eq(prediction_number(prediction, "depth_ticks", "mean"), wasted / rollbacks,
+                       1e-6);
+    cr_expect_geq(prediction_number(prediction, "depth_ticks", "max") + 1e-6, wasted / rollbacks);
+    cr_expect_geq(prediction_number(prediction, NULL, "steps_per_tick") + 1e-6, 1 + wasted / 180);
+    ls_hosted_expect_all(&hosted.clients[index], LS_ARGUMENTS("prediction: ", "steps a tick"));
+}
+
+Test(programs_agree, clients_with_and_without_prediction_share_a_match)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "4", "--ticks", "180"));
+    ls_hosted_condition(&hosted, LS_ARGUMENTS("--delay", "25", "--loss", "2"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--predict", "8"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2", "--fps", "144"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3", "--predict", "32", "--fps", "30"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "4", "--predict", "0"));
+    ls_hosted_expect_perfect(&hosted, 180);
+    expect_prediction(0, 8);
+    expect_prediction(2, 32);
+    ls_hosted_expect_none(&hosted.clients[1], LS_ARGUMENTS("prediction: "));
+    ls_hosted_expect_none(&hosted.clients[3], LS_ARGUMENTS("prediction: "));
+}
+
+Test(programs_agree, a_simulation_that_cannot_save_plays_without_prediction)
+{
+    const char *const file = LS_PLUGIN("unsaved");
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", file, "--players", "1", "--ticks", "30"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", file, "--bot", "1", "--predict", "8"));
+    ls_hosted_expect_perfect(&hosted, 30);
+    ls_hosted_expect_all(&hosted.clients[0],
+                         LS_ARGUMENTS("--predict: 'variant' cannot save its state"));
+    const cJSON *player = ls_hosted_item(ls_hosted_client_summary(&hosted, 0), "players", 0);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(player, "prediction")));
+}
+
 /* State 0 and every seventh. */
 Test(programs_agree, only_every_kth_state_is_compared_on_request)
 {
@@ -155,10 +203,10 @@ static void expect_contract(const cJSON *summary)
                                       "packets_rejected", "players", "desyncs"));
     for (int i = 0; i < ls_hosted_count(summary, "players"); i++) {
         const cJSON *player = ls_hosted_item(summary, "players", i);
-        expect_keys(player,
-                    LS_ARGUMENTS("slot", "name", "status", "hashes_compared", "inputs_on_time",
-                                 "inputs_late", "inputs_substituted", "stalled_ticks", "rtt_ms",
-                                 "confirm_latency_ms", "frames", "bytes_up", "bytes_down"));
+        expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "hashes_compared",
+                                         "inputs_on_time", "inputs_late", "inputs_substituted",
+                                         "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
+                                         "prediction", "bytes_up", "bytes_down"));
         expect_keys(cJSON_GetObjectItemCaseSensitive(player, "confirm_latency_ms"),
                     LS_ARGUMENTS("p50", "p99", "max"));
     }

@@ -152,7 +152,10 @@ Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20"));
     ls_hello hello = ls_hello_make("newer");
     hello.protocol_version = LS_PROTOCOL_VERSION + 1;
-    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, "protocol version: client 2, server 1");
+    char versions[64];
+    snprintf(versions, sizeof versions, "protocol version: client %u, server %u",
+             LS_PROTOCOL_VERSION + 1, LS_PROTOCOL_VERSION);
+    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, versions);
     hello = ls_hello_make("other arithmetic");
     hello.arithmetic ^= 1;
     expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");

@@ -18,19 +18,24 @@ static void close_hosted(void)
 TestSuite(programs_repeat, .init = open_hosted, .fini = close_hosted);
 
 /* Slots are given in the order of joining, and each bot has a seed of its own. */
-static void join(const char *seed, const char *rate)
+static void join(const char *seed, const char *rate, const char *predict)
 {
-    uint32_t index =
-        ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", seed, "--bot-delay", "60", "--fps", rate));
+    uint32_t index = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", seed, "--bot-delay", "60",
+                                                          "--fps", rate, "--predict", predict));
     ls_hosted_expect_words(&hosted.clients[index], "joined");
+}
+
+static void serve(const char *simulation, const char *ticks)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", simulation, "--players", "2", "--ticks", ticks,
+                                          "--late", "wait", "--wait-limit", "30000"));
 }
 
 static void play(const char *simulation, const char *ticks, const char *rate)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", simulation, "--players", "2", "--ticks", ticks,
-                                          "--late", "wait", "--wait-limit", "30000"));
-    join("1", rate);
-    join("2", rate);
+    serve(simulation, ticks);
+    join("1", rate, "0");
+    join("2", rate, "0");
 }
 
 static void expect_final_hash(const char *hash)
@@ -78,4 +83,43 @@ Test(programs_repeat, units_at_240_frames_a_second_ends_as_always)
 {
     play("units", "180", "240");
     expect_final_hash(units_hash);
+}
+
+/* ---- with prediction: what is guessed changes nothing of what is played ---- */
+
+static double rollbacks_of(uint32_t index)
+{
+    const cJSON *player = ls_hosted_item(ls_hosted_client_summary(&hosted, index), "players", 0);
+    return ls_hosted_number(ls_hosted_object(player, "prediction"), "rollbacks");
+}
+
+static void play_predicted(const char *simulation, const char *ticks, const char *hash)
+{
+    serve(simulation, ticks);
+    ls_hosted_condition(&hosted, LS_ARGUMENTS("--delay", "30"));
+    join("1", "60", "8");
+    join("2", "144", "0");
+    expect_final_hash(hash);
+    cr_expect_gt(rollbacks_of(0), 0);
+}
+
+Test(programs_repeat, arena_with_prediction_ends_as_always)
+{
+    play_predicted("arena", "300", arena_hash);
+}
+
+Test(programs_repeat, units_with_prediction_ends_as_always)
+{
+    play_predicted("units", "180", units_hash);
+}
+
+Test(programs_repeat, arena_predicted_by_both_ends_as_always)
+{
+    serve("arena", "300");
+    ls_hosted_condition(&hosted, LS_ARGUMENTS("--delay", "20"));
+    join("1", "20", "32");
+    join("2", "240", "3");
+    expect_final_hash(arena_hash);
+    cr_expect_gt(rollbacks_of(0), 0);
+    cr_expect_gt(rollbacks_of(1), 0);
 }

@@ -86,6 +86,7 @@ Test(programs_usage, the_server_takes_numbers_in_their_range_only)
 {
     static const number_flag flags[] = {
         {"players", "1", "32", "0", "33"},
+        {"matches", "1", "1024", "0", "1025"},
         {"tick-rate", "1", "1000", "0", "1001"},
         {"seed", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"ticks", "0", "4294967294", NULL, "4294967295"},
@@ -104,6 +105,7 @@ Test(programs_usage, the_client_takes_numbers_in_their_range_only)
         {"bot", "0", "18446744073709551615", NULL, "18446744073709551616"},
         {"bot-delay", "0", "255", NULL, "256"},
         {"fps", "1", "1000", "0", "1001"},
+        {"predict", "0", "32", NULL, "33"},
         {"ticks", "0", "4294967294", NULL, "4294967295"},
         {"flip-bit", "1", "4294967295", "0", "4294967296"},
     };
@@ -269,9 +271,10 @@ Test(programs_usage, help_lists_every_option_of_the_client)
 {
     expect_listed(LS_TEST_CLIENT,
                   LS_ARGUMENTS("Usage: lockstep-client [OPTION...] HOST:PORT\n", "--bot=SEED",
-                               "--bot-delay=TICKS", "--fps=HZ", "--name=S", "--ticks=N",
-                               "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]", "--json=FILE|-",
-                               "--quiet", "--verbose", "--version", "Exit codes:"));
+                               "--bot-delay=TICKS", "--fps=HZ", "--name=S", "--predict=TICKS",
+                               "--ticks=N", "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]",
+                               "--json=FILE|-", "--quiet", "--verbose", "--version",
+                               "Exit codes:"));
 }
 
 Test(programs_usage, programs_tell_their_version)

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 #define LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 
-#include "lockstep/tests/support/virtual_match.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
 
 #include <criterion/criterion.h>
 

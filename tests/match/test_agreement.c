@@ -3,7 +3,7 @@
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <string.h>
 

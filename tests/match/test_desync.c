@@ -3,7 +3,7 @@
  * difference goes unreported, is an invariant of every run (virtual_check.c). */
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {

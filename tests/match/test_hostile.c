@@ -3,7 +3,7 @@
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * waits only so long. */
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #define DT_NS (SECOND / 60)
 

@@ -3,7 +3,7 @@
  * tick, and everybody who is there then has the same final state. */
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #define DT_NS (SECOND / 60)
 

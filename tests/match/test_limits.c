@@ -4,7 +4,7 @@
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 /* ---- large inputs ---- */
 

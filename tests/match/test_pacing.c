@@ -1,7 +1,7 @@
 /* When clients make their inputs: early enough to be on time, late enough to be felt at once; and
  * how soon they find that moment again after a network, a clock or a machine has changed. */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
@@ -39,42 +39,66 @@ static void check_leads(const virtual_match *run, uint64_t at_most_ns)
 
 /* ---- latency ---- */
 
-static void check_latency(uint32_t tick_rate_hz, uint32_t frame_hz, uint64_t delay_ns)
+typedef struct latency_case {
+    uint32_t tick_rate_hz;
+    uint32_t frame_hz;
+    uint64_t delay_ns;
+    bool is_in_frames; /* inputs are made in frames alone */
+} latency_case;
+
+/* Made when it is due an input waits for nothing but the margin; in frames, for the frame. */
+static void check_latency(const latency_case *one)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 10 * tick_rate_hz);
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 10 * one->tick_rate_hz);
     setup.match.sim.players = 3;
-    setup.match.sim.tick_rate_hz = tick_rate_hz;
+    setup.match.sim.tick_rate_hz = one->tick_rate_hz;
     setup.match.start_delay_ms = START_DELAY_MS;
-    setup.link.delay_ns = delay_ns;
+    setup.link.delay_ns = one->delay_ns;
     virtual_match *run = virtual_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
-        client.frame_hz = frame_hz;
+        client.frame_hz = one->frame_hz;
+        client.makes_inputs_in_frames = one->is_in_frames;
         virtual_match_add_client(run, &client);
     }
     play_and_check(run);
-    uint64_t bound_ns = 2 * delay_ns + SECOND / tick_rate_hz + SECOND / frame_hz;
+    uint64_t bound_ns = 2 * one->delay_ns + 3 * MS;
+    bound_ns += one->is_in_frames ? SECOND / one->tick_rate_hz + SECOND / one->frame_hz : 0;
     for (uint32_t i = 0; i < 3; i++) {
         uint64_t p50_ns = report_of(run->clients[i]).confirm_latency_p50_ns;
         cr_assert_leq(p50_ns, bound_ns, "%u Hz, %u fps, %lu ms away: p50 is %lu us, bound %lu",
-                      tick_rate_hz, frame_hz, (unsigned long)(delay_ns / MS),
+                      one->tick_rate_hz, one->frame_hz, (unsigned long)(one->delay_ns / MS),
                       (unsigned long)(p50_ns / 1000), (unsigned long)(bound_ns / 1000));
-        cr_assert_geq(p50_ns, 2 * delay_ns);
+        cr_assert_geq(p50_ns, 2 * one->delay_ns);
     }
     cr_assert_eq(substituted(run), 0, "%u Hz, %u fps, %lu ms away: %lu inputs missing",
-                 tick_rate_hz, frame_hz, (unsigned long)(delay_ns / MS),
+                 one->tick_rate_hz, one->frame_hz, (unsigned long)(one->delay_ns / MS),
                  (unsigned long)substituted(run));
     virtual_match_destroy(run);
 }
 
-Test(pacing, an_input_is_confirmed_within_the_way_a_tick_and_a_frame)
+static void check_latencies(bool is_in_frames)
 {
     static const uint32_t tick_rates[] = {20, 60, 128};
     static const uint32_t frame_rates[] = {30, 60, 144, 240};
     static const uint64_t delays_ms[] = {0, 10, 33, 150};
     for (uint32_t i = 0; i < 3 * 4 * 4; i++) {
-        check_latency(tick_rates[i / 16], frame_rates[i / 4 % 4], delays_ms[i % 4] * MS);
+        latency_case one = {.tick_rate_hz = tick_rates[i / 16],
+                            .frame_hz = frame_rates[i / 4 % 4],
+                            .delay_ns = delays_ms[i % 4] * MS,
+                            .is_in_frames = is_in_frames};
+        check_latency(&one);
     }
+}
+
+Test(pacing, an_input_is_confirmed_within_the_way_and_three_milliseconds)
+{
+    check_latencies(false);
+}
+
+Test(pacing, an_input_made_in_a_frame_is_confirmed_within_the_way_a_tick_and_a_frame)
+{
+    check_latencies(true);
 }
 
 Test(pacing, on_perfect_links_no_input_is_ever_missing)
@@ -105,6 +129,88 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
         play_and_check(run);
         virtual_match_destroy(run);
     }
+}
+
+/* From tick `first` to the newest, no input is missing, made twice or more than 6 % of a tick off
+ * the pace; returns the newest. */
+static ls_tick check_spacing(const virtual_client *client, ls_tick first)
+{
+    ls_tick end = report_of(client).next_input;
+    cr_assert_gt(end, first + 1);
+    for (ls_tick tick = first + 1; tick < end; tick++) {
+        cr_assert_neq(client->made_at[tick], 0, "input %u is missing", tick);
+        uint64_t apart_ns = client->made_at[tick] - client->made_at[tick - 1];
+        cr_assert_geq(apart_ns, DT_NS - DT_NS * 6 / 100, "input %u: %lu us", tick,
+                      (unsigned long)(apart_ns / 1000));
+        cr_assert_leq(apart_ns, DT_NS + DT_NS * 6 / 100, "input %u: %lu us", tick,
+                      (unsigned long)(apart_ns / 1000));
+    }
+    return end - 1;
+}
+
+/* The server can say slacks of up to half a second. */
+static void change_delays(ls_late_rule rule)
+{
+    static const uint32_t delays[] = {6, 1, 28, 0};
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
+    setup.match.late_rule = rule;
+    setup.match.start_delay_ms = START_DELAY_MS;
+    setup.link.delay_ns = 33 * MS;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *client = run->clients[1];
+    virtual_match_run_to_tick(run, 300);
+    ls_tick checked = report_of(client).next_input - 1;
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        ls_session_set_input_delay(client->session, delays[i]);
+        virtual_match_run(run, 10 * SECOND);
+        checked = check_spacing(client, checked);
+        int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+        int64_t least_ns = (int64_t)(delays[i] * DT_NS);
+        cr_assert_geq(slack_ns, least_ns + (int64_t)MS, "delay %u: %ld us", delays[i],
+                      (long)slack_ns / 1000);
+        cr_assert_leq(slack_ns, least_ns + 3 * (int64_t)MS, "delay %u: %ld us", delays[i],
+                      (long)slack_ns / 1000);
+    }
+    cr_assert_eq(substituted(run), 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(pacing, input_delay_changes_without_a_hitch)
+{
+    change_delays(LS_LATE_REPEAT);
+}
+
+Test(pacing, input_delay_changes_without_a_hitch_under_the_rule_wait)
+{
+    change_delays(LS_LATE_WAIT);
+}
+
+/* As the server may send it at any time. */
+static void tell_input_delay(const virtual_client *client, uint32_t ticks)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = {.kind = LS_MESSAGE_INPUT_DELAY, .body.input_delay_ticks = ticks};
+    size_t size = ls_message_write(&message, bytes);
+    ls_session_receive(client->session, LS_LANE_RELIABLE, bytes, size, virtual_client_ns(client));
+}
+
+Test(pacing, input_delay_is_changed_by_the_server_too)
+{
+    virtual_match *run = start(2, 33 * MS);
+    virtual_client *client = run->clients[0];
+    virtual_match_run_to_tick(run, 300);
+    ls_tick made = report_of(client).next_input - 1;
+    tell_input_delay(client, 5);
+    virtual_match_run(run, 3 * SECOND);
+    cr_assert_eq(report_of(client).input_delay_ticks, 5);
+    cr_assert_eq(report_of(run->clients[1]).input_delay_ticks, 0);
+    check_spacing(client, made);
+    int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+    cr_assert_geq(slack_ns, 5 * (int64_t)DT_NS + MS);
+    cr_assert_leq(slack_ns, 5 * (int64_t)DT_NS + 3 * MS);
+    check_sound(run);
+    virtual_match_destroy(run);
 }
 
 /* ---- round trips ---- */
@@ -266,7 +372,16 @@ Test(pacing, a_client_that_draws_nothing_for_a_second_is_back_within_one)
 
 Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
 {
-    virtual_match *run = start(2, 20 * MS);
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 0);
+    setup.match.sim.players = 2;
+    setup.match.start_delay_ms = START_DELAY_MS;
+    setup.link.delay_ns = 20 * MS;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        client.makes_inputs_in_frames = true; /* or nothing stands still */
+        virtual_match_add_client(run, &client);
+    }
     virtual_match_run_to_tick(run, 200);
     run->clients[0]->next_frame_ns += 300 * MS;
     virtual_match_run_to_tick(run, 250);

@@ -38,6 +38,14 @@ static size_t state_bytes(const ls_sim_config *config)
     return sizeof(world);
 }
 
+#ifdef VARIANT_UNSAVED
+static uint64_t hash(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    const world *w = state;
+    return ((w->scores[0] * 31 + w->scores[1]) * 31 + w->scores[2]) * 31 + w->scores[3];
+}
+#else
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
     (void)config;
@@ -46,6 +54,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
     }
     return 1;
 }
+#endif
 
 static uint64_t content_digest(const ls_sim_config *config)
 {
@@ -91,7 +100,11 @@ const ls_simulation *lockstep_simulation(void)
         .pass_count = 1,
         .content_digest = content_digest,
         .state_bytes = state_bytes,
+#ifdef VARIANT_UNSAVED
+        .hash = hash,
+#else
         .fields = fields,
+#endif
         .init = init,
     };
     return &simulation;

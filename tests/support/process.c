@@ -15,6 +15,7 @@
 
 enum {
     ARGUMENTS_MAX = 64,
+    VARIABLES_MAX = 256,
     PAUSE_NS = 2000000,
     CANNOT_START = 126,
 };
@@ -36,6 +37,8 @@ uint64_t ls_process_now_ms(void)
 typedef struct child_plan {
     const ls_process_config *config;
     const char *arguments[ARGUMENTS_MAX + 2];
+    const char *variables[VARIABLES_MAX + 3];
+    char preload[LS_PROCESS_PATH_BYTES_MAX];
     pid_t parent;
     int out;
     int err;
@@ -60,7 +63,8 @@ static void become(const child_plan *plan)
     }
     is_set = is_set && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == plan->parent;
     if (is_set) {
-        execv(plan->config->program, (char *const *)(uintptr_t)plan->arguments);
+        execve(plan->config->program, (char *const *)(uintptr_t)plan->arguments,
+               (char *const *)(uintptr_t)plan->variables);
     }
     _exit(CANNOT_START);
 }
@@ -94,6 +98,23 @@ static void fill_arguments(child_plan *plan)
     plan->arguments[count + 1] = NULL;
 }
 
+/* The test's own, and what loads a library first. AddressSanitizer wants to be the first itself,
+ * which does not matter to a library that takes no memory. */
+static void fill_variables(child_plan *plan)
+{
+    size_t count = 0;
+    for (; environ[count]; count++) {
+        cr_assert_lt(count, VARIABLES_MAX);
+        plan->variables[count] = environ[count];
+    }
+    if (plan->config->preload) {
+        snprintf(plan->preload, sizeof plan->preload, "LD_PRELOAD=%s", plan->config->preload);
+        plan->variables[count++] = plan->preload;
+        plan->variables[count++] = "ASAN_OPTIONS=verify_asan_link_order=0";
+    }
+    plan->variables[count] = NULL;
+}
+
 void ls_process_start(ls_process *process, const ls_process_config *config)
 {
     memset(process, 0, sizeof *process);
@@ -102,6 +123,7 @@ void ls_process_start(ls_process *process, const ls_process_config *config)
     snprintf(process->err_path, sizeof process->err_path, "%s.err", config->output_stem);
     child_plan plan = {.config = config, .parent = getpid()};
     fill_arguments(&plan);
+    fill_variables(&plan);
     plan.out = create_file(process->out_path);
     plan.err = config->terminal_columns > 0 ? open_terminal(process, config->terminal_columns)
                                             : create_file(process->err_path);

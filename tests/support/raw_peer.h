@@ -4,7 +4,7 @@
 #define LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 
 #include "lockstep/protocol/tick_packet.h"
-#include "lockstep/tests/support/virtual_match.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
 
 enum {
     RAW_KINDS = 64

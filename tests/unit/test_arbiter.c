@@ -311,7 +311,43 @@ Test(arbiter, roots_that_agree_as_far_as_they_go_settle_nothing)
     player good = make_player(1, UINT32_MAX);
     cr_assert_not(answer(0, &good, asked.first, asked.count - 1, true, &is_contradiction));
     cr_assert(is_contradiction);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DOUBTED);
+}
+
+/* Which state a chain covers may be altered on its way as well as the chain. */
+Test(arbiter, after_an_answer_that_ends_too_early_the_next_chain_decides)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    player liar = differ(1, 10, 20, 30, &asked);
+    answer(0, &liar, asked.first, 5, true, &is_contradiction);
+    simulate_to(&liar, 31);
+    asked = compare(0, &liar);
+    cr_assert(asked.is_asked);
+    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 20);
+
+    open_arbiter(1, 100);
+    player good = make_player(1, UINT32_MAX);
+    differ(1, 10, 20, 30, &asked);
+    answer(0, &good, asked.first, 5, true, &is_contradiction);
+    simulate_to(&good, 16);
+    cr_assert_not(compare(0, &good).is_asked);
+    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES);
+    cr_assert_not(ls_arbiter_settle_unanswered(&arbiter, 0));
+}
+
+Test(arbiter, who_leaves_after_an_answer_that_ends_too_early_differs)
+{
+    question asked;
+    bool is_contradiction = false;
+    open_arbiter(1, 100);
+    player liar = differ(1, 10, 20, 30, &asked);
+    answer(0, &liar, asked.first, 0, true, &is_contradiction);
+    cr_assert(ls_arbiter_settle_unanswered(&arbiter, 0));
+    cr_assert_eq(arbiter.slots[0].bad_tick, 30);
+    cr_assert_eq(arbiter.slots[0].client_root, 0);
 }
 
 Test(arbiter, more_roots_than_asked_for_are_a_contradiction)

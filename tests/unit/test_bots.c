@@ -148,6 +148,40 @@ Test(bots, a_delayed_bot_remembers_as_long_as_it_says)
     ls_sim_instance_destroy(instance);
 }
 
+/* With prediction a state is shown that was only guessed, and then the one that it really was. */
+Test(bots, a_delayed_bot_answers_a_repeated_step_anew)
+{
+    static ls_delayed_bot delayed;
+    static ls_delayed_bot straight;
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+    uint8_t expected[LS_INPUT_BYTES_MAX];
+    uint32_t size = 0;
+    uint32_t expected_size = 1;
+    ls_sim_instance *instance = open_instance(counter_simulation());
+    ls_sim_instance *astray = open_instance(counter_simulation());
+    ls_delayed_bot_init(&delayed, 5, 20);
+    ls_delayed_bot_init(&straight, 5, 20);
+    for (ls_tick tick = 1; tick < 600; tick++) {
+        step(instance, 0, NULL, 0);
+        ls_delayed_bot_observe(&straight, instance, 0);
+        ls_delayed_bot_observe(&delayed, instance, 0);
+        uint8_t saved[4096];
+        cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
+        cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+        cr_assert_eq(ls_sim_instance_load(astray, saved, tick), LS_OK);
+        for (uint32_t i = 0; i < tick % 7; i++) {
+            step(astray, 0, NULL, 0);
+            ls_delayed_bot_observe(&delayed, astray, 0);
+        }
+        cr_assert(ls_delayed_bot_input(&straight, tick + 20, expected, &expected_size));
+        cr_assert(ls_delayed_bot_input(&delayed, tick + 20, bytes, &size));
+        cr_assert_eq(size, expected_size);
+        cr_assert_arr_eq(bytes, expected, size);
+    }
+    ls_sim_instance_destroy(astray);
+    ls_sim_instance_destroy(instance);
+}
+
 Test(bots, a_bot_without_delay_is_no_delayed_bot, .signal = SIGABRT)
 {
     static ls_delayed_bot delayed;

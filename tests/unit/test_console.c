@@ -26,6 +26,17 @@ Test(console, lines_go_to_standard_error_with_their_kind, .init = cr_redirect_st
                             "lockstep-server: error: gone\n");
 }
 
+Test(console, a_subject_stands_before_each_line, .init = cr_redirect_stderr)
+{
+    ls_console console;
+    ls_console_init(&console, "x", LS_LOG_INFO);
+    snprintf(console.subject, sizeof console.subject, "match 3: ");
+    ls_log_line(&console.log, LS_LOG_WARNING, "slow");
+    console.subject[0] = '\0';
+    ls_log_line(&console.log, LS_LOG_INFO, "fast");
+    cr_assert_stderr_eq_str("x: warning: match 3: slow\nx: fast\n");
+}
+
 Test(console, a_quiet_console_shows_errors_alone, .init = cr_redirect_stderr)
 {
     ls_console console;

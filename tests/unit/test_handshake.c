@@ -25,7 +25,7 @@ Test(handshake, a_hello_of_this_build_is_good)
     cr_assert_str_eq(hello.name, "Ada");
     cr_assert_str_eq(hello.token, "");
     cr_assert_eq(hello.magic, 0x5453434c);
-    cr_assert_eq(hello.protocol_version, 1);
+    cr_assert_eq(hello.protocol_version, LS_PROTOCOL_VERSION);
     cr_assert_eq(hello.arithmetic, ls_arithmetic_check());
 }
 
@@ -52,7 +52,7 @@ Test(handshake, a_hello_is_refused_for_the_first_item_that_differs_with_both_val
 
     hello.protocol_version = 77;
     cr_assert_eq(ls_hello_check(&hello, &why), LS_PROTOCOL_MISMATCH);
-    expect_words(&why, (const char *const[]){"protocol version", "client 77", "server 1"}, 3);
+    expect_words(&why, (const char *const[]){"protocol version", "client 77", "server 2"}, 3);
 
     hello.magic = 0x474f4c44;
     cr_assert_eq(ls_hello_check(&hello, &why), LS_MALFORMED);

@@ -20,9 +20,10 @@ typedef struct stage {
     ls_match *match;
     uint64_t now_ns;
     uint32_t disconnects[BO + 2];
-    ls_hash_request asked; /* what Bo was asked for last; count 0: nothing */
-    ls_desync_notice told; /* what Ada was told last */
-    uint32_t ends;         /* how often Ada was told that it ends, and when */
+    uint32_t sequences[BO + 2]; /* of the next INPUTS of each peer */
+    ls_hash_request asked;      /* what Bo was asked for last; count 0: nothing */
+    ls_desync_notice told;      /* what Ada was told last */
+    uint32_t ends;              /* how often Ada was told that it ends, and when */
     ls_tick end_tick;
 } stage;
 
@@ -119,7 +120,8 @@ static void send_inputs(ls_peer_id peer, uint64_t root)
 {
     static const ls_slot_input empty;
     ls_tick tick = ls_match_tick(here.match);
-    ls_inputs_header header = {.next = tick,
+    ls_inputs_header header = {.sequence = here.sequences[peer]++,
+                               .next = tick,
                                .hold = LS_HOLD_NONE,
                                .chain_tick = 0,
                                .chain = (uint32_t)ls_hash_chain_start(root),

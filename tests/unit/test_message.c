@@ -103,11 +103,11 @@ Test(message, hello_is_these_bytes)
 {
     ls_message message = message_of(LS_MESSAGE_HELLO);
     message.body.hello.magic = LS_PROTOCOL_MAGIC;
-    message.body.hello.protocol_version = 1;
+    message.body.hello.protocol_version = 2;
     message.body.hello.arithmetic = 0x80;
     message.body.hello.name[0] = 'A';
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0x55, 0x00, 0x00, 0x20, 0x00,
+    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0x95, 0x00, 0x00, 0x20, 0x00,
                                 0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x08, 0x02};
     cr_assert_eq(ls_message_write(&message, bytes), sizeof expected);
     cr_assert_arr_eq(bytes, expected, sizeof expected);
@@ -148,10 +148,10 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
 /* Everything in an OFFER that has a range. */
 typedef struct offer_numbers {
     uint64_t tick_rate_hz, players, param_count, slot, hash_interval_ticks, input_delay_ticks;
-    uint64_t timeout_ms, late_rule;
+    uint64_t timeout_ms, late_rule, send_rate;
 } offer_numbers;
 
-static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1};
+static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1, 2};
 
 static uint64_t param_of(uint64_t index)
 {
@@ -175,6 +175,7 @@ static wire_bits offer_wire(offer_numbers numbers)
     wire_uvar(&wire, numbers.input_delay_ticks);
     wire_uvar(&wire, numbers.timeout_ms);
     wire_u(&wire, numbers.late_rule, 1);
+    wire_u(&wire, numbers.send_rate, 2);
     return wire;
 }
 
@@ -195,6 +196,7 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->input_delay_ticks = 2;
     offer->timeout_ms = 10000;
     offer->late_rule = LS_LATE_WAIT;
+    offer->send_rate = LS_SEND_TICK;
     wire_bits wire = offer_wire(usual_offer);
     expect_layout(&message, &wire);
 }
@@ -224,7 +226,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
                          "number %zu, value %zu", i, j);
         }
     }
-    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1};
+    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1, 3};
     wire_bits wire = offer_wire(largest);
     cr_assert_eq(read_wire(&wire), LS_OK);
     largest.players = 0;
@@ -405,16 +407,31 @@ Test(message, waiting_has_the_layout_of_the_page)
     expect_layout(&message, &wire);
 }
 
+Test(message, input_delay_has_the_layout_of_the_page)
+{
+    ls_message message = message_of(LS_MESSAGE_INPUT_DELAY);
+    message.body.input_delay_ticks = LS_INPUT_DELAY_TICKS_MAX;
+    wire_bits wire = wire_of(13);
+    wire_uvar(&wire, LS_INPUT_DELAY_TICKS_MAX);
+    expect_layout(&message, &wire);
+    wire = wire_of(13);
+    wire_uvar(&wire, LS_INPUT_DELAY_TICKS_MAX + 1);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+}
+
 /* ---- the unreliable messages ---- */
 
 Test(message, inputs_have_the_layout_of_the_page)
 {
-    ls_inputs_header header = {.next = 0x12345,
+    ls_inputs_header header = {.sequence = 0x6a,
+                               .next = 0x12345,
                                .hold = 9,
                                .chain_tick = 0x12340,
                                .chain = 0xcafef00d,
                                .first = 0x1234a,
-                               .has_base = true};
+                               .has_base = true,
+                               .has_health = true,
+                               .health = {{13, 300}, 17, 2}};
     const uint8_t old_bytes[] = {0x01, 0x02};
     const uint8_t new_bytes[] = {0x01, 0x42};
     ls_slot_input before = {old_bytes, 2, 0};
@@ -430,14 +447,20 @@ Test(message, inputs_have_the_layout_of_the_page)
     ls_tick_packet_write_end(&stream);
 
     wire_bits wire = wire_of(32);
+    wire_u(&wire, 0x2a, 6);        /* sequence */
     wire_u(&wire, 0x2345, 16);     /* next */
     wire_u(&wire, 9, 8);           /* hold */
     wire_svar(&wire, 5);           /* chain tick */
     wire_u(&wire, 0xcafef00d, 32); /* chain */
     wire_svar(&wire, 5);           /* first */
     wire_u(&wire, 1, 1);           /* base */
-    wire_u(&wire, 1, 1);           /* an input of the same size: */
-    wire_u(&wire, 3, 3);           /* 110 */
+    wire_u(&wire, 1, 1);           /* health: */
+    wire_u(&wire, 13, 8);
+    wire_uvar(&wire, 300);
+    wire_uvar(&wire, 17);
+    wire_uvar(&wire, 2);
+    wire_u(&wire, 1, 1); /* an input of the same size: */
+    wire_u(&wire, 3, 3); /* 110 */
     wire_u(&wire, 0, 1);
     wire_u(&wire, 1, 1);
     wire_u(&wire, 0x40, 8);
@@ -456,8 +479,14 @@ Test(message, inputs_have_the_layout_of_the_page)
 
 Test(message, ticks_have_the_layout_of_the_page)
 {
-    ls_ticks_header header = {
-        .first = 0x2ffff, .hold = 255, .wanted = 0x30004, .has_base = false, .slack = -3};
+    ls_ticks_header header = {.sequence = 63,
+                              .first = 0x2ffff,
+                              .hold = 255,
+                              .wanted = 0x30004,
+                              .has_base = false,
+                              .slack = -3,
+                              .has_uplink = true,
+                              .uplink = {LS_LOSS_MAX, LS_JITTER_MAX}};
     const uint8_t pad[] = {0x81};
     ls_slot_input nothing[3] = {{NULL, 0, 0}, {NULL, 0, 0}, {NULL, 0, 0}};
     ls_slot_input joined[3] = {{NULL, 0, LS_EVENT_JOINED}, {pad, 1, 0}, {NULL, 0, LS_EVENT_LEFT}};
@@ -470,13 +499,17 @@ Test(message, ticks_have_the_layout_of_the_page)
     ls_tick_packet_write_end(&stream);
 
     wire_bits wire = wire_of(33);
+    wire_u(&wire, 63, 6);      /* sequence */
     wire_u(&wire, 0xffff, 16); /* first */
     wire_u(&wire, 255, 8);     /* hold */
     wire_svar(&wire, 5);       /* wanted */
     wire_u(&wire, 0, 1);       /* base */
     wire_u(&wire, 0xffd, 12);  /* slack */
-    wire_u(&wire, 1, 1);       /* a tick */
-    wire_u(&wire, 1, 1);       /* with events: */
+    wire_u(&wire, 1, 1);       /* uplink: */
+    wire_u(&wire, LS_LOSS_MAX, 8);
+    wire_uvar(&wire, LS_JITTER_MAX);
+    wire_u(&wire, 1, 1); /* a tick */
+    wire_u(&wire, 1, 1); /* with events: */
     wire_u(&wire, 1, 2);
     wire_u(&wire, 0, 2);
     wire_u(&wire, 2, 2);
@@ -515,7 +548,7 @@ Test(message, tick_part_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 12;
+        bool is_reliable = kind >= 1 && kind <= 13;
         wire_bits wire = wire_of(kind);
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;

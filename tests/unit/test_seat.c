@@ -19,6 +19,7 @@ typedef struct table {
     ls_seat_clock clock;
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
     ls_tick_cursor cursor;
+    uint32_t sequence; /* of the next packet */
 } table;
 
 static table here;
@@ -27,6 +28,7 @@ static void open_table(void)
 {
     memset(&here, 0, sizeof here);
     cr_assert_eq(ls_seat_init(&here.seat, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    ls_lag_meter_init(&here.seat.lag, DT_NS);
     here.clock = (ls_seat_clock){.now_ns = LS_NS_PER_SECOND,
                                  .dt_ns = DT_NS,
                                  .next_close_ns = LS_NS_PER_SECOND + DT_NS,
@@ -101,8 +103,10 @@ static ls_status receive(const packet *sent, size_t size)
     return ls_seat_read_inputs(&here.seat, &here.clock, &header, stream, &here.cursor);
 }
 
+/* The next packet of the player. */
 static ls_status take(ls_inputs_header header, uint32_t count)
 {
+    header.sequence = here.sequence++;
     packet sent = write_inputs(header, count);
     return receive(&sent, sent.size);
 }
@@ -202,12 +206,69 @@ Test(seat, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = ope
     cr_assert_not(ls_input_buffer_has(here.seat.received, 4, 0));
 }
 
-Test(seat, an_old_acknowledgement_takes_nothing_back, .init = open_table, .fini = close_table)
+/* One that was altered on its way is mended by the next one. */
+Test(seat, the_newest_acknowledgement_counts_and_not_the_highest, .init = open_table,
+     .fini = close_table)
 {
     close_to(30);
-    cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 30}, 0), LS_OK);
-    cr_assert_eq(take((ls_inputs_header){.next = 11, .chain_tick = 11, .first = 30}, 0), LS_OK);
+    cr_assert_eq(take((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
+    cr_assert_eq(here.seat.next, 28);
+    cr_assert_eq(take((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
+    cr_assert_eq(here.seat.next, 12);
+}
+
+Test(seat, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing, .init = open_table,
+     .fini = close_table)
+{
+    close_to(30);
+    here.sequence = 5;
+    cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
+    here.sequence = 4;
+    cr_assert_eq(take((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
     cr_assert_eq(here.seat.next, 20);
+    cr_assert_eq(here.seat.wanted, 34);
+    /* The same again, as if repeated by the network. */
+    here.sequence = 5;
+    cr_assert_eq(take((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
+    cr_assert_eq(here.seat.next, 20);
+    cr_assert_eq(here.seat.wanted, 35);
+    cr_assert_eq(here.seat.uplink.lost, 0);
+}
+
+/* The tick before the first one to send is its base and must be held as well. */
+Test(seat, what_is_no_longer_held_cannot_be_asked_for_again, .init = open_table,
+     .fini = close_table)
+{
+    close_to(2000);
+    cr_assert_eq(take((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
+    ls_tick oldest = 2000 - LS_WINDOW_TICKS + 2;
+    cr_assert_eq(take((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
+    cr_assert_eq(here.seat.next, 1990);
+    cr_assert_eq(take((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
+    cr_assert_eq(here.seat.next, oldest);
+}
+
+Test(seat, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
+     .fini = close_table)
+{
+    for (here.sequence = 0; here.sequence < 200;) {
+        close_to(here.sequence / 2);
+        cr_assert_eq(take((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
+        here.sequence += here.sequence % 10 == 0; /* one in ten is lost */
+    }
+    cr_assert_eq(here.seat.uplink.sent, 200);
+    cr_assert_eq(here.seat.uplink.lost, 19);
+}
+
+Test(seat, health_is_kept_until_the_next_one, .init = open_table, .fini = close_table)
+{
+    ls_inputs_header header = {.has_health = true,
+                               .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
+    cr_assert_eq(take(header, 1), LS_OK);
+    cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
+    cr_assert_eq(here.seat.health.downlink.loss, 7);
+    cr_assert_eq(here.seat.health.downlink.jitter, 9);
+    cr_assert_eq(here.seat.health.longest_frame_ms, 30);
 }
 
 Test(seat, every_truncation_changes_nothing, .init = open_table, .fini = close_table)
@@ -329,6 +390,10 @@ Test(seat, the_round_trip_leaves_out_what_the_client_held, .init = open_table, .
     here.clock.now_ns += LS_NS_PER_SECOND;
     cr_assert_eq(take(header, 0), LS_OK);
     cr_assert_eq(here.seat.report.rtt_ns, 49 * LS_NS_PER_MS);
+    header.hold = 0;
+    here.sequence--;
+    cr_assert_eq(take(header, 0), LS_OK);
+    cr_assert_eq(here.seat.report.rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
 }
 
 Test(seat, a_hold_longer_than_the_time_away_is_no_sample, .init = open_table, .fini = close_table)
@@ -507,6 +572,27 @@ Test(seat, ticks_acknowledge_inputs_and_tell_their_slack_once, .init = open_tabl
     ls_input_buffer_destroy(closed);
 }
 
+Test(seat, the_client_is_told_of_its_uplink_once_a_second, .init = open_table, .fini = close_table)
+{
+    packet sent;
+    ls_ticks_header header = {0};
+    ls_input_buffer *closed = make_closed(0, 0);
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < 100; i++) {
+        here.clock.now_ns += 50 * LS_NS_PER_MS;
+        if (i >= 20) {
+            cr_assert_eq(take((ls_inputs_header){.first = 0}, 1), LS_OK);
+        }
+        write_packet(closed, &sent);
+        read_ticks(&sent, closed, &header);
+        cr_assert_eq(header.sequence, i % 64);
+        cr_assert(i >= 20 || !header.has_uplink, "nothing has come");
+        told += header.has_uplink;
+    }
+    cr_assert_eq(told, 4);
+    ls_input_buffer_destroy(closed);
+}
+
 Test(seat, a_gap_before_the_newest_input_hides_its_arrival, .init = open_table, .fini = close_table)
 {
     packet sent;
@@ -543,6 +629,7 @@ Test(seat, a_closed_tick_without_an_input_is_no_base, .init = open_table, .fini 
 
 Test(seat, a_reset_seat_is_as_new, .init = open_table, .fini = close_table)
 {
+    memset(&here.seat.lag, 0, sizeof here.seat.lag);
     ls_seat fresh = here.seat;
     here.seat.state = LS_SEAT_READY;
     here.seat.malformed = 7;

@@ -39,6 +39,14 @@ static ls_summary example(void)
                                              .confirm_latency_p99_ms = 42,
                                              .confirm_latency_max_ms = 50,
                                              .frames = 4800,
+                                             .prediction = {.ticks = 8,
+                                                            .rollbacks = 40,
+                                                            .rollbacks_per_s = 2,
+                                                            .depth_mean = 2.5,
+                                                            .depth_p99 = 5,
+                                                            .depth_max = 6,
+                                                            .resimulated_ticks = 100,
+                                                            .steps_per_tick = 1.125},
                                              .bytes_up = 5000000000,
                                              .bytes_down = 7};
     summary.players[1] = (ls_summary_player){.slot = 1, .name = "Bo", .status = "TIMED_OUT"};
@@ -75,6 +83,18 @@ static const char expected[] = "{\n"
                                "\t\t\t\t\"max\":\t50\n"
                                "\t\t\t},\n"
                                "\t\t\t\"frames\":\t4800,\n"
+                               "\t\t\t\"prediction\":\t{\n"
+                               "\t\t\t\t\"ticks\":\t8,\n"
+                               "\t\t\t\t\"rollbacks\":\t40,\n"
+                               "\t\t\t\t\"rollbacks_per_s\":\t2,\n"
+                               "\t\t\t\t\"depth_ticks\":\t{\n"
+                               "\t\t\t\t\t\"mean\":\t2.5,\n"
+                               "\t\t\t\t\t\"p99\":\t5,\n"
+                               "\t\t\t\t\t\"max\":\t6\n"
+                               "\t\t\t\t},\n"
+                               "\t\t\t\t\"resimulated_ticks\":\t100,\n"
+                               "\t\t\t\t\"steps_per_tick\":\t1.125\n"
+                               "\t\t\t},\n"
                                "\t\t\t\"bytes_up\":\t5000000000,\n"
                                "\t\t\t\"bytes_down\":\t7\n"
                                "\t\t}, {\n"
@@ -93,6 +113,7 @@ static const char expected[] = "{\n"
                                "\t\t\t\t\"max\":\tnull\n"
                                "\t\t\t},\n"
                                "\t\t\t\"frames\":\tnull,\n"
+                               "\t\t\t\"prediction\":\tnull,\n"
                                "\t\t\t\"bytes_up\":\t0,\n"
                                "\t\t\t\"bytes_down\":\t0\n"
                                "\t\t}],\n"
@@ -207,5 +228,29 @@ Test(summary, without_a_match_everything_about_it_is_null)
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         cr_assert_not_null(strstr(text, lines[i]), "%s in %s", lines[i], text);
     }
+    remove_path(path);
+}
+
+Test(summary, several_matches_stand_in_one_array_below_their_worst_status)
+{
+    char path[300];
+    char text[8192];
+    ls_text why = {{0}};
+    ls_summary summaries[] = {example(), example(), example()};
+    summaries[0].status = "OK";
+    summaries[1].status = "DESYNCED";
+    summaries[2].status = "OK";
+    summaries[2].final_tick = 77777;
+    make_path(path, sizeof path);
+    cr_assert_eq(ls_summary_write_matches(summaries, 3, path, &why), LS_OK);
+    read_file(path, text, sizeof text);
+    char head[128];
+    snprintf(head, sizeof head,
+             "{\n\t\"program\":\t\"%s\",\n\t\"status\":\t\"DESYNCED\",\n\t\"matches\":\t[{",
+             summaries[0].program);
+    cr_assert_eq(strncmp(text, head, strlen(head)), 0, "%s", text);
+    const char *last = strstr(text, "\"final_tick\":\t77777");
+    cr_assert_not_null(last);
+    cr_assert_null(strstr(last, "\"final_tick\":\t1"), "it stands last");
     remove_path(path);
 }

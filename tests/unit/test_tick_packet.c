@@ -343,11 +343,13 @@ static bool read_inputs_header(uint16_t next, int64_t behind, int64_t first, ls_
 {
     wire_bits wire = {{0}, 0};
     wire_u(&wire, LS_MESSAGE_INPUTS, 6);
+    wire_u(&wire, 0, LS_SEQUENCE_BITS);
     wire_u(&wire, next, 16);
     wire_u(&wire, 255, 8);
     wire_svar(&wire, behind);
     wire_u(&wire, 0, 32);
     wire_svar(&wire, first);
+    wire_u(&wire, 0, 1);
     wire_u(&wire, 0, 1);
     ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
     ls_inputs_header_bits(&stream, header, near);

@@ -9,12 +9,17 @@
 #define MS ((int64_t)LS_NS_PER_MS)
 #define NOW_NS LS_NS_PER_SECOND
 
-/* The first input is due at one second. */
+#define MARGIN_NS (2 * MS)
+
+/* Exact: inputs are made when they are due. The first one is due at one second. */
 static ls_tick_sync make_sync(uint32_t input_delay_ticks)
 {
     ls_tick_sync sync;
-    ls_tick_sync_init(&sync, DT_NS, input_delay_ticks);
-    ls_tick_sync_start(&sync, LS_NS_PER_SECOND + (uint64_t)sync.margin_ns + DT_NS);
+    ls_tick_sync_config config = {
+        .dt_ns = DT_NS, .input_delay_ticks = input_delay_ticks, .is_exact = true};
+    ls_tick_sync_init(&sync, &config);
+    ls_tick_sync_start(&sync,
+                       LS_NS_PER_SECOND + (uint64_t)MARGIN_NS + (input_delay_ticks + 1) * DT_NS);
     cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
     return sync;
 }
@@ -27,10 +32,29 @@ static void make_inputs(ls_tick_sync *sync, ls_tick tick)
     }
 }
 
-/* How much later the next input is made than before; negative: earlier. */
-static int64_t moved(const ls_tick_sync *sync, const ls_tick_sync *before)
+/* How much later inputs are made than at the pace of the first one; negative: earlier. */
+static int64_t moved(const ls_tick_sync *sync)
 {
-    return (int64_t)(sync->next_due_ns - before->next_due_ns);
+    return (int64_t)sync->next_due_ns - (int64_t)(LS_NS_PER_SECOND + sync->next_input * DT_NS);
+}
+
+/* Makes the next input; the server says at once that it comes `slack` early, less what inputs are
+ * made later than the first. Returns how much it was made later than dt after the one before. */
+static int64_t make_and_report(ls_tick_sync *sync, int64_t slack_ns)
+{
+    int64_t before_ns = moved(sync);
+    uint64_t now_ns = sync->next_due_ns;
+    cr_assert(ls_tick_sync_take_due(sync, now_ns));
+    int64_t after_ns = moved(sync);
+    ls_tick_sync_add_slack(sync, slack_ns - before_ns, sync->next_input - 1, now_ns);
+    return after_ns - before_ns;
+}
+
+static void make_and_report_many(ls_tick_sync *sync, uint32_t count, int64_t slack_ns)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        make_and_report(sync, slack_ns);
+    }
 }
 
 /* ---- due inputs ---- */
@@ -82,11 +106,9 @@ Test(tick_sync, a_late_input_makes_the_next_ones_earlier_at_once)
     static const int64_t slacks[] = {0, -1 * MS, -30 * MS, -511 * MS};
     for (size_t i = 0; i < sizeof slacks / sizeof slacks[0]; i++) {
         ls_tick_sync sync = make_sync(0);
-        ls_tick_sync before = sync;
-        ls_tick_sync_add_slack(&sync, slacks[i], 10, NOW_NS);
-        int64_t slack_then = slacks[i] - moved(&sync, &before);
-        cr_assert_geq(slack_then, sync.margin_ns);
-        cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+        make_inputs(&sync, 30);
+        ls_tick_sync_add_slack(&sync, slacks[i], 30, NOW_NS);
+        cr_assert_eq(slacks[i] - moved(&sync), MARGIN_NS);
     }
 }
 
@@ -95,14 +117,21 @@ Test(tick_sync, what_was_made_before_a_move_moves_nothing_again)
     ls_tick_sync sync = make_sync(0);
     make_inputs(&sync, 12);
     ls_tick_sync_add_slack(&sync, -30 * MS, 10, NOW_NS);
-    ls_tick_sync before = sync;
+    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
     ls_tick_sync_add_slack(&sync, -30 * MS, 11, NOW_NS);
     ls_tick_sync_add_slack(&sync, -30 * MS, 12, NOW_NS);
-    /* Two more fall due by the move itself, at once and so too late. */
+    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
+    /* Two more fell due by the move itself: they are made at once, and so too late. */
+    uint64_t now_ns = LS_NS_PER_SECOND + 13 * DT_NS;
+    while (ls_tick_sync_take_due(&sync, now_ns)) {
+    }
+    cr_assert_eq(sync.next_input, 15);
     ls_tick_sync_add_slack(&sync, -30 * MS, 14, NOW_NS);
-    cr_assert_eq(moved(&sync, &before), 0);
+    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
+    /* What was made as planned after it says that it was not enough. */
+    make_inputs(&sync, 20);
     ls_tick_sync_add_slack(&sync, -5 * MS, 20, NOW_NS);
-    cr_assert_lt(moved(&sync, &before), -5 * MS);
+    cr_assert_eq(moved(&sync), -37 * MS - MARGIN_NS);
 }
 
 Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
@@ -110,64 +139,133 @@ Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
     ls_tick_sync sync = make_sync(0);
     ls_tick_sync_start(&sync, 5);
     cr_assert_eq(sync.next_due_ns, 0);
+    cr_assert(ls_tick_sync_take_due(&sync, 5));
     ls_tick_sync_add_slack(&sync, -500 * MS, 0, NOW_NS);
     cr_assert_eq(sync.next_due_ns, 0);
 }
 
-Test(tick_sync, early_inputs_are_made_later_slowly_and_not_before_two_rounds)
+Test(tick_sync, what_was_guessed_at_the_start_is_mended_after_a_second)
 {
     ls_tick_sync sync = make_sync(0);
-    ls_tick_sync before = sync;
-    ls_tick tick = 0;
-    int64_t slack = 90 * MS;
-    for (; moved(&sync, &before) == 0; tick++) {
-        cr_assert_lt(tick, 1000, "it never moves");
-        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    while (moved(&sync) == 0) {
+        cr_assert_lt(sync.next_input, 1000, "it never moves");
+        make_and_report(&sync, 90 * MS);
     }
-    cr_assert_geq(tick * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
-    for (; tick < 3000; tick++) {
-        ls_tick_sync last = sync;
-        ls_tick_sync_add_slack(&sync, slack - moved(&sync, &before), tick, tick * DT_NS);
-        cr_assert_geq(moved(&sync, &last), 0);
-        cr_assert_leq(moved(&sync, &last), (int64_t)DT_NS / 20, "no player should feel it");
+    cr_assert_geq(sync.next_input * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
+    cr_assert_eq(90 * MS - moved(&sync), MARGIN_NS);
+}
+
+Test(tick_sync, early_inputs_are_made_later_slowly)
+{
+    ls_tick_sync sync = make_sync(0);
+    make_and_report_many(&sync, 200, MARGIN_NS);
+    for (uint32_t i = 0; i < 300; i++) {
+        int64_t later_ns = make_and_report(&sync, 90 * MS);
+        cr_assert_geq(later_ns, 0);
+        cr_assert_leq(later_ns, (int64_t)DT_NS / 20, "no player should feel it");
     }
-    int64_t slack_then = slack - moved(&sync, &before);
-    cr_assert_geq(slack_then, sync.margin_ns);
-    cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+    cr_assert_eq(90 * MS - moved(&sync), MARGIN_NS);
 }
 
 Test(tick_sync, a_lead_of_more_than_a_tenth_of_a_second_is_given_up_at_once)
 {
     ls_tick_sync sync = make_sync(0);
-    ls_tick_sync before = sync;
-    int64_t slack = 2000 * MS;
-    for (ls_tick tick = 0; tick < 60; tick++) {
-        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
-    }
-    int64_t slack_then = slack - moved(&sync, &before);
-    cr_assert_geq(slack_then, sync.margin_ns);
-    cr_assert_leq(slack_then, sync.margin_ns + (int64_t)DT_NS / 2);
+    make_and_report_many(&sync, 200, MARGIN_NS);
+    make_and_report_many(&sync, 120, 2000 * MS);
+    cr_assert_eq(2000 * MS - moved(&sync), MARGIN_NS);
 }
 
-Test(tick_sync, one_unpunctual_input_in_half_a_second_keeps_the_others_early)
+/* ---- how many may be late ---- */
+
+/* One in so many inputs would come 100 ms later than the others; returns how early those come then.
+ */
+static int64_t slack_with_late_ones(uint32_t late_one_in, uint32_t loss)
 {
     ls_tick_sync sync = make_sync(0);
-    ls_tick_sync before = sync;
-    for (ls_tick tick = 0; tick < 1000; tick++) {
-        int64_t slack = tick % 25 == 0 ? sync.margin_ns : 60 * MS;
-        ls_tick_sync_add_slack(&sync, slack, tick, tick * DT_NS);
+    ls_tick_sync_set_loss(&sync, loss);
+    for (uint32_t i = 1; i <= 2000; i++) {
+        make_and_report(&sync, i % late_one_in == 0 ? -40 * MS : 60 * MS);
     }
-    cr_assert_eq(moved(&sync, &before), 0);
+    return 60 * MS - moved(&sync);
 }
+
+Test(tick_sync, one_late_input_in_a_hundred_is_kept_clear_of)
+{
+    cr_assert_eq(slack_with_late_ones(100, 0), 100 * MS + MARGIN_NS);
+}
+
+Test(tick_sync, one_late_input_in_four_hundred_is_left_to_be_late)
+{
+    cr_assert_eq(slack_with_late_ones(400, 0), MARGIN_NS);
+}
+
+Test(tick_sync, where_packets_are_lost_more_inputs_are_left_to_be_late)
+{
+    uint32_t five_percent = 13;
+    uint32_t twenty_percent = 51;
+    cr_assert_eq(slack_with_late_ones(400, five_percent), MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(25, five_percent), 100 * MS + MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(100, twenty_percent), MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(25, twenty_percent), 100 * MS + MARGIN_NS);
+    cr_assert_eq(slack_with_late_ones(2, 256), 100 * MS + MARGIN_NS, "never half of them");
+}
+
+Test(tick_sync, a_network_that_became_slower_is_followed_after_three_late_reports)
+{
+    ls_tick_sync sync = make_sync(0);
+    make_and_report_many(&sync, 600, MARGIN_NS);
+    cr_assert_eq(moved(&sync), 0);
+    make_and_report_many(&sync, 2, -50 * MS);
+    cr_assert_eq(moved(&sync), 0, "so far it may be chance");
+    make_and_report(&sync, -50 * MS);
+    cr_assert_eq(moved(&sync), -50 * MS - MARGIN_NS);
+}
+
+Test(tick_sync, a_network_that_became_faster_is_followed_within_two_seconds)
+{
+    ls_tick_sync sync = make_sync(0);
+    make_and_report_many(&sync, 600, MARGIN_NS);
+    make_and_report_many(&sync, 100, 40 * MS);
+    cr_assert_gt(moved(&sync), 0);
+    make_and_report_many(&sync, 50, 40 * MS);
+    cr_assert_eq(moved(&sync), 40 * MS - MARGIN_NS);
+}
+
+/* ---- input delay ---- */
 
 Test(tick_sync, input_delay_is_slack_that_is_kept)
 {
     ls_tick_sync sync = make_sync(3);
-    ls_tick_sync none = make_sync(0);
-    cr_assert_eq(sync.margin_ns - none.margin_ns, 3 * (int64_t)DT_NS);
-    ls_tick_sync before = sync;
-    ls_tick_sync_add_slack(&sync, 20 * MS, 0, NOW_NS);
-    cr_assert_leq(moved(&sync, &before), -40 * MS);
+    make_and_report_many(&sync, 400, 20 * MS);
+    cr_assert_eq(20 * MS - moved(&sync), 3 * (int64_t)DT_NS + MARGIN_NS);
+}
+
+Test(tick_sync, input_delay_is_used_up_before_anything_jumps)
+{
+    ls_tick_sync sync = make_sync(3);
+    int64_t slack_ns = 3 * (int64_t)DT_NS + MARGIN_NS;
+    make_and_report_many(&sync, 400, slack_ns);
+    for (uint32_t i = 0; i < 100; i++) {
+        int64_t later_ns = make_and_report(&sync, slack_ns - 50 * MS);
+        cr_assert_geq(later_ns, -(int64_t)DT_NS / 20);
+    }
+    cr_assert_eq(moved(&sync), -50 * MS, "and is filled up again");
+}
+
+Test(tick_sync, input_delay_that_changes_moves_no_input_by_more_than_a_twentieth)
+{
+    static const uint32_t delays[] = {6, 1, 64, 0};
+    ls_tick_sync sync = make_sync(0);
+    make_and_report_many(&sync, 200, MARGIN_NS);
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        ls_tick_sync_set_input_delay(&sync, delays[i]);
+        for (uint32_t tick = 0; tick < 20 * 64; tick++) {
+            int64_t later_ns = make_and_report(&sync, MARGIN_NS);
+            cr_assert_leq(later_ns, (int64_t)DT_NS / 20);
+            cr_assert_geq(later_ns, -(int64_t)DT_NS / 20);
+        }
+        cr_assert_eq(moved(&sync), -(int64_t)(delays[i] * DT_NS));
+    }
 }
 
 /* ---- time that was lost ---- */
@@ -190,35 +288,47 @@ Test(tick_sync, who_was_late_all_along_starts_a_round_trip_earlier)
     make_inputs(&sync, 99);
     uint64_t now_ns = sync.next_due_ns - DT_NS / 2;
     ls_tick_sync_skip_to(&sync, 110, now_ns);
-    cr_assert_eq(sync.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)sync.margin_ns);
+    cr_assert_eq(sync.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)MARGIN_NS);
 }
 
-Test(tick_sync, skipped_inputs_void_what_was_measured)
+Test(tick_sync, what_is_said_of_skipped_inputs_is_not_heard)
 {
     ls_tick_sync sync = make_sync(0);
-    for (ls_tick tick = 0; tick < 40; tick++) {
-        ls_tick_sync_add_slack(&sync, 60 * MS, tick, tick * DT_NS);
-    }
-    ls_tick_sync_skip_to(&sync, 500, NOW_NS);
-    ls_tick_sync before = sync;
+    make_and_report_many(&sync, 40, 60 * MS);
+    ls_tick_sync_skip_to(&sync, 500, sync.next_due_ns);
+    uint64_t before_ns = sync.next_due_ns;
     ls_tick_sync_add_slack(&sync, -400 * MS, 499, NOW_NS);
-    ls_tick_sync_add_slack(&sync, 60 * MS, 600, NOW_NS);
-    cr_assert_eq(moved(&sync, &before), 0);
+    ls_tick_sync_add_slack(&sync, -400 * MS, 600, NOW_NS);
+    cr_assert_eq(sync.next_due_ns, before_ns);
 }
 
 Test(tick_sync, one_long_frame_moves_nothing)
 {
     ls_tick_sync sync = make_sync(0);
-    for (int i = 0; i < 100; i++) {
-        ls_tick_sync_add_frame(&sync, 10 * LS_NS_PER_MS);
+    make_and_report_many(&sync, 100, MARGIN_NS);
+    uint64_t late_ns = sync.next_due_ns + 290 * LS_NS_PER_MS;
+    while (ls_tick_sync_take_due(&sync, late_ns)) {
     }
-    make_inputs(&sync, 99);
-    ls_tick_sync_add_frame(&sync, 300 * LS_NS_PER_MS);
-    ls_tick_sync before = sync;
-    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 15, NOW_NS);
-    cr_assert_eq(moved(&sync, &before), 0);
-    ls_tick_sync_add_slack(&sync, -290 * MS, 99 + 40, NOW_NS);
-    cr_assert_lt(moved(&sync, &before), 0, "but what goes on is not the frame's fault");
+    uint64_t before_ns = sync.next_due_ns;
+    ls_tick_sync_add_slack(&sync, MARGIN_NS - 290 * MS, sync.next_input - 1, late_ns);
+    cr_assert_eq(sync.next_due_ns, before_ns);
+    make_and_report_many(&sync, 3, -MARGIN_NS);
+    cr_assert_lt(moved(&sync), 0, "but what goes on is not the frame's fault");
+}
+
+Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)
+{
+    ls_tick_sync sync;
+    ls_tick_sync_config config = {.dt_ns = DT_NS};
+    ls_tick_sync_init(&sync, &config);
+    ls_tick_sync_add_frame(&sync, 8 * LS_NS_PER_MS);
+    ls_tick_sync_start(&sync, LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND - DT_NS - 8 * LS_NS_PER_MS - 2 * MS);
+    /* Whatever part of its frame an input waited, the next one may wait for all of it. */
+    cr_assert(ls_tick_sync_take_due(&sync, sync.next_due_ns + 5 * LS_NS_PER_MS));
+    uint64_t before_ns = sync.next_due_ns;
+    ls_tick_sync_add_slack(&sync, 1 * MS, 0, NOW_NS);
+    cr_assert_eq(before_ns - sync.next_due_ns, 4 * MS);
 }
 
 Test(tick_sync, what_is_held_back_is_not_made_up_for)
@@ -251,7 +361,8 @@ static uint32_t count_late(path along, ls_rng *rng, int64_t *least_slack, int64_
 {
     static int64_t arrival_ns[PATH_TICKS + 1000];
     ls_tick_sync sync;
-    ls_tick_sync_init(&sync, DT_NS, 0);
+    ls_tick_sync_config config = {.dt_ns = DT_NS, .is_exact = true};
+    ls_tick_sync_init(&sync, &config);
     ls_tick_sync_start(&sync, 0);
     uint32_t late = 0;
     *least_slack = INT64_MAX;

@@ -269,6 +269,7 @@ Test(transport_memory, jitter_spreads_and_reorders_within_its_bounds)
     cr_assert_eq(count, 1000, "all within delay + jitter");
     cr_assert(early > 430 && early < 570, "%u of 1000 in the first half of the jitter", early);
     cr_assert_gt(reordered, 400);
+    cr_assert_gt(ls_memory_network_counts(here.network).reordered, 400);
     close_net(&here);
 }
 
@@ -292,7 +293,44 @@ Test(transport_memory, loss_loses_its_share_and_counts_it)
     cr_assert_eq(counts.sent, 1000);
     cr_assert_eq(counts.delivered, count);
     cr_assert_eq(counts.lost, 1000 - count);
+    cr_assert(counts.lost_in_bursts == 0 && counts.lost_in_cuts == 0 && counts.reordered == 0);
     cr_assert(counts.duplicated == 0 && counts.corrupted == 0);
+    close_net(&here);
+}
+
+Test(transport_memory, bursts_are_as_long_and_as_frequent_as_asked)
+{
+    net here = open_net(4, 1);
+    uint32_t numbers[2000];
+    uint32_t came = 0;
+    uint32_t gaps = 0;
+    ls_memory_link link = {.burst_ppm = 20000, .burst_packets = 8};
+    for (int round = 0; round < 20; round++) {
+        uint32_t count = deliver_thousand(&here, link, numbers);
+        for (uint32_t i = 1; i < count; i++) {
+            gaps += numbers[i] != numbers[i - 1] + 1;
+        }
+        came += count;
+    }
+    ls_memory_counts counts = ls_memory_network_counts(here.network);
+    uint32_t lost = 20000 - came;
+    cr_assert_eq(counts.lost, lost);
+    cr_assert_eq(counts.lost_in_bursts, lost);
+    cr_assert(lost > 2200 && lost < 3300, "%u of 20000 lost: 1 in 50 begins a burst of 8", lost);
+    cr_assert(lost > 6 * gaps && lost < 10 * gaps, "%u lost in %u bursts", lost, gaps);
+    link = (ls_memory_link){0};
+    deliver_thousand(&here, link, numbers); /* may begin in a burst */
+    cr_assert_eq(deliver_thousand(&here, link, numbers), 1000, "a perfect link has none");
+    close_net(&here);
+}
+
+Test(transport_memory, what_a_cut_takes_is_counted_apart)
+{
+    net here = open_net(4, 1);
+    uint32_t numbers[2000];
+    cr_assert_eq(deliver_thousand(&here, (ls_memory_link){.is_cut = true}, numbers), 0);
+    ls_memory_counts counts = ls_memory_network_counts(here.network);
+    cr_assert(counts.lost == 1000 && counts.lost_in_cuts == 1000 && counts.lost_in_bursts == 0);
     close_net(&here);
 }
 

@@ -1,7 +1,6 @@
 #include "lockstep/tools/bench/memory_match.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/transport_memory.h"
 #include "lockstep/tools/bench/pad_simulation.h"
@@ -10,8 +9,7 @@
 #include <string.h>
 
 enum {
-    FLIP_ONE_IN_TICKS = 8,
-    POST_ITEMS_MAX = 1024,
+    POST_ITEMS_MAX = 1024
 };
 
 /* One event or packet between the network and a core. */
@@ -41,8 +39,7 @@ typedef struct member {
     sender out;
     ls_session *session;
     ls_transport *transport;
-    ls_rng rng;
-    uint32_t pad;
+    ls_pad_player pad;
     ls_tick confirmed;
     uint64_t made_ns[LS_WINDOW_TICKS];
 } member;
@@ -80,12 +77,8 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     (void)instance;
     (void)slot;
     member *player = user;
-    if (ls_rng_below(&player->rng, FLIP_ONE_IN_TICKS) == 0) {
-        player->pad ^= UINT32_C(1) << ls_rng_below(&player->rng, 32);
-    }
-    ls_store_u32(bytes, player->pad);
     player->made_ns[tick % LS_WINDOW_TICKS] = player->out.match->now_ns;
-    return LS_PAD_INPUT_BYTES;
+    return ls_pad_player_input(&player->pad, bytes);
 }
 
 static post_item *add_item(post *box)
@@ -218,8 +211,12 @@ static void run_sessions(ls_memory_match *match)
         feed_session(match, &match->inbox.items[i]);
     }
     for (uint32_t i = 0; i < match->config.players; i++) {
+        ls_session *session = match->members[i].session;
         if (is_frame_due(match, i)) {
-            ls_session_frame(match->members[i].session, match->now_ns);
+            ls_session_frame(session, match->now_ns);
+        }
+        if (match->now_ns >= ls_session_next_ns(session)) {
+            ls_session_update(session, match->now_ns);
         }
     }
     match->sessions_ns += lap(match, start_ns);
@@ -286,7 +283,7 @@ void ls_memory_match_forget_latency(ls_memory_match *match)
 static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *why)
 {
     member *player = &match->members[index];
-    player->rng = ls_rng_make(match->config.seed, index + 1);
+    player->pad = ls_pad_player_make(match->config.seed, index + 1);
     ls_status status =
         ls_memory_client_create(match->network, match->transport, &player->transport);
     if (status != LS_OK) {
@@ -298,7 +295,9 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
     ls_session_config config = ls_session_config_default();
     config.find_simulation = find_simulation;
     config.make_input = make_input;
+    config.predict_ticks = match->config.predict_ticks;
     config.user = player;
+    config.makes_inputs_between_frames = true;
     player->out = (sender){match, player->transport};
     ls_packet_sink sink = {post_send, post_disconnect, &player->out};
     return ls_session_create(&config, &sink, ls_allocator_heap(), &player->session, why);
@@ -387,6 +386,9 @@ ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
         ls_match_slot slot = ls_match_slot_of(match->match, i);
         totals.hashes_compared += slot.hashes_compared;
         totals.inputs_substituted += slot.inputs_substituted;
+        ls_session_report report = ls_session_report_of(match->members[i].session);
+        totals.steps += report.steps;
+        totals.rollbacks += report.rollbacks;
         ls_peer_id peer = i + 1;
         totals.bytes_up += ls_transport_traffic_of(match->members[i].transport, peer).bytes_sent;
         totals.bytes_down += ls_transport_traffic_of(match->transport, peer).bytes_sent;

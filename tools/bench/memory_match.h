@@ -15,6 +15,7 @@ typedef struct ls_memory_match_config {
     uint32_t state_bytes;    /* of the pad simulation */
     uint64_t delay_ns;       /* one way */
     uint32_t loss_ppm;       /* each way */
+    uint32_t predict_ticks;  /* of every client */
     uint32_t steps_per_tick; /* how often the network is looked at */
     bool watches_latency;    /* costs the caches something between the timed parts */
     uint64_t seed;
@@ -29,6 +30,8 @@ typedef struct ls_memory_match_totals {
     uint64_t bytes_down;  /* sent by the server */
     uint64_t hashes_compared;
     uint64_t inputs_substituted;
+    uint64_t steps; /* of all clients, repeated ones too */
+    uint64_t rollbacks;
 } ls_memory_match_totals;
 
 typedef struct ls_memory_match ls_memory_match;

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/byte_io.h"
 
 #define STREAM 1u
+#define CHANGE_ONE_IN_TICKS 8u
 
 static const ls_param params[] = {
     {"bytes", "bytes", "size of the state; a multiple of 8", 256, LS_PAD_STATE_BYTES_MIN, 1 << 24},
@@ -88,4 +89,18 @@ ls_sim_config ls_pad_config(uint32_t state_bytes_wanted, uint32_t players)
     config.params[0] = state_bytes_wanted;
     config.players = players;
     return config;
+}
+
+ls_pad_player ls_pad_player_make(uint64_t seed, uint64_t stream)
+{
+    return (ls_pad_player){.rng = ls_rng_make(seed, stream)};
+}
+
+uint32_t ls_pad_player_input(ls_pad_player *player, uint8_t *bytes)
+{
+    if (ls_rng_below(&player->rng, CHANGE_ONE_IN_TICKS) == 0) {
+        player->pad ^= UINT32_C(1) << ls_rng_below(&player->rng, 32);
+    }
+    ls_store_u32(bytes, player->pad);
+    return LS_PAD_INPUT_BYTES;
 }

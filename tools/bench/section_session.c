@@ -4,23 +4,17 @@
 
 enum {
     STATE_BYTES = 256,
-    WARM_TICKS = 180,         /* the handshake, and until the round trip is known */
+    WARM_TICKS = 600,         /* the handshake, and until the round trip is known */
     ROUND_CLIENT_TICKS = 800, /* half a millisecond or so */
     CPU_STEPS_PER_TICK = 4,
-    TRAFFIC_STEPS_PER_TICK = 64, /* a quarter of a millisecond */
-    TRAFFIC_PLAYERS = 4,
-    TRAFFIC_TICKS = 3600, /* a minute */
+    PREDICT_PLAYERS = 4,
+    PREDICT_TICKS = 16,
+    PREDICT_ROUND_TICKS = 200,
     SMOKE_TICKS = 20,
 };
 
-/* ENet's pings and their answers, each way, which the memory network does not have: a ping of 36
- * bytes and an answer of 38 in two seconds (protocol/transport_enet.c). */
-#define KEEPALIVE_BYTES_PER_SECOND 37
-
-#define TICK_NS (1e9 / 60.0)
 #define SESSION_BUDGET_NS 1200
-#define UPLINK_BUDGET 3200 /* bytes a second, with every header */
-#define DOWNLINK_BUDGET 3800
+#define TICK_NS (1e9 / 60.0)
 
 /* ---- time in the cores ---- */
 
@@ -70,94 +64,58 @@ static ls_status measure_cpu(const cpu_case *one, const ls_bench_plan *plan,
     return status;
 }
 
-/* ---- bytes and latency: virtual time, the same in every run ---- */
+/* ---- time with prediction ---- */
 
-typedef struct traffic_case {
+typedef struct predict_case {
     uint32_t rtt_ms;
-    uint32_t loss_percent;
-    double p50_budget_ticks; /* beyond the path; 0: none */
-    double p99_budget_ticks;
-} traffic_case;
+    uint32_t state_bytes;
+    const char *state;
+} predict_case;
 
-static const traffic_case traffic_cases[] = {
-    {67, 0, 1, 0}, {67, 5, 1, 2}, {67, 20, 0, 3}, {100, 0, 1, 0}, {100, 5, 1, 2}, {100, 20, 0, 3},
-};
+static const predict_case predict_cases[] = {
+    {67, STATE_BYTES, "256 B"}, {100, STATE_BYTES, "256 B"}, {100, 1 << 20, "1 MiB"}};
 
-static ls_bench_budget at_most(double value)
+static ls_status measure_prediction(const predict_case *one, const ls_bench_plan *plan,
+                                    ls_bench_report *report, ls_text *why)
 {
-    return value > 0 ? LS_BENCH_MOST(value) : LS_BENCH_UNBUDGETED;
-}
-
-static void report_latency(const traffic_case *one, const ls_memory_match_latency *latency,
-                           ls_bench_report *report)
-{
-    const struct {
-        const char *whom;
-        const ls_histogram *histogram;
-        uint32_t percent;
-        double budget_ticks;
-    } rows[] = {
-        {"own client", &latency->own, 50, 0},
-        {"own client", &latency->own, 99, 0},
-        {"all clients", &latency->all, 50, one->p50_budget_ticks},
-        {"all clients", &latency->all, 99, one->p99_budget_ticks},
-    };
-    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        char name[LS_NAME_BYTES_MAX];
-        double beyond_ns = (double)ls_histogram_percentile_ns(rows[i].histogram, rows[i].percent) -
-                           (double)(one->rtt_ms * LS_NS_PER_MS);
-        snprintf(name, sizeof name, "%u ms, %u %% lost: beyond path, p%u, %s", one->rtt_ms,
-                 one->loss_percent, rows[i].percent, rows[i].whom);
-        ls_bench_report_number(report, name, "ticks", beyond_ns / TICK_NS,
-                               at_most(rows[i].budget_ticks));
-    }
-}
-
-static void report_traffic(const traffic_case *one, const ls_memory_match_totals *before,
-                           const ls_memory_match_totals *after, ls_bench_report *report)
-{
-    char name[LS_NAME_BYTES_MAX];
-    double client_ticks = (double)(after->ticks - before->ticks) * TRAFFIC_PLAYERS;
-    double client_seconds = client_ticks * TICK_NS / 1e9;
-    double substituted = (double)(after->inputs_substituted - before->inputs_substituted);
-    snprintf(name, sizeof name, "%u ms, %u %% lost: a client up", one->rtt_ms, one->loss_percent);
-    double up = (double)(after->bytes_up - before->bytes_up) / client_seconds;
-    ls_bench_report_number(report, name, "B/s", up + KEEPALIVE_BYTES_PER_SECOND,
-                           LS_BENCH_MOST(UPLINK_BUDGET));
-    snprintf(name, sizeof name, "%u ms, %u %% lost: a client down", one->rtt_ms, one->loss_percent);
-    double down = (double)(after->bytes_down - before->bytes_down) / client_seconds;
-    ls_bench_report_number(report, name, "B/s", down + KEEPALIVE_BYTES_PER_SECOND,
-                           LS_BENCH_MOST(DOWNLINK_BUDGET));
-    snprintf(name, sizeof name, "%u ms, %u %% lost: inputs too late", one->rtt_ms,
-             one->loss_percent);
-    ls_bench_report_number(report, name, "%", 100 * substituted / client_ticks,
-                           LS_BENCH_UNBUDGETED);
-}
-
-static ls_status measure_traffic(const traffic_case *one, const ls_bench_plan *plan,
-                                 ls_bench_report *report, ls_text *why)
-{
-    ls_memory_match_config config = {.players = TRAFFIC_PLAYERS,
-                                     .state_bytes = STATE_BYTES,
+    ls_memory_match_config config = {.players = PREDICT_PLAYERS,
+                                     .state_bytes = one->state_bytes,
                                      .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
-                                     .loss_ppm = one->loss_percent * 10000,
-                                     .steps_per_tick = TRAFFIC_STEPS_PER_TICK,
-                                     .watches_latency = true,
+                                     .predict_ticks = PREDICT_TICKS,
+                                     .steps_per_tick = CPU_STEPS_PER_TICK,
                                      .seed = 1};
     ls_memory_match *match = NULL;
     ls_status status = ls_memory_match_create(&config, &match, why);
     if (status != LS_OK) {
         return status;
     }
+    ls_bench_times session = {{0}, {0}};
     ls_memory_match_run(match, WARM_TICKS);
-    ls_memory_match_forget_latency(match);
-    ls_memory_match_totals before = ls_memory_match_totals_of(match);
-    ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : TRAFFIC_TICKS);
-    ls_memory_match_totals after = ls_memory_match_totals_of(match);
-    report_traffic(one, &before, &after, report);
-    report_latency(one, ls_memory_match_latency_of(match), report);
+    ls_memory_match_totals first = ls_memory_match_totals_of(match);
+    ls_memory_match_totals last = first;
+    for (uint32_t round = 0; round < plan->rounds; round++) {
+        double slowdown = ls_bench_slowdown();
+        ls_memory_match_totals before = last;
+        ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : PREDICT_ROUND_TICKS);
+        last = ls_memory_match_totals_of(match);
+        double client_ticks = (double)(last.ticks - before.ticks) * PREDICT_PLAYERS;
+        ls_bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
+                           slowdown);
+    }
     status = ls_memory_match_check(match, why);
     ls_memory_match_destroy(match);
+    char name[LS_NAME_BYTES_MAX];
+    double client_ticks = (double)(last.ticks - first.ticks) * PREDICT_PLAYERS;
+    snprintf(name, sizeof name, "predicted, %u ms, %s: session, a tick", one->rtt_ms, one->state);
+    ls_bench_report_times(report, name, "ns", 1, &session, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "predicted, %u ms, %s: steps a tick", one->rtt_ms, one->state);
+    ls_bench_report_number(report, name, "", (double)(last.steps - first.steps) / client_ticks,
+                           LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "predicted, %u ms, %s: rollbacks", one->rtt_ms, one->state);
+    ls_bench_report_number(report, name, "/s",
+                           (double)(last.rollbacks - first.rollbacks) / (client_ticks * TICK_NS) *
+                               1e9,
+                           LS_BENCH_UNBUDGETED);
     return status;
 }
 
@@ -167,9 +125,9 @@ ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, l
     for (uint32_t i = 0; status == LS_OK && i < sizeof cpu_cases / sizeof cpu_cases[0]; i++) {
         status = measure_cpu(&cpu_cases[i], plan, report, why);
     }
-    for (uint32_t i = 0; status == LS_OK && i < sizeof traffic_cases / sizeof traffic_cases[0];
+    for (uint32_t i = 0; status == LS_OK && i < sizeof predict_cases / sizeof predict_cases[0];
          i++) {
-        status = measure_traffic(&traffic_cases[i], plan, report, why);
+        status = measure_prediction(&predict_cases[i], plan, report, why);
     }
     return status;
 }

@@ -6,6 +6,8 @@ static const ls_bench_section sections[] = {
     {"sims", "the built-in simulations, 4 bots", ls_bench_sims},
     {"hash", "hashing, saving and loading states, against what memory can do", ls_bench_hash},
     {"session", "a match in memory, without system calls, hashes every tick", ls_bench_session},
+    {"net", "a server of real sockets against a bare ENet relay; bytes and latency by RTT and loss",
+     ls_bench_net},
     {"timestep", "one frame through each stepping strategy", ls_bench_timestep},
     {"math", "fixed point, random numbers, sorting", ls_bench_math},
 };

@@ -18,8 +18,12 @@ typedef struct ls_bench_section {
 ls_status ls_bench_sims(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_hash(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+
+/* The second half of the section "net": what does not depend on the machine. */
+ls_status ls_bench_net_path(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 
 /* index 0 .. count-1; NULL beyond. */
 const ls_bench_section *ls_bench_section_at(uint32_t index);

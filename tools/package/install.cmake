@@ -27,12 +27,14 @@ set(LS_PUBLIC_HEADERS
   common/state_schema.h
   common/timestep.h
   protocol/bit_stream.h
+  protocol/link_figures.h
   protocol/enet_datagram.h
   protocol/event_loop.h
   protocol/message.h
   protocol/transport.h
   protocol/transport_enet.h
   protocol/transport_memory.h
+  server/lag_attribution.h
   server/match.h)
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
@@ -42,7 +44,8 @@ endforeach()
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
-list(REMOVE_ITEM libraries lockstep_program lockstep_conditioner lockstep_netcond lockstep_synctest)
+list(REMOVE_ITEM libraries lockstep_program lockstep_conditioner lockstep_netcond
+  lockstep_virtual_match lockstep_faultsim lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
 if(programs)

@@ -1,12 +1,10 @@
-#include "lockstep/tests/support/virtual_match.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/tests/support/witness.h"
+#include "lockstep/tools/faultsim/witness.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* While anybody stands still, packets that wait for it say nothing about what comes next. */
 #define PAUSED_STEP_NS LS_NS_PER_MS
@@ -31,12 +29,49 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return size;
 }
 
-static void after_step(void *user, ls_sim_instance *instance)
+/* Everything that a session sends goes this way. */
+static void send_packet(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                        size_t size)
+{
+    virtual_client *client = user;
+    client->server = peer;
+    if (client->tamper.send) {
+        client->tamper.send(client->tamper.user, client, lane, bytes, size);
+    } else {
+        ls_transport_send(client->transport, peer, lane, bytes, size);
+    }
+}
+
+static void disconnect(void *user, ls_peer_id peer)
 {
     const virtual_client *client = user;
+    ls_transport_disconnect(client->transport, peer);
+}
+
+/* Flips a bit that counts: padding is no part of the state. */
+static void flip(virtual_client *client, ls_sim_instance *instance)
+{
+    uint8_t *state = ls_sim_instance_state(instance);
+    size_t bytes = ls_sim_instance_state_bytes(instance);
+    uint64_t root = ls_sim_instance_hash(instance);
+    for (size_t i = 0; i < bytes; i++) {
+        size_t at = (client->flip_byte + i) % bytes;
+        state[at] ^= 1u;
+        if (ls_sim_instance_hash(instance) != root) {
+            client->is_flipped = true;
+            virtual_log(client->run, "client %u: a bit of byte %zu of state %u is flipped",
+                        client->index, at, client->flip_tick);
+            return;
+        }
+        state[at] ^= 1u;
+    }
+}
+
+static void after_step(void *user, ls_sim_instance *instance)
+{
+    virtual_client *client = user;
     if (client->flip_tick != 0 && ls_sim_instance_tick(instance) == client->flip_tick) {
-        uint8_t *state = ls_sim_instance_state(instance);
-        state[client->flip_byte] ^= 1u;
+        flip(client, instance);
     }
 }
 
@@ -49,7 +84,8 @@ virtual_setup virtual_setup_default(const ls_simulation *simulation, uint32_t pl
                            .clients = players,
                            .seed = 1,
                            .link = {.delay_ns = 10 * LS_NS_PER_MS},
-                           .allocator = ls_allocator_heap()};
+                           .allocator = ls_allocator_heap(),
+                           .storage = ls_allocator_heap()};
     setup.match.sim.players = players;
     setup.match.ticks = ticks;
     return setup;
@@ -59,6 +95,7 @@ virtual_client_setup virtual_client_setup_default(const virtual_match *run)
 {
     virtual_client_setup setup = {.simulation = run->setup.match.simulation,
                                   .frame_hz = 60,
+                                  .predict_ticks = run->setup.predict_ticks,
                                   .up = run->setup.link,
                                   .down = run->setup.link};
     snprintf(setup.name, sizeof setup.name, "client %u", (unsigned)run->client_count);
@@ -75,7 +112,9 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.user = client;
     config.ticks = setup->ticks;
     config.keeps_previous_state = setup->has_previous_state;
-    ls_packet_sink sink = ls_transport_sink(client->transport);
+    config.predict_ticks = setup->predict_ticks;
+    config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
+    ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
     ls_status status =
         ls_session_create(&config, &sink, client->run->setup.allocator, &session, NULL);
@@ -83,10 +122,17 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     return session;
 }
 
+static void *reserve(virtual_match *run, size_t count, size_t bytes)
+{
+    void *memory = ls_allocate_array(run->setup.storage, count, bytes);
+    LS_ASSERT(memory != NULL);
+    return memory;
+}
+
 virtual_client *virtual_match_add_client(virtual_match *run, const virtual_client_setup *setup)
 {
-    virtual_client *client = calloc(1, sizeof *client);
-    LS_ASSERT(client != NULL && run->client_count < VIRTUAL_CLIENTS_MAX);
+    LS_ASSERT(run->client_count < VIRTUAL_CLIENTS_MAX);
+    virtual_client *client = reserve(run, 1, sizeof *client);
     client->run = run;
     client->index = run->client_count;
     client->simulation = setup->simulation ? witness_simulation(setup->simulation) : NULL;
@@ -97,8 +143,13 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     /* No two clients draw at the same moments. */
     client->next_frame_ns = run->now_ns + 1 + client->index * 1700 * LS_NS_PER_US;
     client->bot = ls_bot_make(run->setup.seed * 1000 + client->index);
-    client->made = calloc(VIRTUAL_TICKS_MAX, sizeof *client->made);
-    LS_ASSERT(client->made != NULL);
+    client->made = reserve(run, run->tick_capacity, sizeof *client->made);
+    client->made_size = reserve(run, run->tick_capacity, sizeof *client->made_size);
+    client->arrived = reserve(run, run->tick_capacity, sizeof *client->arrived);
+    client->made_at = reserve(run, run->tick_capacity, sizeof *client->made_at);
+    if (setup->predict_ticks > 0) {
+        client->stepped = reserve(run, VIRTUAL_STEPPED_TICKS, sizeof *client->stepped);
+    }
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &client->transport);
     LS_ASSERT(status == LS_OK);
@@ -110,8 +161,7 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
 
 static void create_server(virtual_match *run)
 {
-    ls_status status =
-        ls_memory_network_create(run->setup.seed, ls_allocator_heap(), &run->network);
+    ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);
     LS_ASSERT(status == LS_OK);
     status = ls_memory_server_create(run->network, &run->server_transport);
     LS_ASSERT(status == LS_OK);
@@ -129,15 +179,18 @@ static void create_server(virtual_match *run)
 
 virtual_match *virtual_match_create(const virtual_setup *setup)
 {
-    virtual_match *run = calloc(1, sizeof *run);
+    virtual_match *run = ls_allocate(setup->storage, sizeof *run);
     LS_ASSERT(run != NULL);
     run->setup = *setup;
     run->now_ns = 1;
     run->server_epoch_ns = 77 * EPOCH_NS;
     run->rng = ls_rng_make(setup->seed, 2);
-    run->events = calloc(VIRTUAL_EVENTS_MAX, sizeof *run->events);
-    run->ticks = calloc(VIRTUAL_TICKS_MAX, sizeof *run->ticks);
-    LS_ASSERT(run->events != NULL && run->ticks != NULL);
+    /* Inputs are made for ticks beyond the last one. */
+    uint32_t ticks = setup->match.ticks;
+    run->tick_capacity = ticks > 0 ? ticks + LS_WINDOW_TICKS : VIRTUAL_TICKS_MAX;
+    run->events = reserve(run, VIRTUAL_EVENTS_MAX, sizeof *run->events);
+    run->ticks = reserve(run, run->tick_capacity, sizeof *run->ticks);
+    run->cursor = reserve(run, 1, sizeof *run->cursor);
     create_server(run);
     for (uint32_t i = 0; i < setup->clients; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
@@ -148,17 +201,24 @@ virtual_match *virtual_match_create(const virtual_setup *setup)
 
 void virtual_match_destroy(virtual_match *run)
 {
+    const ls_allocator *storage = run->setup.storage;
     witness_forget_all();
     for (uint32_t i = 0; i < run->client_count; i++) {
-        ls_session_destroy(run->clients[i]->session);
-        free(run->clients[i]->made);
-        free(run->clients[i]);
+        virtual_client *client = run->clients[i];
+        ls_session_destroy(client->session);
+        ls_release(storage, client->made);
+        ls_release(storage, client->made_size);
+        ls_release(storage, client->arrived);
+        ls_release(storage, client->made_at);
+        ls_release(storage, client->stepped);
+        ls_release(storage, client);
     }
     ls_match_destroy(run->match);
     ls_memory_network_destroy(run->network);
-    free(run->ticks);
-    free(run->events);
-    free(run);
+    ls_release(storage, run->cursor);
+    ls_release(storage, run->ticks);
+    ls_release(storage, run->events);
+    ls_release(storage, run);
 }
 
 void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger)
@@ -189,15 +249,41 @@ void virtual_match_set_links(virtual_match *run, const ls_memory_link *link)
 
 /* ---- clocks ---- */
 
+static uint64_t shown_ns(uint64_t epoch_ns, int32_t drift_ppm, uint64_t now_ns)
+{
+    int64_t drift_ns = (int64_t)(now_ns / 1000) * drift_ppm / 1000;
+    return (uint64_t)((int64_t)(epoch_ns + now_ns) + drift_ns);
+}
+
 uint64_t virtual_match_server_ns(const virtual_match *run)
 {
-    return run->server_epoch_ns + run->now_ns;
+    return shown_ns(run->server_epoch_ns, run->server_drift_ppm, run->now_ns);
 }
 
 uint64_t virtual_client_ns(const virtual_client *client)
 {
-    int64_t drift_ns = (int64_t)(client->run->now_ns / 1000) * client->drift_ppm / 1000;
-    return (uint64_t)((int64_t)(client->epoch_ns + client->run->now_ns) + drift_ns);
+    return shown_ns(client->epoch_ns, client->drift_ppm, client->run->now_ns);
+}
+
+/* About the first moment, in the run's time, at which the server's clock shows `local_ns`. */
+static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
+{
+    if (local_ns <= run->server_epoch_ns) {
+        return 0;
+    }
+    uint64_t moment_ns = local_ns - run->server_epoch_ns;
+    int64_t drift_ppm = run->server_drift_ppm;
+    if (drift_ppm == 0 || local_ns == VIRTUAL_NEVER) {
+        return moment_ns;
+    }
+    int64_t drift_ns = (int64_t)(moment_ns / 1000) * drift_ppm / (1000000 + drift_ppm) * 1000;
+    moment_ns = (uint64_t)((int64_t)moment_ns - drift_ns - LS_NS_PER_US);
+    uint64_t shown = shown_ns(run->server_epoch_ns, run->server_drift_ppm, moment_ns);
+    while (shown < local_ns) {
+        moment_ns += local_ns - shown;
+        shown = shown_ns(run->server_epoch_ns, run->server_drift_ppm, moment_ns);
+    }
+    return moment_ns;
 }
 
 /* When the server's loop turns next, in the run's time. */
@@ -206,12 +292,22 @@ static uint64_t server_due_ns(const virtual_match *run)
     if (run->is_server_paused || ls_match_state_of(run->match) == LS_MATCH_OVER) {
         return VIRTUAL_NEVER;
     }
-    uint64_t due_ns = ls_match_next_ns(run->match);
-    due_ns = due_ns > run->server_epoch_ns ? due_ns - run->server_epoch_ns : 0;
+    uint64_t due_ns = when_server_shows(run, ls_match_next_ns(run->match));
     if (run->server_loop_ns > 0) {
         due_ns = (due_ns + run->server_loop_ns - 1) / run->server_loop_ns * run->server_loop_ns;
     }
     return due_ns;
+}
+
+void virtual_client_step_clock(virtual_client *client, uint64_t ns)
+{
+    client->epoch_ns += ns;
+}
+
+void virtual_match_step_clock(virtual_match *run, uint64_t ns)
+{
+    run->server_epoch_ns += ns;
+    run->unscheduled_until_ns = run->now_ns + LS_NS_PER_SECOND / 10;
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -219,25 +315,37 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* When a client draws its next frame or asks to be updated, in the run's time. */
+static uint64_t client_due_ns(const virtual_client *client)
+{
+    if (client->is_paused || client->is_gone) {
+        return VIRTUAL_NEVER;
+    }
+    uint64_t due_ns = ls_session_next_ns(client->session);
+    if (due_ns == VIRTUAL_NEVER) {
+        return client->next_frame_ns;
+    }
+    uint64_t local_ns = virtual_client_ns(client);
+    due_ns = client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
+    return earlier(due_ns, client->next_frame_ns);
+}
+
 static uint64_t next_event_ns(const virtual_match *run)
 {
     bool is_anybody_paused = run->is_server_paused;
-    uint64_t next_ns = server_due_ns(run);
+    uint64_t next_ns = run->server_due_ns;
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
         is_anybody_paused = is_anybody_paused || client->is_paused;
-        if (!client->is_paused) {
-            next_ns = earlier(next_ns, client->next_frame_ns);
-        }
+        next_ns = earlier(next_ns, client->due_ns);
     }
     uint64_t packet_ns = ls_memory_network_next_ns(run->network);
-    if (!is_anybody_paused) {
-        next_ns = earlier(next_ns, packet_ns);
-    } else if (packet_ns > run->now_ns) {
-        next_ns = earlier(next_ns, earlier(packet_ns, run->now_ns + PAUSED_STEP_NS));
-    } else {
-        next_ns = earlier(next_ns, run->now_ns + PAUSED_STEP_NS);
+    if (is_anybody_paused && packet_ns <= run->now_ns) {
+        packet_ns = run->now_ns + PAUSED_STEP_NS;
+    } else if (is_anybody_paused) {
+        packet_ns = earlier(packet_ns, run->now_ns + PAUSED_STEP_NS);
     }
+    next_ns = earlier(next_ns, packet_ns);
     return next_ns > run->now_ns ? next_ns : run->now_ns + 1;
 }
 
@@ -249,6 +357,7 @@ static void take_match_events(virtual_match *run)
     while (ls_match_next_event(run->match, &event)) {
         LS_ASSERT(run->event_count < VIRTUAL_EVENTS_MAX);
         run->events[run->event_count++] = (virtual_event){run->now_ns, event};
+        virtual_log_match_event(run, &event);
         virtual_check_event(run, &event);
     }
 }
@@ -266,7 +375,9 @@ static void take_server_packets(virtual_match *run)
             ls_match_peer_disconnected(run->match, event.peer, event.reason, local_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
+            virtual_wire_before_match(run, &event);
             ls_match_receive(run->match, event.peer, event.lane, event.bytes, event.size, local_ns);
+            virtual_wire_after_match(run, &event);
             break;
         }
         take_match_events(run);
@@ -279,11 +390,14 @@ static void pump_server(virtual_match *run)
         return;
     }
     take_server_packets(run);
-    if (run->now_ns >= server_due_ns(run)) {
+    run->server_due_ns = server_due_ns(run);
+    if (run->now_ns >= run->server_due_ns) {
         ls_match_advance(run->match, virtual_match_server_ns(run));
         take_match_events(run);
-        if (server_due_ns(run) <= run->now_ns) {
-            virtual_check_note(run, "the match asks to be called again at once");
+        run->server_due_ns = server_due_ns(run);
+        if (run->server_due_ns <= run->now_ns) {
+            virtual_check_note(run, VIRTUAL_I4, run->tick_count,
+                               "the match asks to be called again at once");
         }
     }
     virtual_check_silence(run);
@@ -296,6 +410,7 @@ static void take_session_events(virtual_client *client)
         LS_ASSERT(client->event_count < VIRTUAL_CLIENT_EVENTS_MAX);
         client->events[client->event_count++] = (virtual_client_event){client->run->now_ns, event};
         client->is_over = client->is_over || event.kind == LS_SESSION_EVENT_OVER;
+        virtual_log_session_event(client, &event);
         if (event.kind == LS_SESSION_EVENT_WAITING) {
             client->waiting_count++;
             client->waiting_mask |= event.waiting.slot_mask;
@@ -304,12 +419,15 @@ static void take_session_events(virtual_client *client)
             client->run->by_slot[ls_session_report_of(client->session).slot] = client;
             virtual_check_watch_client(client);
         }
+        virtual_check_session_event(client, &event);
     }
 }
 
-static void take_client_packets(virtual_client *client)
+/* True when there were any. */
+static bool take_client_packets(virtual_client *client)
 {
     uint64_t local_ns = virtual_client_ns(client);
+    bool is_any = false;
     ls_transport_event event;
     while (ls_transport_next_event(client->transport, &event)) {
         switch (event.kind) {
@@ -320,24 +438,22 @@ static void take_client_packets(virtual_client *client)
             ls_session_disconnected(client->session, event.reason, local_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
+            virtual_wire_before_session(client, &event);
             ls_session_receive(client->session, event.lane, event.bytes, event.size, local_ns);
+            virtual_wire_after_session(client, &event);
             break;
         }
         take_session_events(client);
+        is_any = true;
     }
+    return is_any;
 }
 
-static void pump_client(virtual_client *client)
+static void draw_frame(virtual_client *client)
 {
     virtual_match *run = client->run;
-    if (client->is_paused) {
-        return;
-    }
-    take_client_packets(client);
-    if (run->now_ns < client->next_frame_ns) {
-        return;
-    }
     ls_session_frame(client->session, virtual_client_ns(client));
+    virtual_check_frame(client);
     take_session_events(client);
     client->next_frame_ns += client->frame_ns;
     if (client->frame_jitter_ns > 0) {
@@ -348,20 +464,55 @@ static void pump_client(virtual_client *client)
     }
 }
 
+static void pump_client(virtual_client *client)
+{
+    virtual_match *run = client->run;
+    if (client->is_gone) {
+        ls_transport_event nobody_sees;
+        while (ls_transport_next_event(client->transport, &nobody_sees)) {
+        }
+        return;
+    }
+    if (client->is_paused) {
+        return;
+    }
+    bool has_heard = take_client_packets(client);
+    if (!has_heard && run->now_ns < client->due_ns) {
+        return;
+    }
+    if (virtual_client_ns(client) >= ls_session_next_ns(client->session)) {
+        ls_session_update(client->session, virtual_client_ns(client));
+    }
+    if (run->now_ns >= client->next_frame_ns) {
+        draw_frame(client);
+    }
+    client->due_ns = client_due_ns(client);
+}
+
 /* ---- running ---- */
 
 bool virtual_match_is_over(const virtual_match *run)
 {
     for (uint32_t i = 0; i < run->client_count; i++) {
-        if (!run->clients[i]->is_over) {
+        if (!run->clients[i]->is_over && !run->clients[i]->is_gone) {
             return false;
         }
     }
     return ls_match_state_of(run->match) == LS_MATCH_OVER;
 }
 
+/* What may have been changed from outside: clocks, who stands still. */
+static void find_due(virtual_match *run)
+{
+    run->server_due_ns = server_due_ns(run);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        run->clients[i]->due_ns = client_due_ns(run->clients[i]);
+    }
+}
+
 static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
 {
+    find_due(run);
     while (run->now_ns < end_ns && ls_match_tick(run->match) < tick &&
            !virtual_match_is_over(run)) {
         run->now_ns = earlier(next_event_ns(run), end_ns);
@@ -374,6 +525,11 @@ static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
             run->strangers[i].pump(run->strangers[i].user);
         }
     }
+}
+
+void virtual_match_run_until(virtual_match *run, uint64_t end_ns)
+{
+    run_until(run, end_ns, UINT32_MAX);
 }
 
 void virtual_match_run(virtual_match *run, uint64_t ns)
@@ -391,122 +547,35 @@ void virtual_match_run_to_tick(virtual_match *run, ls_tick tick)
     run_until(run, run->now_ns + RUN_LIMIT_NS, tick);
 }
 
-void virtual_match_suspend_server(virtual_match *run, uint64_t ns)
+void virtual_match_pause_server(virtual_match *run)
 {
     run->is_server_paused = true;
-    virtual_match_run(run, ns);
+    run->unscheduled_until_ns = VIRTUAL_NEVER;
+}
+
+void virtual_match_resume_server(virtual_match *run)
+{
     run->is_server_paused = false;
     run->unscheduled_until_ns = run->now_ns + LS_NS_PER_SECOND / 10;
 }
 
-/* ---- looking back ---- */
-
-const virtual_event *virtual_match_find_slot(const virtual_match *run, ls_match_event_kind kind,
-                                             uint32_t slot)
+void virtual_match_suspend_server(virtual_match *run, uint64_t ns)
 {
-    for (uint32_t i = 0; i < run->event_count; i++) {
-        const ls_match_event *event = &run->events[i].event;
-        if (event->kind == kind && (slot == LS_PLAYERS_MAX || event->slot == slot)) {
-            return &run->events[i];
-        }
+    virtual_match_pause_server(run);
+    virtual_match_run(run, ns);
+    virtual_match_resume_server(run);
+}
+
+void virtual_client_leave(virtual_client *client)
+{
+    if (!client->is_over && !client->is_gone) {
+        ls_session_leave(client->session, virtual_client_ns(client));
+        take_session_events(client);
     }
-    return NULL;
 }
 
-const virtual_event *virtual_match_find(const virtual_match *run, ls_match_event_kind kind)
+void virtual_client_vanish(virtual_client *client)
 {
-    return virtual_match_find_slot(run, kind, LS_PLAYERS_MAX);
-}
-
-uint32_t virtual_match_count(const virtual_match *run, ls_match_event_kind kind, uint32_t slot)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < run->event_count; i++) {
-        const ls_match_event *event = &run->events[i].event;
-        count += event->kind == kind && (slot == LS_PLAYERS_MAX || event->slot == slot);
-    }
-    return count;
-}
-
-const virtual_client_event *virtual_client_find(const virtual_client *client,
-                                                ls_session_event_kind kind)
-{
-    for (uint32_t i = 0; i < client->event_count; i++) {
-        if (client->events[i].event.kind == kind) {
-            return &client->events[i];
-        }
-    }
-    return NULL;
-}
-
-uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kind kind)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < client->event_count; i++) {
-        count += client->events[i].event.kind == kind;
-    }
-    return count;
-}
-
-/* ---- a digest of it all ---- */
-
-static uint64_t digest_text(uint64_t digest, const char *text)
-{
-    return ls_hash_bytes(text, strlen(text), digest);
-}
-
-static uint64_t digest_match_event(uint64_t digest, const virtual_event *taken)
-{
-    const ls_match_event *event = &taken->event;
-    const uint64_t fields[] = {taken->at_ns,      (uint64_t)event->kind, event->slot,
-                               event->peer,       event->tick,           (uint64_t)event->status,
-                               event->slot_mask,  event->waited_ms,      event->server_root,
-                               event->client_root};
-    return digest_text(ls_hash_bytes(fields, sizeof fields, digest), event->text.bytes);
-}
-
-static uint64_t digest_session_event(uint64_t digest, const virtual_client_event *taken)
-{
-    const ls_session_event *event = &taken->event;
-    const uint64_t fields[] = {taken->at_ns,           (uint64_t)event->kind,
-                               event->waiting.tick,    event->waiting.slot_mask,
-                               event->desync.slot,     event->desync.tick,
-                               event->end.final_tick,  event->end.final_root,
-                               (uint64_t)event->status};
-    return digest_text(ls_hash_bytes(fields, sizeof fields, digest), event->text.bytes);
-}
-
-static uint64_t digest_session(uint64_t digest, const ls_session *session)
-{
-    ls_session_report report = ls_session_report_of(session);
-    const uint64_t fields[] = {(uint64_t)report.status,
-                               report.tick,
-                               report.inputs_made,
-                               report.inputs_skipped,
-                               report.stalled_ticks,
-                               report.rtt_ns,
-                               (uint64_t)report.slack_ns,
-                               report.confirm_latency_p50_ns,
-                               report.confirm_latency_max_ns,
-                               report.packets_rejected};
-    return ls_hash_bytes(fields, sizeof fields, digest);
-}
-
-uint64_t virtual_match_digest(const virtual_match *run)
-{
-    ls_memory_counts counts = ls_memory_network_counts(run->network);
-    const uint64_t traffic[] = {counts.sent, counts.delivered, counts.lost, counts.duplicated,
-                                counts.corrupted};
-    uint64_t digest = ls_hash_bytes(traffic, sizeof traffic, ls_match_root(run->match));
-    for (uint32_t i = 0; i < run->event_count; i++) {
-        digest = digest_match_event(digest, &run->events[i]);
-    }
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        const virtual_client *client = run->clients[i];
-        digest = digest_session(digest, client->session);
-        for (uint32_t j = 0; j < client->event_count; j++) {
-            digest = digest_session_event(digest, &client->events[j]);
-        }
-    }
-    return digest;
+    client->is_gone = true;
+    virtual_client_cut(client);
 }

@@ -1,9 +1,10 @@
-/* Witness: lets a test see every step of a simulation from inside: which inputs a machine really
- * stepped on, and which state it had before. It runs another simulation behind one more pass, which
- * reports to whoever watches the instance. Changes no bit of what the other one computes.
- * One registry for the whole process: Criterion gives every test a process. For tests only. */
-#ifndef LOCKSTEP_TESTS_SUPPORT_WITNESS_H
-#define LOCKSTEP_TESTS_SUPPORT_WITNESS_H
+/* Witness: lets a virtual match see every step of a simulation from inside: which inputs a machine
+ * really stepped on, and which state it had before. It runs another simulation behind one more
+ * pass, which reports to whoever watches the instance. Changes no bit of what the other one
+ * computes. One registry for the whole process, for one match at a time. Called by virtual_match.
+ */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_WITNESS_H
+#define LOCKSTEP_TOOLS_FAULTSIM_WITNESS_H
 
 #include "lockstep/common/sim_instance.h"
 
@@ -16,6 +17,9 @@ typedef void (*witness_function)(void *user, const ls_tick_inputs *inputs, uint6
 
 /* Reports every step of the instance from now on. */
 void witness_watch(ls_sim_instance *instance, witness_function on_step, void *user);
+
+/* The digest of the instance's state as it is now. */
+uint64_t witness_state(const ls_sim_instance *instance);
 
 /* Ends all reports. */
 void witness_forget_all(void);

@@ -1,7 +1,11 @@
-#include "lockstep/tests/support/tally_simulation.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 static const ls_param params[TALLY_PARAM_COUNT] = {
     [TALLY_PARAM_BYTES] = {"bytes", "", "size of a bot's input", 2, 0, LS_INPUT_BYTES_MAX},
+};
+
+static const ls_param small_params[TALLY_PARAM_COUNT] = {
+    [TALLY_PARAM_BYTES] = {"bytes", "", "size of a bot's input", 2, 0, TALLY_SMALL_BYTES},
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -68,26 +72,25 @@ static uint32_t bot(const ls_sim_config *config, const void *state, uint32_t slo
 
 static const ls_pass passes[] = {{"count", count}};
 
-static const ls_simulation simulation = {
-    .abi = LS_SIMULATION_ABI,
-    .version = 1,
-    .name = "tally",
-    .summary = "adds up what it is given",
-    .default_tick_rate_hz = 60,
-    .default_players = 4,
-    .players_max = LS_PLAYERS_MAX,
-    .input_bytes_max = LS_INPUT_BYTES_MAX,
-    .params = params,
-    .param_count = TALLY_PARAM_COUNT,
-    .passes = passes,
-    .pass_count = sizeof passes / sizeof passes[0],
-    .state_bytes = state_bytes,
-    .fields = fields,
-    .init = init,
-    .bot = bot,
-};
+#define TALLY(its_name, its_bytes, its_params)                                                     \
+    {                                                                                              \
+        .abi = LS_SIMULATION_ABI, .version = 1, .name = (its_name),                                \
+        .summary = "adds up what it is given", .default_tick_rate_hz = 60, .default_players = 4,   \
+        .players_max = LS_PLAYERS_MAX, .input_bytes_max = (its_bytes), .params = (its_params),     \
+        .param_count = TALLY_PARAM_COUNT, .passes = passes,                                        \
+        .pass_count = sizeof passes / sizeof passes[0], .state_bytes = state_bytes,                \
+        .fields = fields, .init = init, .bot = bot,                                                \
+    }
+
+static const ls_simulation simulation = TALLY("tally", LS_INPUT_BYTES_MAX, params);
+static const ls_simulation small_simulation = TALLY("tally-small", TALLY_SMALL_BYTES, small_params);
 
 const ls_simulation *tally_simulation(void)
 {
     return &simulation;
+}
+
+const ls_simulation *tally_small_simulation(void)
+{
+    return &small_simulation;
 }

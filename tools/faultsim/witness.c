@@ -1,4 +1,4 @@
-#include "lockstep/tests/support/witness.h"
+#include "lockstep/tools/faultsim/witness.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/hash.h"
@@ -64,6 +64,11 @@ void witness_watch(ls_sim_instance *instance, witness_function on_step, void *us
                                        .state_bytes = ls_sim_instance_state_bytes(instance),
                                        .on_step = on_step,
                                        .user = user};
+}
+
+uint64_t witness_state(const ls_sim_instance *instance)
+{
+    return ls_hash_bytes(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance), 0);
 }
 
 void witness_forget_all(void)

@@ -1,0 +1,243 @@
+/* Who lags and why: a cause is planted at one player, and the match names that player and that
+ * cause, and says of everybody else that all is well. The delay that it advises then really helps.
+ */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+enum {
+    PLAYERS = 4,
+    PLANTED = 2, /* the client that is not well */
+    SECONDS = 20,
+    SEEDS = 8,
+};
+
+/* What is wrong with one player. */
+typedef struct plant {
+    ls_lag_cause cause;
+    ls_memory_link up;
+    ls_memory_link down;
+    uint32_t frame_hz; /* 0: 60 */
+    uint64_t pause_ns; /* stands still for so long once a second */
+} plant;
+
+#define WELL                                                                                       \
+    {                                                                                              \
+        .delay_ns = 20 * MS                                                                        \
+    }
+
+static virtual_match *start(const plant *planted, uint64_t seed, uint32_t delay_ticks)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    setup.seed = seed;
+    setup.clients = 0;
+    setup.match.input_delay_ticks = delay_ticks;
+    setup.link = (ls_memory_link)WELL;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        virtual_client_setup client = virtual_client_setup_default(run);
+        if (i == PLANTED && planted->frame_hz > 0) {
+            client.frame_hz = planted->frame_hz;
+        }
+        virtual_match_add_client(run, &client);
+    }
+    virtual_match_run_to_tick(run, 60);
+    ls_memory_client_set_links(run->clients[PLANTED]->transport, &planted->up, &planted->down);
+    return run;
+}
+
+static void play(virtual_match *run, const plant *planted)
+{
+    for (uint32_t second = 0; second < SECONDS; second++) {
+        run->clients[PLANTED]->is_paused = planted->pause_ns > 0;
+        virtual_match_run(run, planted->pause_ns);
+        run->clients[PLANTED]->is_paused = false;
+        virtual_match_run(run, SECOND - planted->pause_ns);
+    }
+}
+
+static void check_lag(const virtual_match *run, uint32_t client, ls_lag_cause cause, uint64_t seed)
+{
+    uint32_t slot = report_of(run->clients[client]).slot;
+    ls_lag lags[] = {slot_of(run, slot).lag, ls_match_lag_of(run->match, slot)};
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_text text = {{0}};
+        ls_lag_text(&lags[i], &text);
+        cr_expect_eq(lags[i].cause, cause, "seed %lu, client %u is %s, not %s: %s",
+                     (unsigned long)seed, client, ls_lag_cause_name(lags[i].cause),
+                     ls_lag_cause_name(cause), text.bytes);
+    }
+}
+
+static void plant_and_check(const plant *planted)
+{
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        virtual_match *run = start(planted, seed, 0);
+        play(run, planted);
+        for (uint32_t i = 0; i < PLAYERS; i++) {
+            check_lag(run, i, i == PLANTED ? planted->cause : LS_LAG_FINE, seed);
+        }
+        check_sound(run);
+        virtual_match_destroy(run);
+    }
+}
+
+Test(lag, everybody_is_fine_on_a_good_network)
+{
+    plant planted = {.cause = LS_LAG_FINE, .up = WELL, .down = WELL};
+    plant_and_check(&planted);
+}
+
+Test(lag, slow_frames_are_a_slow_computer)
+{
+    plant planted = {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .frame_hz = 8};
+    plant_and_check(&planted);
+}
+
+Test(lag, pauses_are_a_slow_computer)
+{
+    plant planted = {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .pause_ns = 250 * MS};
+    plant_and_check(&planted);
+}
+
+Test(lag, loss_of_inputs_is_the_uplink)
+{
+    plant planted = {
+        .cause = LS_LAG_UPLINK, .up = {.delay_ns = 20 * MS, .loss_ppm = 60000}, .down = WELL};
+    plant_and_check(&planted);
+}
+
+Test(lag, loss_of_closed_ticks_is_the_downlink)
+{
+    plant planted = {
+        .cause = LS_LAG_DOWNLINK, .up = WELL, .down = {.delay_ns = 20 * MS, .loss_ppm = 60000}};
+    plant_and_check(&planted);
+}
+
+Test(lag, an_uneven_uplink_is_jitter)
+{
+    plant planted = {
+        .cause = LS_LAG_JITTER, .up = {.delay_ns = 20 * MS, .jitter_ns = 50 * MS}, .down = WELL};
+    plant_and_check(&planted);
+}
+
+Test(lag, an_uneven_downlink_is_jitter)
+{
+    plant planted = {
+        .cause = LS_LAG_JITTER, .up = WELL, .down = {.delay_ns = 20 * MS, .jitter_ns = 50 * MS}};
+    plant_and_check(&planted);
+}
+
+Test(lag, who_is_cut_off_is_silent)
+{
+    plant planted = {.cause = LS_LAG_SILENT, .up = {.is_cut = true}, .down = {.is_cut = true}};
+    virtual_match *run = start(&planted, 1, 0);
+    virtual_match_run(run, 9 * SECOND);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        check_lag(run, i, i == PLANTED ? LS_LAG_SILENT : LS_LAG_FINE, 1);
+    }
+    virtual_match_destroy(run);
+}
+
+Test(lag, of_two_causes_the_worse_is_named)
+{
+    plant planted = {.cause = LS_LAG_UPLINK,
+                     .up = {.delay_ns = 20 * MS, .loss_ppm = 200000},
+                     .down = {.delay_ns = 20 * MS, .loss_ppm = 30000}};
+    plant_and_check(&planted);
+    planted = (plant){.cause = LS_LAG_JITTER,
+                      .up = {.delay_ns = 20 * MS, .jitter_ns = 150 * MS, .loss_ppm = 25000},
+                      .down = WELL};
+    plant_and_check(&planted);
+    planted = (plant){.cause = LS_LAG_DOWNLINK,
+                      .up = {.delay_ns = 20 * MS, .loss_ppm = 25000},
+                      .down = {.delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 250000}};
+    plant_and_check(&planted);
+    planted = (plant){.cause = LS_LAG_COMPUTER,
+                      .up = {.delay_ns = 20 * MS, .loss_ppm = 30000},
+                      .down = WELL,
+                      .pause_ns = 250 * MS};
+    plant_and_check(&planted);
+}
+
+/* The way up takes 100 ms longer for a second, then no longer, again and again: nothing is lost. */
+Test(lag, a_way_that_becomes_longer_is_that_link)
+{
+    plant planted = {.cause = LS_LAG_UPLINK, .up = WELL, .down = WELL};
+    ls_memory_link longer = {.delay_ns = 120 * MS};
+    virtual_match *run = start(&planted, 1, 0);
+    for (uint32_t i = 0; i < 5; i++) {
+        virtual_match_run(run, 3 * SECOND);
+        ls_memory_client_set_links(run->clients[PLANTED]->transport, &longer, &planted.down);
+        virtual_match_run(run, SECOND);
+        ls_memory_client_set_links(run->clients[PLANTED]->transport, &planted.up, &planted.down);
+    }
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        check_lag(run, i, i == PLANTED ? LS_LAG_UPLINK : LS_LAG_FINE, 1);
+    }
+    virtual_match_destroy(run);
+}
+
+/* ---- the cure ---- */
+
+static ls_lag lag_with(const plant *planted, uint64_t seed, uint32_t delay_ticks)
+{
+    virtual_match *run = start(planted, seed, delay_ticks);
+    play(run, planted);
+    ls_lag lag = ls_match_lag_of(run->match, report_of(run->clients[PLANTED]).slot);
+    virtual_match_destroy(run);
+    return lag;
+}
+
+Test(lag, the_delay_that_is_advised_mends_late_inputs)
+{
+    static const ls_memory_link links[] = {
+        {.delay_ns = 20 * MS, .loss_ppm = 200000},
+        {.delay_ns = 20 * MS, .loss_ppm = 350000},
+        {.delay_ns = 20 * MS, .jitter_ns = 120 * MS, .loss_ppm = 100000},
+        {.delay_ns = 20 * MS, .loss_ppm = 400000, .jitter_ns = 20 * MS},
+    };
+    uint32_t advised = 0;
+    for (uint64_t i = 0; i < sizeof links / sizeof links[0] * SEEDS; i++) {
+        plant planted = {.up = links[i / SEEDS], .down = WELL};
+        ls_lag lag = lag_with(&planted, i + 1, 0);
+        if (lag.mending_delay_ticks == 0) {
+            cr_expect_lt(lag.late_ppm, LS_LAG_LATE_PPM);
+            continue;
+        }
+        advised++;
+        uint32_t late_ppm = lag_with(&planted, i + 1, lag.mending_delay_ticks).late_ppm;
+        cr_expect_lt(late_ppm, LS_LAG_LATE_PPM, "link %lu: %u instead of %u with a delay of %u",
+                     (unsigned long)(i / SEEDS), late_ppm, lag.late_ppm, lag.mending_delay_ticks);
+    }
+    cr_assert_gt(advised, 2 * SEEDS, "only %u were advised anything", advised);
+}
+
+Test(lag, the_delay_follows_each_players_own_link)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    setup.match.adapts_input_delay = true;
+    setup.link = (ls_memory_link)WELL;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 60);
+    ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 400000};
+    ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &setup.link);
+    virtual_match_run(run, 30 * SECOND);
+    uint32_t slot = report_of(run->clients[PLANTED]).slot;
+    cr_assert_gt(slot_of(run, slot).input_delay_ticks, 0);
+    uint64_t late = slot_of(run, slot).inputs_substituted;
+    virtual_match_run(run, 20 * SECOND);
+    late = slot_of(run, slot).inputs_substituted - late;
+    cr_assert_lt(late, 20 * 60 / 100, "%lu of 1,200", (unsigned long)late);
+    cr_assert_eq(report_of(run->clients[PLANTED]).input_delay_ticks,
+                 slot_of(run, slot).input_delay_ticks);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        cr_assert(i == slot || slot_of(run, i).input_delay_ticks == 0);
+    }
+    /* Once the link is well, it is taken off again, tick by tick. */
+    virtual_client_set_links(run->clients[PLANTED], &setup.link);
+    virtual_match_run(run, 100 * SECOND);
+    cr_assert_eq(slot_of(run, slot).input_delay_ticks, 0, "still %u",
+                 slot_of(run, slot).input_delay_ticks);
+    check_sound(run);
+    virtual_match_destroy(run);
+}

@@ -1,0 +1,133 @@
+/* How many packets go each way: as configured, and with `auto` twice as many in just the direction
+ * that loses many. Whatever the rate, the same match is played. */
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+enum {
+    PLAYERS = 3,
+    TICK_RATE_HZ = 60,
+    SECONDS = 10,
+};
+
+/* Packets of one client in one second of the match, each way. */
+typedef struct rates {
+    double up;
+    double down;
+} rates;
+
+static ls_transport_traffic traffic_of(const virtual_client *client)
+{
+    uint32_t slot = report_of(client).slot;
+    return ls_transport_traffic_of(client->run->server_transport, slot_of(client->run, slot).peer);
+}
+
+/* As the server counts them: `up` are those that arrived. */
+static rates measure(virtual_client *client)
+{
+    ls_transport_traffic before = traffic_of(client);
+    virtual_match_run(client->run, SECONDS * SECOND);
+    ls_transport_traffic after = traffic_of(client);
+    return (rates){.up = (double)(after.packets_received - before.packets_received) / SECONDS,
+                   .down = (double)(after.packets_sent - before.packets_sent) / SECONDS};
+}
+
+static virtual_match *start(ls_send_rate send_rate, uint64_t delay_ns)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    setup.match.send_rate = send_rate;
+    setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
+    setup.link.delay_ns = delay_ns;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 120);
+    return run;
+}
+
+static void check_rate(ls_send_rate send_rate, uint64_t delay_ns, double packets)
+{
+    virtual_match *run = start(send_rate, delay_ns);
+    rates seen = measure(run->clients[1]);
+    cr_assert(seen.down >= packets - 1 && seen.down <= packets + 1, "%f down", seen.down);
+    cr_assert(seen.up >= packets - 1 && seen.up <= packets + 1, "%f up", seen.up);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(send_rate, half_sends_one_packet_for_two_ticks)
+{
+    check_rate(LS_SEND_HALF, 30 * MS, TICK_RATE_HZ / 2.0);
+}
+
+Test(send_rate, tick_sends_one_packet_a_tick)
+{
+    check_rate(LS_SEND_TICK, 30 * MS, TICK_RATE_HZ);
+}
+
+Test(send_rate, double_sends_two_packets_a_tick)
+{
+    check_rate(LS_SEND_DOUBLE, 30 * MS, 2.0 * TICK_RATE_HZ);
+}
+
+Test(send_rate, auto_sends_one_packet_a_tick_while_nothing_is_lost)
+{
+    check_rate(LS_SEND_AUTO, 30 * MS, TICK_RATE_HZ);
+}
+
+/* At 5 ticks a second an answer is there before the half of a tick has passed. */
+Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    setup.match.send_rate = LS_SEND_DOUBLE;
+    setup.match.sim.tick_rate_hz = 5;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 20);
+    rates seen = measure(run->clients[1]);
+    /* There is the heartbeat of 100 ms. */
+    cr_assert_leq(seen.down, 11);
+    virtual_match_destroy(run);
+}
+
+static void check_auto(const ls_memory_link *up, const ls_memory_link *down, rates expected)
+{
+    virtual_match *run = start(LS_SEND_AUTO, 30 * MS);
+    virtual_client *lossy = run->clients[1];
+    ls_memory_client_set_links(lossy->transport, up, down);
+    virtual_match_run(run, 8 * SECOND); /* until two windows of packets have been measured */
+    rates seen = measure(lossy);
+    cr_assert_float_eq(seen.up, expected.up, expected.up / 20, "%f up", seen.up);
+    cr_assert_float_eq(seen.down, expected.down, expected.down / 20, "%f down", seen.down);
+    virtual_client_set_links(lossy, &run->setup.link);
+    virtual_match_run(run, 20 * SECOND);
+    seen = measure(lossy);
+    cr_assert_float_eq(seen.up, TICK_RATE_HZ, 1, "%f up after it", seen.up);
+    cr_assert_float_eq(seen.down, TICK_RATE_HZ, 1, "%f down after it", seen.down);
+    rates other = measure(run->clients[0]);
+    cr_assert_float_eq(other.up, TICK_RATE_HZ, 1);
+    cr_assert_float_eq(other.down, TICK_RATE_HZ, 1);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(send_rate, auto_doubles_the_direction_that_loses_many_and_no_other)
+{
+    ls_memory_link clean = {.delay_ns = 30 * MS};
+    ls_memory_link lossy = {.delay_ns = 30 * MS, .loss_ppm = 100000};
+    check_auto(&clean, &lossy, (rates){.up = TICK_RATE_HZ, .down = 2 * TICK_RATE_HZ});
+    check_auto(&lossy, &clean, (rates){.up = 0.9 * 2 * TICK_RATE_HZ, .down = TICK_RATE_HZ});
+}
+
+Test(send_rate, every_rate_plays_the_same_match_on_any_network)
+{
+    static const ls_memory_link links[] = {
+        {.delay_ns = 0},
+        {.delay_ns = 40 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000},
+    };
+    for (uint32_t i = 0; i < 2 * LS_SEND_RATE_COUNT * 2; i++) {
+        virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 301);
+        setup.match.send_rate = (ls_send_rate)(i / 4);
+        setup.match.late_rule = i & 1 ? LS_LATE_WAIT : LS_LATE_REPEAT;
+        setup.link = links[i >> 1 & 1];
+        virtual_match *run = virtual_match_create(&setup);
+        play_and_check(run);
+        virtual_match_destroy(run);
+    }
+}

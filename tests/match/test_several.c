@@ -1,0 +1,415 @@
+/* Several matches in one table over one transport: each has its own players, plays to its own end,
+ * and knows nothing of the others. */
+#include "lockstep/client/bots.h"
+#include "lockstep/client/session.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/timestep.h"
+#include "lockstep/protocol/transport_memory.h"
+#include "lockstep/server/match_table.h"
+#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define MS LS_NS_PER_MS
+#define SECOND LS_NS_PER_SECOND
+#define STEP_NS (MS / 2)
+#define FRAME_STEPS 32 /* steps to a frame of a client */
+
+enum {
+    CLIENTS_MAX = 16,
+    MATCHES_MAX = 8,
+    EVENT_KINDS = LS_MATCH_FINISHED + 1,
+};
+
+typedef struct player {
+    ls_session *session;
+    ls_transport *transport;
+    ls_bot bot;
+    bool is_silent; /* connects and says nothing */
+} player;
+
+typedef struct hall {
+    counting_allocator counting; /* of the table */
+    ls_memory_network *network;
+    ls_transport *transport;
+    ls_match_table *table;
+    uint32_t client_count;
+    player clients[CLIENTS_MAX];
+    uint64_t now_ns;
+    uint64_t step;
+    uint32_t news[MATCHES_MAX][EVENT_KINDS];
+    uint64_t closing_ns[MATCHES_MAX]; /* when the newest tick was closed */
+} hall;
+
+static hall here;
+
+/* ---- what the sessions ask for ---- */
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    (void)user;
+    return strcmp(name, tally_simulation()->name) == 0 ? tally_simulation() : NULL;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    player *client = user;
+    (void)tick;
+    return ls_bot_input(&client->bot, instance, slot, bytes);
+}
+
+/* ---- the hall ---- */
+
+static void create_table(const ls_match_table_config *config)
+{
+    ls_packet_sink sink = ls_transport_sink(here.transport);
+    ls_text why = {{0}};
+    cr_assert_eq(ls_match_table_create(config, &sink, &here.counting.allocator, &here.table, &why),
+                 LS_OK, "%s", why.bytes);
+}
+
+static void open_hall(uint32_t matches, uint32_t players, uint32_t ticks)
+{
+    here = (hall){.now_ns = SECOND};
+    counting_allocator_init(&here.counting);
+    cr_assert_eq(ls_memory_network_create(1, ls_allocator_heap(), &here.network), LS_OK);
+    cr_assert_eq(ls_memory_server_create(here.network, &here.transport), LS_OK);
+    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    config.match.sim.players = players;
+    config.match.ticks = ticks;
+    config.matches = matches;
+    create_table(&config);
+}
+
+static void close_hall(void)
+{
+    for (uint32_t i = 0; i < here.client_count; i++) {
+        ls_session_destroy(here.clients[i].session);
+    }
+    ls_match_table_destroy(here.table);
+    ls_memory_network_destroy(here.network);
+    cr_assert_eq(here.counting.live_blocks, 0);
+}
+
+TestSuite(several, .fini = close_hall);
+
+static player *add_client(void)
+{
+    cr_assert_lt(here.client_count, CLIENTS_MAX);
+    player *client = &here.clients[here.client_count];
+    client->bot = ls_bot_make(here.client_count++);
+    cr_assert_eq(ls_memory_client_create(here.network, here.transport, &client->transport), LS_OK);
+    ls_memory_link link = {.delay_ns = 10 * MS};
+    ls_memory_client_set_links(client->transport, &link, &link);
+    ls_session_config config = ls_session_config_default();
+    config.find_simulation = find_simulation;
+    config.make_input = make_input;
+    config.user = client;
+    ls_packet_sink sink = ls_transport_sink(client->transport);
+    cr_assert_eq(ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, NULL),
+                 LS_OK);
+    return client;
+}
+
+static void pump_server(void)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(here.transport, &event)) {
+        ls_match_table_take(here.table, &event, here.now_ns);
+    }
+    if (ls_match_table_next_ns(here.table) <= here.now_ns) {
+        ls_match_table_advance(here.table, here.now_ns);
+    }
+    ls_match_table_event news;
+    while (ls_match_table_next_event(here.table, &news)) {
+        cr_assert_lt(news.match, ls_match_table_count(here.table));
+        here.news[news.match][news.event.kind]++;
+    }
+}
+
+static void pump_client(uint32_t index)
+{
+    player *client = &here.clients[index];
+    ls_transport_event event;
+    while (ls_transport_next_event(client->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            ls_session_disconnected(client->session, event.reason, here.now_ns);
+        } else if (event.kind == LS_TRANSPORT_RECEIVED) {
+            ls_session_receive(client->session, event.lane, event.bytes, event.size, here.now_ns);
+        } else if (!client->is_silent) {
+            ls_session_connected(client->session, event.peer, here.now_ns);
+        }
+    }
+    if ((here.step + index) % FRAME_STEPS == 0 && !client->is_silent) {
+        ls_session_frame(client->session, here.now_ns);
+    }
+}
+
+static void watch_closings(const ls_tick *before)
+{
+    for (uint32_t i = 0; i < ls_match_table_count(here.table); i++) {
+        if (ls_match_tick(ls_match_table_match(here.table, i)) > before[i]) {
+            here.closing_ns[i] = here.now_ns;
+        }
+    }
+}
+
+static void run(uint64_t duration_ns)
+{
+    uint64_t end_ns = here.now_ns + duration_ns;
+    while (here.now_ns < end_ns) {
+        ls_tick before[MATCHES_MAX] = {0};
+        here.now_ns += STEP_NS;
+        here.step++;
+        for (uint32_t i = 0; i < ls_match_table_count(here.table); i++) {
+            before[i] = ls_match_tick(ls_match_table_match(here.table, i));
+        }
+        ls_memory_network_set_time(here.network, here.now_ns);
+        pump_server();
+        watch_closings(before);
+        for (uint32_t i = 0; i < here.client_count; i++) {
+            pump_client(i);
+        }
+    }
+}
+
+static ls_match *match(uint32_t number)
+{
+    return ls_match_table_match(here.table, number);
+}
+
+static void expect_perfect(uint32_t number, uint32_t ticks)
+{
+    cr_assert_eq(ls_match_state_of(match(number)), LS_MATCH_OVER, "match %u", number);
+    cr_assert_eq(ls_match_tick(match(number)), ticks);
+    for (uint32_t slot = 0; slot < ls_match_players(match(number)); slot++) {
+        ls_match_slot seat = ls_match_slot_of(match(number), slot);
+        cr_assert(seat.has_finished, "match %u, slot %u", number, slot);
+        cr_assert_eq(seat.hashes_compared, ticks + 1);
+        cr_assert_not(seat.is_desynced);
+        cr_assert_gt(seat.inputs_on_time, ticks / 2);
+    }
+}
+
+/* ---- the matches ---- */
+
+Test(several, matches_fill_in_turn_and_all_play_to_their_end)
+{
+    open_hall(3, 2, 120);
+    for (uint32_t i = 0; i < 6; i++) {
+        add_client();
+    }
+    run(6 * SECOND);
+    uint64_t roots[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        expect_perfect(i, 120);
+        cr_assert_eq(here.news[i][LS_MATCH_PLAYER_SEATED], 2);
+        cr_assert_eq(here.news[i][LS_MATCH_STARTED], 1);
+        cr_assert_eq(here.news[i][LS_MATCH_FINISHED], 1);
+        cr_assert_eq(here.news[i][LS_MATCH_DESYNC], 0);
+        roots[i] = ls_match_root(match(i));
+    }
+    /* The same seed and settings, but other players: nobody's inputs went astray. */
+    cr_assert(roots[0] != roots[1] && roots[1] != roots[2] && roots[0] != roots[2]);
+    cr_assert_eq(ls_match_table_next_ns(here.table), UINT64_MAX);
+}
+
+Test(several, a_match_that_has_begun_is_not_disturbed_by_the_next_one)
+{
+    open_hall(2, 2, 180);
+    add_client();
+    add_client();
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(0)), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_LOBBY);
+    add_client();
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_LOBBY);
+    add_client();
+    run(6 * SECOND);
+    expect_perfect(0, 180);
+    expect_perfect(1, 180);
+}
+
+Test(several, a_seat_is_promised_to_who_is_at_the_door)
+{
+    open_hall(2, 1, 0);
+    add_client()->is_silent = true;
+    run(SECOND);
+    cr_assert_eq(ls_match_seats_open(match(0)), 0);
+    add_client();
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(0)), LS_MATCH_LOBBY);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_RUNNING);
+}
+
+Test(several, a_seat_that_somebody_left_at_the_door_is_given_to_the_next)
+{
+    open_hall(2, 1, 0);
+    add_client()->is_silent = true;
+    run(11 * SECOND);
+    cr_assert_eq(here.news[0][LS_MATCH_PEER_REFUSED], 1);
+    cr_assert_eq(ls_match_seats_open(match(0)), 1);
+    add_client();
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(0)), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_LOBBY);
+}
+
+Test(several, who_finds_no_seat_is_told_so)
+{
+    open_hall(2, 1, 0);
+    add_client();
+    add_client();
+    run(SECOND);
+    const player *third = add_client();
+    run(SECOND);
+    cr_assert_eq(ls_session_report_of(third->session).status, LS_ALREADY_STARTED);
+    cr_assert_eq(here.news[0][LS_MATCH_PEER_REFUSED] + here.news[1][LS_MATCH_PEER_REFUSED], 1);
+}
+
+Test(several, more_peers_than_the_table_holds_are_closed)
+{
+    open_hall(1, 1, 0);
+    ls_match_table_destroy(here.table);
+    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    config.match.sim.players = 1;
+    config.peers_max = 1;
+    create_table(&config);
+    add_client();
+    const player *second = add_client();
+    run(SECOND);
+    cr_assert_eq(ls_session_report_of(here.clients[0].session).state, LS_SESSION_PLAYING);
+    cr_assert_eq(ls_session_state_of(second->session), LS_SESSION_OVER);
+}
+
+Test(several, one_match_may_end_while_another_goes_on)
+{
+    open_hall(2, 1, 0);
+    add_client();
+    add_client();
+    run(SECOND);
+    ls_session_leave(here.clients[0].session, here.now_ns);
+    run(SECOND);
+    cr_assert_eq(ls_match_state_of(match(0)), LS_MATCH_OVER);
+    cr_assert_eq(ls_match_state_of(match(1)), LS_MATCH_RUNNING);
+    ls_tick before = ls_match_tick(match(1));
+    run(SECOND);
+    cr_assert_geq(ls_match_tick(match(1)), before + 59);
+    ls_match_table_stop(here.table, here.now_ns);
+    run(SECOND);
+    cr_assert_eq(ls_match_table_next_ns(here.table), UINT64_MAX);
+    cr_assert_eq(ls_session_report_of(here.clients[1].session).status, LS_OK);
+}
+
+Test(several, a_table_is_due_when_its_matches_are)
+{
+    open_hall(2, 1, 0);
+    add_client();
+    run(SECOND);
+    for (uint32_t i = 0; i < 200; i++) {
+        uint64_t next_ns = UINT64_MAX;
+        for (uint32_t number = 0; number < 2; number++) {
+            uint64_t due_ns = ls_match_next_ns(match(number));
+            next_ns = due_ns < next_ns ? due_ns : next_ns;
+        }
+        cr_assert_gt(next_ns, here.now_ns);
+        cr_assert_eq(ls_match_table_next_ns(here.table), next_ns);
+        run(STEP_NS);
+    }
+}
+
+Test(several, packets_are_wanted_at_once_until_a_match_runs)
+{
+    open_hall(2, 1, 60);
+    cr_assert(ls_match_table_is_eager(here.table));
+    add_client();
+    run(SECOND);
+    cr_assert_not(ls_match_table_is_eager(here.table));
+    run(3 * SECOND);
+    expect_perfect(0, 60);
+    cr_assert(ls_match_table_is_eager(here.table));
+}
+
+/* Whenever they started: their host wakes once a tick. */
+Test(several, few_players_close_their_ticks_at_one_moment)
+{
+    open_hall(8, 1, 0);
+    uint64_t dt_ns = ls_timestep_config_default(60).dt_ns;
+    for (uint32_t i = 0; i < 8; i++) {
+        add_client();
+        run(37 * MS + i * STEP_NS);
+    }
+    run(3 * SECOND);
+    for (uint32_t i = 0; i < 8; i++) {
+        cr_assert_gt(ls_match_tick(match(i)), 100);
+        /* Seen at the next step of the run. */
+        uint64_t beyond_ns = here.closing_ns[i] % dt_ns;
+        cr_assert_leq(beyond_ns, STEP_NS, "match %u: %llu ns", i, (unsigned long long)beyond_ns);
+    }
+}
+
+Test(several, nothing_is_allocated_while_matches_run)
+{
+    open_hall(2, 2, 120);
+    uint64_t before = here.counting.allocations;
+    for (uint32_t i = 0; i < 4; i++) {
+        add_client();
+    }
+    run(5 * SECOND);
+    expect_perfect(0, 120);
+    cr_assert_eq(here.counting.allocations, before);
+}
+
+/* ---- configuration ---- */
+
+static void expect_refused(ls_match_table_config config, const char *word)
+{
+    ls_text why = {{0}};
+    ls_match_table *table = NULL;
+    ls_packet_sink sink = ls_transport_sink(here.transport);
+    cr_assert_eq(ls_match_table_create(&config, &sink, ls_allocator_heap(), &table, &why),
+                 LS_BAD_ARGUMENT);
+    cr_assert_null(table);
+    cr_assert(strstr(why.bytes, word), "no \"%s\" in: %s", word, why.bytes);
+}
+
+Test(several, a_bad_config_is_refused_by_name)
+{
+    open_hall(1, 1, 0);
+    ls_match_table_config good = ls_match_table_config_default(tally_simulation());
+    ls_match_table_config config = good;
+    config.matches = 0;
+    expect_refused(config, "matches");
+    config.matches = LS_MATCHES_MAX + 1;
+    expect_refused(config, "matches");
+    config = good;
+    config.peers_max = 0;
+    expect_refused(config, "peers_max");
+    config = good;
+    config.match.timeout_ms = 1;
+    expect_refused(config, "timeout_ms");
+}
+
+Test(several, a_table_that_cannot_be_made_leaves_nothing_behind)
+{
+    open_hall(1, 1, 0);
+    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    config.matches = 3;
+    ls_packet_sink sink = ls_transport_sink(here.transport);
+    bool is_made = false;
+    for (uint64_t limit = 0; !is_made; limit++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = limit;
+        ls_match_table *table = NULL;
+        ls_status status = ls_match_table_create(&config, &sink, &counting.allocator, &table, NULL);
+        is_made = status == LS_OK;
+        cr_assert(is_made || (status == LS_NO_MEMORY && !table));
+        ls_match_table_destroy(table);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+}

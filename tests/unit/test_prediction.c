@@ -1,0 +1,522 @@
+#include "lockstep/client/prediction.h"
+
+#include "lockstep/common/base/limits.h"
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+enum {
+    SLOTS = 3,
+    OWN_SLOT = 1,
+    TICKS_MAX = 2000,
+};
+
+/* A prediction, what it is fed and what it does. */
+typedef struct stage {
+    ls_simulation simulation;
+    ls_sim_instance *instance;
+    ls_sim_instance *truth; /* steps what is closed, and nothing else */
+    ls_input_buffer *closed;
+    ls_input_buffer *own;
+    ls_prediction *prediction;
+    ls_tick closed_end;
+    uint32_t steps;
+    uint32_t settled;
+    uint32_t hashed; /* settled states that had a root */
+    uint32_t interval;
+} stage;
+
+static stage here;
+
+static ls_sim_instance *make_instance(const ls_simulation *simulation)
+{
+    ls_sim_config config = ls_sim_config_default(simulation);
+    config.players = SLOTS;
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, NULL),
+                 LS_OK);
+    return instance;
+}
+
+static ls_input_buffer *make_buffer(uint32_t slots)
+{
+    ls_input_buffer_config config = {
+        .slots = slots, .input_bytes_max = COUNTER_INPUT_BYTES_MAX, .window_ticks = 2048};
+    ls_input_buffer *buffer = NULL;
+    cr_assert_eq(ls_input_buffer_create(&config, ls_allocator_heap(), &buffer), LS_OK);
+    return buffer;
+}
+
+static void on_step(void *user, const ls_tick_inputs *inputs)
+{
+    cr_assert_eq(user, &here);
+    here.steps++;
+    ls_sim_instance_step(here.instance, inputs);
+}
+
+/* The root of every settled state is that of the closed ticks. */
+static void on_settle(void *user, ls_tick tick, uint64_t root)
+{
+    cr_assert_eq(user, &here);
+    cr_assert_eq(tick, here.settled + 1);
+    here.settled = tick;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    cr_assert_eq(ls_input_buffer_tick(here.closed, tick - 1, slots), LS_OK);
+    ls_sim_instance_step(here.truth, &(ls_tick_inputs){tick - 1, SLOTS, slots});
+    if (tick % here.interval != 0) {
+        cr_assert_eq(root, 0);
+        return;
+    }
+    here.hashed++;
+    cr_assert_eq(root, ls_sim_instance_hash(here.truth), "state %u", tick);
+}
+
+static ls_prediction_config config_with(uint32_t ticks, uint32_t interval)
+{
+    return (ls_prediction_config){.instance = here.instance,
+                                  .closed = here.closed,
+                                  .own = here.own,
+                                  .slot = OWN_SLOT,
+                                  .ticks = ticks,
+                                  .hash_interval_ticks = interval,
+                                  .host = {on_step, on_settle, &here}};
+}
+
+static void open_with(uint32_t ticks, uint32_t interval)
+{
+    here = (stage){.simulation = *counter_simulation(), .interval = interval};
+    here.instance = make_instance(&here.simulation);
+    here.truth = make_instance(&here.simulation);
+    here.closed = make_buffer(SLOTS);
+    here.own = make_buffer(1);
+    ls_prediction_config config = config_with(ticks, interval);
+    cr_assert_eq(ls_prediction_create(&config, ls_allocator_heap(), &here.prediction), LS_OK);
+}
+
+static void close_stage(void)
+{
+    ls_prediction_destroy(here.prediction);
+    ls_input_buffer_destroy(here.own);
+    ls_input_buffer_destroy(here.closed);
+    ls_sim_instance_destroy(here.truth);
+    ls_sim_instance_destroy(here.instance);
+}
+
+static void make_own(ls_tick tick, uint8_t byte)
+{
+    cr_assert_eq(ls_input_buffer_put(here.own, tick, 0, &byte, 1, 0), LS_OK);
+}
+
+/* Closes the next tick: this byte of the own slot, and those of the other two; 0 for no input. */
+static void close_tick(uint8_t own, uint8_t first, uint8_t last, uint32_t events)
+{
+    const uint8_t bytes[SLOTS] = {first, own, last};
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        cr_assert_eq(ls_input_buffer_put(here.closed, here.closed_end, slot, &bytes[slot],
+                                         bytes[slot] != 0, slot == 0 ? events : 0),
+                     LS_OK);
+    }
+    here.closed_end++;
+}
+
+static void advance_to(ls_tick head)
+{
+    cr_assert_eq(ls_prediction_advance(here.prediction, here.closed_end, head), LS_OK);
+    cr_assert_eq(ls_prediction_settled_tick(here.prediction), here.settled);
+}
+
+static ls_tick live(void)
+{
+    return ls_sim_instance_tick(here.instance);
+}
+
+static uint64_t live_total(void)
+{
+    return ((const counter_state *)ls_sim_instance_view(here.instance))->total;
+}
+
+static ls_prediction_figures figures(void)
+{
+    return ls_prediction_figures_of(here.prediction);
+}
+
+/* ---- guessing right ---- */
+
+Test(prediction, a_right_guess_costs_no_step, .fini = close_stage)
+{
+    open_with(8, 1);
+    for (ls_tick tick = 0; tick < 200; tick++) {
+        make_own(tick, (uint8_t)(1 + tick));
+    }
+    close_tick(1, 7, 9, LS_EVENT_JOINED);
+    advance_to(6);
+    for (ls_tick tick = 1; tick < 200; tick++) {
+        close_tick((uint8_t)(1 + tick), 7, 9, 0);
+        advance_to(tick + 6 < 200 ? tick + 6 : 200);
+    }
+    cr_assert_eq(here.settled, 200);
+    cr_assert_eq(here.steps, 200);
+    cr_assert_eq(here.hashed, 200);
+    cr_assert_eq(figures().rollbacks, 0);
+    cr_assert_eq(figures().rollback_depth_p99, 0);
+    cr_assert_eq(figures().rollback_depth_max, 0);
+}
+
+Test(prediction, ones_own_input_is_stepped_as_soon_as_it_is_made, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 2, 0, 0);
+    advance_to(1);
+    cr_assert_eq(live_total(), 2);
+    make_own(1, 100);
+    advance_to(2);
+    cr_assert_eq(live_total(), 2 + 100 + 2, "and the other's is repeated");
+    make_own(2, 50);
+    advance_to(3);
+    cr_assert_eq(live_total(), 104 + 50 + 2);
+    cr_assert_eq(here.settled, 1);
+}
+
+Test(prediction, nothing_is_guessed_before_a_tick_is_closed, .fini = close_stage)
+{
+    open_with(8, 1);
+    make_own(0, 1);
+    advance_to(5);
+    cr_assert_eq(live(), 0);
+    cr_assert_eq(here.steps, 0);
+}
+
+Test(prediction, it_goes_as_far_as_it_may_and_is_asked_to, .fini = close_stage)
+{
+    open_with(3, 1);
+    close_tick(0, 0, 0, 0);
+    advance_to(2);
+    cr_assert_eq(live(), 2);
+    advance_to(4);
+    cr_assert_eq(live(), 4);
+    advance_to(5);
+    cr_assert_eq(live(), 4, "three ticks beyond the settled state");
+    close_tick(0, 0, 0, 0);
+    advance_to(100);
+    cr_assert_eq(live(), 5);
+    close_tick(0, 0, 0, 0);
+    advance_to(4);
+    cr_assert_eq(live(), 4, "back again");
+    advance_to(0);
+    cr_assert_eq(live(), 3, "but not before the settled state");
+    cr_assert_eq(figures().rollbacks, 0);
+}
+
+/* ---- guessing wrong ---- */
+
+Test(prediction, a_wrong_guess_is_thrown_away_with_all_that_followed, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 5, 0, 0);
+    advance_to(7);
+    cr_assert_eq(here.steps, 7);
+    cr_assert_eq(live_total(), 7 * 5);
+    close_tick(0, 5, 0, 0);
+    advance_to(7);
+    cr_assert_eq(here.steps, 7);
+    close_tick(0, 6, 0, 0); /* tick 2: five guesses were out */
+    advance_to(8);
+    cr_assert_eq(figures().rollbacks, 1);
+    cr_assert_eq(figures().rollback_ticks, 5);
+    cr_assert_eq(figures().rollback_depth_max, 5);
+    cr_assert_eq(figures().rollback_depth_p99, 5);
+    cr_assert_eq(here.steps, 7 + 6);
+    cr_assert_eq(live(), 8);
+    cr_assert_eq(live_total(), 5 + 5 + 6 * 6);
+}
+
+Test(prediction, several_closed_ticks_at_once_are_one_rollback, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 5, 0, 0);
+    advance_to(9);
+    close_tick(0, 5, 0, 0);
+    close_tick(0, 6, 0, 0);
+    close_tick(0, 7, 0, 0);
+    close_tick(0, 7, 0, 0);
+    advance_to(9);
+    cr_assert_eq(figures().rollbacks, 1);
+    cr_assert_eq(figures().rollback_ticks, 7);
+    cr_assert_eq(here.steps, 9 + 7);
+    cr_assert_eq(live_total(), 5 + 5 + 6 + 7 * 6);
+}
+
+Test(prediction, depths_have_a_percentile, .fini = close_stage)
+{
+    open_with(4, 1);
+    close_tick(0, 1, 0, 0);
+    for (uint32_t i = 0; i < 200; i++) {
+        advance_to(here.closed_end + (i == 100 ? 4 : i % 2 ? 1 : 2));
+        close_tick(0, (uint8_t)(2 + i % 2), 0, 0);
+    }
+    advance_to(here.closed_end);
+    cr_assert_eq(figures().rollbacks, 200);
+    cr_assert_eq(figures().rollback_depth_p99, 2);
+    cr_assert_eq(figures().rollback_depth_max, 4);
+    cr_assert_eq(figures().rollback_ticks, 100 * 1 + 99 * 2 + 4);
+}
+
+Test(prediction, an_own_input_that_the_server_replaced_is_a_wrong_guess, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(3, 0, 0, 0);
+    make_own(1, 4);
+    make_own(2, 4);
+    advance_to(3);
+    close_tick(3, 0, 0, 0); /* it came too late and was repeated */
+    advance_to(3);
+    cr_assert_eq(figures().rollbacks, 1);
+    cr_assert_eq(live_total(), 3 + 3 + 4);
+}
+
+/* Ticks that were closed before this player could make an input for them. */
+Test(prediction, an_own_input_that_was_never_made_is_guessed_like_the_others, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(3, 0, 0, 0);
+    advance_to(3);
+    cr_assert_eq(live_total(), 3 * 3);
+    close_tick(3, 0, 0, 0);
+    close_tick(3, 0, 0, 0);
+    advance_to(3);
+    cr_assert_eq(figures().rollbacks, 0);
+}
+
+Test(prediction, an_own_input_that_is_gone_counts_as_a_wrong_guess, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(3, 0, 0, 0);
+    make_own(1, 4);
+    advance_to(2);
+    ls_input_buffer_forget_before(here.own, 2);
+    close_tick(4, 0, 0, 0);
+    advance_to(2);
+    cr_assert_eq(figures().rollbacks, 1);
+    cr_assert_eq(live_total(), 3 + 4);
+}
+
+Test(prediction, an_event_was_not_foreseen, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 1, 0, LS_EVENT_JOINED);
+    advance_to(4);
+    close_tick(0, 1, 0, LS_EVENT_LEFT);
+    advance_to(4);
+    cr_assert_eq(figures().rollbacks, 1);
+    const counter_state *state = ls_sim_instance_view(here.instance);
+    cr_assert_eq(state->joins, 1, "guesses repeat inputs, not events");
+    cr_assert_eq(state->leaves, 1);
+}
+
+/* ---- habits ---- */
+
+/* An order is played once; after a few of them, none is expected to be repeated. */
+Test(prediction, orders_are_not_repeated, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 0, 0, 0);
+    for (uint32_t i = 0; i < 20; i++) {
+        advance_to(here.closed_end + 4);
+        close_tick(0, i % 5 == 0 ? 9 : 0, 0, 0);
+    }
+    uint64_t before = figures().rollbacks;
+    for (uint32_t i = 0; i < 100; i++) {
+        advance_to(here.closed_end + 4);
+        close_tick(0, i % 5 == 0 ? 9 : 0, 0, 0);
+    }
+    cr_assert_eq(figures().rollbacks - before, 20, "one for each order");
+}
+
+Test(prediction, a_pad_that_is_held_is_repeated, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 0, 0, 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        advance_to(here.closed_end + 4);
+        close_tick(0, i / 10 % 2 == 0 ? 9 : 0, 0, 0);
+    }
+    cr_assert_eq(figures().rollbacks, 10, "one for each press and each release");
+}
+
+/* ---- the settled state ---- */
+
+Test(prediction, guesses_can_be_dropped, .fini = close_stage)
+{
+    open_with(8, 1);
+    close_tick(0, 4, 0, 0);
+    advance_to(6);
+    cr_assert_eq(ls_prediction_drop_guesses(here.prediction), LS_OK);
+    cr_assert_eq(live(), 1);
+    cr_assert_eq(ls_sim_instance_hash(here.instance), ls_sim_instance_hash(here.truth));
+    cr_assert_eq(ls_prediction_drop_guesses(here.prediction), LS_OK);
+    advance_to(6);
+    cr_assert_eq(live_total(), 6 * 4);
+}
+
+Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess, .fini = close_stage)
+{
+    open_with(8, 1);
+    for (uint32_t i = 0; i < 150; i++) {
+        close_tick(0, (uint8_t)(1 + i % 7), 0, 0);
+    }
+    advance_to(160);
+    cr_assert_eq(here.settled, LS_PREDICTION_CLOSED_STEPS_MAX);
+    cr_assert_eq(live(), here.settled);
+    advance_to(160);
+    cr_assert_eq(live(), 2 * LS_PREDICTION_CLOSED_STEPS_MAX);
+    advance_to(160);
+    cr_assert_eq(here.settled, 150);
+    cr_assert_eq(live(), 158);
+}
+
+/* Whatever is closed when: every root is that of a run that never guessed (on_settle). */
+static void play_at_random(uint32_t ticks, uint32_t interval, uint64_t seed)
+{
+    open_with(ticks, interval);
+    ls_rng rng = ls_rng_make(seed, 1);
+    ls_tick made = 0;
+    uint8_t others[2] = {0};
+    while (here.closed_end < TICKS_MAX) {
+        uint32_t closed = ls_rng_below(&rng, 4);
+        for (uint32_t i = 0; i < closed; i++) {
+            bool is_late = ls_rng_below(&rng, 10) == 0;
+            uint8_t own = is_late ? 0 : (uint8_t)(1 + here.closed_end % 50);
+            for (uint32_t other = 0; other < 2; other++) {
+                bool is_change = ls_rng_below(&rng, 8) == 0;
+                others[other] = is_change ? (uint8_t)ls_rng_below(&rng, 4) : others[other];
+            }
+            uint32_t events = ls_rng_below(&rng, 50) == 0 ? LS_EVENT_JOINED : 0;
+            close_tick(own, others[0], others[1], events);
+        }
+        for (; made < here.closed_end + ls_rng_below(&rng, 2 * ticks + 1); made++) {
+            make_own(made, (uint8_t)(1 + made % 50));
+        }
+        advance_to(made);
+        cr_assert_leq(live() - here.settled, ticks);
+        cr_assert_geq(live(), here.settled);
+    }
+    ls_prediction_figures all = figures();
+    cr_assert_gt(all.rollbacks, 0);
+    cr_assert_leq(all.rollback_depth_max, ticks);
+    cr_assert_eq(here.steps, live() + all.rollback_ticks, "no step without a reason");
+    close_stage();
+}
+
+Test(prediction, every_settled_state_is_that_of_the_closed_ticks)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        play_at_random(1, 1, seed);
+        play_at_random(8, 1, seed);
+        play_at_random(8, 7, seed);
+        play_at_random(LS_PREDICT_TICKS_MAX, 3, seed);
+    }
+}
+
+/* ---- what it may cost, and what it cannot do ---- */
+
+Test(prediction, every_failed_allocation_is_survived, .fini = close_stage)
+{
+    open_with(8, 1);
+    for (uint64_t allowed = 0; allowed < 4; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_prediction *prediction = NULL;
+        ls_prediction_config config = config_with(8, 1);
+        cr_assert_eq(ls_prediction_create(&config, &counting.allocator, &prediction), LS_NO_MEMORY);
+        cr_assert_null(prediction);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+}
+
+Test(prediction, more_ticks_than_it_can_hold_are_a_mistake, .signal = SIGABRT)
+{
+    open_with(LS_PREDICT_TICKS_MAX + 1, 1);
+}
+
+/* ---- an engine of somebody else's ---- */
+
+static bool can_load;
+static size_t grown_bytes;
+
+static uint64_t engine_hash(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    return 1 + ((const counter_state *)state)->total;
+}
+
+static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    (void)config;
+    size_t size = sizeof(counter_state) + grown_bytes;
+    if (size <= capacity) {
+        memcpy(bytes, state, sizeof(counter_state));
+    }
+    return size;
+}
+
+static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    (void)config;
+    (void)size;
+    memcpy(state, bytes, can_load ? sizeof(counter_state) : 0);
+    return can_load ? LS_OK : LS_PLUGIN;
+}
+
+static void open_engine(void)
+{
+    can_load = true;
+    grown_bytes = 0;
+    open_with(8, 1);
+    close_stage();
+    here.simulation.fields = NULL;
+    here.simulation.hash = engine_hash;
+    here.simulation.save = engine_save;
+    here.simulation.load = engine_load;
+    here.instance = make_instance(&here.simulation);
+    here.truth = make_instance(&here.simulation);
+    here.closed = make_buffer(SLOTS);
+    here.own = make_buffer(1);
+    ls_prediction_config config = config_with(8, 1);
+    cr_assert_eq(ls_prediction_create(&config, ls_allocator_heap(), &here.prediction), LS_OK);
+}
+
+Test(prediction, what_has_grown_too_large_to_save_is_not_guessed_from, .fini = close_stage)
+{
+    open_engine();
+    close_tick(0, 1, 0, 0);
+    advance_to(4);
+    cr_assert_eq(live(), 4);
+    grown_bytes = 100000;
+    advance_to(6);
+    cr_assert_eq(live(), 4);
+    for (uint32_t i = 0; i < 6; i++) {
+        close_tick(0, 2, 0, 0);
+        advance_to(20);
+    }
+    cr_assert_eq(live(), 7, "closed ticks are played all the same");
+    grown_bytes = 0;
+    advance_to(20);
+    cr_assert_eq(live(), 15);
+}
+
+Test(prediction, an_engine_that_cannot_load_says_so, .fini = close_stage)
+{
+    open_engine();
+    close_tick(0, 1, 0, 0);
+    advance_to(4);
+    can_load = false;
+    close_tick(0, 2, 0, 0);
+    cr_assert_eq(ls_prediction_advance(here.prediction, here.closed_end, 5), LS_PLUGIN);
+    cr_assert_eq(ls_prediction_drop_guesses(here.prediction), LS_PLUGIN);
+}

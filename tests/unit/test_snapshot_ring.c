@@ -1,0 +1,209 @@
+#include "lockstep/common/snapshot_ring.h"
+
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+static ls_sim_instance *make_from(const ls_simulation *simulation)
+{
+    ls_sim_config config = ls_sim_config_default(simulation);
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, NULL),
+                 LS_OK);
+    return instance;
+}
+
+static ls_snapshot_ring *make_ring(ls_sim_instance *instance, uint32_t capacity)
+{
+    ls_snapshot_ring *ring = NULL;
+    cr_assert_eq(ls_snapshot_ring_create(instance, capacity, ls_allocator_heap(), &ring), LS_OK);
+    return ring;
+}
+
+static void step(ls_sim_instance *instance, uint8_t byte)
+{
+    ls_slot_input slots[2] = {{&byte, 1, 0}, {&byte, 1, 0}};
+    ls_sim_instance_step(instance, &(ls_tick_inputs){ls_sim_instance_tick(instance), 2, slots});
+}
+
+Test(snapshot_ring, brings_back_every_state_that_it_holds)
+{
+    uint64_t roots[5];
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = make_ring(instance, 5);
+    for (uint32_t tick = 0; tick < 5; tick++) {
+        roots[tick] = ls_sim_instance_hash(instance);
+        cr_assert_eq(ls_snapshot_ring_save(ring, roots[tick]), LS_OK);
+        step(instance, (uint8_t)(1 + tick));
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        ls_tick tick = (3 * i + 4) % 5; /* in any order */
+        uint64_t root = 0;
+        cr_assert_eq(ls_snapshot_ring_load(ring, tick), LS_OK);
+        cr_assert_eq(ls_sim_instance_tick(instance), tick);
+        cr_assert_eq(ls_sim_instance_hash(instance), roots[tick]);
+        cr_assert_eq(ls_snapshot_ring_root(ring, tick, &root), LS_OK);
+        cr_assert_eq(root, roots[tick]);
+    }
+    cr_assert_neq(roots[0], roots[4]);
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
+{
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = make_ring(instance, 2);
+    uint64_t root = 77;
+    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
+    for (uint32_t tick = 0; tick < 3; tick++) {
+        cr_assert_eq(ls_snapshot_ring_save(ring, tick), LS_OK);
+        step(instance, 1);
+    }
+    cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
+    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 3), LS_NOT_FOUND);
+    cr_assert_eq(root, 77, "untouched by a failure");
+    cr_assert_eq(ls_sim_instance_tick(instance), 3);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 2), LS_OK);
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, the_newest_save_of_a_tick_counts)
+{
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = make_ring(instance, 3);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
+    step(instance, 1);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 1), LS_OK);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_OK);
+    step(instance, 2);
+    uint64_t root = ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_snapshot_ring_save(ring, root), LS_OK);
+    step(instance, 3);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(instance), root);
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, allocates_at_create_only_and_gives_everything_back)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = NULL;
+    cr_assert_eq(ls_snapshot_ring_create(instance, 8, &counting.allocator, &ring), LS_OK);
+    cr_assert_geq(counting.live_bytes, 8 * ls_sim_instance_state_bytes(instance));
+    uint64_t calls = heap_calls();
+    for (uint32_t i = 0; i < 100; i++) {
+        cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
+        step(instance, 1);
+        cr_assert_eq(ls_snapshot_ring_load(ring, i), LS_OK);
+        step(instance, 2);
+    }
+    cr_assert_eq(heap_calls(), calls);
+    ls_snapshot_ring_destroy(ring);
+    ls_snapshot_ring_destroy(NULL);
+    cr_assert_eq(counting.live_blocks, 0);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, every_failed_allocation_is_survived)
+{
+    ls_sim_instance *instance = make_from(counter_simulation());
+    for (uint64_t allowed = 0; allowed < 3; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_snapshot_ring *ring = NULL;
+        cr_assert_eq(ls_snapshot_ring_create(instance, 8, &counting.allocator, &ring),
+                     LS_NO_MEMORY);
+        cr_assert_null(ring);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, a_ring_without_room_is_a_mistake, .signal = SIGABRT)
+{
+    ls_snapshot_ring *ring = NULL;
+    ls_snapshot_ring_create(make_from(counter_simulation()), 0, ls_allocator_heap(), &ring);
+}
+
+/* ---- an engine of somebody else's, whose saves grow ---- */
+
+static uint64_t engine_hash(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    return ((const counter_state *)state)->total;
+}
+
+/* 64 bytes, and one more for each that was played; all of them tell the total. */
+static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    (void)config;
+    size_t size = 64 + (size_t)((const counter_state *)state)->total;
+    if (size <= capacity) {
+        memset(bytes, (int)(size - 64), size);
+    }
+    return size;
+}
+
+static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    (void)config;
+    ((counter_state *)state)->total = bytes[size - 1];
+    return LS_OK;
+}
+
+static ls_simulation engine_simulation(void)
+{
+    ls_simulation simulation = *counter_simulation();
+    simulation.fields = NULL;
+    simulation.hash = engine_hash;
+    simulation.save = engine_save;
+    simulation.load = engine_load;
+    return simulation;
+}
+
+Test(snapshot_ring, saves_may_grow_to_twice_their_size)
+{
+    ls_simulation simulation = engine_simulation();
+    ls_sim_instance *instance = make_from(&simulation);
+    ls_snapshot_ring *ring = make_ring(instance, 4);
+    size_t header = ls_sim_instance_save_bytes(instance) - 64;
+    counter_state *state = ls_sim_instance_state(instance);
+    state->total = 64 + header;
+    cr_assert_eq(ls_snapshot_ring_save(ring, 5), LS_OK);
+    state->total = 1;
+    cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_OK);
+    cr_assert_eq(state->total, 64 + header);
+
+    uint64_t root = 0;
+    state->total++;
+    cr_assert_eq(ls_snapshot_ring_save(ring, 6), LS_FULL);
+    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND, "its place is empty");
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(snapshot_ring, an_engine_that_cannot_save_is_refused)
+{
+    ls_simulation simulation = engine_simulation();
+    simulation.save = NULL;
+    simulation.load = NULL;
+    ls_sim_instance *instance = make_from(&simulation);
+    ls_snapshot_ring *ring = NULL;
+    cr_assert_eq(ls_snapshot_ring_create(instance, 4, ls_allocator_heap(), &ring), LS_UNSUPPORTED);
+    cr_assert_null(ring);
+    ls_sim_instance_destroy(instance);
+}

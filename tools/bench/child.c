@@ -1,0 +1,80 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/bench/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static _Noreturn void become(ls_bench_child_work work, const void *user, int pipe_end, pid_t parent)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent) {
+        work(user, pipe_end);
+    }
+    _exit(0);
+}
+
+ls_status ls_bench_child_start(ls_bench_child *child, ls_bench_child_work work, const void *user,
+                               ls_text *why)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe(ends) != 0) {
+        ls_text_set(why, "cannot make a pipe: %s", strerror(errno));
+        return LS_IO;
+    }
+    fflush(NULL); /* or both would write what waits */
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        become(work, user, ends[1], parent);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        ls_text_set(why, "cannot start a process: %s", strerror(errno));
+        close(ends[0]);
+        return LS_IO;
+    }
+    *child = (ls_bench_child){.pid = pid, .pipe = ends[0]};
+    return LS_OK;
+}
+
+ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t size,
+                              int patience_ms, ls_text *why)
+{
+    size_t heard = 0;
+    while (heard < size) {
+        struct pollfd waiting = {.fd = child->pipe, .events = POLLIN};
+        int ready = poll(&waiting, 1, patience_ms);
+        ssize_t more = ready > 0 ? read(child->pipe, (uint8_t *)bytes + heard, size - heard) : 0;
+        if (more <= 0) {
+            ls_text_set(why, "a process of the benchmark %s",
+                        ready > 0 ? "ended before its time" : "took too long");
+            return LS_IO;
+        }
+        heard += (size_t)more;
+    }
+    return LS_OK;
+}
+
+void ls_bench_child_tell(int pipe_end, const void *bytes, size_t size)
+{
+    if (write(pipe_end, bytes, size) != (ssize_t)size) {
+        _exit(1); /* nobody listens any more */
+    }
+}
+
+void ls_bench_child_stop(ls_bench_child *child)
+{
+    if (child->pid > 0) {
+        kill(child->pid, SIGKILL);
+        waitpid(child->pid, NULL, 0);
+        close(child->pipe);
+        child->pid = 0;
+    }
+}

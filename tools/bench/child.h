@@ -1,0 +1,35 @@
+/* Child: a process of the benchmark's own beside it: made by fork, tells its parent through a pipe,
+ * ended by its parent and with it. Called by the sections that need several processes. */
+#ifndef LOCKSTEP_TOOLS_BENCH_CHILD_H
+#define LOCKSTEP_TOOLS_BENCH_CHILD_H
+
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct ls_bench_child {
+    pid_t pid; /* 0: none */
+    int pipe;  /* what it tells */
+} ls_bench_child;
+
+/* What a child does; it ends when this returns. `pipe` leads to the parent. */
+typedef void (*ls_bench_child_work)(const void *user, int pipe);
+
+/* IO when the system has no more processes or descriptors. */
+ls_status ls_bench_child_start(ls_bench_child *child, ls_bench_child_work work, const void *user,
+                               ls_text *why);
+
+/* The next so many bytes that the child told; IO when it ended or took longer. */
+ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t size,
+                              int patience_ms, ls_text *why);
+
+/* In the child. */
+void ls_bench_child_tell(int pipe, const void *bytes, size_t size);
+
+/* Ends it if it runs. */
+void ls_bench_child_stop(ls_bench_child *child);
+
+#endif

@@ -1,0 +1,189 @@
+#include "lockstep/tools/bench/crowd.h"
+
+#include "lockstep/client/session.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/event_loop.h"
+#include "lockstep/protocol/transport_enet.h"
+#include "lockstep/tools/bench/pad_simulation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FRAME_NS (LS_NS_PER_SECOND / 60)
+#define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
+
+struct crowd_loop;
+
+typedef struct crowd_client {
+    struct crowd_loop *owner;
+    ls_transport *transport;
+    ls_session *session; /* NULL: sends plain packets */
+    ls_pad_player pad;
+    ls_peer_id server;
+    uint64_t due_ns; /* when it wakes next */
+} crowd_client;
+
+typedef struct crowd_loop {
+    const ls_crowd *crowd;
+    ls_event_loop *loop;
+    ls_loop_source *alarm;
+    crowd_client *clients;
+} crowd_loop;
+
+/* ---- what the sessions ask for ---- */
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    (void)user;
+    return strcmp(name, ls_pad_simulation()->name) == 0 ? ls_pad_simulation() : NULL;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    crowd_client *client = user;
+    (void)instance;
+    (void)slot;
+    (void)tick;
+    return ls_pad_player_input(&client->pad, bytes);
+}
+
+/* ---- one client ---- */
+
+static void take_event(crowd_client *client, const ls_transport_event *event, uint64_t now_ns)
+{
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        client->server = event->peer;
+    } else if (event->kind == LS_TRANSPORT_DISCONNECTED) {
+        client->server = 0;
+    }
+    if (!client->session) {
+        return;
+    }
+    switch (event->kind) {
+    case LS_TRANSPORT_CONNECTED:
+        ls_session_connected(client->session, event->peer, now_ns);
+        break;
+    case LS_TRANSPORT_DISCONNECTED:
+        ls_session_disconnected(client->session, event->reason, now_ns);
+        break;
+    case LS_TRANSPORT_RECEIVED:
+        ls_session_receive(client->session, event->lane, event->bytes, event->size, now_ns);
+        break;
+    }
+}
+
+static void take_packets(crowd_client *client, uint64_t now_ns)
+{
+    ls_transport_event event;
+    ls_transport_enet_service(client->transport);
+    while (ls_transport_next_event(client->transport, &event)) {
+        take_event(client, &event, now_ns);
+    }
+}
+
+static void play(crowd_client *client, uint64_t now_ns)
+{
+    ls_session_event event;
+    ls_session_frame(client->session, now_ns);
+    while (ls_session_next_event(client->session, &event)) {
+        if (event.kind == LS_SESSION_EVENT_OVER) {
+            fprintf(stderr, "lockstep-bench: a client has left: %s\n", event.text.bytes);
+        }
+    }
+}
+
+static void send_plain(const crowd_client *client)
+{
+    static const uint8_t zeros[LS_PACKET_BYTES_MAX];
+    if (client->server != 0) {
+        ls_transport_send(client->transport, client->server, LS_LANE_UNRELIABLE, zeros,
+                          client->owner->crowd->packet_bytes);
+    }
+}
+
+/* Once a tick: when its next input is due, or else after a frame's time. */
+static void wake(crowd_client *client, uint64_t now_ns)
+{
+    while (client->due_ns <= now_ns) {
+        client->due_ns += FRAME_NS;
+    }
+    take_packets(client, now_ns);
+    if (client->session) {
+        play(client, now_ns);
+        uint64_t input_ns = ls_session_next_ns(client->session);
+        client->due_ns = input_ns != UINT64_MAX ? input_ns : client->due_ns;
+    } else {
+        send_plain(client);
+    }
+    ls_transport_flush(client->transport);
+}
+
+/* ---- all of them ---- */
+
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    crowd_loop *owner = user;
+    uint64_t next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < owner->crowd->clients; i++) {
+        crowd_client *client = &owner->clients[i];
+        if (client->due_ns <= now_ns + TOGETHER_NS) {
+            wake(client, now_ns);
+        }
+        next_ns = client->due_ns < next_ns ? client->due_ns : next_ns;
+    }
+    ls_loop_alarm_set(owner->alarm, next_ns);
+}
+
+static ls_status create_session(crowd_client *client, ls_text *why)
+{
+    ls_session_config config = ls_session_config_default();
+    config.find_simulation = find_simulation;
+    config.make_input = make_input;
+    config.user = client;
+    config.makes_inputs_between_frames = true;
+    ls_packet_sink sink = ls_transport_sink(client->transport);
+    return ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);
+}
+
+static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
+{
+    crowd_client *client = &owner->clients[index];
+    const ls_crowd *crowd = owner->crowd;
+    uint32_t number = crowd->first + index;
+    char server[32];
+    snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
+    ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
+    network.server = server;
+    client->owner = owner;
+    client->pad = ls_pad_player_make(1, number + 1);
+    client->due_ns = ls_event_loop_now_ns(owner->loop) + (uint64_t)number * FRAME_NS / crowd->total;
+    ls_status status =
+        ls_transport_enet_connect(&network, ls_allocator_heap(), &client->transport, why);
+    return status == LS_OK && crowd->packet_bytes == 0 ? create_session(client, why) : status;
+}
+
+void ls_crowd_play(const void *user, int pipe)
+{
+    crowd_loop owner = {.crowd = user};
+    ls_text why = {{0}};
+    (void)pipe;
+    owner.clients =
+        ls_allocate_array(ls_allocator_heap(), owner.crowd->clients, sizeof *owner.clients);
+    ls_status status =
+        owner.clients ? ls_event_loop_create(ls_allocator_heap(), &owner.loop) : LS_NO_MEMORY;
+    ls_loop_handler handler = {on_alarm, &owner};
+    if (status == LS_OK) {
+        status = ls_event_loop_add_alarm(owner.loop, handler, &owner.alarm);
+    }
+    for (uint32_t i = 0; status == LS_OK && i < owner.crowd->clients; i++) {
+        status = create_client(&owner, i, &why);
+    }
+    if (status != LS_OK) {
+        fprintf(stderr, "lockstep-bench: clients: %s\n",
+                why.bytes[0] ? why.bytes : ls_status_text(status));
+        return;
+    }
+    ls_loop_alarm_set(owner.alarm, ls_event_loop_now_ns(owner.loop));
+    ls_event_loop_run(owner.loop);
+}

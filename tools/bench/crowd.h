@@ -1,0 +1,21 @@
+/* Crowd: many clients on real sockets in one process, as children of the benchmark: each plays a
+ * match, or sends one packet of a given size a tick to a server that knows no matches. A client
+ * wakes once a tick, when its input is due, so that hundreds of them leave the server its share of
+ * the machine. Called by section_net. */
+#ifndef LOCKSTEP_TOOLS_BENCH_CROWD_H
+#define LOCKSTEP_TOOLS_BENCH_CROWD_H
+
+#include <stdint.h>
+
+typedef struct ls_crowd {
+    uint16_t port;         /* of the server on 127.0.0.1 */
+    uint32_t first;        /* number of the first client, for its seed and its time in the tick */
+    uint32_t clients;      /* in this process */
+    uint32_t total;        /* in all processes */
+    uint32_t packet_bytes; /* payload; 0: matches are played */
+} ls_crowd;
+
+/* An ls_bench_child_work: plays until the process is ended. `user` is an ls_crowd. */
+void ls_crowd_play(const void *user, int pipe);
+
+#endif

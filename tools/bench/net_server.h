@@ -1,0 +1,35 @@
+/* Net server: the two servers that are compared, each the whole work of a child process: ours, a
+ * host of matches of the pad simulation, and a bare ENet relay. Each tells its port (uint16_t), and
+ * what a window of its life cost once everybody has played for a while. Called by section_net. */
+#ifndef LOCKSTEP_TOOLS_BENCH_NET_SERVER_H
+#define LOCKSTEP_TOOLS_BENCH_NET_SERVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LS_NET_PLAYERS 4u /* in a match */
+
+typedef struct ls_net_plan {
+    uint32_t clients;    /* a multiple of LS_NET_PLAYERS */
+    uint32_t down_bytes; /* payload of the relay's packets */
+    uint64_t warm_ns;    /* from when the last client plays */
+    uint64_t window_ns;
+} ls_net_plan;
+
+/* Counted over one window. */
+typedef struct ls_net_window {
+    uint64_t processor_ns;
+    uint64_t client_ticks; /* ticks times clients */
+    uint64_t packets_up;   /* datagrams received */
+    uint64_t packets_down;
+    uint64_t bytes_up; /* with every header; not counted by the relay */
+    uint64_t bytes_down;
+    uint64_t inputs_substituted;
+    bool is_sound; /* all still play, states were compared and none differs */
+} ls_net_window;
+
+/* An ls_bench_child_work each; `user` is an ls_net_plan. */
+void ls_net_host_serve(const void *user, int pipe);
+void ls_net_relay_serve(const void *user, int pipe);
+
+#endif

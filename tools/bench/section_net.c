@@ -1,0 +1,178 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/bench/child.h"
+#include "lockstep/tools/bench/crowd.h"
+#include "lockstep/tools/bench/net_server.h"
+#include "lockstep/tools/bench/sections.h"
+
+enum {
+    ROUNDS = 5,
+    CROWDS_MAX = 4, /* processes that the clients are spread over */
+    PATIENCE_MS = 60000,
+    /* IPv4 and UDP, ENet's header and the command before an unsequenced packet. */
+    HEADER_BYTES = 28 + 2 + 8,
+};
+
+#define WARM_NS (LS_NS_PER_SECOND * 3 / 2)
+#define WINDOW_NS (3 * LS_NS_PER_SECOND)
+#define SMOKE_NS (LS_NS_PER_SECOND / 5)
+#define RELAY_BUDGET 1.3
+
+static const uint32_t client_counts[] = {4, 64, 512};
+
+/* ---- one server and its clients ---- */
+
+static ls_status start_crowds(ls_bench_child *children, const ls_crowd *all, ls_text *why)
+{
+    ls_status status = LS_OK;
+    uint32_t count = all->total < CROWDS_MAX ? all->total : CROWDS_MAX;
+    for (uint32_t i = 0; status == LS_OK && i < count; i++) {
+        ls_crowd crowd = *all;
+        crowd.first = all->total * i / count;
+        crowd.clients = all->total * (i + 1) / count - crowd.first;
+        status = ls_bench_child_start(&children[i], ls_crowd_play, &crowd, why);
+    }
+    return status;
+}
+
+/* Runs a server beside as many clients as its plan says, who send packets of `up_bytes` or, when
+ * that is 0, play. */
+static ls_status run_server(ls_bench_child_work serve, const ls_net_plan *plan, uint32_t up_bytes,
+                            ls_net_window *window, ls_text *why)
+{
+    ls_bench_child server = {0};
+    ls_bench_child crowds[CROWDS_MAX] = {{0}};
+    ls_crowd all = {.total = plan->clients, .packet_bytes = up_bytes};
+    ls_status status = ls_bench_child_start(&server, serve, plan, why);
+    if (status == LS_OK) {
+        status = ls_bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
+    }
+    if (status == LS_OK) {
+        status = start_crowds(crowds, &all, why);
+    }
+    if (status == LS_OK) {
+        status = ls_bench_child_hear(&server, window, sizeof *window, PATIENCE_MS, why);
+    }
+    for (uint32_t i = 0; i < CROWDS_MAX; i++) {
+        ls_bench_child_stop(&crowds[i]);
+    }
+    ls_bench_child_stop(&server);
+    if (status == LS_OK && (!window->is_sound || window->client_ticks == 0)) {
+        ls_text_set(why, "not everybody played on with %u clients", plan->clients);
+        return LS_DESYNCED;
+    }
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+typedef struct comparison {
+    ls_bench_times ours;
+    ls_bench_times relay;
+    ls_bench_ratios ratios;
+    ls_net_window last_ours;
+    ls_net_window last_relay;
+} comparison;
+
+static double per_client_tick(const ls_net_window *window, uint64_t value)
+{
+    return (double)value / (double)window->client_ticks;
+}
+
+static uint32_t payload(uint64_t bytes, uint64_t packets)
+{
+    uint64_t mean = packets > 0 ? bytes / packets : 0;
+    return mean > HEADER_BYTES ? (uint32_t)mean - HEADER_BYTES : 1;
+}
+
+/* Ours, then the relay with packets of the same sizes; in every second round the other way round,
+ * with the sizes of the round before. */
+static ls_status run_round(comparison *both, ls_net_plan *plan, uint32_t round, ls_text *why)
+{
+    ls_net_window *ours = &both->last_ours;
+    ls_net_window *relay = &both->last_relay;
+    bool is_relay_first = round % 2 == 1;
+    ls_status status = LS_OK;
+    for (uint32_t turn = 0; status == LS_OK && turn < 2; turn++) {
+        double slowdown = ls_bench_slowdown();
+        if ((turn == 0) == is_relay_first) {
+            plan->down_bytes = payload(ours->bytes_down, ours->packets_down);
+            status = run_server(ls_net_relay_serve, plan, payload(ours->bytes_up, ours->packets_up),
+                                relay, why);
+            if (status == LS_OK) {
+                ls_bench_times_add(&both->relay, per_client_tick(relay, relay->processor_ns),
+                                   slowdown);
+            }
+        } else {
+            status = run_server(ls_net_host_serve, plan, 0, ours, why);
+            if (status == LS_OK) {
+                ls_bench_times_add(&both->ours, per_client_tick(ours, ours->processor_ns),
+                                   slowdown);
+            }
+        }
+    }
+    if (status == LS_OK) {
+        ls_bench_series_add(&both->ratios.rounds, per_client_tick(ours, ours->processor_ns) /
+                                                      per_client_tick(relay, relay->processor_ns));
+    }
+    return status;
+}
+
+static void report_comparison(const comparison *both, uint32_t clients, ls_bench_report *report)
+{
+    const struct {
+        const char *what;
+        const ls_net_window *window;
+        uint64_t value;
+    } rows[] = {
+        {"packets up a tick, ours", &both->last_ours, both->last_ours.packets_up},
+        {"packets up a tick, relay", &both->last_relay, both->last_relay.packets_up},
+        {"packets down a tick, ours", &both->last_ours, both->last_ours.packets_down},
+        {"packets down a tick, relay", &both->last_relay, both->last_relay.packets_down},
+    };
+    char name[LS_NAME_BYTES_MAX];
+    snprintf(name, sizeof name, "%u clients: server, a client and tick", clients);
+    ls_bench_report_times(report, name, "us", 1000, &both->ours, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%u clients: relay, a client and tick", clients);
+    ls_bench_report_times(report, name, "us", 1000, &both->relay, LS_BENCH_UNBUDGETED);
+    snprintf(name, sizeof name, "%u clients: server against relay", clients);
+    ls_bench_report_ratios(report, name, &both->ratios, LS_BENCH_MOST(RELAY_BUDGET));
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(name, sizeof name, "%u clients: %s", clients, rows[i].what);
+        ls_bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),
+                               LS_BENCH_UNBUDGETED);
+    }
+    snprintf(name, sizeof name, "%u clients: inputs too late", clients);
+    ls_bench_report_number(
+        report, name, "%",
+        100 * per_client_tick(&both->last_ours, both->last_ours.inputs_substituted),
+        LS_BENCH_UNBUDGETED);
+}
+
+static ls_status compare(uint32_t clients, const ls_bench_plan *bench, ls_bench_report *report,
+                         ls_text *why)
+{
+    comparison both = {.ratios = {.of_bests = 0}};
+    ls_net_plan plan = {.clients = clients,
+                        .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
+                        .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};
+    ls_status status = LS_OK;
+    for (uint32_t round = 0; status == LS_OK && round < (bench->is_smoke ? 1 : ROUNDS); round++) {
+        status = run_round(&both, &plan, round, why);
+    }
+    if (status == LS_OK) {
+        both.ratios.of_bests =
+            ls_bench_series_min(&both.ours.ns) / ls_bench_series_min(&both.relay.ns);
+        report_comparison(&both, clients, report);
+    }
+    return status;
+}
+
+ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+{
+    ls_status status = LS_OK;
+    uint32_t count = plan->is_smoke ? 1 : sizeof client_counts / sizeof client_counts[0];
+    for (uint32_t i = 0; status == LS_OK && i < count; i++) {
+        status = compare(client_counts[i], plan, report, why);
+    }
+    return status == LS_OK ? ls_bench_net_path(plan, report, why) : status;
+}

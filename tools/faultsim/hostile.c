@@ -1,0 +1,218 @@
+#include "lockstep/tools/faultsim/hostile.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/handshake.h"
+
+#include <string.h>
+
+enum {
+    FLOOD_PACKETS = 300, /* at once: more than a match takes in a tick */
+    LIE_TICKS = 40,      /* how far from the truth a tick may lie */
+};
+
+static uint32_t below(ls_hostile *hostile, uint32_t bound)
+{
+    return ls_rng_below(&hostile->rng, bound);
+}
+
+static void fill_random(ls_hostile *hostile, uint8_t *bytes, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) {
+        bytes[i] = (uint8_t)ls_rng_next(&hostile->rng);
+    }
+}
+
+/* ---- a player ---- */
+
+static void send(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+                 const uint8_t *bytes, size_t size)
+{
+    hostile->sent++;
+    ls_transport_send(client->transport, client->server, lane, bytes, size);
+}
+
+static void send_garbage(ls_hostile *hostile, const virtual_client *client)
+{
+    uint8_t bytes[64];
+    uint32_t size = below(hostile, sizeof bytes + 1);
+    fill_random(hostile, bytes, size);
+    if (size > 0 && below(hostile, 2) == 0) {
+        bytes[0] = (uint8_t)((bytes[0] & 0xc0u) | LS_MESSAGE_INPUTS); /* begins as it should */
+    }
+    ls_lane lane = below(hostile, 16) == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE;
+    send(hostile, client, lane, bytes, size);
+}
+
+static void keep(ls_hostile *hostile, ls_lane lane, const uint8_t *bytes, size_t size)
+{
+    ls_hostile_packet *packet = &hostile->kept[hostile->kept_count++ % LS_HOSTILE_KEPT];
+    packet->lane = lane;
+    packet->size = (uint32_t)size;
+    memcpy(packet->bytes, bytes, size);
+}
+
+static void replay(ls_hostile *hostile, const virtual_client *client)
+{
+    uint32_t held = hostile->kept_count < LS_HOSTILE_KEPT ? hostile->kept_count : LS_HOSTILE_KEPT;
+    const ls_hostile_packet *packet = &hostile->kept[below(hostile, held)];
+    send(hostile, client, packet->lane, packet->bytes, packet->size);
+}
+
+static void bend(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+                 const uint8_t *bytes, size_t size)
+{
+    uint8_t bent[LS_PACKET_BYTES_MAX];
+    memcpy(bent, bytes, size);
+    uint32_t how = below(hostile, 3);
+    if (how == 0 && size > 0) {
+        size = below(hostile, (uint32_t)size);
+    } else if (how == 1 && size < sizeof bent) {
+        bent[size++] = (uint8_t)ls_rng_next(&hostile->rng);
+    } else if (size > 0) {
+        for (uint32_t flips = below(hostile, 4) + 1; flips > 0; flips--) {
+            uint32_t bit = below(hostile, (uint32_t)size * 8);
+            bent[bit / 8] = (uint8_t)(bent[bit / 8] ^ (1u << bit % 8));
+        }
+    }
+    send(hostile, client, lane, bent, size);
+}
+
+static ls_tick near(ls_hostile *hostile, ls_tick tick)
+{
+    uint32_t ahead = below(hostile, 2 * LIE_TICKS);
+    return tick + ahead > LIE_TICKS ? tick + ahead - LIE_TICKS : 0;
+}
+
+/* INPUTS that follow the format and say what is not so. */
+static void lie(ls_hostile *hostile, const virtual_client *client)
+{
+    ls_session_report report = ls_session_report_of(client->session);
+    ls_inputs_header header = {.next = report.confirmed,
+                               .hold = below(hostile, 256),
+                               .chain_tick = report.tick,
+                               .chain = ls_rng_next(&hostile->rng),
+                               .first = report.next_input};
+    uint32_t what = below(hostile, 4);
+    header.next = what == 0 ? near(hostile, header.next) : header.next;
+    header.first = what == 1 ? near(hostile, header.first) : header.first;
+    header.has_base = what == 2 && header.first > 0;
+    header.chain_tick = header.chain_tick < header.next ? header.chain_tick : header.next;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    uint8_t value = 0;
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    ls_slot_input before = {0};
+    for (uint32_t count = below(hostile, 8); count > 0; count--) {
+        value = (uint8_t)ls_rng_next(&hostile->rng);
+        ls_slot_input input = {.bytes = &value, .size = 1};
+        ls_inputs_write_tick(&stream, &before, &input);
+    }
+    ls_tick_packet_write_end(&stream);
+    send(hostile, client, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+}
+
+static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+                   size_t size)
+{
+    ls_hostile *hostile = user;
+    bool is_silent = hostile->hostility == LS_HOSTILITY_SILENCE;
+    bool is_bent = hostile->hostility == LS_HOSTILITY_BEND && below(hostile, 4) == 0;
+    if (!is_silent && !is_bent) {
+        ls_transport_send(client->transport, client->server, lane, bytes, size);
+    }
+    keep(hostile, lane, bytes, size);
+    switch (hostile->hostility) {
+    case LS_HOSTILITY_GARBAGE:
+        send_garbage(hostile, client);
+        break;
+    case LS_HOSTILITY_REPLAY:
+        replay(hostile, client);
+        break;
+    case LS_HOSTILITY_BEND:
+        if (is_bent) {
+            bend(hostile, client, lane, bytes, size);
+        }
+        break;
+    case LS_HOSTILITY_LIE:
+        lie(hostile, client);
+        break;
+    case LS_HOSTILITY_FLOOD:
+        for (uint32_t i = 0; i < FLOOD_PACKETS; i++) {
+            send(hostile, client, LS_LANE_UNRELIABLE, bytes, size);
+        }
+        break;
+    default:
+        hostile->sent++; /* one that should have been sent, and is not */
+        break;
+    }
+}
+
+void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility hostility,
+                     uint64_t seed)
+{
+    hostile->hostility = hostility;
+    hostile->rng = ls_rng_make(seed, 0x68000 + client->index);
+    hostile->kept_count = 0;
+    client->is_fed_wrong = true;
+    client->is_hostile = true;
+    client->may_leave = true;
+    client->tamper = (virtual_tamper){.send = tamper, .user = hostile};
+}
+
+/* ---- a stranger ---- */
+
+static void say_something(ls_hostile *stranger)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = below(stranger, 40);
+    fill_random(stranger, bytes, (uint32_t)size);
+    ls_lane lane = below(stranger, 2) == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE;
+    bool is_late = ls_match_state_of(stranger->run->match) != LS_MATCH_LOBBY;
+    if (is_late && below(stranger, 3) == 0) { /* any earlier, and it would take a seat */
+        ls_message hello = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("late")};
+        size = ls_message_write(&hello, bytes);
+        lane = LS_LANE_RELIABLE;
+    }
+    stranger->sent++;
+    ls_transport_send(stranger->transport, stranger->server, lane, bytes, size);
+}
+
+static void pump_stranger(void *user)
+{
+    ls_hostile *stranger = user;
+    ls_transport_event event;
+    while (ls_transport_next_event(stranger->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
+            stranger->server = event.peer;
+        } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            stranger->server = 0;
+        }
+    }
+    if (stranger->server == 0 || stranger->run->now_ns < stranger->next_ns) {
+        return;
+    }
+    stranger->next_ns = stranger->run->now_ns + LS_NS_PER_SECOND;
+    switch (stranger->hostility) {
+    case LS_HOSTILITY_SILENCE:
+        return;
+    case LS_HOSTILITY_LIE:
+        ls_transport_disconnect(stranger->transport, stranger->server);
+        return;
+    default:
+        say_something(stranger);
+    }
+}
+
+void ls_hostile_knock(ls_hostile *stranger, virtual_match *run, uint64_t seed)
+{
+    stranger->rng = ls_rng_make(seed, 0x73000 + run->stranger_count);
+    stranger->run = run;
+    stranger->hostility = (ls_hostility)(below(stranger, LS_HOSTILITY_COUNT - 1) + 1);
+    stranger->next_ns = run->now_ns;
+    ls_status status =
+        ls_memory_client_create(run->network, run->server_transport, &stranger->transport);
+    LS_ASSERT(status == LS_OK);
+    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
+    ls_memory_client_set_links(stranger->transport, &link, &link);
+    virtual_match_add_stranger(run, (virtual_stranger){pump_stranger, stranger});
+}

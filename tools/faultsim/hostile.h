@@ -1,0 +1,40 @@
+/* Hostile: somebody who breaks the rules of the protocol: a player, between whose session and the
+ * network it stands, or a stranger at the server's door. Draws what it does from a stream of its
+ * own. Never touches what anybody else sends. Called by play. */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
+#define LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
+
+#include "lockstep/tools/faultsim/scenario.h"
+
+enum {
+    LS_HOSTILE_KEPT = 16, /* packets for replay */
+};
+
+typedef struct ls_hostile_packet {
+    ls_lane lane;
+    uint32_t size;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+} ls_hostile_packet;
+
+typedef struct ls_hostile {
+    ls_hostility hostility;
+    ls_rng rng;
+    uint64_t sent; /* packets that no honest player would have sent */
+    uint32_t kept_count;
+    ls_hostile_packet kept[LS_HOSTILE_KEPT];
+
+    /* A stranger's. */
+    virtual_match *run;
+    ls_transport *transport;
+    ls_peer_id server; /* 0: not connected */
+    uint64_t next_ns;
+} ls_hostile;
+
+/* From now on the client's packets go through the hostile's hands. */
+void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility hostility,
+                     uint64_t seed);
+
+/* Somebody who connects and never takes a seat: says nothing, or nonsense, or hangs up. */
+void ls_hostile_knock(ls_hostile *hostile, virtual_match *run, uint64_t seed);
+
+#endif

@@ -1,0 +1,131 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/tools/faultsim/jobs.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void note_failure(ls_job *job, virtual_invariant broken, const ls_text *fault)
+{
+    if (job->failure_count < LS_JOB_FAILURES_MAX) {
+        job->failures[job->failure_count] =
+            (ls_job_failure){.seed = job->seed, .broken = broken, .fault = *fault};
+    }
+    job->failure_count++;
+}
+
+/* Plays from job->seed on. */
+static void play_seeds(const ls_jobs *jobs, ls_job *job)
+{
+    const ls_faultsim_config *config = jobs->config;
+    ls_play *play = ls_play_create(&config->scenario);
+    if (!play) {
+        job->is_starved = true;
+        return;
+    }
+    while (job->seed <= config->last_seed) {
+        ls_play_outcome outcome = ls_play_seed(play, job->seed, NULL, NULL, &job->totals);
+        job->digest += outcome.digest;
+        if (!outcome.is_sound) {
+            note_failure(job, outcome.broken, &outcome.fault);
+        }
+        if (config->last_seed - job->seed < jobs->count) {
+            break;
+        }
+        job->seed += jobs->count;
+    }
+    ls_play_destroy(play);
+}
+
+static ls_status start(const ls_jobs *jobs, ls_job *job)
+{
+    fflush(NULL);
+    pid_t process = fork();
+    if (process < 0) {
+        return LS_IO;
+    }
+    if (process == 0) {
+        play_seeds(jobs, job);
+        job->is_done = true;
+        _exit(0);
+    }
+    job->process = process;
+    return LS_OK;
+}
+
+ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config)
+{
+    uint64_t seeds = config->last_seed - config->first_seed + 1;
+    *jobs = (ls_jobs){.config = config, .count = config->jobs};
+    if (jobs->count > seeds) {
+        jobs->count = (uint32_t)seeds;
+    }
+    void *memory = mmap(NULL, jobs->count * sizeof *jobs->jobs, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return LS_NO_MEMORY;
+    }
+    jobs->jobs = memory;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        jobs->jobs[i].seed = config->first_seed + i;
+        if (start(jobs, &jobs->jobs[i]) != LS_OK) {
+            return LS_IO;
+        }
+    }
+    return LS_OK;
+}
+
+/* What kills the process that plays a match is a broken invariant: hostile bytes never crash. */
+static void note_death(ls_jobs *jobs, ls_job *job, int how)
+{
+    ls_text fault;
+    if (WIFSIGNALED(how)) {
+        ls_text_set(&fault, "I6: the process died of signal %d", WTERMSIG(how));
+    } else {
+        ls_text_set(&fault, "I6: an assertion failed: the process ended with code %d",
+                    WEXITSTATUS(how));
+    }
+    note_failure(job, VIRTUAL_I6, &fault);
+    if (jobs->config->last_seed - job->seed < jobs->count) {
+        job->is_done = true;
+        return;
+    }
+    job->seed += jobs->count;
+    if (start(jobs, job) != LS_OK) {
+        job->is_starved = true;
+    }
+}
+
+bool ls_jobs_watch(ls_jobs *jobs)
+{
+    bool is_any_running = false;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        ls_job *job = &jobs->jobs[i];
+        int how = 0;
+        if (job->process != 0 && waitpid(job->process, &how, WNOHANG) == job->process) {
+            job->process = 0;
+            if (!job->is_done && !job->is_starved) {
+                note_death(jobs, job, how);
+            }
+        }
+        is_any_running = is_any_running || job->process != 0;
+    }
+    return is_any_running;
+}
+
+void ls_jobs_stop(ls_jobs *jobs)
+{
+    if (!jobs->jobs) {
+        return;
+    }
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        if (jobs->jobs[i].process != 0) {
+            kill(jobs->jobs[i].process, SIGKILL);
+            waitpid(jobs->jobs[i].process, NULL, 0);
+        }
+    }
+    munmap(jobs->jobs, jobs->count * sizeof *jobs->jobs);
+    jobs->jobs = NULL;
+}

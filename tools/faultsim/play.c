@@ -1,0 +1,307 @@
+#include "lockstep/tools/faultsim/play.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/tools/faultsim/hostile.h"
+#include "lockstep/tools/faultsim/match_memory.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOBBY_SECONDS_MAX = 60,
+    /* A session keeps this many ticks back and works them off slowly; beyond, it catches up at
+     * once. */
+    BACKLOG_TICKS = 34,
+};
+
+#define TAIL_NS (60 * LS_NS_PER_SECOND) /* by then everything is over, long ago */
+
+struct ls_play {
+    ls_scenario_options options;
+    ls_match_memory *memory;
+    ls_scenario scenario;
+    ls_hostile players[LS_PLAYERS_MAX];
+    ls_hostile strangers[LS_SCENARIO_STRANGERS_MAX];
+    uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
+};
+
+ls_play *ls_play_create(const ls_scenario_options *options)
+{
+    ls_play *play = calloc(1, sizeof *play);
+    if (!play) {
+        return NULL;
+    }
+    play->options = *options;
+    play->memory = ls_match_memory_create();
+    if (!play->memory) {
+        free(play);
+        return NULL;
+    }
+    return play;
+}
+
+void ls_play_destroy(ls_play *play)
+{
+    if (play) {
+        ls_match_memory_destroy(play->memory);
+        free(play);
+    }
+}
+
+/* ---- before the match ---- */
+
+static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client *client)
+{
+    uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
+    uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
+    uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
+    return (ls_tick)(path_ns / dt_ns) + BACKLOG_TICKS;
+}
+
+static void add_client(ls_play *play, virtual_match *run, uint32_t index)
+{
+    const ls_scenario_client *drawn = &play->scenario.clients[index];
+    virtual_client_setup setup = drawn->setup;
+    snprintf(setup.name, sizeof setup.name, "player %u", (unsigned)index);
+    virtual_client *client = virtual_match_add_client(run, &setup);
+    client->flip_tick = drawn->flip_tick;
+    client->flip_byte = drawn->flip_byte;
+    client->may_leave = drawn->is_free || drawn->end != LS_OK || setup.ticks > 0;
+    /* Ticks that fit no packet come 32 a round trip: it takes long to make up for lost ones. */
+    bool is_large = run->setup.match.simulation == tally_simulation();
+    client->lag_max_ticks = is_large ? 0 : lag_max_of(&play->scenario, drawn);
+    play->moments[LS_CLASS_SLOW] += setup.frame_hz < 60 || setup.frame_jitter_ns > 0;
+    play->moments[LS_CLASS_CLOCK] += setup.drift_ppm != 0;
+    play->moments[LS_CLASS_VANISH] += setup.ticks > 0;
+}
+
+static virtual_match *create_run(ls_play *play, void (*log)(void *user, const char *line),
+                                 void *log_user)
+{
+    ls_match_memory_reset(play->memory);
+    memset(play->moments, 0, sizeof play->moments);
+    const ls_scenario *scenario = &play->scenario;
+    virtual_setup setup = scenario->setup;
+    setup.allocator = ls_match_memory_of_cores(play->memory);
+    setup.storage = ls_match_memory_of_harness(play->memory);
+    setup.allocations = ls_match_memory_allocations(play->memory);
+    setup.log = log;
+    setup.log_user = log_user;
+    virtual_match *run = virtual_match_create(&setup);
+    run->server_drift_ppm = scenario->server_drift_ppm;
+    run->server_loop_ns = scenario->server_loop_ns;
+    play->moments[LS_CLASS_CLOCK] += run->server_drift_ppm != 0;
+    for (uint32_t i = 0; i < scenario->client_count; i++) {
+        add_client(play, run, i);
+    }
+    for (uint32_t i = 0; i < scenario->stranger_count; i++) {
+        memset(&play->strangers[i], 0, sizeof play->strangers[i]);
+        ls_hostile_knock(&play->strangers[i], run, scenario->seed);
+    }
+    return run;
+}
+
+/* ---- what happens in it ---- */
+
+static void set_links(virtual_client *client, const ls_action *action)
+{
+    if (!client->is_gone) {
+        ls_memory_client_set_links(client->transport, &action->up, &action->down);
+    }
+}
+
+/* What happens to one client; returns the class that it counts for. */
+static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const ls_action *action)
+{
+    virtual_match *run = client->run;
+    switch (action->kind) {
+    case LS_ACTION_PAUSE:
+        client->is_paused = true;
+        return LS_CLASS_SLOW;
+    case LS_ACTION_RESUME:
+        client->is_paused = false;
+        return LS_CLASS_COUNT;
+    case LS_ACTION_STEP_CLOCK:
+        virtual_client_step_clock(client, action->ns);
+        return LS_CLASS_CLOCK;
+    case LS_ACTION_VANISH:
+        virtual_client_vanish(client);
+        return LS_CLASS_VANISH;
+    case LS_ACTION_LEAVE:
+        virtual_client_leave(client);
+        return LS_CLASS_VANISH;
+    case LS_ACTION_HANG_UP:
+        ls_transport_destroy(client->transport);
+        return LS_CLASS_VANISH;
+    case LS_ACTION_TURN_HOSTILE:
+        ls_hostile_turn(&play->players[client->index], client,
+                        play->scenario.clients[client->index].hostility, run->setup.seed);
+        return LS_CLASS_COUNT;
+    case LS_ACTION_ALTER:
+        client->is_fed_wrong = true;
+        set_links(client, action);
+        return LS_CLASS_COUNT;
+    default:
+        set_links(client, action);
+        return action->up.is_cut || action->down.is_cut ? LS_CLASS_PARTITION : LS_CLASS_COUNT;
+    }
+}
+
+static void act(ls_play *play, virtual_match *run, const ls_action *action)
+{
+    ls_fault_class fault = LS_CLASS_COUNT;
+    switch (action->kind) {
+    case LS_ACTION_PAUSE_SERVER:
+        virtual_log(run, "%s", ls_action_name(action->kind));
+        virtual_match_pause_server(run);
+        fault = LS_CLASS_SLOW;
+        break;
+    case LS_ACTION_RESUME_SERVER:
+        virtual_log(run, "%s", ls_action_name(action->kind));
+        virtual_match_resume_server(run);
+        break;
+    case LS_ACTION_STEP_SERVER_CLOCK:
+        virtual_log(run, "%s", ls_action_name(action->kind));
+        virtual_match_step_clock(run, action->ns);
+        fault = LS_CLASS_CLOCK;
+        break;
+    default:
+        virtual_log(run, "client %u: %s", action->client, ls_action_name(action->kind));
+        fault = act_on_client(play, run->clients[action->client], action);
+        break;
+    }
+    if (fault != LS_CLASS_COUNT) {
+        play->moments[fault]++;
+    }
+}
+
+/* True when the match has begun. */
+static bool wait_for_start(virtual_match *run)
+{
+    for (uint32_t i = 0; i < 20 * LOBBY_SECONDS_MAX; i++) {
+        if (ls_match_state_of(run->match) != LS_MATCH_LOBBY) {
+            return true;
+        }
+        virtual_match_run(run, 50 * LS_NS_PER_MS);
+    }
+    virtual_check_note(run, VIRTUAL_I4, 0, "the match never begins");
+    return false;
+}
+
+static void run_through(ls_play *play, virtual_match *run)
+{
+    const ls_scenario *scenario = &play->scenario;
+    if (!wait_for_start(run)) {
+        return;
+    }
+    uint64_t start_ns = run->now_ns;
+    run->setup.calm_ns = start_ns + scenario->calm_ns;
+    for (uint32_t i = 0; i < scenario->action_count; i++) {
+        virtual_match_run_until(run, start_ns + scenario->actions[i].at_ns);
+        act(play, run, &scenario->actions[i]);
+    }
+    uint64_t rest_ns = (uint64_t)scenario->setup.match.ticks * LS_NS_PER_SECOND /
+                       scenario->setup.match.sim.tick_rate_hz;
+    virtual_match_run_until(run, run->now_ns + rest_ns + TAIL_NS);
+}
+
+/* ---- after it ---- */
+
+/* Who was to be dropped has been, and with the reason that was to be expected. */
+static void check_ends(const ls_play *play, virtual_match *run)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        const virtual_client *client = run->by_slot[slot];
+        ls_match_slot report = ls_match_slot_of(run->match, slot);
+        if (!client || !report.has_played) {
+            continue;
+        }
+        ls_hostility hostility = play->players[client->index].hostility;
+        bool is_flood = hostility == LS_HOSTILITY_FLOOD && play->players[client->index].sent > 0;
+        if (is_flood && !report.has_finished && report.left_status == LS_OK) {
+            virtual_check_note(run, VIRTUAL_I5, run->tick_count, "slot %u may flood the server",
+                               slot);
+        }
+        if (client->is_gone && !report.has_finished && report.left_status == LS_OK) {
+            virtual_check_note(run, VIRTUAL_I4, run->tick_count, "slot %u is gone and is kept",
+                               slot);
+        }
+    }
+}
+
+static void count_slots(virtual_match *run, ls_play_totals *totals)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        ls_match_slot report = ls_match_slot_of(run->match, slot);
+        totals->hashes_compared += report.hashes_compared;
+        totals->inputs_on_time += report.inputs_on_time;
+        totals->inputs_late += report.inputs_late;
+        totals->inputs_substituted += report.inputs_substituted;
+        totals->desyncs += report.is_desynced;
+        totals->players_left += report.left_status != LS_OK;
+    }
+}
+
+static void count(const ls_play *play, virtual_match *run, ls_play_totals *totals)
+{
+    ls_memory_counts network = ls_memory_network_counts(run->network);
+    ls_play_totals one = {.matches = 1,
+                          .ticks = run->tick_count,
+                          .packets = network.sent,
+                          .packets_rejected = ls_match_packets_rejected(run->match)};
+    memcpy(one.faults, play->moments, sizeof one.faults);
+    count_slots(run, &one);
+    one.faults[LS_CLASS_LOSS] = network.lost - network.lost_in_bursts - network.lost_in_cuts;
+    one.faults[LS_CLASS_BURST] = network.lost_in_bursts;
+    one.faults[LS_CLASS_JITTER] = network.reordered;
+    one.faults[LS_CLASS_DUPLICATE] = network.duplicated;
+    one.faults[LS_CLASS_ALTER] = network.corrupted;
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        one.faults[LS_CLASS_HOSTILE] += play->players[i].sent;
+        one.faults[LS_CLASS_FLIP] += run->clients[i]->is_flipped;
+    }
+    for (uint32_t i = 0; i < play->scenario.stranger_count; i++) {
+        one.faults[LS_CLASS_HOSTILE] += play->strangers[i].sent;
+    }
+    ls_play_totals_add(totals, &one);
+}
+
+ls_play_outcome ls_play_seed(ls_play *play, uint64_t seed,
+                             void (*log)(void *user, const char *line), void *log_user,
+                             ls_play_totals *totals)
+{
+    ls_scenario_draw(&play->scenario, seed, &play->options);
+    for (uint32_t i = 0; i < play->scenario.client_count; i++) {
+        play->players[i].hostility = LS_HOSTILITY_NONE;
+        play->players[i].sent = 0;
+    }
+    virtual_match *run = create_run(play, log, log_user);
+    run_through(play, run);
+    check_ends(play, run);
+    ls_play_outcome outcome = {.is_sound = virtual_match_is_sound(run),
+                               .broken = run->broken,
+                               .fault = run->fault,
+                               .digest = virtual_match_digest(run)};
+    count(play, run, totals);
+    virtual_match_destroy(run);
+    return outcome;
+}
+
+void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part)
+{
+    sum->matches += part->matches;
+    sum->ticks += part->ticks;
+    sum->packets += part->packets;
+    sum->hashes_compared += part->hashes_compared;
+    sum->inputs_on_time += part->inputs_on_time;
+    sum->inputs_late += part->inputs_late;
+    sum->inputs_substituted += part->inputs_substituted;
+    sum->packets_rejected += part->packets_rejected;
+    sum->desyncs += part->desyncs;
+    sum->players_left += part->players_left;
+    for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
+        sum->faults[i] += part->faults[i];
+    }
+}

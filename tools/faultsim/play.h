@@ -1,0 +1,44 @@
+/* Play: plays the match of one seed from its scenario to its end and says whether every invariant
+ * held. Uses the same memory for one match after another. Reads no clock. Called by faultsim and
+ * by tests. */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
+#define LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
+
+#include "lockstep/tools/faultsim/scenario.h"
+
+/* Sums over matches. */
+typedef struct ls_play_totals {
+    uint64_t matches;
+    uint64_t ticks; /* closed by the servers */
+    uint64_t packets;
+    uint64_t hashes_compared;
+    uint64_t inputs_on_time;
+    uint64_t inputs_late;
+    uint64_t inputs_substituted;
+    uint64_t packets_rejected;
+    uint64_t desyncs;
+    uint64_t players_left;
+    uint64_t faults[LS_CLASS_COUNT]; /* packets, moments or clients that it happened to */
+} ls_play_totals;
+
+typedef struct ls_play_outcome {
+    bool is_sound;
+    virtual_invariant broken;
+    ls_text fault;   /* "I3 at tick 212 (3.841000 s): ..." */
+    uint64_t digest; /* of all that happened: equal for equal runs */
+} ls_play_outcome;
+
+typedef struct ls_play ls_play;
+
+/* NULL when memory is out. */
+ls_play *ls_play_create(const ls_scenario_options *options);
+void ls_play_destroy(ls_play *play);
+
+/* Each line of what happens goes to `log`, NULL for none. Adds to `totals`. */
+ls_play_outcome ls_play_seed(ls_play *play, uint64_t seed,
+                             void (*log)(void *user, const char *line), void *log_user,
+                             ls_play_totals *totals);
+
+void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part);
+
+#endif

@@ -1,0 +1,150 @@
+#include "lockstep/tools/faultsim/scenario.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ls_fault_class_key(ls_fault_class fault)
+{
+    static const char *const keys[] = {
+#define KEY(name, key, text) #key,
+        LS_FAULT_CLASS_MAP(KEY)
+#undef KEY
+    };
+    return keys[fault];
+}
+
+const char *ls_fault_class_text(ls_fault_class fault)
+{
+    static const char *const texts[] = {
+#define TEXT(name, key, text) text,
+        LS_FAULT_CLASS_MAP(TEXT)
+#undef TEXT
+    };
+    return texts[fault];
+}
+
+const char *ls_hostility_name(ls_hostility hostility)
+{
+    static const char *const names[LS_HOSTILITY_COUNT] = {
+        "nothing", "garbage", "replayed packets", "bent packets", "lies", "a flood", "silence"};
+    return names[hostility];
+}
+
+const char *ls_action_name(ls_action_kind kind)
+{
+    static const char *const names[] = {"the links change",
+                                        "the links alter bits",
+                                        "stands still",
+                                        "goes on",
+                                        "its clock jumps",
+                                        "vanishes",
+                                        "leaves",
+                                        "hangs up",
+                                        "turns hostile",
+                                        "the server stands still",
+                                        "the server goes on",
+                                        "the server's clock jumps"};
+    return names[kind];
+}
+
+/* Text that grows until its room is used up. */
+typedef struct writer {
+    char *text;
+    size_t capacity;
+    size_t size;
+} writer;
+
+static void add(writer *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(writer *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(out->text + out->size, out->capacity - out->size, format, arguments);
+    va_end(arguments);
+    out->size += size > 0 ? (size_t)size : 0;
+    out->size = out->size < out->capacity ? out->size : out->capacity - 1;
+}
+
+static void add_link(writer *out, const char *way, const ls_memory_link *link)
+{
+    add(out, " %s %.0f", way, (double)link->delay_ns / 1e6);
+    if (link->jitter_ns > 0) {
+        add(out, "+%.0f", (double)link->jitter_ns / 1e6);
+    }
+    add(out, " ms");
+    if (link->loss_ppm > 0) {
+        add(out, " loss %u %%", link->loss_ppm / 10000);
+    }
+    if (link->burst_ppm > 0) {
+        add(out, " bursts %.1f %% of %u", link->burst_ppm / 1e4, link->burst_packets);
+    }
+    if (link->duplicate_ppm > 0) {
+        add(out, " twice %u %%", link->duplicate_ppm / 10000);
+    }
+    if (link->corrupt_ppm > 0) {
+        add(out, " altered %.1f %%", link->corrupt_ppm / 1e4);
+    }
+    add(out, "%s", link->is_cut ? " cut" : "");
+}
+
+static void describe_client(writer *out, const ls_scenario *scenario, uint32_t index)
+{
+    const ls_scenario_client *client = &scenario->clients[index];
+    add(out, "\nclient %u: %u Hz", index, client->setup.frame_hz);
+    if (client->setup.frame_jitter_ns > 0) {
+        add(out, " uneven");
+    }
+    add(out, ", drift %d ppm,", client->setup.drift_ppm);
+    add_link(out, "up", &client->setup.up);
+    add_link(out, ", down", &client->setup.down);
+    if (client->setup.ticks > 0) {
+        add(out, ", leaves after %u ticks", client->setup.ticks);
+    }
+    if (client->flip_tick > 0) {
+        add(out, ", a bit flips in state %u", client->flip_tick);
+    }
+    if (client->hostility != LS_HOSTILITY_NONE) {
+        add(out, ", turns to %s", ls_hostility_name(client->hostility));
+    }
+}
+
+static void describe_action(writer *out, const ls_action *action)
+{
+    bool is_servers = action->kind >= LS_ACTION_PAUSE_SERVER;
+    add(out, "\n%.3f s: ", (double)action->at_ns / 1e9);
+    if (!is_servers) {
+        add(out, "client %u ", action->client);
+    }
+    add(out, "%s", ls_action_name(action->kind));
+    if (action->kind == LS_ACTION_LINKS || action->kind == LS_ACTION_ALTER) {
+        add_link(out, ": up", &action->up);
+        add_link(out, ", down", &action->down);
+    } else if (action->ns > 0) {
+        add(out, " by %.0f ms", (double)action->ns / 1e6);
+    }
+}
+
+void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capacity)
+{
+    static const char *const policies[] = {"report", "drop", "stop"};
+    const ls_match_config *match = &scenario->setup.match;
+    writer out = {text, capacity, 0};
+    add(&out,
+        "seed %" PRIu64 ": %s, %u players, %u ticks at %u Hz, rule %s, on desync %s, hashes every "
+        "%u, input delay %u, timeout %u ms",
+        scenario->seed, match->simulation->name, match->sim.players, match->ticks,
+        match->sim.tick_rate_hz, match->late_rule == LS_LATE_WAIT ? "wait" : "repeat",
+        policies[match->on_desync], match->hash_interval_ticks, match->input_delay_ticks,
+        match->timeout_ms);
+    add(&out, "\nserver: drift %d ppm, loop %.1f ms, strangers %u", scenario->server_drift_ppm,
+        (double)scenario->server_loop_ns / 1e6, scenario->stranger_count);
+    for (uint32_t i = 0; i < scenario->client_count; i++) {
+        describe_client(&out, scenario, i);
+    }
+    for (uint32_t i = 0; i < scenario->action_count; i++) {
+        describe_action(&out, &scenario->actions[i]);
+    }
+}

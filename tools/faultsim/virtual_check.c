@@ -1,0 +1,367 @@
+/* What is checked while a virtual match runs. I1: every machine steps on what the server closed.
+ * I2: what is closed is the slot's own input for that tick if it came in time, else its input of
+ * the tick before, or, once it has left, nothing. I4: whoever is well keeps up, and a wait names
+ * whom it waits for. I5: ticks are closed on time, whatever anybody does; memory stays what it was.
+ */
+#include "lockstep/tools/faultsim/virtual_match.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/tools/faultsim/witness.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SILENCE_MAX_NS (501 * LS_NS_PER_MS) /* WAITING comes every 500 ms */
+
+/* What the server's clock and its drift are known to. */
+#define SCHEDULE_TOLERANCE_NS LS_NS_PER_US
+/* After calm has set in, what has piled up may take so long to be worked off. */
+#define RECOVERY_NS (2 * LS_NS_PER_SECOND)
+#define STOP_MAX_NS (6 * LS_NS_PER_SECOND) /* a match ends 5 s after its last tick */
+
+void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick tick,
+                        const char *format, ...)
+{
+    if (run->fault_count++ > 0) {
+        return;
+    }
+    char what[LS_TEXT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    run->broken = invariant;
+    ls_text_set(&run->fault, "I%d at tick %u (%.6f s): %s", (int)invariant, tick,
+                (double)run->now_ns / 1e9, what);
+    virtual_log(run, "%s", run->fault.bytes);
+}
+
+static uint64_t dt_ns_of(const virtual_match *run)
+{
+    uint32_t rate_hz = run->setup.match.sim.tick_rate_hz;
+    return (LS_NS_PER_SECOND + rate_hz / 2) / rate_hz;
+}
+
+static uint64_t digest_of(const ls_slot_input *input)
+{
+    return witness_digest(input->bytes, input->size);
+}
+
+static void take_tick(virtual_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    taken->state = state_digest;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        taken->inputs[slot] = digest_of(&inputs->slots[slot]);
+        taken->events[slot] = (uint8_t)inputs->slots[slot].events;
+    }
+}
+
+/* ---- what the server closes ---- */
+
+static void check_events(virtual_match *run, ls_tick tick, uint32_t slot, uint32_t events)
+{
+    uint32_t bit = UINT32_C(1) << slot;
+    if (events & LS_EVENT_LEFT) {
+        if (run->left_mask & bit) {
+            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u leaves a second time", slot);
+        }
+        run->left_mask |= bit;
+    }
+    bool is_joining = (events & LS_EVENT_JOINED) != 0;
+    run->joined_mask |= is_joining ? bit : 0;
+    if ((is_joining && tick != 0) || (events & LS_EVENT_LEFT && tick == 0)) {
+        virtual_check_note(run, VIRTUAL_I2, tick, "slot %u has events %u", slot, events);
+    }
+}
+
+/* An input that came in time is what is closed; one that did not, never is. */
+static void check_input(virtual_match *run, ls_tick tick, uint32_t slot, uint64_t digest)
+{
+    uint64_t nothing = witness_digest(NULL, 0);
+    const virtual_client *client = run->by_slot[slot];
+    if (!(run->joined_mask & ~run->left_mask & UINT32_C(1) << slot)) {
+        if (digest != nothing) {
+            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u is empty and has an input", slot);
+        }
+        return;
+    }
+    if (!client || client->is_fed_wrong) {
+        return;
+    }
+    uint64_t before = tick == 0 ? nothing : run->ticks[tick - 1].inputs[slot];
+    bool is_in_time = client->arrived[tick] == VIRTUAL_ARRIVED_IN_TIME ||
+                      client->arrived[tick] == VIRTUAL_ARRIVING;
+    if (digest != (is_in_time ? client->made[tick] : before)) {
+        virtual_check_note(run, VIRTUAL_I2, tick, "slot %u: closed with an input that is not %s",
+                           slot, is_in_time ? "what came for it" : "that of the tick before");
+    } else if (!is_in_time && run->setup.match.late_rule == LS_LATE_WAIT) {
+        virtual_check_note(run, VIRTUAL_I2, tick, "slot %u: closed without its input", slot);
+    }
+}
+
+/* The rule `repeat` closes tick t at the moment that follows from the closing of the tick before,
+ * whatever any client does. */
+static void check_schedule(virtual_match *run, ls_tick tick)
+{
+    bool is_scheduled = run->setup.match.late_rule == LS_LATE_REPEAT && tick > 0 &&
+                        run->ticks[tick - 1].closed_ns > run->unscheduled_until_ns &&
+                        run->unscheduled_until_ns != VIRTUAL_NEVER;
+    if (!is_scheduled) {
+        return;
+    }
+    uint64_t now_ns = run->ticks[tick].closed_local_ns;
+    uint64_t due_ns = run->ticks[tick - 1].closed_local_ns + dt_ns_of(run);
+    uint64_t early_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    uint64_t late_ns = now_ns > due_ns ? now_ns - due_ns : 0;
+    uint64_t tolerance_ns =
+        run->server_loop_ns + (run->server_drift_ppm == 0 ? 0 : SCHEDULE_TOLERANCE_NS);
+    if (early_ns > tolerance_ns || late_ns > tolerance_ns) {
+        virtual_check_note(run, VIRTUAL_I5, tick,
+                           "closed %" PRIu64 " ns early, %" PRIu64 " ns late", early_ns, late_ns);
+    }
+}
+
+/* Nothing is allocated from START on. */
+static void check_memory(virtual_match *run, ls_tick tick)
+{
+    const uint64_t *allocations = run->setup.allocations;
+    if (allocations && *allocations != run->start_allocations) {
+        virtual_check_note(run, VIRTUAL_I5, tick, "%" PRIu64 " allocations since START",
+                           *allocations - run->start_allocations);
+    }
+}
+
+/* Once all is well, whoever plays keeps up. */
+static void check_progress(virtual_match *run, ls_tick tick)
+{
+    if (run->setup.calm_ns == 0 || run->now_ns < run->setup.calm_ns + RECOVERY_NS) {
+        return;
+    }
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        const virtual_client *client = run->clients[i];
+        bool is_watched =
+            client->lag_max_ticks > 0 && !client->is_gone && !client->is_over && !client->may_leave;
+        if (is_watched && client->tick + client->lag_max_ticks < tick) {
+            virtual_check_note(run, VIRTUAL_I4, tick,
+                               "client %u is only at tick %u, %.1f s after "
+                               "the last fault",
+                               client->index, client->tick,
+                               (double)(run->now_ns - run->setup.calm_ns) / 1e9);
+        }
+    }
+}
+
+static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    virtual_match *run = user;
+    ls_tick tick = inputs->tick;
+    LS_ASSERT(tick < run->tick_capacity);
+    if (tick != run->tick_count) {
+        virtual_check_note(run, VIRTUAL_I1, tick, "the server steps it after %u ticks",
+                           run->tick_count);
+    }
+    virtual_tick *closed = &run->ticks[tick];
+    closed->closed_ns = run->now_ns;
+    closed->closed_local_ns = virtual_match_server_ns(run);
+    take_tick(closed, inputs, state_digest);
+    run->tick_count = tick + 1;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        check_events(run, tick, slot, inputs->slots[slot].events);
+        check_input(run, tick, slot, closed->inputs[slot]);
+    }
+    check_schedule(run, tick);
+    check_memory(run, tick);
+    check_progress(run, tick);
+}
+
+void virtual_check_watch_server(virtual_match *run)
+{
+    witness_watch(ls_match_instance(run->match), on_server_step, run);
+}
+
+/* ---- what clients step on ---- */
+
+void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
+                              uint32_t size)
+{
+    LS_ASSERT(tick < client->run->tick_capacity);
+    if (client->made[tick] != 0) {
+        virtual_check_note(client->run, VIRTUAL_I2, tick, "client %u makes its input twice",
+                           client->index);
+    }
+    client->made_at[tick] = client->run->now_ns;
+    client->made[tick] = witness_digest(bytes, size);
+    client->made_size[tick] = (uint16_t)size;
+}
+
+static void note_input_difference(virtual_client *client, ls_tick tick)
+{
+    if (!client->has_input_difference) {
+        client->has_input_difference = true;
+        client->input_difference_tick = tick;
+    }
+    if (!client->is_fed_wrong) {
+        virtual_check_note(client->run, VIRTUAL_I1, tick,
+                           "client %u steps it on other inputs than the server", client->index);
+    }
+}
+
+static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *inputs)
+{
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        const ls_slot_input *input = &inputs->slots[slot];
+        if (closed->inputs[slot] != digest_of(input) || closed->events[slot] != input->events) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
+                              uint64_t state_digest)
+{
+    client->tick = tick + 1;
+    if (!is_same_inputs) {
+        note_input_difference(client, tick);
+    }
+    if (state_digest != client->run->ticks[tick].state && !client->has_state_difference) {
+        client->has_state_difference = true;
+        client->state_difference_tick = tick;
+    }
+}
+
+static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
+{
+    virtual_client *client = user;
+    virtual_match *run = client->run;
+    ls_tick tick = inputs->tick;
+    if (client->stepped) {
+        take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
+        return;
+    }
+    if (tick >= run->tick_count) {
+        note_input_difference(client, tick);
+        return;
+    }
+    check_client_tick(client, tick, is_as_closed(&run->ticks[tick], inputs), state_digest);
+}
+
+/* A client that predicts may step a tick several times: the last step before it calls the tick its
+ * own is the one that counts. */
+void virtual_check_frame(virtual_client *client)
+{
+    if (!client->stepped) {
+        return;
+    }
+    ls_session_report report = ls_session_report_of(client->session);
+    LS_ASSERT(report.shown_tick - client->tick <= VIRTUAL_STEPPED_TICKS);
+    while (client->tick < report.tick) {
+        const virtual_tick *seen = &client->stepped[client->tick % VIRTUAL_STEPPED_TICKS];
+        const virtual_tick *closed = &client->run->ticks[client->tick];
+        bool is_same = client->tick < client->run->tick_count &&
+                       memcmp(seen->inputs, closed->inputs, sizeof seen->inputs) == 0 &&
+                       memcmp(seen->events, closed->events, sizeof seen->events) == 0;
+        check_client_tick(client, client->tick, is_same, seen->state);
+    }
+}
+
+void virtual_check_watch_client(virtual_client *client)
+{
+    client->is_watched = true;
+    witness_watch(ls_session_instance(client->session), on_client_step, client);
+}
+
+/* ---- news ---- */
+
+static void check_stall(virtual_match *run, const ls_match_event *event)
+{
+    run->told_ns = run->now_ns;
+    if (event->slot_mask == 0 || event->tick != run->tick_count) {
+        virtual_check_note(run, VIRTUAL_I4, event->tick, "a stall names slots %x after %u ticks",
+                           event->slot_mask, run->tick_count);
+    }
+}
+
+/* Whether nothing passed for so long that giving up is right; the network loses what it likes. */
+static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t since_ns)
+{
+    const ls_match_config *match = &client->run->setup.match;
+    uint64_t limit_ms = match->timeout_ms;
+    if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < limit_ms) {
+        limit_ms = match->wait_limit_ms;
+    }
+    /* A match may be stopped while nothing but luck gets its end to somebody in time. */
+    bool is_stormy = client->run->now_ns < client->run->setup.calm_ns + STOP_MAX_NS;
+    bool is_ending = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING;
+    /* What is waited for may have been on its way when the last packet arrived. */
+    bool is_silent = client->run->now_ns - since_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
+    return status == LS_TIMED_OUT && (is_silent || (is_stormy && is_ending));
+}
+
+/* Who leaves, leaves with a reason; and in a strict run nobody does who plays by the rules. */
+static void check_leave(virtual_match *run, const ls_match_event *event)
+{
+    virtual_client *client = run->by_slot[event->slot];
+    if (client) {
+        client->is_dropped = true;
+    }
+    if (event->status == LS_OK || event->text.bytes[0] == '\0') {
+        virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
+                           event->slot);
+    }
+    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+        client->may_leave = true;
+    }
+    if (run->setup.is_strict && client && !client->may_leave) {
+        virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
+                           ls_status_name(event->status), event->text.bytes);
+    }
+}
+
+void virtual_check_event(virtual_match *run, const ls_match_event *event)
+{
+    if (event->kind == LS_MATCH_STALLED) {
+        check_stall(run, event);
+    } else if (event->kind == LS_MATCH_PLAYER_LEFT) {
+        check_leave(run, event);
+    } else if (event->kind == LS_MATCH_STARTED && run->setup.allocations) {
+        run->start_allocations = *run->setup.allocations;
+    }
+}
+
+void virtual_check_session_event(virtual_client *client, const ls_session_event *event)
+{
+    if (event->kind != LS_SESSION_EVENT_OVER || event->status == LS_OK) {
+        return;
+    }
+    client->has_left = true;
+    if (event->text.bytes[0] == '\0') {
+        virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
+                           client->index);
+    }
+    if (is_cut_off(client, event->status, client->hearing_ns)) {
+        client->may_leave = true;
+    }
+    if (client->run->setup.is_strict && !client->may_leave) {
+        virtual_check_note(client->run, VIRTUAL_I4, client->tick, "client %u ends: %s (%s)",
+                           client->index, ls_status_name(event->status), event->text.bytes);
+    }
+}
+
+/* Nobody may wonder why nothing moves. */
+void virtual_check_silence(virtual_match *run)
+{
+    bool is_running = ls_match_state_of(run->match) == LS_MATCH_RUNNING && run->tick_count > 0;
+    if (!is_running || run->setup.match.late_rule != LS_LATE_WAIT) {
+        return;
+    }
+    uint64_t news_ns = run->ticks[run->tick_count - 1].closed_ns + dt_ns_of(run);
+    news_ns = run->told_ns > news_ns ? run->told_ns : news_ns;
+    news_ns = run->unscheduled_until_ns > news_ns ? run->unscheduled_until_ns : news_ns;
+    if (run->now_ns > news_ns + SILENCE_MAX_NS + run->server_loop_ns) {
+        virtual_check_note(run, VIRTUAL_I4, run->tick_count,
+                           "the match stands still and does not say why");
+    }
+}

@@ -1,0 +1,298 @@
+/* Virtual match: one match and its sessions in one process, in virtual time, over the memory
+ * network. Moves from event to event, calls the match only when it asks to be called, and compares
+ * at every step what each machine really stepped on (virtual_check.c). The same setup gives the
+ * same run to the bit. Called by tests/match and by faultsim. */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_MATCH_H
+#define LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_MATCH_H
+
+#include "lockstep/client/bots.h"
+#include "lockstep/client/session.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/transport_memory.h"
+#include "lockstep/server/match.h"
+
+enum {
+    VIRTUAL_EVENTS_MAX = 1024,
+    VIRTUAL_CLIENT_EVENTS_MAX = 256,
+    VIRTUAL_TICKS_MAX = 16384, /* longest match that can be checked */
+    VIRTUAL_CLIENTS_MAX = LS_MEMORY_ENDPOINTS_MAX - 1,
+    VIRTUAL_STRANGERS_MAX = VIRTUAL_CLIENTS_MAX,
+    VIRTUAL_STEPPED_TICKS = 256, /* more than a client steps in a frame, and guesses */
+};
+
+/* The invariants of a match. */
+typedef enum virtual_invariant {
+    VIRTUAL_I1 = 1, /* a closed tick never changes, on any machine */
+    VIRTUAL_I2,     /* an input is applied on its own tick, once, or reported late */
+    VIRTUAL_I3,     /* equal ticks give equal hashes; every difference is reported, no other is */
+    VIRTUAL_I4,     /* who is alive reaches the live tick; nobody stalls silently */
+    VIRTUAL_I5,     /* nobody changes another's ticks or makes memory grow */
+    VIRTUAL_I6,     /* hostile bytes end in a counted, named rejection */
+} virtual_invariant;
+
+#define VIRTUAL_NEVER UINT64_MAX
+
+typedef struct virtual_match virtual_match;
+typedef struct virtual_client virtual_client;
+
+typedef struct virtual_client_setup {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    const ls_simulation *simulation; /* what it has, whatever the server names; NULL: nothing */
+    uint32_t frame_hz;
+    uint64_t frame_jitter_ns;    /* a frame lasts up to so much longer */
+    uint32_t ticks;              /* leaves after so many; 0: stays */
+    int32_t drift_ppm;           /* of its clock */
+    bool makes_inputs_in_frames; /* alone, as a game without timers */
+    bool has_previous_state;     /* keeps what drawing needs */
+    uint32_t predict_ticks;
+    ls_memory_link up;
+    ls_memory_link down;
+} virtual_client_setup;
+
+/* Stands in a client's way to the network: what is to go out, goes through `send`, as it is,
+ * altered or not at all. */
+typedef struct virtual_tamper {
+    void (*send)(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+                 size_t size);
+    void *user;
+} virtual_tamper;
+
+typedef struct virtual_client_event {
+    uint64_t at_ns;
+    ls_session_event event;
+} virtual_client_event;
+
+/* What the server closed and stepped on; of a client that predicts: what it stepped on. */
+typedef struct virtual_tick {
+    uint64_t closed_ns;
+    uint64_t closed_local_ns; /* by the server's clock */
+    uint64_t state;           /* digest, before the step */
+    uint64_t inputs[LS_PLAYERS_MAX];
+    uint8_t events[LS_PLAYERS_MAX];
+} virtual_tick;
+
+struct virtual_client {
+    virtual_match *run;
+    const ls_simulation *simulation;
+    ls_session *session;
+    ls_transport *transport;
+    ls_peer_id server; /* as its transport calls it; 0 before it sends anything */
+    ls_bot bot;
+    uint32_t index;
+    uint64_t frame_ns;
+    uint64_t frame_jitter_ns;
+    uint64_t next_frame_ns; /* all times are the run's, but what the session is told */
+    uint64_t epoch_ns;      /* its clock shows this when the run's shows 0 */
+    int32_t drift_ppm;
+    uint64_t due_ns;   /* its next frame or update */
+    bool is_paused;    /* draws no frames and reads no packets: a frozen process */
+    bool is_fed_wrong; /* an injected fault may reach its inputs: see virtual_check.c */
+    bool is_hostile;   /* nothing that it says of itself counts */
+    bool may_leave;    /* a strict run accepts that it does not play to the end */
+    bool is_gone;      /* its process has ended: it is never called again */
+    virtual_tamper tamper;
+    ls_tick lag_max_ticks; /* in calm, its state is never further behind the server's; 0: any */
+    ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
+    size_t flip_byte;
+
+    /* What it did. */
+    bool is_watched;
+    uint64_t heard_ns;   /* when anything of it last reached the server ... */
+    uint64_t hearing_ns; /* ... and anything of the server's it */
+    bool is_flipped;
+    bool is_over;
+    bool has_left;         /* the session has ended with another status than OK */
+    bool is_dropped;       /* the server has taken its seat away */
+    ls_tick tick;          /* ticks stepped, never to be stepped again */
+    virtual_tick *stepped; /* a ring: the last step of each; NULL: it never steps a tick twice */
+    uint64_t *made;        /* by tick: digest of the input made, 0: none */
+    uint64_t *made_at;     /* by tick: when, 0: never */
+    uint16_t *made_size;   /* by tick: bytes of it */
+    uint8_t *arrived;      /* by tick: when the input reached the server: see virtual_wire.c */
+    ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */
+    uint64_t late;         /* inputs that reached the server after their tick was closed */
+    bool has_input_difference;
+    ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
+    bool has_state_difference;
+    ls_tick state_difference_tick; /* first state that is not the server's */
+    uint32_t waiting_count;        /* WAITING notices */
+    uint32_t waiting_mask;         /* of all of them */
+    uint32_t event_count;
+    virtual_client_event events[VIRTUAL_CLIENT_EVENTS_MAX];
+};
+
+typedef struct virtual_event {
+    uint64_t at_ns;
+    ls_match_event event;
+} virtual_event;
+
+/* Somebody on the network who is no client of ours (raw_peer.h): called after every step. */
+typedef struct virtual_stranger {
+    void (*pump)(void *user);
+    void *user;
+} virtual_stranger;
+
+typedef struct virtual_setup {
+    ls_match_config match;
+    uint32_t clients;       /* that connect at the start, at 60 frames a second */
+    uint32_t predict_ticks; /* of all clients, unless their own setup says otherwise */
+    uint64_t seed;
+    ls_memory_link link;           /* in both directions */
+    const ls_allocator *allocator; /* of the match and of the sessions */
+    const ls_allocator *storage;   /* of everything else */
+    const uint64_t *allocations;   /* by `allocator`, counted; NULL: not watched */
+
+    /* Nobody leaves but who may, and everybody else plays to the end. */
+    bool is_strict;
+    uint64_t calm_ns; /* from then on all is well for whoever has a lag_max_ticks; 0: never */
+
+    /* What happens, in words; NULL: nobody reads it. */
+    void (*log)(void *user, const char *line);
+    void *log_user;
+} virtual_setup;
+
+struct virtual_match {
+    virtual_setup setup;
+    ls_memory_network *network;
+    ls_transport *server_transport;
+    ls_match *match;
+    ls_rng rng;
+    uint64_t now_ns;
+    uint64_t server_epoch_ns;
+    int32_t server_drift_ppm;
+    uint64_t server_loop_ns; /* the server's loop turns at multiples of this; 0: when asked to */
+    uint64_t server_due_ns;  /* the next turn of its loop */
+    bool is_server_paused;
+    uint32_t client_count;
+    virtual_client *clients[VIRTUAL_CLIENTS_MAX];
+    virtual_client *by_slot[LS_PLAYERS_MAX]; /* who sits there or sat there last; NULL: nobody */
+    uint32_t stranger_count;
+    virtual_stranger strangers[VIRTUAL_STRANGERS_MAX];
+    uint32_t event_count;
+    virtual_event *events;
+
+    /* virtual_check.c, virtual_wire.c, virtual_end.c */
+    virtual_tick *ticks; /* tick_capacity */
+    ls_tick tick_capacity;
+    ls_tick tick_count;
+    ls_tick_cursor *cursor;
+    uint64_t start_allocations; /* counted when the match began */
+    uint64_t rejected_before;   /* before the packet that is being received */
+    bool must_be_rejected;      /* and it is malformed beyond doubt */
+    virtual_client *arriving;   /* whose inputs it may carry: NULL: none that are looked at */
+    ls_tick arriving_first;
+    ls_tick arriving_end;
+    ls_tick tick_count_before;
+    uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
+    uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
+    uint32_t joined_mask;          /* slots whose JOINED has been closed */
+    uint32_t left_mask;            /* slots whose LEFT has been closed */
+    uint32_t fault_count;
+    virtual_invariant broken; /* the first one */
+    ls_text fault;            /* "I3 at tick 212 (3.841000 s): ..." */
+};
+
+/* Everybody present, perfect links of 10 ms, seed 1, tick rate 60. */
+virtual_setup virtual_setup_default(const ls_simulation *simulation, uint32_t players,
+                                    uint32_t ticks);
+virtual_client_setup virtual_client_setup_default(const virtual_match *run);
+
+/* The match's simulation and the clients' are made witnesses (witness.h). */
+virtual_match *virtual_match_create(const virtual_setup *setup);
+void virtual_match_destroy(virtual_match *run);
+
+/* Adds one more client, which connects at once. */
+virtual_client *virtual_match_add_client(virtual_match *run, const virtual_client_setup *setup);
+
+void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger);
+
+/* The same link in both directions for every client; for one; none at all for one. */
+void virtual_match_set_links(virtual_match *run, const ls_memory_link *link);
+void virtual_client_set_links(virtual_client *client, const ls_memory_link *link);
+void virtual_client_cut(virtual_client *client);
+
+/* The player leaves, with a word. */
+void virtual_client_leave(virtual_client *client);
+
+/* A client's process ends without a word. */
+void virtual_client_vanish(virtual_client *client);
+
+/* Moves a clock forward: what a machine that was suspended sees when it goes on. */
+void virtual_client_step_clock(virtual_client *client, uint64_t ns);
+void virtual_match_step_clock(virtual_match *run, uint64_t ns);
+
+/* The server's process stands still, or goes on. */
+void virtual_match_pause_server(virtual_match *run);
+void virtual_match_resume_server(virtual_match *run);
+
+/* Lets the server's process stand still for `ns`, then go on. */
+void virtual_match_suspend_server(virtual_match *run, uint64_t ns);
+
+/* Runs until the run's clock shows `end_ns`; for `ns`; or until the match and every session are
+ * over; or until the server has closed `tick` ticks, two minutes at most. */
+void virtual_match_run_until(virtual_match *run, uint64_t end_ns);
+void virtual_match_run(virtual_match *run, uint64_t ns);
+void virtual_match_run_to_end(virtual_match *run);
+void virtual_match_run_to_tick(virtual_match *run, ls_tick tick);
+bool virtual_match_is_over(const virtual_match *run);
+
+/* What a clock shows: the server's, a client's. */
+uint64_t virtual_match_server_ns(const virtual_match *run);
+uint64_t virtual_client_ns(const virtual_client *client);
+
+/* Events of the match: the first of a kind or NULL; how many of a kind there are of a slot (any:
+ * LS_PLAYERS_MAX). */
+const virtual_event *virtual_match_find(const virtual_match *run, ls_match_event_kind kind);
+const virtual_event *virtual_match_find_slot(const virtual_match *run, ls_match_event_kind kind,
+                                             uint32_t slot);
+uint32_t virtual_match_count(const virtual_match *run, ls_match_event_kind kind, uint32_t slot);
+const virtual_client_event *virtual_client_find(const virtual_client *client,
+                                                ls_session_event_kind kind);
+uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kind kind);
+
+/* A digest of every event with its time and of every report: equal for equal runs. */
+uint64_t virtual_match_digest(const virtual_match *run);
+
+/* ---- virtual_log.c: a line for the log of a run, if anybody reads it ---- */
+
+void virtual_log(virtual_match *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void virtual_log_match_event(virtual_match *run, const ls_match_event *event);
+void virtual_log_session_event(virtual_client *client, const ls_session_event *event);
+
+/* ---- virtual_check.c: the invariants, noted in `fault` as soon as they break ---- */
+
+void virtual_check_note(virtual_match *run, virtual_invariant invariant, ls_tick tick,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
+void virtual_check_watch_server(virtual_match *run);
+void virtual_check_watch_client(virtual_client *client);
+void virtual_check_frame(virtual_client *client);
+void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_t *bytes,
+                              uint32_t size);
+void virtual_check_event(virtual_match *run, const ls_match_event *event);
+void virtual_check_session_event(virtual_client *client, const ls_session_event *event);
+void virtual_check_silence(virtual_match *run);
+
+/* ---- virtual_wire.c: what comes out of a packet that is received ---- */
+
+/* Around ls_match_receive; and around ls_session_receive. */
+void virtual_wire_before_match(virtual_match *run, const ls_transport_event *event);
+void virtual_wire_after_match(virtual_match *run, const ls_transport_event *event);
+void virtual_wire_before_session(virtual_client *client, const ls_transport_event *event);
+void virtual_wire_after_session(virtual_client *client, const ls_transport_event *event);
+
+enum {
+    VIRTUAL_ARRIVED_NOT,
+    VIRTUAL_ARRIVED_IN_TIME,
+    VIRTUAL_ARRIVED_LATE,
+    VIRTUAL_ARRIVING, /* in the packet that the match is just looking at */
+};
+
+/* ---- virtual_end.c: what shows only at the end ---- */
+
+/* True when nothing broke so far and the reports fit what was seen; `fault` says what does not.
+ * Asks that a client whose state differs has been reported, with the right tick, and no other. */
+bool virtual_match_is_sound(virtual_match *run);
+
+#endif
