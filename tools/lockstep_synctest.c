@@ -65,14 +65,14 @@ typedef struct arguments {
 
 static void add_assignment(struct argp_state *state, arguments *args, const char *value)
 {
-    ls_job *job = &args->config.job;
-    if (job->assignment_count == LS_PARAMS_MAX ||
+    ls_synctest_match *match = &args->config.match;
+    if (match->assignment_count == LS_PARAMS_MAX ||
         strlen(value) >= LS_SYNCTEST_ASSIGNMENT_BYTES_MAX) {
         argp_error(state, "--param may be given %u times at most, with %u bytes each",
                    LS_PARAMS_MAX, LS_SYNCTEST_ASSIGNMENT_BYTES_MAX - 1);
         return;
     }
-    char *assignment = job->assignments[job->assignment_count++];
+    char *assignment = match->assignments[match->assignment_count++];
     snprintf(assignment, LS_SYNCTEST_ASSIGNMENT_BYTES_MAX, "%s", value);
 }
 
@@ -93,7 +93,7 @@ static error_t parse_match(int key, char *value, struct argp_state *state, argum
         return 0;
     case KEY_SEED:
         ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
-                               &args->config.job.seed);
+                               &args->config.match.seed);
         return 0;
     case KEY_PLAYERS:
         ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
@@ -204,14 +204,14 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
         return false;
     }
-    if (!resolve(args->sim, config->job.sim, why) ||
+    if (!resolve(args->sim, config->match.sim, why) ||
         (args->against && !resolve(args->against, against, why))) {
         return false;
     }
     config->against = args->against ? against : NULL;
-    config->job.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
-    config->job.players = (uint32_t)args->players;
-    config->job.tick_rate_hz = (uint32_t)args->tick_rate;
+    config->match.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
+    config->match.players = (uint32_t)args->players;
+    config->match.tick_rate_hz = (uint32_t)args->tick_rate;
     config->worlds = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
     if (!args->against && !(args->has_only && args->only >> LS_WORLD_AGAINST & 1)) {
         config->worlds &= ~(UINT32_C(1) << LS_WORLD_AGAINST);
@@ -246,7 +246,7 @@ int main(int argc, char **argv)
         return ls_world_process_run(argv);
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    args.config.job.seed = 1;
+    args.config.match.seed = 1;
     args.ticks = DEFAULT_TICKS;
     args.timeout = 20;
     args.jobs = processors > 1 && processors <= JOBS_MAX ? (uint64_t)processors : 1;

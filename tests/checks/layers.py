@@ -53,10 +53,10 @@ MAY_USE = {
 ADAPTERS = {
     "uv.h": ("protocol/event_loop.c",),
     "enet/*": (
-        "tools/bench/net_relay.c",
+        "protocol/transport_enet.c",
         "protocol/transport_enet_state.h",
         "protocol/transport_enet_watch.c",
-        "protocol/transport_enet.c",
+        "tools/bench/net_relay.c",
     ),
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),

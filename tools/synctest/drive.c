@@ -83,19 +83,19 @@ static bool record_tick(ls_player *player, ls_sim_instance *instance, recording 
 void ls_drive_record(ls_player *player)
 {
     static recording recorder; /* too big for the stack that a plug-in will be given */
-    const ls_job *job = &player->exchange->job;
+    const ls_synctest_match *match = &player->exchange->match;
     ls_sim_instance *instance = ls_player_start(player);
     if (!instance) {
         return;
     }
-    recorder.script = ls_script_make(job->seed, player->config.players);
+    recorder.script = ls_script_make(match->seed, player->config.players);
     for (uint32_t slot = 0; slot < player->config.players; slot++) {
-        recorder.bots[slot] = ls_bot_make(job->seed + slot);
+        recorder.bots[slot] = ls_bot_make(match->seed + slot);
     }
     player->exchange->facts.save_bytes = ls_sim_instance_save_bytes(instance);
     ls_tape_set_root(&player->tape, 0, ls_player_root(player, instance));
     bool is_going = true;
-    while (is_going && ls_sim_instance_tick(instance) < job->ticks) {
+    while (is_going && ls_sim_instance_tick(instance) < match->ticks) {
         is_going = record_tick(player, instance, &recorder);
     }
     if (is_going) {

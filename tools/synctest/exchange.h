@@ -1,5 +1,5 @@
 /* Exchange: what lockstep-synctest and the process that lives in a world tell each other, in one
- * block of shared memory: the job, how far the process is, and what came of it. A plug-in may
+ * block of shared memory: the match, how far the process is, and what came of it. A plug-in may
  * scribble over it or die at any moment: the reader believes no count or text without a bound.
  * Called by the runner and by the world's process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
@@ -14,7 +14,7 @@
 #define LS_SYNCTEST_VALUE_BYTES_MAX 96u
 
 /* What is played, as the command line has it. */
-typedef struct ls_job {
+typedef struct ls_synctest_match {
     char sim[LS_SYNCTEST_PATH_BYTES_MAX]; /* a built-in's name or an absolute path */
     uint64_t seed;
     uint32_t ticks;
@@ -22,7 +22,7 @@ typedef struct ls_job {
     uint32_t tick_rate_hz; /* 0: likewise */
     uint32_t assignment_count;
     char assignments[LS_PARAMS_MAX][LS_SYNCTEST_ASSIGNMENT_BYTES_MAX];
-} ls_job;
+} ls_synctest_match;
 
 typedef enum ls_task {
     LS_TASK_RECORD,  /* plays the reference run and records it */
@@ -107,7 +107,7 @@ typedef struct ls_outcome {
 } ls_outcome;
 
 typedef struct ls_exchange {
-    ls_job job;
+    ls_synctest_match match;
     uint32_t task;    /* ls_task */
     uint32_t world;   /* ls_world_id */
     uint32_t variant; /* 0 .. variants-1 */

@@ -70,15 +70,15 @@ static ls_status watched_init(const ls_sim_config *config, void *state)
 
 static ls_status configure(ls_player *player, ls_text *why)
 {
-    const ls_job *job = &player->exchange->job;
+    const ls_synctest_match *match = &player->exchange->match;
     player->config = ls_sim_config_default(&player->simulation);
-    player->config.seed = job->seed;
-    player->config.players = job->players ? job->players : player->config.players;
+    player->config.seed = match->seed;
+    player->config.players = match->players ? match->players : player->config.players;
     player->config.tick_rate_hz =
-        job->tick_rate_hz ? job->tick_rate_hz : player->config.tick_rate_hz;
-    for (uint32_t i = 0; i < job->assignment_count; i++) {
+        match->tick_rate_hz ? match->tick_rate_hz : player->config.tick_rate_hz;
+    for (uint32_t i = 0; i < match->assignment_count; i++) {
         ls_status status =
-            ls_sim_config_set(&player->simulation, &player->config, job->assignments[i], why);
+            ls_sim_config_set(&player->simulation, &player->config, match->assignments[i], why);
         if (status != LS_OK) {
             return status;
         }
@@ -129,7 +129,7 @@ bool ls_player_load(ls_player *player)
     ls_surroundings_enter(player->moves, variant);
     ls_page_memory_init(&player->memory, is_moved(player, LS_MOVES_ADDRESSES) ? variant + 1 : 0);
     ls_player_enter_phase(player, LS_PHASE_LOAD);
-    ls_status status = ls_simulation_load(player->exchange->job.sim, &player->loaded, &why);
+    ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
         return fail(player, status, &why);
     }

@@ -8,7 +8,7 @@
 #include "lockstep/tools/synctest/runner.h"
 
 typedef struct ls_synctest_result {
-    const ls_job *job;
+    const ls_synctest_match *match;
     ls_facts facts;
     bool has_lint;
     ls_lint_report lint;

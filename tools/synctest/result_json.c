@@ -88,11 +88,11 @@ static void add_lint(cJSON *json, const ls_lint_report *report)
 static void add_simulation(cJSON *json, const ls_synctest_result *result)
 {
     char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, result->job->seed);
+    snprintf(seed, sizeof seed, "%" PRIu64, result->match->seed);
     add_word(json, "sim", result->facts.name);
-    cJSON_AddStringToObject(json, "file", result->job->sim);
+    cJSON_AddStringToObject(json, "file", result->match->sim);
     cJSON_AddStringToObject(json, "seed", seed);
-    cJSON_AddNumberToObject(json, "ticks", result->job->ticks);
+    cJSON_AddNumberToObject(json, "ticks", result->match->ticks);
     cJSON_AddNumberToObject(json, "tick_rate_hz", result->facts.tick_rate_hz);
     cJSON_AddNumberToObject(json, "players", result->facts.players);
     cJSON_AddNumberToObject(json, "state_bytes", (double)result->facts.state_bytes);

@@ -37,10 +37,10 @@ static void close_file(int file)
     }
 }
 
-ls_status ls_runner_open(ls_runner *runner, const ls_job *job, const char *against,
+ls_status ls_runner_open(ls_runner *runner, const ls_synctest_match *match, const char *against,
                          uint32_t patience_ms)
 {
-    *runner = (ls_runner){.job = *job,
+    *runner = (ls_runner){.match = *match,
                           .against = against,
                           .patience_ms = patience_ms,
                           .tape = make_file("tape"),
@@ -83,10 +83,10 @@ static ls_status open_errand(const ls_runner *runner, trip *errand)
         return LS_IO;
     }
     errand->exchange = block;
-    errand->exchange->job = runner->job;
+    errand->exchange->match = runner->match;
     errand->exchange->facts = runner->facts;
     for (uint32_t i = 0; i < LS_TRIED_JOINS; i++) {
-        errand->exchange->join_ticks[i] = ls_world_join_tick(runner->job.ticks, i);
+        errand->exchange->join_ticks[i] = ls_world_join_tick(runner->match.ticks, i);
     }
     return LS_OK;
 }
@@ -231,7 +231,7 @@ static const char *reason_to_skip(const ls_runner *runner, const ls_world *world
 static ls_status explain(const ls_runner *runner, trip *errand, ls_finding *out)
 {
     errand->exchange->until = out->outcome.tick;
-    errand->exchange->job = runner->job; /* not the other build */
+    errand->exchange->match = runner->match; /* not the other build */
     const ls_outcome kept = out->outcome;
     ls_status status = send(runner, errand, LS_TASK_EXPLAIN, LS_MOVES_NOTHING, out);
     out->outcome.kind = kept.kind; /* whatever became of the process that explains */
@@ -251,7 +251,8 @@ static ls_status play_variant(const ls_runner *runner, ls_world_id id, uint32_t 
     errand.exchange->world = id;
     errand.exchange->variant = variant;
     if (world->moves & LS_MOVES_BUILD) {
-        snprintf(errand.exchange->job.sim, sizeof errand.exchange->job.sim, "%s", runner->against);
+        snprintf(errand.exchange->match.sim, sizeof errand.exchange->match.sim, "%s",
+                 runner->against);
     }
     out->variant = variant;
     status = send(runner, &errand, LS_TASK_PLAY, world->moves, out);

@@ -7,7 +7,7 @@
 #include "lockstep/tools/synctest/exchange.h"
 
 typedef struct ls_runner {
-    ls_job job;
+    ls_synctest_match match;
     const char *against; /* the other build's file, or NULL; borrowed */
     uint32_t patience_ms;
     ls_facts facts; /* of the simulation, once recorded */
@@ -25,8 +25,8 @@ typedef struct ls_finding {
     char words[256]; /* the last line that a process wrote before it died; often empty */
 } ls_finding;
 
-/* IO. The job is copied. */
-ls_status ls_runner_open(ls_runner *runner, const ls_job *job, const char *against,
+/* IO. The match is copied. */
+ls_status ls_runner_open(ls_runner *runner, const ls_synctest_match *match, const char *against,
                          uint32_t patience_ms);
 void ls_runner_close(ls_runner *runner);
 

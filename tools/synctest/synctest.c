@@ -50,7 +50,7 @@ static ls_status lint(const ls_synctest_config *config, ls_synctest_result *resu
                       ls_console *console)
 {
     ls_text why = {""};
-    ls_status status = ls_lint_file(config->job.sim, &result->lint, &why);
+    ls_status status = ls_lint_file(config->match.sim, &result->lint, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
         return status;
@@ -200,8 +200,8 @@ static void show_simulation(const ls_synctest_result *result, ls_console *consol
     ls_log_line(&console->log, LS_LOG_INFO,
                 "%s: %" PRIu32 " ticks at %" PRIu32 " Hz, %" PRIu32 " players, %" PRIu64
                 " inputs, seed %" PRIu64 ", %" PRIu32 " passes, %" PRIu64 " bytes of state%s",
-                facts->name, result->job->ticks, facts->tick_rate_hz, facts->players,
-                facts->inputs_played, result->job->seed, facts->pass_count, facts->state_bytes,
+                facts->name, result->match->ticks, facts->tick_rate_hz, facts->players,
+                facts->inputs_played, result->match->seed, facts->pass_count, facts->state_bytes,
                 facts->has_schema ? "" : " behind a callback");
 }
 
@@ -304,7 +304,7 @@ ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *conso
 {
     static ls_synctest_result result; /* too big for a stack */
     ls_runner runner;
-    result.job = &config->job;
+    result.match = &config->match;
     result.status = "failed";
     ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
     if (status != LS_OK) {
@@ -316,7 +316,7 @@ ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *conso
                     "this system gives every process other addresses: what depends on them will "
                     "seem to differ in every world");
     }
-    status = ls_runner_open(&runner, &config->job, config->against, config->patience_ms);
+    status = ls_runner_open(&runner, &config->match, config->against, config->patience_ms);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "no memory to share with other processes");
         return LS_EXIT_ENVIRONMENT;

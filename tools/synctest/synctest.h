@@ -9,7 +9,7 @@
 #include "lockstep/tools/synctest/exchange.h"
 
 typedef struct ls_synctest_config {
-    ls_job job;
+    ls_synctest_match match;
     const char *against; /* another build's file, or NULL */
     uint32_t worlds;     /* bits */
     bool is_lint_wanted; /* as a first step; a built-in has no file to look at */

@@ -27,7 +27,7 @@ static bool open_files(ls_player *player)
     const ls_facts *facts = &exchange->facts;
     bool is_recording = exchange->task == LS_TASK_RECORD;
     bool is_explaining = exchange->task == LS_TASK_EXPLAIN;
-    uint32_t ticks = exchange->job.ticks;
+    uint32_t ticks = exchange->match.ticks;
     ls_status status =
         is_recording ? ls_tape_create(player->files.tape, ticks, facts->players, &player->tape)
                      : ls_tape_open(player->files.tape, ticks, facts->players, &player->tape);
