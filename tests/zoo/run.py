@@ -24,6 +24,7 @@ KEYS = {"world", "result", "tick", "pass", "field", "expected", "found", "class"
         "signal", "text"}
 LINT_KEYS = {"topic", "name", "function", "kind"}
 SECONDS_MAX = 60
+TICKS = 300
 
 
 class Run:
@@ -35,7 +36,7 @@ class Run:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "result.json")
             done = subprocess.run(
-                [program, *arguments, "--jobs", "1", "--json", path],
+                [program, *arguments, "--ticks", str(TICKS), "--jobs", "1", "--json", path],
                 cwd=plugins, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
             )
             self.report = {}

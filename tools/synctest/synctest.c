@@ -245,8 +245,8 @@ static ls_exit_code verdict(ls_synctest_result *result, bool is_lint_only, ls_co
     result->status = is_bad ? "differs" : is_empty ? "nothing compared" : "clean";
     if (!is_lint_only) {
         ls_log_line(&console->log, LS_LOG_INFO,
-                    "%" PRIu64 " roots compared in %" PRIu32 " worlds: %" PRIu32 " differ, %" PRIu32
-                    " errors by lint",
+                    "%" PRIu64 " roots compared in %" PRIu32 " worlds, %" PRIu32
+                    " of which found something; %" PRIu32 " errors by lint",
                     result->roots_compared, result->finding_count, result->failed, errors);
     }
     if (is_empty) {
