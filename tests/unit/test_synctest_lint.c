@@ -103,6 +103,34 @@ Test(synctest_lint, counts_instructions_and_passes_over_bytes_that_are_none)
     ls_lint_code_close(NULL);
 }
 
+Test(synctest_lint, reads_the_code_of_other_processors)
+{
+    static const struct {
+        ls_lint_processor processor;
+        uint8_t code[4]; /* one fused instruction */
+        const char *mnemonic;
+    } cases[] = {
+        {LS_PROCESSOR_I386, {0xc4, 0xe2, 0xf1, 0xb9}, NULL}, /* the last byte is missing */
+        {LS_PROCESSOR_ARM64, {0x20, 0x0c, 0x42, 0x1f}, "fmadd"},
+        {LS_PROCESSOR_ARM, {0x02, 0x0b, 0xa1, 0xee}, "vfma.f64"},
+        {LS_PROCESSOR_PPC64, {0xfa, 0x20, 0x22, 0xfc}, "fmadd"},
+        {LS_PROCESSOR_S390X, {0xb3, 0x1e, 0x10, 0x23}, "madbr"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_lint_code *reader = NULL;
+        ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+        uint64_t instructions = 0;
+        cr_assert_eq(ls_lint_code_open(cases[i].processor, &reader), LS_OK);
+        uint32_t used = ls_lint_code_read(reader, cases[i].code, 4, 0, counts, &instructions);
+        cr_expect_eq(used, cases[i].mnemonic != NULL, "case %zu", i);
+        if (used == 1) {
+            cr_expect_str_eq(counts[0].mnemonic, cases[i].mnemonic);
+            cr_expect_str_eq(counts[0].rule->topic, LS_LINT_TOPIC_FUSED);
+        }
+        ls_lint_code_close(reader);
+    }
+}
+
 Test(synctest_lint, the_code_of_an_unknown_processor_is_not_read)
 {
     ls_lint_code *reader = NULL;
