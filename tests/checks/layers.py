@@ -102,6 +102,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "fenv.h",
     "float.h",
     "getopt.h",
+    "link.h",
     "linux/sockios.h",
     "locale.h",
     "math.h",

@@ -62,6 +62,19 @@ Test(synctest_diagnosis, what_one_world_finds_explains_what_others_do)
     expect_words(LS_WORLD_STILL, &differs, &evidence, "race");
 }
 
+Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_something)
+{
+    ls_evidence evidence = {
+        .failed = bit(LS_WORLD_SAVE), .written_variable = "momentum", .writing_pass = "drift"};
+    ls_text cause = {""};
+    expect_words(LS_WORLD_SAVE, &differs, &evidence, "pass drift writes to the variable momentum");
+    ls_diagnosis_cause(LS_WORLD_STACK, &differs, &evidence, &cause);
+    cr_assert_null(strstr(cause.bytes, "momentum"));
+    evidence.failed |= bit(LS_WORLD_FRESH);
+    ls_diagnosis_cause(LS_WORLD_SAVE, &differs, &evidence, &cause);
+    cr_assert_null(strstr(cause.bytes, "momentum"));
+}
+
 Test(synctest_diagnosis, machine_code_and_values_add_to_the_words)
 {
     ls_evidence evidence = {.failed = bit(LS_WORLD_AGAINST)};

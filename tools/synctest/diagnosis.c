@@ -112,6 +112,19 @@ static cause refine(ls_world_id world, const ls_evidence *evidence)
     return causes[world];
 }
 
+/* Whether what a world finds is likely to stand in a variable outside the state. */
+static bool is_about_statics(ls_world_id world, const ls_evidence *evidence)
+{
+    static const ls_world_id worlds[] = {LS_WORLD_AGAIN, LS_WORLD_SAVE, LS_WORLD_JOIN,
+                                         LS_WORLD_ROLLBACK, LS_WORLD_LOG};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+        is_one = is_one || worlds[i] == world;
+    }
+    return is_one && !has_failed(evidence, LS_WORLD_STILL) &&
+           !has_failed(evidence, LS_WORLD_FRESH) && !has_failed(evidence, LS_WORLD_ADDRESSES);
+}
+
 static cause cause_of(ls_world_id world, const ls_outcome *outcome, const ls_evidence *evidence)
 {
     switch ((ls_outcome_kind)outcome->kind) {
@@ -146,6 +159,11 @@ void ls_diagnosis_cause(ls_world_id world, const ls_outcome *outcome, const ls_e
         ls_text_add(out, "; one of the values is -0: the sign of zero differs");
     } else if (is_difference && outcome->oddity == LS_ODDITY_NAN) {
         ls_text_add(out, "; one of the values is not a number (NaN)");
+    }
+    if (is_difference && evidence->written_variable[0] != '\0' &&
+        is_about_statics(world, evidence)) {
+        ls_text_add(out, "; pass %s writes to the variable %s", evidence->writing_pass,
+                    evidence->written_variable);
     }
     if (evidence->uses_library_random && world == LS_WORLD_FRESH) {
         ls_text_add(out, "; the plug-in does call one of them");

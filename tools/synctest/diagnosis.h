@@ -10,7 +10,9 @@ typedef struct ls_evidence {
     uint32_t failed; /* worlds with a finding, 1 << ls_world_id */
     bool has_fused_multiply;
     bool uses_library_random;
-    bool has_sanitizer_words; /* a process died with the words of a sanitizer */
+    bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */
+    char written_variable[LS_NAME_BYTES_MAX]; /* outside the state, by a pass; "" for none */
+    char writing_pass[LS_NAME_BYTES_MAX];
 } ls_evidence;
 
 /* What kind of difference it is, in a word or three: "outside the saved state". */

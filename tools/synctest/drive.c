@@ -180,6 +180,7 @@ static bool play_checked(ls_player *player)
     if (!instance || !ls_player_compare(player, instance)) {
         return false;
     }
+    ls_statics_begin(&player->statics, player->exchange->match.sim, &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
         ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(instance));
         ls_player_step(player, instance, &inputs, true);

@@ -106,6 +106,20 @@ typedef struct ls_outcome {
     ls_text text;
 } ls_outcome;
 
+/* A variable of the plug-in that a pass wrote to. */
+typedef struct ls_static_write {
+    uint64_t address; /* as the file has it */
+    ls_tick tick;
+    uint32_t pass;
+} ls_static_write;
+
+#define LS_STATIC_WRITES_MAX 16u
+
+typedef struct ls_static_writes {
+    uint32_t count;
+    ls_static_write list[LS_STATIC_WRITES_MAX]; /* the first of each pass and address */
+} ls_static_writes;
+
 typedef struct ls_exchange {
     ls_synctest_match match;
     uint32_t task;    /* ls_task */
@@ -116,6 +130,7 @@ typedef struct ls_exchange {
     ls_progress progress;
     ls_facts facts;
     ls_outcome outcome;
+    ls_static_writes static_writes;
 } ls_exchange;
 
 /* The files that a world's process inherits. */

@@ -287,3 +287,47 @@ ls_status ls_lint_file(const char *path, ls_lint_report *report, ls_text *why)
     close(file);
     return status;
 }
+
+/* ---- names of variables ---- */
+
+static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *name, size_t capacity)
+{
+    GElf_Shdr header;
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0 ||
+        (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
+        return false;
+    }
+    for (size_t i = 1; i < data->d_size / header.sh_entsize; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+            address < symbol.st_value || address - symbol.st_value >= symbol.st_size) {
+            continue;
+        }
+        const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (found) {
+            ls_name_copy(name, capacity, found);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ls_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
+{
+    bool is_found = false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    elf_version(EV_CURRENT);
+    Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
+    Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
+    for (; section && !is_found; section = elf_nextscn(elf, section)) {
+        is_found = find_variable(elf, section, address, name, capacity);
+    }
+    if (elf) {
+        elf_end(elf);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return is_found;
+}

@@ -53,6 +53,9 @@ ls_status ls_lint_file(const char *path, ls_lint_report *report, ls_text *why);
 /* For the finding of a loader: `text` is borrowed. */
 void ls_lint_add(ls_lint_report *report, const ls_lint_item *item);
 
+/* The variable at an address of the file, or false when it has no name there. */
+bool ls_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity);
+
 bool ls_lint_has_topic(const ls_lint_report *report, const char *topic);
 
 #endif

@@ -191,6 +191,28 @@ static void before_step(ls_player *player, const ls_step *step)
     }
 }
 
+static bool is_noted(const ls_static_writes *writes, uint64_t address, uint32_t pass)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->list[i].address / 8 == address / 8 && writes->list[i].pass == pass) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_static_writes(ls_player *player, ls_tick tick, uint32_t pass)
+{
+    uint64_t addresses[LS_STATIC_WRITES_MAX];
+    ls_static_writes *writes = &player->exchange->static_writes;
+    uint32_t count = ls_statics_changes(&player->statics, addresses, LS_STATIC_WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < LS_STATIC_WRITES_MAX; i++) {
+        if (!is_noted(writes, addresses[i], pass)) {
+            writes->list[writes->count++] = (ls_static_write){addresses[i], tick, pass};
+        }
+    }
+}
+
 typedef struct pass_call {
     const ls_pass *pass;
     const ls_step *step;
@@ -225,6 +247,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
         player->mode_changer = pass;
     }
     ls_player_enter_phase(player, LS_PHASE_HOST);
+    note_static_writes(player, tick, index);
     if (player->is_traced) {
         ls_trace_set(&player->trace, index + 1, root_of_state(player, step->state), step->state);
     }

@@ -9,6 +9,7 @@
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/page_memory.h"
+#include "lockstep/tools/synctest/statics.h"
 #include "lockstep/tools/synctest/surroundings.h"
 #include "lockstep/tools/synctest/tape.h"
 #include "lockstep/tools/synctest/trace.h"
@@ -24,6 +25,7 @@ typedef struct ls_player {
     ls_tape tape;
     ls_trace trace;
     bool is_traced;              /* the step that runs is written to the trace */
+    ls_statics statics;          /* watched once begun */
     const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
     ls_slot_input slots[LS_PLAYERS_MAX];
 } ls_player;

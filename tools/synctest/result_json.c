@@ -56,6 +56,27 @@ static cJSON *finding_json(const ls_finding *finding, const ls_evidence *evidenc
     return json;
 }
 
+/* Variables outside the state that a pass was seen to write to. */
+static cJSON *writes_json(const ls_synctest_result *result)
+{
+    cJSON *array = cJSON_CreateArray();
+    for (uint32_t i = 0; i < result->finding_count; i++) {
+        const ls_static_writes *writes = &result->findings[i].static_writes;
+        for (uint32_t k = 0; k < writes->count; k++) {
+            const ls_static_write *write = &writes->list[k];
+            char name[LS_LINT_NAME_BYTES_MAX] = "";
+            ls_lint_variable_at(result->match->sim, write->address, name, sizeof name);
+            cJSON *json = cJSON_CreateObject();
+            add_word(json, "variable", name);
+            add_word(json, "pass",
+                     write->pass < LS_PASSES_MAX ? result->facts.pass_names[write->pass] : "");
+            cJSON_AddNumberToObject(json, "tick", write->tick);
+            cJSON_AddItemToArray(array, json);
+        }
+    }
+    return array;
+}
+
 static cJSON *item_json(const ls_lint_item *item)
 {
     static const char *const kinds[] = {"call", "instruction", "static", "schema"};
@@ -118,6 +139,7 @@ static cJSON *result_json(const ls_synctest_result *result)
     if (result->has_reference && ls_finding_is_bad(&result->reference)) {
         add_outcome(reference, &result->reference, &result->evidence);
     }
+    cJSON_AddItemToObject(json, "static_writes", writes_json(result));
     cJSON *worlds = cJSON_AddArrayToObject(json, "worlds");
     for (uint32_t i = 0; i < result->finding_count; i++) {
         cJSON_AddItemToArray(worlds, finding_json(&result->findings[i], &result->evidence));

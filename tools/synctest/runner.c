@@ -171,6 +171,10 @@ static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint3
         return status;
     }
     judge(errand->exchange, end, wait_status, &out->outcome);
+    out->static_writes = errand->exchange->static_writes;
+    if (out->static_writes.count > LS_STATIC_WRITES_MAX) {
+        out->static_writes.count = 0; /* a plug-in has been there */
+    }
     bool has_died = out->outcome.kind == LS_OUTCOME_CRASHED;
     if (has_died) {
         read_last_line(errand->words, out->words, sizeof out->words);

@@ -136,6 +136,30 @@ static void *work_on(void *user)
     return NULL;
 }
 
+/* What the passes were seen to write to outside the state has a name in the file. */
+static void note_variables(ls_synctest_result *result, const ls_finding *finding,
+                           ls_console *console)
+{
+    const ls_static_writes *writes = &finding->static_writes;
+    ls_evidence *evidence = &result->evidence;
+    for (uint32_t i = 0; i < writes->count; i++) {
+        char variable[LS_NAME_BYTES_MAX] = "";
+        const ls_static_write *write = &writes->list[i];
+        if (write->pass >= LS_PASSES_MAX ||
+            !ls_lint_variable_at(result->match->sim, write->address, variable, sizeof variable)) {
+            continue;
+        }
+        const char *pass = result->facts.pass_names[write->pass];
+        ls_log_line(&console->log, LS_LOG_WARNING,
+                    "pass %s writes to the variable %s, outside the state, at tick %" PRIu32, pass,
+                    variable, write->tick);
+        if (evidence->written_variable[0] == '\0') {
+            ls_name_copy(evidence->written_variable, sizeof evidence->written_variable, variable);
+            ls_name_copy(evidence->writing_pass, sizeof evidence->writing_pass, pass);
+        }
+    }
+}
+
 static void note_words(ls_synctest_result *result, const ls_finding *finding)
 {
     if (strstr(finding->words, "runtime error:") || strstr(finding->words, "Sanitizer")) {
@@ -157,6 +181,7 @@ static void show_as_they_come(workload *work, ls_synctest_result *result, ls_con
         result->roots_compared += finding->roots_compared;
         result->failed += is_bad;
         note_words(result, finding);
+        note_variables(result, finding, console);
         result->evidence.failed |= is_bad ? UINT32_C(1) << finding->world : 0;
         show_line(finding, console);
     }
