@@ -21,6 +21,7 @@ Test(synctest_statics, a_write_to_a_variable_is_noticed_once)
     cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
     near_by[3] = 1; /* no change */
     cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
+    ls_statics_end(&statics);
 }
 
 Test(synctest_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not)
@@ -40,6 +41,7 @@ Test(synctest_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not
     cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
     far_away[sizeof far_away - 1] = 1;
     cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 1);
+    ls_statics_end(&statics);
 }
 
 Test(synctest_statics, an_object_that_is_not_there_has_none)

@@ -189,6 +189,7 @@ static bool play_checked(ls_player *player)
             return false;
         }
     }
+    ls_statics_end(&player->statics);
     ls_player_end(player, instance);
     return true;
 }

@@ -4,13 +4,32 @@
 #include <link.h>
 #include <string.h>
 
-/* A gap of so many unchanged bytes ends a run: the next variable is another one, as a rule. */
-#define RUN_GAP_BYTES 8u
+/* Between the variables of sanitized code lies ground that sanitized code may not read, and neither
+ * may memcmp and memcpy there. */
+#define UNCHECKED __attribute__((no_sanitize("address")))
+
+enum {
+    WORD_BYTES = 8
+};
 
 typedef struct search {
     const char *path;
     ls_statics *statics;
 } search;
+
+/* The whole words of it. */
+static void add_segment(ls_statics *statics, uint64_t base, uint64_t address, uint64_t byte_count)
+{
+    uint64_t start = (address + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
+    uint64_t end = (address + byte_count) / WORD_BYTES * WORD_BYTES;
+    if (start < end && statics->segment_count < LS_STATICS_SEGMENTS_MAX) {
+        statics->segments[statics->segment_count++] = (ls_statics_segment){
+            .words = (const volatile uint64_t *)(uintptr_t)(base + start),
+            .word_count = (size_t)((end - start) / WORD_BYTES),
+            .address = start,
+        };
+    }
+}
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *user)
 {
@@ -22,64 +41,78 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
     for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         ls_statics *statics = wanted->statics;
-        if (header->p_type == PT_LOAD && header->p_flags & PF_W && header->p_memsz > 0 &&
-            statics->segment_count < LS_STATICS_SEGMENTS_MAX) {
-            statics->segments[statics->segment_count++] = (ls_statics_segment){
-                .bytes = (const uint8_t *)(uintptr_t)(info->dlpi_addr + header->p_vaddr),
-                .byte_count = header->p_memsz,
-                .address = header->p_vaddr,
-            };
+        if (header->p_type == PT_LOAD && header->p_flags & PF_W) {
+            add_segment(statics, info->dlpi_addr, header->p_vaddr, header->p_memsz);
         }
     }
     return 1;
 }
 
+UNCHECKED static void keep(ls_statics_segment *segment)
+{
+    for (size_t i = 0; i < segment->word_count; i++) {
+        segment->kept[i] = segment->words[i];
+    }
+}
+
 void ls_statics_begin(ls_statics *statics, const char *path, const ls_allocator *allocator)
 {
     size_t total = 0;
-    memset(statics, 0, sizeof *statics);
+    *statics = (ls_statics){.allocator = allocator};
     dl_iterate_phdr(note_object, &(search){path, statics});
     for (uint32_t i = 0; i < statics->segment_count; i++) {
-        total += statics->segments[i].byte_count;
+        total += statics->segments[i].word_count;
     }
+    bool is_watched = total <= LS_STATICS_BYTES_MAX / WORD_BYTES;
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         ls_statics_segment *segment = &statics->segments[i];
-        bool is_watched = total <= LS_STATICS_BYTES_MAX;
-        segment->kept = is_watched ? ls_allocate(allocator, segment->byte_count) : NULL;
+        segment->kept =
+            is_watched ? ls_allocate_array(allocator, segment->word_count, WORD_BYTES) : NULL;
         if (!segment->kept) {
-            statics->segment_count = 0;
+            ls_statics_end(statics);
             return;
         }
-        memcpy(segment->kept, segment->bytes, segment->byte_count);
+        keep(segment);
     }
 }
 
-/* Where the run that begins at a changed byte ends. */
-static size_t end_of_run(const ls_statics_segment *segment, size_t start)
+void ls_statics_end(ls_statics *statics)
 {
-    size_t last = start;
-    for (size_t i = start; i < segment->byte_count && i - last <= RUN_GAP_BYTES; i++) {
-        last = segment->bytes[i] != segment->kept[i] ? i : last;
+    for (uint32_t i = 0; i < statics->segment_count; i++) {
+        if (statics->segments[i].kept) {
+            ls_release(statics->allocator, statics->segments[i].kept);
+        }
     }
-    return last + 1;
+    statics->segment_count = 0;
 }
 
-static uint32_t changes_in(ls_statics_segment *segment, uint64_t *addresses, uint32_t capacity)
+/* The first byte in which two words differ. */
+static uint64_t differing_byte(uint64_t a, uint64_t b)
+{
+    uint8_t bytes_a[WORD_BYTES], bytes_b[WORD_BYTES];
+    memcpy(bytes_a, &a, sizeof a);
+    memcpy(bytes_b, &b, sizeof b);
+    uint64_t byte = 0;
+    while (byte + 1 < WORD_BYTES && bytes_a[byte] == bytes_b[byte]) {
+        byte++;
+    }
+    return byte;
+}
+
+/* Neighbouring words are one run: as a rule one variable. */
+UNCHECKED static uint32_t changes_in(ls_statics_segment *segment, uint64_t *addresses,
+                                     uint32_t capacity)
 {
     uint32_t count = 0;
-    if (memcmp(segment->bytes, segment->kept, segment->byte_count) == 0) {
-        return 0;
-    }
-    for (size_t i = 0; i < segment->byte_count; i++) {
-        if (segment->bytes[i] == segment->kept[i]) {
-            continue;
+    bool is_run = false;
+    for (size_t i = 0; i < segment->word_count; i++) {
+        uint64_t word = segment->words[i], kept = segment->kept[i];
+        if (word != kept && !is_run && count < capacity) {
+            addresses[count++] = segment->address + i * WORD_BYTES + differing_byte(word, kept);
         }
-        if (count < capacity) {
-            addresses[count++] = segment->address + i;
-        }
-        i = end_of_run(segment, i);
+        is_run = word != kept;
+        segment->kept[i] = word;
     }
-    memcpy(segment->kept, segment->bytes, segment->byte_count);
     return count;
 }
 
