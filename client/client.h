@@ -25,7 +25,7 @@ typedef struct ls_client_config {
     const char *json_path;    /* NULL: no summary; "-": standard output */
 } ls_client_config;
 
-/* Plays the match to its end, until it leaves, or until SIGINT or SIGTERM. */
+/* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */
 ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console);
 
 #endif

@@ -1,6 +1,7 @@
 #include "lockstep/client/playout.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 
 #include <string.h>
 
@@ -82,7 +83,7 @@ ls_playout_plan ls_playout_plan_frame(ls_playout *playout, const ls_playout_fram
 uint32_t ls_playout_catch_up(const ls_playout *playout, const ls_playout_frame *frame)
 {
     int64_t behind_ns = error_ns(playout, frame);
-    if (behind_ns <= CATCH_UP_NS) {
+    if (behind_ns <= CATCH_UP_NS || LS_FAULT(NEVER_CATCHES_UP)) {
         return 0;
     }
     uint64_t ticks = (uint64_t)behind_ns / playout->dt_ns;

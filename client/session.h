@@ -34,7 +34,8 @@ typedef struct ls_session_config {
 
     void *user; /* handed to the three */
     /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
-     * frames alone, and earlier by what a frame lasts. */
+     * frames alone, and earlier by what a frame lasts; and what is to be sent twice a tick is so
+     * only with frames of less than half a tick. */
     bool makes_inputs_between_frames;
 
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */

@@ -1,5 +1,6 @@
 #include "lockstep/client/session_state.h"
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
 
 #include <string.h>
@@ -8,6 +9,7 @@ void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
     if (tick % interval == 0) {
+        root += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
         session->roots[tick / interval % LS_WINDOW_TICKS] = root;
         session->chain = ls_hash_chain_next(session->chain, root);
         session->chain_tick = tick;

@@ -19,6 +19,8 @@ static const uint64_t APART_NS = 10 * LS_NS_PER_MS;
 /* Less is a clock that drifts: 500 parts per million are 4 ms in all the rounds. */
 static const int64_t BETTER_NS = 5 * (int64_t)LS_NS_PER_MS;
 
+static const int64_t OUTAGE_NS = 250 * (int64_t)LS_NS_PER_MS;
+
 static void keep_largest(ls_tail_round *round, int64_t sample_ns)
 {
     if (round->kept == LS_TAIL_KEPT && sample_ns <= round->largest_ns[LS_TAIL_KEPT - 1]) {
@@ -54,9 +56,13 @@ static uint32_t past_index(const ls_tail_window *window, uint32_t age)
 static void sum_up_past(ls_tail_window *window)
 {
     memset(&window->past_all, 0, sizeof window->past_all);
+    window->past_all.least_ns = INT64_MAX;
     for (uint32_t age = 0; age < window->past_count; age++) {
         const ls_tail_round *round = &window->past[past_index(window, age)];
         window->past_all.samples += round->samples;
+        if (round->least_ns < window->past_all.least_ns) {
+            window->past_all.least_ns = round->least_ns;
+        }
         for (uint32_t i = 0; i < round->kept; i++) {
             keep_largest(&window->past_all, round->largest_ns[i]);
         }
@@ -104,8 +110,43 @@ static void join_newest(ls_tail_window *window, int64_t sample_ns)
     window->newest_ns = sample_ns;
 }
 
+static int64_t largest_of(const ls_tail_window *window)
+{
+    int64_t round_ns = window->round.kept > 0 ? window->round.largest_ns[0] : INT64_MIN;
+    int64_t past_ns = window->past_count > 0 ? window->past_all.largest_ns[0] : INT64_MIN;
+    return round_ns > past_ns ? round_ns : past_ns;
+}
+
+/* Whether the sample is too far off to count. False when it is one of many in a row: then it is no
+ * outage, and what was before has passed. */
+static bool is_passed_over(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns)
+{
+    if (sample_ns - ls_tail_window_least(window) <= OUTAGE_NS) {
+        window->outages = 0;
+        return false;
+    }
+    if (now_ns - window->sample_ns >= APART_NS) {
+        window->outages++;
+        window->sample_ns = now_ns;
+    }
+    if (window->outages < ROUND_SAMPLES_MIN) {
+        return true;
+    }
+    ls_tail_window_init(window, window->one_in);
+    return false;
+}
+
 void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns)
 {
+    if (ls_tail_window_has_samples(window)) {
+        if (is_passed_over(window, sample_ns, now_ns)) {
+            return;
+        }
+        if (largest_of(window) - sample_ns > OUTAGE_NS) {
+            /* An outage is over that began before anything was known. */
+            ls_tail_window_init(window, window->one_in);
+        }
+    }
     if (window->round.samples > 0 && now_ns - window->sample_ns < APART_NS) {
         join_newest(window, sample_ns);
         return;
@@ -153,10 +194,7 @@ int64_t ls_tail_window_value(const ls_tail_window *window)
 int64_t ls_tail_window_least(const ls_tail_window *window)
 {
     LS_ASSERT(ls_tail_window_has_samples(window));
-    int64_t least_ns = window->round.samples > 0 ? window->round.least_ns : INT64_MAX;
-    for (uint32_t age = 0; age < window->past_count; age++) {
-        int64_t past_ns = window->past[past_index(window, age)].least_ns;
-        least_ns = past_ns < least_ns ? past_ns : least_ns;
-    }
-    return least_ns;
+    int64_t past_ns = window->past_count > 0 ? window->past_all.least_ns : INT64_MAX;
+    int64_t round_ns = window->round.samples > 0 ? window->round.least_ns : INT64_MAX;
+    return past_ns < round_ns ? past_ns : round_ns;
 }

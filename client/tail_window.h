@@ -25,6 +25,7 @@ typedef struct ls_tail_window {
     uint64_t begun_ns;  /* when this round began */
     uint64_t sample_ns; /* when this round's newest sample began */
     int64_t newest_ns;  /* the newest sample: joined by what comes at nearly the same time */
+    uint32_t outages;   /* samples passed over in a row */
     ls_tail_round round;
     uint32_t past_count;
     uint32_t past_next;
@@ -33,6 +34,8 @@ typedef struct ls_tail_window {
 } ls_tail_window;
 
 void ls_tail_window_init(ls_tail_window *window, uint32_t one_in);
+/* What is far off the best is passed over, as the end of an outage: to be prepared for the next one
+ * would cost more than it does. When nothing else comes, everything before is forgotten. */
 void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns);
 
 /* True from the first sample on. */

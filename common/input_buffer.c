@@ -9,27 +9,34 @@ typedef struct input_record {
     uint32_t events;
 } input_record;
 
-/* A tick's place in the ring is its row; row r holds tick t when t % window = r. */
+/* A tick's place in the ring; row r holds tick t when t % window = r. All that is known of a tick
+ * stands together: a server of many matches finds none of it in a cache. */
+typedef struct input_row {
+    uint32_t held;          /* bit s is set when slot s has an input */
+    input_record records[]; /* [slots], and then their bytes: [slots][input_bytes_max] */
+} input_row;
+
 struct ls_input_buffer {
     const ls_allocator *allocator;
     ls_input_buffer_config config;
     ls_tick first;
-    uint32_t *held;        /* [window] bit s is set when slot s has an input */
-    input_record *records; /* [window][slots] */
-    uint8_t *bytes;        /* [window][slots][input_bytes_max], NULL when that is 0 */
+    size_t row_bytes;
+    uint8_t *rows; /* [window] */
 };
 
 _Static_assert(LS_PLAYERS_MAX == 32, "a row's slots are the bits of one uint32_t");
 
-static size_t row_of(const ls_input_buffer *buffer, ls_tick tick)
+static input_row *row_of(const ls_input_buffer *buffer, ls_tick tick)
 {
-    return tick & (buffer->config.window_ticks - 1);
+    size_t index = tick & (buffer->config.window_ticks - 1);
+    return (input_row *)(void *)(buffer->rows + index * buffer->row_bytes);
 }
 
-static size_t record_index(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
+static uint8_t *bytes_of(const ls_input_buffer *buffer, input_row *row, uint32_t slot)
 {
     LS_ASSERT(slot < buffer->config.slots);
-    return row_of(buffer, tick) * buffer->config.slots + slot;
+    uint8_t *bytes = (uint8_t *)&row->records[buffer->config.slots];
+    return bytes + (size_t)slot * buffer->config.input_bytes_max;
 }
 
 static bool is_in_window(const ls_input_buffer *buffer, ls_tick tick)
@@ -44,18 +51,12 @@ static bool is_config_valid(const ls_input_buffer_config *config)
            (config->window_ticks & (config->window_ticks - 1)) == 0;
 }
 
-static bool allocate_rings(ls_input_buffer *buffer)
+static size_t row_bytes_of(const ls_input_buffer_config *config)
 {
-    const ls_input_buffer_config *config = &buffer->config;
-    const ls_allocator *allocator = buffer->allocator;
-    buffer->held = ls_allocate_array(allocator, config->window_ticks, sizeof buffer->held[0]);
-    buffer->records = ls_allocate_array(allocator, config->window_ticks,
-                                        config->slots * sizeof buffer->records[0]);
-    if (config->input_bytes_max > 0) {
-        buffer->bytes = ls_allocate_array(allocator, config->window_ticks,
-                                          (size_t)config->slots * config->input_bytes_max);
-    }
-    return buffer->held && buffer->records && (buffer->bytes || config->input_bytes_max == 0);
+    size_t slot_bytes = sizeof(input_record) + config->input_bytes_max;
+    size_t bytes = sizeof(input_row) + config->slots * slot_bytes;
+    size_t alignment = _Alignof(input_row);
+    return (bytes + alignment - 1) / alignment * alignment;
 }
 
 ls_status ls_input_buffer_create(const ls_input_buffer_config *config,
@@ -70,7 +71,9 @@ ls_status ls_input_buffer_create(const ls_input_buffer_config *config,
     }
     buffer->allocator = allocator;
     buffer->config = *config;
-    if (!allocate_rings(buffer)) {
+    buffer->row_bytes = row_bytes_of(config);
+    buffer->rows = ls_allocate_array(allocator, config->window_ticks, buffer->row_bytes);
+    if (!buffer->rows) {
         ls_input_buffer_destroy(buffer);
         return LS_NO_MEMORY;
     }
@@ -83,9 +86,7 @@ void ls_input_buffer_destroy(ls_input_buffer *buffer)
     if (!buffer) {
         return;
     }
-    ls_release(buffer->allocator, buffer->bytes);
-    ls_release(buffer->allocator, buffer->records);
-    ls_release(buffer->allocator, buffer->held);
+    ls_release(buffer->allocator, buffer->rows);
     ls_release(buffer->allocator, buffer);
 }
 
@@ -103,7 +104,7 @@ void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
     uint32_t rows =
         forgotten < buffer->config.window_ticks ? forgotten : buffer->config.window_ticks;
     for (uint32_t i = 0; i < rows; i++) {
-        buffer->held[row_of(buffer, buffer->first + i)] = 0;
+        row_of(buffer, buffer->first + i)->held = 0;
     }
     buffer->first = first;
 }
@@ -123,30 +124,30 @@ ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t sl
     if (ls_input_buffer_has(buffer, tick, slot)) {
         return LS_FULL;
     }
-    size_t index = record_index(buffer, tick, slot);
-    buffer->records[index] = (input_record){size, events};
+    input_row *row = row_of(buffer, tick);
+    row->records[slot] = (input_record){size, events};
     if (size > 0) {
-        memcpy(buffer->bytes + index * buffer->config.input_bytes_max, bytes, size);
+        memcpy(bytes_of(buffer, row, slot), bytes, size);
     }
-    buffer->held[row_of(buffer, tick)] |= UINT32_C(1) << slot;
+    row->held |= UINT32_C(1) << slot;
     return LS_OK;
 }
 
 bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
 {
     LS_ASSERT(slot < buffer->config.slots);
-    return is_in_window(buffer, tick) &&
-           (buffer->held[row_of(buffer, tick)] & (UINT32_C(1) << slot)) != 0;
+    return is_in_window(buffer, tick) && (row_of(buffer, tick)->held & (UINT32_C(1) << slot)) != 0;
 }
 
 static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
 {
     /* An input of no bytes has a place to point at as well. */
     static const uint8_t nothing[1];
-    size_t index = record_index(buffer, tick, slot);
+    input_row *row = row_of(buffer, tick);
+    const input_record *record = &row->records[slot];
     const uint8_t *bytes =
-        buffer->bytes ? buffer->bytes + index * buffer->config.input_bytes_max : nothing;
-    return (ls_slot_input){bytes, buffer->records[index].size, buffer->records[index].events};
+        buffer->config.input_bytes_max > 0 ? bytes_of(buffer, row, slot) : nothing;
+    return (ls_slot_input){bytes, record->size, record->events};
 }
 
 ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
@@ -164,7 +165,7 @@ ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
 {
     uint32_t slot_count = buffer->config.slots;
     uint32_t all = UINT32_MAX >> (LS_PLAYERS_MAX - slot_count);
-    if (!is_in_window(buffer, tick) || buffer->held[row_of(buffer, tick)] != all) {
+    if (!is_in_window(buffer, tick) || row_of(buffer, tick)->held != all) {
         return LS_NOT_FOUND;
     }
     for (uint32_t slot = 0; slot < slot_count; slot++) {

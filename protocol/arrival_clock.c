@@ -10,6 +10,8 @@
 #include <linux/sockios.h>
 #endif
 
+#define TURN_NS_MAX (50 * LS_NS_PER_MS)
+
 /* False when there is no stamp. Asking for the first time makes the kernel stamp what comes. */
 static bool read_stamp(int socket, struct timespec *stamp)
 {
@@ -29,22 +31,30 @@ void ls_arrival_clock_init(ls_arrival_clock *clock, int socket)
     read_stamp(socket, &stamp); /* fails: nothing has been read yet */
 }
 
-void ls_arrival_clock_begin_turn(ls_arrival_clock *clock, uint64_t now_ns)
+static uint64_t ns_of(const struct timespec *time)
 {
-    clock->previous_ns = clock->turn_ns;
-    clock->turn_ns = now_ns;
+    return (uint64_t)time->tv_sec * LS_NS_PER_SECOND + (uint64_t)time->tv_nsec;
 }
 
-uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock, uint64_t now_ns)
+void ls_arrival_clock_begin_turn(ls_arrival_clock *clock, uint64_t now_ns)
+{
+    struct timespec wall = {0};
+    if (clock->has_stamps) {
+        clock_gettime(CLOCK_REALTIME, &wall);
+    }
+    clock->previous_ns = clock->turn_ns;
+    clock->turn_ns = now_ns;
+    clock->wall_ns = ns_of(&wall);
+}
+
+uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock)
 {
     struct timespec stamp;
-    struct timespec wall;
-    if (!clock->has_stamps || !read_stamp(clock->socket, &stamp) ||
-        clock_gettime(CLOCK_REALTIME, &wall) != 0) {
-        return now_ns;
+    if (!clock->has_stamps || !read_stamp(clock->socket, &stamp)) {
+        return clock->turn_ns;
     }
-    int64_t age_ns = (int64_t)(wall.tv_sec - stamp.tv_sec) * (int64_t)LS_NS_PER_SECOND +
-                     wall.tv_nsec - stamp.tv_nsec;
-    bool is_likely = age_ns >= 0 && (uint64_t)age_ns <= now_ns - clock->previous_ns;
-    return is_likely ? now_ns - (uint64_t)age_ns : now_ns;
+    uint64_t arrived_ns = clock->turn_ns + (ns_of(&stamp) - clock->wall_ns); /* or before it */
+    bool is_likely =
+        arrived_ns - clock->previous_ns <= clock->turn_ns - clock->previous_ns + TURN_NS_MAX;
+    return is_likely ? arrived_ns : clock->turn_ns;
 }

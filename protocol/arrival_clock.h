@@ -14,6 +14,7 @@ typedef struct ls_arrival_clock {
     bool has_stamps;      /* as it is made: a datagram arrives when it is read */
     uint64_t turn_ns;     /* when the turn began in which datagrams are read */
     uint64_t previous_ns; /* when the turn before did: what is read now came later */
+    uint64_t wall_ns;     /* what the wall clock showed at turn_ns */
 } ls_arrival_clock;
 
 /* Asks the kernel for stamps from now on. */
@@ -22,7 +23,8 @@ void ls_arrival_clock_init(ls_arrival_clock *clock, int socket);
 /* Before all that has come is read; times are CLOCK_MONOTONIC. */
 void ls_arrival_clock_begin_turn(ls_arrival_clock *clock, uint64_t now_ns);
 
-/* Right after a datagram was read: when it arrived, or now_ns when that is not known. */
-uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock, uint64_t now_ns);
+/* Right after a datagram was read: when it arrived, or when this turn began when that is not known:
+ * from the beginning of the turn before on, and little later than that of this one. */
+uint64_t ls_arrival_clock_read(const ls_arrival_clock *clock);
 
 #endif

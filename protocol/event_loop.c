@@ -308,6 +308,11 @@ static ls_status add_signal(ls_event_loop *loop, int number, ls_loop_handler han
 
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler)
 {
+    struct sigaction hangup;
     ls_status status = add_signal(loop, SIGINT, handler);
-    return status == LS_OK ? add_signal(loop, SIGTERM, handler) : status;
+    if (status == LS_OK) {
+        status = add_signal(loop, SIGTERM, handler);
+    }
+    bool is_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
+    return status == LS_OK && !is_ignored ? add_signal(loop, SIGHUP, handler) : status;
 }

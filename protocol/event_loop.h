@@ -74,8 +74,9 @@ void ls_loop_alarm_set(ls_loop_source *alarm, uint64_t due_ns);
 ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_loop_handler handler,
                                   ls_loop_source **source);
 
-/* Calls the handler at each SIGINT or SIGTERM instead of letting it end the program; for the
- * loop's life, and without keeping run from returning. */
+/* Calls the handler at each SIGINT, SIGTERM or SIGHUP instead of letting it end the program; for
+ * the loop's life, and without keeping run from returning. A SIGHUP that is ignored, as under
+ * nohup, stays so. */
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
 
 /* Of a watch or a coarse timer, which are active when they are made: an inactive one calls nobody

@@ -176,6 +176,10 @@ static void note_failure(transport_enet *transport, int error)
     } else if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
         transport->is_refused = true;
     }
+    ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
+    if (error == ECONNREFUSED && own->state == LS_SEAT_CONNECTING) {
+        own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
+    }
 }
 
 /* ENet's whole work: looks at every peer and takes in what has come. What it gives to its owner is
@@ -184,6 +188,7 @@ static void note_failure(transport_enet *transport, int error)
 static int service(transport_enet *transport, ENetEvent *event)
 {
     uint64_t before = transport->total.packets_received;
+    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
     steady_clock(transport);
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
@@ -514,7 +519,6 @@ void ls_transport_enet_service(ls_transport *base)
 {
     transport_enet *transport = from_base(base);
     transport->turn_end = transport->total.packets_received + DATAGRAMS_PER_TURN_MAX;
-    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
     end_overdue_seats(transport);
 }
 

@@ -56,8 +56,9 @@ typedef struct ls_transport_enet_client_config {
 ls_transport_enet_client_config ls_transport_enet_client_config_default(void);
 
 /* Resolves the name, which may block for seconds, and starts to connect. The outcome is an event:
- * CONNECTED, or DISCONNECTED when the time is over, with REFUSED if the host answered that nobody
- * listens there and TIMED_OUT if there was no answer. Failures as in listen. */
+ * CONNECTED, or DISCONNECTED: with REFUSED as soon as the host answers that nobody listens there,
+ * or when the time is over and no network led there; with TIMED_OUT if there was no answer at all.
+ * Failures as in listen. */
 ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *config,
                                     const ls_allocator *allocator, ls_transport **transport,
                                     ls_text *error);

@@ -147,8 +147,8 @@ uint64_t ls_enet_watch_arrival(const transport_enet *transport, const ENetPacket
         return transport->heard_ns; /* the last datagram's: nothing came after it */
     }
     uint32_t stamp = (uint32_t)(uintptr_t)packet->userData;
-    uint64_t now_us = now_ns(transport) / LS_NS_PER_US;
-    return (now_us - (uint32_t)((uint32_t)now_us - stamp)) * LS_NS_PER_US;
+    uint64_t later_us = transport->heard_ns / LS_NS_PER_US + UINT32_MAX / 2;
+    return (later_us - (uint32_t)((uint32_t)later_us - stamp)) * LS_NS_PER_US;
 }
 
 /* ---- Receiving: nothing reaches ENet that our own ENet would not send ---- */
@@ -209,7 +209,7 @@ static int filter_received(ENetHost *host, ENetEvent *event)
         stamp_packets(transport);
     }
     transport->heard = NULL;
-    transport->heard_ns = ls_arrival_clock_read(&transport->arrivals, now_ns(transport));
+    transport->heard_ns = ls_arrival_clock_read(&transport->arrivals);
     ls_datagram_rejection rejection = judge(transport, &transport->heard);
     if (rejection != LS_DATAGRAM_ACCEPTED) {
         transport->rejections[rejection]++;

@@ -38,7 +38,8 @@ typedef struct direction {
     ls_memory_link link;
     uint64_t reliable_ns; /* arrival of the newest reliable packet: keeps them in order */
     uint64_t newest_ns;   /* latest arrival of an unreliable one */
-    bool is_bursting;
+    uint64_t burst_end_ns;
+    bool is_bursting; /* so the newest packet has found it */
 } direction;
 
 typedef struct connection {
@@ -141,26 +142,27 @@ static bool chance(ls_memory_network *network, uint32_t ppm)
     return ppm > 0 && ls_rng_below(&network->rng, PPM) < ppm;
 }
 
-/* Bursts after Gilbert and Elliott: a chance to fall into the bad state and one to leave it. */
+/* Uniform in 0 .. most_ns, which is at most 4 s: the product must not overflow. */
+static uint64_t uniform_ns(ls_memory_network *network, uint64_t most_ns)
+{
+    uint64_t share = ls_rng_next(&network->rng);
+    return (most_ns / 1024) * share >> 22;
+}
+
 static bool is_lost(ls_memory_network *network, direction *way)
 {
     const ls_memory_link *link = &way->link;
-    if (way->is_bursting) {
-        uint32_t end_ppm = link->burst_packets > 1 ? PPM / link->burst_packets : PPM;
-        way->is_bursting = !chance(network, end_ppm);
+    if (network->now_ns >= way->burst_end_ns && chance(network, link->burst_ppm)) {
+        way->burst_end_ns = network->now_ns + uniform_ns(network, link->burst_ns) + 1;
     }
-    way->is_bursting = way->is_bursting || chance(network, link->burst_ppm);
+    way->is_bursting = network->now_ns < way->burst_end_ns && link->burst_ppm > 0;
     return way->is_bursting || chance(network, link->loss_ppm);
 }
 
 static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link)
 {
-    if (link->jitter_ns == 0) {
-        return link->delay_ns;
-    }
-    uint64_t share = ls_rng_next(&network->rng);
-    /* The product must not overflow: jitter of up to 4 s times 2^32. */
-    return link->delay_ns + ((link->jitter_ns / 1024) * share >> 22);
+    return link->jitter_ns == 0 ? link->delay_ns
+                                : link->delay_ns + uniform_ns(network, link->jitter_ns);
 }
 
 /* False when the inbox is full: the packet is lost. */
@@ -250,8 +252,11 @@ static void send_reliable(ls_memory_network *network, uint32_t connection_index,
     const ls_memory_link *link = &way->link;
     uint64_t again_ns = between->up.link.delay_ns + between->down.link.delay_ns + link->jitter_ns;
     uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
-    for (int tries = 0; tries < 32 && !link->is_cut && is_lost(network, way); tries++) {
+    /* A burst is over by the time of the next try. */
+    bool is_gone = !link->is_cut && is_lost(network, way);
+    for (int tries = 0; tries < 32 && is_gone; tries++) {
         arrival_ns += again_ns;
+        is_gone = chance(network, link->loss_ppm);
     }
     arrival_ns = later_of(arrival_ns, way->reliable_ns);
     way->reliable_ns = arrival_ns;

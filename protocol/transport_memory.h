@@ -24,7 +24,7 @@ typedef struct ls_memory_link {
     uint64_t jitter_ns; /* uniform in 0 .. jitter, added to the delay; reorders by itself */
     uint32_t loss_ppm;  /* per million packets */
     uint32_t burst_ppm; /* of a million packets so many begin a burst, in which all are lost ... */
-    uint32_t burst_packets; /* ... and which is so many packets long on average; 0 and 1: one */
+    uint64_t burst_ns;  /* ... and which lasts a time uniform in 0 .. burst_ns, at most 4 s */
     uint32_t duplicate_ppm;
     uint32_t corrupt_ppm; /* one random bit flipped */
     bool is_cut;          /* what is sent is lost, or waits for the cut's end if it is reliable */

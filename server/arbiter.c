@@ -1,6 +1,7 @@
 #include "lockstep/server/arbiter.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
 
 #include <string.h>
@@ -60,7 +61,8 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
         return false;
     }
     ls_tick next = compared->has_agreed ? compared->agreed_tick + arbiter->interval_ticks : 0;
-    if ((uint32_t)arbiter->chains[ring_index(arbiter, tick)] == chain) {
+    if ((uint32_t)arbiter->chains[ring_index(arbiter, tick)] == chain ||
+        LS_FAULT(DIFFERENCE_UNREPORTED)) {
         compared->compared += (tick - next) / arbiter->interval_ticks + 1;
         compared->agreed_tick = tick;
         compared->has_agreed = true;
@@ -81,7 +83,7 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
 static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_root, uint64_t client_root)
 {
     slot->agreement = LS_AGREEMENT_DIFFERS;
-    slot->bad_tick = tick;
+    slot->bad_tick = LS_FAULT(WRONG_FIRST_TICK) ? tick + 1 : tick;
     slot->server_root = server_root;
     slot->client_root = client_root;
 }

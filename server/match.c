@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/server/match_state.h"
 
@@ -170,11 +171,17 @@ void ls_match_send_all(ls_match *match)
 static uint32_t slot_of_peer(const ls_match *match, ls_peer_id peer)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (ls_seat_is_taken(&match->seats[slot]) && match->seats[slot].report.peer == peer) {
+        if (match->peers[slot] == peer) {
             return slot;
         }
     }
     return MATCH_NO_SLOT;
+}
+
+static void forget_guest(ls_match *match, match_guest *guest)
+{
+    guest->peer = 0;
+    match->guest_count--;
 }
 
 static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
@@ -210,6 +217,7 @@ static void vacate(ls_match *match, uint32_t slot, ls_status status, const char 
     event->status = status;
     event->tick = match->next_close;
     ls_text_set(&event->text, "%s", why);
+    match->peers[slot] = 0;
     if (match->state == LS_MATCH_LOBBY) {
         ls_seat_reset(seat);
         return;
@@ -235,7 +243,7 @@ static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, 
     event->status = status;
     ls_text_set(&event->text, "%s", why);
     send_refusal(match, guest->peer, status, why);
-    guest->peer = 0;
+    forget_guest(match, guest);
 }
 
 void ls_match_close(ls_match *match)
@@ -256,7 +264,7 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
     uint32_t slot = slot_of_peer(match, peer);
     match_guest *guest = guest_of_peer(match, peer);
     if (guest) {
-        guest->peer = 0;
+        forget_guest(match, guest);
     }
     if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
         return;
@@ -266,16 +274,29 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 
 /* ---- greeting and seating ---- */
 
+static match_guest *oldest_guest(ls_match *match)
+{
+    match_guest *oldest = &match->guests[0];
+    for (uint32_t i = 1; i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].number < oldest->number) {
+            oldest = &match->guests[i];
+        }
+    }
+    return oldest;
+}
+
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
     match->now_ns = now_ns;
     match_guest *guest = guest_of_peer(match, 0);
     if (!guest) {
+        /* Who says nothing must not keep others out: who has been silent for longest goes. */
+        guest = oldest_guest(match);
         match->rejected++;
-        match->sink.disconnect(match->sink.user, peer);
-        return;
+        refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    *guest = (match_guest){.peer = peer, .since_ns = now_ns};
+    *guest = (match_guest){.peer = peer, .since_ns = now_ns, .number = match->guests_seen++};
+    match->guest_count++;
     if (match->state == LS_MATCH_OVER) {
         refuse_guest(match, guest, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
     }
@@ -335,8 +356,9 @@ static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *h
     seat->heard_ns = match->now_ns;
     seat->offered_ns = match->now_ns;
     seat->report.peer = guest->peer;
+    match->peers[slot] = guest->peer;
     ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
-    guest->peer = 0;
+    forget_guest(match, guest);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_SEATED);
     event->slot = slot;
     event->peer = seat->report.peer;
@@ -468,8 +490,11 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
     if (status == LS_OK) {
         return;
     }
-    match->rejected++;
+    match->rejected += !LS_FAULT(REJECTION_UNCOUNTED);
     seat->report.packets_rejected++;
+    if (LS_FAULT(REJECTION_ALLOCATES)) {
+        ls_release(match->allocator, ls_allocate(match->allocator, 1));
+    }
     if (status == LS_MISBEHAVED && ls_seat_is_taken(seat)) {
         ls_match_drop(match, slot, status, "a message that does not belong here");
     } else if (status == LS_MALFORMED && ++seat->malformed >= MATCH_MALFORMED_MAX) {
@@ -489,8 +514,11 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
 {
     uint64_t arrived_ns = event->arrived_ns;
     match->now_ns = now_ns;
-    /* A tick that went out before the packet was taken was closed without it. */
-    arrived_ns = arrived_ns < match->sent_ns ? match->sent_ns : arrived_ns;
+    if (match->next_close > 0) {
+        /* A tick that was closed before the packet was taken was closed without it. */
+        uint64_t closed_ns = match->closed_at_ns[(match->next_close - 1) % LS_WINDOW_TICKS];
+        arrived_ns = arrived_ns < closed_ns ? closed_ns : arrived_ns;
+    }
     match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
     take_packet(match, event->peer, event->lane, event->bytes, event->size);
 }
@@ -510,7 +538,7 @@ static void drop_silent(ls_match *match)
             ls_match_drop(match, slot, LS_TIMED_OUT, "no READY came");
         }
     }
-    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
+    for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
         match_guest *guest = &match->guests[i];
         if (guest->peer != 0 && match->now_ns - guest->since_ns >= MATCH_GREETING_NS) {
             refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came");
@@ -590,10 +618,7 @@ uint32_t ls_match_seats_open(const ls_match *match)
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         free_seats += match->seats[slot].state == LS_SEAT_EMPTY ? 1 : 0;
     }
-    uint32_t guests = 0;
-    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
-        guests += match->guests[i].peer != 0 ? 1 : 0;
-    }
+    uint32_t guests = match->guest_count;
     return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
 }
 

@@ -1,5 +1,6 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
 #include "lockstep/server/match_state.h"
 
@@ -50,7 +51,7 @@ void ls_match_play_start(ls_match *match)
 static uint32_t missing_slots(const ls_match *match)
 {
     uint32_t mask = 0;
-    if (match->config.late_rule != LS_LATE_WAIT) {
+    if (match->config.late_rule != LS_LATE_WAIT && !LS_FAULT(SILENCE_STALLS)) {
         return mask;
     }
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -102,7 +103,9 @@ static void close_tick(ls_match *match)
     }
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
-    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before, inputs);
+    bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
+    ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before,
+                       is_wrong ? before : inputs);
     match->waited_mask = 0;
     match->excused_ticks = 0;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
@@ -170,6 +173,9 @@ static bool is_waiting(ls_match *match)
         return match->state != LS_MATCH_RUNNING; /* a desync that came out may have stopped it */
     }
     bool is_told = match->waiting_told_ns != 0;
+    if (LS_FAULT(SILENT_STALL)) {
+        return true;
+    }
     if (is_told ? match->now_ns - match->waiting_told_ns >= MATCH_WAITING_NEXT_NS
                 : waited_ns >= MATCH_WAITING_FIRST_NS) {
         tell_waiting(match, mask, waited_ns);
@@ -405,7 +411,9 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header_bits(&stream, &header, seat->next);
-    if (stream.is_failed || !ls_arbiter_is_known(&match->arbiter, header.chain_tick)) {
+    bool is_known =
+        ls_arbiter_is_known(&match->arbiter, header.chain_tick) || LS_FAULT(CHAIN_UNCHECKED);
+    if (stream.is_failed || !is_known) {
         return LS_MALFORMED;
     }
     ls_status status = ls_seat_read_inputs(seat, &clock, &header, stream, &match->cursor);

@@ -29,6 +29,7 @@ enum {
 typedef struct match_guest {
     ls_peer_id peer; /* 0: free */
     uint64_t since_ns;
+    uint64_t number; /* in the order in which they came */
 } match_guest;
 
 struct ls_match {
@@ -64,7 +65,10 @@ struct ls_match {
     ls_arbiter arbiter;
 
     ls_seat seats[LS_PLAYERS_MAX];
+    ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
     match_guest guests[MATCH_GUESTS_MAX];
+    uint64_t guests_seen;
+    uint32_t guest_count;
 
     ls_match_event events[MATCH_EVENTS_MAX];
     uint32_t event_first;

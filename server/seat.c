@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/fault.h"
 
 #include <string.h>
 
@@ -80,7 +81,7 @@ static void store_input(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick,
     if (stored != LS_OK) {
         return; /* a repetition, or too old to keep */
     }
-    if (tick < clock->next_close) {
+    if (tick < clock->next_close && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
         seat->report.inputs_late++;
     }
     seat->report.slack_ns = slack_ns_of(clock, tick);
@@ -198,7 +199,8 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
                                   bool *is_on_time)
 {
     ls_slot_input input = {0};
-    *is_on_time = ls_input_buffer_get(seat->received, tick, 0, &input) == LS_OK;
+    ls_tick taken = LS_FAULT(INPUT_ON_WRONG_TICK) ? tick + 1 : tick;
+    *is_on_time = ls_input_buffer_get(seat->received, taken, 0, &input) == LS_OK;
     if (*is_on_time) {
         seat->report.inputs_on_time++;
     } else {

@@ -16,7 +16,7 @@ typedef struct ls_server_config {
     const char *json_path; /* NULL: no summary; "-": standard output */
 } ls_server_config;
 
-/* Hosts the matches to their end, or until SIGINT or SIGTERM. */
+/* Hosts the matches to their end, or until SIGINT, SIGTERM or SIGHUP. */
 ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console);
 
 #endif

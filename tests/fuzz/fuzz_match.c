@@ -5,7 +5,8 @@
  *   u8 setup      bits 0-1 hostile seats less one; bit 2 rule `wait`; bits 3-4 on desync; bit 5
  *                 inputs of up to 1,024 bytes; bit 6 garbage in the lobby; bit 7 the hostile peers
  *                 disconnect at last
- *   u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay
+ *   u8 timing     bits 0-2 hash interval less one; bits 3-4 input delay; bits 5-6 send rate; bit 7
+ *                 the input delay adapts
  *   then moves:   u8: bits 0-3 the move, bits 4-5 the peer that makes it; then what the move takes
  */
 #include "lockstep/common/base/assert.h"
@@ -34,6 +35,7 @@ typedef struct hostile_match {
     fuzz_input input;
     ls_peer_id peers[PEERS];
     ls_peer_id next_peer;
+    uint32_t sequences[PEERS]; /* of the next INPUTS of each */
     uint32_t hash_interval;
     uint64_t heap_calls_at_start;
     size_t newest_size; /* of the packet sent last */
@@ -143,6 +145,16 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
     header.first = fuzz_tick_near(tick, 3 * fuzz_take_i8(input));
     uint8_t shape = fuzz_take_u8(input);
     header.has_base = shape & 1u;
+    header.sequence = hostile->sequences[peer]++;
+    if (shape & 0x20u) {
+        header.sequence += fuzz_take_u8(input);
+    }
+    if (shape & 0x40u) {
+        header.has_health = true;
+        header.health.downlink.loss = fuzz_take_u8(input);
+        header.health.longest_frame_ms = (uint32_t)fuzz_take_u16(input) << (shape & 0x10u);
+        header.health.stalled_ticks = fuzz_take_u8(input);
+    }
     uint32_t count = shape & 2u ? fuzz_take_u8(input) : shape >> 2 & 7u;
 
     uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -312,6 +324,8 @@ static ls_match_config make_config(const ls_simulation *simulation, uint8_t setu
     config.ticks = TICKS;
     config.hash_interval_ticks = 1u + (timing & 7u);
     config.input_delay_ticks = timing >> 3 & 3u;
+    config.send_rate = (ls_send_rate)(timing >> 5 & 3u);
+    config.adapts_input_delay = timing >> 7;
     config.timeout_ms = 1500;
     config.wait_limit_ms = 60;
     config.start_delay_ms = 40;

@@ -36,6 +36,7 @@ typedef struct hostile_server {
     uint32_t made_sizes[MADE_TICKS];
     uint64_t now_ns;
     bool is_disconnected;
+    uint32_t sequence; /* of the next TICKS */
     uint64_t heap_calls_at_start;
     ls_session_report newest; /* report after the last move */
     size_t packet_size;       /* of the packet delivered last */
@@ -239,6 +240,7 @@ static void write_ticks(hostile_server *server, const ls_ticks_header *header, u
     uint32_t slots = offer ? offer->config.players : 1;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_ticks_header written = *header;
+    written.sequence = server->sequence++;
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_ticks_header_bits(&stream, &written, 0);
     for (uint32_t i = 0; i < count; i++) {
@@ -272,6 +274,10 @@ static void send_ticks(hostile_server *server)
     if (shape & 4u) {
         header.slack = (int32_t)(fuzz_take_u16(input) & 0xfffu) - 2048;
         header.hold = fuzz_take_u8(input);
+        uint8_t odd = fuzz_take_u8(input);
+        server->sequence += odd & 0x3fu;
+        header.has_uplink = odd >> 7;
+        header.uplink.loss = odd;
     }
     header.has_base = shape >> 3 & 1u;
     write_ticks(server, &header, shape >> 4, false);
@@ -333,7 +339,7 @@ static void send_order(hostile_server *server)
     fuzz_input *input = &server->input;
     ls_tick tick = server->newest.tick;
     memset(&message, 0, sizeof message);
-    switch (fuzz_take_u8(input) % 5) {
+    switch (fuzz_take_u8(input) % 6) {
     case 0:
         message.kind = LS_MESSAGE_HASH_REQUEST;
         message.body.hash_request.first = fuzz_tick_near(tick, 4 * fuzz_take_i8(input));
@@ -352,6 +358,10 @@ static void send_order(hostile_server *server)
         message.kind = LS_MESSAGE_WAITING;
         message.body.waiting.tick = fuzz_take_u32(input);
         message.body.waiting.slot_mask = fuzz_take_u32(input);
+        break;
+    case 4:
+        message.kind = LS_MESSAGE_INPUT_DELAY;
+        message.body.input_delay_ticks = fuzz_take_u8(input) % (LS_INPUT_DELAY_TICKS_MAX + 1);
         break;
     default:
         message.kind = LS_MESSAGE_REFUSE;

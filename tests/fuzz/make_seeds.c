@@ -144,6 +144,10 @@ static void make_orders(void)
     message.kind = LS_MESSAGE_WAITING;
     message.body.waiting = (ls_waiting){50, 5, 600};
     save_message(&message, 0, "waiting");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_INPUT_DELAY;
+    message.body.input_delay_ticks = 7;
+    save_message(&message, 0, "input-delay");
 }
 
 static ls_slot_input random_input(uint8_t bytes[16])
@@ -163,8 +167,14 @@ static void make_tick_packets(void)
         bool is_inputs = number % 2 == 0;
         seed made = {.size = 0};
         ls_slot_input inputs[2][4] = {{{0}}};
-        ls_inputs_header up = {.next = 300, .chain_tick = 298, .first = 303 - number};
-        ls_ticks_header down = {.first = 300, .wanted = 306, .slack = 9 - (int32_t)number};
+        ls_inputs_header up = {
+            .sequence = number, .next = 300, .chain_tick = 298, .first = 303 - number};
+        ls_ticks_header down = {
+            .sequence = number, .first = 300, .wanted = 306, .slack = 9 - (int32_t)number};
+        up.has_health = number % 3 == 0;
+        up.health = (ls_client_health){{9, 40}, 120, number};
+        down.has_uplink = number % 3 == 1;
+        down.uplink = (ls_link_figures){5, 70};
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
         if (is_inputs) {
             ls_inputs_header_bits(&stream, &up, 0);

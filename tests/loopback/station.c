@@ -68,6 +68,7 @@ static void take_event(ls_station *station, const ls_transport_event *event)
         packet->peer = event->peer;
         packet->lane = event->lane;
         packet->size = event->size;
+        packet->arrived_ns = event->arrived_ns;
         memcpy(packet->bytes, event->bytes, event->size);
         if (station->echoes) {
             ls_transport_send(station->transport, event->peer, event->lane, event->bytes,

@@ -19,6 +19,7 @@ typedef struct ls_station_packet {
     ls_peer_id peer;
     ls_lane lane;
     size_t size;
+    uint64_t arrived_ns; /* as the transport says */
     uint8_t bytes[LS_PACKET_BYTES_MAX];
 } ls_station_packet;
 

@@ -217,10 +217,58 @@ static void assert_stopped_by(int number)
     ls_event_loop_destroy(loop);
 }
 
-Test(event_loop, interrupt_and_terminate_call_the_stop_handler)
+Test(event_loop, interrupt_terminate_and_hangup_call_the_stop_handler)
 {
     assert_stopped_by(SIGTERM);
     assert_stopped_by(SIGINT);
+    assert_stopped_by(SIGHUP);
+}
+
+Test(event_loop, a_hangup_that_is_ignored_stays_so)
+{
+    ls_event_loop *loop = make_loop();
+    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    signal(SIGHUP, SIG_IGN);
+    cr_assert_eq(ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals}), LS_OK);
+    raise(SIGHUP);
+    raise(SIGTERM);
+    limit_patience(loop);
+    ls_event_loop_run(loop);
+    cr_assert_eq(signals.calls, 1);
+    ls_event_loop_destroy(loop);
+}
+
+Test(event_loop, an_inactive_source_calls_nobody)
+{
+    ls_event_loop *loop = make_loop();
+    uint16_t port;
+    int listening = ls_open_socket(&port);
+    test_counter packets = {.loop = loop, .calls_wanted = UINT32_MAX};
+    test_counter idle = {.loop = loop, .calls_wanted = UINT32_MAX};
+    test_counter calls = {.loop = loop, .calls_wanted = 5};
+    ls_loop_source *watch = NULL;
+    ls_loop_source *timer = NULL;
+    ls_event_loop_watch(loop, listening, (ls_loop_handler){count, &packets}, &watch);
+    ls_event_loop_add_timer(loop, 1, (ls_loop_handler){count, &idle}, &timer);
+    ls_event_loop_add_timer(loop, 2, (ls_loop_handler){count, &calls}, NULL);
+    ls_loop_source_set_active(watch, false);
+    ls_loop_source_set_active(timer, false);
+    ls_send_datagram(listening, port, "x", 1);
+    ls_event_loop_run(loop);
+    cr_assert_eq(calls.calls, 5);
+    cr_assert_eq(packets.calls, 0);
+    cr_assert_eq(idle.calls, 0);
+    packets.calls_wanted = 1;
+    ls_loop_source_set_active(watch, true);
+    ls_loop_source_set_active(timer, true);
+    ls_event_loop_run(loop);
+    cr_assert_eq(packets.calls, 1);
+    idle.calls_wanted = idle.calls + 1;
+    ls_loop_source_remove(watch);
+    ls_event_loop_run(loop);
+    cr_assert_eq(idle.calls, idle.calls_wanted);
+    ls_event_loop_destroy(loop);
+    close(listening);
 }
 
 Test(event_loop, stop_signals_alone_do_not_keep_a_loop_running)

@@ -203,12 +203,19 @@ static void expect_contract(const cJSON *summary)
                                       "packets_rejected", "players", "desyncs"));
     for (int i = 0; i < ls_hosted_count(summary, "players"); i++) {
         const cJSON *player = ls_hosted_item(summary, "players", i);
-        expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "hashes_compared",
-                                         "inputs_on_time", "inputs_late", "inputs_substituted",
-                                         "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
-                                         "prediction", "bytes_up", "bytes_down"));
+        expect_keys(player,
+                    LS_ARGUMENTS("slot", "name", "status", "hashes_compared", "inputs_on_time",
+                                 "inputs_late", "inputs_substituted", "input_delay_ticks", "lag",
+                                 "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
+                                 "prediction", "bytes_up", "bytes_down"));
         expect_keys(cJSON_GetObjectItemCaseSensitive(player, "confirm_latency_ms"),
                     LS_ARGUMENTS("p50", "p99", "max"));
+        const cJSON *lag = cJSON_GetObjectItemCaseSensitive(player, "lag");
+        if (!cJSON_IsNull(lag)) {
+            expect_keys(lag, LS_ARGUMENTS("cause", "text", "late_share", "uplink_loss",
+                                          "uplink_jitter_ms", "downlink_loss", "downlink_jitter_ms",
+                                          "longest_frame_ms", "mending_delay_ticks"));
+        }
     }
     for (int i = 0; i < ls_hosted_count(summary, "desyncs"); i++) {
         expect_keys(ls_hosted_item(summary, "desyncs", i),

@@ -168,7 +168,7 @@ Test(programs_faults, a_client_is_not_waited_for_longer_than_the_limit)
 Test(programs_faults, a_server_that_is_stopped_ends_the_match_for_all_on_one_tick)
 {
     start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3"));
-    ls_process_signal(&hosted.server, SIGTERM);
+    ls_process_signal(&hosted.server, SIGHUP);
     ls_hosted_expect_clean_exits(&hosted);
     for (uint32_t i = 0; i < 3; i++) {
         ls_hosted_expect_agreement(&hosted, i);

@@ -170,14 +170,13 @@ Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
     ls_station_close(&server);
 }
 
-Test(transport_enet, a_closed_port_refuses_within_the_timeout)
+/* Long before the time is over, which is longer than the test's patience. */
+Test(transport_enet, a_closed_port_refuses_at_once)
 {
     uint16_t port;
     close(ls_open_socket(&port));
-    ls_station client = ls_station_connect(port, SHORT_TIMEOUT_MS);
-    uint64_t start = ls_station_now_ns();
+    ls_station client = ls_station_connect(port, 2 * LS_STATION_PATIENCE_NS / LS_NS_PER_MS);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
-    cr_assert_geq(ls_station_now_ns() - start, (SHORT_TIMEOUT_MS - 1) * LS_NS_PER_MS);
     cr_assert_eq(client.reasons[0], LS_REFUSED);
     cr_assert_eq(client.connected_count, 0);
     ls_station_close(&client);

@@ -221,6 +221,38 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
 
 /* The one case that counters alone do not tell apart: ENet answers the peer that it heard last,
  * which nobody has looked at since, after another that it heard in the same turn. */
+/* A server that takes its packets now and then knows when each of them came: here two, with time
+ * between them and before they are taken. */
+Test(transport_enet_traffic, a_packet_that_waits_has_not_arrived_later)
+{
+    enum {
+        APART_MS = 30
+    };
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), 5000);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_station_send(&client, LS_LANE_UNRELIABLE, "zero", 4); /* the kernel begins to stamp */
+    LS_RUN_UNTIL(server.received_count == 1, &server, &client);
+    ls_stations_idle((ls_station *const[]){&client}, 1, APART_MS);
+    uint64_t before_ns[2];
+    uint64_t after_ns[2];
+    for (size_t i = 0; i < 2; i++) {
+        before_ns[i] = ls_station_now_ns();
+        ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+        ls_station_turn(&client);
+        after_ns[i] = ls_station_now_ns();
+        ls_stations_idle((ls_station *const[]){&client}, 1, APART_MS);
+    }
+    LS_RUN_UNTIL(server.received_count == 3, &server);
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t arrived_ns = server.packets[1 + i].arrived_ns;
+        cr_assert_geq(arrived_ns + LS_NS_PER_MS, before_ns[i], "packet %zu", i);
+        cr_assert_leq(arrived_ns, after_ns[i] + LS_NS_PER_MS, "packet %zu", i);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
 Test(transport_enet_traffic, answers_to_two_peers_in_one_turn_are_told_apart)
 {
     ls_station server = ls_station_listen(2);

@@ -4,6 +4,8 @@
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
+#include <string.h>
+
 enum {
     PLAYERS = 4,
     PLANTED = 2, /* the client that is not well */
@@ -239,5 +241,52 @@ Test(lag, the_delay_follows_each_players_own_link)
     cr_assert_eq(slot_of(run, slot).input_delay_ticks, 0, "still %u",
                  slot_of(run, slot).input_delay_ticks);
     check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(lag, a_delay_that_is_set_in_mid_match_costs_no_input_and_concerns_one_player)
+{
+    plant planted = {.up = WELL, .down = WELL};
+    virtual_match *run = start(&planted, 1, 0);
+    virtual_match_run(run, 10 * SECOND);
+    uint32_t slot = report_of(run->clients[PLANTED]).slot;
+    uint64_t substituted = slot_of(run, slot).inputs_substituted;
+    int64_t slack_ns = slot_of(run, slot).slack_ns;
+    ls_match_set_input_delay(run->match, slot, 5);
+    virtual_match_run(run, 5 * SECOND);
+    int64_t more_ns = slot_of(run, slot).slack_ns - slack_ns;
+    int64_t expected_ns = 5 * (int64_t)SECOND / 60;
+    cr_assert(more_ns > expected_ns - 4 * (int64_t)MS && more_ns < expected_ns + 4 * (int64_t)MS,
+              "%ld us", (long)(more_ns / 1000));
+    cr_assert_eq(slot_of(run, slot).input_delay_ticks, 5);
+    ls_match_set_input_delay(run->match, slot, 0);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_lt(slot_of(run, slot).slack_ns, slack_ns + 4 * (int64_t)MS);
+    cr_assert_eq(slot_of(run, slot).inputs_substituted, substituted);
+    cr_assert_eq(report_of(run->clients[PLANTED]).inputs_skipped, 0);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        cr_assert_eq(report_of(run->clients[i]).input_delay_ticks, 0);
+    }
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(lag, there_is_news_when_a_cause_comes_and_when_it_goes)
+{
+    plant planted = {.up = WELL, .down = WELL};
+    virtual_match *run = start(&planted, 1, 0);
+    uint32_t slot = report_of(run->clients[PLANTED]).slot;
+    virtual_match_run(run, 10 * SECOND);
+    cr_assert_null(virtual_match_find(run, LS_MATCH_LAG));
+    ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 100000};
+    ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &planted.down);
+    virtual_match_run(run, 20 * SECOND);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 1);
+    const char *text = virtual_match_find(run, LS_MATCH_LAG)->event.text.bytes;
+    cr_assert(strncmp(text, "uplink loses", 12) == 0, "%s", text);
+    virtual_client_set_links(run->clients[PLANTED], &planted.up);
+    virtual_match_run(run, 20 * SECOND);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 2);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, LS_PLAYERS_MAX), 2, "of nobody else");
     virtual_match_destroy(run);
 }

@@ -113,6 +113,92 @@ Test(late, repeat_repeats_the_last_input)
     virtual_match_destroy(run);
 }
 
+/* ---- repeat: one player's troubles are nobody else's ---- */
+
+typedef enum trouble {
+    TROUBLE_NONE,
+    TROUBLE_FROZEN,
+    TROUBLE_SILENT,
+    TROUBLE_LOSES_ALL,
+    TROUBLE_FLOODS,
+    TROUBLE_COUNT,
+} trouble;
+
+/* Sends everything a hundred times over, as many packets a tick as the server lets pass. */
+static void send_often(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+                       size_t size)
+{
+    (void)user;
+    uint32_t times = lane == LS_LANE_UNRELIABLE ? 100 : 1;
+    for (uint32_t i = 0; i < times; i++) {
+        ls_transport_send(client->transport, client->server, lane, bytes, size);
+    }
+}
+
+static void get_into_trouble(virtual_client *client, trouble kind)
+{
+    ls_memory_link clean = client->run->setup.link;
+    ls_memory_link cut = {.is_cut = true};
+    client->is_paused = kind == TROUBLE_FROZEN;
+    if (kind == TROUBLE_SILENT) {
+        ls_memory_client_set_links(client->transport, &cut, &clean);
+    } else if (kind == TROUBLE_LOSES_ALL) {
+        virtual_client_set_links(client, &cut);
+    } else if (kind == TROUBLE_FLOODS) {
+        client->tamper.send = send_often;
+    }
+}
+
+enum {
+    OTHERS = 3,
+    SEEN = 4 * OTHERS
+};
+
+/* What the others have seen of it. */
+static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 1200);
+    setup.match.send_rate = LS_SEND_TICK;
+    setup.match.timeout_ms = 5000;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client *bad = run->clients[3];
+    get_into_trouble(bad, kind);
+    virtual_match_run_to_tick(run, 1000);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < OTHERS; i++) {
+        ls_session_report report = report_of(run->clients[i]);
+        cr_assert_eq(slot_of(run, report.slot).inputs_substituted, 0);
+        seen[count++] = report.confirm_latency_p50_ns;
+        seen[count++] = report.confirm_latency_p99_ns;
+        seen[count++] = report.confirm_latency_max_ns;
+        seen[count++] = report.stalled_ticks;
+    }
+    ls_match_slot slot = slot_of(run, report_of(bad).slot);
+    bool is_harmless = kind == TROUBLE_NONE || kind == TROUBLE_FLOODS;
+    cr_assert_eq(slot.left_status, is_harmless ? LS_OK : LS_TIMED_OUT);
+    cr_assert(is_harmless == (slot.inputs_substituted == 0));
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, repeat_lets_nobody_feel_another_ones_trouble)
+{
+    uint64_t expected[SEEN];
+    uint64_t seen[SEEN];
+    play_with_trouble(TROUBLE_NONE, expected);
+    for (uint32_t kind = TROUBLE_NONE + 1; kind < TROUBLE_COUNT; kind++) {
+        play_with_trouble((trouble)kind, seen);
+        for (uint32_t i = 0; i < SEEN; i++) {
+            /* While anybody stands still, a run moves in steps of a millisecond, each way. */
+            uint64_t more = seen[i] > expected[i] ? seen[i] - expected[i] : 0;
+            cr_expect_leq(more, kind == TROUBLE_FROZEN && i % 4 < 3 ? 2 * MS : 0,
+                          "trouble %u: %lu more than %lu", kind, (unsigned long)more,
+                          (unsigned long)expected[i]);
+        }
+    }
+}
+
 /* ---- wait ---- */
 
 static void check_nothing_substituted(const virtual_match *run)
@@ -241,6 +327,58 @@ Test(late, wait_names_all_it_waits_for_and_no_others)
     play_and_check(run);
     check_nothing_substituted(run);
     virtual_match_destroy(run);
+}
+
+/* Whoever stands still, however often and however many: from one closing to the next it is never
+ * more than a tick and the limit, and nothing that is said about it is wrong. */
+static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
+{
+    virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 0);
+    setup.match.wait_limit_ms = limit_ms;
+    setup.seed = seed;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 100);
+    ls_rng rng = ls_rng_make(seed, 9);
+    for (uint32_t turn = 0; turn < 40; turn++) {
+        virtual_client *client = run->clients[ls_rng_below(&rng, 3)]; /* the last one never */
+        client->is_paused = !client->is_paused;
+        virtual_match_run(run, ls_rng_below(&rng, 400) * MS);
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        run->clients[i]->is_paused = false;
+    }
+    virtual_match_run(run, 500 * MS); /* what was said has come */
+    uint64_t longest_ns = 0;
+    for (ls_tick tick = 101; tick < run->tick_count; tick++) {
+        uint64_t between_ns = run->ticks[tick].closed_ns - run->ticks[tick - 1].closed_ns;
+        longest_ns = between_ns > longest_ns ? between_ns : longest_ns;
+    }
+    cr_assert_leq(longest_ns, limit_ms * MS + DT_NS + 1, "seed %lu: %lu ms", (unsigned long)seed,
+                  (unsigned long)(longest_ns / MS));
+    cr_assert_geq(longest_ns, 200 * MS, "nobody was waited for");
+    const virtual_client *witness = run->clients[3];
+    uint32_t notices = 0;
+    for (uint32_t i = 0; i < witness->event_count; i++) {
+        const ls_waiting *waiting = &witness->events[i].event.waiting;
+        if (witness->events[i].event.kind == LS_SESSION_EVENT_WAITING) {
+            cr_assert_lt(waiting->waited_ms, limit_ms);
+            cr_assert_eq(waiting->slot_mask >> report_of(witness).slot & 1u, 0, "it was there");
+            cr_assert_leq(waiting->tick, run->tick_count);
+            notices++;
+        }
+    }
+    cr_assert_eq(notices, virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX));
+    cr_assert_gt(notices, 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+Test(late, wait_never_takes_longer_than_its_limit)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        wait_with_pauses(seed, 250);
+        wait_with_pauses(seed, 1000);
+    }
 }
 
 Test(late, wait_drops_whom_it_waits_for_too_long)

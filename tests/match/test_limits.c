@@ -292,7 +292,7 @@ Test(limits, ten_thousand_connections_leave_nothing_behind)
     cr_assert_eq(counting.live_blocks, 0);
 }
 
-/* More guests than there is room for at the door are turned away, and do not displace players. */
+/* More guests than there is room for at the door: the oldest give way. They displace no players. */
 Test(limits, the_door_has_room_for_so_many)
 {
     lobby here = {.now_ns = SECOND};
@@ -305,8 +305,10 @@ Test(limits, the_door_has_room_for_so_many)
     }
     cr_assert_eq(here.disconnects, 200 - 64);
     cr_assert_eq(ls_match_packets_rejected(here.match), 200 - 64);
-    say_hello(&here, 1);
-    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 1);
+    say_hello(&here, 200 - 64);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 0, "it has been turned away");
+    say_hello(&here, 200 - 63);
+    cr_assert_eq(ls_match_slot_of(here.match, 0).peer, 200 - 63);
     here.now_ns += 11 * SECOND;
     ls_match_advance(here.match, here.now_ns);
     ls_match_peer_connected(here.match, 201, here.now_ns);

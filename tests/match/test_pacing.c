@@ -207,8 +207,8 @@ Test(pacing, input_delay_is_changed_by_the_server_too)
     cr_assert_eq(report_of(run->clients[1]).input_delay_ticks, 0);
     check_spacing(client, made);
     int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
-    cr_assert_geq(slack_ns, 5 * (int64_t)DT_NS + MS);
-    cr_assert_leq(slack_ns, 5 * (int64_t)DT_NS + 3 * MS);
+    cr_assert_geq(slack_ns, (int64_t)(5 * DT_NS + MS));
+    cr_assert_leq(slack_ns, (int64_t)(5 * DT_NS + 3 * MS));
     check_sound(run);
     virtual_match_destroy(run);
 }

@@ -39,6 +39,7 @@ typedef struct hall {
     player clients[CLIENTS_MAX];
     uint64_t now_ns;
     uint64_t step;
+    bool is_lazy; /* the server takes packets when something is due, as its host does */
     uint32_t news[MATCHES_MAX][EVENT_KINDS];
     uint64_t closing_ns[MATCHES_MAX]; /* when the newest tick was closed */
 } hall;
@@ -116,6 +117,10 @@ static player *add_client(void)
 
 static void pump_server(void)
 {
+    bool is_due = ls_match_table_next_ns(here.table) <= here.now_ns;
+    if (here.is_lazy && !is_due && !ls_match_table_is_eager(here.table)) {
+        return;
+    }
     ls_transport_event event;
     while (ls_transport_next_event(here.transport, &event)) {
         ls_match_table_take(here.table, &event, here.now_ns);
@@ -320,6 +325,33 @@ Test(several, a_table_is_due_when_its_matches_are)
         cr_assert_eq(ls_match_table_next_ns(here.table), next_ns);
         run(STEP_NS);
     }
+}
+
+/* Round trip and slack as a server measures them that takes each packet as it comes, and as one
+ * that takes them when it closes a tick: 8 ms later on the average. */
+Test(several, packets_that_wait_are_measured_by_when_they_came)
+{
+    ls_match_slot seats[2];
+    for (uint32_t lazy = 0; lazy < 2; lazy++) {
+        open_hall(1, 2, 0);
+        here.is_lazy = lazy == 1;
+        add_client();
+        add_client();
+        run(5 * SECOND);
+        seats[lazy] = ls_match_slot_of(match(0), 1);
+        if (lazy == 0) {
+            close_hall();
+        }
+    }
+    for (uint32_t lazy = 0; lazy < 2; lazy++) {
+        cr_assert_geq(seats[lazy].rtt_ns, 20 * MS);
+        cr_assert_leq(seats[lazy].rtt_ns, 21 * MS, "%llu", (unsigned long long)seats[lazy].rtt_ns);
+        cr_assert_gt(seats[lazy].slack_ns, 0);
+        cr_assert_leq(seats[lazy].inputs_substituted, 2);
+    }
+    int64_t apart_ns = seats[0].slack_ns - seats[1].slack_ns;
+    cr_assert_leq(apart_ns, (int64_t)(2 * MS));
+    cr_assert_geq(apart_ns, -(int64_t)(2 * MS));
 }
 
 Test(several, packets_are_wanted_at_once_until_a_match_runs)

@@ -106,11 +106,12 @@ void raw_peer_join(raw_peer *peer)
     raw_peer_send_message(peer, &message);
 }
 
-ls_inputs_header raw_peer_inputs_header(const raw_peer *peer)
+ls_inputs_header raw_peer_inputs_header(raw_peer *peer)
 {
     ls_sim_instance *instance = ls_match_instance(peer->run->match);
     ls_tick closed = ls_match_tick(peer->run->match);
     return (ls_inputs_header){
+        .sequence = peer->sequence++,
         .next = closed,
         .hold = LS_HOLD_NONE,
         .chain_tick = 0,

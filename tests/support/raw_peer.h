@@ -18,6 +18,7 @@ typedef struct raw_peer {
     uint32_t heard[RAW_KINDS]; /* packets, by kind */
     ls_offer offer;
     ls_farewell refusal;
+    uint32_t sequence; /* of the next INPUTS */
     ls_tick confirmed; /* where a TICKS says its packet begins */
 } raw_peer;
 
@@ -34,7 +35,7 @@ void raw_peer_say_hello(raw_peer *peer);
 void raw_peer_join(raw_peer *peer);
 
 /* INPUTS of an honest player who has received all ticks and makes no inputs, to be changed. */
-ls_inputs_header raw_peer_inputs_header(const raw_peer *peer);
+ls_inputs_header raw_peer_inputs_header(raw_peer *peer);
 
 /* Writes INPUTS with `count` inputs of one byte each; returns the size. */
 size_t raw_peer_write_inputs(const ls_inputs_header *header, uint32_t count,

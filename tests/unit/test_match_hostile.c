@@ -12,6 +12,7 @@
 enum {
     ADA = 11,
     BO = 22,
+    PEERS = BO + 1 + 66, /* two guests more than a match keeps at its door */
     STEP_MS = 10,
 };
 
@@ -19,11 +20,11 @@ enum {
 typedef struct stage {
     ls_match *match;
     uint64_t now_ns;
-    uint32_t disconnects[BO + 2];
-    uint32_t sequences[BO + 2]; /* of the next INPUTS of each peer */
-    ls_hash_request asked;      /* what Bo was asked for last; count 0: nothing */
-    ls_desync_notice told;      /* what Ada was told last */
-    uint32_t ends;              /* how often Ada was told that it ends, and when */
+    uint32_t disconnects[PEERS];
+    uint32_t sequences[PEERS]; /* of the next INPUTS of each peer */
+    ls_hash_request asked;     /* what Bo was asked for last; count 0: nothing */
+    ls_desync_notice told;     /* what Ada was told last */
+    uint32_t ends;             /* how often Ada was told that it ends, and when */
     ls_tick end_tick;
 } stage;
 
@@ -235,6 +236,19 @@ Test(match_hostile, who_never_gets_ready_loses_the_seat_whatever_else_is_sent, .
     greet(BO + 1, "Cy");
     get_ready(BO + 1);
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
+}
+
+Test(match_hostile, silent_guests_keep_nobody_out, .init = open_lobby, .fini = close_match)
+{
+    for (ls_peer_id peer = BO + 1; peer < PEERS; peer++) {
+        here.now_ns += LS_NS_PER_MS;
+        ls_match_peer_connected(here.match, peer, here.now_ns);
+        cr_assert_eq(here.disconnects[BO + 1], peer >= BO + 1 + 64 ? 1 : 0, "guest %u",
+                     (unsigned)(peer - BO));
+    }
+    cr_assert_eq(here.disconnects[BO + 2], 1);
+    cr_assert_eq(here.disconnects[PEERS - 1], 0);
+    start_match();
 }
 
 Test(match_hostile, a_match_that_a_desync_stops_closes_no_tick_any_more, .fini = close_match)

@@ -220,6 +220,33 @@ Test(playout, a_large_backlog_is_stepped_at_once)
     cr_assert_leq(seen.delay_ns, 2 * MS);
 }
 
+/* What an outage kept back comes in as many bursts as the way takes round trips. */
+static void cut(scene *played, uint32_t from, uint32_t to, uint32_t bursts, uint64_t apart_ns)
+{
+    for (uint32_t tick = from; tick < to; tick++) {
+        uint64_t burst = (uint64_t)(tick - from) * bursts / (to - from);
+        uint64_t at_ns = LS_NS_PER_SECOND + to * DT_NS + burst * apart_ns;
+        played->arrival_ns[tick] =
+            at_ns > played->arrival_ns[tick] ? at_ns : played->arrival_ns[tick];
+    }
+    for (uint32_t tick = to; tick < played->ticks; tick++) {
+        delay_by(played, tick, 0);
+    }
+}
+
+Test(playout, an_outage_leaves_no_delay_behind)
+{
+    static const uint32_t outages[][2] = {{0, 120}, {700, 850}, {1000, 1020}};
+    for (size_t i = 0; i < sizeof outages / sizeof outages[0]; i++) {
+        uint32_t end = outages[i][1];
+        scene *played = even_scene(end + 180, LS_NS_PER_SECOND / 60);
+        cut(played, outages[i][0], end, 8, 20 * MS);
+        outcome seen = play(played);
+        cr_assert_leq(seen.delay_ns, 500 * MS, "%u ticks: %lu ms three seconds later",
+                      end - outages[i][0], (unsigned long)(seen.delay_ns / MS));
+    }
+}
+
 Test(playout, a_stall_holds_the_edge_of_the_tick_that_is_missing)
 {
     ls_playout playout;

@@ -645,7 +645,7 @@ Test(seat, survives_every_failed_allocation_and_gives_all_back)
         counting_allocator_init(&counting);
         counting.allowed = allowed;
         ls_status status = ls_seat_init(&here.seat, INPUT_BYTES, &counting.allocator);
-        cr_assert_eq(status, allowed >= 4 ? LS_OK : LS_NO_MEMORY);
+        cr_assert_eq(status, allowed >= 2 ? LS_OK : LS_NO_MEMORY);
         ls_seat_deinit(&here.seat);
         cr_assert_eq(counting.live_blocks, 0);
     }

@@ -32,6 +32,16 @@ static ls_summary example(void)
                                              .inputs_on_time = 1190,
                                              .inputs_late = 4,
                                              .inputs_substituted = 10,
+                                             .input_delay_ticks = 1,
+                                             .lag = {.cause = "uplink",
+                                                     .text = {"uplink loses 4.8 %"},
+                                                     .late_share = 0.0625,
+                                                     .uplink_loss = 0.5,
+                                                     .uplink_jitter_ms = 1.5,
+                                                     .downlink_loss = 0.25,
+                                                     .downlink_jitter_ms = 2.5,
+                                                     .longest_frame_ms = 20,
+                                                     .mending_delay_ticks = 3},
                                              .has_client_figures = true,
                                              .stalled_ticks = 2,
                                              .rtt_ms = 20.5,
@@ -75,6 +85,18 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_on_time\":\t1190,\n"
                                "\t\t\t\"inputs_late\":\t4,\n"
                                "\t\t\t\"inputs_substituted\":\t10,\n"
+                               "\t\t\t\"input_delay_ticks\":\t1,\n"
+                               "\t\t\t\"lag\":\t{\n"
+                               "\t\t\t\t\"cause\":\t\"uplink\",\n"
+                               "\t\t\t\t\"text\":\t\"uplink loses 4.8 %\",\n"
+                               "\t\t\t\t\"late_share\":\t0.0625,\n"
+                               "\t\t\t\t\"uplink_loss\":\t0.5,\n"
+                               "\t\t\t\t\"uplink_jitter_ms\":\t1.5,\n"
+                               "\t\t\t\t\"downlink_loss\":\t0.25,\n"
+                               "\t\t\t\t\"downlink_jitter_ms\":\t2.5,\n"
+                               "\t\t\t\t\"longest_frame_ms\":\t20,\n"
+                               "\t\t\t\t\"mending_delay_ticks\":\t3\n"
+                               "\t\t\t},\n"
                                "\t\t\t\"stalled_ticks\":\t2,\n"
                                "\t\t\t\"rtt_ms\":\t20.5,\n"
                                "\t\t\t\"confirm_latency_ms\":\t{\n"
@@ -105,6 +127,8 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_on_time\":\tnull,\n"
                                "\t\t\t\"inputs_late\":\tnull,\n"
                                "\t\t\t\"inputs_substituted\":\tnull,\n"
+                               "\t\t\t\"input_delay_ticks\":\tnull,\n"
+                               "\t\t\t\"lag\":\tnull,\n"
                                "\t\t\t\"stalled_ticks\":\tnull,\n"
                                "\t\t\t\"rtt_ms\":\tnull,\n"
                                "\t\t\t\"confirm_latency_ms\":\t{\n"

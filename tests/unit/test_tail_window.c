@@ -133,3 +133,41 @@ Test(tail_window, samples_of_one_moment_count_once_by_their_largest)
     ls_tail_window_add(&few, 3 * MS, 2);
     cr_assert_eq(ls_tail_window_value(&few), 7 * MS);
 }
+
+Test(tail_window, an_outage_is_passed_over)
+{
+    ls_tail_window window;
+    uint64_t now_ns = 0;
+    ls_tail_window_init(&window, ONE_IN);
+    add(&window, &now_ns, 200, 5 * MS);
+    add(&window, &now_ns, 30, 2000 * MS);
+    cr_assert_eq(ls_tail_window_value(&window), 5 * MS);
+    for (uint32_t i = 0; i < 100; i++) {
+        ls_tail_window_add(&window, 3000 * MS, now_ns);
+    }
+    cr_assert_eq(ls_tail_window_value(&window), 5 * MS, "all at once they are one");
+    add(&window, &now_ns, 1, 5 * MS);
+    add(&window, &now_ns, 31, 2000 * MS);
+    cr_assert_eq(ls_tail_window_value(&window), 5 * MS);
+}
+
+Test(tail_window, what_is_far_off_for_long_is_no_outage)
+{
+    ls_tail_window window;
+    uint64_t now_ns = 0;
+    ls_tail_window_init(&window, ONE_IN);
+    add(&window, &now_ns, 200, 5 * MS);
+    add(&window, &now_ns, 40, 2000 * MS);
+    cr_assert_eq(ls_tail_window_value(&window), 2000 * MS);
+    cr_assert_eq(ls_tail_window_least(&window), 2000 * MS, "and what was before is forgotten");
+}
+
+Test(tail_window, an_outage_at_the_beginning_is_forgotten_when_it_ends)
+{
+    ls_tail_window window;
+    uint64_t now_ns = 0;
+    ls_tail_window_init(&window, ONE_IN);
+    add(&window, &now_ns, 20, 2000 * MS);
+    add(&window, &now_ns, 1, 5 * MS);
+    cr_assert_eq(ls_tail_window_value(&window), 5 * MS);
+}

@@ -298,29 +298,36 @@ Test(transport_memory, loss_loses_its_share_and_counts_it)
     close_net(&here);
 }
 
+/* A packet a millisecond. */
 Test(transport_memory, bursts_are_as_long_and_as_frequent_as_asked)
 {
+    enum {
+        PACKETS = 20000
+    };
     net here = open_net(4, 1);
-    uint32_t numbers[2000];
-    uint32_t came = 0;
-    uint32_t gaps = 0;
-    ls_memory_link link = {.burst_ppm = 20000, .burst_packets = 8};
-    for (int round = 0; round < 20; round++) {
-        uint32_t count = deliver_thousand(&here, link, numbers);
-        for (uint32_t i = 1; i < count; i++) {
-            gaps += numbers[i] != numbers[i - 1] + 1;
-        }
-        came += count;
+    set_both(&here, 0, (ls_memory_link){.burst_ppm = 20000, .burst_ns = 16 * LS_NS_PER_MS});
+    uint32_t lost = 0;
+    uint32_t run = 0;
+    uint32_t bursts = 0;
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        uint32_t number = 0;
+        send_number(here.clients[0], here.peers[0], LS_LANE_UNRELIABLE, i);
+        move_time(&here, LS_NS_PER_MS);
+        bool has_come = take_numbers(here.server, &number, 1) == 1;
+        bursts += !has_come && run == 0;
+        run = has_come ? 0 : run + 1;
+        lost += !has_come;
+        longest = run > longest ? run : longest;
     }
     ls_memory_counts counts = ls_memory_network_counts(here.network);
-    uint32_t lost = 20000 - came;
     cr_assert_eq(counts.lost, lost);
     cr_assert_eq(counts.lost_in_bursts, lost);
-    cr_assert(lost > 2200 && lost < 3300, "%u of 20000 lost: 1 in 50 begins a burst of 8", lost);
-    cr_assert(lost > 6 * gaps && lost < 10 * gaps, "%u lost in %u bursts", lost, gaps);
-    link = (ls_memory_link){0};
-    deliver_thousand(&here, link, numbers); /* may begin in a burst */
-    cr_assert_eq(deliver_thousand(&here, link, numbers), 1000, "a perfect link has none");
+    cr_assert(bursts > 250 && bursts < 420, "%u bursts: 1 packet in 50 begins one", bursts);
+    cr_assert(lost > 7 * bursts && lost < 11 * bursts, "%u lost in %u bursts", lost, bursts);
+    cr_assert(longest >= 16 && longest <= 40, "%u in a row", longest);
+    uint32_t numbers[2000];
+    cr_assert_eq(deliver_thousand(&here, (ls_memory_link){0}, numbers), 1000, "perfect again");
     close_net(&here);
 }
 

@@ -12,6 +12,8 @@
 #define FRAME_NS (LS_NS_PER_SECOND / 60)
 #define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
 
+#define CONNECT_NS (30 * LS_NS_PER_SECOND)
+
 struct crowd_loop;
 
 typedef struct crowd_client {
@@ -155,6 +157,7 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
     ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
     network.server = server;
+    network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
     client->owner = owner;
     client->pad = ls_pad_player_make(1, number + 1);
     client->due_ns = ls_event_loop_now_ns(owner->loop) + (uint64_t)number * FRAME_NS / crowd->total;

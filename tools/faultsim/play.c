@@ -11,11 +11,12 @@
 
 enum {
     LOBBY_SECONDS_MAX = 60,
-    /* A session keeps this many ticks back and works them off slowly; beyond, it catches up at
-     * once. */
-    BACKLOG_TICKS = 34,
+    SPARE_TICKS = 3,
 };
 
+/* A session holds back what jitter may need, a quarter of a second at most, and mends another one
+ * by speed; beyond, it catches up at once. */
+#define BACKLOG_NS (500 * LS_NS_PER_MS)
 #define TAIL_NS (60 * LS_NS_PER_SECOND) /* by then everything is over, long ago */
 
 struct ls_play {
@@ -57,7 +58,7 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
     uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
-    return (ls_tick)(path_ns / dt_ns) + BACKLOG_TICKS;
+    return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS;
 }
 
 static void add_client(ls_play *play, virtual_match *run, uint32_t index)
@@ -112,6 +113,15 @@ static void set_links(virtual_client *client, const ls_action *action)
     }
 }
 
+static void set_slot_delay(virtual_match *run, const virtual_client *client, uint32_t ticks)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        if (run->by_slot[slot] == client) {
+            ls_match_set_input_delay(run->match, slot, ticks);
+        }
+    }
+}
+
 /* What happens to one client; returns the class that it counts for. */
 static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const ls_action *action)
 {
@@ -138,6 +148,12 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
     case LS_ACTION_TURN_HOSTILE:
         ls_hostile_turn(&play->players[client->index], client,
                         play->scenario.clients[client->index].hostility, run->setup.seed);
+        return LS_CLASS_COUNT;
+    case LS_ACTION_SET_DELAY:
+        ls_session_set_input_delay(client->session, action->ticks);
+        return LS_CLASS_COUNT;
+    case LS_ACTION_SET_SLOT_DELAY:
+        set_slot_delay(run, client, action->ticks);
         return LS_CLASS_COUNT;
     case LS_ACTION_ALTER:
         client->is_fed_wrong = true;

@@ -112,6 +112,8 @@ static void draw_match(draw *here)
     match->hash_interval_ticks = pick(here, intervals, 8);
     match->input_delay_ticks = pick(here, delays, 5);
     match->timeout_ms = pick(here, timeouts, 3);
+    match->adapts_input_delay = one_in(here, 4);
+    match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_RATE_COUNT);
     match->late_rule = one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
     if (here->options->late_rule >= 0) {
         match->late_rule = (ls_late_rule)here->options->late_rule;
@@ -169,7 +171,7 @@ static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
     ls_memory_link link = *calm;
     uint32_t loss_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
     uint32_t burst_ppm = between(here, 1000, 20000);
-    uint32_t burst_packets = between(here, 2, 20);
+    uint64_t burst_ns = ns_between(here, 20 * MS, 400 * MS);
     uint64_t jitter_ns = ns_between(here, MS, 60 * MS);
     uint32_t duplicate_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
     if (happens(here, LS_CLASS_LOSS, 3)) {
@@ -177,7 +179,7 @@ static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
     }
     if (happens(here, LS_CLASS_BURST, 4)) {
         link.burst_ppm = burst_ppm;
-        link.burst_packets = burst_packets;
+        link.burst_ns = burst_ns;
     }
     if (happens(here, LS_CLASS_JITTER, 3)) {
         link.jitter_ns = jitter_ns;
@@ -224,7 +226,6 @@ static void draw_altering(draw *here, uint32_t index)
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
     add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
-    client->is_free = true;
 }
 
 /* ---- one player's bad luck: at most one long silence each ---- */
@@ -277,6 +278,8 @@ static void draw_computer(draw *here, uint32_t index)
     setup->drift_ppm = happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
     setup->has_previous_state = one_in(here, 8);
     setup->makes_inputs_in_frames = one_in(here, 3);
+    uint32_t predict_ticks = between(here, 1, 12);
+    setup->predict_ticks = one_in(here, 4) ? predict_ticks : 0;
     setup->simulation = here->scenario->setup.match.simulation;
 }
 
@@ -323,6 +326,17 @@ static void draw_hostility(draw *here, uint32_t index)
     }
 }
 
+/* No fault: what players and hosts do in the middle of a match. */
+static void draw_input_delays(draw *here, uint32_t index)
+{
+    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
+    uint32_t delay_ticks = between(here, 0, 12);
+    ls_action_kind kind = one_in(here, 2) ? LS_ACTION_SET_DELAY : LS_ACTION_SET_SLOT_DELAY;
+    if (one_in(here, 6)) {
+        add_action(here, at_ns, kind, index)->ticks = delay_ticks;
+    }
+}
+
 static void draw_client(draw *here, uint32_t index)
 {
     draw_computer(here, index);
@@ -332,6 +346,7 @@ static void draw_client(draw *here, uint32_t index)
     draw_departure(here, index);
     draw_flip(here, index);
     draw_hostility(here, index);
+    draw_input_delays(here, index);
 }
 
 void ls_scenario_draw(ls_scenario *scenario, uint64_t seed, const ls_scenario_options *options)

@@ -57,6 +57,8 @@ typedef enum ls_action_kind {
     LS_ACTION_LEAVE,
     LS_ACTION_HANG_UP,
     LS_ACTION_TURN_HOSTILE,
+    LS_ACTION_SET_DELAY,      /* the player's own wish: ticks */
+    LS_ACTION_SET_SLOT_DELAY, /* the server's: ticks */
     LS_ACTION_PAUSE_SERVER,
     LS_ACTION_RESUME_SERVER,
     LS_ACTION_STEP_SERVER_CLOCK, /* by ns */
@@ -69,6 +71,7 @@ typedef struct ls_action {
     ls_action_kind kind;
     uint32_t client;
     uint64_t ns;
+    uint32_t ticks;
     ls_memory_link up;
     ls_memory_link down;
 } ls_action;

@@ -43,6 +43,8 @@ const char *ls_action_name(ls_action_kind kind)
                                         "leaves",
                                         "hangs up",
                                         "turns hostile",
+                                        "wants another input delay",
+                                        "is given another input delay",
                                         "the server stands still",
                                         "the server goes on",
                                         "the server's clock jumps"};
@@ -79,7 +81,7 @@ static void add_link(writer *out, const char *way, const ls_memory_link *link)
         add(out, " loss %u %%", link->loss_ppm / 10000);
     }
     if (link->burst_ppm > 0) {
-        add(out, " bursts %.1f %% of %u", link->burst_ppm / 1e4, link->burst_packets);
+        add(out, " bursts %.1f %% of %.0f ms", link->burst_ppm / 1e4, (double)link->burst_ns / 1e6);
     }
     if (link->duplicate_ppm > 0) {
         add(out, " twice %u %%", link->duplicate_ppm / 10000);
@@ -103,6 +105,12 @@ static void describe_client(writer *out, const ls_scenario *scenario, uint32_t i
     if (client->setup.ticks > 0) {
         add(out, ", leaves after %u ticks", client->setup.ticks);
     }
+    if (client->setup.predict_ticks > 0) {
+        add(out, ", predicts %u ticks", client->setup.predict_ticks);
+    }
+    if (client->setup.makes_inputs_in_frames) {
+        add(out, ", inputs in frames");
+    }
     if (client->flip_tick > 0) {
         add(out, ", a bit flips in state %u", client->flip_tick);
     }
@@ -122,6 +130,8 @@ static void describe_action(writer *out, const ls_action *action)
     if (action->kind == LS_ACTION_LINKS || action->kind == LS_ACTION_ALTER) {
         add_link(out, ": up", &action->up);
         add_link(out, ", down", &action->down);
+    } else if (action->ticks > 0) {
+        add(out, ": %u ticks", action->ticks);
     } else if (action->ns > 0) {
         add(out, " by %.0f ms", (double)action->ns / 1e6);
     }
@@ -130,6 +140,8 @@ static void describe_action(writer *out, const ls_action *action)
 void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capacity)
 {
     static const char *const policies[] = {"report", "drop", "stop"};
+    static const char *const rates[LS_SEND_RATE_COUNT] = {
+        "", ", a packet every two ticks", ", a packet a tick", ", two packets a tick"};
     const ls_match_config *match = &scenario->setup.match;
     writer out = {text, capacity, 0};
     add(&out,
@@ -139,6 +151,8 @@ void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capaci
         match->sim.tick_rate_hz, match->late_rule == LS_LATE_WAIT ? "wait" : "repeat",
         policies[match->on_desync], match->hash_interval_ticks, match->input_delay_ticks,
         match->timeout_ms);
+    add(&out, "%s%s", match->adapts_input_delay ? ", adapts the input delay" : "",
+        rates[match->send_rate]);
     add(&out, "\nserver: drift %d ppm, loop %.1f ms, strangers %u", scenario->server_drift_ppm,
         (double)scenario->server_loop_ns / 1e6, scenario->stranger_count);
     for (uint32_t i = 0; i < scenario->client_count; i++) {

@@ -202,6 +202,8 @@ static void note_input_difference(virtual_client *client, ls_tick tick)
         client->has_input_difference = true;
         client->input_difference_tick = tick;
     }
+    client->may_leave =
+        client->may_leave || client->is_fed_wrong; /* what comes next fits nothing */
     if (!client->is_fed_wrong) {
         virtual_check_note(client->run, VIRTUAL_I1, tick,
                            "client %u steps it on other inputs than the server", client->index);
@@ -219,14 +221,23 @@ static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *input
     return true;
 }
 
+/* Altered bytes can make a client step ticks that are not closed yet: what those lead to cannot be
+ * compared, but for the state before the first of them. */
 static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
                               uint64_t state_digest)
 {
+    virtual_match *run = client->run;
     client->tick = tick + 1;
     if (!is_same_inputs) {
         note_input_difference(client, tick);
     }
-    if (state_digest != client->run->ticks[tick].state && !client->has_state_difference) {
+    if (tick > run->tick_count) {
+        client->has_run_ahead = true;
+        return;
+    }
+    uint64_t closed_state = tick < run->tick_count ? run->ticks[tick].state
+                                                   : witness_state(ls_match_instance(run->match));
+    if (state_digest != closed_state && !client->has_state_difference) {
         client->has_state_difference = true;
         client->state_difference_tick = tick;
     }
@@ -241,11 +252,8 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
         take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
         return;
     }
-    if (tick >= run->tick_count) {
-        note_input_difference(client, tick);
-        return;
-    }
-    check_client_tick(client, tick, is_as_closed(&run->ticks[tick], inputs), state_digest);
+    bool is_same = tick < run->tick_count && is_as_closed(&run->ticks[tick], inputs);
+    check_client_tick(client, tick, is_same, state_digest);
 }
 
 /* A client that predicts may step a tick several times: the last step before it calls the tick its
@@ -311,7 +319,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
                            event->slot);
     }
-    if (client && is_cut_off(client, event->status, client->heard_ns)) {
+    /* Who hears of no ticks may not go on either, under the rule `wait`. */
+    if (client && (is_cut_off(client, event->status, client->heard_ns) ||
+                   is_cut_off(client, event->status, client->ticks_ns))) {
         client->may_leave = true;
     }
     if (run->setup.is_strict && client && !client->may_leave) {

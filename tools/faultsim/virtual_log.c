@@ -52,6 +52,12 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_DESYNC:
         virtual_log(run, "server: slot %u differs from state %u on", event->slot, event->tick);
         break;
+    case LS_MATCH_LAG:
+        virtual_log(run, "server: slot %u lags: %s", event->slot, event->text.bytes);
+        break;
+    case LS_MATCH_DELAYED:
+        virtual_log(run, "server: slot %u: %s", event->slot, event->text.bytes);
+        break;
     case LS_MATCH_ENDED:
         virtual_log(run, "server: the last tick is closed");
         break;

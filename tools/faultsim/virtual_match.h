@@ -100,6 +100,7 @@ struct virtual_client {
     bool is_watched;
     uint64_t heard_ns;   /* when anything of it last reached the server ... */
     uint64_t hearing_ns; /* ... and anything of the server's it */
+    uint64_t ticks_ns;   /* ... and any ticks it */
     bool is_flipped;
     bool is_over;
     bool has_left;         /* the session has ended with another status than OK */
@@ -114,6 +115,7 @@ struct virtual_client {
     uint64_t late;         /* inputs that reached the server after their tick was closed */
     bool has_input_difference;
     ls_tick input_difference_tick; /* first tick that it stepped on other inputs than the server */
+    bool has_run_ahead;            /* has stepped a tick that was not closed yet */
     bool has_state_difference;
     ls_tick state_difference_tick; /* first state that is not the server's */
     uint32_t waiting_count;        /* WAITING notices */

@@ -132,6 +132,9 @@ void virtual_wire_after_match(virtual_match *run, const ls_transport_event *even
     if (counted > 0) {
         virtual_log(run, "server: rejects a packet of peer %u", event->peer);
     }
+    if (run->must_be_rejected && !is_seated(run, event->peer)) {
+        run->must_be_rejected = false; /* whoever is dropped for it has been rejected as well */
+    }
     check_rejection(run, counted, "the server, from peer", event->peer);
     if (run->arriving) {
         settle_arriving(run->arriving, counted > 0);
@@ -149,6 +152,9 @@ void virtual_wire_before_session(virtual_client *client, const ls_transport_even
 {
     virtual_match *run = client->run;
     client->hearing_ns = run->now_ns;
+    if (event->lane == LS_LANE_UNRELIABLE) {
+        client->ticks_ns = run->now_ns;
+    }
     run->must_be_rejected =
         is_malformed(event, false) && ls_session_state_of(client->session) != LS_SESSION_OVER;
     if (run->must_be_rejected) {

@@ -1,0 +1,36 @@
+"""catches.py PROGRAM FAULT INVARIANT: the fault simulation over cores broken in one place ends with
+exit code 3 and names that place's invariant, and first. FAULT none: all is well."""
+
+import json
+import subprocess
+import sys
+
+SEEDS = ("1", "60")
+CLEAN = 0
+BROKEN = 3
+
+
+def expect(condition, what, result):
+    if not condition:
+        sys.exit(f"{what}\n-- stdout:\n{result.stdout}\n-- stderr:\n{result.stderr}")
+
+
+def main():
+    program, fault, invariant = sys.argv[1:]
+    result = subprocess.run(
+        [program, fault, *SEEDS], capture_output=True, text=True, check=False, errors="replace"
+    )
+    is_broken = fault != "none"
+    expect(result.returncode == (BROKEN if is_broken else CLEAN), "exit code", result)
+    report = json.loads(result.stdout)
+    expect(report["hashes_compared"] > 0, "nothing was compared", result)
+    named = [failure["invariant"] for failure in report["failures"]]
+    if not is_broken:
+        expect(not named, "a broken invariant where none was broken", result)
+        return
+    expect(invariant in named, f"{invariant} is not named, but {sorted(set(named))}", result)
+    expect("again: lockstep-faultsim --seed " in result.stderr, "how to play it again", result)
+    print(f"{fault}: {report['failure_count']} of {report['matches']}, {sorted(set(named))}")
+
+
+main()
