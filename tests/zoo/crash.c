@@ -7,7 +7,7 @@ static void stumble(const ls_step *step)
     zoo_state *state = step->state;
 #if ZOO_FAULTY
     static uint32_t played;
-    uint32_t *nothing = NULL;
+    volatile uint32_t *volatile nothing = NULL;
     if (++played > 350) { /* not in the reference run */
         *nothing = 1;
     }
