@@ -96,7 +96,7 @@ static void step_by_hand(const arena_fixture *arena, void *state, uint8_t *scrat
 {
     memset(scratch, fill, arena->simulation->scratch_bytes(&arena->config));
     ls_tick_inputs inputs = {.slot_count = arena->config.players, .slots = arena->slots};
-    ls_step step = {&arena->config, &inputs, state, scratch};
+    ls_step step = {&arena->config, &inputs, state, scratch, NULL};
     for (uint32_t i = 0; i < arena->simulation->pass_count; i++) {
         arena->simulation->passes[i].run(&step);
     }

@@ -85,7 +85,7 @@ static void run_passes(units_match *match, uint8_t *scratch, size_t scratch_byte
     const ls_simulation *units = ls_units_simulation();
     memset(scratch, fill, scratch_bytes);
     ls_tick_inputs inputs = inputs_of(match);
-    ls_step step = {&match->config, &inputs, match->state, scratch};
+    ls_step step = {&match->config, &inputs, match->state, scratch, NULL};
     for (uint32_t i = 0; i < units->pass_count; i++) {
         units->passes[i].run(&step);
     }
