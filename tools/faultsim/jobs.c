@@ -84,8 +84,8 @@ static void note_death(ls_jobs *jobs, ls_job *job, int how)
     if (WIFSIGNALED(how)) {
         ls_text_set(&fault, "I6: the process died of signal %d", WTERMSIG(how));
     } else {
-        ls_text_set(&fault, "I6: an assertion failed: the process ended with code %d",
-                    WEXITSTATUS(how));
+        ls_text_set(&fault, "I6: the process ended with code %d%s", WEXITSTATUS(how),
+                    WEXITSTATUS(how) == LS_EXIT_INTERNAL ? ": an assertion failed" : "");
     }
     note_failure(job, VIRTUAL_I6, &fault);
     if (jobs->config->last_seed - job->seed < jobs->count) {
