@@ -17,9 +17,7 @@ static void note_failure(ls_job *job, virtual_invariant broken, const ls_text *f
     job->failure_count++;
 }
 
-/* A match that goes round in circles ends its process: by SIGVTALRM, after far more CPU time than
- * any simulation of ours takes. */
-static void limit_time(const ls_faultsim_config *config)
+void ls_jobs_limit_time(const ls_faultsim_config *config)
 {
     uint32_t ticks = config->scenario.ticks;
     struct itimerval limit = {.it_value = {.tv_sec = 60 + (time_t)ticks / 10}};
@@ -36,7 +34,7 @@ static void play_seeds(const ls_jobs *jobs, ls_job *job)
         return;
     }
     while (job->seed <= config->last_seed) {
-        limit_time(config);
+        ls_jobs_limit_time(config);
         ls_play_outcome outcome = ls_play_seed(play, job->seed, NULL, NULL, &job->totals);
         job->digest += outcome.digest;
         if (!outcome.is_sound) {
