@@ -108,6 +108,7 @@ static void close_tick(ls_match *match)
                        is_wrong ? before : inputs);
     match->waited_mask = 0;
     match->excused_ticks = 0;
+    match->closed_ns = match->now_ns;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
     match->unsent_ticks++;
