@@ -111,7 +111,7 @@ static void send_plain(const crowd_client *client)
 /* Once a tick: when its next input is due, or else after a frame's time. */
 static void wake(crowd_client *client, uint64_t now_ns)
 {
-    while (client->due_ns <= now_ns) {
+    while (client->due_ns <= now_ns + TOGETHER_NS) {
         client->due_ns += frame_ns(client->owner);
     }
     take_packets(client, now_ns);
