@@ -17,3 +17,12 @@ uint64_t ls_hash_pair(uint64_t a, uint64_t b)
     ls_store_u64(bytes + 8, b);
     return ls_hash_bytes(bytes, sizeof bytes, 0);
 }
+
+#define TEXT_OF(number) #number
+#define NUMBER_TEXT(number) TEXT_OF(number)
+
+const char *ls_hash_library(void)
+{
+    return "xxhash " NUMBER_TEXT(XXH_VERSION_MAJOR) "." NUMBER_TEXT(
+        XXH_VERSION_MINOR) "." NUMBER_TEXT(XXH_VERSION_RELEASE);
+}

@@ -13,4 +13,7 @@ uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed);
 /* A hash of two 64-bit numbers, order-sensitive: for chains and digests of numbers. */
 uint64_t ls_hash_pair(uint64_t a, uint64_t b);
 
+/* "xxhash 0.8.1" */
+const char *ls_hash_library(void);
+
 #endif

@@ -1,10 +1,12 @@
 #include "lockstep/common/plugin_loader.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/hash.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/common/sims/builtin.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,4 +126,44 @@ void ls_simulation_unload(ls_loaded_simulation *loaded)
         dlclose(loaded->library);
     }
     *loaded = (ls_loaded_simulation){NULL, NULL};
+}
+
+/* ---- what a build print says of it ---- */
+
+/* A chain of the hashes of the file's pieces. */
+static bool hash_file(const char *path, uint64_t *hash, uint64_t *bytes)
+{
+    uint8_t piece[4096];
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return false;
+    }
+    *hash = 0;
+    *bytes = 0;
+    size_t size = 0;
+    while ((size = fread(piece, 1, sizeof piece, file)) > 0) {
+        *hash = ls_hash_pair(*hash, ls_hash_bytes(piece, size, 0));
+        *bytes += size;
+    }
+    bool is_whole = ferror(file) == 0;
+    fclose(file);
+    return is_whole;
+}
+
+void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
+                         ls_build_print *print)
+{
+    uint64_t hash = 0;
+    uint64_t bytes = 0;
+    ls_text text = {{0}};
+    const char *slash = strrchr(name, '/');
+    ls_text_set(&text, "built in");
+    if (loaded->library && hash_file(name, &hash, &bytes)) {
+        /* The folder may differ from machine to machine and does not matter. */
+        ls_text_set(&text, "%016" PRIx64 ", %" PRIu64 " bytes, %s", hash, bytes,
+                    slash ? slash + 1 : name);
+    } else if (loaded->library) {
+        ls_text_set(&text, "%s", slash ? slash + 1 : name);
+    }
+    ls_build_print_set(print, LS_PRINT_SIMULATION, text.bytes);
 }

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_COMMON_PLUGIN_LOADER_H
 #define LOCKSTEP_COMMON_PLUGIN_LOADER_H
 
+#include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
 
@@ -18,6 +19,11 @@ typedef struct ls_loaded_simulation {
  * byte. NOT_FOUND (with the names that exist), PLUGIN (with the dynamic linker's or the check's
  * words), SCHEMA (with the byte ranges). */
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
+
+/* Names in a build print which code this is: "built in", or the plug-in's file, its size and a hash
+ * of it, as it lies on the disk now. `name` is what was loaded. */
+void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
+                         ls_build_print *print);
 
 /* The simulation and everything made from it must not be used afterwards. */
 void ls_simulation_unload(ls_loaded_simulation *loaded);

@@ -360,6 +360,18 @@ typedef union element_value {
     double f64;
 } element_value;
 
+/* %.*g with enough digits tells any two numbers apart, but neither NaNs nor, to a hurried eye, the
+ * two zeros. `bits` are the value's, `hex_digits` how many it has. */
+static int append_float(char *text, size_t capacity, double value, uint64_t bits, int hex_digits)
+{
+    if (value != value) {
+        return append(text, capacity, 0, "nan 0x%0*" PRIx64, hex_digits, bits);
+    }
+    int size = append(text, capacity, 0, "%.*g", hex_digits == 8 ? 9 : 17, value);
+    bool is_negative_zero = value == 0 && bits != 0;
+    return append(text, capacity, size, "%s", is_negative_zero ? " (negative zero)" : "");
+}
+
 static int append_value(char *text, size_t capacity, ls_field_type type, element_value value)
 {
     switch (type) {
@@ -386,9 +398,9 @@ static int append_value(char *text, size_t capacity, ls_field_type type, element
     case LS_FIELD_ANGLE:
         return append_angle(text, capacity, value.u32);
     case LS_FIELD_F32:
-        return append(text, capacity, 0, "%.9g", (double)value.f32);
+        return append_float(text, capacity, (double)value.f32, value.u32, 8);
     case LS_FIELD_F64:
-        return append(text, capacity, 0, "%.17g", value.f64);
+        return append_float(text, capacity, value.f64, value.u64, 16);
     case LS_FIELD_TYPE_COUNT:
         break;
     }

@@ -46,8 +46,8 @@ bool ls_schema_first_difference(const ls_schema *schema, const void *a, const vo
 int ls_schema_place_name(const ls_schema_place *place, char *text, size_t capacity);
 
 /* The element's value as a person reads it, with its unit: "12.500000 m"; angles in degrees
- * whatever their unit: "90.000 deg". Values with different bits read differently (but for NaNs).
- * Returns what snprintf does. */
+ * whatever their unit: "90.000 deg"; "nan 0x7ff8000000000001", "-0 (negative zero)". Values with
+ * different bits read differently. Returns what snprintf does. */
 int ls_schema_place_value(const ls_schema_place *place, const void *state, char *text,
                           size_t capacity);
 

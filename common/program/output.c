@@ -17,32 +17,40 @@ ls_status ls_output_check_path(const char *path, ls_text *why)
     return LS_OK;
 }
 
-/* `what` the text is, for the sentence about a failure. */
-static ls_status write_text(const char *path, const char *what, const char *text, ls_text *why)
+/* `what` it is that is written, for the sentence about a failure. */
+static ls_status write_all(const char *path, const char *what, const void *bytes, size_t size,
+                           const char *end, ls_text *why)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!file) {
         ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
         return LS_IO;
     }
-    int written = fprintf(file, "%s\n", text);
+    size_t written = fwrite(bytes, 1, size, file);
+    int ended = fputs(end, file);
     int flushed = fflush(file);
     int closed = file == stdout ? 0 : fclose(file);
-    if (written < 0 || flushed != 0 || closed != 0) {
+    if (written != size || ended == EOF || flushed != 0 || closed != 0) {
         ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
         return LS_IO;
     }
     return LS_OK;
 }
 
+ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
+                                ls_text *why)
+{
+    return write_all(path, what, bytes, size, "", why);
+}
+
 ls_status ls_output_write(const char *path, const char *text, ls_text *why)
 {
-    return write_text(path, "summary", text, why);
+    return write_all(path, "summary", text, strlen(text), "\n", why);
 }
 
 ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why)
 {
     char text[8];
     snprintf(text, sizeof text, "%u", (unsigned)port);
-    return write_text(path, "port", text, why);
+    return write_all(path, "port", text, strlen(text), "\n", why);
 }

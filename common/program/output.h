@@ -6,6 +6,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
@@ -15,7 +16,11 @@ ls_status ls_output_check_path(const char *path, ls_text *why);
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 
-/* The same for a port, in decimal: for scripts, which wait for the file. */
+/* Writes the bytes as they are; `what` they are stands in the sentence about a failure. */
+ls_status ls_output_write_bytes(const char *path, const char *what, const void *bytes, size_t size,
+                                ls_text *why);
+
+/* Writes a port, in decimal, and a newline: for scripts, which wait for the file. */
 ls_status ls_output_write_port(const char *path, uint16_t port, ls_text *why);
 
 #endif

@@ -12,6 +12,9 @@ ROOMS = (
     ("program", "common/program/"),
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
+    ("bundle", "common/desync_bundle"),
+    ("bundle", "common/compress."),
+    ("bundle", "common/byte_stream."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
     ("network", "protocol/transport_enet"),
@@ -31,11 +34,12 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "program", "protocol", "network"}
+AROUND = PURE | {"sims", "loader", "bundle", "program", "protocol", "network"}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
+    "bundle": PURE | {"bundle"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
@@ -61,8 +65,17 @@ ADAPTERS = {
     "xxhash.h": ("common/hash.c",),
     "dlfcn.h": ("common/plugin_loader.c", "tests/loopback/test_programs_clock.c"),
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
-    "cjson/*": ("common/program/summary.c", "tests/loopback/*"),
-    "zstd.h": ("common/journal_compress.c",),
+    "capstone/*": ("tools/synctest/lint_code.c",),
+    "cjson/*": (
+        "common/program/summary.c",
+        "tests/loopback/*",
+        "tests/unit/test_explain.c",
+        "tools/synctest/result_json.c",
+    ),
+    "dwarf.h": ("tools/schema/debug_types.c",),
+    "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
+    "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
+    "zstd.h": ("common/compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),
 }
@@ -96,18 +109,24 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "fenv.h",
     "float.h",
     "getopt.h",
+    "gnu/libc-version.h",
+    "link.h",
     "linux/sockios.h",
+    "locale.h",
     "math.h",
     "netdb.h",
     "netinet/in.h",
     "poll.h",
+    "pthread.h",
     "pty.h",
+    "setjmp.h",
     "signal.h",
     "stdio.h",
     "stdlib.h",
     "sys/*",
     "termios.h",
     "time.h",
+    "ucontext.h",
     "unistd.h",
 }
 
@@ -266,6 +285,7 @@ SAMPLES = (
             "common/state_hash.c": "#include <xxhash.h>\n",
             "tools/bench.c": "#include <criterion/criterion.h>\n",
             "client/main.c": "#include <libfoo.h>\n",
+            "tools/lockstep_schema.c": "#include <elfutils/libdw.h>\n",
         },
         [
             "net_relay.c may include <enet/enet.h>",
@@ -273,6 +293,7 @@ SAMPLES = (
             "hash.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
+            "debug_types.c may include <elfutils/libdw.h>",
         ],
     ),
     (

@@ -1,6 +1,7 @@
 /* Writes the seeds of the fuzz corpora: small runs with structure, from which libFuzzer starts.
  * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
  * out every time. What a seed's bytes mean stands at the top of each target. */
+#include "lockstep/common/desync_bundle_format.h"
 #include "lockstep/common/rng.h"
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units_orders.h"
@@ -436,6 +437,103 @@ static void make_battles(void)
     }
 }
 
+/* ---- bundle ---- */
+
+enum {
+    BUNDLE_STATE_BYTES = 12,
+};
+
+static void add_section(seed *made, uint32_t kind, const ls_byte_stream *stream)
+{
+    add(made, kind);
+    add_u16(made, (uint32_t)stream->at);
+    add_bytes(made, stream->to, stream->at);
+}
+
+static void add_state(seed *made, uint32_t kind)
+{
+    add(made, kind);
+    add_u16(made, BUNDLE_STATE_BYTES);
+    add_random(made, BUNDLE_STATE_BYTES);
+}
+
+static void add_schema(seed *made)
+{
+    uint8_t bytes[SEED_BYTES_MAX];
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    uint32_t count = 2;
+    ls_field fields[2] = {{"a.x", "m", LS_FIELD_U32, 1, 1, 0, 4},
+                          {"a.y", "", LS_FIELD_U16, 2, 2, 4, 4}};
+    ls_byte_stream_u32(&stream, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        char path[LS_NAME_BYTES_MAX] = "", unit[LS_NAME_BYTES_MAX] = "";
+        ls_name_copy(path, sizeof path, fields[i].path);
+        ls_name_copy(unit, sizeof unit, fields[i].unit);
+        ls_bundle_field_stream(&stream, &fields[i], path, unit);
+    }
+    add_section(made, LS_BUNDLE_FIELDS, &stream);
+}
+
+static void add_bundle_inputs(seed *made, const ls_desync_bundle *bundle)
+{
+    uint8_t bytes[SEED_BYTES_MAX];
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    uint32_t first = bundle->snapshot_tick, count = bundle->tick - first, size = 0, events = 1;
+    ls_byte_stream_u32(&stream, &first);
+    ls_byte_stream_u32(&stream, &count);
+    for (uint32_t i = 0; i < count * bundle->config.players; i++) {
+        ls_bundle_input_stream(&stream, bundle->input_bytes_max, &size, &events);
+    }
+    add_section(made, LS_BUNDLE_INPUTS, &stream);
+}
+
+static void add_lists(seed *made, ls_desync_bundle *bundle)
+{
+    uint8_t bytes[SEED_BYTES_MAX];
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_bundle_match_stream(&stream, bundle);
+    add_section(made, LS_BUNDLE_MATCH, &stream);
+    stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_bundle_verdict_stream(&stream, bundle);
+    add_section(made, LS_BUNDLE_VERDICT, &stream);
+    stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_bundle_passes_stream(&stream, bundle);
+    add_section(made, LS_BUNDLE_PASSES, &stream);
+    stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_bundle_side_stream(&stream, &bundle->server);
+    add_section(made, LS_BUNDLE_SERVER, &stream);
+    add_section(made, LS_BUNDLE_CLIENT, &stream);
+}
+
+static void make_bundles(void)
+{
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        uint32_t ticks = 1 + ls_rng_below(&rng, 5);
+        ls_desync_bundle bundle = {.simulation = "fuzz",
+                                   .config = {.seed = 1, .tick_rate_hz = 60, .players = 2},
+                                   .input_bytes_max = 4,
+                                   .tick = 100 + ticks,
+                                   .slot = 1,
+                                   .state_bytes = BUNDLE_STATE_BYTES,
+                                   .pass_count = 1,
+                                   .passes = {"run"},
+                                   .snapshot_tick = 100};
+        add(&made, 0);
+        add_lists(&made, &bundle);
+        add_schema(&made);
+        add(&made, LS_BUNDLE_SNAPSHOT);
+        add_u16(&made, 12 + BUNDLE_STATE_BYTES);
+        add_u16(&made, bundle.snapshot_tick);
+        add_u16(&made, 0);
+        add_random(&made, 8 + BUNDLE_STATE_BYTES);
+        add_bundle_inputs(&made, &bundle);
+        add_state(&made, LS_BUNDLE_SERVER_STATE);
+        add_state(&made, LS_BUNDLE_CLIENT_STATE);
+        save_numbered(&made, "bundle", number);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -454,5 +552,6 @@ int main(int argc, char **argv)
     make_sessions();
     make_arenas();
     make_battles();
+    make_bundles();
     return failures > 0;
 }

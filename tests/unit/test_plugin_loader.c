@@ -158,3 +158,23 @@ Test(plugin_loader, a_plug_in_with_an_overlapping_schema_is_refused_with_both_fi
         "cannot be used: 2 byte ranges are not covered exactly once: bytes 12..15 (4 bytes) are "
         "covered by both \"ships.angle\" and \"ships.fuel\", so are 28..31");
 }
+
+Test(plugin_loader, a_build_print_tells_one_file_from_another)
+{
+    ls_build_print built_in = {{{0}}}, good = {{{0}}}, again = {{{0}}}, variant = {{{0}}};
+    ls_loaded_simulation loaded = load("arena");
+    ls_simulation_print(&loaded, "arena", &built_in);
+    ls_simulation_unload(&loaded);
+    cr_expect_str_eq(built_in.items[LS_PRINT_SIMULATION], "built in");
+    loaded = load(PLUGIN("good"));
+    ls_simulation_print(&loaded, PLUGIN("good"), &good);
+    ls_simulation_print(&loaded, PLUGIN("good"), &again);
+    ls_simulation_unload(&loaded);
+    loaded = load(PLUGIN("variant"));
+    ls_simulation_print(&loaded, PLUGIN("variant"), &variant);
+    ls_simulation_unload(&loaded);
+    cr_expect_not_null(strstr(good.items[LS_PRINT_SIMULATION], " bytes, good.so"));
+    cr_expect_not(ls_build_print_differs(&good, &again, LS_PRINT_SIMULATION));
+    cr_expect(ls_build_print_differs(&good, &variant, LS_PRINT_SIMULATION));
+    cr_expect(ls_build_print_differs(&good, &built_in, LS_PRINT_SIMULATION));
+}

@@ -287,7 +287,10 @@ Test(state_schema, angles_are_degrees_whatever_their_unit)
 Test(state_schema, odd_doubles_are_told_apart)
 {
     sample state = {.f64 = -0.0};
-    expect_value(&state, offsetof(sample, f64), "-0 m/s");
+    expect_value(&state, offsetof(sample, f64), "-0 (negative zero) m/s");
+    const uint64_t nan_bits = UINT64_C(0x7ff800000000002a);
+    memcpy(&state.f64, &nan_bits, sizeof nan_bits);
+    expect_value(&state, offsetof(sample, f64), "nan 0x7ff800000000002a m/s");
     state.f64 = HUGE_VAL;
     expect_value(&state, offsetof(sample, f64), "inf m/s");
     state.f64 = 5e-324;

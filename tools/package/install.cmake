@@ -8,6 +8,7 @@ set(LS_PUBLIC_HEADERS
   client/session.h
   common/base/allocator.h
   common/base/assert.h
+  common/base/build_print.h
   common/base/clock.h
   common/base/language.h
   common/base/limits.h
@@ -44,8 +45,9 @@ endforeach()
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
-list(REMOVE_ITEM libraries lockstep_program lockstep_conditioner lockstep_netcond
-  lockstep_virtual_match lockstep_faultsim)
+list(REMOVE_ITEM libraries
+  lockstep_program lockstep_conditioner lockstep_explain lockstep_netcond
+  lockstep_virtual_match lockstep_faultsim lockstep_schema_writer lockstep_synctest)
 install(TARGETS ${libraries} EXPORT LockstepTargets)
 get_property(programs GLOBAL PROPERTY LS_PROGRAMS)
 if(programs)

@@ -1,0 +1,146 @@
+/* Fuzzes the reading of desync bundles. What was read is written again and must read the same.
+ *
+ *   u8 is_raw   odd: the rest is the file as it stands
+ *   else sections, which get heads with the right hashes:
+ *     u8 kind   lowest four bits: the section; bit 4: it says that it is compressed
+ *     u16 size
+ *     bytes     as many, or what is left
+ */
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/desync_bundle_format.h"
+#include "lockstep/common/hash.h"
+#include "lockstep/tests/fuzz/fuzz_input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILE_BYTES_MAX = 1 << 17,
+    BLOCK_BYTES_MAX = 64 << 20, /* a few bytes may ask for 256 MiB: legal, and slow */
+};
+
+/* ---- an allocator with an end ---- */
+
+static void *take_block(void *user, size_t bytes)
+{
+    (void)user;
+    return bytes <= BLOCK_BYTES_MAX ? calloc(1, bytes) : NULL;
+}
+
+static void give_block(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+static const ls_allocator bounded = {take_block, give_block, NULL};
+
+/* ---- the file ---- */
+
+static size_t add_section(uint8_t *file, size_t at, ls_bundle_section_head head,
+                          const uint8_t *bytes)
+{
+    if (FILE_BYTES_MAX - at < LS_BUNDLE_SECTION_BYTES + head.stored_bytes) {
+        return at;
+    }
+    head.hash = ls_hash_bytes(bytes, (size_t)head.stored_bytes, 0);
+    ls_byte_stream stream = ls_byte_stream_write(file + at, LS_BUNDLE_SECTION_BYTES);
+    ls_bundle_section_head_stream(&stream, &head);
+    at += LS_BUNDLE_SECTION_BYTES;
+    if (head.stored_bytes > 0) {
+        memcpy(file + at, bytes, (size_t)head.stored_bytes);
+    }
+    return at + (size_t)head.stored_bytes;
+}
+
+static size_t make_file(fuzz_input *input, uint8_t *file)
+{
+    size_t at = LS_BUNDLE_HEAD_BYTES;
+    memset(file, 0, LS_BUNDLE_HEAD_BYTES);
+    memcpy(file, LS_BUNDLE_MAGIC, LS_BUNDLE_MAGIC_BYTES);
+    file[LS_BUNDLE_MAGIC_BYTES] = LS_BUNDLE_VERSION;
+    while (input->size > 0) {
+        uint8_t kind = fuzz_take_u8(input);
+        size_t size = fuzz_take_u16(input);
+        const uint8_t *bytes = fuzz_take_bytes(input, size, &size);
+        ls_bundle_section_head head = {.kind = kind & 15u,
+                                       .flags = kind >> 4 & 1u,
+                                       .stored_bytes = size,
+                                       .raw_bytes = size * 2};
+        at = add_section(file, at, head, bytes);
+    }
+    return add_section(file, at, (ls_bundle_section_head){.kind = LS_BUNDLE_END}, file);
+}
+
+/* ---- what must hold ---- */
+
+static void check_side(const ls_bundle_side *a, const ls_bundle_side *b, size_t state_bytes)
+{
+    LS_ASSERT(memcmp(&a->figures, &b->figures, sizeof a->figures) == 0);
+    LS_ASSERT(memcmp(&a->passes, &b->passes, sizeof a->passes) == 0);
+    LS_ASSERT(a->root_count == b->root_count && a->roots_first == b->roots_first);
+    LS_ASSERT(!a->roots || memcmp(a->roots, b->roots, a->root_count * sizeof *a->roots) == 0);
+    LS_ASSERT(!a->state == !b->state);
+    LS_ASSERT(!a->state || memcmp(a->state, b->state, state_bytes) == 0);
+}
+
+static void check_again(const ls_desync_bundle *bundle)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    ls_bundle_reading *again = NULL;
+    if (ls_desync_bundle_write(bundle, &bounded, &bytes, &size) != LS_OK) {
+        return; /* no memory for it */
+    }
+    LS_ASSERT(ls_bundle_reading_open(bytes, size, &bounded, &again, NULL) == LS_OK);
+    const ls_desync_bundle *read = ls_bundle_reading_bundle(again);
+    LS_ASSERT(read->tick == bundle->tick && read->slot == bundle->slot);
+    LS_ASSERT(memcmp(&read->config, &bundle->config, sizeof read->config) == 0);
+    LS_ASSERT(read->field_count == bundle->field_count);
+    LS_ASSERT(read->verdict.kind == bundle->verdict.kind);
+    LS_ASSERT(!read->snapshot == !bundle->snapshot && !read->inputs == !bundle->inputs);
+    check_side(&read->server, &bundle->server, bundle->state_bytes);
+    check_side(&read->client, &bundle->client, bundle->state_bytes);
+    ls_bundle_reading_close(again);
+    free(bytes);
+}
+
+/* Every input of the stretch can be had. */
+static void check_stretch(const ls_bundle_reading *reading)
+{
+    ls_replay_stretch stretch;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    if (ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
+        return;
+    }
+    LS_ASSERT(stretch.first <= stretch.agreed && stretch.agreed < stretch.last);
+    for (ls_tick tick = stretch.first; tick < stretch.last; tick++) {
+        LS_ASSERT(ls_input_buffer_tick(stretch.inputs, tick, slots) == LS_OK);
+    }
+}
+
+static void check(const uint8_t *bytes, size_t size)
+{
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = NULL;
+    ls_status status = ls_bundle_reading_open(bytes, size, &bounded, &reading, &why);
+    LS_ASSERT(status == LS_OK || why.bytes[0] != '\0');
+    if (status != LS_OK) {
+        return;
+    }
+    check_stretch(reading);
+    check_again(ls_bundle_reading_bundle(reading));
+    ls_bundle_reading_close(reading);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static uint8_t file[FILE_BYTES_MAX];
+    fuzz_input input = {bytes, size};
+    if (fuzz_take_u8(&input) & 1u) {
+        check(input.bytes, input.size);
+    } else {
+        check(file, make_file(&input, file));
+    }
+    return 0;
+}

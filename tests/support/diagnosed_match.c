@@ -1,0 +1,165 @@
+#include "lockstep/tests/support/diagnosed_match.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    STEPS_AT_ONCE = 7
+};
+
+static void open_machine(diagnosed_machine *machine, const ls_simulation *simulation,
+                         const ls_sim_config *config)
+{
+    ls_text why = {{0}};
+    const ls_allocator *heap = ls_allocator_heap();
+    *machine = (diagnosed_machine){.instance = NULL};
+    cr_assert_eq(ls_sim_instance_create(simulation, config, heap, &machine->instance, &why), LS_OK,
+                 "%s", why.bytes);
+    ls_replay_window_config window =
+        ls_replay_window_config_default(ls_sim_instance_state_bytes(machine->instance));
+    cr_assert_eq(ls_replay_window_create(&window, machine->instance, heap, &machine->window),
+                 LS_OK);
+    cr_assert_eq(ls_rerun_create(simulation, config, heap, &machine->rerun, &why), LS_OK, "%s",
+                 why.bytes);
+    ls_replay_window_start(machine->window, machine->instance,
+                           ls_sim_instance_hash(machine->instance));
+}
+
+void diagnosed_match_open(diagnosed_match *match, const ls_simulation *simulation,
+                          const ls_sim_config *config)
+{
+    *match = (diagnosed_match){.rng = ls_rng_make(config->seed, 7)};
+    open_machine(&match->server, simulation, config);
+    open_machine(&match->client, simulation, config);
+}
+
+static void close_machine(diagnosed_machine *machine)
+{
+    ls_rerun_destroy(machine->rerun);
+    ls_replay_window_destroy(machine->window);
+    ls_sim_instance_destroy(machine->instance);
+}
+
+void diagnosed_match_close(diagnosed_match *match)
+{
+    close_machine(&match->client);
+    close_machine(&match->server);
+    fault = (fault_knob){0};
+}
+
+static uint64_t step_machine(diagnosed_machine *machine, const ls_tick_inputs *inputs)
+{
+    fault = machine->knob;
+    ls_sim_instance_step(machine->instance, inputs);
+    machine->knob = fault;
+    uint64_t root = ls_sim_instance_hash(machine->instance);
+    ls_replay_window_record(machine->window, inputs, machine->instance, root);
+    return root;
+}
+
+static ls_tick_inputs make_inputs(diagnosed_match *match, ls_slot_input slots[LS_PLAYERS_MAX])
+{
+    ls_tick tick = ls_sim_instance_tick(match->server.instance);
+    uint32_t players = ls_sim_instance_config(match->server.instance)->players;
+    uint32_t bytes_max = ls_sim_instance_simulation(match->server.instance)->input_bytes_max;
+    for (uint32_t slot = 0; slot < players; slot++) {
+        uint32_t size = bytes_max < 2 ? bytes_max : 2;
+        for (uint32_t i = 0; i < size; i++) {
+            match->inputs[slot][i] = (uint8_t)ls_rng_next(&match->rng);
+        }
+        slots[slot] = (ls_slot_input){match->inputs[slot], size, tick == 0 ? LS_EVENT_JOINED : 0};
+    }
+    return (ls_tick_inputs){tick, players, slots};
+}
+
+void diagnosed_match_step(diagnosed_match *match)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs = make_inputs(match, slots);
+    uint64_t server_root = step_machine(&match->server, &inputs);
+    uint64_t client_root = step_machine(&match->client, &inputs);
+    if (match->bad == 0 && server_root != client_root) {
+        match->bad = inputs.tick + 1;
+    }
+}
+
+void diagnosed_match_run(diagnosed_match *match, uint32_t ticks)
+{
+    for (uint32_t i = 0; i < ticks; i++) {
+        diagnosed_match_step(match);
+    }
+}
+
+void diagnosed_match_roll_back(diagnosed_match *match, uint32_t ticks)
+{
+    static uint8_t saved[1 << 16];
+    ls_sim_instance *instance = match->client.instance;
+    ls_tick tick = ls_sim_instance_tick(instance);
+    cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
+    cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
+    fault = match->client.knob;
+    for (uint32_t i = 0; i < ticks; i++) {
+        ls_slot_input slots[LS_PLAYERS_MAX] = {{0}};
+        ls_tick_inputs inputs = {tick + i, ls_sim_instance_config(instance)->players, slots};
+        ls_sim_instance_step(instance, &inputs);
+    }
+    match->client.knob = fault;
+    cr_assert_eq(ls_sim_instance_load(instance, saved, tick), LS_OK);
+}
+
+static void rerun_machine(diagnosed_machine *machine, ls_tick bad)
+{
+    ls_replay_stretch stretch;
+    fault = machine->knob;
+    cr_assert_eq(ls_replay_window_stretch(machine->window, bad - 1, bad, &stretch), LS_OK);
+    ls_rerun_start(machine->rerun, &stretch);
+    while (!ls_rerun_advance(machine->rerun, STEPS_AT_ONCE)) {
+    }
+    cr_assert_eq(ls_rerun_in_place(machine->rerun, machine->instance), LS_OK);
+    machine->knob = fault;
+}
+
+void diagnosed_match_diagnose(diagnosed_match *match, ls_desync_verdict *out)
+{
+    cr_assert_neq(match->bad, 0, "the two never differed");
+    rerun_machine(&match->server, match->bad);
+    rerun_machine(&match->client, match->bad);
+    const ls_desync_evidence server = {*ls_rerun_figures_of(match->server.rerun), NULL};
+    const ls_desync_evidence client = {*ls_rerun_figures_of(match->client.rerun), NULL};
+    ls_desync_classify(&server, &client, out);
+}
+
+static void describe_side(diagnosed_machine *machine, ls_tick bad, uint64_t *roots,
+                          ls_bundle_side *out)
+{
+    ls_build_print_here(&out->print);
+    out->figures = *ls_rerun_figures_of(machine->rerun);
+    out->passes = *ls_rerun_passes(machine->rerun);
+    out->state = ls_replay_window_state(machine->window, bad);
+    out->roots = roots;
+    out->roots_first = ls_replay_window_oldest(machine->window);
+    for (ls_tick tick = out->roots_first; tick <= ls_replay_window_newest(machine->window);
+         tick++) {
+        cr_assert_eq(ls_replay_window_root(machine->window, tick, &roots[out->root_count++]),
+                     LS_OK);
+    }
+}
+
+void diagnosed_match_bundle(diagnosed_match *match, diagnosed_memory *memory, ls_desync_bundle *out)
+{
+    ls_replay_stretch stretch;
+    *out = (ls_desync_bundle){.tick = match->bad, .slot = 1, .player = "Ada"};
+    diagnosed_match_diagnose(match, &out->verdict);
+    cr_assert_eq(
+        ls_replay_window_stretch(match->server.window, match->bad - 1, match->bad, &stretch),
+        LS_OK);
+    ls_desync_bundle_describe(out, match->server.instance, memory->fields);
+    out->snapshot_tick = stretch.first;
+    out->snapshot_root = ls_replay_stretch_root(&stretch, stretch.first);
+    out->snapshot = stretch.snapshot;
+    out->inputs = stretch.inputs;
+    describe_side(&match->server, match->bad, memory->roots[0], &out->server);
+    describe_side(&match->client, match->bad, memory->roots[1], &out->client);
+    cr_assert_eq(ls_replay_window_root(match->server.window, match->bad, &out->server_root), LS_OK);
+    cr_assert_eq(ls_replay_window_root(match->client.window, match->bad, &out->client_root), LS_OK);
+}

@@ -1,0 +1,93 @@
+#include "lockstep/common/byte_stream.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+typedef struct sample {
+    uint8_t small;
+    uint32_t ranged;
+    uint64_t large;
+    char text[8];
+    uint8_t bytes[3];
+} sample;
+
+static void sample_stream(ls_byte_stream *stream, sample *value)
+{
+    ls_byte_stream_u8(stream, &value->small);
+    ls_byte_stream_ranged(stream, &value->ranged, 5, 9);
+    ls_byte_stream_u64(stream, &value->large);
+    ls_byte_stream_text(stream, value->text, sizeof value->text);
+    ls_byte_stream_bytes(stream, value->bytes, sizeof value->bytes);
+}
+
+static const sample one = {7, 9, UINT64_C(0x0102030405060708), "seven77", {1, 2, 3}};
+
+enum {
+    SAMPLE_BYTES = 1 + 4 + 8 + 4 + 7 + 3
+};
+
+Test(byte_stream, what_was_measured_is_written_and_read_back)
+{
+    sample value = one;
+    ls_byte_stream measured = ls_byte_stream_measure();
+    sample_stream(&measured, &value);
+    cr_expect_eq(measured.at, SAMPLE_BYTES);
+    uint8_t bytes[SAMPLE_BYTES];
+    ls_byte_stream written = ls_byte_stream_write(bytes, sizeof bytes);
+    sample_stream(&written, &value);
+    cr_assert_not(written.has_failed);
+    cr_expect_eq(written.at, SAMPLE_BYTES);
+    cr_expect_eq(bytes[5], 8, "little-endian");
+    sample read;
+    memset(&read, 0, sizeof read);
+    ls_byte_stream reader = ls_byte_stream_read(bytes, sizeof bytes);
+    sample_stream(&reader, &read);
+    cr_assert_not(reader.has_failed);
+    cr_expect_eq(reader.at, SAMPLE_BYTES);
+    cr_expect_eq(read.small, 7);
+    cr_expect_eq(read.ranged, 9);
+    cr_expect_eq(read.large, one.large);
+    cr_expect_str_eq(read.text, "seven77");
+    cr_expect_eq(memcmp(read.bytes, one.bytes, 3), 0);
+}
+
+Test(byte_stream, a_byte_too_few_fails_wherever_it_is_missing)
+{
+    uint8_t bytes[SAMPLE_BYTES];
+    for (size_t size = 0; size < SAMPLE_BYTES; size++) {
+        sample value = one;
+        ls_byte_stream stream = ls_byte_stream_write(bytes, size);
+        sample_stream(&stream, &value);
+        cr_assert(stream.has_failed);
+        stream = ls_byte_stream_read(bytes, size);
+        sample_stream(&stream, &value);
+        cr_assert(stream.has_failed);
+        cr_assert_leq(stream.at, size);
+    }
+}
+
+Test(byte_stream, values_out_of_range_fail_and_are_brought_into_it)
+{
+    uint8_t bytes[4] = {10, 0, 0, 0};
+    uint32_t value = 0;
+    ls_byte_stream stream = ls_byte_stream_read(bytes, sizeof bytes);
+    ls_byte_stream_ranged(&stream, &value, 5, 9);
+    cr_expect(stream.has_failed);
+    cr_expect_eq(value, 5);
+}
+
+Test(byte_stream, texts_that_are_too_long_or_unprintable_do_no_harm)
+{
+    uint8_t bytes[] = {8, 0, 0, 0, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'};
+    char text[8];
+    ls_byte_stream stream = ls_byte_stream_read(bytes, sizeof bytes);
+    ls_byte_stream_text(&stream, text, sizeof text);
+    cr_expect(stream.has_failed);
+    cr_expect_str_eq(text, "");
+    bytes[0] = 7;
+    bytes[5] = '\n';
+    stream = ls_byte_stream_read(bytes, sizeof bytes);
+    ls_byte_stream_text(&stream, text, sizeof text);
+    cr_expect_not(stream.has_failed);
+    cr_expect_str_eq(text, "a?cdefg");
+}

@@ -1,0 +1,225 @@
+#include "lockstep/common/desync_bundle.h"
+
+#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/diagnosed_match.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BAD_TICK = 90,
+};
+
+typedef struct sample {
+    diagnosed_match match;
+    diagnosed_memory memory;
+    ls_desync_bundle bundle;
+    uint8_t *bytes;
+    size_t size;
+} sample;
+
+static sample *open_sample(void)
+{
+    sample *made = calloc(1, sizeof *made);
+    ls_sim_config config = ls_sim_config_default(fault_simulation());
+    diagnosed_match_open(&made->match, fault_simulation(), &config);
+    made->match.client.knob = (fault_knob){.kind = FAULT_BUILD, .from = BAD_TICK};
+    diagnosed_match_run(&made->match, BAD_TICK + 30);
+    diagnosed_match_bundle(&made->match, &made->memory, &made->bundle);
+    cr_assert_eq(
+        ls_desync_bundle_write(&made->bundle, ls_allocator_heap(), &made->bytes, &made->size),
+        LS_OK);
+    return made;
+}
+
+static void close_sample(sample *made)
+{
+    ls_release(ls_allocator_heap(), made->bytes);
+    diagnosed_match_close(&made->match);
+    free(made);
+}
+
+static ls_bundle_reading *open_bytes(const uint8_t *bytes, size_t size, ls_text *why)
+{
+    ls_bundle_reading *reading = NULL;
+    cr_assert_eq(ls_bundle_reading_open(bytes, size, ls_allocator_heap(), &reading, why), LS_OK,
+                 "%s", why->bytes);
+    return reading;
+}
+
+static void expect_same_side(const ls_bundle_side *a, const ls_bundle_side *b, size_t state_bytes)
+{
+    cr_expect_eq(memcmp(&a->print, &b->print, sizeof a->print), 0);
+    cr_expect_eq(memcmp(&a->figures, &b->figures, sizeof a->figures), 0);
+    cr_expect_eq(memcmp(&a->passes, &b->passes, sizeof a->passes), 0);
+    cr_expect_eq(a->roots_first, b->roots_first);
+    cr_assert_eq(a->root_count, b->root_count);
+    cr_expect_eq(memcmp(a->roots, b->roots, a->root_count * sizeof *a->roots), 0);
+    cr_expect_eq(memcmp(a->state, b->state, state_bytes), 0);
+}
+
+Test(desync_bundle, reads_as_it_was_written)
+{
+    sample *made = open_sample();
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = open_bytes(made->bytes, made->size, &why);
+    const ls_desync_bundle *a = &made->bundle;
+    const ls_desync_bundle *b = ls_bundle_reading_bundle(reading);
+    cr_expect_str_eq(why.bytes, "");
+    cr_expect_str_eq(b->simulation, "fault");
+    cr_expect_str_eq(b->player, "Ada");
+    cr_expect_eq(memcmp(&a->config, &b->config, sizeof a->config), 0);
+    cr_expect_eq(memcmp(&a->digests, &b->digests, sizeof a->digests), 0);
+    cr_expect_eq(b->tick, a->tick);
+    cr_expect_eq(b->slot, 1);
+    cr_expect_eq(b->server_root, a->server_root);
+    cr_expect_eq(b->client_root, a->client_root);
+    cr_expect_eq(b->verdict.kind, LS_DESYNC_CLASS_BUILD);
+    cr_expect_str_eq(b->verdict.why.bytes, a->verdict.why.bytes);
+    cr_expect_eq(b->pass_count, 3);
+    cr_expect_str_eq(b->passes[FAULT_PASS], "spread");
+    cr_expect_eq(ls_schema_digest(ls_bundle_reading_schema(reading)), a->digests.schema);
+    cr_expect_eq(memcmp(b->snapshot, a->snapshot, a->state_bytes), 0);
+    expect_same_side(&b->server, &a->server, a->state_bytes);
+    expect_same_side(&b->client, &a->client, a->state_bytes);
+    ls_bundle_reading_close(reading);
+    close_sample(made);
+}
+
+Test(desync_bundle, can_be_simulated_again)
+{
+    sample *made = open_sample();
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = open_bytes(made->bytes, made->size, &why);
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_bundle_reading_stretch(reading, &stretch), LS_OK);
+    ls_rerun_start(made->match.server.rerun, &stretch);
+    fault = (fault_knob){.kind = FAULT_NONE};
+    cr_assert(ls_rerun_advance(made->match.server.rerun, UINT32_MAX));
+    const ls_rerun_figures *figures = ls_rerun_figures_of(made->match.server.rerun);
+    cr_expect_eq(figures->live, made->bundle.server_root);
+    cr_expect_eq(figures->fresh, made->bundle.server_root);
+    cr_expect_eq(figures->strayed, made->bundle.tick);
+    ls_bundle_reading_close(reading);
+    close_sample(made);
+}
+
+Test(desync_bundle, what_is_not_known_is_left_out_and_said)
+{
+    sample *made = open_sample();
+    ls_desync_bundle bundle = made->bundle;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    bundle.snapshot = NULL;
+    bundle.client.state = NULL;
+    bundle.client.root_count = 0;
+    cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = open_bytes(bytes, size, &why);
+    cr_expect_str_eq(why.bytes, "the bundle does not have, or not intact: snapshot, inputs, "
+                                "client's roots, client's state");
+    cr_expect_null(ls_bundle_reading_bundle(reading)->client.state);
+    cr_expect_null(ls_bundle_reading_bundle(reading)->snapshot);
+    ls_replay_stretch stretch;
+    cr_expect_eq(ls_bundle_reading_stretch(reading, &stretch), LS_NOT_FOUND);
+    ls_bundle_reading_close(reading);
+    ls_release(ls_allocator_heap(), bytes);
+    close_sample(made);
+}
+
+/* ---- damage ---- */
+
+Test(desync_bundle, cut_anywhere_it_opens_with_a_sentence_or_is_refused)
+{
+    sample *made = open_sample();
+    uint32_t opened = 0;
+    for (size_t size = 0; size < made->size; size++) {
+        /* Memory of just that size, so that reading past it is found. */
+        uint8_t *cut = malloc(size > 0 ? size : 1);
+        memcpy(cut, made->bytes, size);
+        ls_text why = {{0}};
+        ls_bundle_reading *reading = NULL;
+        ls_status status = ls_bundle_reading_open(cut, size, ls_allocator_heap(), &reading, &why);
+        cr_assert(status == LS_OK || status == LS_MALFORMED);
+        cr_assert_neq(why.bytes[0], '\0', "%zu bytes", size);
+        opened += status == LS_OK;
+        ls_bundle_reading_close(reading);
+        free(cut);
+    }
+    cr_expect_gt(opened, made->size / 2);
+    close_sample(made);
+}
+
+Test(desync_bundle, any_flipped_bit_is_refused_or_costs_one_section)
+{
+    sample *made = open_sample();
+    uint32_t opened = 0;
+    for (size_t bit = 0; bit < made->size * 8; bit += 3) {
+        ls_text why = {{0}};
+        ls_bundle_reading *reading = NULL;
+        made->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        bool is_reserved = bit / 8 >= 12 && bit / 8 < 16;
+        ls_status status =
+            ls_bundle_reading_open(made->bytes, made->size, ls_allocator_heap(), &reading, &why);
+        cr_assert(status == LS_OK || status == LS_MALFORMED);
+        cr_assert(is_reserved || why.bytes[0] != '\0', "bit %zu went unnoticed", bit);
+        opened += status == LS_OK;
+        ls_bundle_reading_close(reading);
+        made->bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    cr_expect_gt(opened, 0);
+    close_sample(made);
+}
+
+static void expect_refused(uint8_t *bytes, size_t size, const char *sentence)
+{
+    ls_text why = {{0}};
+    ls_bundle_reading *reading = NULL;
+    cr_expect_eq(ls_bundle_reading_open(bytes, size, ls_allocator_heap(), &reading, &why),
+                 LS_MALFORMED);
+    cr_expect_str_eq(why.bytes, sentence);
+}
+
+Test(desync_bundle, other_files_are_refused_by_name)
+{
+    sample *made = open_sample();
+    expect_refused(made->bytes, 0, "this is no desync bundle");
+    expect_refused(made->bytes, 15, "this is no desync bundle");
+    expect_refused(made->bytes, 16, "the bundle is damaged: not even its match can be read");
+    made->bytes[8] = 2;
+    expect_refused(made->bytes, made->size,
+                   "the bundle has format version 2, this program reads 1");
+    made->bytes[0] = 'X';
+    expect_refused(made->bytes, made->size, "this is no desync bundle");
+    close_sample(made);
+}
+
+Test(desync_bundle, refused_memory_is_survived)
+{
+    sample *made = open_sample();
+    uint32_t whole = 0;
+    for (uint64_t allowed = 0; whole == 0 && allowed < 100; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_text why = {{0}};
+        ls_bundle_reading *reading = NULL;
+        ls_status status =
+            ls_bundle_reading_open(made->bytes, made->size, &counting.allocator, &reading, &why);
+        cr_assert(status == LS_OK || reading == NULL);
+        whole += status == LS_OK && why.bytes[0] == '\0';
+        ls_bundle_reading_close(reading);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+    cr_expect_eq(whole, 1);
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    counting.allowed = 1;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    cr_expect_eq(ls_desync_bundle_write(&made->bundle, &counting.allocator, &bytes, &size),
+                 LS_NO_MEMORY);
+    cr_expect_eq(counting.live_blocks, 0);
+    close_sample(made);
+}

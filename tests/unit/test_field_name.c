@@ -1,0 +1,83 @@
+#include "lockstep/tools/desync/field_name.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static const ls_field fields[] = {
+    {"ships.position.x", "m", LS_FIELD_U32, 1, 3, 0, 8},
+    {"ships.slots", "", LS_FIELD_U16, 2, 3, 4, 8},
+    {"ticks", "", LS_FIELD_U32, 1, 1, 24, 4},
+    {"table", "", LS_FIELD_U8, 4, 1, 28, 4},
+};
+
+static ls_schema *make_schema(void)
+{
+    ls_schema *schema = NULL;
+    cr_assert_eq(ls_schema_create(fields, 4, 32, ls_allocator_heap(), &schema, NULL), LS_OK);
+    return schema;
+}
+
+static void expect_choice(const char *name, const char *path, uint32_t item, uint32_t element)
+{
+    ls_schema *schema = make_schema();
+    ls_field_choice choice = {0};
+    ls_text why = {{0}};
+    cr_assert_eq(ls_field_choice_parse(schema, name, &choice, &why), LS_OK, "%s: %s", name,
+                 why.bytes);
+    cr_expect_str_eq(choice.field->path, path);
+    cr_expect_eq(choice.item, item, "%s", name);
+    cr_expect_eq(choice.element, element, "%s", name);
+    ls_schema_destroy(schema);
+}
+
+Test(field_name, names_as_reports_write_them_are_understood)
+{
+    expect_choice("ships[2].position.x", "ships.position.x", 2, UINT32_MAX);
+    expect_choice("ships[0].slots[1]", "ships.slots", 0, 1);
+    expect_choice("table[3]", "table", UINT32_MAX, 3);
+    expect_choice("ticks", "ticks", UINT32_MAX, UINT32_MAX);
+}
+
+Test(field_name, without_indices_all_of_a_field_is_meant)
+{
+    expect_choice("ships.position.x", "ships.position.x", UINT32_MAX, UINT32_MAX);
+    expect_choice("ships.slots[1]", "ships.slots", 1, UINT32_MAX);
+    ls_schema *schema = make_schema();
+    ls_field_choice choice;
+    uint32_t count = 0;
+    cr_assert_eq(ls_field_choice_parse(schema, "ships[1].slots", &choice, NULL), LS_OK);
+    for (size_t offset = 0; offset < 32; offset += 2) {
+        ls_schema_place place = ls_schema_at(schema, offset);
+        count += ls_field_choice_has(&choice, &place);
+    }
+    cr_expect_eq(count, 2);
+    ls_schema_destroy(schema);
+}
+
+static void expect_refused(const char *name, ls_status expected, const char *words)
+{
+    ls_schema *schema = make_schema();
+    ls_field_choice choice;
+    ls_text why = {{0}};
+    cr_expect_eq(ls_field_choice_parse(schema, name, &choice, &why), expected, "%s", name);
+    cr_expect_not_null(strstr(why.bytes, words), "%s: %s", name, why.bytes);
+    ls_schema_destroy(schema);
+}
+
+Test(field_name, what_is_not_there_is_refused_with_what_is)
+{
+    expect_refused("ships.speed", LS_NOT_FOUND, "there are ships.position.x, ships.slots");
+    expect_refused("nothing", LS_NOT_FOUND, "there are ships.position.x, ships.slots, ticks");
+    expect_refused("ships[3].position.x", LS_BAD_ARGUMENT, "item 3 is out of range: there are 3");
+    expect_refused("table[4]", LS_BAD_ARGUMENT, "element 4");
+    expect_refused("ships[1].slots[2]", LS_BAD_ARGUMENT, "element 2");
+    const char *const nonsense[] = {"",         "[1]",     "table[",         "table[]",
+                                    "table[x]", "table[1", "table[1][2][3]", "table[99999999999]"};
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++) {
+        expect_refused(nonsense[i], LS_BAD_ARGUMENT, "is not the name of a field");
+    }
+    char longer[200];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    expect_refused(longer, LS_BAD_ARGUMENT, "is not the name of a field");
+}

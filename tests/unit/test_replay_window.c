@@ -1,0 +1,253 @@
+#include "lockstep/common/replay_window.h"
+
+#include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <string.h>
+
+static const ls_replay_window_config small = {
+    .window_ticks = 32, .interval_ticks = 8, .recent_states = 5};
+
+typedef struct fixture {
+    ls_sim_instance *instance;
+    ls_sim_instance *other;
+    ls_replay_window *window;
+    ls_rng rng;
+    uint64_t roots[512]; /* of every state, by tick */
+} fixture;
+
+static ls_sim_instance *make_instance(void)
+{
+    ls_sim_config config = ls_sim_config_default(counter_simulation());
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(
+        ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, NULL),
+        LS_OK);
+    return instance;
+}
+
+static fixture open_fixture(ls_replay_window_config config)
+{
+    fixture made = {
+        .instance = make_instance(), .other = make_instance(), .rng = ls_rng_make(1, 1)};
+    cr_assert_eq(ls_replay_window_create(&config, made.instance, ls_allocator_heap(), &made.window),
+                 LS_OK);
+    made.roots[0] = ls_sim_instance_hash(made.instance);
+    ls_replay_window_start(made.window, made.instance, made.roots[0]);
+    return made;
+}
+
+static void close_fixture(fixture *made)
+{
+    ls_replay_window_destroy(made->window);
+    ls_sim_instance_destroy(made->other);
+    ls_sim_instance_destroy(made->instance);
+}
+
+static void record(fixture *made, uint32_t ticks)
+{
+    for (uint32_t i = 0; i < ticks; i++) {
+        ls_tick tick = ls_sim_instance_tick(made->instance);
+        uint8_t bytes[2] = {(uint8_t)ls_rng_next(&made->rng), 0};
+        bytes[1] = (uint8_t)ls_rng_next(&made->rng);
+        const ls_slot_input slots[2] = {{bytes, 2, 0}, {NULL, 0, tick == 0}};
+        const ls_tick_inputs inputs = {tick, 2, slots};
+        ls_sim_instance_step(made->instance, &inputs);
+        made->roots[tick + 1] = ls_sim_instance_hash(made->instance);
+        ls_replay_window_record(made->window, &inputs, made->instance, made->roots[tick + 1]);
+    }
+}
+
+Test(replay_window, any_agreed_tick_can_be_simulated_again)
+{
+    fixture made = open_fixture(small);
+    for (uint32_t ticks = 0; ticks < 100; ticks++) {
+        record(&made, 1);
+        ls_tick newest = ls_replay_window_newest(made.window);
+        cr_assert_eq(newest, ticks + 1);
+        ls_replay_stretch stretch;
+        for (ls_tick agreed = newest < 20 ? 0 : newest - 20; agreed < newest; agreed++) {
+            cr_assert_eq(ls_replay_window_stretch(made.window, agreed, newest, &stretch), LS_OK);
+            cr_assert_leq(stretch.first, agreed);
+            cr_assert_lt(agreed - stretch.first, 8);
+            cr_assert_eq(ls_replay_stretch_root(&stretch, stretch.first),
+                         made.roots[stretch.first]);
+        }
+        cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
+        cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[stretch.first]);
+        cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, newest), LS_OK);
+        cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[newest]);
+    }
+    close_fixture(&made);
+}
+
+Test(replay_window, roots_are_held_for_the_window_and_no_longer)
+{
+    fixture made = open_fixture(small);
+    record(&made, 31);
+    cr_expect_eq(ls_replay_window_oldest(made.window), 0);
+    record(&made, 1);
+    cr_expect_eq(ls_replay_window_oldest(made.window), 1);
+    record(&made, 68);
+    uint64_t root = 0;
+    cr_expect_eq(ls_replay_window_oldest(made.window), 69);
+    cr_expect_eq(ls_replay_window_root(made.window, 68, &root), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_root(made.window, 101, &root), LS_NOT_FOUND);
+    for (ls_tick tick = 69; tick <= 100; tick++) {
+        cr_assert_eq(ls_replay_window_root(made.window, tick, &root), LS_OK);
+        cr_assert_eq(root, made.roots[tick]);
+    }
+    close_fixture(&made);
+}
+
+Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
+{
+    fixture made = open_fixture(small);
+    record(&made, 100);
+    for (ls_tick tick = 69; tick <= 100; tick++) {
+        const uint8_t *state = ls_replay_window_state(made.window, tick);
+        bool is_kept = tick > 95 || tick % 8 == 0;
+        cr_assert_eq(state != NULL, is_kept, "tick %u", tick);
+        if (state) {
+            cr_assert_eq(ls_sim_instance_load(made.other, state, tick), LS_OK);
+            cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[tick]);
+        }
+    }
+    close_fixture(&made);
+}
+
+Test(replay_window, what_has_left_the_window_gives_no_stretch)
+{
+    fixture made = open_fixture(small);
+    ls_replay_stretch stretch;
+    cr_expect_eq(ls_replay_window_stretch(made.window, 0, 1, &stretch), LS_NOT_FOUND);
+    record(&made, 100);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 71, 100, &stretch), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 72, 100, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 72);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 99, 101, &stretch), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 99, 99, &stretch), LS_NOT_FOUND);
+    close_fixture(&made);
+}
+
+Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
+{
+    fixture made = open_fixture(small);
+    ls_replay_stretch stretch;
+    record(&made, 45);
+    ls_replay_window_start(made.window, made.instance, made.roots[45]);
+    cr_expect_eq(ls_replay_window_oldest(made.window), 45);
+    cr_expect_null(ls_replay_window_state(made.window, 44));
+    cr_expect_not_null(ls_replay_window_state(made.window, 45));
+    record(&made, 2);
+    cr_expect_eq(ls_replay_window_stretch(made.window, 44, 47, &stretch), LS_NOT_FOUND);
+    cr_assert_eq(ls_replay_window_stretch(made.window, 46, 47, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 45);
+    cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
+    cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 47), LS_OK);
+    cr_expect_eq(ls_sim_instance_hash(made.other), made.roots[47]);
+    close_fixture(&made);
+}
+
+Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
+{
+    fixture made = open_fixture(small);
+    fixture saved = open_fixture(small);
+    static uint8_t bytes[1 << 12];
+    cr_assert_leq(ls_sim_instance_save_bytes(saved.instance), sizeof bytes);
+    for (uint32_t i = 0; i < 50; i++) {
+        record(&made, 1);
+        const ls_slot_input slots[2] = {{0}};
+        const ls_tick_inputs inputs = {i, 2, slots};
+        ls_sim_instance_step(saved.instance, &inputs);
+        saved.roots[i + 1] = ls_sim_instance_hash(saved.instance);
+        cr_assert_eq(ls_sim_instance_save(saved.instance, bytes), LS_OK);
+        cr_assert(ls_replay_window_wants(saved.window, i + 1));
+        ls_replay_window_record_saved(saved.window, &inputs, i + 1 == 40 ? NULL : bytes,
+                                      saved.roots[i + 1]);
+    }
+    ls_replay_stretch stretch;
+    for (ls_tick tick = 19; tick <= 50; tick++) {
+        const uint8_t *mine = ls_replay_window_state(made.window, tick);
+        const uint8_t *other = ls_replay_window_state(saved.window, tick);
+        cr_assert_eq(other != NULL, mine != NULL && tick != 40, "tick %u", tick);
+    }
+    cr_assert_eq(ls_replay_window_stretch(saved.window, 45, 50, &stretch), LS_OK);
+    cr_expect_eq(stretch.first, 32, "40 was not to be had");
+    cr_assert_eq(ls_replay_stretch_load(&stretch, saved.other), LS_OK);
+    cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
+    cr_expect_eq(ls_sim_instance_hash(saved.other), saved.roots[50]);
+    close_fixture(&saved);
+    close_fixture(&made);
+}
+
+Test(replay_window, only_what_would_be_kept_is_wanted)
+{
+    fixture made = open_fixture((ls_replay_window_config){32, 8, 0});
+    cr_expect(ls_replay_window_wants(made.window, 8));
+    cr_expect_not(ls_replay_window_wants(made.window, 9));
+    close_fixture(&made);
+}
+
+Test(replay_window, defaults_fit_their_budget_and_can_always_be_made)
+{
+    const size_t sizes[] = {1, 5000, 1u << 20, 64u << 20, 256u << 20};
+    const uint32_t snapshots[] = {16, 16, 16, 2, 2};
+    const uint32_t recent[] = {128, 128, 47, 0, 0};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        ls_replay_window_config config = ls_replay_window_config_default(sizes[i]);
+        cr_expect_eq(config.window_ticks, LS_WINDOW_TICKS);
+        cr_expect_eq(config.window_ticks / config.interval_ticks, snapshots[i], "%zu", sizes[i]);
+        cr_expect_eq(config.recent_states, recent[i], "%zu", sizes[i]);
+    }
+}
+
+static ls_status create_with(ls_replay_window_config config)
+{
+    ls_sim_instance *instance = make_instance();
+    ls_replay_window *window = NULL;
+    ls_status status = ls_replay_window_create(&config, instance, ls_allocator_heap(), &window);
+    ls_replay_window_destroy(window);
+    ls_sim_instance_destroy(instance);
+    return status;
+}
+
+Test(replay_window, configurations_out_of_range_are_refused)
+{
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 32}), LS_OK);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 32, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 16, 33}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){33, 16, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){32, 12, 0}), LS_BAD_ARGUMENT);
+    cr_expect_eq(create_with((ls_replay_window_config){0, 0, 0}), LS_BAD_ARGUMENT);
+}
+
+Test(replay_window, recording_never_allocates_and_refused_memory_is_survived)
+{
+    fixture made = open_fixture(small);
+    uint64_t calls = heap_calls();
+    record(&made, 100);
+    cr_expect_eq(heap_calls(), calls);
+    ls_status status = LS_NO_MEMORY;
+    for (uint64_t allowed = 0; status != LS_OK; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_replay_window *window = NULL;
+        status = ls_replay_window_create(&small, made.instance, &counting.allocator, &window);
+        cr_assert(status == LS_OK || status == LS_NO_MEMORY);
+        ls_replay_window_destroy(window);
+        cr_assert_eq(counting.live_blocks, 0);
+    }
+    close_fixture(&made);
+}
+
+Test(replay_window, recording_another_tick_than_the_next_is_a_mistake, .signal = SIGABRT)
+{
+    fixture made = open_fixture(small);
+    const ls_slot_input slots[2] = {{0}};
+    const ls_tick_inputs inputs = {1, 2, slots};
+    ls_replay_window_record(made.window, &inputs, made.instance, 1);
+}

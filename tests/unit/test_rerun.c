@@ -1,0 +1,248 @@
+#include "lockstep/common/rerun.h"
+
+#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/diagnosed_match.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    BAD_TICK = 150,
+};
+
+/* Two machines that play on for a while after what `client` does differently from BAD_TICK on. */
+static void play(diagnosed_match *match, fault_kind server, fault_kind client)
+{
+    ls_sim_config config = ls_sim_config_default(fault_simulation());
+    diagnosed_match_open(match, fault_simulation(), &config);
+    match->server.knob = (fault_knob){.kind = server, .from = BAD_TICK};
+    match->client.knob = (fault_knob){.kind = client, .from = BAD_TICK};
+    diagnosed_match_run(match, BAD_TICK);
+    cr_assert_eq(match->bad, 0);
+}
+
+static void expect_verdict(diagnosed_match *match, ls_desync_class kind, ls_desync_culprit culprit)
+{
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(match, &verdict);
+    cr_expect_eq(verdict.kind, kind, "%s", verdict.why.bytes);
+    cr_expect_eq(verdict.culprit, culprit, "%s", verdict.why.bytes);
+    diagnosed_match_close(match);
+}
+
+Test(rerun, another_build_repeats_its_own_result)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 20);
+    cr_expect_eq(match.bad, BAD_TICK + 1);
+    expect_verdict(&match, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
+}
+
+Test(rerun, a_flipped_bit_does_not_come_back)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_NONE);
+    ((fault_state *)ls_sim_instance_state(match.client.instance))->cells[3] ^= 64;
+    diagnosed_match_run(&match, 20);
+    expect_verdict(&match, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_CLIENT);
+}
+
+Test(rerun, a_bit_flipped_on_the_server_accuses_the_server)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_NONE);
+    ((fault_state *)ls_sim_instance_state(match.server.instance))->cells[3] ^= 64;
+    diagnosed_match_run(&match, 20);
+    expect_verdict(&match, LS_DESYNC_CLASS_ONE_OFF, LS_DESYNC_CULPRIT_SERVER);
+}
+
+/* Both keep something that no save holds; the client loads a state once. */
+static void play_hidden(diagnosed_match *match, fault_kind kind)
+{
+    play(match, kind, kind);
+    match->server.knob.from = match->client.knob.from = 0;
+    diagnosed_match_run(match, 100);
+    cr_assert_eq(match->bad, 0, "machines that never load a state agree");
+    diagnosed_match_roll_back(match, 3);
+    diagnosed_match_run(match, 20);
+}
+
+Test(rerun, state_kept_in_scratch_is_outside_the_saved_block)
+{
+    diagnosed_match match;
+    play_hidden(&match, FAULT_SCRATCH);
+    expect_verdict(&match, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
+}
+
+Test(rerun, a_static_that_counts_is_outside_the_saved_block)
+{
+    diagnosed_match match;
+    play_hidden(&match, FAULT_STATIC);
+    expect_verdict(&match, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
+}
+
+Test(rerun, what_lay_on_the_stack_differs_from_run_to_run)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_STACK);
+    diagnosed_match_run(&match, 5);
+    expect_verdict(&match, LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_CLIENT);
+}
+
+/* ---- what a re-run tells ---- */
+
+Test(rerun, figures_tell_what_each_run_gave)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 20);
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(&match, &verdict);
+    const ls_rerun_figures *figures = ls_rerun_figures_of(match.client.rerun);
+    uint64_t live = 0;
+    cr_assert_eq(ls_replay_window_root(match.client.window, match.bad, &live), LS_OK);
+    cr_expect_eq(figures->known, LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN |
+                                     LS_RERUN_RELOADED | LS_RERUN_IN_PLACE);
+    cr_expect_eq(figures->first, 128, "the snapshot before");
+    cr_expect_eq(figures->tick, match.bad);
+    cr_expect_eq(figures->strayed, match.bad);
+    cr_expect_eq(figures->live, live);
+    cr_expect_eq(figures->fresh, live);
+    cr_expect_eq(figures->again, live);
+    cr_expect_eq(figures->reloaded, live);
+    cr_expect_eq(figures->in_place, live);
+    diagnosed_match_close(&match);
+}
+
+Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 3);
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(&match, &verdict);
+    const ls_pass_trace *mine = ls_rerun_passes(match.server.rerun);
+    const ls_pass_trace *others = ls_rerun_passes(match.client.rerun);
+    uint32_t pass = 99;
+    cr_expect_eq(ls_pass_trace_compare(mine, others, &pass), LS_PASS_AT);
+    cr_expect_eq(pass, FAULT_PASS);
+    cr_expect_eq(mine->tick + 1, match.bad);
+    cr_expect_eq(mine->roots[mine->pass_count - 1], ls_rerun_figures_of(match.server.rerun)->fresh);
+    const fault_state *state = ls_rerun_state(match.client.rerun);
+    cr_assert_not_null(state);
+    cr_expect_eq(state->wrong, 1);
+    cr_expect_eq(state->ticks, match.bad);
+    diagnosed_match_close(&match);
+}
+
+Test(rerun, running_in_the_live_instance_leaves_it_as_it_was)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 20);
+    uint64_t root = ls_sim_instance_hash(match.client.instance);
+    ls_tick tick = ls_sim_instance_tick(match.client.instance);
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(&match, &verdict);
+    cr_expect_eq(ls_sim_instance_hash(match.client.instance), root);
+    cr_expect_eq(ls_sim_instance_tick(match.client.instance), tick);
+    diagnosed_match_run(&match, 20);
+    diagnosed_match_close(&match);
+}
+
+Test(rerun, portions_of_any_size_come_to_the_same)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 3);
+    ls_replay_stretch stretch;
+    fault = match.client.knob;
+    cr_assert_eq(ls_replay_window_stretch(match.client.window, 140, match.bad, &stretch), LS_OK);
+    ls_rerun_figures expected = {0};
+    for (uint32_t portion = 1; portion < 100; portion += 13) {
+        uint32_t calls = 1;
+        ls_rerun_start(match.client.rerun, &stretch);
+        while (!ls_rerun_advance(match.client.rerun, portion)) {
+            calls++;
+        }
+        uint32_t steps = 3 * (stretch.last - stretch.first);
+        cr_expect_eq(calls, (steps + portion - 1) / portion);
+        expected = portion == 1 ? *ls_rerun_figures_of(match.client.rerun) : expected;
+        cr_expect_eq(memcmp(&expected, ls_rerun_figures_of(match.client.rerun), sizeof expected),
+                     0);
+    }
+    diagnosed_match_close(&match);
+}
+
+Test(rerun, inputs_that_have_gone_leave_the_figures_unknown)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 3);
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_replay_window_stretch(match.client.window, match.bad - 1, match.bad, &stretch),
+                 LS_OK);
+    ls_rerun_start(match.client.rerun, &stretch);
+    diagnosed_match_run(&match, LS_WINDOW_TICKS);
+    cr_expect(ls_rerun_advance(match.client.rerun, 1));
+    cr_expect_eq(ls_rerun_figures_of(match.client.rerun)->known, LS_RERUN_LIVE);
+    cr_expect_null(ls_rerun_state(match.client.rerun));
+    cr_expect_eq(ls_rerun_passes(match.client.rerun)->pass_count, 0);
+    diagnosed_match_close(&match);
+}
+
+Test(rerun, allocates_at_create_only_and_survives_refused_memory)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 3);
+    uint64_t calls = heap_calls();
+    ls_desync_verdict verdict;
+    diagnosed_match_diagnose(&match, &verdict);
+    cr_expect_eq(heap_calls(), calls);
+    ls_sim_config config = ls_sim_config_default(fault_simulation());
+    ls_status status = LS_NO_MEMORY;
+    for (uint64_t allowed = 0; status != LS_OK; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_rerun *rerun = NULL;
+        ls_text why = {{0}};
+        status = ls_rerun_create(fault_simulation(), &config, &counting.allocator, &rerun, &why);
+        cr_expect(status == LS_OK || (status == LS_NO_MEMORY && why.bytes[0] != '\0'));
+        ls_rerun_destroy(rerun);
+        cr_expect_eq(counting.live_blocks, 0);
+    }
+    diagnosed_match_close(&match);
+}
+
+/* ---- figures on the wire ---- */
+
+Test(rerun, figures_read_as_they_were_written)
+{
+    const ls_rerun_figures figures = {LS_RERUN_LIVE | LS_RERUN_FRESH, 10, 20, 15, 1, 2, 3, 4, 5};
+    uint8_t bytes[LS_RERUN_FIGURES_BYTES];
+    ls_rerun_figures read = {0};
+    ls_rerun_figures_write(&figures, bytes);
+    cr_assert_eq(ls_rerun_figures_read(bytes, sizeof bytes, &read), LS_OK);
+    cr_expect_eq(memcmp(&read, &figures, sizeof read), 0);
+}
+
+Test(rerun, figures_that_make_no_sense_are_refused)
+{
+    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4, 5};
+    const ls_rerun_figures bad[] = {{0x20, 10, 20, 20, 1, 2, 3, 4, 5},
+                                    {1, 20, 20, 20, 1, 2, 3, 4, 5},
+                                    {1, 10, 20, 21, 1, 2, 3, 4, 5},
+                                    {1, 10, 20, 10, 1, 2, 3, 4, 5}};
+    uint8_t bytes[LS_RERUN_FIGURES_BYTES];
+    ls_rerun_figures read;
+    ls_rerun_figures_write(&good, bytes);
+    cr_expect_eq(ls_rerun_figures_read(bytes, sizeof bytes - 1, &read), LS_MALFORMED);
+    cr_expect_eq(ls_rerun_figures_read(bytes, 0, &read), LS_MALFORMED);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ls_rerun_figures_write(&bad[i], bytes);
+        cr_expect_eq(ls_rerun_figures_read(bytes, sizeof bytes, &read), LS_MALFORMED, "%zu", i);
+    }
+}

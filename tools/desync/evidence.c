@@ -1,0 +1,263 @@
+#include "lockstep/tools/desync/evidence.h"
+
+#include "lockstep/common/state_hash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the bundle tells ---- */
+
+static uint8_t *native_copy(const ls_schema *schema, const uint8_t *canonical)
+{
+    uint8_t *state = canonical && schema ? malloc(ls_schema_state_bytes(schema)) : NULL;
+    if (state) {
+        ls_schema_from_canonical(schema, canonical, state);
+    }
+    return state;
+}
+
+static bool has_root(const ls_schema *schema, const uint8_t *state, uint64_t root)
+{
+    ls_state_hasher *hasher = NULL;
+    if (!state || ls_state_hasher_create(schema, ls_allocator_heap(), &hasher) != LS_OK) {
+        return false;
+    }
+    bool has = ls_state_hash(hasher, state) == root;
+    ls_state_hasher_destroy(hasher);
+    return has;
+}
+
+ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *reading,
+                           const ls_text *missing)
+{
+    const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);
+    const ls_schema *schema = ls_bundle_reading_schema(reading);
+    *evidence = (ls_evidence){.bundle = bundle, .schema = schema, .missing = *missing};
+    evidence->server_state = native_copy(schema, bundle->server.state);
+    evidence->client_state = native_copy(schema, bundle->client.state);
+    if (schema && ((bundle->server.state && !evidence->server_state) ||
+                   (bundle->client.state && !evidence->client_state))) {
+        return LS_NO_MEMORY;
+    }
+    evidence->is_server_state_proved =
+        has_root(schema, evidence->server_state, bundle->server_root);
+    evidence->is_client_state_proved =
+        has_root(schema, evidence->client_state, bundle->client_root);
+    evidence->has_difference = evidence->server_state && evidence->client_state;
+    if (evidence->has_difference) {
+        ls_state_difference_find(schema, evidence->server_state, evidence->client_state,
+                                 &evidence->difference);
+    }
+    if (evidence->has_difference && bundle->client_state_is_partial) {
+        evidence->difference.is_lower_bound = true;
+        if (evidence->difference.elements < bundle->elements_differing) {
+            evidence->difference.elements = bundle->elements_differing;
+        }
+    }
+    evidence->parting =
+        ls_pass_trace_compare(&bundle->server.passes, &bundle->client.passes, &evidence->pass);
+    ls_build_print_here(&evidence->here);
+    ls_bundle_print_libraries(&evidence->here);
+    ls_text_set(&evidence->not_run, "nobody asked for it");
+    return LS_OK;
+}
+
+void ls_evidence_release(ls_evidence *evidence)
+{
+    ls_write_trace_release(&evidence->trace);
+    free(evidence->roots);
+    free(evidence->client_state);
+    free(evidence->server_state);
+    *evidence = (ls_evidence){0};
+}
+
+/* ---- what this machine gets ---- */
+
+/* Whether this simulation is the one of the bundle, as far as digests tell. */
+static ls_status check_digests(const ls_desync_bundle *bundle, const ls_sim_instance *instance,
+                               ls_text *why)
+{
+    ls_sim_digests here = ls_sim_instance_digests(instance);
+    const struct {
+        const char *what;
+        uint64_t here;
+        uint64_t there;
+    } items[] = {
+        {"state schema", here.schema, bundle->digests.schema},
+        {"parameters", here.parameters, bundle->digests.parameters},
+        {"content", here.content, bundle->digests.content},
+        {"first state", here.initial, bundle->digests.initial},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        if (items[i].here != items[i].there) {
+            ls_text_set(why,
+                        "the simulation here has another %s (%016" PRIx64
+                        ") than the server's (%016" PRIx64 ")",
+                        items[i].what, items[i].here, items[i].there);
+            return LS_SIMULATION_MISMATCH;
+        }
+    }
+    return LS_OK;
+}
+
+static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simulation *simulation,
+                                  ls_text *why)
+{
+    if (strcmp(simulation->name, bundle->simulation) != 0) {
+        ls_text_set(why, "the bundle is of simulation '%s', this is '%s'", bundle->simulation,
+                    simulation->name);
+        return LS_SIMULATION_MISMATCH;
+    }
+    if (simulation->version != bundle->simulation_version ||
+        simulation->param_count != bundle->config.param_count ||
+        simulation->input_bytes_max != bundle->input_bytes_max) {
+        ls_text_set(why, "the bundle is of version %" PRIu32 " of '%s', here is version %" PRIu32,
+                    bundle->simulation_version, simulation->name, simulation->version);
+        return LS_SIMULATION_VERSION_MISMATCH;
+    }
+    ls_sim_instance *instance = NULL;
+    ls_status status =
+        ls_sim_instance_create(simulation, &bundle->config, ls_allocator_heap(), &instance, why);
+    if (status == LS_OK) {
+        status = check_digests(bundle, instance, why);
+    }
+    ls_sim_instance_destroy(instance);
+    return status;
+}
+
+/* The root of every state on the way. */
+static void collect_roots(ls_evidence *evidence, const ls_replay_stretch *stretch,
+                          const ls_simulation *simulation)
+{
+    ls_sim_instance *instance = NULL;
+    uint32_t count = stretch->last - stretch->first + 1;
+    if (ls_sim_instance_create(simulation, &evidence->bundle->config, ls_allocator_heap(),
+                               &instance, NULL) != LS_OK) {
+        return;
+    }
+    evidence->roots = calloc(count, sizeof *evidence->roots);
+    ls_status status = ls_replay_stretch_load(stretch, instance);
+    for (uint32_t i = 0; i < count && evidence->roots && status == LS_OK; i++) {
+        status = ls_replay_stretch_run(stretch, instance, stretch->first + i);
+        evidence->roots[i] = ls_sim_instance_hash(instance);
+        evidence->root_count = i + 1;
+    }
+    ls_sim_instance_destroy(instance);
+}
+
+static ls_agreement agreement_of(const ls_evidence *evidence)
+{
+    const uint32_t runs = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
+    const ls_rerun_figures *figures = &evidence->figures;
+    if ((figures->known & runs) != runs) {
+        return LS_AGREES_NOT_RUN;
+    }
+    if (figures->again != figures->fresh || figures->reloaded != figures->fresh) {
+        return LS_AGREES_UNSTABLE;
+    }
+    return figures->fresh == evidence->bundle->server_root   ? LS_AGREES_SERVER
+           : figures->fresh == evidence->bundle->client_root ? LS_AGREES_CLIENT
+                                                             : LS_AGREES_NEITHER;
+}
+
+void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
+                       const ls_simulation *simulation)
+{
+    ls_replay_stretch stretch;
+    ls_rerun *rerun = NULL;
+    ls_text *why = &evidence->not_run;
+    if (ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
+        ls_text_set(why, "the bundle has no snapshot, or not the inputs since");
+        return;
+    }
+    if (check_simulation(evidence->bundle, simulation, why) != LS_OK ||
+        ls_rerun_create(simulation, &evidence->bundle->config, ls_allocator_heap(), &rerun, why) !=
+            LS_OK) {
+        return;
+    }
+    ls_rerun_start(rerun, &stretch);
+    ls_rerun_advance(rerun, UINT32_MAX);
+    evidence->figures = *ls_rerun_figures_of(rerun);
+    evidence->passes = *ls_rerun_passes(rerun);
+    evidence->agreement = agreement_of(evidence);
+    ls_rerun_destroy(rerun);
+    collect_roots(evidence, &stretch, simulation);
+}
+
+void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
+                       const ls_simulation *simulation, const char *field)
+{
+    ls_replay_stretch stretch;
+    ls_field_choice choice;
+    ls_text *why = &evidence->not_traced;
+    evidence->trace_name = field;
+    if (!evidence->schema || ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
+        ls_text_set(why, "the bundle has no schema, no snapshot, or not the inputs since");
+        return;
+    }
+    if (ls_field_choice_parse(evidence->schema, field, &choice, why) != LS_OK ||
+        check_simulation(evidence->bundle, simulation, why) != LS_OK) {
+        return;
+    }
+    ls_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true,
+                       &evidence->trace, why);
+}
+
+/* ---- words ---- */
+
+const char *ls_agreement_word(ls_agreement agreement)
+{
+    static const char *const words[] = {"not-run", "server", "client", "neither", "unstable"};
+    return words[agreement];
+}
+
+const char *ls_agreement_text(ls_agreement agreement)
+{
+    static const char *const texts[] = {
+        "this machine did not simulate it again",     "this machine agrees with the server",
+        "this machine agrees with the client",        "this machine gets a third result",
+        "this machine gets another result each time",
+    };
+    return texts[agreement];
+}
+
+bool ls_bundle_side_root(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
+{
+    if (tick < side->roots_first || tick - side->roots_first >= side->root_count) {
+        return false;
+    }
+    *out = side->roots[tick - side->roots_first];
+    return *out != 0;
+}
+
+bool ls_evidence_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+{
+    ls_tick first = evidence->bundle->snapshot_tick;
+    if (tick < first || tick - first >= evidence->root_count) {
+        return false;
+    }
+    *out = evidence->roots[tick - first];
+    return true;
+}
+
+void ls_evidence_pass_text(const ls_evidence *evidence, ls_text *out)
+{
+    const ls_desync_bundle *bundle = evidence->bundle;
+    switch (evidence->parting) {
+    case LS_PASS_AT:
+        ls_text_set(out, "%s, pass %" PRIu32 " of %" PRIu32,
+                    evidence->pass < bundle->pass_count ? bundle->passes[evidence->pass] : "?",
+                    evidence->pass + 1, bundle->server.passes.pass_count);
+        break;
+    case LS_PASS_BEFORE:
+        ls_text_set(out, "before the first pass: run again, the two begin the tick differently");
+        break;
+    case LS_PASS_NONE:
+        ls_text_set(out, "none: run again, the two agree in every pass");
+        break;
+    case LS_PASS_UNKNOWN:
+        ls_text_set(out, "not known: a side did not run the tick again");
+        break;
+    }
+}

@@ -1,0 +1,69 @@
+/* Evidence: all that a bundle and this machine tell of one desync: what is written in the bundle,
+ * what follows from it, and what this machine gets when it simulates the same ticks again. Reads no
+ * file and prints nothing. Called by explain; read by the reports. */
+#ifndef LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
+#define LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
+
+#include "lockstep/common/desync_bundle.h"
+#include "lockstep/tools/desync/write_trace.h"
+
+/* Whom this machine's re-run agrees with at the bad tick. */
+typedef enum ls_agreement {
+    LS_AGREES_NOT_RUN,
+    LS_AGREES_SERVER,
+    LS_AGREES_CLIENT,
+    LS_AGREES_NEITHER,
+    LS_AGREES_UNSTABLE, /* its own runs differ */
+} ls_agreement;
+
+typedef struct ls_evidence {
+    const ls_desync_bundle *bundle;
+    const ls_schema *schema; /* NULL: the bundle has lost it */
+    ls_text missing;         /* what the bundle lacks; empty: nothing */
+
+    uint8_t *server_state; /* as this machine lays states out; NULL: not known */
+    uint8_t *client_state;
+    bool is_server_state_proved; /* it has the root that the match had */
+    bool is_client_state_proved;
+    bool has_difference;
+    ls_state_difference difference; /* a: server, b: client */
+    ls_pass_parting parting;
+    uint32_t pass; /* with LS_PASS_AT */
+
+    ls_build_print here;
+    ls_agreement agreement;
+    ls_text not_run;          /* why this machine did not simulate it */
+    ls_rerun_figures figures; /* of this machine */
+    ls_pass_trace passes;
+    uint32_t root_count; /* 0, or tick - snapshot_tick + 1 */
+    uint64_t *roots;     /* of this machine's run, from the snapshot on */
+
+    const char *trace_name; /* NULL: no trace was asked for */
+    ls_text not_traced;
+    ls_write_trace trace;
+} ls_evidence;
+
+/* What follows from the bundle itself. NO_MEMORY. Release it whatever comes back. */
+ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *reading,
+                           const ls_text *missing);
+void ls_evidence_release(ls_evidence *evidence);
+
+/* Simulates the bundle's ticks again; when that cannot be, `not_run` says why. */
+void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
+                       const ls_simulation *simulation);
+
+/* Traces the writes to a field in the bad step; when that cannot be, `not_traced` says why. */
+void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
+                       const ls_simulation *simulation, const char *field);
+
+const char *ls_agreement_word(ls_agreement agreement);
+const char *ls_agreement_text(ls_agreement agreement);
+
+/* The root that a side, or this machine, had at `tick`; false: not known. */
+bool ls_bundle_side_root(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
+bool ls_evidence_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
+
+/* "spread, pass 2 of 3", or why no pass can be named. */
+void ls_evidence_pass_text(const ls_evidence *evidence, ls_text *out);
+
+#endif

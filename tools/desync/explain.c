@@ -1,0 +1,151 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/tools/desync/explain.h"
+
+#include "lockstep/common/plugin_loader.h"
+#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/output.h"
+#include "lockstep/tools/desync/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A bundle holds three states, compressed or not, and little else. */
+#define BUNDLE_BYTES_MAX (UINT64_C(4) * LS_STATE_BYTES_MAX)
+
+typedef struct explanation {
+    const ls_explain_config *config;
+    const ls_log *log;
+    uint8_t *bytes;
+    size_t size;
+    ls_bundle_reading *reading;
+    ls_loaded_simulation loaded;
+    ls_evidence evidence;
+} explanation;
+
+static ls_status open_bundle(explanation *made, ls_text *why)
+{
+    ls_text missing = {{0}};
+    ls_status status = ls_input_file_read(made->config->bundle_path, BUNDLE_BYTES_MAX,
+                                          ls_allocator_heap(), &made->bytes, &made->size, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_bundle_reading_open(made->bytes, made->size, ls_allocator_heap(), &made->reading,
+                                    &missing);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s: %s", made->config->bundle_path, missing.bytes);
+        return status;
+    }
+    status = ls_evidence_init(&made->evidence, made->reading, &missing);
+    if (status != LS_OK) {
+        ls_text_set(why, "no memory for the states of the bundle");
+    }
+    return status;
+}
+
+/* A simulation that was asked for must be there; a built-in may be missing. */
+static ls_status find_simulation(explanation *made, ls_text *why)
+{
+    const char *asked = made->config->simulation;
+    const char *name = asked ? asked : ls_bundle_reading_bundle(made->reading)->simulation;
+    ls_status status = ls_simulation_load(name, &made->loaded, why);
+    if (status != LS_OK && !asked) {
+        ls_text_set(&made->evidence.not_run,
+                    "no built-in simulation is called '%s': name its file with --sim", name);
+        return LS_OK;
+    }
+    return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
+}
+
+static void simulate(explanation *made)
+{
+    const ls_simulation *simulation = made->loaded.simulation;
+    ls_evidence *evidence = &made->evidence;
+    if (simulation) {
+        const char *asked = made->config->simulation;
+        ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
+        ls_evidence_rerun(evidence, made->reading, simulation);
+    }
+    if (simulation && made->config->trace) {
+        ls_evidence_trace(evidence, made->reading, simulation, made->config->trace);
+    } else if (made->config->trace) {
+        evidence->trace_name = made->config->trace;
+        evidence->not_traced = evidence->not_run;
+    }
+}
+
+/* ---- reports ---- */
+
+typedef void (*report_writer)(FILE *file, const ls_report *report);
+
+static ls_status write_report(const char *path, report_writer writer, const ls_report *report,
+                              ls_text *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (file) {
+        writer(file, report);
+    }
+    if (!file || fclose(file) != 0) {
+        free(text);
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    ls_status status = ls_output_write_bytes(path, "report", text, bytes, why);
+    free(text);
+    return status;
+}
+
+static ls_status write_reports(const explanation *made, const ls_code_places *places, ls_text *why)
+{
+    const ls_explain_config *config = made->config;
+    const ls_report report = {&made->evidence, config->bundle_path, places};
+    ls_status status = LS_OK;
+    if (!config->is_quiet) {
+        status = write_report("-", ls_report_write_text, &report, why);
+    }
+    if (status == LS_OK && config->html_path) {
+        status = write_report(config->html_path, ls_report_write_html, &report, why);
+    }
+    if (status == LS_OK && config->json_path) {
+        status = write_report(config->json_path, ls_report_write_json, &report, why);
+    }
+    return status;
+}
+
+static ls_status explain(explanation *made, ls_text *why)
+{
+    ls_status status = open_bundle(made, why);
+    if (status == LS_OK) {
+        status = find_simulation(made, why);
+    }
+    if (status != LS_OK) {
+        return status;
+    }
+    simulate(made);
+    ls_code_places *places = made->evidence.trace.list_count > 0 ? ls_code_places_open() : NULL;
+    status = write_reports(made, places, why);
+    ls_code_places_close(places);
+    const ls_desync_bundle *bundle = made->evidence.bundle;
+    bool is_desync = bundle->server_root != bundle->client_root;
+    return status == LS_OK && is_desync ? LS_DESYNCED : status;
+}
+
+ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log)
+{
+    explanation made = {.config = config, .log = log};
+    ls_text why = {{0}};
+    ls_status status = explain(&made, &why);
+    if (status != LS_DESYNCED && status != LS_OK) {
+        ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
+    }
+    ls_evidence_release(&made.evidence);
+    if (made.loaded.simulation) {
+        ls_simulation_unload(&made.loaded);
+    }
+    ls_bundle_reading_close(made.reading);
+    ls_release(ls_allocator_heap(), made.bytes);
+    return ls_exit_code_of(status);
+}

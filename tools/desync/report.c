@@ -1,0 +1,43 @@
+#include "lockstep/tools/desync/report.h"
+
+#include <inttypes.h>
+
+void ls_report_input_text(const ls_slot_input *input, char text[LS_REPORT_INPUT_TEXT_BYTES])
+{
+    size_t at = 0;
+    uint32_t shown = input->size < LS_REPORT_INPUT_BYTES ? input->size : LS_REPORT_INPUT_BYTES;
+    snprintf(text, LS_REPORT_INPUT_TEXT_BYTES, "%s", shown == 0 ? "empty" : "");
+    for (uint32_t i = 0; i < shown; i++) {
+        at += (size_t)snprintf(text + at, LS_REPORT_INPUT_TEXT_BYTES - at, "%02x", input->bytes[i]);
+    }
+    if (shown < input->size) {
+        snprintf(text + at, LS_REPORT_INPUT_TEXT_BYTES - at, "...");
+    }
+}
+
+const char *ls_report_events_text(uint32_t events)
+{
+    static const char *const texts[] = {"", "joined", "left", "joined, left"};
+    return texts[events & (LS_EVENT_JOINED | LS_EVENT_LEFT)];
+}
+
+bool ls_report_inputs(const ls_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX])
+{
+    const ls_desync_bundle *bundle = evidence->bundle;
+    return bundle->inputs && ls_input_buffer_tick(bundle->inputs, bundle->tick - 1, slots) == LS_OK;
+}
+
+void ls_report_count_text(const ls_evidence *evidence, ls_text *out)
+{
+    const ls_state_difference *found = &evidence->difference;
+    if (!evidence->has_difference) {
+        ls_text_set(out, "not known: the bundle does not have both states");
+        return;
+    }
+    ls_text_set(out, "%s%" PRIu64 " element%s in %" PRIu32 " field%s",
+                found->is_lower_bound ? "at least " : "", found->elements,
+                found->elements == 1 ? "" : "s", found->fields, found->fields == 1 ? "" : "s");
+    if (found->place_count < found->elements) {
+        ls_text_add(out, ", %" PRIu32 " of them shown", found->place_count);
+    }
+}

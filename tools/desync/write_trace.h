@@ -1,0 +1,44 @@
+/* Write trace: every write to one field in one step, with the pass and the instruction that made
+ * it. The field's pages are made read-only, the step faults at each write, the instruction is let
+ * through alone and the pages are closed again (Linux on x86-64). Elsewhere only what each pass
+ * changed can be told. Never called while anything else in the process relies on the two signals
+ * SIGSEGV and SIGTRAP. Called by lockstep-desync. */
+#ifndef LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
+#define LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
+
+#include "lockstep/common/replay_window.h"
+#include "lockstep/tools/desync/field_name.h"
+
+#define LS_WRITES_MAX 4096u
+
+typedef struct ls_field_write {
+    uint32_t pass;
+    ls_schema_place place;
+    uint8_t before[8]; /* the element, as this machine lays it out */
+    uint8_t after[8];
+    uint64_t instruction; /* address; 0: not known, the pass as a whole did it */
+} ls_field_write;
+
+typedef struct ls_write_trace {
+    bool is_watched;     /* each write by itself, or what passes changed */
+    uint64_t count;      /* of all writes; the first LS_WRITES_MAX are listed */
+    uint32_t list_count; /* in the order of the step */
+    ls_field_write *writes;
+} ls_write_trace;
+
+/* Whether this platform can tell writes one by one. */
+bool ls_write_trace_can_watch(void);
+
+/* Runs the stretch up to its last step and traces that. `wants_watch`: as far as the platform can.
+ * A write that gives an element its old value is told when it begins inside the field. The choice's
+ * field belongs to `schema`, which may be another than the instance's of equal digest. Errors of
+ * ls_sim_instance_create and of the stretch. */
+ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
+                             const ls_replay_stretch *stretch, const ls_field_choice *choice,
+                             bool wants_watch, ls_write_trace *out, ls_text *why);
+void ls_write_trace_release(ls_write_trace *trace);
+
+/* The element's value before or after, as a person reads it. */
+void ls_field_write_value(const ls_field_write *write, bool is_after, char *text, size_t capacity);
+
+#endif
