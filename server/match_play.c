@@ -32,6 +32,7 @@ void ls_match_play_start(ls_match *match)
         ls_seat *seat = &match->seats[slot];
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
         seat->state = LS_SEAT_PLAYING;
+        seat->is_losing = true; /* until the client knows better */
         seat->report.is_playing = true;
         seat->report.has_played = true;
         seat->heard_ns = match->now_ns;
