@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+enum {
+    WAIT_REFILL_TICKS = 8, /* until playout buffers are full again after a wait */
+};
+
 /* How much later than `first_ns` the ticks have to begin to be in phase. */
 static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 {
@@ -146,11 +150,13 @@ static void drop_slots(ls_match *match, uint32_t mask)
     }
 }
 
+/* The others stall for as long as a wait takes and until they keep a buffer again. */
 static void end_waiting(ls_match *match)
 {
     if (match->waiting_ns != 0) {
         uint64_t dt_ns = match->timestep.config.dt_ns;
-        match->excused_ticks += (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        uint32_t waited = (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        match->excused_ticks += waited + (waited > WAIT_REFILL_TICKS ? WAIT_REFILL_TICKS : 0);
         match->waiting_ns = 0;
     }
 }
