@@ -451,7 +451,7 @@ ls_session_report ls_session_report_of(const ls_session *session)
     report.confirmed = session->confirmed;
     report.next_input = session->sync.next_input;
     if (session->instance) {
-        report.tick = ls_session_settled_tick(session);
+        report.tick = ls_session_tick(session);
         report.shown_tick = ls_sim_instance_tick(session->instance);
     }
     if (session->prediction) {
@@ -476,6 +476,11 @@ ls_session_report ls_session_report_of(const ls_session *session)
 ls_session_state ls_session_state_of(const ls_session *session)
 {
     return session->report.state;
+}
+
+ls_tick ls_session_tick(const ls_session *session)
+{
+    return session->instance ? ls_session_settled_tick(session) : 0;
 }
 
 ls_sim_instance *ls_session_instance(ls_session *session)

@@ -169,8 +169,9 @@ void ls_session_leave(ls_session *session, uint64_t now_ns);
 bool ls_session_next_event(ls_session *session, ls_session_event *event);
 ls_session_report ls_session_report_of(const ls_session *session);
 
-/* The report's first member by itself: making a whole report takes a few microseconds. */
+/* The report's `state` and `tick` by themselves: making a whole report takes a few microseconds. */
 ls_session_state ls_session_state_of(const ls_session *session);
+ls_tick ls_session_tick(const ls_session *session);
 
 /* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of
  * report.tick once the session is finished or over. */

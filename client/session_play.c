@@ -70,6 +70,7 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
 {
     memcpy(session->names, start->names, sizeof session->names);
     session->report.state = LS_SESSION_PLAYING;
+    session->is_uplink_lossy = true; /* until the server knows better */
     session->frame_ns = session->now_ns;
     session->frames_before = session->report.frames;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);

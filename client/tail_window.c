@@ -110,11 +110,15 @@ static void join_newest(ls_tail_window *window, int64_t sample_ns)
     window->newest_ns = sample_ns;
 }
 
+/* There must be samples. */
 static int64_t largest_of(const ls_tail_window *window)
 {
-    int64_t round_ns = window->round.kept > 0 ? window->round.largest_ns[0] : INT64_MIN;
-    int64_t past_ns = window->past_count > 0 ? window->past_all.largest_ns[0] : INT64_MIN;
-    return round_ns > past_ns ? round_ns : past_ns;
+    const ls_tail_round *round = &window->round;
+    const ls_tail_round *past = &window->past_all;
+    if (round->kept == 0 || (past->kept > 0 && past->largest_ns[0] > round->largest_ns[0])) {
+        return past->largest_ns[0];
+    }
+    return round->largest_ns[0];
 }
 
 /* Whether the sample is too far off to count. False when it is one of many in a row: then it is no

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/log.h"
 #include "lockstep/common/hash.h"
 
 #include <string.h>
@@ -46,6 +47,7 @@ struct ls_sim_instance {
     ls_schema *schema;       /* NULL when the simulation hashes by callback */
     ls_state_hasher *hasher; /* NULL likewise */
     ls_sim_digests digests;
+    ls_sim_tuning tuning;
     ls_tick tick;
     bool is_initialised; /* init succeeded, so deinit is owed */
 };
@@ -215,6 +217,7 @@ ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_c
     instance->allocator = allocator;
     instance->simulation = simulation;
     instance->config = *config;
+    instance->tuning = (ls_sim_tuning){.workers = 1, .log_level = LS_LOG_WARNING};
     status = build(instance, why);
     if (status != LS_OK) {
         ls_sim_instance_destroy(instance);
@@ -283,8 +286,27 @@ ls_tick ls_sim_instance_tick(const ls_sim_instance *instance)
 
 /* ---- what it does ---- */
 
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer)
+void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning)
+{
+    uint32_t workers_max = instance->simulation->workers_max;
+    LS_ASSERT(tuning.workers >= 1 && (tuning.workers == 1 || tuning.workers <= workers_max));
+    instance->tuning = tuning;
+}
+
+static void run_unwatched(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    (void)user;
+    (void)index;
+    pass->run(step);
+}
+
+void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
+{
+    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_unwatched, NULL});
+}
+
+void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                  const ls_step_watch *watch)
 {
     LS_ASSERT(inputs->tick == instance->tick);
     LS_ASSERT(inputs->slot_count == instance->config.players);
@@ -297,19 +319,31 @@ void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inpu
         .inputs = inputs,
         .state = instance->state.bytes,
         .scratch = instance->scratch.bytes,
+        .tuning = &instance->tuning,
     };
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
-        simulation->passes[i].run(&step);
-        if (observer) {
-            observer->after_pass(observer->user, instance, i);
-        }
+        watch->run_pass(watch->user, &step, &simulation->passes[i], i);
     }
     instance->tick++;
 }
 
-void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
+typedef struct observed_step {
+    ls_sim_instance *instance;
+    const ls_pass_observer *observer;
+} observed_step;
+
+static void run_observed(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
-    ls_sim_instance_step_observed(instance, inputs, NULL);
+    const observed_step *observed = user;
+    pass->run(step);
+    observed->observer->after_pass(observed->observer->user, observed->instance, index);
+}
+
+void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                   const ls_pass_observer *observer)
+{
+    observed_step observed = {instance, observer};
+    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_observed, &observed});
 }
 
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)

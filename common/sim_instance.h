@@ -40,11 +40,25 @@ const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
+/* What the steps from here on are told of this machine. At first one worker and warnings. */
+void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
+
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
 void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
 
-/* The same, watched: `after_pass` is called behind each pass. It reads the state and may hash it;
- * the tick is still that of the inputs. */
+/* For tools that want to know what each pass did, or that prepare something for it. */
+typedef struct ls_step_watch {
+    /* Stands in for pass `index` of the step, and calls pass->run(step) itself, once. */
+    void (*run_pass)(void *user, const ls_step *step, const ls_pass *pass, uint32_t index);
+    void *user;
+} ls_step_watch;
+
+/* The same step, watched. */
+void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                  const ls_step_watch *watch);
+
+/* Watched less closely: `after_pass` is called behind each pass. It reads the state and may hash
+ * it; the tick is still that of the inputs. */
 typedef struct ls_pass_observer {
     void (*after_pass)(void *user, ls_sim_instance *instance, uint32_t pass);
     void *user;

@@ -48,6 +48,7 @@ static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
         {"input_bytes_max", simulation->input_bytes_max, 0, LS_INPUT_BYTES_MAX},
         {"param_count", simulation->param_count, 0, LS_PARAMS_MAX},
         {"pass_count", simulation->pass_count, 1, LS_PASSES_MAX},
+        {"workers_max", simulation->workers_max, 0, LS_WORKERS_MAX},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (!is_within(rules[i].value, rules[i].min, rules[i].max)) {

@@ -23,7 +23,7 @@ LS_C_BEGIN
 
 /* Grows by one with every change of a struct in this file. A plug-in built for another number is
  * refused when it is loaded. */
-#define LS_SIMULATION_ABI 1u
+#define LS_SIMULATION_ABI 2u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
 typedef uint32_t ls_tick;
@@ -119,6 +119,13 @@ typedef struct ls_tick_inputs {
 
 /* ---- the step ---- */
 
+/* How this machine runs the simulation. Machines of one match differ in it, so every state must
+ * come out the same with any: lockstep-synctest tries them. */
+typedef struct ls_sim_tuning {
+    uint32_t workers;   /* threads that a step may use: 1 .. ls_simulation.workers_max */
+    uint32_t log_level; /* what the simulation may print of its own, as ls_log_level counts */
+} ls_sim_tuning;
+
 typedef struct ls_step {
     const ls_sim_config *config;
     const ls_tick_inputs *inputs;
@@ -127,6 +134,7 @@ typedef struct ls_step {
      * anything at all: what a step reads there it has written in the same step. NULL when the
      * simulation asks for none. */
     void *scratch;
+    const ls_sim_tuning *tuning;
 } ls_step;
 
 /* Passes run in order; a desync report says after which one the states first differed. */
@@ -223,6 +231,9 @@ typedef struct ls_simulation {
                    size_t capacity); /* returns the size needed; writes when it fits */
     ls_status (*load)(const ls_sim_config *config, void *state, const uint8_t *bytes, size_t size);
     void (*deinit)(const ls_sim_config *config, void *state);
+
+    /* Threads that a step can make use of, 0 .. LS_WORKERS_MAX; up to 1 is the caller's alone. */
+    uint32_t workers_max;
 } ls_simulation;
 
 /* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */

@@ -36,6 +36,9 @@ static void measure_jitter(ls_link_meter *meter, int64_t stamp_ns, uint64_t now_
     int64_t travel_ns = (int64_t)(now_ns - meter->arrived_ns) - (stamp_ns - meter->stamp_ns);
     int64_t distance_ns = travel_ns < 0 ? -travel_ns : travel_ns;
     int64_t jitter_ns = (int64_t)meter->jitter_ns;
+    if (distance_ns >= (int64_t)SILENCE_NS) {
+        distance_ns = jitter_ns; /* an outage, or a sender that stood still */
+    }
     meter->jitter_ns = (uint64_t)(jitter_ns + (distance_ns - jitter_ns) / JITTER_SHARE);
     meter->stamp_ns = stamp_ns;
     meter->arrived_ns = now_ns;

@@ -160,14 +160,14 @@ ls_lag ls_lag_judge(const ls_lag_figures *figures)
     int64_t lost = figures->uplink_lost > 0 ? figures->uplink_lost : 0;
     uint64_t reports = figures->reports > 0 ? figures->reports : 1;
     uint64_t ticks = figures->ticks > 0 ? figures->ticks : 1;
-    ls_lag lag = {.late_ppm = share_ppm(figures->late, figures->ticks),
-                  .stalled_ppm = share_ppm(figures->stalled, figures->ticks),
-                  .uplink_loss_ppm = share_ppm((uint64_t)lost, (uint64_t)figures->uplink_sent),
-                  .uplink_jitter_ns = figures->uplink_jitter_ns / ticks,
-                  .downlink_loss_ppm =
-                      share_ppm(figures->downlink_loss, reports * (LS_LOSS_MAX + 1)),
-                  .downlink_jitter_ns = figures->downlink_jitter * LS_HOLD_UNIT_NS / reports,
-                  .longest_frame_ms = figures->longest_frame_ms};
+    ls_lag lag = {
+        .late_ppm = share_ppm(figures->late, figures->ticks),
+        .stalled_ppm = share_ppm(less(figures->stalled, figures->excused), figures->ticks),
+        .uplink_loss_ppm = share_ppm((uint64_t)lost, (uint64_t)figures->uplink_sent),
+        .uplink_jitter_ns = figures->uplink_jitter_ns / ticks,
+        .downlink_loss_ppm = share_ppm(figures->downlink_loss, reports * (LS_LOSS_MAX + 1)),
+        .downlink_jitter_ns = figures->downlink_jitter * LS_HOLD_UNIT_NS / reports,
+        .longest_frame_ms = figures->longest_frame_ms};
     lag.cause = judge_cause(figures, &lag);
     bool is_way = lag.cause == LS_LAG_UPLINK || lag.cause == LS_LAG_JITTER;
     lag.mending_delay_ticks = is_way ? mending_delay(figures) : 0;

@@ -563,11 +563,8 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
 {
     uint64_t arrived_ns = event->arrived_ns;
     match->now_ns = now_ns;
-    if (match->next_close > 0) {
-        /* A tick that was closed before the packet was taken was closed without it. */
-        uint64_t closed_ns = match->closed_at_ns[(match->next_close - 1) % LS_WINDOW_TICKS];
-        arrived_ns = arrived_ns < closed_ns ? closed_ns : arrived_ns;
-    }
+    /* A tick that was closed before the packet was taken was closed without it. */
+    arrived_ns = arrived_ns < match->closed_ns ? match->closed_ns : arrived_ns;
     match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
     take_packet(match, event->peer, event->lane, event->bytes, event->size);
 }

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+enum {
+    WAIT_REFILL_TICKS = 8, /* until playout buffers are full again after a wait */
+};
+
 /* How much later than `first_ns` the ticks have to begin to be in phase. */
 static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 {
@@ -32,6 +36,7 @@ void ls_match_play_start(ls_match *match)
         ls_seat *seat = &match->seats[slot];
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
         seat->state = LS_SEAT_PLAYING;
+        seat->is_losing = true; /* until the client knows better */
         seat->report.is_playing = true;
         seat->report.has_played = true;
         seat->heard_ns = match->now_ns;
@@ -108,6 +113,7 @@ static void close_tick(ls_match *match)
                        is_wrong ? before : inputs);
     match->waited_mask = 0;
     match->excused_ticks = 0;
+    match->closed_ns = match->now_ns;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
     match->unsent_ticks++;
@@ -149,11 +155,13 @@ static void drop_slots(ls_match *match, uint32_t mask)
     }
 }
 
+/* The others stall for as long as a wait takes and until they keep a buffer again. */
 static void end_waiting(ls_match *match)
 {
     if (match->waiting_ns != 0) {
         uint64_t dt_ns = match->timestep.config.dt_ns;
-        match->excused_ticks += (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        uint32_t waited = (uint32_t)((match->now_ns - match->waiting_ns + dt_ns - 1) / dt_ns);
+        match->excused_ticks += waited + (waited > WAIT_REFILL_TICKS ? WAIT_REFILL_TICKS : 0);
         match->waiting_ns = 0;
     }
 }

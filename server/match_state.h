@@ -34,21 +34,15 @@ typedef struct match_guest {
 } match_guest;
 
 struct ls_match {
-    ls_match_config config;
-    ls_packet_sink sink;
-    const ls_allocator *allocator;
-    ls_sim_instance *instance;
-    ls_ready own_ready;
+    /* What every packet and every call needs stands together and before the large rings: a host of
+     * many matches finds nothing of the one that it turns to in a cache. */
     ls_match_state state;
+    ls_tick next_close;
     uint64_t now_ns;
     uint64_t arrived_ns; /* of the packet that is being taken; now_ns or earlier */
-    uint64_t rejected;
-
-    /* Time. */
-    ls_timestep timestep;
-    uint64_t last_ns;   /* up to where the timestep has been advanced */
-    uint64_t due_ticks; /* ticks whose time has come but that wait for an input */
-    uint64_t closed_at_ns[LS_WINDOW_TICKS];
+    uint64_t closed_ns;  /* when the newest tick was closed; 0: none yet */
+    uint64_t last_ns;    /* up to where the timestep has been advanced */
+    uint64_t due_ticks;  /* ticks whose time has come but that wait for an input */
     uint64_t sent_ns;    /* when TICKS last went out */
     uint64_t again_ns;   /* when they go out a second time, to who loses many; 0: they do not */
     uint64_t ending_ns;  /* when ENDING began */
@@ -56,26 +50,32 @@ struct ls_match {
     uint64_t waiting_told_ns;
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
     uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
-
-    /* Ticks. */
-    ls_tick next_close;
-    uint32_t unsent_ticks; /* closed since TICKS last went out */
+    uint32_t unsent_ticks;  /* closed since TICKS last went out */
+    uint32_t guest_count;
+    uint32_t event_first;
+    uint32_t event_count;
+    ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
+    ls_timestep timestep;
+    ls_packet_sink sink;
+    const ls_allocator *allocator;
+    ls_sim_instance *instance;
     ls_input_buffer *closed;
-    ls_coded_tick coded[LS_WINDOW_TICKS]; /* the same ticks as they are sent */
+    uint64_t rejected;
     uint64_t final_root;
+    uint64_t guests_seen;
+    uint64_t events_lost;
+    ls_match_config config;
+    ls_ready own_ready;
+
+    /* Rings by tick. */
+    uint64_t closed_at_ns[LS_WINDOW_TICKS];
+    ls_coded_tick coded[LS_WINDOW_TICKS]; /* the closed ticks as they are sent */
     ls_arbiter arbiter;
     ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
 
     ls_seat seats[LS_PLAYERS_MAX];
-    ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
     match_guest guests[MATCH_GUESTS_MAX];
-    uint64_t guests_seen;
-    uint32_t guest_count;
-
     ls_match_event events[MATCH_EVENTS_MAX];
-    uint32_t event_first;
-    uint32_t event_count;
-    uint64_t events_lost;
 
     /* Working memory. */
     ls_tick_cursor cursor;

@@ -7,6 +7,7 @@
 #define LS_INPUT_BYTES_MAX 1024u /* bytes of one slot's input for one tick */
 #define LS_PARAMS_MAX 32u        /* parameters of a simulation */
 #define LS_PASSES_MAX 32u        /* passes of a step */
+#define LS_WORKERS_MAX 64u       /* threads of a step */
 #define LS_FIELDS_MAX 1024u      /* fields of a state schema */
 #define LS_NAME_BYTES_MAX 64u    /* a name or path with its final NUL: simulation, pass, field */
 #define LS_PLAYER_NAME_BYTES_MAX 32u    /* with its final NUL */

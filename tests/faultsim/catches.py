@@ -1,5 +1,5 @@
-"""catches.py PROGRAM FAULT INVARIANT SEEDS: the fault simulation over cores broken in one place
-ends with exit code 3 and names that place's invariant, and first. FAULT none: all is well."""
+"""catches.py PROGRAM FAULT INVARIANT SEEDS: over cores that are broken in one place the fault
+simulation ends with exit code 3 and names that place's invariant. FAULT none: all is well."""
 
 import json
 import subprocess

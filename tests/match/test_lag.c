@@ -140,6 +140,32 @@ Test(lag, who_is_cut_off_is_silent)
     virtual_match_destroy(run);
 }
 
+/* Under the rule `wait` everybody stands still with the one who is waited for. */
+Test(lag, a_wait_is_held_against_nobody_else)
+{
+    static const uint64_t pauses_ms[] = {1000, 3000}; /* waited for, and dropped */
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+        setup.match.late_rule = LS_LATE_WAIT;
+        setup.match.wait_limit_ms = 1500;
+        virtual_match *run = virtual_match_create(&setup);
+        virtual_match_run(run, 5 * SECOND);
+        run->clients[PLANTED]->is_paused = true;
+        virtual_match_run(run, pauses_ms[i] * MS);
+        run->clients[PLANTED]->is_paused = false;
+        for (uint32_t second = 0; second < 10; second++) {
+            virtual_match_run(run, SECOND);
+            for (uint32_t client = 0; client < PLAYERS; client++) {
+                if (client != PLANTED) {
+                    check_lag(run, client, LS_LAG_FINE, i);
+                }
+            }
+        }
+        check_sound(run);
+        virtual_match_destroy(run);
+    }
+}
+
 Test(lag, of_two_causes_the_worse_is_named)
 {
     plant planted = {.cause = LS_LAG_UPLINK,

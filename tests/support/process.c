@@ -102,10 +102,15 @@ static void fill_arguments(child_plan *plan)
  * which does not matter to a library that takes no memory. */
 static void fill_variables(child_plan *plan)
 {
+    static const char sanitizer[] = "ASAN_OPTIONS=";
     size_t count = 0;
-    for (; environ[count]; count++) {
+    for (char **variable = environ; *variable; variable++) {
         cr_assert_lt(count, VARIABLES_MAX);
-        plan->variables[count] = environ[count];
+        bool is_replaced =
+            plan->config->preload && strncmp(*variable, sanitizer, sizeof sanitizer - 1) == 0;
+        if (!is_replaced) {
+            plan->variables[count++] = *variable;
+        }
     }
     if (plan->config->preload) {
         snprintf(plan->preload, sizeof plan->preload, "LD_PRELOAD=%s", plan->config->preload);

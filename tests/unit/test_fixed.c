@@ -1,7 +1,6 @@
 #include "lockstep/common/fixed.h"
 
-#include "golden.h"
-#include "random_values.h"
+#include "lockstep/tests/support/random_values.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -267,22 +266,4 @@ Test(fixed, doubles_are_cut_toward_zero_and_saturate)
     cr_assert_eq(ls_fixed_from_double((double)INFINITY), LS_FIXED_MAX);
     cr_assert_eq(ls_fixed_from_double((double)NAN), 0);
     cr_assert_eq(ls_fixed_to_double(LS_FIXED_RATIO(-3, 4)), -0.75);
-}
-
-Test(fixed, golden)
-{
-    ls_rng rng = ls_rng_make(7, 7);
-    uint64_t sum = GOLDEN_START;
-    for (int i = 0; i < 100000; i++) {
-        int64_t a = random_value(&rng);
-        int64_t b = random_value(&rng);
-        int64_t c = random_value(&rng);
-        sum = golden_fold(sum, (uint64_t)ls_fixed_mul(a, b));
-        sum = golden_fold(sum, (uint64_t)ls_fixed_div(a, b));
-        sum = golden_fold(sum, (uint64_t)ls_mul_div(a, b, c));
-        sum = golden_fold(sum, (uint64_t)ls_fixed_sqrt(a));
-        sum = golden_fold(sum, (uint64_t)ls_vec2_length((ls_vec2){a, b}));
-        sum = golden_fold(sum, (uint64_t)ls_fixed_floor(c));
-    }
-    cr_assert_eq(sum, UINT64_C(0xd9c747e80b826268), "golden 0x%016llx", (unsigned long long)sum);
 }

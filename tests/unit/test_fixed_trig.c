@@ -1,7 +1,6 @@
 #include "lockstep/common/fixed_trig.h"
 
-#include "golden.h"
-#include "random_values.h"
+#include "lockstep/tests/support/random_values.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -181,21 +180,4 @@ Test(fixed_trig, any_number_of_radians_has_the_right_angle)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_assert_eq(ls_angle_from_radians(cases[i].radians), cases[i].angle, "case %zu", i);
     }
-}
-
-Test(fixed_trig, golden)
-{
-    ls_rng rng = ls_rng_make(13, 1);
-    uint64_t sum = GOLDEN_START;
-    for (int i = 0; i < 100000; i++) {
-        int64_t y = random_value(&rng);
-        int64_t x = random_value(&rng);
-        ls_angle angle = ls_rng_next(&rng);
-        sum = golden_fold(sum, (uint64_t)ls_fixed_sin(angle));
-        sum = golden_fold(sum, (uint64_t)ls_fixed_cos(angle));
-        sum = golden_fold(sum, ls_fixed_atan2(y, x));
-        sum = golden_fold(sum, (uint64_t)ls_radians_from_angle(angle));
-        sum = golden_fold(sum, ls_angle_from_radians(x));
-    }
-    cr_assert_eq(sum, UINT64_C(0x8b7fa69c72ffc995), "golden 0x%016llx", (unsigned long long)sum);
 }

@@ -1,8 +1,7 @@
 #include "lockstep/common/interpolate.h"
 
-#include "golden.h"
 #include "lockstep/common/fixed_trig.h"
-#include "random_values.h"
+#include "lockstep/tests/support/random_values.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -157,18 +156,6 @@ static quad slerp_reference(ls_quaternion from, ls_quaternion to, ls_fixed alpha
     return out;
 }
 
-/* A turn by `angle` (half of it, as quaternions have it) about a random axis. */
-static ls_quaternion random_turn(ls_rng *rng, ls_angle angle)
-{
-    ls_angle azimuth = ls_rng_next(rng);
-    ls_angle height = ls_rng_next(rng);
-    ls_fixed sine = ls_fixed_sin(angle);
-    ls_fixed ring = ls_fixed_mul(sine, ls_fixed_cos(height));
-    return (ls_quaternion){ls_fixed_cos(angle), ls_fixed_mul(ring, ls_fixed_cos(azimuth)),
-                           ls_fixed_mul(ring, ls_fixed_sin(azimuth)),
-                           ls_fixed_mul(sine, ls_fixed_sin(height))};
-}
-
 static void assert_slerp(ls_quaternion from, ls_quaternion to, ls_fixed alpha)
 {
     quad result = quad_of(ls_slerp(from, to, alpha));
@@ -249,27 +236,4 @@ Test(interpolate, slerp_of_equal_or_impossible_quaternions_is_harmless)
     ls_quaternion extreme = {LS_FIXED_MIN, LS_FIXED_MAX, LS_FIXED_MIN, LS_FIXED_MAX};
     ls_slerp(extreme, one, LS_FIXED_HALF);
     ls_slerp(extreme, extreme, LS_FIXED_HALF);
-}
-
-Test(interpolate, golden)
-{
-    ls_rng rng = ls_rng_make(38, 1);
-    uint64_t sum = GOLDEN_START;
-    for (int i = 0; i < 20000; i++) {
-        ls_fixed alpha = ls_rng_unit(&rng);
-        ls_angle a = ls_rng_next(&rng);
-        ls_angle b = ls_rng_next(&rng);
-        int64_t from = random_value(&rng);
-        int64_t to = random_value(&rng);
-        sum = golden_fold(sum, (uint64_t)ls_lerp(from, to, alpha));
-        sum = golden_fold(sum, ls_lerp_angle(a, b, alpha));
-        ls_quaternion first = random_turn(&rng, a);
-        ls_quaternion second = random_turn(&rng, b);
-        ls_quaternion middle = ls_slerp(first, second, alpha);
-        sum = golden_fold(sum, (uint64_t)middle.w);
-        sum = golden_fold(sum, (uint64_t)middle.x);
-        sum = golden_fold(sum, (uint64_t)middle.y);
-        sum = golden_fold(sum, (uint64_t)middle.z);
-    }
-    cr_assert_eq(sum, UINT64_C(0xb595dd0b3aeba73c), "golden 0x%016llx", (unsigned long long)sum);
 }

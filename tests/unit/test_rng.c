@@ -1,7 +1,5 @@
 #include "lockstep/common/rng.h"
 
-#include "golden.h"
-
 #include <criterion/criterion.h>
 #include <signal.h>
 
@@ -125,17 +123,4 @@ Test(rng, below_zero_is_a_programmers_mistake, .signal = SIGABRT)
 {
     ls_rng rng = ls_rng_make(1, 1);
     ls_rng_below(&rng, 0);
-}
-
-Test(rng, golden)
-{
-    ls_rng rng = ls_rng_make(UINT64_C(0x123456789abcdef0), UINT64_C(0xfedcba9876543210));
-    uint64_t sum = GOLDEN_START;
-    for (uint32_t i = 1; i <= 100000; i++) {
-        sum = golden_fold(sum, ls_rng_next(&rng));
-        sum = golden_fold(sum, ls_rng_below(&rng, i * 40000u));
-        sum = golden_fold(sum, (uint64_t)ls_rng_between(&rng, -(int32_t)i, (int32_t)i));
-        sum = golden_fold(sum, (uint64_t)ls_rng_unit(&rng));
-    }
-    cr_assert_eq(sum, UINT64_C(0x99b6af6b31a47e54), "golden 0x%016llx", (unsigned long long)sum);
 }

@@ -1,10 +1,12 @@
 #include "lockstep/common/sim_instance.h"
 
+#include "lockstep/common/base/log.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static ls_sim_config default_config(void)
@@ -298,6 +300,68 @@ Test(sim_instance, bytes_round_the_state_are_forbidden_to_sanitized_code)
     }
 }
 #endif
+
+/* ---- tuning and watching ---- */
+
+static ls_sim_tuning tuning_seen;
+
+static void look_at_tuning(const ls_step *step)
+{
+    tuning_seen = *step->tuning;
+}
+
+Test(sim_instance, a_step_is_told_how_this_machine_runs_it)
+{
+    static const ls_pass passes[] = {{"look", look_at_tuning}};
+    ls_simulation simulation = *counter_simulation();
+    simulation.passes = passes;
+    simulation.pass_count = 1;
+    simulation.workers_max = 4;
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    step_with(instance, 0);
+    cr_assert_eq(tuning_seen.workers, 1);
+    cr_assert_eq(tuning_seen.log_level, LS_LOG_WARNING);
+    ls_sim_instance_tune(instance, (ls_sim_tuning){.workers = 4, .log_level = LS_LOG_DEBUG});
+    step_with(instance, 0);
+    cr_assert_eq(tuning_seen.workers, 4);
+    cr_assert_eq(tuning_seen.log_level, LS_LOG_DEBUG);
+    ls_sim_instance_destroy(instance);
+}
+
+Test(sim_instance, more_workers_than_the_simulation_can_use_are_a_mistake, .signal = SIGABRT)
+{
+    ls_sim_instance_tune(make(), (ls_sim_tuning){.workers = 2, .log_level = LS_LOG_WARNING});
+}
+
+typedef struct watched {
+    char order[128]; /* each pass as it runs: "name:index " */
+} watched;
+
+static void note_and_run(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    watched *notes = user;
+    size_t used = strlen(notes->order);
+    snprintf(notes->order + used, sizeof notes->order - used, "%s:%u ", pass->name, index);
+    pass->run(step);
+}
+
+Test(sim_instance, a_watched_step_shows_each_pass_and_ends_the_same)
+{
+    ls_sim_instance *plain = make();
+    ls_sim_instance *seen_instance = make();
+    watched notes = {""};
+    const ls_step_watch watch = {note_and_run, &notes};
+    const ls_slot_input slots[2] = {{(const uint8_t *)"ab", 2, 0}, {NULL, 0, 0}};
+    const ls_tick_inputs inputs = {0, 2, slots};
+    ls_sim_instance_step(plain, &inputs);
+    ls_sim_instance_step_watched(seen_instance, &inputs, &watch);
+    cr_assert_str_eq(notes.order, "apply:0 move:1 ");
+    cr_assert_eq(ls_sim_instance_hash(plain), ls_sim_instance_hash(seen_instance));
+    cr_assert_eq(ls_sim_instance_tick(seen_instance), 1);
+    ls_sim_instance_destroy(plain);
+    ls_sim_instance_destroy(seen_instance);
+}
 
 Test(sim_instance, running_never_allocates)
 {

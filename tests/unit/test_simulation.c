@@ -39,7 +39,7 @@ Test(simulation, none_at_all_is_refused)
 Test(simulation, another_abi_is_refused_before_anything_else_is_read)
 {
     ls_simulation simulation = {.abi = LS_SIMULATION_ABI + 1};
-    expect_refused(&simulation, LS_PLUGIN, "abi 2");
+    expect_refused(&simulation, LS_PLUGIN, "abi 3");
 }
 
 Test(simulation, names_are_short_and_plain)
@@ -75,6 +75,7 @@ Test(simulation, numbers_are_held_to_their_ranges)
         {&base.players_max, "players_max", 2, 32}, /* default_players is 2 */
         {&base.default_players, "default_players", 1, COUNTER_PLAYERS_MAX},
         {&base.input_bytes_max, "input_bytes_max", 0, 1024},
+        {&base.workers_max, "workers_max", 0, 64},
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         uint32_t kept = *rules[i].number;

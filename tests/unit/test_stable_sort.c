@@ -1,6 +1,5 @@
 #include "lockstep/common/stable_sort.h"
 
-#include "golden.h"
 #include "lockstep/common/rng.h"
 
 #include <criterion/criterion.h>
@@ -138,20 +137,4 @@ Test(stable_sort, elements_of_any_size_move_whole)
             cr_assert_eq(elements[i], i / bytes);
         }
     }
-}
-
-Test(stable_sort, golden)
-{
-    ls_rng rng = ls_rng_make(25, 1);
-    uint64_t sum = GOLDEN_START;
-    for (int round = 0; round < 20; round++) {
-        fill(&rng, COUNT_MAX, 1u << (round + 1));
-        ls_stable_sort(work.pairs, COUNT_MAX, sizeof guard, work.scratch, compare_keys, NULL);
-        ls_stable_sort_keys(work.expected, COUNT_MAX, work.scratch);
-        for (size_t i = 0; i < COUNT_MAX; i++) {
-            sum = golden_fold(sum, work.pairs[i].index);
-            sum = golden_fold(sum, work.expected[i].index);
-        }
-    }
-    cr_assert_eq(sum, UINT64_C(0x07fa28ef8f520555), "golden 0x%016llx", (unsigned long long)sum);
 }

@@ -1,9 +1,9 @@
 #include "lockstep/common/timestep.h"
 
-#include "golden.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/rng.h"
+#include "lockstep/tests/golden/golden.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

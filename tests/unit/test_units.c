@@ -38,20 +38,6 @@ Test(units, one_past_the_largest_size_is_refused)
     cr_assert_eq(ls_sim_config_check(ls_units_simulation(), &config, &why), LS_BAD_ARGUMENT);
 }
 
-Test(units, golden_roots_of_a_match_of_four_bots)
-{
-    units_match match = open_match(ls_sim_config_default(ls_units_simulation()));
-    cr_assert_eq(root(&match), UINT64_C(0x2b4a33eb89694732), "%016llx",
-                 (unsigned long long)root(&match));
-    play_bots(&match, 100);
-    cr_assert_eq(root(&match), UINT64_C(0xb72aedd9c22f79d3), "%016llx",
-                 (unsigned long long)root(&match));
-    play_bots(&match, 500);
-    cr_assert_eq(root(&match), UINT64_C(0xffd0b3dd07ee29ca), "%016llx",
-                 (unsigned long long)root(&match));
-    close_match(&match);
-}
-
 Test(units, same_inputs_give_same_roots_and_another_seed_others)
 {
     ls_sim_config config = config_of(400, 3);
@@ -99,7 +85,7 @@ static void run_passes(units_match *match, uint8_t *scratch, size_t scratch_byte
     const ls_simulation *units = ls_units_simulation();
     memset(scratch, fill, scratch_bytes);
     ls_tick_inputs inputs = inputs_of(match);
-    ls_step step = {&match->config, &inputs, match->state, scratch};
+    ls_step step = {&match->config, &inputs, match->state, scratch, NULL};
     for (uint32_t i = 0; i < units->pass_count; i++) {
         units->passes[i].run(&step);
     }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FRAME_NS (LS_NS_PER_SECOND / 60)
 #define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
@@ -31,6 +30,11 @@ typedef struct crowd_loop {
     ls_loop_source *alarm;
     crowd_client *clients;
 } crowd_loop;
+
+static uint64_t frame_ns(const crowd_loop *owner)
+{
+    return LS_NS_PER_SECOND / owner->crowd->rate_hz;
+}
 
 /* ---- what the sessions ask for ---- */
 
@@ -107,8 +111,8 @@ static void send_plain(const crowd_client *client)
 /* Once a tick: when its next input is due, or else after a frame's time. */
 static void wake(crowd_client *client, uint64_t now_ns)
 {
-    while (client->due_ns <= now_ns) {
-        client->due_ns += FRAME_NS;
+    while (client->due_ns <= now_ns + TOGETHER_NS) {
+        client->due_ns += frame_ns(client->owner);
     }
     take_packets(client, now_ns);
     if (client->session) {
@@ -160,7 +164,7 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
     client->owner = owner;
     client->pad = ls_pad_player_make(1, number + 1);
-    client->due_ns = ls_event_loop_now_ns(owner->loop) + (uint64_t)number * FRAME_NS / crowd->total;
+    client->due_ns = ls_event_loop_now_ns(owner->loop) + number * frame_ns(owner) / crowd->total;
     ls_status status =
         ls_transport_enet_connect(&network, ls_allocator_heap(), &client->transport, why);
     return status == LS_OK && crowd->packet_bytes == 0 ? create_session(client, why) : status;

@@ -12,6 +12,7 @@ typedef struct ls_crowd {
     uint32_t first;        /* number of the first client, for its seed and its time in the tick */
     uint32_t clients;      /* in this process */
     uint32_t total;        /* in all processes */
+    uint32_t rate_hz;      /* of frames, or of packets */
     uint32_t packet_bytes; /* payload; 0: matches are played */
 } ls_crowd;
 

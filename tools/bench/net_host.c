@@ -98,6 +98,7 @@ void ls_net_host_serve(const void *user, int pipe)
                              .matches = server.plan->clients / LS_NET_PLAYERS,
                              .bind_host = "127.0.0.1"};
     config.match.sim = ls_pad_config(STATE_BYTES, LS_NET_PLAYERS);
+    config.match.sim.tick_rate_hz = server.plan->rate_hz;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};
     if (status == LS_OK) {

@@ -15,9 +15,8 @@ enum {
     TIMEOUT_MIN_MS = 60000,
     TIMEOUT_MAX_MS = 120000,
     TIMEOUT_LIMIT = 1024,
+    PING_INTERVAL_MS = 2000, /* as ours, or it would send more packets */
 };
-
-#define TICK_NS (LS_NS_PER_SECOND / 60)
 
 typedef struct net_relay {
     const ls_net_plan *plan;
@@ -33,6 +32,7 @@ static void drain(const net_relay *relay)
             enet_packet_destroy(event.packet);
         } else if (event.type == ENET_EVENT_TYPE_CONNECT) {
             enet_peer_timeout(event.peer, TIMEOUT_LIMIT, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS);
+            enet_peer_ping_interval(event.peer, PING_INTERVAL_MS);
         }
     }
 }
@@ -58,7 +58,7 @@ static void send_to_all(const net_relay *relay)
 static void tick_until(net_relay *relay, uint64_t *next_ns, uint64_t end_ns)
 {
     while (*next_ns < end_ns) {
-        *next_ns += TICK_NS;
+        *next_ns += LS_NS_PER_SECOND / relay->plan->rate_hz;
         struct timespec due = {.tv_sec = (time_t)(*next_ns / LS_NS_PER_SECOND),
                                .tv_nsec = (long)(*next_ns % LS_NS_PER_SECOND)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);

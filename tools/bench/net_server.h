@@ -11,6 +11,7 @@
 
 typedef struct ls_net_plan {
     uint32_t clients;    /* a multiple of LS_NET_PLAYERS */
+    uint32_t rate_hz;    /* of ticks */
     uint32_t down_bytes; /* payload of the relay's packets */
     uint64_t warm_ns;    /* from when the last client plays */
     uint64_t window_ns;

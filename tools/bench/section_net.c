@@ -16,6 +16,10 @@ enum {
 #define WINDOW_NS (3 * LS_NS_PER_SECOND)
 #define SMOKE_NS (LS_NS_PER_SECOND / 5)
 #define RELAY_BUDGET 1.3
+#define RATE_HZ 60u
+#define RATE_HZ_MIN 15u
+#define KEPT_UP_MIN 0.85
+#define KEPT_UP_MAX 1.25
 
 static const uint32_t client_counts[] = {4, 64, 512};
 
@@ -41,7 +45,7 @@ static ls_status run_server(ls_bench_child_work serve, const ls_net_plan *plan, 
 {
     ls_bench_child server = {0};
     ls_bench_child crowds[CROWDS_MAX] = {{0}};
-    ls_crowd all = {.total = plan->clients, .packet_bytes = up_bytes};
+    ls_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
     ls_status status = ls_bench_child_start(&server, serve, plan, why);
     if (status == LS_OK) {
         status = ls_bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
@@ -117,7 +121,17 @@ static ls_status run_round(comparison *both, ls_net_plan *plan, uint32_t round, 
     return status;
 }
 
-static void report_comparison(const comparison *both, uint32_t clients, ls_bench_report *report)
+/* A packet each way and tick, or nearly: a server or clients that the machine has no time for do
+ * several ticks' work at once, which costs less. */
+static bool is_kept_up(const ls_net_window *window)
+{
+    double up = per_client_tick(window, window->packets_up);
+    double down = per_client_tick(window, window->packets_down);
+    return up > KEPT_UP_MIN && up < KEPT_UP_MAX && down > KEPT_UP_MIN && down < KEPT_UP_MAX;
+}
+
+static void report_comparison(const comparison *both, const ls_net_plan *plan,
+                              ls_bench_report *report)
 {
     const struct {
         const char *what;
@@ -130,39 +144,62 @@ static void report_comparison(const comparison *both, uint32_t clients, ls_bench
         {"packets down a tick, relay", &both->last_relay, both->last_relay.packets_down},
     };
     char name[LS_NAME_BYTES_MAX];
-    snprintf(name, sizeof name, "%u clients: server, a client and tick", clients);
+    char whom[32];
+    snprintf(whom, sizeof whom, plan->rate_hz == RATE_HZ ? "%u clients" : "%u at %u Hz",
+             plan->clients, plan->rate_hz);
+    snprintf(name, sizeof name, "%s: server, a client and tick", whom);
     ls_bench_report_times(report, name, "us", 1000, &both->ours, LS_BENCH_UNBUDGETED);
-    snprintf(name, sizeof name, "%u clients: relay, a client and tick", clients);
+    snprintf(name, sizeof name, "%s: relay, a client and tick", whom);
     ls_bench_report_times(report, name, "us", 1000, &both->relay, LS_BENCH_UNBUDGETED);
-    snprintf(name, sizeof name, "%u clients: server against relay", clients);
-    ls_bench_report_ratios(report, name, &both->ratios, LS_BENCH_MOST(RELAY_BUDGET));
+    snprintf(name, sizeof name, "%s: server against relay", whom);
+    bool is_measured = both->ratios.of_bests > 0;
+    ls_bench_report_ratios(report, name, &both->ratios,
+                           is_measured ? LS_BENCH_MOST(RELAY_BUDGET) : LS_BENCH_UNBUDGETED);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        snprintf(name, sizeof name, "%u clients: %s", clients, rows[i].what);
+        snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
         ls_bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),
                                LS_BENCH_UNBUDGETED);
     }
-    snprintf(name, sizeof name, "%u clients: inputs too late", clients);
+    snprintf(name, sizeof name, "%s: inputs too late", whom);
     ls_bench_report_number(
         report, name, "%",
         100 * per_client_tick(&both->last_ours, both->last_ours.inputs_substituted),
         LS_BENCH_UNBUDGETED);
 }
 
+static ls_status run_rounds(comparison *both, ls_net_plan *plan, uint32_t rounds, ls_text *why)
+{
+    ls_status status = LS_OK;
+    *both = (comparison){.ratios = {.of_bests = 0}};
+    for (uint32_t round = 0; status == LS_OK && round < rounds; round++) {
+        status = run_round(both, plan, round, why);
+        if (!is_kept_up(&both->last_ours) || !is_kept_up(&both->last_relay)) {
+            return status;
+        }
+    }
+    both->ratios.of_bests =
+        ls_bench_series_min(&both->ours.ns) / ls_bench_series_min(&both->relay.ns);
+    return status;
+}
+
+/* On a machine that cannot keep 60 ticks a second, because it is small or others work on it as
+ * well, at the highest rate that it can. */
 static ls_status compare(uint32_t clients, const ls_bench_plan *bench, ls_bench_report *report,
                          ls_text *why)
 {
-    comparison both = {.ratios = {.of_bests = 0}};
+    static comparison both;
     ls_net_plan plan = {.clients = clients,
+                        .rate_hz = RATE_HZ,
                         .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
                         .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};
-    ls_status status = LS_OK;
-    for (uint32_t round = 0; status == LS_OK && round < (bench->is_smoke ? 1 : ROUNDS); round++) {
-        status = run_round(&both, &plan, round, why);
+    ls_status status = run_rounds(&both, &plan, bench->is_smoke ? 1 : ROUNDS, why);
+    while (status == LS_OK && both.ratios.of_bests == 0 && plan.rate_hz / 2 >= RATE_HZ_MIN &&
+           !bench->is_smoke) {
+        plan.rate_hz /= 2;
+        status = run_rounds(&both, &plan, ROUNDS, why);
     }
     if (status == LS_OK) {
-        both.ratios.of_bests =
-            ls_bench_series_min(&both.ours.ns) / ls_bench_series_min(&both.relay.ns);
-        report_comparison(&both, clients, report);
+        report_comparison(&both, &plan, report);
     }
     return status;
 }

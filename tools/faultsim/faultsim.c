@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 #include "lockstep/tools/faultsim/faultsim.h"
 
 #include "lockstep/common/base/clock.h"
@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,6 +39,7 @@ static void take_line(void *user, const char *line)
     tail *last = user;
     if (last->is_all) {
         fprintf(last->file, "%s\n", line);
+        fflush(last->file);
         return;
     }
     char *kept = last->lines[last->count++ % LAST_EVENTS];
@@ -58,45 +60,50 @@ static void print_tail(const tail *last)
     }
 }
 
-static void show(const ls_faultsim_config *config, uint64_t seed, bool is_all, FILE *file)
+static void show(const ls_faultsim_config *config, uint64_t seed, tail *last)
 {
     ls_play *play = ls_play_create(&config->scenario);
     ls_scenario *scenario = malloc(sizeof *scenario);
     char *text = malloc(DESCRIPTION_BYTES);
-    tail *last = calloc(1, sizeof *last);
-    if (play && scenario && text && last) {
+    if (play && scenario && text) {
         ls_scenario_draw(scenario, seed, &config->scenario);
         ls_scenario_describe(scenario, text, DESCRIPTION_BYTES);
-        fprintf(file, "%s\n\n", text);
-        fflush(file);
-        last->file = file;
-        last->is_all = is_all;
+        fprintf(last->file, "%s\n\n", text);
+        fflush(last->file);
         ls_play_totals totals = {0};
         ls_play_outcome outcome = ls_play_seed(play, seed, take_line, last, &totals);
         print_tail(last);
-        fprintf(file, "seed %" PRIu64 ": %s, digest %016" PRIx64 "\n", seed,
+        fprintf(last->file, "seed %" PRIu64 ": %s, digest %016" PRIx64 "\n", seed,
                 outcome.is_sound ? "every invariant held" : outcome.fault.bytes, outcome.digest);
     }
-    free(last);
     free(text);
     free(scenario);
     ls_play_destroy(play);
 }
 
-/* In a process of its own: what it shows may be how it dies. What dies is shown line by line. */
+/* In a process of its own: what it shows may be how it dies. Its last lines outlive it. */
 static void show_apart(const ls_faultsim_config *config, uint64_t seed, bool is_all, FILE *file)
 {
+    tail *last =
+        mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (last == MAP_FAILED) {
+        return;
+    }
+    *last = (tail){.file = file, .is_all = is_all};
     fflush(NULL);
     pid_t process = fork();
     if (process == 0) {
-        show(config, seed, is_all, file);
+        ls_jobs_limit_time(config);
+        show(config, seed, last);
         fflush(file);
         _exit(0);
     }
     int how = 0;
     if (process > 0 && waitpid(process, &how, 0) == process && how != 0) {
+        print_tail(last);
         fprintf(file, "seed %" PRIu64 ": the process that played it died\n", seed);
     }
+    munmap(last, sizeof *last);
 }
 
 /* ---- all of them ---- */

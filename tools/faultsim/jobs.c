@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,13 @@ static void note_failure(ls_job *job, virtual_invariant broken, const ls_text *f
     job->failure_count++;
 }
 
+void ls_jobs_limit_time(const ls_faultsim_config *config)
+{
+    uint32_t ticks = config->scenario.ticks;
+    struct itimerval limit = {.it_value = {.tv_sec = 60 + (time_t)ticks / 10}};
+    setitimer(ITIMER_VIRTUAL, &limit, NULL);
+}
+
 /* Plays from job->seed on. */
 static void play_seeds(const ls_jobs *jobs, ls_job *job)
 {
@@ -26,6 +34,7 @@ static void play_seeds(const ls_jobs *jobs, ls_job *job)
         return;
     }
     while (job->seed <= config->last_seed) {
+        ls_jobs_limit_time(config);
         ls_play_outcome outcome = ls_play_seed(play, job->seed, NULL, NULL, &job->totals);
         job->digest += outcome.digest;
         if (!outcome.is_sound) {
@@ -81,13 +90,16 @@ ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config)
 static void note_death(ls_jobs *jobs, ls_job *job, int how)
 {
     ls_text fault;
-    if (WIFSIGNALED(how)) {
+    bool is_stuck = WIFSIGNALED(how) && WTERMSIG(how) == SIGVTALRM;
+    if (is_stuck) {
+        ls_text_set(&fault, "I4: the match goes round in circles");
+    } else if (WIFSIGNALED(how)) {
         ls_text_set(&fault, "I6: the process died of signal %d", WTERMSIG(how));
     } else {
-        ls_text_set(&fault, "I6: an assertion failed: the process ended with code %d",
-                    WEXITSTATUS(how));
+        ls_text_set(&fault, "I6: the process ended with code %d%s", WEXITSTATUS(how),
+                    WEXITSTATUS(how) == LS_EXIT_INTERNAL ? ": an assertion failed" : "");
     }
-    note_failure(job, VIRTUAL_I6, &fault);
+    note_failure(job, is_stuck ? VIRTUAL_I4 : VIRTUAL_I6, &fault);
     if (jobs->config->last_seed - job->seed < jobs->count) {
         job->is_done = true;
         return;

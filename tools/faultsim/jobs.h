@@ -36,6 +36,10 @@ typedef struct ls_jobs {
     ls_job *jobs; /* shared with the processes */
 } ls_jobs;
 
+/* From now on a match that goes round in circles ends this process: by SIGVTALRM, after far more
+ * CPU time than any simulation of ours takes. */
+void ls_jobs_limit_time(const ls_faultsim_config *config);
+
 /* NO_MEMORY or IO when processes cannot be had. */
 ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config);
 

@@ -278,9 +278,10 @@ void virtual_check_frame(virtual_client *client)
     if (!client->stepped) {
         return;
     }
-    ls_session_report report = ls_session_report_of(client->session);
-    LS_ASSERT(report.shown_tick - client->tick <= VIRTUAL_STEPPED_TICKS);
-    while (client->tick < report.tick) {
+    const ls_sim_instance *shown = ls_session_instance(client->session);
+    LS_ASSERT(!shown || ls_sim_instance_tick(shown) - client->tick <= VIRTUAL_STEPPED_TICKS);
+    ls_tick settled = ls_session_tick(client->session);
+    while (client->tick < settled) {
         const virtual_tick *seen = &client->stepped[client->tick % VIRTUAL_STEPPED_TICKS];
         const virtual_tick *closed = &client->run->ticks[client->tick];
         bool is_same = client->tick < client->run->tick_count &&

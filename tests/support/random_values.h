@@ -1,9 +1,11 @@
 /* Random values: 64-bit integers of every size, and those at which arithmetic changes its ways.
  * Drawn from a seeded generator, never from a clock, so that a failure comes again.
- * Called by the unit tests of fixed, fixed_trig and interpolate. */
-#ifndef LOCKSTEP_TESTS_UNIT_RANDOM_VALUES_H
-#define LOCKSTEP_TESTS_UNIT_RANDOM_VALUES_H
+ * Called by the unit tests of fixed, fixed_trig and interpolate, and by the golden program. */
+#ifndef LOCKSTEP_TESTS_SUPPORT_RANDOM_VALUES_H
+#define LOCKSTEP_TESTS_SUPPORT_RANDOM_VALUES_H
 
+#include "lockstep/common/fixed_trig.h"
+#include "lockstep/common/interpolate.h"
 #include "lockstep/common/rng.h"
 
 /* Values at and next to every place where arithmetic changes its ways. */
@@ -51,6 +53,18 @@ static inline int64_t random_value(ls_rng *rng)
     uint32_t shift = ls_rng_below(rng, 64);
     bits >>= shift;
     return ls_signed_from_bits(ls_rng_next(rng) & 1u ? 0u - bits : bits);
+}
+
+/* A turn by `angle` (half of it, as quaternions have it) about a random axis. */
+static inline ls_quaternion random_turn(ls_rng *rng, ls_angle angle)
+{
+    ls_angle azimuth = ls_rng_next(rng);
+    ls_angle height = ls_rng_next(rng);
+    ls_fixed sine = ls_fixed_sin(angle);
+    ls_fixed ring = ls_fixed_mul(sine, ls_fixed_cos(height));
+    return (ls_quaternion){ls_fixed_cos(angle), ls_fixed_mul(ring, ls_fixed_cos(azimuth)),
+                           ls_fixed_mul(ring, ls_fixed_sin(azimuth)),
+                           ls_fixed_mul(sine, ls_fixed_sin(height))};
 }
 
 #endif

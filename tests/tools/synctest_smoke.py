@@ -1,0 +1,101 @@
+"""lockstep-synctest as a program: what it exits with, and that its reports can be read."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+CLEAN, USAGE, FOUND = 0, 2, 3
+
+
+def run(program, *arguments):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+
+
+def expect(condition, what, result):
+    if not condition:
+        sys.exit(f"{what}\n-- stdout:\n{result.stdout}\n-- stderr:\n{result.stderr}")
+
+
+def check_clean(program, sim, ticks):
+    result = run(program, sim, "--ticks", str(ticks), "--seed", "3", "--json", "-")
+    expect(result.returncode == CLEAN, f"{sim} is clean", result)
+    report = json.loads(result.stdout)
+    expect(report["status"] == "clean" and report["sim"] == sim, "the report's head", result)
+    expect(report["inputs_played"] > 0, "somebody played", result)
+    worlds = report["worlds"]
+    expect(report["roots_compared"] == sum(world["roots_compared"] for world in worlds),
+           "every root is counted once", result)
+    for world in worlds:
+        is_played = world["result"] == "same" and world["roots_compared"] > ticks
+        expect(is_played or (world["result"] == "skipped" and world["reason"]),
+               f"{world['name']} compares every tick, or says why not", result)
+    expect(sum(world["result"] == "skipped" for world in worlds) < 3, "most are played", result)
+
+
+def check_junit(program, plugins, folder):
+    path = pathlib.Path(folder) / "junit.xml"
+    result = run(program, str(plugins / "last_match.so"), "--junit", str(path), "--ticks", "50",
+                 "--players", "3", "--tick-rate", "30")
+    expect(result.returncode == FOUND, "a difference ends with 3", result)
+    suite = xml.etree.ElementTree.parse(path).getroot()
+    cases = {case.get("name"): case for case in suite}
+    expect(int(suite.get("tests")) == len(cases), "tests are counted", result)
+    failures = [name for name, case in cases.items() if case.find("failure") is not None]
+    expect(failures == ["again"] and suite.get("failures") == "1", f"{failures}", result)
+    message = cases["again"].find("failure").get("message")
+    expect("tick 0, init: bonus is" in message, message, result)
+    expect(cases["workers"].find("skipped") is not None, "skipped ones say so", result)
+
+
+def check_lint(program, plugins, good, bad_schema):
+    result = run(program, "--lint", str(good), "--json", "-")
+    expect(result.returncode == CLEAN, "a good plug-in passes the lint", result)
+    result = run(program, "--lint", str(plugins / "unstable_sort.so"), "--json", "-")
+    expect(result.returncode == FOUND, "a lint error ends with 3", result)
+    report = json.loads(result.stdout)
+    expect(report["lint"]["errors"] == 1 and report["worlds"] == [], "nothing else", result)
+    result = run(program, "--lint", str(bad_schema), "--json", "-")
+    expect(result.returncode == FOUND, "uncovered bytes end with 3", result)
+    items = json.loads(result.stdout)["lint"]["items"]
+    schema = [item for item in items if item["kind"] == "schema"]
+    expect(len(schema) == 1 and "ships.angle" not in schema[0]["why"]
+           and "covered by no field" in schema[0]["why"], "they are named", result)
+    result = run(program, str(plugins / "unstable_sort.so"), "--only", "still,stack")
+    expect(result.returncode == CLEAN, "--only without lint leaves the lint out", result)
+
+
+def check_usage(program, plugins):
+    lines = (
+        [], ["arena", "units"], ["no-such-sim"], ["./no-such-file.so"], ["arena", "--ticks", "0"],
+        ["arena", "--only", "nothing"], ["arena", "--only", ""], ["arena", "--lint"],
+        ["arena", "--param", "no-such=1"], ["arena", "--players", "99"], ["arena", "--jobs", "0"],
+        ["arena", "--against", "./no-such-file.so"], [sys.argv[0] + "/x.so"],
+        [str(pathlib.Path(sys.executable)), "--ticks", "10"],
+        ["arena", "--json", "/no-such-folder/x.json"],
+    )
+    for line in lines:
+        result = run(program, *line)
+        expect(result.returncode == USAGE, f"{line} is refused", result)
+        expect(result.stderr.strip() != "", f"{line}: the reason is given", result)
+    result = run(program, "--list")
+    expect(result.returncode == CLEAN and "rollback" in result.stdout, "--list", result)
+    result = run(program, str(plugins / "last_match_healthy.so"), "--only", "workers")
+    expect(result.returncode == FOUND and "nothing was compared" in result.stderr,
+           "comparing nothing is a failure", result)
+
+
+def main():
+    program, plugins, good, bad_schema = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+    check_usage(program, plugins)
+    check_lint(program, plugins, good, bad_schema)
+    check_clean(program, "arena", 200)
+    check_clean(program, "units", 60)
+    with tempfile.TemporaryDirectory() as folder:
+        check_junit(program, plugins, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/synctest/lint.h"
+
+#include "lockstep/tools/synctest/lint_code.h"
+#include "lockstep/tools/synctest/lint_rules.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the rules ---- */
+
+static void expect_rule(const char *name, const char *topic, bool is_error)
+{
+    const ls_lint_rule *rule = ls_lint_rule_of_function(name);
+    cr_assert_not_null(rule, "%s", name);
+    cr_expect_str_eq(rule->topic, topic, "%s: %s", name, rule->topic);
+    cr_expect_eq(rule->is_error, is_error, "%s", name);
+    cr_expect(rule->why[0] != '\0' && rule->instead[0] != '\0');
+}
+
+Test(synctest_lint, functions_that_differ_between_machines_are_errors)
+{
+    expect_rule("sin", "libm", true);
+    expect_rule("sinf", "libm", true);
+    expect_rule("atan2l", "libm", true);
+    expect_rule("__pow_finite", "libm", true);
+    expect_rule("rand", "random", true);
+    expect_rule("arc4random_uniform", "random", true);
+    expect_rule("time", "clock", true);
+    expect_rule("getenv", "environment", true);
+    expect_rule("qsort", "sort", true);
+    expect_rule("strtod", "locale", true);
+    expect_rule("__isoc99_sscanf", "locale", true);
+}
+
+Test(synctest_lint, functions_that_only_may_are_warnings)
+{
+    expect_rule("malloc", "allocation", false);
+    expect_rule("snprintf", "locale", false);
+    expect_rule("__snprintf_chk", "locale", false);
+    expect_rule("pthread_create", "threads", false);
+    expect_rule("sigaction", "signals", false);
+    expect_rule("fopen", "files", false);
+}
+
+Test(synctest_lint, functions_that_are_the_same_everywhere_are_left_alone)
+{
+    const char *good[] = {
+        "sqrt",   "sqrtf",  "fma",     "floor", "fmod",          "memcpy", "memset",
+        "strlen", "strtol", "strtof_", "timer", "ls_rng_next",   "",       "si",
+        "sinfl",  "__chk",  "printf",  "fenv",  "__cxa_finalize"};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        cr_expect_null(ls_lint_rule_of_function(good[i]), "%s", good[i]);
+    }
+}
+
+Test(synctest_lint, fused_instructions_are_known_on_each_processor)
+{
+    static const struct {
+        ls_lint_processor processor;
+        const char *fused;
+        const char *harmless;
+    } cases[] = {
+        {LS_PROCESSOR_X86_64, "vfmadd213sd", "mulsd"}, {LS_PROCESSOR_I386, "vfnmsub132ss", "addsd"},
+        {LS_PROCESSOR_ARM64, "fmadd", "fmul"},         {LS_PROCESSOR_ARM, "vfma.f64", "vmla.f64"},
+        {LS_PROCESSOR_PPC64, "xsmaddadp", "xsmuldp"},  {LS_PROCESSOR_S390X, "madbr", "mdbr"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const ls_lint_rule *rule = ls_lint_rule_of_instruction(cases[i].processor, cases[i].fused);
+        cr_assert_not_null(rule, "%s", cases[i].fused);
+        cr_expect_str_eq(rule->topic, LS_LINT_TOPIC_FUSED);
+        cr_expect_null(ls_lint_rule_of_instruction(cases[i].processor, cases[i].harmless));
+    }
+    cr_assert_null(ls_lint_rule_of_instruction(LS_PROCESSOR_UNKNOWN, "fmadd"));
+}
+
+/* ---- machine code ---- */
+
+Test(synctest_lint, counts_instructions_and_passes_over_bytes_that_are_none)
+{
+    static const uint8_t code[] = {
+        0xc4, 0xe2, 0xf1, 0xb9, 0xc2, /* vfmadd231sd xmm0, xmm1, xmm2 */
+        0x06,                         /* no instruction of 64-bit code */
+        0xf2, 0x0f, 0x58, 0xc1,       /* addsd xmm0, xmm1 */
+        0xc4, 0xe2, 0xf1, 0xb9, 0xc2, /* the first once more */
+        0x0f, 0x31,                   /* rdtsc */
+        0xc3,                         /* ret */
+    };
+    ls_lint_code *reader = NULL;
+    ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+    uint64_t instructions = 0;
+    cr_assert_eq(ls_lint_code_open(LS_PROCESSOR_X86_64, &reader), LS_OK);
+    cr_assert_eq(ls_lint_code_read(reader, code, sizeof code, 0x1000, counts, &instructions), 2);
+    cr_assert_str_eq(counts[0].mnemonic, "vfmadd231sd");
+    cr_assert_eq(counts[0].count, 2);
+    cr_assert_str_eq(counts[1].mnemonic, "rdtsc");
+    cr_assert_geq(instructions, 5);
+    cr_assert_eq(ls_lint_code_read(reader, code, 0, 0, counts, &instructions), 0);
+    ls_lint_code_close(reader);
+    ls_lint_code_close(NULL);
+}
+
+Test(synctest_lint, reads_the_code_of_other_processors)
+{
+    static const struct {
+        ls_lint_processor processor;
+        uint8_t code[4]; /* one fused instruction */
+        const char *mnemonic;
+    } cases[] = {
+        {LS_PROCESSOR_I386, {0xc4, 0xe2, 0xf1, 0xb9}, NULL}, /* the last byte is missing */
+        {LS_PROCESSOR_ARM64, {0x20, 0x0c, 0x42, 0x1f}, "fmadd"},
+        {LS_PROCESSOR_ARM, {0x02, 0x0b, 0xa1, 0xee}, "vfma.f64"},
+        {LS_PROCESSOR_PPC64, {0xfa, 0x20, 0x22, 0xfc}, "fmadd"},
+        {LS_PROCESSOR_S390X, {0xb3, 0x1e, 0x10, 0x23}, "madbr"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        ls_lint_code *reader = NULL;
+        ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+        uint64_t instructions = 0;
+        cr_assert_eq(ls_lint_code_open(cases[i].processor, &reader), LS_OK);
+        uint32_t used = ls_lint_code_read(reader, cases[i].code, 4, 0, counts, &instructions);
+        cr_expect_eq(used, cases[i].mnemonic != NULL, "case %zu", i);
+        if (used == 1) {
+            cr_expect_str_eq(counts[0].mnemonic, cases[i].mnemonic);
+            cr_expect_str_eq(counts[0].rule->topic, LS_LINT_TOPIC_FUSED);
+        }
+        ls_lint_code_close(reader);
+    }
+}
+
+Test(synctest_lint, the_code_of_an_unknown_processor_is_not_read)
+{
+    ls_lint_code *reader = NULL;
+    cr_assert_eq(ls_lint_code_open(LS_PROCESSOR_UNKNOWN, &reader), LS_UNSUPPORTED);
+    cr_assert_null(reader);
+}
+
+/* ---- files ---- */
+
+static ls_lint_report report;
+
+static void expect_refused(const char *path, ls_status status, const char *words)
+{
+    ls_text why = {""};
+    cr_expect_eq(ls_lint_file(path, &report, &why), status, "%s", path);
+    cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
+}
+
+Test(synctest_lint, a_file_that_is_no_shared_object_is_refused)
+{
+    char path[] = "/tmp/lockstep-lint-XXXXXX";
+    int file = mkstemp(path);
+    cr_assert_geq(file, 0);
+    expect_refused("/does/not/exist.so", LS_IO, "/does/not/exist.so");
+    expect_refused(path, LS_PLUGIN, "no shared object");
+    static const char nonsense[] = {0x7f, 'E', 'L', 'F', 'n', 'o', 'n', 's', 'e', 'n', 's', 'e'};
+    cr_assert_eq(write(file, nonsense, sizeof nonsense), (ssize_t)sizeof nonsense);
+    expect_refused(path, LS_PLUGIN, "no shared object");
+    close(file);
+    unlink(path);
+}
+
+/* Every file that is cut short somewhere is refused or read as far as it goes. */
+Test(synctest_lint, a_file_that_was_cut_short_is_survived)
+{
+    static uint8_t bytes[1 << 20];
+    FILE *whole = fopen(LS_TEST_PLUGIN, "rb");
+    cr_assert_not_null(whole);
+    size_t size = fread(bytes, 1, sizeof bytes, whole);
+    fclose(whole);
+    cr_assert(size > 4096 && size < sizeof bytes);
+    char path[] = "/tmp/lockstep-lint-XXXXXX";
+    int file = mkstemp(path);
+    for (size_t kept = size; kept > 0; kept -= kept > 1997 ? 1997 : kept) {
+        cr_assert_eq(ftruncate(file, 0), 0);
+        cr_assert_eq(pwrite(file, bytes, kept, 0), (ssize_t)kept);
+        ls_status status = ls_lint_file(path, &report, NULL);
+        cr_assert(status == LS_OK || status == LS_PLUGIN);
+    }
+    close(file);
+    unlink(path);
+}
+
+/* Section tables and symbols of any content. */
+Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
+{
+    static uint8_t bytes[1 << 20];
+    FILE *whole = fopen(LS_TEST_PLUGIN, "rb");
+    cr_assert_not_null(whole);
+    size_t size = fread(bytes, 1, sizeof bytes, whole);
+    fclose(whole);
+    char path[] = "/tmp/lockstep-lint-XXXXXX";
+    int file = mkstemp(path);
+    uint32_t read_well = 0;
+    for (size_t i = 0; i < 160; i++) {
+        size_t at = i < 64 ? i : size - 1 - i * 17 % 4000; /* the header, and the sections' table */
+        bytes[at] ^= 0xff;
+        cr_assert_eq(pwrite(file, bytes, size, 0), (ssize_t)size);
+        read_well += ls_lint_file(path, &report, NULL) == LS_OK;
+        bytes[at] ^= 0xff;
+    }
+    cr_assert_gt(read_well, 0);
+    close(file);
+    unlink(path);
+}
+
+Test(synctest_lint, a_good_plug_in_is_read_and_clean)
+{
+    ls_text why = {""};
+    cr_assert_eq(ls_lint_file(LS_TEST_PLUGIN, &report, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(report.errors, 0);
+    cr_assert(report.is_code_read);
+    cr_assert_gt(report.functions_read, 10);
+    cr_assert_gt(report.instructions_read, 100);
+}
+
+Test(synctest_lint, items_beyond_the_last_are_counted)
+{
+    static ls_lint_report full;
+    const ls_lint_item item = {.is_error = true, .topic = "libm"};
+    for (uint32_t i = 0; i < LS_LINT_ITEMS_MAX + 3; i++) {
+        ls_lint_add(&full, &item);
+    }
+    cr_assert_eq(full.count, LS_LINT_ITEMS_MAX);
+    cr_assert_eq(full.left_out, 3);
+    cr_assert_eq(full.errors, LS_LINT_ITEMS_MAX + 3);
+    cr_assert(ls_lint_has_topic(&full, "libm"));
+    cr_assert_not(ls_lint_has_topic(&full, "clock"));
+}

@@ -1,0 +1,197 @@
+"""The zoo's test: every faulty plug-in must be found out, by the right tool, at the right tick, in
+the right pass and field, with the right class and cause, and every healthy twin must pass. What is
+right stands in NAME.json beside NAME.c.
+
+Prints a table: cause, plug-in, found by, tick, pass, field, class, seconds.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).parent
+CLEAN, FOUND = 0, 3
+BAD_RESULTS = {"differs", "fault", "crashed", "hung", "failed"}
+# What an expectation of a world may say, besides its name.
+KEYS = {"world", "result", "tick", "pass", "field", "expected", "found", "class", "cause", "words",
+        "signal", "text"}
+LINT_KEYS = {"topic", "name", "function", "kind"}
+SECONDS_MAX = 60
+TICKS = 300
+
+
+class Run:
+    """One call of lockstep-synctest and what came of it."""
+
+    def __init__(self, program, plugins, arguments):
+        self.arguments = arguments
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "result.json")
+            done = subprocess.run(
+                [program, *arguments, "--ticks", str(TICKS), "--jobs", "1", "--json", path],
+                cwd=plugins, capture_output=True, text=True, check=False, timeout=SECONDS_MAX,
+            )
+            self.report = {}
+            if os.path.exists(path) and os.path.getsize(path) > 0:
+                with open(path, encoding="utf-8") as file:
+                    self.report = json.load(file)
+        self.seconds = time.monotonic() - started
+        self.code = done.returncode
+        self.output = done.stderr
+
+    def bad_worlds(self):
+        worlds = {world["name"]: world for world in self.report.get("worlds", [])
+                  if world["result"] in BAD_RESULTS}
+        reference = self.report.get("reference", {})
+        if reference.get("result") in BAD_RESULTS:
+            worlds["reference"] = reference
+        return worlds
+
+    def lint_errors(self):
+        items = (self.report.get("lint") or {}).get("items", [])
+        return [item for item in items if item["severity"] == "error"]
+
+    def problem(self, words):
+        return f"{' '.join(self.arguments)}: {words}\n{self.output}"
+
+
+def fits(expected, actual):
+    """Texts with a leading ~ are patterns; all others must be the same."""
+    if isinstance(expected, str) and expected.startswith("~"):
+        return actual is not None and re.search(expected[1:], str(actual)) is not None
+    return expected == actual
+
+
+def misfits(expectation, actual, names):
+    return [f"{key} is {actual.get(names.get(key, key))!r}, not {value!r}"
+            for key, value in expectation.items()
+            if key != "world" and not fits(value, actual.get(names.get(key, key)))]
+
+
+def find_problems(run, expected):
+    """Exactly the worlds and lint errors that are expected, each as expected."""
+    problems = []
+    worlds = run.bad_worlds()
+    wanted = {find["world"] for find in expected.get("finds", [])} | set(expected.get("also", []))
+    if set(worlds) != wanted:
+        problems.append(f"worlds that found something: {sorted(worlds)}, not {sorted(wanted)}")
+    for find in expected.get("finds", []):
+        assert set(find) <= KEYS, find
+        actual = worlds.get(find["world"], {})
+        problems += [f"{find['world']}: {words}"
+                     for words in misfits(find, actual, {"words": "last_words"})]
+    errors = run.lint_errors()
+    items = expected.get("lint", [])
+    assert all(set(item) <= LINT_KEYS for item in items), items
+    problems += [f"lint does not say {item}" for item in items
+                 if all(misfits(item, error, {}) for error in errors)]
+    problems += [f"lint says {error['name']}" for error in errors
+                 if all(misfits(item, error, {}) for item in items)]
+    if "status" in expected and run.report.get("status") != expected["status"]:
+        problems.append(f"status {run.report.get('status')!r}, not {expected['status']!r}")
+    if run.code != FOUND:
+        problems.append(f"exit code {run.code}, not {FOUND}")
+    return [run.problem(words) for words in problems]
+
+
+def healthy_problems(run):
+    problems = []
+    if run.code != CLEAN or run.bad_worlds() or run.lint_errors():
+        problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_worlds())}")
+    if run.report.get("roots_compared", 0) == 0 and "--lint" not in run.arguments:
+        problems.append("no root was compared")
+    if run.report.get("inputs_played", 0) == 0 and "--lint" not in run.arguments:
+        problems.append("no input was played")
+    return [run.problem(words) for words in problems]
+
+
+def rows_of(animal, run, expected):
+    """A line of the table for each thing that was found."""
+    cause = f"{animal['cause']:>2} {animal['title']}"
+    for item in expected.get("lint", []):
+        named = next((error for error in run.lint_errors() if not misfits(item, error, {})), {})
+        where = named.get("function") or ""
+        found_by = f"lint: {named.get('name')}"
+        yield cause, found_by, "", where, "", named.get("topic", ""), run.seconds
+    if "status" in expected:
+        yield cause, run.report.get("status"), "", "", "", "", run.seconds
+    for find in expected.get("finds", []):
+        actual = run.bad_worlds().get(find["world"], {})
+        yield (cause, find["world"], actual.get("tick"), actual.get("pass"),
+               actual.get("field") or "", actual.get("class"),
+               actual.get("seconds", run.seconds))
+
+
+def is_built(plugins, arguments):
+    return all((plugins / name).exists() for name in arguments if name.endswith(".so"))
+
+
+def visit(program, plugins, path):
+    """(rows, problems, what was left out, number of healthy runs) of one animal."""
+    animal = json.loads(path.read_text(encoding="utf-8"))
+    rows, problems, left_out, healthy = [], [], [], 0
+    for expected in animal["runs"]:
+        arguments = expected["arguments"]
+        if not is_built(plugins, arguments):
+            left_out.append(" ".join(arguments))
+            continue
+        run = Run(program, plugins, arguments)
+        problems += find_problems(run, expected)
+        rows += rows_of(animal, run, expected)
+    for arguments in animal["healthy"]:
+        if not is_built(plugins, arguments):
+            left_out.append(" ".join(arguments))
+            continue
+        problems += healthy_problems(Run(program, plugins, arguments))
+        healthy += 1
+    if not rows or not healthy:
+        problems.append(f"{path.name}: nothing was run")
+    return rows, problems, left_out, healthy
+
+
+def print_table(rows):
+    head = ("cause", "found by", "tick", "pass", "field", "class", "seconds")
+    lines = [head] + [tuple(f"{row[6]:.2f}" if i == 6 else str(row[i]) for i in range(7))
+                      for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(7)]
+    for line in lines:
+        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="lockstep-synctest")
+    parser.add_argument("plugins", type=pathlib.Path, help="the folder of the built plug-ins")
+    parser.add_argument("animals", nargs="*", help="these only")
+    arguments = parser.parse_args()
+
+    paths = sorted(path for path in HERE.glob("*.json")
+                   if not arguments.animals or path.stem in arguments.animals)
+    sources = {path.stem for path in HERE.glob("*.c")}
+    if not arguments.animals and sources != {path.stem for path in paths}:
+        sys.exit(f"without an expectation: {sorted(sources - {path.stem for path in paths})}")
+    program = str(pathlib.Path(arguments.program).resolve())
+    plugins = arguments.plugins.resolve()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        visits = list(pool.map(lambda path: visit(program, plugins, path), paths))
+    rows = sorted((row for rows, *_ in visits for row in rows), key=lambda row: row[0])
+    problems = [problem for _, problems, *_ in visits for problem in problems]
+    print_table(rows)
+    for name in (name for _, _, left_out, _ in visits for name in left_out):
+        print(f"left out, not built here: {name}")
+    healthy = sum(count for *_, count in visits)
+    print(f"{len(rows)} findings, {healthy} healthy runs, {len(problems)} problems")
+    if problems or not rows:
+        sys.exit("\n".join(problems) or "nothing was tested")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#include "lockstep/tools/synctest/compare.h"
+
+#include <string.h>
+
+/* The end of the element that holds the byte. */
+static size_t element_end(const ls_schema *schema, size_t offset)
+{
+    ls_schema_place place = ls_schema_at(schema, offset);
+    return place.offset + ls_field_type_bytes(place.field->type);
+}
+
+uint64_t ls_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b)
+{
+    uint64_t count = 0;
+    size_t bytes = ls_schema_state_bytes(schema);
+    for (size_t offset = 0; offset < bytes;) {
+        if (a[offset] == b[offset]) {
+            offset++;
+            continue;
+        }
+        count++;
+        offset = element_end(schema, offset);
+    }
+    return count;
+}
+
+bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trace *b,
+                       ls_difference *out)
+{
+    for (uint32_t place = 0; place < a->places; place++) {
+        if (!schema) {
+            if (ls_trace_root(a, place) != ls_trace_root(b, place)) {
+                out->place = place;
+                out->elements = 0;
+                return true;
+            }
+            continue;
+        }
+        const uint8_t *state_a = ls_trace_state(a, place);
+        const uint8_t *state_b = ls_trace_state(b, place);
+        if (ls_schema_first_difference(schema, state_a, state_b, &out->first)) {
+            out->place = place;
+            out->elements = ls_compare_count(schema, state_a, state_b);
+            return true;
+        }
+    }
+    return false;
+}
+
+static ls_oddity oddity_of(uint64_t bits, uint64_t sign, uint64_t infinity)
+{
+    if (bits == sign) {
+        return LS_ODDITY_NEGATIVE_ZERO;
+    }
+    return (bits & ~sign) > infinity ? LS_ODDITY_NAN : LS_ODDITY_NONE;
+}
+
+ls_oddity ls_compare_oddity(const ls_schema_place *place, const uint8_t *state)
+{
+    if (place->field->type == LS_FIELD_F32) {
+        uint32_t bits = 0;
+        memcpy(&bits, state + place->offset, sizeof bits);
+        return oddity_of(bits, UINT32_C(0x80000000), UINT32_C(0x7f800000));
+    }
+    if (place->field->type == LS_FIELD_F64) {
+        uint64_t bits = 0;
+        memcpy(&bits, state + place->offset, sizeof bits);
+        return oddity_of(bits, UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000));
+    }
+    return LS_ODDITY_NONE;
+}
+
+/* One field: every element of every item. */
+static bool find_nan_in(const ls_field *field, const uint8_t *state, ls_schema_place *out)
+{
+    uint32_t element_bytes = ls_field_type_bytes(field->type);
+    for (uint32_t item = 0; item < field->count; item++) {
+        size_t start = field->offset + item * field->stride;
+        for (uint32_t element = 0; element < field->length; element++) {
+            ls_schema_place place = {field, item, element, start + element * element_bytes};
+            if (ls_compare_oddity(&place, state) == LS_ODDITY_NAN) {
+                *out = place;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool ls_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out)
+{
+    for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {
+        const ls_field *field = ls_schema_field(schema, i);
+        if ((field->type == LS_FIELD_F32 || field->type == LS_FIELD_F64) &&
+            find_nan_in(field, state, out)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,36 @@
+/* Compare: finds where two traces of one tick part, and how a value looks. Pure.
+ * Called by the process that explains a difference. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_COMPARE_H
+#define LOCKSTEP_TOOLS_SYNCTEST_COMPARE_H
+
+#include "lockstep/common/state_schema.h"
+#include "lockstep/tools/synctest/trace.h"
+
+typedef struct ls_difference {
+    uint32_t place;        /* the first place at which the traces differ */
+    ls_schema_place first; /* the first element that differs there; with a schema only */
+    uint64_t elements;     /* how many do; 0 without a schema */
+} ls_difference;
+
+/* False when the traces are equal. `schema` is NULL when the state is behind a callback: then roots
+ * are compared and `first` stays as it was. */
+bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trace *b,
+                       ls_difference *out);
+
+/* Elements of two states that differ. */
+uint64_t ls_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
+
+/* What a floating-point element can be that a person should hear of. */
+typedef enum ls_oddity {
+    LS_ODDITY_NONE,
+    LS_ODDITY_NAN,
+    LS_ODDITY_NEGATIVE_ZERO,
+} ls_oddity;
+
+/* NONE for an element of another type. */
+ls_oddity ls_compare_oddity(const ls_schema_place *place, const uint8_t *state);
+
+/* The first element of a state that is not a number, or false. */
+bool ls_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* Crash: what a world's process does when the code in it crashes: it notes the signal and ends,
+ * or, in a guarded call, comes back and says which address was touched. A plug-in's crash is a
+ * finding, never a crash of the program. Called by the world's process alone. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
+#define LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
+
+#include "lockstep/tools/synctest/exchange.h"
+
+/* From here on a crash is written to the outcome. */
+void ls_crash_watch(ls_exchange *exchange);
+
+/* Runs `run`, and returns false with the address when it touched memory that it must not. */
+bool ls_crash_guard(void (*run)(void *user), void *user, uintptr_t *address);
+
+/* As if the signal had come outside a guarded call. */
+_Noreturn void ls_crash_end(int signal_number);
+
+#endif

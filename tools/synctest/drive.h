@@ -1,0 +1,18 @@
+/* Drive: the ways in which a world plays the recorded match. Each compares the root of every state
+ * it makes with the reference's, and stops at the first difference or fault. What comes of it is
+ * the exchange's outcome. Called by the world's process. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_DRIVE_H
+#define LOCKSTEP_TOOLS_SYNCTEST_DRIVE_H
+
+#include "lockstep/tools/synctest/player.h"
+
+/* Plays the reference run with its bots and script, and records it: inputs, roots, saves. */
+void ls_drive_record(ls_player *player);
+
+/* Plays the recorded match. */
+void ls_drive_play(ls_player *player, ls_drive drive);
+
+/* drive_draw.c: with read-only states, drawn at other rates; true when nothing was found. */
+bool ls_drive_draw(ls_player *player);
+
+#endif

@@ -1,0 +1,164 @@
+#include "lockstep/tools/synctest/drive.h"
+
+#include "lockstep/client/bots.h"
+#include "lockstep/tools/synctest/crash.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SHAPES_MAX = 4096,
+};
+
+/* The two newest states, both read-only while the simulation looks at them. */
+typedef struct viewing {
+    ls_player *player;
+    ls_sim_instance *current;
+    ls_sim_instance *previous;
+    ls_bot bot;
+    ls_saved before; /* of the state that `previous` gets */
+    ls_saved saved;
+    ls_fixed alpha;
+    uint32_t slot;
+} viewing;
+
+static void draw(void *user)
+{
+    static ls_draw_shape shapes[SHAPES_MAX];
+    viewing *viewer = user;
+    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    viewer->player->simulation.draw(&viewer->player->config, ls_sim_instance_view(viewer->previous),
+                                    ls_sim_instance_view(viewer->current), viewer->alpha, &list);
+}
+
+static void ask_bot(void *user)
+{
+    static uint8_t bytes[LS_INPUT_BYTES_MAX];
+    viewing *viewer = user;
+    ls_bot_input(&viewer->bot, viewer->current, viewer->slot, bytes);
+}
+
+static void hash(void *user)
+{
+    viewing *viewer = user;
+    (void)ls_sim_instance_hash(viewer->current);
+}
+
+static void save(void *user)
+{
+    viewing *viewer = user;
+    (void)ls_player_save(viewer->player, viewer->current, &viewer->saved);
+}
+
+static void set_writable(viewing *viewer, bool is_writable)
+{
+    ls_page_memory *memory = &viewer->player->memory;
+    ls_page_memory_set_writable(memory, ls_sim_instance_view(viewer->current), is_writable);
+    ls_page_memory_set_writable(memory, ls_sim_instance_view(viewer->previous), is_writable);
+}
+
+/* Whose byte is at the address, as an offset in its state. */
+static bool offset_in(const ls_sim_instance *instance, uintptr_t address, size_t *offset)
+{
+    uintptr_t start = (uintptr_t)ls_sim_instance_view(instance);
+    *offset = address - start;
+    return address >= start && *offset < ls_sim_instance_state_bytes(instance);
+}
+
+static void name_written_field(viewing *viewer, size_t offset)
+{
+    const ls_schema *schema = ls_sim_instance_schema(viewer->current);
+    ls_outcome *outcome = &viewer->player->exchange->outcome;
+    if (schema) {
+        ls_schema_place place = ls_schema_at(schema, offset);
+        ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
+    }
+}
+
+/* Calls one of the simulation's functions that may only read. */
+static bool call_reader(viewing *viewer, ls_phase phase, const char *name, void (*run)(void *user))
+{
+    ls_player *player = viewer->player;
+    uintptr_t address = 0;
+    set_writable(viewer, false);
+    ls_player_enter_phase(player, phase);
+    bool is_well = ls_crash_guard(run, viewer, &address);
+    set_writable(viewer, true);
+    if (!is_well) {
+        size_t offset = 0;
+        if (!offset_in(viewer->current, address, &offset) &&
+            !offset_in(viewer->previous, address, &offset)) {
+            ls_crash_end(SIGSEGV);
+        }
+        ls_player_fault(player, LS_FAULT_WRITE, ls_sim_instance_tick(viewer->current), name);
+        ls_text_set(&player->exchange->outcome.text, "%s writes to the state", name);
+        name_written_field(viewer, offset);
+    }
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    return is_well;
+}
+
+/* At another frame rate each tick: no frame, one, or five. */
+static bool show(viewing *viewer)
+{
+    static const uint32_t frames[] = {1, 5, 0};
+    ls_tick tick = ls_sim_instance_tick(viewer->current);
+    const ls_simulation *simulation = &viewer->player->simulation;
+    for (uint32_t i = 0; simulation->draw && i < frames[tick % 3]; i++) {
+        viewer->alpha = LS_FIXED_ONE / 5 * (int64_t)(i + tick % 2);
+        if (!call_reader(viewer, LS_PHASE_DRAW, "draw", draw)) {
+            return false;
+        }
+    }
+    viewer->slot = tick % viewer->player->config.players;
+    bool can_save = viewer->player->exchange->facts.save_bytes > 0;
+    return (!simulation->bot || call_reader(viewer, LS_PHASE_BOT, "bot", ask_bot)) &&
+           call_reader(viewer, LS_PHASE_HASH, "hash", hash) &&
+           (!can_save || call_reader(viewer, LS_PHASE_SAVE, "save", save));
+}
+
+/* The previous state is a copy of the one that is about to be stepped. */
+static bool keep_previous(viewing *viewer)
+{
+    if (viewer->previous == viewer->current) {
+        return true; /* it cannot be copied: its blend is that of one state */
+    }
+    ls_tick tick = ls_sim_instance_tick(viewer->current);
+    return ls_player_save(viewer->player, viewer->current, &viewer->before) &&
+           ls_player_load_save(viewer->player, viewer->previous, viewer->before.bytes, tick);
+}
+
+static bool play_shown(viewing *viewer)
+{
+    ls_player *player = viewer->player;
+    while (ls_sim_instance_tick(viewer->current) < player->tape.ticks) {
+        if (!keep_previous(viewer)) {
+            return false;
+        }
+        ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(viewer->current));
+        ls_player_step(player, viewer->current, &inputs, true);
+        if (!ls_player_compare(player, viewer->current) || !show(viewer)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ls_drive_draw(ls_player *player)
+{
+    static viewing viewer;
+    bool can_save = player->exchange->facts.save_bytes > 0;
+    viewer.player = player;
+    viewer.bot = ls_bot_make(1);
+    viewer.current = ls_player_start(player);
+    viewer.previous = can_save && viewer.current ? ls_player_start(player) : viewer.current;
+    if (!viewer.previous || !ls_player_compare(player, viewer.current) || !play_shown(&viewer)) {
+        return false;
+    }
+    if (viewer.previous != viewer.current) {
+        ls_player_end(player, viewer.previous);
+    }
+    ls_player_end(player, viewer.current);
+    return true;
+}

@@ -1,0 +1,217 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/synctest/launch.h"
+
+#include "lockstep/tools/synctest/world_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    VARIABLES_MAX = 1024,
+    PADDING_BYTES_MAX = 64 << 10,
+    POLL_MS = 100,
+    NUMBER_BYTES = 16,
+    /* malloc fills with this byte's complement: nothing in the reference. */
+    REFERENCE_FILL = 0xff,
+    MOVED_FILL = 0xa5, /* as many digits: the stack begins where it did */
+};
+
+static const char self[] = "/proc/self/exe";
+
+/* The variables of the new process. */
+typedef struct surroundings {
+    char *variables[VARIABLES_MAX + 1];
+    size_t count;
+    size_t bytes; /* of all, with their ends */
+    char tunables[96];
+    char padding[PADDING_BYTES_MAX];
+} surroundings;
+
+static bool has_name(const char *variable, const char *name)
+{
+    size_t size = strlen(name);
+    return strncmp(variable, name, size) == 0 && variable[size] == '=';
+}
+
+static bool is_kept(const char *variable, bool is_turned)
+{
+    static const char *const needed[] = {"PATH",         "LD_LIBRARY_PATH", "LD_PRELOAD",
+                                         "ASAN_OPTIONS", "UBSAN_OPTIONS",   "TSAN_OPTIONS"};
+    if (!is_turned) {
+        return !has_name(variable, "GLIBC_TUNABLES");
+    }
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        if (has_name(variable, needed[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add(surroundings *new, char *variable)
+{
+    if (new->count < VARIABLES_MAX) {
+        new->variables[new->count++] = variable;
+        new->bytes += strlen(variable) + 1;
+    }
+}
+
+/* Variables without a meaning, so many that there are `count` variables of `bytes` bytes, and the
+ * stack begins where it does with those. */
+static void pad(surroundings *new, size_t count, size_t bytes)
+{
+    size_t missing = count > new->count ? count - new->count : 0;
+    size_t room = bytes > new->bytes ? bytes - new->bytes : 0;
+    if (missing == 0 || room < 3 * missing || room > sizeof new->padding) {
+        return; /* as good as it gets */
+    }
+    char *variable = new->padding;
+    for (size_t i = 0; i < missing; i++) {
+        size_t size = i + 1 < missing ? 3 : room; /* with its end; the last takes what is left */
+        memset(variable, 'P', size - 1);
+        variable[1] = '=';
+        variable[size - 1] = '\0';
+        add(new, variable);
+        variable += size;
+        room -= size;
+    }
+}
+
+/* What is inherited, and what takes its place in an environment that is turned. */
+static void add_inherited(surroundings *new, bool is_turned)
+{
+    static char foreign[][32] = {"LANG=de_DE.UTF-8",  "LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham",
+                                 "HOME=/nonexistent", "USER=somebody",      "LOGNAME=somebody"};
+    new->count = new->bytes = 0;
+    for (char **variable = environ; *variable; variable++) {
+        if (is_kept(*variable, is_turned)) {
+            add(new, *variable);
+        }
+    }
+    for (size_t i = 0; is_turned && i < sizeof foreign / sizeof foreign[0]; i++) {
+        add(new, foreign[i]);
+    }
+}
+
+/* Tunables, without the cache that would hand out memory as it is. */
+static void make_surroundings(const ls_launch *launch, surroundings *new)
+{
+    add_inherited(new, false);
+    if (launch->moves & LS_MOVES_ENVIRONMENT) {
+        size_t count = new->count, bytes = new->bytes;
+        add_inherited(new, true);
+        pad(new, count, bytes);
+    }
+    int fill = launch->moves & LS_MOVES_HEAP ? MOVED_FILL : REFERENCE_FILL;
+    snprintf(new->tunables, sizeof new->tunables,
+             "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=%d", fill);
+    add(new, new->tunables);
+    if (launch->moves & LS_MOVES_ADDRESSES) {
+        size_t moved_bytes = 777 + 1789 * (size_t)launch->exchange->variant;
+        pad(new, new->count + 1, new->bytes + moved_bytes);
+    }
+    new->variables[new->count] = NULL;
+}
+
+/* In the new process, before exec: only what may follow a fork. */
+static void become(const ls_launch *launch, char **arguments, char **variables)
+{
+    const ls_exchange_files *files = &launch->files;
+    const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
+                             files->expected_trace};
+    for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
+        fcntl(inherited[i], F_SETFD, 0);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would wait for it */
+    int nowhere = open("/dev/null", O_RDWR);
+    dup2(nowhere, STDIN_FILENO);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(launch->words, STDERR_FILENO);
+    if (!(launch->moves & LS_MOVES_ADDRESSES)) {
+        personality(ADDR_NO_RANDOMIZE);
+    }
+    execve(self, arguments, variables);
+    _exit(127);
+}
+
+static pid_t start(const ls_launch *launch)
+{
+    static _Thread_local surroundings new;
+    char numbers[5][NUMBER_BYTES];
+    const ls_exchange_files *files = &launch->files;
+    const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
+                             files->expected_trace};
+    char name[] = "lockstep-synctest";
+    char argument[] = LS_WORLD_PROCESS_ARGUMENT;
+    char *arguments[LS_WORLD_PROCESS_ARGUMENTS + 1] = {name, argument};
+    for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
+        snprintf(numbers[i], sizeof numbers[i], "%d", inherited[i]);
+        arguments[2 + i] = numbers[i];
+    }
+    make_surroundings(launch, &new);
+    pid_t pid = fork();
+    if (pid == 0) {
+        become(launch, arguments, new.variables);
+    }
+    return pid;
+}
+
+/* False when it stood still for too long. */
+static bool wait_for_end(const ls_launch *launch, int process)
+{
+    uint32_t still_ms = 0;
+    uint32_t beats = launch->exchange->progress.beats;
+    struct pollfd watched = {.fd = process, .events = POLLIN};
+    while (poll(&watched, 1, POLL_MS) == 0) {
+        uint32_t now = launch->exchange->progress.beats;
+        still_ms = now == beats ? still_ms + POLL_MS : 0;
+        beats = now;
+        if (still_ms >= launch->patience_ms) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ls_status ls_launch_run(const ls_launch *launch, ls_launch_end *end, int *wait_status)
+{
+    pid_t pid = start(launch);
+    int process = pid > 0 ? pidfd_open(pid, 0) : -1;
+    if (process < 0) {
+        if (pid > 0) {
+            kill(pid, SIGKILL);
+            waitpid(pid, wait_status, 0);
+        }
+        return LS_IO;
+    }
+    bool has_ended = wait_for_end(launch, process);
+    if (!has_ended) {
+        kill(pid, SIGKILL);
+    }
+    while (waitpid(pid, wait_status, 0) < 0 && errno == EINTR) {
+    }
+    close(process);
+    bool has_told = launch->exchange->outcome.kind != LS_OUTCOME_NONE;
+    *end = !has_ended ? LS_LAUNCH_HUNG : has_told ? LS_LAUNCH_TOLD : LS_LAUNCH_ENDED;
+    return LS_OK;
+}
+
+bool ls_launch_can_fix_addresses(void)
+{
+    int kept = personality(0xffffffff);
+    bool can = kept >= 0 && personality((unsigned long)kept | ADDR_NO_RANDOMIZE) >= 0;
+    if (can) {
+        personality((unsigned long)kept);
+    }
+    return can;
+}

@@ -1,0 +1,29 @@
+/* Launch: starts the program again as a world's process, with what only exec can change: address
+ * layout, environment, how malloc fills memory. Waits for it, and ends it when it stands still.
+ * Called by the runner. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
+#define LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
+
+#include "lockstep/tools/synctest/exchange.h"
+
+typedef struct ls_launch {
+    ls_exchange *exchange; /* what the process is told, and tells */
+    ls_exchange_files files;
+    int words;            /* a file for what it writes to standard error */
+    uint32_t moves;       /* of its world; nothing for the reference */
+    uint32_t patience_ms; /* without progress, before it is taken for hung */
+} ls_launch;
+
+typedef enum ls_launch_end {
+    LS_LAUNCH_TOLD,  /* it got to the end of its task */
+    LS_LAUNCH_ENDED, /* it is gone without having said anything */
+    LS_LAUNCH_HUNG,
+} ls_launch_end;
+
+/* IO when no process can be started. `wait_status` is what waitpid gave. */
+ls_status ls_launch_run(const ls_launch *launch, ls_launch_end *end, int *wait_status);
+
+/* Whether this system lets a process have the same addresses every time. */
+bool ls_launch_can_fix_addresses(void);
+
+#endif

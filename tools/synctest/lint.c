@@ -1,0 +1,333 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/tools/synctest/lint.h"
+
+#include "lockstep/tools/synctest/lint_code.h"
+#include "lockstep/tools/synctest/lint_rules.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CRT_BYTES_MAX = 16, /* what the C runtime itself keeps in .data and .bss */
+};
+
+static const char static_why[] =
+    "what a step leaves there outlives the match and is neither saved nor hashed";
+static const char static_instead[] = "move it into the state, or make it const";
+
+/* A file that is being read. */
+typedef struct elf_object {
+    Elf *elf;
+    GElf_Ehdr header;
+    ls_lint_report *report;
+    ls_lint_code *code;
+} elf_object;
+
+void ls_lint_add(ls_lint_report *report, const ls_lint_item *item)
+{
+    report->errors += item->is_error;
+    report->warnings += !item->is_error;
+    if (report->count == LS_LINT_ITEMS_MAX) {
+        report->left_out++;
+        return;
+    }
+    report->items[report->count++] = *item;
+}
+
+bool ls_lint_has_topic(const ls_lint_report *report, const char *topic)
+{
+    for (uint32_t i = 0; i < report->count; i++) {
+        if (strcmp(report->items[i].topic, topic) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ls_lint_processor processor_of(const GElf_Ehdr *header)
+{
+    bool is_little = header->e_ident[EI_DATA] == ELFDATA2LSB;
+    switch (header->e_machine) {
+    case EM_X86_64:
+        return LS_PROCESSOR_X86_64;
+    case EM_386:
+        return LS_PROCESSOR_I386;
+    case EM_AARCH64:
+        return is_little ? LS_PROCESSOR_ARM64 : LS_PROCESSOR_UNKNOWN;
+    case EM_ARM:
+        return is_little ? LS_PROCESSOR_ARM : LS_PROCESSOR_UNKNOWN;
+    case EM_PPC64:
+        return is_little ? LS_PROCESSOR_PPC64 : LS_PROCESSOR_UNKNOWN;
+    case EM_S390:
+        return LS_PROCESSOR_S390X;
+    default:
+        return LS_PROCESSOR_UNKNOWN;
+    }
+}
+
+/* ---- symbols ---- */
+
+static void lint_call(ls_lint_report *report, const char *name)
+{
+    const ls_lint_rule *rule = ls_lint_rule_of_function(name);
+    if (!rule) {
+        return;
+    }
+    ls_lint_item item = {.kind = LS_LINT_CALL,
+                         .is_error = rule->is_error,
+                         .topic = rule->topic,
+                         .why = rule->why,
+                         .instead = rule->instead};
+    ls_name_copy(item.name, sizeof item.name, name);
+    ls_lint_add(report, &item);
+}
+
+static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *section,
+                          const char *name)
+{
+    GElf_Shdr header;
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!object->code || !data || !gelf_getshdr(section, &header) ||
+        !(header.sh_flags & SHF_EXECINSTR)) {
+        return;
+    }
+    uint64_t start =
+        symbol->st_value & (object->header.e_machine == EM_ARM ? ~UINT64_C(1) : ~UINT64_C(0));
+    if (start < header.sh_addr || start - header.sh_addr > data->d_size ||
+        symbol->st_size > data->d_size - (start - header.sh_addr)) {
+        return; /* a symbol that leads out of its section */
+    }
+    ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+    const uint8_t *bytes = (const uint8_t *)data->d_buf + (start - header.sh_addr);
+    uint32_t used = ls_lint_code_read(object->code, bytes, symbol->st_size, start, counts,
+                                      &object->report->instructions_read);
+    object->report->functions_read++;
+    for (uint32_t i = 0; i < used; i++) {
+        ls_lint_item item = {.kind = LS_LINT_INSTRUCTION,
+                             .is_error = counts[i].rule->is_error,
+                             .count = counts[i].count,
+                             .topic = counts[i].rule->topic,
+                             .why = counts[i].rule->why,
+                             .instead = counts[i].rule->instead};
+        ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
+        ls_name_copy(item.place, sizeof item.place, name);
+        ls_lint_add(object->report, &item);
+    }
+}
+
+/* Written by the compiler's runtime or by the loader, not by the plug-in. */
+static bool is_runtimes_own(const char *name)
+{
+    static const char *const beginnings[] = {"__", "_DYNAMIC", "_GLOBAL_OFFSET_TABLE_",
+                                             "completed.", "dtor_idx."};
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++) {
+        if (strncmp(name, beginnings[i], strlen(beginnings[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_writable(Elf_Scn *section, const char *section_name)
+{
+    GElf_Shdr header;
+    bool is_data =
+        strncmp(section_name, ".data", 5) == 0 || strncmp(section_name, ".bss", 4) == 0 ||
+        strncmp(section_name, ".tdata", 6) == 0 || strncmp(section_name, ".tbss", 5) == 0;
+    return gelf_getshdr(section, &header) && header.sh_flags & SHF_WRITE && is_data &&
+           strncmp(section_name, ".data.rel.ro", 12) != 0;
+}
+
+static void add_static(ls_lint_report *report, const char *name, const char *section, uint64_t size)
+{
+    ls_lint_item item = {.kind = LS_LINT_STATIC,
+                         .count = size,
+                         .topic = "static variable",
+                         .why = static_why,
+                         .instead = static_instead};
+    ls_name_copy(item.name, sizeof item.name, name);
+    ls_name_copy(item.place, sizeof item.place, section);
+    ls_lint_add(report, &item);
+}
+
+static const char *section_name(const elf_object *object, Elf_Scn *section)
+{
+    GElf_Shdr header;
+    size_t strings = 0;
+    if (!gelf_getshdr(section, &header) || elf_getshdrstrndx(object->elf, &strings) != 0) {
+        return "";
+    }
+    const char *name = elf_strptr(object->elf, strings, header.sh_name);
+    return name ? name : "";
+}
+
+static void lint_symbol(elf_object *object, const GElf_Sym *symbol, const char *name,
+                        bool is_dynamic, bool is_full_table)
+{
+    unsigned type = GELF_ST_TYPE(symbol->st_info);
+    if (symbol->st_shndx == SHN_UNDEF) {
+        if (is_dynamic) {
+            lint_call(object->report, name);
+        }
+        return;
+    }
+    Elf_Scn *section =
+        symbol->st_shndx < SHN_LORESERVE ? elf_getscn(object->elf, symbol->st_shndx) : NULL;
+    if (!is_full_table || !section || symbol->st_size == 0) {
+        return;
+    }
+    const char *place = section_name(object, section);
+    if (type == STT_FUNC) {
+        lint_function(object, symbol, section, name);
+    } else if ((type == STT_OBJECT || type == STT_TLS) && is_writable(section, place) &&
+               !is_runtimes_own(name)) {
+        add_static(object->report, name, place, symbol->st_size);
+    }
+}
+
+static void lint_table(elf_object *object, Elf_Scn *section, const GElf_Shdr *header,
+                       bool is_full_table)
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    size_t count = data && header->sh_entsize > 0 ? data->d_size / header->sh_entsize : 0;
+    for (size_t i = 1; i < count; i++) {
+        GElf_Sym symbol;
+        const char *name = gelf_getsym(data, (int)i, &symbol)
+                               ? elf_strptr(object->elf, header->sh_link, symbol.st_name)
+                               : NULL;
+        if (name && name[0] != '\0') {
+            lint_symbol(object, &symbol, name, header->sh_type == SHT_DYNSYM, is_full_table);
+        }
+    }
+}
+
+/* ---- a stripped file ---- */
+
+/* Without a symbol table code and variables have no names, but they are there. */
+static void lint_section(elf_object *object, Elf_Scn *section, const GElf_Shdr *header)
+{
+    const char *name = section_name(object, section);
+    if (header->sh_flags & SHF_EXECINSTR && header->sh_type == SHT_PROGBITS) {
+        const GElf_Sym all = {.st_value = header->sh_addr, .st_size = header->sh_size};
+        lint_function(object, &all, section, name);
+    } else if (is_writable(section, name) && header->sh_size > CRT_BYTES_MAX) {
+        add_static(object->report, "variables without names", name, header->sh_size);
+    }
+}
+
+static bool has_symbol_table(Elf *elf)
+{
+    for (Elf_Scn *section = elf_nextscn(elf, NULL); section; section = elf_nextscn(elf, section)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void lint_sections(elf_object *object)
+{
+    bool has_names = has_symbol_table(object->elf);
+    for (Elf_Scn *section = elf_nextscn(object->elf, NULL); section;
+         section = elf_nextscn(object->elf, section)) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header)) {
+            continue;
+        }
+        if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM) {
+            lint_table(object, section, &header, header.sh_type == SHT_SYMTAB);
+        } else if (!has_names) {
+            lint_section(object, section, &header);
+        }
+    }
+}
+
+/* ---- a file ---- */
+
+static ls_status lint_object(Elf *elf, const char *path, ls_lint_report *report, ls_text *why)
+{
+    elf_object object = {.elf = elf, .report = report};
+    if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &object.header) ||
+        object.header.e_type != ET_DYN) {
+        ls_text_set(why, "'%s' is no shared object", path);
+        return LS_PLUGIN;
+    }
+    ls_status status = ls_lint_code_open(processor_of(&object.header), &object.code);
+    if (status == LS_NO_MEMORY) {
+        ls_text_set(why, "%s", ls_status_text(status));
+        return status;
+    }
+    report->is_code_read = status == LS_OK;
+    lint_sections(&object);
+    ls_lint_code_close(object.code);
+    return LS_OK;
+}
+
+ls_status ls_lint_file(const char *path, ls_lint_report *report, ls_text *why)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        ls_text_set(why, "cannot read '%s': %s", path, strerror(errno));
+        return LS_IO;
+    }
+    memset(report, 0, sizeof *report);
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(file, ELF_C_READ, NULL);
+    ls_status status = LS_PLUGIN;
+    if (elf) {
+        status = lint_object(elf, path, report, why);
+        elf_end(elf);
+    } else {
+        ls_text_set(why, "'%s' cannot be read as an object file", path);
+    }
+    close(file);
+    return status;
+}
+
+/* ---- names of variables ---- */
+
+static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *name, size_t capacity)
+{
+    GElf_Shdr header;
+    Elf_Data *data = elf_getdata(section, NULL);
+    if (!data || !gelf_getshdr(section, &header) || header.sh_entsize == 0 ||
+        (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)) {
+        return false;
+    }
+    for (size_t i = 1; i < data->d_size / header.sh_entsize; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+            address < symbol.st_value || address - symbol.st_value >= symbol.st_size) {
+            continue;
+        }
+        const char *found = elf_strptr(elf, header.sh_link, symbol.st_name);
+        if (found) {
+            ls_name_copy(name, capacity, found);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool ls_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
+{
+    bool is_found = false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    elf_version(EV_CURRENT);
+    Elf *elf = file >= 0 ? elf_begin(file, ELF_C_READ, NULL) : NULL;
+    Elf_Scn *section = elf ? elf_nextscn(elf, NULL) : NULL;
+    for (; section && !is_found; section = elf_nextscn(elf, section)) {
+        is_found = find_variable(elf, section, address, name, capacity);
+    }
+    if (elf) {
+        elf_end(elf);
+    }
+    if (file >= 0) {
+        close(file);
+    }
+    return is_found;
+}

@@ -1,0 +1,36 @@
+/* Lint rules: which functions and machine instructions give other results on another machine, why,
+ * and what to use instead. A table and a look-up; reads no file. Called by lint. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
+#define LOCKSTEP_TOOLS_SYNCTEST_LINT_RULES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_lint_rule {
+    const char *names; /* separated by spaces; one that ends in '*' is a beginning */
+    bool is_error;
+    const char *topic;
+    const char *why;
+    const char *instead;
+} ls_lint_rule;
+
+/* Processors whose instructions are known. */
+typedef enum ls_lint_processor {
+    LS_PROCESSOR_UNKNOWN,
+    LS_PROCESSOR_X86_64,
+    LS_PROCESSOR_I386,
+    LS_PROCESSOR_ARM64,
+    LS_PROCESSOR_ARM,
+    LS_PROCESSOR_PPC64,
+    LS_PROCESSOR_S390X,
+    LS_PROCESSOR_COUNT,
+} ls_lint_processor;
+
+/* The rule of a function that a plug-in calls, or NULL when it does no harm. Hardened names
+ * (__snprintf_chk), older ones (__isoc99_sscanf) and those of float and long double (sinf) have the
+ * rule of the plain one. */
+const ls_lint_rule *ls_lint_rule_of_function(const char *name);
+
+const ls_lint_rule *ls_lint_rule_of_instruction(ls_lint_processor processor, const char *mnemonic);
+
+#endif

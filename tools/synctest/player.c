@@ -1,0 +1,354 @@
+#include "lockstep/tools/synctest/player.h"
+
+#include "lockstep/common/base/log.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the simulation's own init is, while a watched one stands in its place. */
+static struct {
+    ls_status (*init)(const ls_sim_config *config, void *state);
+    ls_player *player;
+} watched;
+
+void ls_player_enter_phase(ls_player *player, ls_phase phase)
+{
+    player->exchange->progress.phase = phase;
+}
+
+static bool fail(ls_player *player, ls_status status, const ls_text *why)
+{
+    ls_outcome *outcome = &player->exchange->outcome;
+    outcome->kind = LS_OUTCOME_FAILED;
+    outcome->status = (uint32_t)-status;
+    outcome->text = *why;
+    return false;
+}
+
+bool ls_player_fail(ls_player *player, ls_status status, const char *words)
+{
+    ls_text why;
+    ls_text_set(&why, "%s", words);
+    return fail(player, status, &why);
+}
+
+void ls_player_fault(ls_player *player, ls_fault fault, ls_tick tick, const char *pass)
+{
+    ls_outcome *outcome = &player->exchange->outcome;
+    outcome->kind = LS_OUTCOME_FAULT;
+    outcome->fault = fault;
+    outcome->tick = tick;
+    ls_name_copy(outcome->pass, sizeof outcome->pass, pass);
+}
+
+static bool is_moved(const ls_player *player, uint32_t what)
+{
+    return (player->moves & what) != 0;
+}
+
+typedef struct init_call {
+    const ls_sim_config *config;
+    void *state;
+    ls_status status;
+} init_call;
+
+static void call_init(void *user)
+{
+    init_call *call = user;
+    call->status = watched.init(call->config, call->state);
+}
+
+static ls_status watched_init(const ls_sim_config *config, void *state)
+{
+    init_call call = {config, state, LS_OK};
+    bool is_stack_moved = is_moved(watched.player, LS_MOVES_STACK);
+    ls_player_enter_phase(watched.player, LS_PHASE_INIT);
+    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, 0), call_init, &call);
+    ls_player_enter_phase(watched.player, LS_PHASE_HOST);
+    return call.status;
+}
+
+static ls_status configure(ls_player *player, ls_text *why)
+{
+    const ls_synctest_match *match = &player->exchange->match;
+    player->config = ls_sim_config_default(&player->simulation);
+    player->config.seed = match->seed;
+    player->config.players = match->players ? match->players : player->config.players;
+    player->config.tick_rate_hz =
+        match->tick_rate_hz ? match->tick_rate_hz : player->config.tick_rate_hz;
+    for (uint32_t i = 0; i < match->assignment_count; i++) {
+        ls_status status =
+            ls_sim_config_set(&player->simulation, &player->config, match->assignments[i], why);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    return ls_sim_config_check(&player->simulation, &player->config, why);
+}
+
+static ls_facts facts_of(const ls_player *player)
+{
+    ls_facts made = player->exchange->facts; /* with what the recording said */
+    ls_facts *facts = &made;
+    const ls_simulation *simulation = &player->simulation;
+    ls_name_copy(facts->name, sizeof facts->name, simulation->name);
+    facts->pass_count = simulation->pass_count;
+    for (uint32_t i = 0; i < simulation->pass_count; i++) {
+        ls_name_copy(facts->pass_names[i], LS_NAME_BYTES_MAX, simulation->passes[i].name);
+    }
+    facts->players = player->config.players;
+    facts->tick_rate_hz = player->config.tick_rate_hz;
+    facts->workers_max = simulation->workers_max;
+    facts->has_schema = !simulation->hash;
+    facts->scratch_bytes =
+        simulation->scratch_bytes ? simulation->scratch_bytes(&player->config) : 0;
+    facts->state_bytes = simulation->state_bytes(&player->config);
+    return made;
+}
+
+/* Whether states and passes can be compared with the reference's at all. */
+static bool tell_facts(ls_player *player)
+{
+    ls_facts *known = &player->exchange->facts;
+    ls_facts facts = facts_of(player);
+    bool is_first = player->exchange->task == LS_TASK_RECORD;
+    if (!is_first &&
+        (facts.pass_count != known->pass_count || facts.players != known->players ||
+         facts.state_bytes != known->state_bytes || facts.has_schema != known->has_schema)) {
+        ls_player_fault(player, LS_FAULT_LAYOUT, 0, "init");
+        return false;
+    }
+    *known = facts;
+    return true;
+}
+
+bool ls_player_load(ls_player *player)
+{
+    ls_text why = {""};
+    uint32_t variant = player->exchange->variant;
+    ls_surroundings_enter(player->moves, variant);
+    ls_page_memory_init(&player->memory, is_moved(player, LS_MOVES_ADDRESSES) ? variant + 1 : 0);
+    ls_player_enter_phase(player, LS_PHASE_LOAD);
+    ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
+    if (status != LS_OK) {
+        return fail(player, status, &why);
+    }
+    player->simulation = *player->loaded.simulation;
+    watched.init = player->simulation.init;
+    watched.player = player;
+    player->simulation.init = watched_init;
+    status = configure(player, &why);
+    if (status != LS_OK) {
+        return fail(player, status, &why);
+    }
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    return tell_facts(player);
+}
+
+ls_sim_instance *ls_player_start(ls_player *player)
+{
+    ls_text why = {""};
+    ls_sim_instance *instance = NULL;
+    ls_status status = ls_sim_instance_create(&player->simulation, &player->config,
+                                              &player->memory.allocator, &instance, &why);
+    if (status != LS_OK) {
+        fail(player, status, &why);
+        return NULL;
+    }
+    player->exchange->progress.beats++;
+    return instance;
+}
+
+void ls_player_end(ls_player *player, ls_sim_instance *instance)
+{
+    ls_player_enter_phase(player, LS_PHASE_DEINIT);
+    ls_sim_instance_destroy(instance);
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+}
+
+ls_tick_inputs ls_player_inputs(ls_player *player, ls_tick tick)
+{
+    ls_tape_inputs(&player->tape, tick, player->slots);
+    return (ls_tick_inputs){tick, player->config.players, player->slots};
+}
+
+/* ---- one step ---- */
+
+static uint64_t root_of_state(const ls_player *player, const void *state)
+{
+    return player->simulation.hash ? player->simulation.hash(&player->config, state) : 0;
+}
+
+static void before_step(ls_player *player, const ls_step *step)
+{
+    size_t bytes = player->exchange->facts.scratch_bytes;
+    if (step->scratch && bytes > 0) {
+        bool is_scratch_moved = is_moved(player, LS_MOVES_SCRATCH);
+        memset(step->scratch, ls_surroundings_filling(is_scratch_moved, step->inputs->tick), bytes);
+    }
+    if (player->is_traced) {
+        ls_trace_set(&player->trace, 0, root_of_state(player, step->state), step->state);
+    }
+}
+
+static bool is_noted(const ls_static_writes *writes, uint64_t address, uint32_t pass)
+{
+    for (uint32_t i = 0; i < writes->count; i++) {
+        if (writes->list[i].address / 8 == address / 8 && writes->list[i].pass == pass) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_static_writes(ls_player *player, ls_tick tick, uint32_t pass)
+{
+    uint64_t addresses[LS_STATIC_WRITES_MAX];
+    ls_static_writes *writes = &player->exchange->static_writes;
+    uint32_t count = ls_statics_changes(&player->statics, addresses, LS_STATIC_WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < LS_STATIC_WRITES_MAX; i++) {
+        if (!is_noted(writes, addresses[i], pass)) {
+            writes->list[writes->count++] = (ls_static_write){addresses[i], tick, pass};
+        }
+    }
+}
+
+typedef struct pass_call {
+    const ls_pass *pass;
+    const ls_step *step;
+} pass_call;
+
+static void call_pass(void *user)
+{
+    const pass_call *call = user;
+    call->pass->run(call->step);
+}
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    ls_player *player = user;
+    ls_tick tick = step->inputs->tick;
+    if (index == 0) {
+        before_step(player, step);
+    }
+    player->exchange->progress.pass = index;
+    ls_player_enter_phase(player, LS_PHASE_PASS);
+    ls_float_mode kept = ls_float_mode_now();
+    if (is_moved(player, LS_MOVES_ROUNDING)) {
+        ls_float_mode_set(ls_float_mode_moved(tick));
+    }
+    bool is_stack_moved = is_moved(player, LS_MOVES_STACK);
+    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, tick + index), call_pass,
+                                 &(pass_call){pass, step});
+    if (is_moved(player, LS_MOVES_ROUNDING)) {
+        ls_float_mode_set(kept);
+    }
+    if (!player->mode_changer && !ls_float_mode_equal(kept, ls_float_mode_now())) {
+        player->mode_changer = pass;
+    }
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    note_static_writes(player, tick, index);
+    if (player->is_traced) {
+        ls_trace_set(&player->trace, index + 1, root_of_state(player, step->state), step->state);
+    }
+}
+
+static ls_sim_tuning tuning_of(const ls_player *player, ls_tick tick)
+{
+    ls_sim_tuning tuning = {.workers = 1, .log_level = LS_LOG_WARNING};
+    uint32_t workers = player->simulation.workers_max;
+    workers = workers < LS_TRIED_WORKERS ? workers : LS_TRIED_WORKERS;
+    if (is_moved(player, LS_MOVES_WORKERS) && workers > 1) {
+        tuning.workers = 1 + tick % workers;
+    }
+    if (is_moved(player, LS_MOVES_LOG)) {
+        tuning.log_level = tick % (LS_LOG_DEBUG + 1);
+    }
+    return tuning;
+}
+
+void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                    bool is_traced)
+{
+    const ls_step_watch watch = {run_pass, player};
+    player->exchange->progress.tick = inputs->tick;
+    player->exchange->progress.beats++;
+    player->is_traced = is_traced;
+    ls_sim_instance_tune(instance, tuning_of(player, inputs->tick));
+    ls_sim_instance_step_watched(instance, inputs, &watch);
+}
+
+/* ---- what it gave ---- */
+
+uint64_t ls_player_root(ls_player *player, ls_sim_instance *instance)
+{
+    ls_player_enter_phase(player, LS_PHASE_HASH);
+    uint64_t root = ls_sim_instance_hash(instance);
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    return root;
+}
+
+bool ls_player_compare(ls_player *player, ls_sim_instance *instance)
+{
+    ls_outcome *outcome = &player->exchange->outcome;
+    ls_tick tick = ls_sim_instance_tick(instance);
+    uint64_t root = ls_player_root(player, instance);
+    outcome->roots_compared++;
+    if (root == ls_tape_root(&player->tape, tick)) {
+        return true;
+    }
+    outcome->kind = LS_OUTCOME_DIFFERS;
+    outcome->is_initial = tick == 0;
+    outcome->tick = tick == 0 ? 0 : tick - 1;
+    if (tick == 0) {
+        ls_trace_set(&player->trace, 0, root, ls_sim_instance_view(instance));
+    }
+    return false;
+}
+
+static bool save_fault(ls_player *player, const ls_sim_instance *instance, const char *function,
+                       ls_status status)
+{
+    ls_outcome *outcome = &player->exchange->outcome;
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    ls_player_fault(player, LS_FAULT_SAVE, ls_sim_instance_tick(instance), function);
+    ls_text_set(&outcome->text, "%s", ls_status_text(status));
+    return false;
+}
+
+/* Saves of a callback differ in size from tick to tick. */
+static bool make_room(ls_player *player, size_t size, ls_saved *saved)
+{
+    if (size > saved->capacity) {
+        ls_release(&player->memory.allocator, saved->bytes);
+        saved->capacity = size + size / 4;
+        saved->bytes = ls_allocate(&player->memory.allocator, saved->capacity);
+    }
+    saved->size = size;
+    return saved->bytes != NULL;
+}
+
+bool ls_player_save(ls_player *player, const ls_sim_instance *instance, ls_saved *saved)
+{
+    ls_player_enter_phase(player, LS_PHASE_SAVE);
+    ls_status status = make_room(player, ls_sim_instance_save_bytes(instance), saved)
+                           ? ls_sim_instance_save(instance, saved->bytes)
+                           : LS_NO_MEMORY;
+    if (status != LS_OK) {
+        return save_fault(player, instance, "save", status);
+    }
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    return true;
+}
+
+bool ls_player_load_save(ls_player *player, ls_sim_instance *instance, const uint8_t *bytes,
+                         ls_tick tick)
+{
+    ls_player_enter_phase(player, LS_PHASE_SAVE);
+    ls_status status = ls_sim_instance_load(instance, bytes, tick);
+    if (status != LS_OK) {
+        return save_fault(player, instance, "load", status);
+    }
+    ls_player_enter_phase(player, LS_PHASE_HOST);
+    return true;
+}

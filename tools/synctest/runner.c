@@ -1,0 +1,292 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/synctest/runner.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/synctest/launch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The memory of one world, while it runs. */
+typedef struct trip {
+    ls_exchange *exchange;
+    ls_exchange_files files;
+    int words;
+} trip;
+
+static uint64_t now_ns(void)
+{
+    ls_clock clock = ls_clock_system();
+    return ls_clock_now_ns(&clock);
+}
+
+static int make_file(const char *name)
+{
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+static void close_file(int file)
+{
+    if (file >= 0) {
+        close(file);
+    }
+}
+
+ls_status ls_runner_open(ls_runner *runner, const ls_synctest_match *match, const char *against,
+                         uint32_t patience_ms)
+{
+    *runner = (ls_runner){.match = *match,
+                          .against = against,
+                          .patience_ms = patience_ms,
+                          .tape = make_file("tape"),
+                          .saves = make_file("saves")};
+    return runner->tape >= 0 && runner->saves >= 0 ? LS_OK : LS_IO;
+}
+
+void ls_runner_close(ls_runner *runner)
+{
+    close_file(runner->tape);
+    close_file(runner->saves);
+}
+
+static void close_errand(trip *errand)
+{
+    if (errand->exchange) {
+        munmap(errand->exchange, sizeof *errand->exchange);
+    }
+    close_file(errand->files.exchange);
+    close_file(errand->files.found_trace);
+    close_file(errand->files.expected_trace);
+    close_file(errand->words);
+}
+
+static ls_status open_errand(const ls_runner *runner, trip *errand)
+{
+    errand->exchange = NULL;
+    errand->files = (ls_exchange_files){make_file("exchange"), runner->tape, runner->saves,
+                                        make_file("found"), make_file("expected")};
+    errand->words = make_file("words");
+    int file = errand->files.exchange;
+    if (file < 0 || errand->files.found_trace < 0 || errand->files.expected_trace < 0 ||
+        errand->words < 0 || ftruncate(file, sizeof *errand->exchange) != 0) {
+        close_errand(errand);
+        return LS_IO;
+    }
+    void *block = mmap(NULL, sizeof *errand->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (block == MAP_FAILED) {
+        close_errand(errand);
+        return LS_IO;
+    }
+    errand->exchange = block;
+    errand->exchange->match = runner->match;
+    errand->exchange->facts = runner->facts;
+    for (uint32_t i = 0; i < LS_TRIED_JOINS; i++) {
+        errand->exchange->join_ticks[i] = ls_world_join_tick(runner->match.ticks, i);
+    }
+    return LS_OK;
+}
+
+/* ---- the end of a process ---- */
+
+static void read_last_line(int words, char *line, size_t capacity)
+{
+    char bytes[1024];
+    struct stat info;
+    off_t start = fstat(words, &info) == 0 && info.st_size > (off_t)sizeof bytes
+                      ? info.st_size - (off_t)sizeof bytes
+                      : 0;
+    ssize_t count = pread(words, bytes, sizeof bytes - 1, start);
+    while (count > 0 && bytes[count - 1] == '\n') {
+        count--;
+    }
+    bytes[count > 0 ? count : 0] = '\0';
+    const char *last = strrchr(bytes, '\n');
+    ls_name_copy(line, capacity, last ? last + 1 : bytes);
+}
+
+static const char *phase_name(uint32_t phase)
+{
+    static const char *const names[LS_PHASE_COUNT] = {
+        "the host", "loading", "init", "a pass", "hash", "save", "draw", "bot", "deinit"};
+    return phase < LS_PHASE_COUNT ? names[phase] : "an unknown place";
+}
+
+/* Fills in where a process that did not come to an end was. */
+static void place_death(const ls_exchange *exchange, ls_outcome *outcome)
+{
+    const ls_progress *progress = &exchange->progress;
+    outcome->tick = progress->tick;
+    bool is_in_pass = progress->phase == LS_PHASE_PASS && progress->pass < LS_PASSES_MAX;
+    const char *place =
+        is_in_pass ? exchange->facts.pass_names[progress->pass] : phase_name(progress->phase);
+    ls_name_copy(outcome->pass, sizeof outcome->pass, place);
+}
+
+/* A plug-in may have written here: an end, and nothing that moves a terminal's cursor. */
+static void clean(char *text, size_t capacity)
+{
+    text[capacity - 1] = '\0';
+    ls_name_copy(text, capacity, text);
+}
+
+static void judge(const ls_exchange *exchange, ls_launch_end end, int wait_status,
+                  ls_outcome *outcome)
+{
+    *outcome = exchange->outcome;
+    if (end == LS_LAUNCH_HUNG) {
+        outcome->kind = LS_OUTCOME_HUNG;
+    } else if (end == LS_LAUNCH_ENDED) {
+        outcome->kind = LS_OUTCOME_CRASHED;
+        outcome->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+    }
+    if (outcome->kind == LS_OUTCOME_HUNG || outcome->kind == LS_OUTCOME_CRASHED) {
+        place_death(exchange, outcome);
+    }
+    clean(outcome->text.bytes, sizeof outcome->text.bytes);
+    clean(outcome->pass, sizeof outcome->pass);
+    clean(outcome->field, sizeof outcome->field);
+    clean(outcome->expected, sizeof outcome->expected);
+    clean(outcome->found, sizeof outcome->found);
+}
+
+static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint32_t moves,
+                      ls_finding *out)
+{
+    ls_launch_end end = LS_LAUNCH_ENDED;
+    int wait_status = 0;
+    errand->exchange->task = task;
+    errand->exchange->progress.beats = 0;
+    const ls_launch launch = {.exchange = errand->exchange,
+                              .files = errand->files,
+                              .words = errand->words,
+                              .moves = moves,
+                              .patience_ms = runner->patience_ms};
+    ls_status status = ls_launch_run(&launch, &end, &wait_status);
+    if (status != LS_OK) {
+        return status;
+    }
+    judge(errand->exchange, end, wait_status, &out->outcome);
+    out->static_writes = errand->exchange->static_writes;
+    if (out->static_writes.count > LS_STATIC_WRITES_MAX) {
+        out->static_writes.count = 0; /* a plug-in has been there */
+    }
+    bool has_died = out->outcome.kind == LS_OUTCOME_CRASHED;
+    if (has_died) {
+        read_last_line(errand->words, out->words, sizeof out->words);
+    }
+    return LS_OK;
+}
+
+/* ---- the reference ---- */
+
+static void clean_facts(ls_facts *facts)
+{
+    clean(facts->name, sizeof facts->name);
+    for (uint32_t i = 0; i < LS_PASSES_MAX; i++) {
+        clean(facts->pass_names[i], sizeof facts->pass_names[i]);
+    }
+}
+
+ls_status ls_runner_record(ls_runner *runner, ls_finding *out)
+{
+    trip errand;
+    uint64_t start_ns = now_ns();
+    *out = (ls_finding){.world = LS_WORLD_STILL};
+    ls_status status = open_errand(runner, &errand);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = send(runner, &errand, LS_TASK_RECORD, LS_MOVES_NOTHING, out);
+    runner->facts = errand.exchange->facts;
+    clean_facts(&runner->facts);
+    out->took_ns = now_ns() - start_ns;
+    close_errand(&errand);
+    return status;
+}
+
+/* ---- a world ---- */
+
+/* Why there is nothing to try in this world, or NULL. */
+static const char *reason_to_skip(const ls_runner *runner, const ls_world *world)
+{
+    bool needs_save = world->drive == LS_DRIVE_SAVE || world->drive == LS_DRIVE_JOIN ||
+                      world->drive == LS_DRIVE_ROLLBACK;
+    if (needs_save && runner->facts.save_bytes == 0) {
+        return "the simulation cannot be saved";
+    }
+    if (world->moves & LS_MOVES_SCRATCH && runner->facts.scratch_bytes == 0) {
+        return "the simulation asks for no scratch memory";
+    }
+    if (world->moves & LS_MOVES_WORKERS && runner->facts.workers_max < 2) {
+        return "the simulation declares no workers";
+    }
+    if (world->moves & LS_MOVES_BUILD && !runner->against) {
+        return "no other build was given (--against)";
+    }
+    return NULL;
+}
+
+/* A difference is looked into by a process that plays the reference up to it. */
+static ls_status explain(const ls_runner *runner, trip *errand, ls_finding *out)
+{
+    errand->exchange->until = out->outcome.tick;
+    errand->exchange->match = runner->match; /* not the other build */
+    const ls_outcome kept = out->outcome;
+    ls_status status = send(runner, errand, LS_TASK_EXPLAIN, LS_MOVES_NOTHING, out);
+    out->outcome.kind = kept.kind; /* whatever became of the process that explains */
+    out->outcome.tick = kept.tick;
+    return status;
+}
+
+static ls_status play_variant(const ls_runner *runner, ls_world_id id, uint32_t variant,
+                              ls_finding *out)
+{
+    trip errand;
+    ls_status status = open_errand(runner, &errand);
+    if (status != LS_OK) {
+        return status;
+    }
+    const ls_world *world = ls_world_of(id);
+    errand.exchange->world = id;
+    errand.exchange->variant = variant;
+    if (world->moves & LS_MOVES_BUILD) {
+        snprintf(errand.exchange->match.sim, sizeof errand.exchange->match.sim, "%s",
+                 runner->against);
+    }
+    out->variant = variant;
+    status = send(runner, &errand, LS_TASK_PLAY, world->moves, out);
+    if (status == LS_OK && out->outcome.kind == LS_OUTCOME_DIFFERS) {
+        status = explain(runner, &errand, out);
+    }
+    out->roots_compared += out->outcome.roots_compared;
+    close_errand(&errand);
+    return status;
+}
+
+ls_status ls_runner_play(const ls_runner *runner, ls_world_id id, ls_finding *out)
+{
+    const ls_world *world = ls_world_of(id);
+    uint64_t start_ns = now_ns();
+    *out = (ls_finding){.world = id};
+    const char *reason = reason_to_skip(runner, world);
+    if (reason) {
+        out->outcome.kind = LS_OUTCOME_SKIPPED;
+        ls_text_set(&out->outcome.text, "%s", reason);
+        return LS_OK;
+    }
+    ls_status status = LS_OK;
+    out->outcome.kind = LS_OUTCOME_SAME;
+    for (uint32_t i = 0; i < world->variants && status == LS_OK; i++) {
+        status = play_variant(runner, id, i, out);
+        if (out->outcome.kind != LS_OUTCOME_SAME) {
+            break;
+        }
+    }
+    out->took_ns = now_ns() - start_ns;
+    return status;
+}

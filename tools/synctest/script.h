@@ -1,0 +1,22 @@
+/* Script: who sits where in the match that lockstep-synctest plays: seats are taken, left and taken
+ * again, seeded, so that joins and leaves are tested as well as inputs. Pure. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H
+#define LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H
+
+#include "lockstep/common/rng.h"
+#include "lockstep/common/simulation.h"
+
+typedef struct ls_script {
+    ls_rng rng;
+    uint32_t players;
+    bool is_present[LS_PLAYERS_MAX];
+    ls_tick next_change[LS_PLAYERS_MAX];
+} ls_script;
+
+ls_script ls_script_make(uint64_t seed, uint32_t players);
+
+/* The events of the next tick, one for each seat. Called once for each tick, in order from 0. At
+ * tick 0 seat 0 is taken, and most others are. */
+void ls_script_advance(ls_script *script, ls_tick tick, uint32_t events[LS_PLAYERS_MAX]);
+
+#endif

@@ -1,0 +1,156 @@
+#define _GNU_SOURCE
+#include "lockstep/tools/synctest/shims.h"
+
+#include "lockstep/common/rng.h"
+#include "lockstep/common/stable_sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_US UINT64_C(1000)
+
+/* Before the C library's own in the order in which a plug-in's calls are looked up. */
+#define SHIM __attribute__((visibility("default")))
+
+static ls_shims now;
+static ls_rng tie_rng = {1, 1};
+
+void ls_shims_set(const ls_shims *shims)
+{
+    now = *shims;
+    tie_rng = ls_rng_make(1, 0x74696573);
+}
+
+/* ---- the clock ---- */
+
+static uint64_t made_up_ns(void)
+{
+    return __atomic_add_fetch(&now.clock_now_ns, now.clock_step_ns, __ATOMIC_RELAXED);
+}
+
+SHIM int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    if (!now.is_clock_made_up) {
+        return (int)syscall(SYS_clock_gettime, clock, out);
+    }
+    uint64_t ns = made_up_ns();
+    *out = (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    return 0;
+}
+
+SHIM time_t time(time_t *out)
+{
+    struct timespec instant = {0};
+    clock_gettime(CLOCK_REALTIME, &instant);
+    if (out) {
+        *out = instant.tv_sec;
+    }
+    return instant.tv_sec;
+}
+
+SHIM int gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+    (void)zone;
+    struct timespec instant = {0};
+    clock_gettime(CLOCK_REALTIME, &instant);
+    *out = (struct timeval){instant.tv_sec, instant.tv_nsec / (long)NS_PER_US};
+    return 0;
+}
+
+SHIM clock_t clock(void)
+{
+    struct timespec used = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (clock_t)(used.tv_sec * CLOCKS_PER_SEC + used.tv_nsec / (long)NS_PER_US);
+}
+
+/* ---- the environment ---- */
+
+static char *value_of(const char *name)
+{
+    size_t size = strlen(name);
+    for (char **variable = environ; variable && *variable; variable++) {
+        if (strncmp(*variable, name, size) == 0 && (*variable)[size] == '=') {
+            return *variable + size + 1;
+        }
+    }
+    return NULL;
+}
+
+SHIM char *getenv(const char *name)
+{
+    static char one[] = "1";
+    char *value = value_of(name);
+    if (!now.is_environment_turned) {
+        return value;
+    }
+    return value ? NULL : one;
+}
+
+SHIM char *secure_getenv(const char *name)
+{
+    return getenv(name);
+}
+
+/* ---- sorting ---- */
+
+typedef int (*two_arguments)(const void *a, const void *b);
+typedef int (*three_arguments)(const void *a, const void *b, void *user);
+
+typedef struct order {
+    two_arguments compare;
+    three_arguments compare_with;
+    void *user;
+} order;
+
+static int compare_by(const void *a, const void *b, const void *context)
+{
+    const order *by = context;
+    return by->compare ? by->compare(a, b) : by->compare_with(a, b, by->user);
+}
+
+static void swap(uint8_t *a, uint8_t *b, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        uint8_t kept = a[i];
+        a[i] = b[i];
+        b[i] = kept;
+    }
+}
+
+static void shuffle(uint8_t *elements, size_t count, size_t bytes)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t other = ls_rng_below(&tie_rng, (uint32_t)i);
+        swap(elements + (i - 1) * bytes, elements + other * bytes, bytes);
+    }
+}
+
+/* The C library's is stable as long as it gets memory; one that is not may do what this does. */
+static void sort(void *elements, size_t count, size_t bytes, const order *by)
+{
+    void *scratch = count > 1 && bytes > 0 ? calloc(count, bytes) : NULL;
+    if (!scratch) {
+        return;
+    }
+    if (now.are_ties_shuffled) {
+        shuffle(elements, count, bytes);
+    }
+    ls_stable_sort(elements, count, bytes, scratch, compare_by, by);
+    free(scratch);
+}
+
+SHIM void qsort(void *elements, size_t count, size_t bytes, two_arguments compare)
+{
+    sort(elements, count, bytes, &(order){.compare = compare});
+}
+
+SHIM void qsort_r(void *elements, size_t count, size_t bytes, three_arguments compare, void *user)
+{
+    sort(elements, count, bytes, &(order){.compare_with = compare, .user = user});
+}

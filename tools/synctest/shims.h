@@ -1,0 +1,21 @@
+/* Shims: functions of the C library that this program defines itself, so that a plug-in gets them
+ * instead of the library's: the clock, the environment and qsort. They behave as usual until they
+ * are told otherwise. Must never be relied on by the program's own logic.
+ * Told by the process that lives in a world; called by plug-ins. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_SHIMS_H
+#define LOCKSTEP_TOOLS_SYNCTEST_SHIMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_shims {
+    bool is_clock_made_up; /* every call of the clock moves it on by clock_step_ns */
+    uint64_t clock_now_ns;
+    uint64_t clock_step_ns;
+    bool is_environment_turned; /* variables that are set are not, and those that are not are "1" */
+    bool are_ties_shuffled;     /* qsort leaves elements that compare equal in any order */
+} ls_shims;
+
+void ls_shims_set(const ls_shims *shims);
+
+#endif

@@ -1,0 +1,173 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/tools/synctest/surroundings.h"
+
+#include "lockstep/tools/synctest/shims.h"
+#include "lockstep/tools/synctest/world.h"
+
+#include <fenv.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum {
+    STACK_FILL_BYTES = 48 << 10,
+    STACK_GAP_BYTES = 128,
+};
+
+/* The reference's clock ticks a microsecond a call from a day in 2023 on; the other one begins in
+ * 2039 and makes leaps of 16 minutes. */
+static void set_shims(uint32_t moves)
+{
+    bool is_clock_moved = moves & LS_MOVES_CLOCK;
+    ls_shims_set(&(ls_shims){
+        .is_clock_made_up = true,
+        .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
+        .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
+        .is_environment_turned = moves & LS_MOVES_ENVIRONMENT,
+        .are_ties_shuffled = moves & LS_MOVES_TIES,
+    });
+}
+
+/* As if other code of the process had drawn random numbers. */
+static void use_library(void)
+{
+    srand(4711);
+    srandom(4712);
+    srand48(4713);
+    for (int i = 0; i < 7; i++) {
+        (void)rand();
+        (void)random();
+        (void)drand48();
+    }
+}
+
+/* The first that is installed of some that write numbers in other ways. */
+static void change_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "tr_TR.UTF-8", "de_DE.utf8",
+                                        "fr_FR.utf8",  "C.UTF-8",     "C.utf8"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (setlocale(LC_ALL, names[i])) {
+            return;
+        }
+    }
+}
+
+/* What is mapped now takes the addresses that libraries and blocks would have had. */
+static void move_addresses(uint32_t variant)
+{
+    size_t bytes = ((size_t)variant * 5 + 3) << 20;
+    void *hole = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)hole;
+    for (size_t i = 1; i < 40; i++) {
+        void *block = malloc(i * (24 + 40 * variant)); /* kept: the heap begins elsewhere */
+        if (block && i % 3 == 0) {
+            free(block);
+        }
+    }
+}
+
+void ls_surroundings_enter(uint32_t moves, uint32_t variant)
+{
+    set_shims(moves);
+    if (moves & LS_MOVES_PAST) {
+        use_library();
+    }
+    if (moves & LS_MOVES_ADDRESSES) {
+        move_addresses(variant);
+    }
+    if (moves & LS_MOVES_ENVIRONMENT) {
+        change_locale();
+        if (chdir("/") != 0) {
+            return; /* stays where it is */
+        }
+    }
+}
+
+uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick)
+{
+    static const uint8_t fillings[] = {0xa5, 0xff, 0x01, 0x7f, 0x80};
+    return is_moved ? fillings[tick % sizeof fillings] : 0;
+}
+
+/* Empty, for the compiler a use of the bytes and of all memory. */
+#define TOUCH(bytes) __asm__ volatile("" : : "r"(bytes) : "memory")
+
+__attribute__((noinline)) static void fill_stack(uint8_t byte)
+{
+    uint8_t region[STACK_FILL_BYTES];
+    memset(region, byte, sizeof region);
+    TOUCH(region);
+}
+
+/* Further down than the first bytes of a frame, which fill_stack itself uses and leaves alone. */
+__attribute__((noinline)) static void run_deeper(void (*run)(void *user), void *user)
+{
+    uint8_t gap[STACK_GAP_BYTES];
+    TOUCH(gap);
+    run(user);
+    TOUCH(gap);
+}
+
+void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user)
+{
+    fill_stack(byte);
+    run_deeper(run, user);
+}
+
+/* ---- floating point ---- */
+
+#if defined(__SSE__)
+#define FLUSH_BITS 0x8040u   /* flush to zero, denormals are zero */
+#define CONTROL_BITS 0xffc0u /* all but the flags that say what has happened */
+static uint32_t control(void)
+{
+    return __builtin_ia32_stmxcsr() & CONTROL_BITS;
+}
+
+static void set_control(uint32_t bits)
+{
+    __builtin_ia32_ldmxcsr(bits);
+}
+#else
+#define FLUSH_BITS 0u
+static uint32_t control(void)
+{
+    return 0;
+}
+
+static void set_control(uint32_t bits)
+{
+    (void)bits;
+}
+#endif
+
+ls_float_mode ls_float_mode_now(void)
+{
+    return (ls_float_mode){fegetround(), control()};
+}
+
+void ls_float_mode_set(ls_float_mode mode)
+{
+    set_control(mode.control);
+    fesetround(mode.rounding);
+}
+
+bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b)
+{
+    return a.rounding == b.rounding && a.control == b.control;
+}
+
+ls_float_mode ls_float_mode_moved(uint32_t tick)
+{
+    static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST};
+    ls_float_mode mode = {roundings[tick % 4], control()};
+    if (tick % 4 == 3) {
+        mode.control |= FLUSH_BITS;
+    }
+    return mode;
+}

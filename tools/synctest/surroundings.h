@@ -1,0 +1,33 @@
+/* Surroundings: makes the process that lives in a world differ from the reference's in what that
+ * world moves: the C library's past, locale, folder, addresses, stack, rounding. What only exec can
+ * change is launch's part. Called by the world's process, never by the program itself. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
+#define LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Before the simulation is loaded. `moves` as ls_world has them. */
+void ls_surroundings_enter(uint32_t moves, uint32_t variant);
+
+/* Bytes for memory that holds anything: zero in the reference, one of several in other worlds. */
+uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick);
+
+/* Calls run(user) on a stack that holds this byte wherever it has not been written since. */
+void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user);
+
+/* How floating point rounds. */
+typedef struct ls_float_mode {
+    int rounding;     /* as fegetround has it */
+    uint32_t control; /* what else the processor's control register says; 0 where there is none */
+} ls_float_mode;
+
+ls_float_mode ls_float_mode_now(void);
+void ls_float_mode_set(ls_float_mode mode);
+bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b);
+
+/* Another one than the default, in turn. */
+ls_float_mode ls_float_mode_moved(uint32_t tick);
+
+#endif

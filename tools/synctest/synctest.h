@@ -1,0 +1,26 @@
+/* Synctest: tests a simulation for determinism: the lint, then the reference run, then every world,
+ * a few at a time; prints a line for each and a report for each finding, and writes the summaries.
+ * Called by the program's main. */
+#ifndef LOCKSTEP_TOOLS_SYNCTEST_SYNCTEST_H
+#define LOCKSTEP_TOOLS_SYNCTEST_SYNCTEST_H
+
+#include "lockstep/common/program/console.h"
+#include "lockstep/common/program/exit_code.h"
+#include "lockstep/tools/synctest/exchange.h"
+
+typedef struct ls_synctest_config {
+    ls_synctest_match match;
+    const char *against; /* another build's file, or NULL */
+    uint32_t worlds;     /* bits */
+    bool is_lint_wanted; /* as a first step; a built-in has no file to look at */
+    bool is_only_lint;   /* and nothing else */
+    uint32_t patience_ms;
+    uint32_t jobs;          /* worlds at a time */
+    const char *json_path;  /* or NULL */
+    const char *junit_path; /* or NULL */
+} ls_synctest_config;
+
+/* Clean when roots were compared and nothing was found; DESYNC when something was. */
+ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *console);
+
+#endif

@@ -1,0 +1,86 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/tools/synctest/trace.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    ROOT_BYTES = 8,
+    ALIGNMENT = 64,
+};
+
+static size_t place_bytes(size_t state_bytes)
+{
+    size_t bytes = ROOT_BYTES + state_bytes;
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Where a place begins: the state, then its root. */
+static uint8_t *place_at(const ls_trace *trace, uint32_t place)
+{
+    LS_ASSERT(place < trace->places);
+    return trace->bytes + place * place_bytes(trace->state_bytes);
+}
+
+static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+{
+    ls_trace trace = {.places = pass_count + 1, .state_bytes = state_bytes};
+    trace.byte_count = trace.places * place_bytes(state_bytes);
+    struct stat info;
+    if (fstat(file, &info) != 0 || (size_t)info.st_size < trace.byte_count) {
+        return LS_IO;
+    }
+    void *bytes = mmap(NULL, trace.byte_count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (bytes == MAP_FAILED) {
+        return LS_IO;
+    }
+    trace.bytes = bytes;
+    *out = trace;
+    return LS_OK;
+}
+
+ls_status ls_trace_create(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+{
+    if (ftruncate(file, (off_t)((pass_count + 1) * place_bytes(state_bytes))) != 0) {
+        return LS_IO;
+    }
+    return map_trace(file, pass_count, state_bytes, out);
+}
+
+ls_status ls_trace_open(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+{
+    return map_trace(file, pass_count, state_bytes, out);
+}
+
+void ls_trace_close(ls_trace *trace)
+{
+    if (trace->bytes) {
+        munmap(trace->bytes, trace->byte_count);
+        trace->bytes = NULL;
+    }
+}
+
+void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t root, const void *state)
+{
+    uint8_t *bytes = place_at(trace, place);
+    if (trace->state_bytes > 0) {
+        memcpy(bytes, state, trace->state_bytes);
+    }
+    memcpy(bytes + trace->state_bytes, &root, sizeof root);
+}
+
+uint64_t ls_trace_root(const ls_trace *trace, uint32_t place)
+{
+    uint64_t root = 0;
+    memcpy(&root, place_at(trace, place) + trace->state_bytes, sizeof root);
+    return root;
+}
+
+const uint8_t *ls_trace_state(const ls_trace *trace, uint32_t place)
+{
+    return place_at(trace, place);
+}

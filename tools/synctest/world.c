@@ -1,0 +1,64 @@
+#include "lockstep/tools/synctest/world.h"
+
+#include <string.h>
+
+static const ls_world worlds[LS_WORLD_COUNT] = {
+#define WORLD(id, name, drive, moves, variants, what)                                              \
+    [LS_WORLD_##id] = {name, what, LS_DRIVE_##drive, LS_MOVES_##moves, variants},
+    LS_WORLD_MAP(WORLD)
+#undef WORLD
+};
+
+static const char lint_name[] = "lint";
+
+const ls_world *ls_world_of(ls_world_id id)
+{
+    return &worlds[id];
+}
+
+static bool is_word(const char *word, size_t size, const char *name)
+{
+    return strlen(name) == size && memcmp(word, name, size) == 0;
+}
+
+/* Whether the word is a name; what it names is added. */
+static bool add_word(const char *word, size_t size, uint32_t *set, bool *has_lint)
+{
+    if (is_word(word, size, lint_name)) {
+        *has_lint = true;
+        return true;
+    }
+    for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
+        if (is_word(word, size, worlds[id].name)) {
+            *set |= UINT32_C(1) << id;
+            return true;
+        }
+    }
+    return false;
+}
+
+ls_status ls_world_parse_list(const char *list, uint32_t *set, bool *has_lint, ls_text *why)
+{
+    uint32_t found = 0;
+    bool found_lint = false;
+    for (const char *word = list; word;) {
+        const char *comma = strchr(word, ',');
+        size_t size = comma ? (size_t)(comma - word) : strlen(word);
+        if (!add_word(word, size, &found, &found_lint)) {
+            ls_text_set(why, "there is no '%.*s'; there are %s", (int)size, word, lint_name);
+            for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
+                ls_text_add(why, ", %s", worlds[id].name);
+            }
+            return LS_BAD_ARGUMENT;
+        }
+        word = comma ? comma + 1 : NULL;
+    }
+    *set |= found;
+    *has_lint = *has_lint || found_lint;
+    return LS_OK;
+}
+
+uint32_t ls_world_join_tick(uint32_t ticks, uint32_t variant)
+{
+    return (uint32_t)((uint64_t)ticks * (variant + 1) / (LS_TRIED_JOINS + 1));
+}
