@@ -123,9 +123,10 @@ static void tell_cause(const client *player, const ls_desync_cause *cause)
     ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
     ls_log_line(log, level,
                 "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu32
-                " values in %" PRIu32 " fields differ; class %s, at fault: %s",
+                " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
                 cause->slot, ls_session_player_name(player->session, cause->slot), cause->tick,
-                cause->is_lower_bound ? "at least " : "", cause->elements, cause->fields,
+                cause->is_lower_bound ? "at least " : "", cause->elements,
+                cause->elements == 1 ? "" : "s", cause->fields, cause->fields == 1 ? "" : "s",
                 ls_desync_class_word((ls_desync_class)cause->kind),
                 ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
     if (cause->field[0]) {

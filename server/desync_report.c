@@ -49,9 +49,10 @@ void ls_desync_report_log(const ls_desync_finding *finding, uint32_t slot, const
 {
     ls_log_line(log, LS_LOG_ERROR,
                 "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu64
-                " values in %" PRIu32 " fields differ; class %s, at fault: %s",
+                " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
                 slot, player, finding->tick, finding->is_lower_bound ? "at least " : "",
-                finding->elements, finding->fields, ls_desync_class_word(finding->verdict.kind),
+                finding->elements, finding->elements == 1 ? "" : "s", finding->fields,
+                finding->fields == 1 ? "" : "s", ls_desync_class_word(finding->verdict.kind),
                 ls_desync_culprit_word(finding->verdict.culprit));
     log_places(finding, log);
     log_pass(finding, log);
