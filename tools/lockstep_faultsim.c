@@ -3,6 +3,8 @@
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/tools/faultsim/faultsim.h"
+#include "lockstep/tools/faultsim/self_test.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +15,8 @@
 enum {
     TICKS_MAX = 100000,
     AGAIN_BYTES = 512,
+    EVERY_MAX = 1000000,
+    CLEAN_TICKS_MAX = 1000000000,
 };
 
 enum option_key {
@@ -24,6 +28,9 @@ enum option_key {
     KEY_SIM,
     KEY_LATE,
     KEY_FAULTS,
+    KEY_SELF_TEST,
+    KEY_EVERY,
+    KEY_CLEAN_TICKS,
 };
 
 static const struct argp_option options[] = {
@@ -36,12 +43,22 @@ static const struct argp_option options[] = {
     {"faults", KEY_FAULTS, "LIST", 0, "Only these classes of faults, with commas, or none (all)",
      0},
     {"jobs", KEY_JOBS, "N", 0, "Processes (one for each CPU)", 0},
+    {"self-test", KEY_SELF_TEST, NULL, 0,
+     "Flip every bit of the state of running matches, one at a time: is each caught and named? "
+     "Of tally and arena, or of --sim",
+     1},
+    {"every", KEY_EVERY, "N", 0, "Self-test: only every N-th bit position (1)", 1},
+    {"clean-ticks", KEY_CLEAN_TICKS, "N", 0,
+     "Self-test: ticks without a flip, of each simulation (1000000)", 1},
     {0},
 };
 
 typedef struct arguments {
     ls_faultsim_config config;
     uint64_t players, ticks, jobs;
+    bool is_self_test;
+    bool has_simulation;
+    uint64_t every, clean_ticks;
     ls_output_options output;
     char again[AGAIN_BYTES]; /* what changes the matches, for a replay */
 } arguments;
@@ -144,7 +161,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_SIM:
         config->scenario.simulation = find_simulation(state, value);
+        args->has_simulation = true;
         note(args, "sim", value);
+        return 0;
+    case KEY_SELF_TEST:
+        args->is_self_test = true;
+        return 0;
+    case KEY_EVERY:
+        ls_command_line_number(state, "every", value, (ls_option_range){1, EVERY_MAX},
+                               &args->every);
+        return 0;
+    case KEY_CLEAN_TICKS:
+        ls_command_line_number(state, "clean-ticks", value, (ls_option_range){1, CLEAN_TICKS_MAX},
+                               &args->clean_ticks);
         return 0;
     case KEY_LATE:
         parse_late(state, args, value);
@@ -191,6 +220,20 @@ static uint64_t cpu_count(void)
     return count < LS_FAULTSIM_JOBS_MAX ? (uint64_t)count : LS_FAULTSIM_JOBS_MAX;
 }
 
+static ls_exit_code test_itself(const arguments *args, ls_console *console)
+{
+    const ls_simulation *simulation = args->config.scenario.simulation;
+    if (args->has_simulation && !simulation) {
+        simulation = tally_simulation();
+    }
+    ls_self_test_config config = {.simulation = simulation,
+                                  .every = (uint32_t)args->every,
+                                  .clean_ticks = (uint32_t)args->clean_ticks,
+                                  .jobs = (uint32_t)args->jobs,
+                                  .json_path = args->output.json_path};
+    return ls_self_test_run(&config, console);
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
@@ -201,8 +244,8 @@ int main(int argc, char **argv)
         .doc = "Plays whole matches in virtual time over a network that does its worst, and checks "
                "the invariants I1 to I6 at every tick. A seed is a match: everything in it is "
                "drawn from the seed, and the same seed plays the same match again.\v"
-               "Exit codes: 0 clean, 1 environment, 2 usage, 3 an invariant broke, 4 internal: "
-               "nothing was compared.",
+               "Exit codes: 0 clean, 1 environment, 2 usage, 3 an invariant broke or a flip was "
+               "missed, 4 internal: nothing was compared.",
         .help_filter = help_filter,
     };
     arguments args = {.config = {.first_seed = 1,
@@ -211,6 +254,8 @@ int main(int argc, char **argv)
                       .players = 4,
                       .ticks = 600,
                       .jobs = cpu_count(),
+                      .every = 1,
+                      .clean_ticks = 1000000,
                       .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);
     args.config.scenario.players = (uint32_t)args.players;
@@ -220,5 +265,6 @@ int main(int argc, char **argv)
     args.config.again = args.again;
     ls_console console;
     ls_console_init(&console, "lockstep-faultsim", args.output.level);
-    return ls_faultsim_run(&args.config, &console);
+    return args.is_self_test ? test_itself(&args, &console)
+                             : ls_faultsim_run(&args.config, &console);
 }

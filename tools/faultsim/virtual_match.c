@@ -48,22 +48,38 @@ static void disconnect(void *user, ls_peer_id peer)
     ls_transport_disconnect(client->transport, peer);
 }
 
-/* Flips a bit that counts: padding is no part of the state. */
+static void note_flip(virtual_client *client, ls_sim_instance *instance, size_t at, uint8_t mask)
+{
+    uint8_t *state = ls_sim_instance_state(instance);
+    ls_schema_place place = ls_schema_at(ls_sim_instance_schema(instance), at);
+    ls_difference_text *noted = &client->flipped;
+    ls_schema_place_name(&place, noted->name, sizeof noted->name);
+    ls_schema_place_value(&place, state, noted->b, sizeof noted->b);
+    state[at] ^= mask;
+    ls_schema_place_value(&place, state, noted->a, sizeof noted->a);
+    state[at] ^= mask;
+    client->is_flipped = true;
+    client->flipped_byte = at;
+    client->flipped_ns = client->run->now_ns;
+}
+
+/* Flips a bit that counts. */
 static void flip(virtual_client *client, ls_sim_instance *instance)
 {
     uint8_t *state = ls_sim_instance_state(instance);
     size_t bytes = ls_sim_instance_state_bytes(instance);
     uint64_t root = ls_sim_instance_hash(instance);
+    uint8_t mask = (uint8_t)(1u << client->flip_bit);
     for (size_t i = 0; i < bytes; i++) {
         size_t at = (client->flip_byte + i) % bytes;
-        state[at] ^= 1u;
+        state[at] ^= mask;
         if (ls_sim_instance_hash(instance) != root) {
-            client->is_flipped = true;
+            note_flip(client, instance, at, mask);
             virtual_log(client->run, "client %u: a bit of byte %zu of state %u is flipped",
                         client->index, at, client->flip_tick);
             return;
         }
-        state[at] ^= 1u;
+        state[at] ^= mask;
     }
 }
 

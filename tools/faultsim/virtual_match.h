@@ -8,6 +8,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/state_difference.h"
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/protocol/transport_memory.h"
 #include "lockstep/server/match.h"
@@ -95,6 +96,7 @@ struct virtual_client {
     ls_tick lag_max_ticks; /* in calm, its state is never further behind the server's; 0: any */
     ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
     size_t flip_byte;
+    uint32_t flip_bit; /* of that byte: 0 .. 7 */
 
     /* What it did. */
     bool is_watched;
@@ -102,6 +104,9 @@ struct virtual_client {
     uint64_t hearing_ns; /* ... and anything of the server's it */
     uint64_t ticks_ns;   /* ... and any ticks it */
     bool is_flipped;
+    size_t flipped_byte;        /* flip_byte, or the next one that the root depends on */
+    uint64_t flipped_ns;        /* when */
+    ls_difference_text flipped; /* the element; a: before, b: after */
     bool is_over;
     bool has_left;         /* the session has ended with another status than OK */
     bool is_dropped;       /* the server has taken its seat away */

@@ -1,0 +1,205 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/tools/faultsim/self_test_report.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/program/output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    MISSES_SHOWN = 8
+};
+
+/* ---- counting ---- */
+
+static void add_latency(ls_self_test_latency *latency, uint64_t ns, uint32_t ticks)
+{
+    ls_histogram_add(&latency->ns, ns);
+    latency->ticks_max = ticks > latency->ticks_max ? ticks : latency->ticks_max;
+}
+
+void ls_self_test_score_flips(ls_self_test_score *score, const ls_self_test_flip *flips)
+{
+    for (uint64_t i = 0; i < score->flips; i++) {
+        const ls_self_test_flip *flip = &flips[i];
+        score->made += flip->is_made;
+        score->caught += flip->is_caught;
+        score->tick_right += flip->is_tick_right;
+        score->field_right += flip->is_field_right;
+        score->values_right += flip->are_values_right;
+        score->class_right += flip->is_class_right;
+        if (flip->is_caught) {
+            add_latency(&score->caught_after, flip->caught_ns, flip->caught_ticks);
+        }
+        if (flip->named_ns > 0) {
+            add_latency(&score->named_after, flip->named_ns, flip->named_ticks);
+        }
+    }
+}
+
+static bool is_right(const ls_self_test_flip *flip)
+{
+    return flip->is_made && flip->is_caught && flip->is_tick_right && flip->is_field_right &&
+           flip->are_values_right && flip->is_class_right;
+}
+
+bool ls_self_test_is_perfect(const ls_self_test_score *score)
+{
+    uint64_t flips = score->flips;
+    return score->made == flips && score->caught == flips && score->tick_right == flips &&
+           score->field_right == flips && score->values_right == flips &&
+           score->class_right == flips && score->counts.false_alarms == 0 &&
+           score->counts.unsound == 0 && score->deaths == 0;
+}
+
+bool ls_self_test_is_telling(const ls_self_test_score *score)
+{
+    return score->made > 0 && score->counts.clean_ticks > 0 &&
+           score->counts.clean_ticks >= score->clean_ticks_wanted;
+}
+
+/* ---- for people ---- */
+
+static const char *what_is_wrong(const ls_self_test_flip *flip)
+{
+    if (flip->seed == 0) {
+        return "was never judged: its process died";
+    }
+    if (!flip->is_made) {
+        return "was not flipped, or the root does not depend on it";
+    }
+    if (!flip->is_caught) {
+        return "was not caught";
+    }
+    if (!flip->is_tick_right) {
+        return "was found at another tick, or not looked into";
+    }
+    if (!flip->is_field_right) {
+        return "was named wrongly";
+    }
+    return flip->are_values_right ? "was put into another class" : "has other values";
+}
+
+void ls_self_test_print_misses(FILE *file, const ls_self_test_score *score,
+                               const ls_self_test_flip *flips)
+{
+    uint32_t shown = 0;
+    for (uint64_t i = 0; i < score->flips && shown < MISSES_SHOWN; i++) {
+        const ls_self_test_flip *flip = &flips[i];
+        if (is_right(flip)) {
+            continue;
+        }
+        shown++;
+        fprintf(file,
+                "%s: bit %" PRIu64 " (seed %" PRIu64 ") %s: %s from %s to %s; found: %s %s %s\n",
+                score->simulation, i * score->every, flip->seed, what_is_wrong(flip),
+                flip->planted.name, flip->planted.a, flip->planted.b, flip->found.name,
+                flip->found.a, flip->found.b);
+    }
+}
+
+static double percentile_ms(const ls_self_test_latency *latency, uint32_t percent)
+{
+    return (double)ls_histogram_percentile_ns(&latency->ns, percent) / 1e6;
+}
+
+static double worst_ms(const ls_self_test_latency *latency)
+{
+    return (double)latency->ns.max_ns / 1e6;
+}
+
+static void print_share(FILE *file, const ls_self_test_score *score, const char *what,
+                        uint64_t count)
+{
+    fprintf(file, "  %s %" PRIu64 " (%.2f %%)", what, count,
+            score->flips > 0 ? 100.0 * (double)count / (double)score->flips : 0);
+}
+
+static void print_latency(FILE *file, const char *what, const ls_self_test_latency *latency)
+{
+    fprintf(file, "  from the flip to %s: p50 %.2f ms, p99 %.2f ms, worst %.2f ms (%u ticks)\n",
+            what, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
+            latency->ticks_max);
+}
+
+void ls_self_test_print(FILE *file, const ls_self_test_score *score)
+{
+    fprintf(file,
+            "%s: flips %" PRIu64 " of %" PRIu64
+            " bit positions, RTT %d ms, reached the hash %" PRIu64 "\n",
+            score->simulation, score->flips, score->positions, LS_SELF_TEST_RTT_MS, score->made);
+    print_share(file, score, "caught", score->caught);
+    print_share(file, score, "tick right", score->tick_right);
+    print_share(file, score, "field right", score->field_right);
+    print_share(file, score, "values right", score->values_right);
+    print_share(file, score, "class right", score->class_right);
+    fprintf(file, "\n");
+    print_latency(file, "the desync notice", &score->caught_after);
+    print_latency(file, "the full cause", &score->named_after);
+    fprintf(file,
+            "  clean ticks %" PRIu64 ", false alarms %" PRIu64 ", broken invariants %" PRIu64
+            "; %" PRIu64 " matches in %.1f s on %" PRIu32 " processes, %" PRIu64 " died\n",
+            score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
+            score->counts.matches, (double)score->elapsed_ns / 1e9, score->jobs, score->deaths);
+    fprintf(file, "  %s\n", ls_self_test_is_perfect(score) ? "perfect" : "NOT PERFECT");
+}
+
+/* ---- for programs ---- */
+
+static void write_latency(FILE *file, const char *key, const ls_self_test_latency *latency)
+{
+    fprintf(file,
+            "   \"%s\": {\"p50_ms\": %.3f, \"p99_ms\": %.3f, \"worst_ms\": %.3f, "
+            "\"worst_ticks\": %u},\n",
+            key, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
+            latency->ticks_max);
+}
+
+static void write_score(FILE *file, const ls_self_test_score *score)
+{
+    fprintf(file,
+            "  {\"simulation\": \"%s\", \"bit_positions\": %" PRIu64 ", \"every\": %" PRIu32
+            ", \"rtt_ms\": %d,\n"
+            "   \"flips\": %" PRIu64 ", \"made\": %" PRIu64 ", \"caught\": %" PRIu64
+            ", \"tick_right\": %" PRIu64 ",\n"
+            "   \"field_right\": %" PRIu64 ", \"values_right\": %" PRIu64
+            ", \"class_right\": %" PRIu64 ",\n",
+            score->simulation, score->positions, score->every, LS_SELF_TEST_RTT_MS, score->flips,
+            score->made, score->caught, score->tick_right, score->field_right, score->values_right,
+            score->class_right);
+    write_latency(file, "notice", &score->caught_after);
+    write_latency(file, "cause", &score->named_after);
+    fprintf(file,
+            "   \"clean_ticks\": %" PRIu64 ", \"false_alarms\": %" PRIu64 ", \"unsound\": %" PRIu64
+            ", \"deaths\": %" PRIu64 ",\n"
+            "   \"matches\": %" PRIu64 ", \"jobs\": %" PRIu32 ", \"seconds\": %.3f}",
+            score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
+            score->deaths, score->counts.matches, score->jobs, (double)score->elapsed_ns / 1e9);
+}
+
+ls_status ls_self_test_write(const char *path, const ls_self_test_score *scores, uint32_t count,
+                             ls_text *why)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    fprintf(file, "{\"program\": \"lockstep-faultsim\", \"self_test\": [\n");
+    for (uint32_t i = 0; i < count; i++) {
+        write_score(file, &scores[i]);
+        fprintf(file, "%s", i + 1 < count ? ",\n" : "\n");
+    }
+    fprintf(file, "]}");
+    ls_status status = LS_NO_MEMORY;
+    if (fclose(file) == 0) {
+        status = ls_output_write(path, text, why);
+    } else {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
+    free(text);
+    return status;
+}
