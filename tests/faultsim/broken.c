@@ -1,9 +1,12 @@
 /* broken FAULT FIRST LAST: the fault simulation over cores that have been broken on purpose
  * (common/base/fault.h), or over the same cores unbroken: FAULT none. JSON on standard output.
- * broken --list: each fault with its invariant. */
+ * broken --list: each fault with its invariant. broken FAULT --self-test: a part of the self-test
+ * over them. */
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/program/option.h"
 #include "lockstep/tools/faultsim/faultsim.h"
+#include "lockstep/tools/faultsim/self_test.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,6 +15,8 @@
 enum {
     PLAYERS = 4,
     TICKS = 600,
+    SELF_TEST_EVERY = 64,
+    SELF_TEST_CLEAN_TICKS = 4000,
 };
 
 ls_fault ls_fault_chosen;
@@ -47,6 +52,18 @@ static bool choose(const char *name)
     return false;
 }
 
+static ls_exit_code test_itself(void)
+{
+    ls_self_test_config config = {.simulation = tally_simulation(),
+                                  .every = SELF_TEST_EVERY,
+                                  .clean_ticks = SELF_TEST_CLEAN_TICKS,
+                                  .jobs = 1,
+                                  .json_path = "-"};
+    ls_console console;
+    ls_console_init(&console, "broken", LS_LOG_ERROR);
+    return ls_self_test_run(&config, &console);
+}
+
 int main(int argc, char **argv)
 {
     ls_text why = {{0}};
@@ -55,6 +72,9 @@ int main(int argc, char **argv)
     ls_option_range range = {0, UINT32_MAX};
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         return list();
+    }
+    if (argc == 3 && strcmp(argv[2], "--self-test") == 0 && choose(argv[1])) {
+        return test_itself();
     }
     if (argc != 4 || !choose(argv[1]) ||
         ls_option_number("first", argv[2], range, &first, &why) != LS_OK ||
