@@ -15,7 +15,7 @@
 enum {
     PLAYERS = 4,
     TICKS = 600,
-    SELF_TEST_EVERY = 64,
+    SELF_TEST_EVERY = 63,
     SELF_TEST_CLEAN_TICKS = 4000,
 };
 

@@ -5,6 +5,7 @@
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/tools/faultsim/faultsim.h"
+#include "lockstep/tools/faultsim/jobs.h"
 #include "lockstep/tools/faultsim/self_test_report.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
@@ -58,7 +59,9 @@ static void work(const test_run *run, worker *self)
     if (!memory) {
         _exit(LS_EXIT_ENVIRONMENT);
     }
+    const ls_faultsim_config longest = {.scenario = {.ticks = LS_SELF_TEST_CLEAN_TICKS}};
     for (; self->match < run->matches; self->match += run->jobs) {
+        ls_jobs_limit_time(&longest);
         play(run, memory, self);
     }
     self->is_done = true;

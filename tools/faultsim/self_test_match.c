@@ -104,6 +104,8 @@ static void judge(const virtual_match *run, const virtual_client *client, ls_sel
 {
     *out = (ls_self_test_flip){.seed = run->setup.seed};
     out->is_made = client->is_flipped && client->flipped_byte == client->flip_byte;
+    const ls_schema *schema = ls_sim_instance_schema(ls_match_instance(run->match));
+    out->is_padding = ls_schema_at(schema, client->flip_byte).field->type == LS_FIELD_PADDING;
     uint32_t slot = ls_session_report_of(client->session).slot;
     const virtual_event *caught = virtual_match_find_slot(run, LS_MATCH_DESYNC, slot);
     if (!out->is_made) {

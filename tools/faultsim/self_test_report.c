@@ -24,6 +24,7 @@ void ls_self_test_score_flips(ls_self_test_score *score, const ls_self_test_flip
     for (uint64_t i = 0; i < score->flips; i++) {
         const ls_self_test_flip *flip = &flips[i];
         score->made += flip->is_made;
+        score->padding += flip->is_padding;
         score->caught += flip->is_caught;
         score->tick_right += flip->is_tick_right;
         score->field_right += flip->is_field_right;
@@ -126,9 +127,10 @@ static void print_latency(FILE *file, const char *what, const ls_self_test_laten
 void ls_self_test_print(FILE *file, const ls_self_test_score *score)
 {
     fprintf(file,
-            "%s: flips %" PRIu64 " of %" PRIu64
-            " bit positions, RTT %d ms, reached the hash %" PRIu64 "\n",
-            score->simulation, score->flips, score->positions, LS_SELF_TEST_RTT_MS, score->made);
+            "%s: flips %" PRIu64 " of %" PRIu64 " bit positions, %" PRIu64
+            " in padding; RTT %d ms; reached the hash %" PRIu64 "\n",
+            score->simulation, score->flips, score->positions, score->padding, LS_SELF_TEST_RTT_MS,
+            score->made);
     print_share(file, score, "caught", score->caught);
     print_share(file, score, "tick right", score->tick_right);
     print_share(file, score, "field right", score->field_right);
@@ -161,13 +163,13 @@ static void write_score(FILE *file, const ls_self_test_score *score)
     fprintf(file,
             "  {\"simulation\": \"%s\", \"bit_positions\": %" PRIu64 ", \"every\": %" PRIu32
             ", \"rtt_ms\": %d,\n"
-            "   \"flips\": %" PRIu64 ", \"made\": %" PRIu64 ", \"caught\": %" PRIu64
-            ", \"tick_right\": %" PRIu64 ",\n"
+            "   \"flips\": %" PRIu64 ", \"padding\": %" PRIu64 ", \"made\": %" PRIu64
+            ", \"caught\": %" PRIu64 ", \"tick_right\": %" PRIu64 ",\n"
             "   \"field_right\": %" PRIu64 ", \"values_right\": %" PRIu64
             ", \"class_right\": %" PRIu64 ",\n",
             score->simulation, score->positions, score->every, LS_SELF_TEST_RTT_MS, score->flips,
-            score->made, score->caught, score->tick_right, score->field_right, score->values_right,
-            score->class_right);
+            score->padding, score->made, score->caught, score->tick_right, score->field_right,
+            score->values_right, score->class_right);
     write_latency(file, "notice", &score->caught_after);
     write_latency(file, "cause", &score->named_after);
     fprintf(file,

@@ -20,6 +20,7 @@ typedef struct ls_self_test_score {
     uint32_t every;
     uint64_t flips; /* to be made */
     uint64_t made;
+    uint64_t padding; /* of those to be made */
     uint64_t caught;
     uint64_t tick_right;
     uint64_t field_right;
