@@ -356,6 +356,16 @@ static ls_status add_handlers(server *host)
     return status;
 }
 
+/* A match without bundles is still a match: it is said before it counts, and that is all. */
+static void warn_of_bundles(const server *host)
+{
+    ls_text why = {{0}};
+    const char *directory = host->config->bundle_dir;
+    if (directory && ls_output_check_directory(directory, "bundles of desyncs", &why) != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+}
+
 static ls_status build(server *host, ls_text *why)
 {
     const char *json_path = host->config->json_path;
@@ -364,6 +374,7 @@ static ls_status build(server *host, ls_text *why)
         status = create_host(host, why);
     }
     if (status == LS_OK) {
+        warn_of_bundles(host);
         status = add_handlers(host);
     }
     return status == LS_OK ? write_port_file(host, why) : status;

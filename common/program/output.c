@@ -1,8 +1,11 @@
+#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/output.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 ls_status ls_output_check_path(const char *path, ls_text *why)
 {
@@ -15,6 +18,18 @@ ls_status ls_output_check_path(const char *path, ls_text *why)
         fclose(file);
     }
     return LS_OK;
+}
+
+ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why)
+{
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISDIR(found.st_mode)) {
+        errno = ENOTDIR;
+    } else if (access(path, W_OK | X_OK) == 0) {
+        return LS_OK;
+    }
+    ls_text_set(why, "cannot write %s to %s: %s", what, path, strerror(errno));
+    return LS_IO;
 }
 
 /* `what` it is that is written, for the sentence about a failure. */

@@ -13,6 +13,9 @@
  * reason. An empty file is left where there was none. */
 ls_status ls_output_check_path(const char *path, ls_text *why);
 
+/* Whether files can be made in the directory: IO, with the reason. `what` they would be. */
+ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why);
+
 /* Writes the text and a newline. IO, with the path and the reason in `why`. */
 ls_status ls_output_write(const char *path, const char *text, ls_text *why);
 

@@ -164,6 +164,17 @@ Test(programs_desync, a_summary_that_cannot_be_written_hides_no_desync)
                          LS_ARGUMENTS("cannot write the summary to /dev/full: No space left"));
 }
 
+Test(programs_desync, a_folder_that_takes_no_bundles_is_told_before_the_match)
+{
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20",
+                                          "--bundle-dir", "/none"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_expect_all(
+        &hosted.server,
+        LS_ARGUMENTS("warning: cannot write bundles of desyncs to /none: No such file"));
+}
+
 /* ---- the cause ---- */
 
 /* The field that bit 20000 of arena's state belongs to, in words, in the summary, on the client,
