@@ -22,6 +22,7 @@ typedef struct ls_desync_finding {
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
     ls_pass_parting parting;
     const char *pass; /* the first one that did other work; NULL: not known */
+    ls_text inputs;   /* of the tick that made the state, slot by slot; empty: not known */
     ls_desync_verdict verdict;
     uint64_t took_ns; /* from the DESYNC notice to this */
 } ls_desync_finding;

@@ -56,6 +56,10 @@ void ls_desync_report_log(const ls_desync_finding *finding, uint32_t slot, const
                 ls_desync_culprit_word(finding->verdict.culprit));
     log_places(finding, log);
     log_pass(finding, log);
+    if (finding->inputs.bytes[0]) {
+        ls_log_line(log, LS_LOG_ERROR, "  inputs of tick %" PRIu32 ": %s", finding->tick - 1,
+                    finding->inputs.bytes);
+    }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
     if (bundle) {
         ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (lockstep-desync explain %s)", bundle, bundle);
@@ -87,6 +91,7 @@ void ls_desync_report_summarize(const ls_desync_finding *finding, ls_summary_des
     out->class_word = ls_desync_class_word(finding->verdict.kind);
     out->culprit = ls_desync_culprit_word(finding->verdict.culprit);
     out->why = finding->verdict.why.bytes;
+    out->inputs = finding->inputs.bytes;
     out->found_ms = (double)finding->took_ns / 1e6;
     out->place_count = finding->place_count;
     for (uint32_t i = 0; i < finding->place_count; i++) {

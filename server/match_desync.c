@@ -1,6 +1,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/match_state.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* How long a client may take for what it is asked, and what is known is reported without it. */
@@ -9,6 +10,7 @@
 enum {
     RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
     HEALS_MAX = 8,                /* of one slot */
+    INPUT_BYTES_SHOWN = 16,
 };
 
 static ls_tick agreed_before(const ls_match *match, ls_tick tick)
@@ -151,6 +153,36 @@ static void send_cause(ls_match *match, uint32_t slot, const ls_desync_finding *
     ls_match_send_all(match);
 }
 
+/* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
+static void describe_input(const ls_slot_input *input, uint32_t slot, ls_text *out)
+{
+    uint32_t shown = input->size < INPUT_BYTES_SHOWN ? input->size : INPUT_BYTES_SHOWN;
+    ls_text_add(out, "%sslot %" PRIu32 ": ", slot > 0 ? "; " : "", slot);
+    if (input->size == 0) {
+        ls_text_add(out, "nothing");
+    } else {
+        ls_text_add(out, "%" PRIu32 " byte%s ", input->size, input->size == 1 ? "" : "s");
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        ls_text_add(out, "%02x", input->bytes[i]);
+    }
+    ls_text_add(out, "%s%s%s", shown < input->size ? "..." : "",
+                input->events & LS_EVENT_JOINED ? " joined" : "",
+                input->events & LS_EVENT_LEFT ? " left" : "");
+}
+
+static void describe_inputs(const ls_match *match, ls_tick tick, ls_text *out)
+{
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    ls_text_set(out, "%s", "");
+    if (ls_input_buffer_tick(match->closed, tick, inputs) != LS_OK) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        describe_input(&inputs[slot], slot, out);
+    }
+}
+
 static void conclude(ls_match *match)
 {
     ls_ladder *ladder = match->ladder;
@@ -158,6 +190,7 @@ static void conclude(ls_match *match)
     ls_desync_finding *finding =
         ls_ladder_conclude(ladder, found->server_root, found->client_root, match->config.print);
     finding->took_ns = match->now_ns - match->seats[ladder->slot].desync_ns;
+    describe_inputs(match, finding->tick - 1, &finding->inputs);
     ladder->evidence[ladder->slot].tick = 0;
     ladder->phase = LS_LADDER_REPORTED;
     ladder->since_ns = match->now_ns;

@@ -119,6 +119,7 @@ static void add_cause(cJSON *json, const ls_summary_desync *desync)
     add_text(json, "class", desync->class_word);
     add_text(json, "culprit", desync->culprit);
     add_text(json, "why", desync->why);
+    add_text(json, "inputs", desync->inputs);
     add_text(json, "bundle", desync->bundle);
     add_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
     add_known(json, "times", desync->has_cause, desync->times);

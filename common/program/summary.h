@@ -85,6 +85,7 @@ typedef struct ls_summary_desync {
     const char *class_word;
     const char *culprit;
     const char *why;
+    const char *inputs;   /* of the tick that made the state, in words */
     double found_ms;      /* from noticing to this */
     const char *bundle;   /* path; NULL: none was written */
     uint32_t place_count; /* 0 .. LS_SUMMARY_PLACES_MAX */

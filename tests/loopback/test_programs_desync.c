@@ -193,10 +193,13 @@ Test(programs_desync, the_field_and_the_class_are_named_and_a_bundle_is_written)
     cr_expect_eq(ls_hosted_count(desync, "fields"), 1);
     cr_expect_str_eq(ls_hosted_word(desync, "class"), "one-off");
     cr_expect_str_eq(ls_hosted_word(desync, "culprit"), "client");
+    const char *inputs = ls_hosted_word(desync, "inputs");
+    cr_expect(strstr(inputs, "slot 0: 2 bytes ") && strstr(inputs, "slot 1: 2 bytes "), "%s",
+              inputs);
     const char *bundle = ls_hosted_word(desync, "bundle");
     char line[256];
     snprintf(line, sizeof line, "%s: server %s, client %s", field, server_value, client_value);
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(line, "class one-off", bundle));
+    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(line, "class one-off", inputs, bundle));
     ls_hosted_expect_all(&hosted.clients[BOB], LS_ARGUMENTS(line, "class one-off"));
     const cJSON *own = ls_hosted_item(ls_hosted_client_summary(&hosted, BOB), "desyncs", 0);
     cr_expect_str_eq(ls_hosted_word(own, "field"), field);

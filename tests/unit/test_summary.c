@@ -74,6 +74,7 @@ static ls_summary example(void)
                             .class_word = "build",
                             .culprit = "both",
                             .why = "each side repeats its own result",
+                            .inputs = "slot 0: 2 bytes 01e8; slot 1: nothing",
                             .found_ms = 250.5,
                             .place_count = 1,
                             .places = {{"ships", "ships[3].x", "1.5 m", "2.5 m", "m"}}};
@@ -179,6 +180,7 @@ static const char expected[] = "{\n"
                                "\t\t\t\"class\":\t\"build\",\n"
                                "\t\t\t\"culprit\":\t\"both\",\n"
                                "\t\t\t\"why\":\t\"each side repeats its own result\",\n"
+                               "\t\t\t\"inputs\":\t\"slot 0: 2 bytes 01e8; slot 1: nothing\",\n"
                                "\t\t\t\"bundle\":\tnull,\n"
                                "\t\t\t\"found_ms\":\t250.5,\n"
                                "\t\t\t\"times\":\t2,\n"
