@@ -222,7 +222,7 @@ static void expect_contract(const cJSON *summary)
                     LS_ARGUMENTS("tick", "slot", "server_hash", "client_hash", "part", "field",
                                  "server_value", "client_value", "unit", "differing",
                                  "differing_is_lower_bound", "fields", "pass", "class", "culprit",
-                                 "why", "bundle", "found_ms", "times", "healed"));
+                                 "why", "inputs", "bundle", "found_ms", "times", "healed"));
     }
     const char *hash = ls_hosted_word(summary, "final_hash");
     cr_expect_eq(strlen(hash), 16);
