@@ -237,8 +237,11 @@ def visit_refused(tools, entry):
             problems.append("bob was not refused")
         seconds = time.monotonic() - since
         sentence = bob.text().rsplit(f":{match.port}: ", 1)[-1]
-        if not offline.fits(entry["refused"], sentence) or sentence not in match.server.text():
+        if not offline.fits(entry["refused"], sentence):
             problems.append(f"refused with {bob.text()!r}")
+        # Bob may be gone before what the server printed has been read.
+        wait_until(match.server, f"word of the server about {sentence!r}",
+                   lambda: match.server.time_of(sentence) is not None)
         match.clients.clear()
         match.join("ann", entry["server"])
         problems += clean_problems(match, match.end(), 1)
