@@ -23,7 +23,7 @@ LS_C_BEGIN
 
 /* Grows by one with every change of a struct in this file. A plug-in built for another number is
  * refused when it is loaded. */
-#define LS_SIMULATION_ABI 2u
+#define LS_SIMULATION_ABI 3u
 
 /* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
 typedef uint32_t ls_tick;
@@ -146,9 +146,10 @@ typedef struct ls_pass {
 /* ---- drawing: never saved, never hashed ---- */
 
 typedef enum ls_draw_kind {
-    LS_DRAW_DISC, /* half_width is the radius; a mark shows the angle */
-    LS_DRAW_BOX,  /* half_width and half_height, turned by angle */
-    LS_DRAW_LINE, /* from (x, y), half_width long, along angle, half_height thick */
+    LS_DRAW_DISC,     /* half_width is the radius; a mark shows the angle */
+    LS_DRAW_BOX,      /* half_width and half_height, turned by angle */
+    LS_DRAW_LINE,     /* from (x, y), half_width long, along angle, half_height thick */
+    LS_DRAW_TRIANGLE, /* corners; (x, y) is what a camera that follows it looks at */
 } ls_draw_kind;
 
 typedef struct ls_draw_shape {
@@ -160,8 +161,11 @@ typedef struct ls_draw_shape {
     ls_fixed y;
     ls_fixed half_width;
     ls_fixed half_height;
+    ls_vec2 corners[3]; /* of a triangle; otherwise nothing */
+    uint32_t owner;     /* slot + 1; 0: nobody's */
 } ls_draw_shape;
 
+/* Later shapes lie on top of earlier ones. */
 typedef struct ls_draw_list {
     ls_draw_shape *shapes; /* the caller's memory */
     uint32_t capacity;
@@ -177,6 +181,40 @@ static inline void ls_draw_push(ls_draw_list *list, ls_draw_shape shape)
         list->shapes[list->count++] = shape;
     }
 }
+
+/* ---- a person's hands: how a viewer hands them to `control`; never saved, never hashed ---- */
+
+/* Bits of ls_controls.held and pressed. A viewer maps keys and pad buttons to them. */
+#define LS_CONTROL_UP 0x01u
+#define LS_CONTROL_DOWN 0x02u
+#define LS_CONTROL_LEFT 0x04u
+#define LS_CONTROL_RIGHT 0x08u
+#define LS_CONTROL_FIRST 0x10u  /* space, pad's A: fire, jump, drag */
+#define LS_CONTROL_SECOND 0x20u /* left control, pad's B */
+#define LS_CONTROL_THIRD 0x40u  /* left shift, pad's X */
+
+#define LS_CONTROL_MEMORY_BYTES 8192u
+
+typedef enum ls_gesture {
+    LS_GESTURE_NONE,
+    LS_GESTURE_SELECT, /* a box drawn with the left button, from one corner to the other; a click
+                          when they are the same */
+    LS_GESTURE_ORDER,  /* a click with the right button at gesture_to */
+} ls_gesture;
+
+typedef struct ls_controls {
+    uint32_t held;         /* down now */
+    uint32_t pressed;      /* went down since the input before, even if up again */
+    ls_vec2 stick;         /* of a pad, y up; -LS_FIXED_ONE .. LS_FIXED_ONE; 0 without one */
+    ls_vec2 pointer;       /* where it is in the world */
+    bool is_pointer_held;  /* the left button, whatever becomes of it */
+    ls_gesture gesture;    /* that ended since the input before */
+    bool is_gesture_added; /* shift was held: adds to what is selected or ordered */
+    ls_vec2 gesture_from;
+    ls_vec2 gesture_to;
+    uint8_t *memory; /* LS_CONTROL_MEMORY_BYTES that live as long as the view, zeroed at first and
+                        aligned for any type: what is selected, say */
+} ls_controls;
 
 /* ---- the simulation ---- */
 
@@ -222,6 +260,15 @@ typedef struct ls_simulation {
      * returns its size. Reads only; draws only from `rng`. NULL: bots send random bytes. */
     uint32_t (*bot)(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
                     uint8_t *bytes);
+
+    /* Makes a person's input out of what their hands do: as `bot`, and may write to
+     * controls->memory. NULL: a viewer can only watch, or let a bot play. */
+    uint32_t (*control)(const ls_sim_config *config, const void *state, uint32_t slot,
+                        const ls_controls *controls, uint8_t *bytes);
+
+    /* Appends what only this person sees: what is selected, say. NULL for nothing. */
+    void (*draw_control)(const ls_sim_config *config, const void *state, uint32_t slot,
+                         const ls_controls *controls, ls_draw_list *list);
 
     /* For a wrapped third-party engine, whose block holds a handle instead of the state itself;
      * all NULL for everybody else. With `hash` alone a match can be hosted and verified, with

@@ -228,7 +228,7 @@ Test(programs_usage, a_plug_in_that_cannot_be_used_is_refused_on_both_sides)
         {"/", "plug-in '/' cannot be opened: "},
         {LS_PLUGIN("no_symbol"), "no_symbol.so' does not export lockstep_simulation()"},
         {LS_PLUGIN("no_simulation"), "no_simulation.so' cannot be used: there is no simulation"},
-        {LS_PLUGIN("bad_abi"), "the simulation was built for abi 3, this program has abi 2"},
+        {LS_PLUGIN("bad_abi"), "the simulation was built for abi 4, this program has abi 3"},
         {LS_PLUGIN("incomplete_schema"),
          "incomplete_schema.so' cannot be used: 2 byte ranges are not covered exactly once: bytes "
          "8..11 (4 bytes) between \"ships.x\" and \"ships.fuel\" are covered by no field, so are "
