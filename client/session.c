@@ -499,12 +499,17 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot)
     return session->names[slot];
 }
 
-void ls_session_draw(ls_session *session, ls_draw_list *list)
+ls_fixed ls_session_alpha(const ls_session *session)
+{
+    return session->alpha;
+}
+
+void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     if (!session->is_stepping || !session->simulation->draw) {
         return;
     }
     const void *current = ls_sim_instance_state(session->instance);
     const void *previous = session->previous ? session->previous : current;
-    session->simulation->draw(&session->offer.config, previous, current, session->alpha, list);
+    session->simulation->draw(&session->offer.config, previous, current, alpha, list);
 }
