@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#define FLOOR 0x1C232CFFu
 #define ZOOM_PER_NOTCH 1.15
 #define PAN_SHARE 0.9 /* of the canvas a second, with a key held */
 #define ELAPSED_MAX_NS UINT64_C(250000000)
@@ -280,6 +281,17 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
     }
 }
 
+/* The part of the world worth showing is a little lighter than what lies around it. */
+static void paint_floor(const ls_view *view, const ls_draw_list *list, ls_canvas *canvas)
+{
+    ls_canvas_point low = ls_camera_to_canvas(&view->camera, list->view_min);
+    ls_canvas_point high = ls_camera_to_canvas(&view->camera, list->view_max);
+    ls_canvas_point corners[] = {low, {high.x, low.y}, high, {low.x, high.y}};
+    if (high.x > low.x && low.y > high.y) {
+        ls_canvas_convex(canvas, corners, 4, FLOOR);
+    }
+}
+
 void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *canvas)
 {
     uint64_t elapsed_ns = view->now_ns > 0 ? now_ns - view->now_ns : 0;
@@ -295,6 +307,7 @@ void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *
     pan_by_keys(view, elapsed_s);
     ls_camera_update(&view->camera, canvas, &list, view->facts.owner, elapsed_s);
     ls_canvas_clear(canvas, LS_VIEW_BACKGROUND);
+    paint_floor(view, &list, canvas);
     ls_scene_paint(&list, &view->camera, view->facts.owner, canvas);
     paint_overlay(view, &list, canvas);
 }

@@ -4,6 +4,7 @@
 
 #include <SDL2/SDL.h>
 #include <SDL2/SDL_ttf.h>
+#include <string.h>
 
 enum {
     FONT_POINTS = 13,
@@ -85,23 +86,43 @@ static ls_status load_font(ls_window *window, uint32_t points, ls_text *why)
 
 /* ---- opening ---- */
 
-/* The display's rate is only worth following when a graphics card waits for it. */
+/* OpenGL that a processor computes takes longer to show a picture than to copy it does. */
+static bool is_graphics_card(void)
+{
+    typedef const unsigned char *(*get_string)(unsigned name);
+    const unsigned renderer_name = 0x1F01; /* GL_RENDERER */
+    const void *address = SDL_GL_GetProcAddress("glGetString");
+    get_string get = NULL;
+    memcpy(&get, &address, sizeof get); /* C has no cast from an object to a function */
+    const char *name = get ? (const char *)get(renderer_name) : NULL;
+    return name && !strstr(name, "llvmpipe") && !strstr(name, "softpipe") &&
+           !strstr(name, "SWR") && !strstr(name, "SwiftShader");
+}
+
+static bool can_follow_display(ls_window *window)
+{
+    SDL_RendererInfo info;
+    SDL_DisplayMode mode;
+    bool can = window->renderer && SDL_GetRendererInfo(window->renderer, &info) == 0 &&
+               (info.flags & SDL_RENDERER_PRESENTVSYNC) && strncmp(info.name, "opengl", 6) == 0 &&
+               is_graphics_card() && SDL_GetWindowDisplayMode(window->window, &mode) == 0 &&
+               mode.refresh_rate > 0;
+    window->display_hz = can ? (uint32_t)mode.refresh_rate : 0;
+    return can;
+}
+
+/* A graphics card shows pictures when the display is ready for one. Otherwise they are copied. */
 static void open_renderer(ls_window *window, bool follows_display)
 {
     if (follows_display) {
-        window->renderer = SDL_CreateRenderer(window->window, -1,
-                                              SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
+        window->renderer = SDL_CreateRenderer(
+            window->window, -1, SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
+        if (can_follow_display(window)) {
+            return;
+        }
+        SDL_DestroyRenderer(window->renderer);
     }
-    SDL_RendererInfo info;
-    SDL_DisplayMode mode;
-    if (window->renderer && SDL_GetRendererInfo(window->renderer, &info) == 0 &&
-        (info.flags & SDL_RENDERER_ACCELERATED) && (info.flags & SDL_RENDERER_PRESENTVSYNC) &&
-        SDL_GetWindowDisplayMode(window->window, &mode) == 0 && mode.refresh_rate > 0) {
-        window->display_hz = (uint32_t)mode.refresh_rate;
-        return;
-    }
-    SDL_DestroyRenderer(window->renderer);
-    window->renderer = SDL_CreateRenderer(window->window, -1, 0);
+    window->renderer = SDL_CreateRenderer(window->window, -1, SDL_RENDERER_SOFTWARE);
 }
 
 static ls_status open_parts(ls_window *window, const ls_window_config *config, ls_text *why)
@@ -109,6 +130,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1"); /* the event loop has them */
     SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
     SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "1");
+    SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
         ls_text_set(why, "there is no screen for a window here: %s (--view=text needs none)",
                     SDL_GetError());
