@@ -8,6 +8,8 @@
 #include "lockstep/common/program/console.h"
 
 #define LS_SCREENSHOTS_MAX 16u
+#define LS_VIEW_SIDE_MIN 64u
+#define LS_VIEW_SIDE_MAX 8192u
 
 typedef enum ls_view_kind {
     LS_VIEW_NONE,
@@ -25,7 +27,7 @@ typedef struct ls_client_view_config {
     ls_view_kind kind; /* not NONE */
     bool interpolates;
     uint32_t fps;   /* 0: the display's own, else 60 */
-    uint32_t width; /* of a window */
+    uint32_t width; /* of a window, LS_VIEW_SIDE_MIN .. LS_VIEW_SIDE_MAX */
     uint32_t height;
     uint32_t screenshot_count;
     ls_screenshot screenshots[LS_SCREENSHOTS_MAX]; /* paths are borrowed */

@@ -25,6 +25,7 @@ enum option_key {
     KEY_VIEW,
     KEY_NO_INTERPOLATION,
     KEY_SCREENSHOT,
+    KEY_SIZE,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,7 @@ static const struct argp_option options[] = {
      "Show the match in a window, or as text on a terminal, and play it by hand unless --bot does "
      "(window)",
      5},
+    {"size", KEY_SIZE, "WxH", 0, "Size of the window (1280x720)", 5},
     {"no-interpolation", KEY_NO_INTERPOLATION, 0, 0,
      "Show the newest state as it is, instead of the blend of the two newest: to feel the "
      "difference",
@@ -102,6 +104,23 @@ static void parse_screenshot(struct argp_state *state, ls_client_view_config *vi
     view->screenshots[view->screenshot_count++] = (ls_screenshot){value, (ls_tick)tick};
 }
 
+static void parse_size(struct argp_state *state, ls_client_view_config *view, char *value)
+{
+    char *by = strchr(value, 'x');
+    uint64_t width = 0;
+    uint64_t height = 0;
+    if (!by) {
+        argp_error(state, "--size takes WIDTHxHEIGHT, not '%s'", value);
+        return;
+    }
+    *by = '\0';
+    ls_option_range range = {LS_VIEW_SIDE_MIN, LS_VIEW_SIDE_MAX};
+    ls_command_line_number(state, "size", value, range, &width);
+    ls_command_line_number(state, "size", by + 1, range, &height);
+    view->width = (uint32_t)width;
+    view->height = (uint32_t)height;
+}
+
 static error_t parse_view(int key, char *value, struct argp_state *state,
                           ls_client_view_config *view)
 {
@@ -116,6 +135,9 @@ static error_t parse_view(int key, char *value, struct argp_state *state,
         return 0;
     case KEY_NO_INTERPOLATION:
         view->interpolates = false;
+        return 0;
+    case KEY_SIZE:
+        parse_size(state, view, value);
         return 0;
     case KEY_SCREENSHOT:
         parse_screenshot(state, view, value);

@@ -22,10 +22,12 @@ ls_status ls_png_file_write(const char *path, const ls_canvas *canvas,
     if (!bytes) {
         return LS_NO_MEMORY;
     }
+    /* Fast: the match goes on meanwhile, and flat colours need no filter to be small. */
     png_image image = {.version = PNG_IMAGE_VERSION,
                        .width = canvas->width,
                        .height = canvas->height,
-                       .format = PNG_FORMAT_RGB};
+                       .format = PNG_FORMAT_RGB,
+                       .flags = PNG_IMAGE_FLAG_FAST};
     int is_written = png_image_write_to_file(&image, path, 0, bytes, 0, NULL);
     if (!is_written) {
         ls_text_set(why, "%s: %s", path, image.message);

@@ -37,7 +37,8 @@ ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_termi
     }
     terminal->allocator = allocator;
     terminal->is_live = is_live;
-    if (is_live && isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &terminal->before) == 0) {
+    bool is_in_front = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    if (is_live && is_in_front && tcgetattr(STDIN_FILENO, &terminal->before) == 0) {
         struct termios keys = terminal->before;
         keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
         keys.c_cc[VMIN] = 0; /* reading never waits */

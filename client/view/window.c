@@ -95,8 +95,8 @@ static bool is_graphics_card(void)
     get_string get = NULL;
     memcpy(&get, &address, sizeof get); /* C has no cast from an object to a function */
     const char *name = get ? (const char *)get(renderer_name) : NULL;
-    return name && !strstr(name, "llvmpipe") && !strstr(name, "softpipe") &&
-           !strstr(name, "SWR") && !strstr(name, "SwiftShader");
+    return name && !strstr(name, "llvmpipe") && !strstr(name, "softpipe") && !strstr(name, "SWR") &&
+           !strstr(name, "SwiftShader");
 }
 
 static bool can_follow_display(ls_window *window)
@@ -115,8 +115,8 @@ static bool can_follow_display(ls_window *window)
 static void open_renderer(ls_window *window, bool follows_display)
 {
     if (follows_display) {
-        window->renderer = SDL_CreateRenderer(
-            window->window, -1, SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
+        window->renderer = SDL_CreateRenderer(window->window, -1,
+                                              SDL_RENDERER_ACCELERATED | SDL_RENDERER_PRESENTVSYNC);
         if (can_follow_display(window)) {
             return;
         }
@@ -134,7 +134,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
         ls_text_set(why, "there is no screen for a window here: %s (--view=text needs none)",
                     SDL_GetError());
-        return LS_UNSUPPORTED;
+        return LS_IO;
     }
     window->window = SDL_CreateWindow(
         config->title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)config->width,
@@ -144,7 +144,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     }
     if (!window->renderer) {
         ls_text_set(why, "no window can be opened: %s", SDL_GetError());
-        return LS_UNSUPPORTED;
+        return LS_IO;
     }
     return load_font(window, FONT_POINTS, why);
 }

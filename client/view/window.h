@@ -20,7 +20,7 @@ typedef struct ls_window_config {
     bool follows_display; /* pictures change with the display's own, where it can */
 } ls_window_config;
 
-/* UNSUPPORTED when there is no screen or this build has no windows, IO when no font is to be had;
+/* UNSUPPORTED when this build has no windows, IO when there is no screen or no font, NO_MEMORY;
  * `why` explains. */
 ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
                          ls_window **out, ls_text *why);

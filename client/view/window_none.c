@@ -1,5 +1,7 @@
 #include "lockstep/client/view/window.h"
 
+#include "lockstep/client/view/png_file.h"
+
 #include <stddef.h>
 
 ls_status ls_window_open(const ls_window_config *config, const ls_allocator *allocator,
@@ -51,4 +53,13 @@ uint32_t ls_window_display_hz(const ls_window *window)
 {
     (void)window;
     return 0;
+}
+
+ls_status ls_png_file_write(const char *path, const ls_canvas *canvas,
+                            const ls_allocator *allocator, ls_text *why)
+{
+    (void)canvas;
+    (void)allocator;
+    ls_text_set(why, "%s: this build writes no pictures", path);
+    return LS_UNSUPPORTED;
 }
