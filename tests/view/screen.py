@@ -230,7 +230,8 @@ class Stage:
 
     def __exit__(self, kind, error, trace):
         if kind:
-            print("-- client:", self.text("client.err"), "-- server:", self.text("server.err"), sep="\n")
+            for name in ("client", "server"):
+                print(f"-- {name}:\n{self.text(name + '.err')}")
         self.close()
 
 
