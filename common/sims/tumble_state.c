@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#define HALF_SIZE_MIN LS_FIXED_RATIO(45, 10)
+#define HALF_SIZE_MIN LS_FIXED_RATIO(36, 10)
 #define PITCH                                                                                      \
     LS_FIXED_RATIO(19, 10) /* of the lattice at the start: the widest box turned any way */
 #define FIRST_LAYER LS_FIXED_RATIO(15, 10)
-#define LAYERS 3u
+#define LAYERS 5u
 #define DENSITY LS_FIXED_INT(10) /* kg/m3 */
 
 #define SPEED_START_MAX LS_FIXED_INT(2)

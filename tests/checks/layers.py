@@ -84,6 +84,7 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "zstd.h": ("common/compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
+    "box2d/*": ("common/sims/box2d/*",),
     "criterion/*": ("tests/*",),
 }
 
