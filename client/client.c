@@ -216,13 +216,11 @@ static void draw_progress(void *user, uint64_t now_ns)
     client *player = user;
     (void)now_ns;
     ls_session_report report = ls_session_report_of(player->session);
-    static const char *const states[] = {"connecting", "greeting", "waiting for the others",
-                                         "playing",    "finished", "over"};
     ls_console_begin(player->console);
     ls_console_line(player->console,
                     "tick %" PRIu32 "  %s  rtt %.1f ms  slack %.1f ms  stalled %" PRIu64
                     "  desyncs %" PRIu32,
-                    report.tick, states[report.state], (double)report.rtt_ns / 1e6,
+                    report.tick, ls_session_state_words(report.state), (double)report.rtt_ns / 1e6,
                     (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
     ls_console_end(player->console);
 }
@@ -528,7 +526,7 @@ static ls_status build(client *player, ls_text *why)
     session.ticks = player->config->ticks;
     session.predict_ticks = player->config->predict_ticks;
     session.makes_inputs_between_frames = true;
-    session.keeps_previous_state = player->view && player->config->view.interpolates;
+    session.keeps_previous_state = player->view != NULL;
     session.finds_causes = player->config->finds_causes;
     session.print = player->config->print;
     ls_packet_sink sink = ls_transport_sink(player->transport);

@@ -55,13 +55,6 @@ ls_client_view_config ls_client_view_config_default(void)
 
 /* ---- what there is to say ---- */
 
-static const char *state_words(ls_session_state state)
-{
-    static const char *const words[] = {"connecting", "greeting", "waiting for the other players",
-                                        "playing",    "finished", "over"};
-    return words[state];
-}
-
 static double ms(uint64_t ns)
 {
     return (double)ns / 1e6;
@@ -96,7 +89,7 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
         tell_names(shown, &names);
         ls_view_facts_add(facts, "lag       waits for %s since %" PRIu32 " ms", names.bytes,
                           shown->waiting.waited_ms);
-    } else if (frame_ns > 100 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
+    } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
         ls_view_facts_add(facts, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
     } else if (lag->stalled_ticks > 0 && report->downlink.loss >= 5) {
         ls_view_facts_add(facts, "lag       the downlink loses packets: %" PRIu64 " ticks late",
@@ -137,7 +130,7 @@ static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
                         report->own_cause.server_value, report->own_cause.client_value);
         }
     } else if (report->state < LS_SESSION_PLAYING) {
-        ls_text_set(&facts->banner, "%s", state_words(report->state));
+        ls_text_set(&facts->banner, "%s", ls_session_state_words(report->state));
     }
 }
 
@@ -159,7 +152,7 @@ static void tell(void *user, ls_view_facts *facts)
     ls_session_report report = ls_session_report_of(shown->session);
     const ls_offer *offer = ls_session_offer(shown->session);
     facts->tick = report.shown_tick;
-    facts->alpha = shown->config.interpolates ? ls_session_alpha(shown->session) : LS_FIXED_ONE;
+    facts->alpha = ls_session_alpha(shown->session);
     tell_banner(&report, facts);
     if (!offer) {
         return;
@@ -171,7 +164,7 @@ static void tell(void *user, ls_view_facts *facts)
     facts->is_selecting = simulation->draw_control != NULL;
     ls_view_facts_add(facts, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
                       simulation->name, report.slot, offer->config.players,
-                      offer->config.tick_rate_hz, state_words(report.state));
+                      offer->config.tick_rate_hz, ls_session_state_words(report.state));
     tell_timing(&report, offer, facts);
     tell_hashes(&report, facts);
     tell_link(facts, "up", report.uplink);

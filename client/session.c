@@ -478,6 +478,13 @@ ls_session_state ls_session_state_of(const ls_session *session)
     return session->report.state;
 }
 
+const char *ls_session_state_words(ls_session_state state)
+{
+    static const char *const words[] = {"connecting", "greeting", "waiting for the others",
+                                        "playing",    "finished", "over"};
+    return words[state];
+}
+
 ls_tick ls_session_tick(const ls_session *session)
 {
     return session->instance ? ls_session_settled_tick(session) : 0;

@@ -173,6 +173,9 @@ ls_session_report ls_session_report_of(const ls_session *session);
 ls_session_state ls_session_state_of(const ls_session *session);
 ls_tick ls_session_tick(const ls_session *session);
 
+/* What a state is called for a person: "waiting for the others". */
+const char *ls_session_state_words(ls_session_state state);
+
 /* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of
  * report.tick once the session is finished or over. */
 ls_sim_instance *ls_session_instance(ls_session *session);

@@ -136,7 +136,8 @@ static edge edge_between(ls_canvas_point a, ls_canvas_point b, float side)
     return between;
 }
 
-static outline outline_of(const ls_canvas_point *corners, uint32_t count)
+/* `grow`: how far outside the corners its edges lie, pixels. */
+static outline outline_of(const ls_canvas_point *corners, uint32_t count, float grow)
 {
     outline shape = {.count = count, .top = corners[0].y, .bottom = corners[0].y};
     float area = 0.0f;
@@ -150,7 +151,10 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         shape.edges[i] =
             edge_between(corners[i], corners[(i + 1) % count], area < 0.0f ? -1.0f : 1.0f);
+        shape.edges[i].base += grow;
     }
+    shape.top -= grow;
+    shape.bottom += grow;
     return shape;
 }
 
@@ -186,11 +190,9 @@ static void convex_edge(uint32_t *row, int32_t from, int32_t end, float y, const
     }
 }
 
-void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t count,
-                      uint32_t colour)
+static void fill_outline(ls_canvas *canvas, outline shape, uint32_t colour)
 {
     paint with = paint_of(colour);
-    outline shape = outline_of(corners, count);
     int32_t bottom = clip(ceilf(shape.bottom + 0.5f), canvas->height);
     for (int32_t line = clip(shape.top - 0.5f, canvas->height); line < bottom; line++) {
         float y = (float)line + 0.5f;
@@ -216,6 +218,17 @@ void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_
         fill_span(row, inner_first, inner_last, with);
         convex_edge(row, inner_last, last, y, &shape, with);
     }
+}
+
+void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t count,
+                      uint32_t colour)
+{
+    fill_outline(canvas, outline_of(corners, count, 0.0f), colour);
+}
+
+void ls_canvas_facet(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t colour)
+{
+    fill_outline(canvas, outline_of(corners, 3, 0.5f), colour);
 }
 
 void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,

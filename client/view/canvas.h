@@ -48,6 +48,10 @@ void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uin
 void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t count,
                       uint32_t colour);
 
+/* A triangle of a surface: half a pixel larger on each side, so that nothing shines through between
+ * it and the next one. */
+void ls_canvas_facet(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t colour);
+
 /* A straight line with square ends, `half_thickness` of at least half a pixel. */
 void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
                     float half_thickness, uint32_t colour);

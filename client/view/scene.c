@@ -125,7 +125,11 @@ static void paint_triangle(const painter *to, const ls_draw_shape *shape)
     for (uint32_t i = 0; i < 3; i++) {
         corners[i] = ls_camera_to_canvas(to->camera, shape->corners[i]);
     }
-    ls_canvas_convex(to->canvas, corners, 3, shape->colour);
+    if ((shape->colour & 0xFFu) == 0xFFu) {
+        ls_canvas_facet(to->canvas, corners, shape->colour);
+    } else { /* where it lay over the next one it would show */
+        ls_canvas_convex(to->canvas, corners, 3, shape->colour);
+    }
 }
 
 static void paint_shape(const painter *to, const ls_draw_shape *shape)

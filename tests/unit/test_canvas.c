@@ -100,6 +100,19 @@ Test(canvas, a_convex_shape_has_its_area_in_either_order)
     cr_expect_lt(fabs(white_area() - area), 0.5);
 }
 
+Test(canvas, nothing_shines_through_between_two_facets)
+{
+    ls_canvas_point left[] = {{8, 6}, {50, 40}, {9, 41}};
+    ls_canvas_point right[] = {{8, 6}, {50, 40}, {52, 7}};
+    ls_canvas_facet(&canvas, left, WHITE);
+    ls_canvas_facet(&canvas, right, WHITE);
+    for (uint32_t x = 12; x < 48; x++) {
+        for (uint32_t y = x * 34 / 42 - 2; y < x * 34 / 42 + 2; y++) {
+            cr_assert_eq(at(x, y), 0xFFFFFFu, "%u %u", x, y);
+        }
+    }
+}
+
 Test(canvas, a_whole_rectangle_covers_its_pixels_and_no_others)
 {
     ls_canvas_point corners[] = {{5, 5}, {15, 5}, {15, 12}, {5, 12}};
