@@ -7,8 +7,8 @@
 #include <string.h>
 
 #define CLICK_REACH LS_FIXED_INT(1) /* how far from a unit's middle a click may be */
-#define HALO LS_FIXED_RATIO(3, 10)  /* m around a selected unit */
-#define HALO_COLOUR 0xFFFFFF60u
+#define MARK_PERCENT 50             /* of a selected unit's radius */
+#define MARK_COLOUR 0xFFFFFFE8u
 #define AREA_MARGIN LS_FIXED_RATIO(1, 2) /* what units move until the order comes to them */
 
 /* What lives in ls_controls.memory. */
@@ -220,7 +220,7 @@ uint32_t ls_units_control(const ls_sim_config *config, const void *state, uint32
     return of.hands->is_pending ? give_order(&of, bytes) : 0;
 }
 
-/* Round each selected unit where the picture has it: that of the list is blended. */
+/* A light dot on each selected unit where the picture has it: that of the list is blended. */
 void ls_units_draw_control(const ls_sim_config *config, const void *state, uint32_t slot,
                            const ls_controls *controls, ls_draw_list *list)
 {
@@ -235,8 +235,8 @@ void ls_units_draw_control(const ls_sim_config *config, const void *state, uint3
             !is_selected(own, shape.id)) {
             continue;
         }
-        shape.half_width += HALO;
-        shape.colour = HALO_COLOUR;
+        shape.half_width = shape.half_width * MARK_PERCENT / 100;
+        shape.colour = MARK_COLOUR;
         shape.owner = 0;
         ls_draw_push(list, shape);
     }

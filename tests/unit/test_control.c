@@ -109,7 +109,7 @@ static uint32_t order(uint32_t slot, ls_vec2 place, ls_units_order *out)
     return size;
 }
 
-static uint32_t halos(void)
+static uint32_t marks(void)
 {
     static ls_draw_shape shapes[8192];
     ls_draw_list list = {.shapes = shapes, .capacity = 8192};
@@ -125,17 +125,17 @@ Test(control, a_box_selects_the_own_units_in_it_alone)
 {
     open_simulation("units", "units=80");
     cr_expect_eq(select_box(1, everywhere(), (ls_vec2){0, 0}), 0, "selecting orders nothing");
-    cr_expect_eq(halos(), 20, "the army of one of four");
+    cr_expect_eq(marks(), 20, "the army of one of four");
     ls_vec2 place = battle()->units[army_first(1)].position;
     select_box(1, place, place);
-    cr_expect_eq(halos(), 1, "a click selects one");
+    cr_expect_eq(marks(), 1, "a click selects one");
     controls.is_gesture_added = true;
     select_box(1, everywhere(), (ls_vec2){0, 0});
-    cr_expect_eq(halos(), 20);
+    cr_expect_eq(marks(), 20);
     controls.is_gesture_added = false;
     ls_vec2 corner = {LS_FIXED_ONE / 8, LS_FIXED_ONE / 8};
     select_box(1, corner, corner);
-    cr_expect_eq(halos(), 0, "a click on nothing selects nothing");
+    cr_expect_eq(marks(), 0, "a click on nothing selects nothing");
 }
 
 Test(control, the_selected_are_sent_to_fight_or_without_fighting)
@@ -197,7 +197,7 @@ Test(control, a_large_part_of_an_army_is_ordered_list_by_list)
     select_box(0, (ls_vec2){0, 0}, (ls_vec2){base.x - LS_FIXED_ONE, LS_FIXED_INT(1000)});
     controls.is_gesture_added = true;
     select_box(0, (ls_vec2){base.x + LS_FIXED_ONE, 0}, everywhere());
-    uint32_t selected = halos();
+    uint32_t selected = marks();
     cr_assert(selected > LS_UNITS_LIST_MAX && selected < army_first(1));
     uint32_t ordered = 0;
     ls_units_order sent = {0};
