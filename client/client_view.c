@@ -92,10 +92,10 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
     } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
         ls_view_facts_add(facts, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
     } else if (lag->stalled_ticks > 0 && report->downlink.loss >= 5) {
-        ls_view_facts_add(facts, "lag       the downlink loses packets: %" PRIu64 " ticks late",
+        ls_view_facts_add(facts, "lag       the downlink loses packets, ticks late: %" PRIu64,
                           lag->stalled_ticks);
     } else if (lag->stalled_ticks > 0) {
-        ls_view_facts_add(facts, "lag       uneven network: %" PRIu64 " ticks came late",
+        ls_view_facts_add(facts, "lag       uneven network, ticks late: %" PRIu64,
                           lag->stalled_ticks);
     } else if (report->slack_ns < 0) {
         ls_view_facts_add(facts, "lag       own inputs come %.0f ms late",

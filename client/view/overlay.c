@@ -99,12 +99,13 @@ void ls_overlay_lines(const ls_overlay *overlay, const ls_view_facts *facts)
     if (facts->line_count == 0) {
         return;
     }
-    ls_canvas_rect panel = {MARGIN, MARGIN, width + 2 * PADDING,
+    int32_t top = MARGIN + overlay->top;
+    ls_canvas_rect panel = {MARGIN, top, width + 2 * PADDING,
                             (int32_t)facts->line_count * line_height + 2 * PADDING};
     ls_canvas_fill(overlay->canvas, panel, PANEL);
     for (uint32_t i = 0; i < facts->line_count; i++) {
         ls_canvas_text(overlay->canvas, overlay->font, MARGIN + PADDING,
-                       MARGIN + PADDING + (int32_t)i * line_height, TEXT, facts->lines[i]);
+                       top + PADDING + (int32_t)i * line_height, TEXT, facts->lines[i]);
     }
 }
 
@@ -115,9 +116,14 @@ void ls_overlay_hint(const ls_overlay *overlay, const char *text)
     ls_canvas_text(overlay->canvas, overlay->font, x, y, DIM, text);
 }
 
+int32_t ls_overlay_alarm_height(const ls_overlay *overlay)
+{
+    return (int32_t)overlay->font->height + 2 * PADDING;
+}
+
 void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alarm)
 {
-    int32_t height = (int32_t)overlay->font->height + 2 * PADDING;
+    int32_t height = ls_overlay_alarm_height(overlay);
     int32_t width = text_width(overlay, text) + 4 * PADDING;
     int32_t canvas_width = (int32_t)overlay->canvas->width;
     int32_t y = is_alarm ? 0 : (int32_t)overlay->canvas->height / 3;

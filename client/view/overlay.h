@@ -30,6 +30,7 @@ ls_frame_means ls_frame_times_mean(const ls_frame_times *times);
 typedef struct ls_overlay {
     ls_canvas *canvas;
     const ls_canvas_font *font;
+    int32_t top; /* pixels along the upper edge that lines leave free */
 } ls_overlay;
 
 /* Lines on a panel in the upper left corner. */
@@ -41,9 +42,13 @@ void ls_overlay_frame_times(const ls_overlay *overlay, const ls_frame_times *tim
 /* One line in the lower right corner. */
 void ls_overlay_hint(const ls_overlay *overlay, const char *text);
 
+/* An alarm along the upper edge, anything else in the middle. */
 void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alarm);
 
 void ls_overlay_box(const ls_overlay *overlay, ls_canvas_point from, ls_canvas_point to);
+
+/* What an alarm takes of the upper edge, pixels. */
+int32_t ls_overlay_alarm_height(const ls_overlay *overlay);
 
 /* Along the lower edge. */
 void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playback *playback);

@@ -70,7 +70,7 @@ static bool is_record(const ls_view *view)
 
 static ls_overlay overlay_of(ls_view *view, ls_canvas *canvas)
 {
-    return (ls_overlay){canvas, view->config.font};
+    return (ls_overlay){.canvas = canvas, .font = view->config.font};
 }
 
 static void seek_to(ls_view *view, ls_canvas_point at)
@@ -265,6 +265,8 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
     if (!view->config.font) {
         return;
     }
+    bool is_alarm = view->facts.is_alarm && view->facts.banner.bytes[0];
+    overlay.top = is_alarm ? ls_overlay_alarm_height(&overlay) : 0;
     if (!view->is_text_hidden) {
         add_own_lines(view, list->count);
         ls_overlay_lines(&overlay, &view->facts);
