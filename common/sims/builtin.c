@@ -1,6 +1,8 @@
 #include "lockstep/common/sims/builtin.h"
 
 #include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/rope.h"
+#include "lockstep/common/sims/spring.h"
 #include "lockstep/common/sims/units.h"
 
 #include <string.h>
@@ -12,6 +14,10 @@ const ls_simulation *ls_builtin_simulation(uint32_t index)
         return ls_arena_simulation();
     case 1:
         return ls_units_simulation();
+    case 2:
+        return ls_rope_simulation();
+    case 3:
+        return ls_spring_simulation();
     default:
         return NULL;
     }
