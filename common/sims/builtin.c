@@ -3,6 +3,7 @@
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/rope.h"
 #include "lockstep/common/sims/spring.h"
+#include "lockstep/common/sims/tumble.h"
 #include "lockstep/common/sims/units.h"
 
 #include <string.h>
@@ -18,6 +19,8 @@ const ls_simulation *ls_builtin_simulation(uint32_t index)
         return ls_rope_simulation();
     case 3:
         return ls_spring_simulation();
+    case 4:
+        return ls_tumble_simulation();
     default:
         return NULL;
     }

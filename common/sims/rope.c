@@ -13,8 +13,8 @@
 #define FLOOR_FRICTION 0.2    /* N s/m */
 #define FLOOR_DAMPING 2.0     /* N s/m */
 
-#define HAND_SPEED_MAX 4.0 /* m/s */
-#define HAND_GAIN 12.0     /* 1/s: how fast a hand closes in on where it is to be */
+#define HAND_SPEED_MAX 3.0 /* m/s */
+#define HAND_GAIN 8.0      /* 1/s: how fast a hand closes in on where it is to be */
 
 /* A rope that falls apart ends here, and not in numbers that machines disagree about. */
 #define FAR 1e4       /* m */

@@ -24,7 +24,8 @@
 #define EDGE LS_FIXED_INT(20000)
 
 #define HAND_REACH_MM 400 /* of arrow keys and stick, ahead of where the hand is */
-#define BOT_SWING_MM 900  /* either way of where the hand began */
+#define BOT_SWING_MM 700  /* either way of where the hand began */
+#define BOT_LETS_GO 24u   /* one time in this many */
 
 static ls_vec2 to_fixed(ls_rope_point point)
 {
@@ -80,7 +81,7 @@ void ls_rope_draw(const ls_sim_config *config, const void *previous, const void 
     ls_rope_rules rules = ls_rope_rules_of(config);
     ls_rope_view from = ls_rope_view_of(config, previous);
     ls_rope_view to = ls_rope_view_of(config, current);
-    ls_fixed half = half_length(&rules) + MARGIN;
+    ls_fixed half = half_length(&rules) + 2 * MARGIN;
     ls_fixed floor = ls_fixed_from_double(LS_ROPE_FLOOR);
     list->view_min = (ls_vec2){-half, floor - MARGIN};
     list->view_max = (ls_vec2){half, LS_FIXED_INT(1)};
@@ -127,7 +128,7 @@ uint32_t ls_rope_bot(const ls_sim_config *config, const void *state, uint32_t sl
     ls_rope_rules rules = ls_rope_rules_of(config);
     int64_t link_mm = config->params[LS_ROPE_PARAM_LINK];
     int64_t home_mm = link_mm * ls_rope_particle_of(&rules, slot) - link_mm * (rules.count - 1) / 2;
-    bool is_holding = ls_rng_below(rng, 8) > 0;
+    bool is_holding = ls_rng_below(rng, BOT_LETS_GO) > 0;
     int32_t x = ls_rng_between(rng, -BOT_SWING_MM, BOT_SWING_MM);
     int32_t y = ls_rng_between(rng, -BOT_SWING_MM, BOT_SWING_MM);
     int32_t home = (int32_t)(home_mm / 4 * 3);

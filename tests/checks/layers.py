@@ -86,6 +86,7 @@ ADAPTERS = {
     "sodium.h": ("common/secret.c",),
     "zstd.h": ("common/compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
+    "box2d/*": ("common/sims/box2d/*",),
     "criterion/*": ("tests/*",),
 }
 
