@@ -1,6 +1,6 @@
-"""lockstep-timestep as a program: the table and the JSON have every strategy on every trace with the
-numbers that the rows T1 to T12 are known for, the page of plots holds every strategy's curve, traces
-and simulations of the user's own can be given, and what cannot be is refused with a sentence."""
+"""lockstep-timestep as a program: the table and the JSON have every strategy on every trace with
+the numbers that the rows T1 to T12 are known for, the page of plots holds every strategy's curve,
+traces and simulations of the user's own can be given, and what cannot be is refused."""
 
 import json
 import math
