@@ -141,6 +141,14 @@ def check_plots(program, folder):
     for panel in ("moving body", "Stutter", "Energy", "Steps in a frame", "Lengths of frames",
                   "Time dropped"):
         expect(panel in words, f"there is a panel {panel}", result)
+    for arguments in (("--trace", "60", "--strategy", "interpolated"),
+                      ("--trace", "overload", "--seconds", "2", "--step-cost", "1000"),
+                      ("--trace", "144", "--rate", "1", "--frame-max", "1")):
+        result = run(program, "--plot", page, "--quiet", *arguments)
+        expect(result.returncode == CLEAN and result.stderr == "", f"{arguments}", result)
+        root = xml.etree.ElementTree.parse(page).getroot()
+        titles = [title.text for title in root.iter(f"{SVG}title")]
+        expect(titles.count("T6 interpolated") == PANELS, f"{arguments}: curves", result)
     page = folder / "page.png"
     result = run(program, "--plot", page, "--quiet")
     content = page.read_bytes()

@@ -102,34 +102,50 @@ static uint64_t cost_ns(const ls_plot_page *page, uint32_t percent)
     return ls_timestep_config_default(page->rate_hz).dt_ns * percent / 100;
 }
 
-/* When the trace's longest frame ends. */
-static uint64_t longest_ns(const ls_trace *trace)
+static uint32_t longest_frame(const ls_trace *trace)
 {
-    uint64_t time_ns = 0, most_ns = 0, at_ns = 0;
+    uint32_t longest = 0;
     for (uint32_t i = 0; i < trace->frames.count; i++) {
-        time_ns += trace->frames.frames_ns[i];
-        if (trace->frames.frames_ns[i] > most_ns) {
-            most_ns = trace->frames.frames_ns[i];
-            at_ns = time_ns;
-        }
+        longest = trace->frames.frames_ns[i] > trace->frames.frames_ns[longest] ? i : longest;
     }
-    return at_ns;
+    return longest;
 }
 
-static void set_window(const ls_plot_page *page, const ls_trace *trace, series *s)
+typedef struct search {
+    uint32_t index;
+    uint64_t end_ns;
+} search;
+
+static void note_end(void *user, const ls_play_frame *frame)
 {
-    uint64_t length_ns = ls_trace_length_ns(trace);
+    search *found = user;
+    found->end_ns = frame->index <= found->index ? frame->real_ns : found->end_ns;
+}
+
+/* When the trace's longest frame ends with this strategy, whose steps may have delayed it; or its
+ * last one, when it does not come so far. */
+static uint64_t longest_end_ns(const ls_timestep_config *timestep, const ls_trace *trace,
+                               uint64_t step_cost_ns)
+{
+    search found = {.index = longest_frame(trace)};
+    ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){note_end, &found});
+    return found.end_ns;
+}
+
+/* The end of the longest frame is 0 in PANEL_STEPS. */
+static void set_window(const ls_plot_page *page, const ls_trace *trace, uint64_t longest_ns,
+                       series *s)
+{
+    uint64_t before_ns = BEFORE_MS * LS_NS_PER_MS;
     s->to_ns = UINT64_MAX;
-    s->every_ns = length_ns / COARSE_POINTS;
+    s->every_ns = ls_trace_length_ns(trace) / COARSE_POINTS;
     if (s->panel == PANEL_POSITION) {
         s->to_ns = POSITION_STEPS * ls_timestep_config_default(page->rate_hz).dt_ns;
         s->every_ns = 0;
     } else if (s->panel == PANEL_STEPS) {
-        uint64_t at_ns = longest_ns(trace);
-        s->zero_ns = at_ns;
-        uint64_t before_ns = BEFORE_MS * LS_NS_PER_MS;
-        s->from_ns = at_ns > before_ns ? at_ns - before_ns : 0;
-        s->to_ns = at_ns + AFTER_MS * LS_NS_PER_MS;
+        s->zero_ns = longest_ns;
+        s->from_ns = longest_ns > before_ns ? longest_ns - before_ns : 0;
+        s->to_ns = longest_ns + AFTER_MS * LS_NS_PER_MS;
         s->every_ns = 0;
     }
 }
@@ -138,14 +154,15 @@ static void write_block(const ls_plot_page *page, plot_panel panel, const ls_tra
                         uint32_t cost_percent, FILE *script)
 {
     for (uint32_t i = 0; i < page->stepper_count; i++) {
+        const ls_timestep_config *timestep = &page->steppers[i].config;
+        uint64_t step_cost_ns = cost_ns(page, cost_percent);
         series s = {.script = script, .panel = panel, .view = ls_world_view_make()};
-        set_window(page, trace, &s);
+        set_window(page, trace, longest_end_ns(timestep, trace, step_cost_ns), &s);
         fprintf(script, "$%s%" PRIu32 " << EOD\n", block_names[panel], i);
         if (s.from_ns == 0 && panel != PANEL_FRAMES && panel != PANEL_STEPS) {
             fprintf(script, "0 %d\n", panel == PANEL_ENERGY ? 1 : 0);
         }
-        ls_play(&page->steppers[i].config, trace, cost_ns(page, cost_percent),
-                &(ls_play_observer){add_point, &s});
+        ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){add_point, &s});
         fprintf(script, "EOD\n");
     }
 }
@@ -186,12 +203,12 @@ static const struct {
     double width;
     const char *dash;
 } styles[LS_TIMESTEP_STRATEGY_COUNT] = {
-    [LS_TIMESTEP_FIXED_PER_FRAME] = {"#7f7f7f", 2.0, "solid"},
+    [LS_TIMESTEP_FIXED_PER_FRAME] = {"#b0b0b0", 7.0, "solid"},
     [LS_TIMESTEP_VARIABLE] = {"#d62728", 5.0, "solid"},
     [LS_TIMESTEP_SEMI_FIXED] = {"#ffb000", 3.0, "solid"},
     [LS_TIMESTEP_SUBSTEPS] = {"#7b3fa0", 1.8, "(8,6)"},
-    [LS_TIMESTEP_ACCUMULATOR] = {"#1f77b4", 1.8, "solid"},
-    [LS_TIMESTEP_INTERPOLATED] = {"#1a9641", 2.6, "solid"},
+    [LS_TIMESTEP_ACCUMULATOR] = {"#6baed6", 4.5, "solid"},
+    [LS_TIMESTEP_INTERPOLATED] = {"#006d2c", 1.8, "solid"},
 };
 
 static void write_curves(const ls_plot_page *page, plot_panel panel, const char *with, FILE *script)
@@ -216,10 +233,10 @@ static void write_title(FILE *script, const char *title, const char *x, const ch
 /* What is to be seen in the panels as they are without any options. */
 static void write_notes(FILE *script)
 {
-    fprintf(script, "set label 1 'T1: runs away' at graph 0.43,0.95 tc rgb '#7f7f7f'\n"
+    fprintf(script, "set label 1 'T1: runs away' at graph 0.43,0.95 tc rgb '#707070'\n"
                     "set label 2 'T2, T3, T4: on time' at graph 0.43,0.75 tc rgb '#d62728'\n"
-                    "set label 3 'T5: jumps' at graph 0.74,0.47 tc rgb '#1f77b4'\n"
-                    "set label 4 'T6: even, one step late' at graph 0.56,0.26 tc rgb '#1a9641'\n");
+                    "set label 3 'T5: jumps' at graph 0.74,0.47 tc rgb '#2b7bba'\n"
+                    "set label 4 'T6: even, one step late' at graph 0.56,0.26 tc rgb '#006d2c'\n");
 }
 
 static void write_places(const ls_plot_page *page, FILE *script)
@@ -246,7 +263,7 @@ static void write_bars(const ls_plot_page *page, FILE *script)
     write_title(script, "Stutter: uneven motion from frame to frame (no bar: none)", "trace",
                 "ms (pixels at 1,000 pixels/s)");
     fprintf(script, "set style data histograms\nset style histogram clustered gap 1.5\n"
-                    "set style fill solid 0.9 noborder\nset xrange [*:*]\nset yrange [0:*]\n"
+                    "set style fill solid 0.9 noborder\nset xrange [*:*]\nset yrange [0:1<*]\n"
                     "plot ");
     for (uint32_t i = 0; i < page->stepper_count; i++) {
         const ls_stepper *stepper = &page->steppers[i];
@@ -264,7 +281,7 @@ static void write_energy(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Energy of a %d Hz spring (trace %s)", LS_WORLD_SPRING_HZ,
                 plain_name(page->energy, name));
     write_title(script, title.bytes, "real time, s", "energy, of what it had at first");
-    fprintf(script, "set xrange [0:*]\nset yrange [1e-2:1e8]\nset logscale y\n"
+    fprintf(script, "set xrange [0:*]\nset yrange [1e-1:10<*]\nset logscale y\n"
                     "set format y '10^{%%T}'\n");
     write_curves(page, PANEL_ENERGY, "lines", script);
     fprintf(script, "set format y\nunset logscale y\n");
@@ -277,7 +294,7 @@ static void write_steps(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Steps in a frame (trace %s, a step costs %" PRIu32 " %% of dt)",
                 plain_name(page->steps, name), page->steps_cost_percent);
     write_title(script, title.bytes, "ms after the longest frame", "steps in a frame");
-    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:*]\n", BEFORE_MS, AFTER_MS);
+    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:2<*]\n", BEFORE_MS, AFTER_MS);
     write_curves(page, PANEL_STEPS, "fsteps", script);
 }
 
@@ -288,12 +305,12 @@ static void write_load(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Lengths of frames (trace %s, a step costs %" PRIu32 " %% of dt)",
                 plain_name(page->load, name), page->load->step_cost_percent);
     write_title(script, title.bytes, "real time, s", "a frame, ms");
-    fprintf(script, "set xrange [0:*]\nset yrange [10:10000]\nset logscale y\n");
+    fprintf(script, "set xrange [0:*]\nset yrange [*<10:100<*]\nset logscale y\n");
     write_curves(page, PANEL_FRAMES, "lines", script);
     fprintf(script, "unset logscale y\n");
     ls_text_set(&title, "Time dropped: never simulated (trace %s)", plain_name(page->load, name));
     write_title(script, title.bytes, "real time, s", "s");
-    fprintf(script, "set xrange [0:*]\nset yrange [0:*]\n");
+    fprintf(script, "set xrange [0:*]\nset yrange [0:0.1<*]\n");
     write_curves(page, PANEL_DROPPED, "lines", script);
 }
 
