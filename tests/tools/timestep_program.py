@@ -12,7 +12,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-CLEAN, ENVIRONMENT, USAGE = 0, 1, 2
+CLEAN, ENVIRONMENT, USAGE, FOUND = 0, 1, 2, 3
 TRACES = ("60", "75", "144", "200", "50", "30", "spike", "walk", "overload")
 STRATEGIES = ("fixed-per-frame", "variable", "semi-fixed", "substeps", "accumulator",
               "interpolated")
@@ -190,6 +190,21 @@ def check_simulations(program):
         expect(cells["75", "accumulator"]["stutter_mm"] > 0.1, "stutters", result)
 
 
+def check_plugins(program, good, faulty):
+    """Plug-ins are played too; of one whose second match in a process differs, the bits do."""
+    arguments = ("--trace", "144", "--seconds", "2", "--json", "-", "--sim")
+    result = run(program, *arguments, good)
+    expect(result.returncode == CLEAN, "a plug-in runs", result)
+    cell = cells_of(json.loads(result.stdout))["144", "interpolated"]
+    expect(cell["same_bits"] and cell["stutter_mm"] is None, "and draws nothing", result)
+    if faulty:
+        result = run(program, *arguments, faulty)
+        expect(result.returncode == FOUND, "other bits end with 3", result)
+        cell = cells_of(json.loads(result.stdout))["144", "interpolated"]
+        expect(not cell["same_bits"], "and are reported", result)
+        expect("lockstep-synctest" in result.stderr, "who finds out why", result)
+
+
 def check_refusals(program, folder):
     empty = folder / "empty.txt"
     empty.write_text("# nothing\n")
@@ -237,6 +252,7 @@ def main():
         check_plots(program, folder)
         check_without_gnuplot(program, folder)
         check_simulations(program)
+        check_plugins(program, sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None)
         check_refusals(program, folder)
     finally:
         shutil.rmtree(folder)

@@ -37,6 +37,7 @@ typedef struct series {
     uint64_t every_ns; /* at most one point in so much time */
     uint64_t next_ns;
     double energy_max; /* since the point before */
+    double most;       /* of all values */
 } series;
 
 /* A trace's name as it may stand in a script: the user chose it, and gnuplot reads marks in it. */
@@ -93,7 +94,9 @@ static void add_point(void *user, const ls_play_frame *frame)
         return;
     }
     s->next_ns = frame->real_ns + s->every_ns;
-    fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value_of(s, frame));
+    double value = value_of(s, frame);
+    s->most = value > s->most ? value : s->most;
+    fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value);
     s->energy_max = 0;
 }
 
@@ -153,6 +156,7 @@ static void set_window(const ls_plot_page *page, const ls_trace *trace, uint64_t
 static void write_block(const ls_plot_page *page, plot_panel panel, const ls_trace *trace,
                         uint32_t cost_percent, FILE *script)
 {
+    double most = 0;
     for (uint32_t i = 0; i < page->stepper_count; i++) {
         const ls_timestep_config *timestep = &page->steppers[i].config;
         uint64_t step_cost_ns = cost_ns(page, cost_percent);
@@ -164,12 +168,16 @@ static void write_block(const ls_plot_page *page, plot_panel panel, const ls_tra
         }
         ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){add_point, &s});
         fprintf(script, "EOD\n");
+        most = s.most > most ? s.most : most;
     }
+    fprintf(script, "most_%s = %.6g\n", block_names[panel], most);
 }
 
-/* A line for each trace, with every strategy's stutter. */
+/* A line for each trace, with every strategy's stutter. As with the other blocks, the largest value
+ * follows: an axis has to reach it, and is not empty when all of them are 0. */
 static void write_stutter(const ls_plot_page *page, FILE *script)
 {
+    double most = 0;
     fprintf(script, "$stutter << EOD\n");
     for (uint32_t i = 0; i < page->stutter_count; i++) {
         const ls_trace *trace = page->stutter[i];
@@ -179,10 +187,11 @@ static void write_stutter(const ls_plot_page *page, FILE *script)
             ls_measure_config config = {trace, trace, cost_ns(page, trace->step_cost_percent)};
             ls_measures measures = ls_measure(&page->steppers[k].config, &config);
             fprintf(script, " %.4f", measures.stutter_ms);
+            most = measures.stutter_ms > most ? measures.stutter_ms : most;
         }
         fprintf(script, "\n");
     }
-    fprintf(script, "EOD\n");
+    fprintf(script, "EOD\nmost_stutter = %.6g\n", most);
 }
 
 static void write_data(const ls_plot_page *page, FILE *script)
@@ -262,9 +271,11 @@ static void write_bars(const ls_plot_page *page, FILE *script)
 {
     write_title(script, "Stutter: uneven motion from frame to frame (no bar: none)", "trace",
                 "ms (pixels at 1,000 pixels/s)");
-    fprintf(script, "set style data histograms\nset style histogram clustered gap 1.5\n"
-                    "set style fill solid 0.9 noborder\nset xrange [*:*]\nset yrange [0:1<*]\n"
-                    "plot ");
+    fprintf(
+        script,
+        "set style data histograms\nset style histogram clustered gap 1.5\n"
+        "set style fill solid 0.9 noborder\nset xrange [*:*]\nset yrange [0:top(most_stutter, 1)]\n"
+        "plot ");
     for (uint32_t i = 0; i < page->stepper_count; i++) {
         const ls_stepper *stepper = &page->steppers[i];
         fprintf(script, "%s$stutter using %" PRIu32 "%s lc rgb '%s' title '%s %s'",
@@ -281,7 +292,7 @@ static void write_energy(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Energy of a %d Hz spring (trace %s)", LS_WORLD_SPRING_HZ,
                 plain_name(page->energy, name));
     write_title(script, title.bytes, "real time, s", "energy, of what it had at first");
-    fprintf(script, "set xrange [0:*]\nset yrange [1e-1:10<*]\nset logscale y\n"
+    fprintf(script, "set xrange [0:*]\nset yrange [0.1:top(most_energy, 10)]\nset logscale y\n"
                     "set format y '10^{%%T}'\n");
     write_curves(page, PANEL_ENERGY, "lines", script);
     fprintf(script, "set format y\nunset logscale y\n");
@@ -294,7 +305,8 @@ static void write_steps(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Steps in a frame (trace %s, a step costs %" PRIu32 " %% of dt)",
                 plain_name(page->steps, name), page->steps_cost_percent);
     write_title(script, title.bytes, "ms after the longest frame", "steps in a frame");
-    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:2<*]\n", BEFORE_MS, AFTER_MS);
+    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:top(most_steps, 2)]\n", BEFORE_MS,
+            AFTER_MS);
     write_curves(page, PANEL_STEPS, "fsteps", script);
 }
 
@@ -305,12 +317,13 @@ static void write_load(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Lengths of frames (trace %s, a step costs %" PRIu32 " %% of dt)",
                 plain_name(page->load, name), page->load->step_cost_percent);
     write_title(script, title.bytes, "real time, s", "a frame, ms");
-    fprintf(script, "set xrange [0:*]\nset yrange [*<10:100<*]\nset logscale y\n");
+    fprintf(script, "set xrange [0:*]\nset yrange [most_frames < 20 ? 1 : 10:top(most_frames, "
+                    "100)]\nset logscale y\n");
     write_curves(page, PANEL_FRAMES, "lines", script);
     fprintf(script, "unset logscale y\n");
     ls_text_set(&title, "Time dropped: never simulated (trace %s)", plain_name(page->load, name));
     write_title(script, title.bytes, "real time, s", "s");
-    fprintf(script, "set xrange [0:*]\nset yrange [0:0.1<*]\n");
+    fprintf(script, "set xrange [0:*]\nset yrange [0:top(most_dropped, 0.1)]\n");
     write_curves(page, PANEL_DROPPED, "lines", script);
 }
 
@@ -318,6 +331,7 @@ void ls_plot_write(const ls_plot_page *page, FILE *script)
 {
     fprintf(script,
             "set encoding utf8\n"
+            "top(most, least) = most > least ? most * 1.1 : least\n"
             "set terminal %s\n",
             page->is_svg ? "svg size 1200,1350 dynamic font 'DejaVu Sans,13' background '#ffffff'"
                          : "pngcairo size 1200,1350 font 'DejaVu Sans,10' background '#ffffff'");
