@@ -162,8 +162,6 @@ static void check_arguments(struct argp_state *state, const arguments *args)
 {
     if (args->param_count > 0 && !args->sim) {
         argp_error(state, "--param needs --sim");
-    } else if (args->config.plot_path && args->sim) {
-        argp_error(state, "--plot draws the small world: it does not go with --sim");
     } else if (args->config.has_steps_max && args->steps_max == 0 &&
                (args->config.strategies >> LS_TIMESTEP_SUBSTEPS & 1u)) {
         argp_error(state, "--steps-max 0: substeps need a limit; leave them out with --strategy");

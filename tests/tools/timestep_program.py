@@ -190,6 +190,19 @@ def check_simulations(program):
         expect(cells["75", "accumulator"]["stutter_mm"] > 0.1, "stutters", result)
 
 
+def check_simulation_plots(program, folder, good):
+    """A simulation's shape instead of the world; without one, what frames come to."""
+    page = folder / "simulation.svg"
+    for sim, panels in (("arena", 5), (good, 3)):
+        result = run(program, "--sim", sim, "--seconds", "2", "--rate", "60", "--plot", page, "-q")
+        expect(result.returncode == CLEAN and result.stderr == "", f"a plot of {sim}", result)
+        titles = [title.text for title in
+                  xml.etree.ElementTree.parse(page).getroot().iter(f"{SVG}title")]
+        for curve in ("T1 fixed-per-frame", "T5 accumulator", "T6 interpolated"):
+            expect(titles.count(curve) == panels, f"{panels} curves of {curve}", result)
+        expect("T2 variable" not in titles, "and of no other", result)
+
+
 def check_plugins(program, good, faulty):
     """Plug-ins are played too; of one whose second match in a process differs, the bits do."""
     arguments = ("--trace", "144", "--seconds", "2", "--json", "-", "--sim")
@@ -220,7 +233,6 @@ def check_refusals(program, folder):
             (("--step-cost", "1001"), "0 to 1000"),
             (("--steps-max", "0"), "substeps need a limit"),
             (("--plot", "page.pdf"), ".svg or .png"),
-            (("--plot", "page.svg", "--sim", "arena"), "--sim"),
             (("--param", "a=1"), "needs --sim"),
             (("--sim", "chess"), "arena"),
             (("--sim", "arena", "--param", "x=1"), "x"),
@@ -252,6 +264,7 @@ def main():
         check_plots(program, folder)
         check_without_gnuplot(program, folder)
         check_simulations(program)
+        check_simulation_plots(program, folder, sys.argv[2])
         check_plugins(program, sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None)
         check_refusals(program, folder)
     finally:

@@ -166,6 +166,8 @@ static ls_plot_page page_of(const compare *c)
         .rate_hz = c->config->rate_hz,
         .is_svg = ends_with(c->config->plot_path, ".svg"),
         .has_notes = is_plain(c),
+        .course = c->report.course,
+        .allocator = c->allocator,
         .position = is_own ? own : &c->builtin[LS_TRACE_144],
         .energy = is_own ? own : &c->builtin[LS_TRACE_WALK],
         .steps = is_own ? own : &c->builtin[LS_TRACE_SPIKE],
@@ -177,7 +179,10 @@ static ls_plot_page page_of(const compare *c)
                                           LS_TRACE_SPIKE};
     uint32_t count = is_own ? c->report.trace_count : sizeof shown / sizeof shown[0];
     for (uint32_t i = 0; i < count && i < LS_PLOT_STUTTER_TRACES_MAX; i++) {
-        page.stutter[page.stutter_count++] = is_own ? &own[i] : &c->builtin[shown[i]];
+        uint32_t index = is_own ? i : (uint32_t)shown[i];
+        page.stutter[i].trace = &c->report.traces[index];
+        page.stutter[i].cells = &c->cells[index * c->report.stepper_count];
+        page.stutter_count++;
     }
     return page;
 }
@@ -188,14 +193,13 @@ static ls_status draw_plots(const compare *c, ls_text *why)
     size_t bytes = 0;
     FILE *file = open_memstream(&script, &bytes);
     ls_plot_page page = page_of(c);
-    if (file) {
-        ls_plot_write(&page, file);
+    ls_status status = file ? ls_plot_write(&page, file, why) : LS_NO_MEMORY;
+    if (file && fclose(file) != 0) {
+        status = LS_NO_MEMORY;
     }
-    if (!file || fclose(file) != 0) {
-        free(script);
-        return LS_NO_MEMORY;
+    if (status == LS_OK) {
+        status = ls_gnuplot_run(script, bytes, c->config->plot_path, why);
     }
-    ls_status status = ls_gnuplot_run(script, bytes, c->config->plot_path, why);
     free(script);
     return status;
 }

@@ -23,9 +23,16 @@ typedef struct ls_plot_page {
     uint32_t steps_cost_percent;
     const ls_trace *load;   /* lengths of frames, and time dropped */
     uint32_t stutter_count; /* 1 .. LS_PLOT_STUTTER_TRACES_MAX */
-    const ls_trace *stutter[LS_PLOT_STUTTER_TRACES_MAX];
+    struct {
+        const ls_trace *trace;
+        const ls_report_cell *cells; /* a strategy each */
+    } stutter[LS_PLOT_STUTTER_TRACES_MAX];
+    const ls_sim_course *course; /* a simulation instead of the small world; NULL: none */
+    const ls_allocator *allocator;
 } ls_plot_page;
 
-void ls_plot_write(const ls_plot_page *page, FILE *script);
+/* Of a simulation without a shape that moves, only what frames come to is shown. NO_MEMORY, or what
+ * the simulation's start came to. */
+ls_status ls_plot_write(const ls_plot_page *page, FILE *script, ls_text *why);
 
 #endif

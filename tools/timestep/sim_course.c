@@ -1,17 +1,11 @@
 #include "lockstep/tools/timestep/sim_course.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/tools/timestep/sim_player.h"
 
 #include <math.h>
 
 #define MM_PER_M 1e3
 #define MOVED_MIN LS_FIXED_RATIO(1, 100)
-
-typedef struct point {
-    double x;
-    double y;
-} point;
 
 static const ls_draw_shape *find_shape(const ls_draw_list *list, uint32_t id)
 {
@@ -23,9 +17,16 @@ static const ls_draw_shape *find_shape(const ls_draw_list *list, uint32_t id)
     return NULL;
 }
 
-static point point_of(const ls_draw_shape *shape)
+bool ls_sim_course_see(const ls_sim_course *course, ls_sim_player *player, ls_fixed alpha,
+                       ls_sim_point *out)
 {
-    return (point){ls_fixed_to_double(shape->x), ls_fixed_to_double(shape->y)};
+    const ls_draw_shape *shape =
+        course->has_shape ? find_shape(ls_sim_player_draw(player, alpha), course->shape_id) : NULL;
+    if (!shape) {
+        return false;
+    }
+    *out = (ls_sim_point){ls_fixed_to_double(shape->x), ls_fixed_to_double(shape->y)};
+    return true;
 }
 
 /* ---- the course ---- */
@@ -67,16 +68,9 @@ static ls_status choose_shape(ls_sim_course *course, const ls_allocator *allocat
 static ls_sim_leg leg_of(const ls_sim_course *course, ls_sim_player *player)
 {
     ls_sim_leg leg = {0};
-    if (!course->has_shape) {
-        return leg;
-    }
-    const ls_draw_shape *shape = find_shape(ls_sim_player_draw(player, 0), course->shape_id);
-    point from = shape ? point_of(shape) : (point){0};
-    leg.is_drawn = shape != NULL;
-    shape = find_shape(ls_sim_player_draw(player, LS_FIXED_ONE), course->shape_id);
-    point to = shape ? point_of(shape) : (point){0};
-    leg.is_drawn = leg.is_drawn && shape;
-    return (ls_sim_leg){from.x, from.y, to.x, to.y, leg.is_drawn};
+    leg.is_drawn = ls_sim_course_see(course, player, 0, &leg.from) &&
+                   ls_sim_course_see(course, player, LS_FIXED_ONE, &leg.to);
+    return leg;
 }
 
 static ls_status run_course(ls_sim_course *course, const ls_allocator *allocator, ls_text *why)
@@ -137,8 +131,8 @@ typedef struct measuring {
     uint64_t delay_ns; /* of what is drawn against the course, steadily */
     ls_sim_player *player;
     bool differs;
-    point drawn, exact; /* in the frame before */
-    uint64_t leg;       /* likewise: the one the exact place lay on */
+    ls_sim_point drawn, exact; /* in the frame before */
+    uint64_t leg;              /* likewise: the one the exact place lay on */
     bool was_drawn;
     double squares;
     uint64_t count;
@@ -146,8 +140,8 @@ typedef struct measuring {
 
 static bool are_joined(const ls_sim_leg *leg, const ls_sim_leg *next)
 {
-    return leg->is_drawn && next->is_drawn && fabs(leg->to_x - next->from_x) < 1e-6 &&
-           fabs(leg->to_y - next->from_y) < 1e-6;
+    return leg->is_drawn && next->is_drawn && fabs(leg->to.x - next->from.x) < 1e-6 &&
+           fabs(leg->to.y - next->from.y) < 1e-6;
 }
 
 /* Whether the course goes on without a jump from a leg before `first` to one behind `last`. */
@@ -164,7 +158,7 @@ static bool is_whole(const ls_sim_course *course, uint64_t first, uint64_t last)
 }
 
 /* Compares how far the drawn shape and the one on the course moved in this frame. */
-static void add_frame(measuring *m, point drawn, point exact, uint64_t leg)
+static void add_frame(measuring *m, ls_sim_point drawn, ls_sim_point exact, uint64_t leg)
 {
     if (m->was_drawn && is_whole(m->course, m->leg, leg)) {
         double x = drawn.x - m->drawn.x - (exact.x - m->exact.x);
@@ -183,19 +177,18 @@ static void look(measuring *m, const ls_play_frame *frame)
     uint64_t lived_ns = frame->real_ns - frame->dropped_ns;
     uint64_t at_ns = lived_ns - m->delay_ns;
     uint64_t leg = at_ns / m->dt_ns;
-    const ls_draw_list *list = ls_sim_player_draw(m->player, frame->plan->alpha);
-    const ls_draw_shape *shape = find_shape(list, m->course->shape_id);
+    ls_sim_point drawn;
     bool is_on_course = ls_sim_instance_tick(m->player->instance) > 0 && lived_ns >= m->delay_ns &&
                         leg < m->course->ticks && m->course->legs[leg].is_drawn;
-    if (!shape || !is_on_course) {
+    if (!is_on_course || !ls_sim_course_see(m->course, m->player, frame->plan->alpha, &drawn)) {
         m->was_drawn = false;
         return;
     }
     const ls_sim_leg *on = &m->course->legs[leg];
     double part = (double)(at_ns % m->dt_ns) / (double)m->dt_ns;
-    point exact = {on->from_x + (on->to_x - on->from_x) * part,
-                   on->from_y + (on->to_y - on->from_y) * part};
-    add_frame(m, point_of(shape), exact, leg);
+    ls_sim_point exact = {on->from.x + (on->to.x - on->from.x) * part,
+                          on->from.y + (on->to.y - on->from.y) * part};
+    add_frame(m, drawn, exact, leg);
 }
 
 static void on_frame(void *user, const ls_play_frame *frame)

@@ -7,11 +7,17 @@
 
 #include "lockstep/common/simulation.h"
 #include "lockstep/tools/timestep/play.h"
+#include "lockstep/tools/timestep/sim_player.h"
 
-/* Where the watched shape is drawn at both ends of a tick, in metres. */
+typedef struct ls_sim_point {
+    double x; /* m */
+    double y;
+} ls_sim_point;
+
+/* Where the watched shape is drawn at both ends of a tick. */
 typedef struct ls_sim_leg {
-    double from_x, from_y;
-    double to_x, to_y;
+    ls_sim_point from;
+    ls_sim_point to;
     bool is_drawn;
 } ls_sim_leg;
 
@@ -29,6 +35,10 @@ ls_status ls_sim_course_make(const ls_simulation *simulation, const ls_sim_confi
                              uint32_t ticks, const ls_allocator *allocator, ls_sim_course *out,
                              ls_text *why);
 void ls_sim_course_release(ls_sim_course *course, const ls_allocator *allocator);
+
+/* Where the watched shape is drawn now; false when it is not. */
+bool ls_sim_course_see(const ls_sim_course *course, ls_sim_player *player, ls_fixed alpha,
+                       ls_sim_point *out);
 
 /* Whether it can drive a simulation. */
 bool ls_sim_course_can_play(ls_timestep_strategy strategy);
