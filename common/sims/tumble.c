@@ -3,7 +3,7 @@
 #include "lockstep/common/sims/tumble_world.h"
 
 static const ls_param params[LS_TUMBLE_PARAM_COUNT] = {
-    [LS_TUMBLE_PARAM_BODIES] = {"bodies", "", "boxes and balls that fall into the room", 40, 0,
+    [LS_TUMBLE_PARAM_BODIES] = {"bodies", "", "boxes and balls that fall into the room", 32, 0,
                                 LS_TUMBLE_BODIES_MAX},
     [LS_TUMBLE_PARAM_BOXES] = {"boxes", "/1000", "share of boxes among them", 750, 0, 1000},
     [LS_TUMBLE_PARAM_FRICTION] = {"friction", "/1000", "between all surfaces", 600, 0, 2000},

@@ -7,7 +7,7 @@
 /* Points nearer than this count even when nothing moves: what rests is in touch in every tick. */
 #define MARGIN LS_FIXED_RATIO(2, 100)
 
-/* How near a mover must come to wake a sleeper. */
+/* How near a mover must come in this tick to wake a sleeper. */
 #define TOUCH LS_FIXED_RATIO(1, 100)
 
 /* Approaching more slowly than this, bodies do not bounce. */
@@ -16,6 +16,9 @@
 /* Share of an overlap that one tick takes away, and the most speed it may take. */
 #define RECOVER_SHARE LS_FIXED_RATIO(2, 10)
 #define RECOVER_SPEED_MAX LS_FIXED_INT(3)
+
+/* A point that is nearer than this to one of the tick before is the same. */
+#define SAME_POINT LS_FIXED_RATIO(6, 100)
 
 #define WALLS 5u /* and the floor */
 
@@ -70,10 +73,11 @@ static bool is_hit(const ls_tumble_world *world, uint32_t sleeper)
     for (uint32_t i = 0; i < world->layout.body_count; i++) {
         const ls_tumble_body *other = &world->bodies[i];
         bool moves = other->shape != LS_TUMBLE_NONE && other->still_ticks == 0;
-        if (!moves || !is_near(&world->bodies[sleeper], other, TOUCH)) {
+        ls_fixed margin = TOUCH + world->movers[i].travel;
+        if (!moves || !is_near(&world->bodies[sleeper], other, margin)) {
             continue;
         }
-        if (ls_tumble_collide(solid_of(world, sleeper), solid_of(world, i), TOUCH).count > 0) {
+        if (ls_tumble_collide(solid_of(world, sleeper), solid_of(world, i), margin).count > 0) {
             return true;
         }
     }
@@ -145,10 +149,49 @@ static void set_targets(const ls_tumble_rules *rules, const ls_tumble_mover *a,
     contact->recovery = ls_fixed_min(recovery, RECOVER_SPEED_MAX);
 }
 
+/* Pairs come up in the order of this number, which is above 0: the floor and walls of a body are in
+ * front of other bodies. */
+static uint32_t pair_of(const ls_tumble_world *world, uint32_t a, uint32_t b)
+{
+    return (a << 16) + (b == world->layout.body_count ? 1 : b + 2);
+}
+
+/* The impulse that the nearest point of this pair came to in the tick before; nothing for a new
+ * one. Both the pairs and the touches are in order. */
+static ls_vec3 recall(ls_tumble_world *world, uint32_t pair, ls_vec3 point)
+{
+    const ls_tumble_touch *touches = world->touches;
+    while (world->touch_next < world->touch_known && touches[world->touch_next].pair < pair) {
+        world->touch_next++;
+    }
+    ls_fixed nearest = ls_fixed_mul(SAME_POINT, SAME_POINT);
+    ls_vec3 impulse = {0, 0, 0};
+    for (uint32_t i = world->touch_next; i < world->touch_known && touches[i].pair == pair; i++) {
+        ls_vec3 way = ls_vec3_sub(touches[i].point, point);
+        ls_fixed square = ls_vec3_dot(way, way);
+        if (square < nearest) {
+            nearest = square;
+            impulse = touches[i].impulse;
+        }
+    }
+    return impulse;
+}
+
+static void begin_with(const ls_tumble_rules *rules, ls_vec3 impulse, ls_tumble_contact *contact)
+{
+    ls_tumble_row *normal = &contact->normal;
+    normal->impulse = ls_fixed_max(ls_vec3_dot(impulse, normal->direction), 0);
+    ls_fixed grip = ls_fixed_mul(rules->friction, normal->impulse);
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_tumble_row *tangent = &contact->tangents[i];
+        tangent->impulse = ls_fixed_clamp(ls_vec3_dot(impulse, tangent->direction), -grip, grip);
+    }
+}
+
 static void add_contact(ls_tumble_world *world, uint32_t a, uint32_t b, ls_vec3 normal,
                         ls_vec3 point, ls_fixed depth)
 {
-    if (world->match->contacts >= world->contact_capacity) {
+    if (world->match->contacts >= world->layout.touch_count) {
         return;
     }
     const ls_tumble_mover *mover_a = &world->movers[a];
@@ -159,13 +202,15 @@ static void add_contact(ls_tumble_world *world, uint32_t a, uint32_t b, ls_vec3 
         arm_b = ls_vec3_sub(point, world->bodies[b].position);
     }
     ls_tumble_contact *contact = &world->contacts[world->match->contacts++];
-    *contact = (ls_tumble_contact){.a = a, .b = b, .depth = depth};
+    *contact = (ls_tumble_contact){
+        .a = a, .b = b, .pair = pair_of(world, a, b), .point = point, .depth = depth};
     ls_vec3 tangents[2];
     ls_vec3_tangents(normal, tangents);
     contact->normal = make_row(normal, arm_a, arm_b, mover_a, mover_b);
     contact->tangents[0] = make_row(tangents[0], arm_a, arm_b, mover_a, mover_b);
     contact->tangents[1] = make_row(tangents[1], arm_a, arm_b, mover_a, mover_b);
     set_targets(&world->rules, mover_a, mover_b, contact);
+    begin_with(&world->rules, recall(world, contact->pair, point), contact);
 }
 
 static void add_manifold(ls_tumble_world *world, uint32_t a, uint32_t b,
@@ -212,6 +257,7 @@ static void find_contacts_of(ls_tumble_world *world, uint32_t a)
 void ls_tumble_pass_contacts(const ls_step *step)
 {
     ls_tumble_world world = ls_tumble_world_of(step);
+    world.touch_known = world.match->contacts;
     world.match->contacts = 0;
     world.match->awake = 0;
     for (uint32_t i = 0; i < world.layout.body_count; i++) {

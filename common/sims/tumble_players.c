@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define PLAYER_DENSITY LS_FIXED_INT(16)    /* kg/m3 */
+#define PLAYER_DENSITY LS_FIXED_INT(30)    /* kg/m3 */
 #define ACCELERATION LS_FIXED_INT(14)      /* m/s2, with the stick at its end */
 #define GROUND_DRAG LS_FIXED_RATIO(16, 10) /* 1/s: holds balls below 14 / 1.6 = 9 m/s */
 #define JUMP_SPEED LS_FIXED_INT(6)         /* m/s */

@@ -1,8 +1,8 @@
 /* The passes that move bodies: impulses at the contacts, then velocities applied.
- * Sequential impulses with accumulated clamping (E. Catto, "Iterative Dynamics with Temporal
- * Coherence", 2005), with overlaps taken away by velocities of their own that are gone after the
- * tick ("split impulses"), so that doing so never makes anything faster. What hardly moves for a
- * while falls asleep: that is what lets a pile come to rest without a memory of its impulses. */
+ * Sequential impulses with accumulated clamping that begin with those of the tick before (E. Catto,
+ * "Iterative Dynamics with Temporal Coherence", 2005), and overlaps taken away by velocities of
+ * their own that are gone after the tick ("split impulses"), so that doing so never makes anything
+ * faster. What hardly moves for a while falls asleep. */
 #include "lockstep/common/sims/tumble_world.h"
 
 #define STILL_SPEED LS_FIXED_RATIO(12, 100) /* m/s */
@@ -20,6 +20,17 @@ static ls_fixed relative_speed(const ls_tumble_row *row, ls_vec3 between, ls_vec
            ls_vec3_dot(row->turn_a, spin_a);
 }
 
+static void apply(const ls_tumble_row *row, ls_fixed impulse, ls_tumble_mover *a,
+                  ls_tumble_mover *b)
+{
+    ls_fixed by_a = ls_fixed_mul(impulse, a->inverse_mass);
+    ls_fixed by_b = ls_fixed_mul(impulse, b->inverse_mass);
+    a->velocity = ls_vec3_along(a->velocity, row->direction, -by_a);
+    b->velocity = ls_vec3_along(b->velocity, row->direction, by_b);
+    a->spin = ls_vec3_along(a->spin, row->spin_a, -impulse);
+    b->spin = ls_vec3_along(b->spin, row->spin_b, impulse);
+}
+
 /* Drives the row's speed to the target; the impulse so far stays within low .. high. */
 static void solve_row(ls_tumble_row *row, ls_tumble_mover *a, ls_tumble_mover *b, ls_fixed target,
                       ls_fixed low, ls_fixed high)
@@ -30,12 +41,7 @@ static void solve_row(ls_tumble_row *row, ls_tumble_mover *a, ls_tumble_mover *b
     ls_fixed allowed = ls_fixed_clamp(wanted, low, high);
     ls_fixed impulse = ls_fixed_sub(allowed, row->impulse);
     row->impulse = allowed;
-    ls_fixed by_a = ls_fixed_mul(impulse, a->inverse_mass);
-    ls_fixed by_b = ls_fixed_mul(impulse, b->inverse_mass);
-    a->velocity = ls_vec3_along(a->velocity, row->direction, -by_a);
-    b->velocity = ls_vec3_along(b->velocity, row->direction, by_b);
-    a->spin = ls_vec3_along(a->spin, row->spin_a, -impulse);
-    b->spin = ls_vec3_along(b->spin, row->spin_b, impulse);
+    apply(row, impulse, a, b);
 }
 
 /* The same with the velocities that take overlaps away. */
@@ -86,20 +92,57 @@ static void note_bearing(ls_tumble_world *world, const ls_tumble_contact *contac
     }
 }
 
+static void begin(const ls_tumble_world *world, const ls_tumble_contact *contact)
+{
+    ls_tumble_mover *a = &world->movers[contact->a];
+    ls_tumble_mover *b = &world->movers[contact->b];
+    apply(&contact->normal, contact->normal.impulse, a, b);
+    apply(&contact->tangents[0], contact->tangents[0].impulse, a, b);
+    apply(&contact->tangents[1], contact->tangents[1].impulse, a, b);
+}
+
+static ls_tumble_touch touch_of(const ls_tumble_contact *contact)
+{
+    ls_vec3 impulse = ls_vec3_scale(contact->normal.direction, contact->normal.impulse);
+    for (uint32_t i = 0; i < 2; i++) {
+        const ls_tumble_row *tangent = &contact->tangents[i];
+        impulse = ls_vec3_along(impulse, tangent->direction, tangent->impulse);
+    }
+    return (ls_tumble_touch){.pair = contact->pair, .point = contact->point, .impulse = impulse};
+}
+
+/* What is beyond was zero already, or is of the tick before. */
+static void keep_touches(ls_tumble_world *world)
+{
+    uint32_t count = world->match->contacts;
+    for (uint32_t i = 0; i < count; i++) {
+        world->touches[i] = touch_of(&world->contacts[i]);
+    }
+    for (uint32_t i = count; i < world->layout.touch_count && world->touches[i].pair != 0; i++) {
+        world->touches[i] = (ls_tumble_touch){.pair = 0};
+    }
+}
+
 void ls_tumble_pass_solve(const ls_step *step)
 {
     ls_tumble_world world = ls_tumble_world_of(step);
+    uint32_t count = world.match->contacts;
+    for (uint32_t i = 0; i < count; i++) {
+        begin(&world, &world.contacts[i]);
+    }
     for (uint32_t iteration = 0; iteration < world.rules.iterations; iteration++) {
-        for (uint32_t i = 0; i < world.match->contacts; i++) {
-            solve_contact(&world, &world.contacts[i]);
+        for (uint32_t i = 0; i < count; i++) {
+            solve_contact(&world, &world.contacts[iteration % 2 ? count - 1 - i : i]);
         }
     }
     for (uint32_t slot = 0; slot < world.layout.player_count; slot++) {
-        world.players[slot].is_on_ground = 0;
+        bool sleeps = ls_tumble_is_asleep(&world, &world.bodies[slot]);
+        world.players[slot].is_on_ground &= sleeps; /* whatever bears a sleeper still does */
     }
     for (uint32_t i = 0; i < world.match->contacts; i++) {
         note_bearing(&world, &world.contacts[i]);
     }
+    keep_touches(&world);
 }
 
 /* ---- integrate ---- */

@@ -12,6 +12,10 @@
 #define SPEED_START_MAX LS_FIXED_INT(2)
 #define SPIN_START_MAX LS_FIXED_INT(3)
 
+/* Contact points that one tick keeps, for each body; what is beyond is left out, the highest
+ * numbers first. In a pile it is about five. */
+#define TOUCHES_PER_BODY 10u
+
 #define STREAM_PLACES 1u
 #define STREAM_SPAWNS 2u
 
@@ -22,6 +26,7 @@
 _Static_assert(sizeof(ls_tumble_match) == 32, "the match header has no holes");
 _Static_assert(sizeof(ls_tumble_player) == 8, "a player has no holes");
 _Static_assert(sizeof(ls_tumble_body) == 176, "a body has no holes");
+_Static_assert(sizeof(ls_tumble_touch) == 56, "a touch has no holes");
 
 ls_tumble_layout ls_tumble_layout_of(const ls_sim_config *config)
 {
@@ -29,9 +34,11 @@ ls_tumble_layout ls_tumble_layout_of(const ls_sim_config *config)
         .player_count = config->players,
         .body_count = config->players + (uint32_t)config->params[LS_TUMBLE_PARAM_BODIES],
     };
+    layout.touch_count = layout.body_count * TOUCHES_PER_BODY;
     layout.players = sizeof(ls_tumble_match);
     layout.bodies = layout.players + layout.player_count * sizeof(ls_tumble_player);
-    layout.bytes = layout.bodies + layout.body_count * sizeof(ls_tumble_body);
+    layout.touches = layout.bodies + layout.body_count * sizeof(ls_tumble_body);
+    layout.bytes = layout.touches + layout.touch_count * sizeof(ls_tumble_touch);
     return layout;
 }
 
@@ -53,6 +60,12 @@ ls_tumble_view ls_tumble_view_of(const ls_sim_config *config, const void *state)
                   unit)
 #define BODY(member, type, unit)                                                                   \
     LS_FIELD_EACH("bodies", layout.bodies, layout.body_count, ls_tumble_body, member, type, unit)
+#define TOUCH(member, type, unit)                                                                  \
+    LS_FIELD_EACH("touches", layout.touches, layout.touch_count, ls_tumble_touch, member, type,    \
+                  unit)
+#define TOUCH_VEC3(member, unit)                                                                   \
+    TOUCH(member.x, LS_FIELD_FIXED, unit), TOUCH(member.y, LS_FIELD_FIXED, unit),                  \
+        TOUCH(member.z, LS_FIELD_FIXED, unit)
 #define BODY_VEC3(member, unit)                                                                    \
     BODY(member.x, LS_FIELD_FIXED, unit), BODY(member.y, LS_FIELD_FIXED, unit),                    \
         BODY(member.z, LS_FIELD_FIXED, unit)
@@ -92,6 +105,10 @@ uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_
         BODY(still_ticks, LS_FIELD_U16, "ticks"),
         BODY(shape, LS_FIELD_U8, ""),
         BODY(padding, LS_FIELD_PADDING, ""),
+        TOUCH(pair, LS_FIELD_U32, ""),
+        with_length(TOUCH(padding, LS_FIELD_PADDING, ""), 4),
+        TOUCH_VEC3(point, "m"),
+        TOUCH_VEC3(impulse, "kg m/s"),
     };
     uint32_t count = sizeof all / sizeof all[0];
     memcpy(fields, all, (count < capacity ? count : capacity) * sizeof all[0]);

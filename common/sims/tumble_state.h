@@ -1,6 +1,6 @@
 /* Tumble state: the parts of the flat state and their layout. One match header, then players, then
- * bodies; every slot has the body of its number. Holds no rules; called by the simulation's passes,
- * drawing and bot, and by tests that reach into a state. */
+ * bodies, then touches; every slot has the body of its number. Holds no rules; called by the
+ * simulation's passes, drawing and bot, and by tests that reach into a state. */
 #ifndef LOCKSTEP_COMMON_SIMS_TUMBLE_STATE_H
 #define LOCKSTEP_COMMON_SIMS_TUMBLE_STATE_H
 
@@ -35,7 +35,7 @@ typedef struct ls_tumble_match {
     ls_rng spawn_rng;
     uint32_t ticks;    /* played */
     uint32_t awake;    /* bodies that moved in the last tick */
-    uint32_t contacts; /* points that the last tick found */
+    uint32_t contacts; /* points that the last tick found, and touches it left */
     uint32_t serial;   /* players' balls that ever came into play */
 } ls_tumble_match;
 
@@ -63,12 +63,23 @@ typedef struct ls_tumble_body {
     uint8_t padding;
 } ls_tumble_body;
 
+/* What a contact point came to, for the next tick to begin with: a pile does not have to find out
+ * anew what bears it. In the order of their pairs; those beyond match.contacts are zeros. */
+typedef struct ls_tumble_touch {
+    uint32_t pair; /* contacts of two bodies have the same, and later pairs a larger one */
+    uint32_t padding;
+    ls_vec3 point;   /* m */
+    ls_vec3 impulse; /* on the second body, kg m/s */
+} ls_tumble_touch;
+
 /* Byte offsets of the parts, and how many items they have. */
 typedef struct ls_tumble_layout {
     uint32_t player_count;
     uint32_t body_count; /* with player_count balls in front */
+    uint32_t touch_count;
     size_t players;
     size_t bodies;
+    size_t touches;
     size_t bytes;
 } ls_tumble_layout;
 

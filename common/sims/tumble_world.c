@@ -1,9 +1,5 @@
 #include "lockstep/common/sims/tumble_world.h"
 
-/* Points that one tick keeps; what is beyond is left out, the highest numbers first. A box in a
- * pile touches six others with four points each, and each pair counts once. */
-#define CONTACTS_PER_BODY 16u
-
 #define SPEED_MAX LS_FIXED_INT(15)
 #define SPIN_MAX LS_FIXED_INT(18)
 
@@ -41,11 +37,6 @@ static ls_tumble_rules rules_of(const ls_sim_config *config)
     };
 }
 
-static uint32_t contact_capacity(const ls_tumble_layout *layout)
-{
-    return layout->body_count * CONTACTS_PER_BODY;
-}
-
 static size_t movers_bytes(const ls_tumble_layout *layout)
 {
     return (layout->body_count + 1) * sizeof(ls_tumble_mover);
@@ -54,7 +45,7 @@ static size_t movers_bytes(const ls_tumble_layout *layout)
 size_t ls_tumble_scratch_bytes(const ls_sim_config *config)
 {
     ls_tumble_layout layout = ls_tumble_layout_of(config);
-    return movers_bytes(&layout) + contact_capacity(&layout) * sizeof(ls_tumble_contact);
+    return movers_bytes(&layout) + layout.touch_count * sizeof(ls_tumble_contact);
 }
 
 ls_tumble_world ls_tumble_world_of(const ls_step *step)
@@ -70,7 +61,7 @@ ls_tumble_world ls_tumble_world_of(const ls_step *step)
         .match = step->state,
         .players = (void *)(bytes + layout.players),
         .bodies = (void *)(bytes + layout.bodies),
-        .contact_capacity = contact_capacity(&layout),
+        .touches = (void *)(bytes + layout.touches),
         .movers = (void *)scratch,
         .contacts = (void *)(scratch + movers_bytes(&layout)),
     };

@@ -22,7 +22,9 @@ typedef struct ls_tumble_row {
 
 typedef struct ls_tumble_contact {
     uint32_t a;
-    uint32_t b;        /* body_count for floor and walls */
+    uint32_t b;    /* body_count for floor and walls */
+    uint32_t pair; /* as of the touch that it becomes */
+    ls_vec3 point;
     ls_fixed depth;    /* m; below 0 while they do not touch yet */
     ls_fixed target;   /* speed of b away from a to reach, m/s */
     ls_fixed recovery; /* the same, for taking the overlap away */
@@ -65,10 +67,12 @@ typedef struct ls_tumble_world {
     ls_tumble_match *match;
     ls_tumble_player *players;
     ls_tumble_body *bodies;
+    ls_tumble_touch *touches;
+    uint32_t touch_known; /* touches of the tick before, while contacts are looked for */
+    uint32_t touch_next;  /* the first of them whose pair may still come up */
     /* In scratch: */
-    uint32_t contact_capacity;
-    ls_tumble_mover *movers; /* of each body, then of floor and walls */
-    ls_tumble_contact *contacts;
+    ls_tumble_mover *movers;     /* of each body, then of floor and walls */
+    ls_tumble_contact *contacts; /* touch_count of them */
 } ls_tumble_world;
 
 ls_tumble_world ls_tumble_world_of(const ls_step *step);
