@@ -80,8 +80,10 @@ static void write_shape(const ls_plot_page *page, FILE *script)
     ls_text_set(&title, "Where a shape is drawn (trace %s)",
                 ls_plot_plain_name(page->position, name));
     write_title(script, title.bytes, "real time, ms", "x, m");
-    fprintf(script, "set xrange [%g:%g]\nset yrange [*:*]\n", from_ms,
-            from_ms + LS_PLOT_POSITION_STEPS * 1e3 / page->rate_hz);
+    fprintf(script,
+            "set xrange [%g:%g]\nset yrange [*:*]\n"
+            "if (least_position < most_position) { set yrange [least_position:most_position] }\n",
+            from_ms, from_ms + LS_PLOT_POSITION_STEPS * 1e3 / page->rate_hz);
     write_curves(page, LS_PLOT_POSITION, "steps", script);
     fprintf(script, "unset key\n");
 }

@@ -42,7 +42,8 @@ typedef struct series {
     uint64_t every_ns; /* at most one point in so much time */
     uint64_t next_ns;
     double energy_max; /* since the point before */
-    double most;       /* of all values */
+    double least;      /* of all values */
+    double most;
 } series;
 
 /* A trace's name as it may stand in a script: the user chose it, and gnuplot reads marks in it. */
@@ -112,6 +113,7 @@ static void add_point(void *user, const ls_play_frame *frame)
     }
     s->next_ns = frame->real_ns + s->every_ns;
     double value = value_of(s, frame);
+    s->least = value < s->least ? value : s->least;
     s->most = value > s->most ? value : s->most;
     fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value);
     s->energy_max = 0;
@@ -179,15 +181,22 @@ typedef struct block_source {
     uint32_t cost_percent;
 } block_source;
 
+typedef struct value_range {
+    double least;
+    double most;
+} value_range;
+
 static ls_status write_block(const ls_plot_page *page, const block_source *source, uint32_t index,
-                             FILE *script, double *most, ls_text *why)
+                             FILE *script, value_range *range, ls_text *why)
 {
     const ls_timestep_config *timestep = &page->steppers[index].config;
     uint64_t step_cost_ns = cost_ns(page, source->cost_percent);
     series s = {.script = script,
                 .panel = source->panel,
                 .view = ls_world_view_make(),
-                .course = page->course};
+                .course = page->course,
+                .least = HUGE_VAL,
+                .most = -HUGE_VAL};
     set_window(page, source->trace, longest_end_ns(timestep, source->trace, step_cost_ns), &s);
     if (page->course && source->panel == LS_PLOT_POSITION) {
         ls_status status = ls_sim_player_create(page->course->simulation, &page->course->config,
@@ -204,7 +213,11 @@ static ls_status write_block(const ls_plot_page *page, const block_source *sourc
     }
     ls_play(timestep, source->trace, step_cost_ns, &(ls_play_observer){add_point, &s});
     fprintf(script, "EOD\n");
-    *most = s.most > *most ? s.most : *most;
+    bool runs_away = s.player && timestep->strategy == LS_TIMESTEP_FIXED_PER_FRAME;
+    if (!runs_away) { /* where it would be, the others could not be told apart */
+        range->least = s.least < range->least ? s.least : range->least;
+        range->most = s.most > range->most ? s.most : range->most;
+    }
     ls_sim_player_destroy(s.player);
     return LS_OK;
 }
@@ -212,14 +225,17 @@ static ls_status write_block(const ls_plot_page *page, const block_source *sourc
 static ls_status write_blocks(const ls_plot_page *page, const block_source *source, FILE *script,
                               ls_text *why)
 {
-    double most = 0;
+    value_range range = {HUGE_VAL, -HUGE_VAL};
     ls_status status = LS_OK;
     for (uint32_t i = 0; i < page->stepper_count && status == LS_OK; i++) {
         if (ls_plot_is_shown(page, i)) {
-            status = write_block(page, source, i, script, &most, why);
+            status = write_block(page, source, i, script, &range, why);
         }
     }
-    fprintf(script, "most_%s = %.6g\n", ls_plot_block_name(source->panel), most);
+    bool is_known = range.least <= range.most;
+    fprintf(script, "least_%s = %.6g\nmost_%s = %.6g\n", ls_plot_block_name(source->panel),
+            is_known ? range.least : 0, ls_plot_block_name(source->panel),
+            is_known ? range.most : 0);
     return status;
 }
 

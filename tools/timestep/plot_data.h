@@ -1,5 +1,6 @@
 /* Plot data: what the page's panels show, as named blocks of a gnuplot script: one for each panel
- * and strategy, and the largest value of each panel as a variable most_PANEL. Called by plot. */
+ * and strategy, and the smallest and the largest value of each panel as variables least_PANEL and
+ * most_PANEL. Called by plot. */
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_PLOT_DATA_H
 #define LOCKSTEP_TOOLS_TIMESTEP_PLOT_DATA_H
 
