@@ -1,4 +1,6 @@
-/* Tumble boxes: where two boxes touch: the long half of tumble_collide. Called by it alone. */
+/* Tumble boxes: where two boxes touch: the long half of tumble_collide, apart from it for its
+ * length. Knows nothing of masses and motion, as that.
+ * Called by tumble_collide alone. */
 #ifndef LOCKSTEP_COMMON_SIMS_TUMBLE_BOXES_H
 #define LOCKSTEP_COMMON_SIMS_TUMBLE_BOXES_H
 

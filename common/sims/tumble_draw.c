@@ -175,7 +175,7 @@ static uint32_t colour_of(const ls_tumble_view *view, uint32_t index)
         return ls_player_colour(index);
     }
     bool is_ball = view->bodies[index].shape == LS_TUMBLE_BALL;
-    return is_ball ? BALL_COLOUR : box_colours[index % 4];
+    return is_ball ? BALL_COLOUR : box_colours[index * UINT32_C(2654435761) >> 30];
 }
 
 /* Every channel but alpha times `share` (0 .. 1). */
