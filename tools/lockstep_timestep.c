@@ -55,7 +55,6 @@ static const struct argp_option options[] = {
      "At most so many steps in a frame, with every strategy; 0: no limit (6 with substeps, else no "
      "limit)",
      2},
-    {0, 0, 0, 0, "Output:", 8},
     {"plot", KEY_PLOT, "FILE.svg|.png", 0, "Draw a page of plots (needs gnuplot)", 8},
     {0},
 };
@@ -217,7 +216,7 @@ static char *help_filter(int key, const char *text, void *input)
         "T3: steps of dt, and one of what remains",
         "T4: equal steps of at most dt, at most 6",
         "T5: steps of dt, the rest is kept for the next frame",
-        "T6: that, frames cut at 0.25 s, and the two newest states blended",
+        "T6: that, frames cut at 0.25 s, two states blended",
     };
     fprintf(stream, "Strategies:\n");
     for (uint32_t i = 0; i < LS_TIMESTEP_STRATEGY_COUNT; i++) {

@@ -28,8 +28,7 @@ static const kind_info kinds[LS_TRACE_KIND_COUNT] = {
     [LS_TRACE_30] = {"30", "steady 30 frames a second", 30},
     [LS_TRACE_SPIKE] = {"spike", "60 frames a second, one frame in the middle lasts 300 ms", 60},
     [LS_TRACE_WALK] = {"walk", "a random walk between 20 and 240 frames a second", 60},
-    [LS_TRACE_OVERLOAD] = {"overload",
-                           "60 frames a second, a step costs 1.2 times what it simulates", 60},
+    [LS_TRACE_OVERLOAD] = {"overload", "60 frames a second, steps that cost 1.2 dt", 60},
 };
 
 const char *ls_trace_kind_name(ls_trace_kind kind)
