@@ -22,6 +22,7 @@ enum option_key {
     KEY_BOT_DELAY,
     KEY_PREDICT,
     KEY_FIND_CAUSES,
+    KEY_RECORD_FRAMES,
     KEY_VIEW,
     KEY_NO_INTERPOLATION,
     KEY_SCREENSHOT,
@@ -49,6 +50,8 @@ static const struct argp_option options[] = {
      "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
      "told, or healed (on)",
      1},
+    {"record-frames", KEY_RECORD_FRAMES, "FILE", 0,
+     "Write how long each frame lasted, for lockstep-timestep --trace", 1},
     {0, 0, 0, 0, "To see it:", 5},
     {"view", KEY_VIEW, "window|text", OPTION_ARG_OPTIONAL,
      "Show the match in a window, or as text on a terminal, and play it by hand unless --bot does "
@@ -71,6 +74,7 @@ typedef struct arguments {
     const char *server;
     const char *name;
     const char *sim;
+    const char *frames_path;
     bool has_bot;
     uint32_t find_causes;
     ls_client_view_config view;
@@ -184,6 +188,9 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
+    case KEY_RECORD_FRAMES:
+        args->frames_path = value;
+        return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
         return 0;
@@ -281,7 +288,8 @@ int main(int argc, char **argv)
                                .flip_bit = args.flip_bit,
                                .finds_causes = args.find_causes != 0,
                                .print = &print,
-                               .json_path = args.output.json_path};
+                               .json_path = args.output.json_path,
+                               .frames_path = args.frames_path};
     ls_exit_code code = ls_client_run(&config, &console);
     ls_simulation_unload(&loaded);
     return code;
