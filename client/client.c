@@ -147,12 +147,7 @@ static void tell_cause(const client *player, const ls_desync_cause *cause)
 static void tell_waiting(client *player, const ls_waiting *waiting)
 {
     ls_text names = {{0}};
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (waiting->slot_mask >> slot & 1u) {
-            ls_text_add(&names, "%s%s (slot %" PRIu32 ")", names.bytes[0] ? ", " : "",
-                        ls_session_player_name(player->session, slot), slot);
-        }
-    }
+    ls_session_add_names(player->session, waiting->slot_mask, &names);
     ls_log_line(&player->console->log, LS_LOG_WARNING,
                 "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", waiting->tick, names.bytes,
                 waiting->waited_ms);
@@ -514,7 +509,7 @@ static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
-    if (status == LS_OK && player->config->view.kind != LS_VIEW_NONE) {
+    if (status == LS_OK && player->config->view.kind != LS_SCREEN_NONE) {
         status = ls_client_view_open(&player->config->view, player->console, ls_allocator_heap(),
                                      &player->view, why);
     }

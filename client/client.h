@@ -19,13 +19,13 @@ typedef struct ls_client_config {
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
     bool has_bot;                    /* else the view's person plays, or the inputs are empty */
     uint64_t bot_seed;
-    uint32_t bot_delay_ticks;   /* 0: the bot answers the newest state; see ls_delayed_bot */
-    uint32_t fps;               /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
-    ls_client_view_config view; /* of kind NONE: nobody looks */
-    uint32_t ticks;             /* leaves after so many; 0: stays to the end */
-    uint32_t predict_ticks;     /* 0 (off) .. LS_PREDICT_TICKS_MAX */
-    ls_tick flip_tick;          /* flips a bit of the state after the step to this tick; 0: never */
-    uint64_t flip_bit;          /* which one, modulo the size of the state */
+    uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
+    uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
+    ls_screen_config view;    /* of kind NONE: nobody looks */
+    uint32_t ticks;           /* leaves after so many; 0: stays to the end */
+    uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
+    ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
+    uint64_t flip_bit;        /* which one, modulo the size of the state */
     const ls_build_print *print; /* of this program, told to the server after a desync */
     const char *json_path;       /* NULL: no summary; "-": standard output */
     const char *frames_path;     /* where the frames' times go, see frame_trace.h; NULL: nowhere */

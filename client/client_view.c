@@ -1,22 +1,8 @@
 #include "lockstep/client/client_view.h"
 
-#include "lockstep/client/view/frame_pace.h"
-#include "lockstep/client/view/png_file.h"
-#include "lockstep/client/view/terminal.h"
-#include "lockstep/client/view/view.h"
-#include "lockstep/client/view/window.h"
 #include "lockstep/common/base/clock.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
-enum {
-    FPS_DEFAULT = 60,
-    TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
-    TEXT_LINES = 6, /* of facts below the picture */
-    PATH_BYTES = 256,
-};
 
 /* What the client has noticed about lag in the newest second. */
 typedef struct lag_notes {
@@ -29,29 +15,14 @@ typedef struct lag_notes {
 
 struct ls_client_view {
     const ls_allocator *allocator;
-    ls_client_view_config config;
-    ls_console *console;
-    ls_clock clock;
     ls_session *session;
-    ls_view *view;
-    ls_window *window; /* one of these two */
-    ls_terminal *terminal;
-    ls_frame_pace pace;
-    uint64_t frame_ns;  /* when the frame before began */
-    uint64_t work_ns;   /* what it took */
-    bool wants_picture; /* a key asked for one */
-    uint32_t pictures;  /* that keys asked for so far */
+    ls_screen *screen;
+    uint64_t frame_ns; /* when the frame before began */
     uint32_t slot;
     bool is_waiting;
     ls_waiting waiting;
     lag_notes lag;
 };
-
-ls_client_view_config ls_client_view_config_default(void)
-{
-    return (ls_client_view_config){
-        .kind = LS_VIEW_WINDOW, .interpolates = true, .width = 1280, .height = 720};
-}
 
 /* ---- what there is to say ---- */
 
@@ -66,16 +37,6 @@ static void tell_link(ls_view_facts *facts, const char *name, ls_link_figures li
                       link.jitter / 4.0);
 }
 
-static void tell_names(const ls_client_view *shown, ls_text *names)
-{
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (shown->waiting.slot_mask >> slot & 1u) {
-            ls_text_add(names, "%s%s (slot %" PRIu32 ")", names->bytes[0] ? ", " : "",
-                        ls_session_player_name(shown->session, slot), slot);
-        }
-    }
-}
-
 /* What is known here of why a match does not run smoothly; the whole of it only the server knows.
  */
 static void tell_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
@@ -86,7 +47,7 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
                                                                        : lag->longest_before_ns;
     if (shown->is_waiting) {
         ls_text names = {{0}};
-        tell_names(shown, &names);
+        ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
         ls_view_facts_add(facts, "lag       waits for %s since %" PRIu32 " ms", names.bytes,
                           shown->waiting.waited_ms);
     } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
@@ -184,35 +145,14 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
     const ls_simulation *simulation = instance ? ls_sim_instance_simulation(instance) : NULL;
     if (list->count > 0 && simulation->draw_control) {
         simulation->draw_control(ls_sim_instance_config(instance), ls_sim_instance_view(instance),
-                                 shown->slot, ls_view_controls(shown->view), list);
+                                 shown->slot, ls_view_controls(ls_screen_view(shown->screen)),
+                                 list);
     }
 }
 
 /* ---- opening ---- */
 
-static ls_status open_screen(ls_client_view *shown, const ls_allocator *allocator, ls_text *why)
-{
-    const ls_client_view_config *config = &shown->config;
-    if (config->kind == LS_VIEW_TEXT) {
-        shown->pace = ls_frame_pace_make(config->fps > 0 ? config->fps : TEXT_FPS, false,
-                                         ls_clock_now_ns(&shown->clock));
-        return ls_terminal_open(ls_console_can_redraw_output(), allocator, &shown->terminal);
-    }
-    ls_window_config window = {.title = "Lockstep",
-                               .width = config->width,
-                               .height = config->height,
-                               .follows_display = config->fps == 0};
-    ls_status status = ls_window_open(&window, allocator, &shown->window, why);
-    if (status == LS_OK) {
-        uint32_t display_hz = ls_window_display_hz(shown->window);
-        uint32_t fps = config->fps > 0 ? config->fps : FPS_DEFAULT;
-        shown->pace = ls_frame_pace_make(display_hz > 0 ? display_hz : fps, display_hz > 0,
-                                         ls_clock_now_ns(&shown->clock));
-    }
-    return status;
-}
-
-ls_status ls_client_view_open(const ls_client_view_config *config, ls_console *console,
+ls_status ls_client_view_open(const ls_screen_config *config, ls_console *console,
                               const ls_allocator *allocator, ls_client_view **out, ls_text *why)
 {
     ls_client_view *shown = ls_allocate(allocator, sizeof *shown);
@@ -220,16 +160,9 @@ ls_status ls_client_view_open(const ls_client_view_config *config, ls_console *c
         return LS_NO_MEMORY;
     }
     shown->allocator = allocator;
-    shown->config = *config;
-    shown->console = console;
-    shown->clock = ls_clock_system();
-    ls_status status = open_screen(shown, allocator, why);
-    if (status == LS_OK) {
-        ls_view_config view = {.source = {.user = shown, .tell = tell, .draw = draw},
-                               .interpolates = config->interpolates,
-                               .font = shown->window ? ls_window_font(shown->window) : NULL};
-        status = ls_view_create(&view, allocator, &shown->view);
-    }
+    ls_view_source source = {.user = shown, .tell = tell, .draw = draw};
+    ls_status status =
+        ls_screen_open(config, &source, &console->log, allocator, &shown->screen, why);
     if (status != LS_OK) {
         ls_client_view_close(shown);
         return status;
@@ -241,9 +174,7 @@ ls_status ls_client_view_open(const ls_client_view_config *config, ls_console *c
 void ls_client_view_close(ls_client_view *shown)
 {
     if (shown) {
-        ls_view_destroy(shown->view);
-        ls_window_close(shown->window);
-        ls_terminal_close(shown->terminal);
+        ls_screen_close(shown->screen);
         ls_release(shown->allocator, shown);
     }
 }
@@ -265,21 +196,14 @@ void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
 
 bool ls_client_view_is_closed(ls_client_view *shown, uint64_t now_ns)
 {
-    ls_view_event event;
-    while (shown->window ? ls_window_next_event(shown->window, &event)
-                         : ls_terminal_next_event(shown->terminal, now_ns, &event)) {
-        ls_view_take(shown->view, &event);
-    }
-    ls_view_wishes wishes = ls_view_take_wishes(shown->view);
-    shown->wants_picture |= wishes.wants_picture;
-    return wishes.wants_close;
+    return ls_screen_is_closed(shown->screen, now_ns);
 }
 
 uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *instance, uint32_t slot,
                               uint8_t *bytes)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_controls *controls = ls_view_next_controls(shown->view);
+    const ls_controls *controls = ls_view_next_controls(ls_screen_view(shown->screen));
     if (!simulation->control) {
         return 0;
     }
@@ -303,69 +227,9 @@ static void note_lag(ls_client_view *shown, uint64_t now_ns)
     shown->is_waiting = shown->is_waiting && report.confirmed <= shown->waiting.tick;
 }
 
-static void save_picture(ls_client_view *shown, const ls_canvas *canvas, const char *path)
-{
-    ls_text why = {{0}};
-    const ls_view_facts *facts = ls_view_facts_of(shown->view);
-    const ls_camera *camera = ls_view_camera(shown->view);
-    if (ls_png_file_write(path, canvas, shown->allocator, &why) != LS_OK) {
-        ls_log_line(&shown->console->log, LS_LOG_ERROR, "no picture: %s", why.bytes);
-        return;
-    }
-    ls_log_line(&shown->console->log, LS_LOG_INFO,
-                "%s: tick %" PRIu32 ", alpha %.4f, middle %.4f %.4f m, %.4f pixels a metre", path,
-                facts->tick, ls_fixed_to_double(facts->alpha), camera->x, camera->y,
-                camera->pixels_per_m);
-}
-
-static void save_pictures(ls_client_view *shown, const ls_canvas *canvas)
-{
-    ls_client_view_config *config = &shown->config;
-    ls_tick tick = ls_view_facts_of(shown->view)->tick;
-    for (uint32_t i = 0; i < config->screenshot_count; i++) {
-        ls_screenshot *wanted = &config->screenshots[i];
-        if (wanted->path && tick >= wanted->tick) {
-            save_picture(shown, canvas, wanted->path);
-            wanted->path = NULL;
-        }
-    }
-    if (shown->wants_picture) {
-        char path[PATH_BYTES];
-        snprintf(path, sizeof path, "lockstep-%" PRIu32 "-%" PRIu32 ".png", tick,
-                 shown->pictures++);
-        save_picture(shown, canvas, path);
-        shown->wants_picture = false;
-    }
-}
-
-static void show_text(ls_client_view *shown)
-{
-    const ls_view_facts *facts = ls_view_facts_of(shown->view);
-    const char *lines[TEXT_LINES] = {"", "", "", "", "", ""};
-    lines[0] = facts->banner.bytes;
-    for (uint32_t i = 0; i + 1 < TEXT_LINES && i < facts->line_count; i++) {
-        lines[i + 1] = facts->lines[i];
-    }
-    ls_terminal_show(shown->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES);
-}
-
 uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
 {
-    ls_canvas *canvas = shown->window ? ls_window_canvas(shown->window)
-                                      : ls_terminal_canvas(shown->terminal, TEXT_LINES);
     note_lag(shown, now_ns);
-    if (canvas) {
-        ls_view_set_font(shown->view, shown->window ? ls_window_font(shown->window) : NULL);
-        ls_view_paint(shown->view, now_ns, shown->work_ns, canvas);
-    }
-    uint64_t painted_ns = ls_clock_now_ns(&shown->clock);
     shown->frame_ns = now_ns;
-    shown->work_ns = painted_ns - now_ns;
-    if (canvas && shown->window) {
-        save_pictures(shown, canvas);
-        ls_window_show(shown->window);
-    } else if (canvas) {
-        show_text(shown);
-    }
-    return ls_frame_pace_next(&shown->pace, shown->work_ns, ls_clock_now_ns(&shown->clock));
+    return ls_screen_frame(shown->screen, now_ns);
 }

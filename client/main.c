@@ -77,7 +77,7 @@ typedef struct arguments {
     const char *frames_path;
     bool has_bot;
     uint32_t find_causes;
-    ls_client_view_config view;
+    ls_screen_config view;
     uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
     ls_output_options output;
 } arguments;
@@ -94,7 +94,7 @@ static void parse_flip_bit(struct argp_state *state, arguments *args, char *valu
                            &args->flip_tick);
 }
 
-static void parse_screenshot(struct argp_state *state, ls_client_view_config *view, char *value)
+static void parse_screenshot(struct argp_state *state, ls_screen_config *view, char *value)
 {
     char *at = strrchr(value, '@');
     uint64_t tick;
@@ -108,7 +108,7 @@ static void parse_screenshot(struct argp_state *state, ls_client_view_config *vi
     view->screenshots[view->screenshot_count++] = (ls_screenshot){value, (ls_tick)tick};
 }
 
-static void parse_size(struct argp_state *state, ls_client_view_config *view, char *value)
+static void parse_size(struct argp_state *state, ls_screen_config *view, char *value)
 {
     char *by = strchr(value, 'x');
     uint64_t width = 0;
@@ -118,15 +118,14 @@ static void parse_size(struct argp_state *state, ls_client_view_config *view, ch
         return;
     }
     *by = '\0';
-    ls_option_range range = {LS_VIEW_SIDE_MIN, LS_VIEW_SIDE_MAX};
+    ls_option_range range = {LS_SCREEN_SIDE_MIN, LS_SCREEN_SIDE_MAX};
     ls_command_line_number(state, "size", value, range, &width);
     ls_command_line_number(state, "size", by + 1, range, &height);
     view->width = (uint32_t)width;
     view->height = (uint32_t)height;
 }
 
-static error_t parse_view(int key, char *value, struct argp_state *state,
-                          ls_client_view_config *view)
+static error_t parse_view(int key, char *value, struct argp_state *state, ls_screen_config *view)
 {
     static const char *const view_words[] = {"window", "text"};
     uint32_t kind = 0;
@@ -135,7 +134,7 @@ static error_t parse_view(int key, char *value, struct argp_state *state,
         if (value) {
             ls_command_line_word(state, "view", value, view_words, 2, &kind);
         }
-        view->kind = kind == 0 ? LS_VIEW_WINDOW : LS_VIEW_TEXT;
+        view->kind = kind == 0 ? LS_SCREEN_WINDOW : LS_SCREEN_TEXT;
         return 0;
     case KEY_NO_INTERPOLATION:
         view->interpolates = false;
@@ -201,15 +200,15 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
 
 static void check_view(struct argp_state *state, const arguments *args)
 {
-    const ls_client_view_config *view = &args->view;
+    const ls_screen_config *view = &args->view;
     bool is_json_there = args->output.json_path && strcmp(args->output.json_path, "-") == 0;
-    if (view->kind != LS_VIEW_WINDOW && view->screenshot_count > 0) {
+    if (view->kind != LS_SCREEN_WINDOW && view->screenshot_count > 0) {
         argp_error(state, "--screenshot needs --view=window");
     }
-    if (view->kind == LS_VIEW_NONE && !view->interpolates) {
+    if (view->kind == LS_SCREEN_NONE && !view->interpolates) {
         argp_error(state, "--no-interpolation needs --view");
     }
-    if (view->kind == LS_VIEW_TEXT && is_json_there) {
+    if (view->kind == LS_SCREEN_TEXT && is_json_there) {
         argp_error(state, "--view=text and --json - both write to standard output");
     }
 }
@@ -254,13 +253,14 @@ int main(int argc, char **argv)
                "3 this client's state differed from the server's, 4 internal.",
     };
     arguments args = {.name = "player",
-                      .view = ls_client_view_config_default(),
+                      .view = ls_screen_config_default(),
                       .find_causes = 1,
                       .output = {.level = LS_LOG_INFO}};
-    args.view.kind = LS_VIEW_NONE;
+    args.view.kind = LS_SCREEN_NONE;
     ls_command_line_parse(&argp, argc, argv, &args);
 
     args.view.fps = (uint32_t)args.fps;
+    args.view.is_terminal_live = ls_console_can_redraw_output();
 
     ls_console console;
     ls_console_init(&console, "lockstep-client", args.output.level);

@@ -511,6 +511,17 @@ ls_fixed ls_session_alpha(const ls_session *session)
     return session->alpha;
 }
 
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
+{
+    const char *between = "";
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (slot_mask >> slot & 1u) {
+            ls_text_add(names, "%s%s (slot %u)", between, session->names[slot], slot);
+            between = ", ";
+        }
+    }
+}
+
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     if (!session->is_stepping || !session->simulation->draw) {

@@ -173,6 +173,9 @@ ls_session_report ls_session_report_of(const ls_session *session);
 ls_session_state ls_session_state_of(const ls_session *session);
 ls_tick ls_session_tick(const ls_session *session);
 
+/* Adds "ann (slot 0), bob (slot 1)" for the slots whose bits are set. */
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
+
 /* What a state is called for a person: "waiting for the others". */
 const char *ls_session_state_words(ls_session_state state);
 

@@ -217,6 +217,13 @@ class Stage:
         wait_for("a picture", lambda: len(self.notes()) > before)
         return Picture(self.folder, self.notes()[before])
 
+    def take_burst(self, count, pause_ms):
+        """F12 again and again; at least some of it."""
+        before = len(self.notes())
+        self.do("key", "--delay", str(pause_ms), *["F12"] * count)
+        wait_for("a picture", lambda: len(self.notes()) > before)
+        return [Picture(self.folder, note) for note in self.notes()[before:]]
+
     def close(self):
         for process in (self.client, self.server):
             if process.poll() is None:
