@@ -121,8 +121,10 @@ typedef struct edge {
 typedef struct outline {
     edge edges[LS_CANVAS_CORNERS_MAX];
     uint32_t count;
-    float top;
+    float top; /* what lies beyond is no part of it: sharp corners would reach far */
     float bottom;
+    float left;
+    float right;
 } outline;
 
 static edge edge_between(ls_canvas_point a, ls_canvas_point b, float side)
@@ -139,7 +141,11 @@ static edge edge_between(ls_canvas_point a, ls_canvas_point b, float side)
 /* `grow`: how far outside the corners its edges lie, pixels. */
 static outline outline_of(const ls_canvas_point *corners, uint32_t count, float grow)
 {
-    outline shape = {.count = count, .top = corners[0].y, .bottom = corners[0].y};
+    outline shape = {.count = count,
+                     .top = corners[0].y,
+                     .bottom = corners[0].y,
+                     .left = corners[0].x,
+                     .right = corners[0].x};
     float area = 0.0f;
     for (uint32_t i = 0; i < count; i++) {
         ls_canvas_point a = corners[i];
@@ -147,6 +153,8 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count, float 
         area += a.x * b.y - b.x * a.y;
         shape.top = fminf(shape.top, a.y);
         shape.bottom = fmaxf(shape.bottom, a.y);
+        shape.left = fminf(shape.left, a.x);
+        shape.right = fmaxf(shape.right, a.x);
     }
     for (uint32_t i = 0; i < count; i++) {
         shape.edges[i] =
@@ -155,6 +163,8 @@ static outline outline_of(const ls_canvas_point *corners, uint32_t count, float 
     }
     shape.top -= grow;
     shape.bottom += grow;
+    shape.left -= grow;
+    shape.right += grow;
     return shape;
 }
 
@@ -196,8 +206,8 @@ static void fill_outline(ls_canvas *canvas, outline shape, uint32_t colour)
     int32_t bottom = clip(ceilf(shape.bottom + 0.5f), canvas->height);
     for (int32_t line = clip(shape.top - 0.5f, canvas->height); line < bottom; line++) {
         float y = (float)line + 0.5f;
-        float from = 0.0f;
-        float end = (float)canvas->width;
+        float from = fmaxf(shape.left - 0.5f, 0.0f);
+        float end = fminf(shape.right + 0.5f, (float)canvas->width);
         row_part(&shape, y, -0.5f, &from, &end);
         if (from >= end) {
             continue;

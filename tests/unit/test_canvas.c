@@ -113,6 +113,16 @@ Test(canvas, nothing_shines_through_between_two_facets)
     }
 }
 
+Test(canvas, sharp_corners_do_not_reach_far)
+{
+    ls_canvas_point needle[] = {{20, 24}, {40, 24.02f}, {40, 24.04f}};
+    ls_canvas_facet(&canvas, needle, WHITE);
+    for (uint32_t x = 0; x < WIDTH; x++) {
+        cr_assert(x >= 18 && x < 42 ? true : at(x, 23) == 0 && at(x, 24) == 0, "%u", x);
+    }
+    cr_expect_gt(white_area(), 1);
+}
+
 Test(canvas, a_whole_rectangle_covers_its_pixels_and_no_others)
 {
     ls_canvas_point corners[] = {{5, 5}, {15, 5}, {15, 12}, {5, 12}};
