@@ -657,6 +657,7 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     ls_match_slot report = match->seats[slot].report;
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
+    report.rtt_ns = match->seats[slot].downlink.rtt_ns;
     return report;
 }
 

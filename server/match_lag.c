@@ -76,7 +76,7 @@ void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time)
                         .excused = was_waited_for ? 0 : match->excused_ticks,
                         .quiet_ns = match->now_ns - seat->heard_ns,
                         .input_delay_ticks = seat->delay.ticks,
-                        .uplink = &seat->uplink};
+                        .uplink = &seat->downlink.uplink};
     ls_lag_figures recent;
     if (!ls_lag_meter_add_tick(&seat->lag, &tick, &recent)) {
         return;

@@ -36,7 +36,7 @@ void ls_match_play_start(ls_match *match)
         ls_seat *seat = &match->seats[slot];
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
         seat->state = LS_SEAT_PLAYING;
-        seat->is_losing = true; /* until the client knows better */
+        seat->downlink.is_losing = true; /* until the client knows better */
         seat->report.is_playing = true;
         seat->report.has_played = true;
         seat->heard_ns = match->now_ns;
@@ -224,7 +224,7 @@ static void drop_who_fell_behind(ls_match *match)
         if (!ls_seat_is_in_play(seat)) {
             continue;
         }
-        seat->report.ticks_behind = match->next_close - seat->next;
+        seat->report.ticks_behind = match->next_close - seat->downlink.next;
         /* The tick before the next one to send is its base and must be held as well. */
         if (seat->report.ticks_behind + 1 >= LS_WINDOW_TICKS) {
             ls_match_drop(match, slot, LS_FELL_BEHIND,
@@ -420,11 +420,11 @@ static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header
 ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_seat *seat = &match->seats[slot];
-    ls_seat_clock clock = ls_match_clock(match);
+    ls_downlink_clock clock = ls_match_clock(match);
     clock.now_ns = match->arrived_ns;
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
-    ls_inputs_header_bits(&stream, &header, seat->next);
+    ls_inputs_header_bits(&stream, &header, seat->downlink.next);
     bool is_known =
         ls_arbiter_is_known(&match->arbiter, header.chain_tick) || LS_FAULT(CHAIN_UNCHECKED);
     if (stream.is_failed || !is_known) {
@@ -488,7 +488,7 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
     seat->state = LS_SEAT_FINISHED;
     seat->report.has_finished = true;
     seat->report.finished = *finished;
-    seat->next = match->next_close;
+    seat->downlink.next = match->next_close;
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_FINISHED);
     event->slot = slot;
     event->tick = finished->tick;

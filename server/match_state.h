@@ -151,7 +151,7 @@ void ls_match_send_due(ls_match *match);
 uint64_t ls_match_send_next_ns(const ls_match *match);
 
 /* The match's clock as seats need it. */
-ls_seat_clock ls_match_clock(const ls_match *match);
+ls_downlink_clock ls_match_clock(const ls_match *match);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)
