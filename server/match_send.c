@@ -73,6 +73,7 @@ static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_downl
 static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock)
 {
     ls_downlink_ticks ticks = ticks_of(match);
+    ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
     match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet, size);
@@ -113,7 +114,9 @@ void ls_match_send_ticks(ls_match *match)
             continue;
         }
         ls_tick end = send_packet(match, seat, &clock);
-        send_what_did_not_fit(match, seat, &clock, end);
+        if (ls_seat_follows(seat)) {
+            send_what_did_not_fit(match, seat, &clock, end);
+        }
         if (is_sent_twice(match, seat)) {
             match->again_ns = match->now_ns + clock.dt_ns / 2;
         }
