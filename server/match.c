@@ -231,6 +231,16 @@ static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
     return NULL;
 }
 
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
+{
+    for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- leaving ---- */
 
 static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, const char *why)

@@ -144,6 +144,9 @@ void ls_match_destroy(ls_match *match);
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
                                 uint64_t now_ns);
+/* Connected, and has no seat yet. */
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer);
+
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 

@@ -1,8 +1,8 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
- * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
- * out), match_lag.c (who lags and why), match_desync.c (what made a slot differ, and what is done
- * about it), match_record.c (what a recorder takes), and the few helpers that they need. Never
- * included by anybody else. */
+ * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing,
+ * ending) and match_send.c (closed ticks going out), match_lag.c (who lags and why), match_desync.c
+ * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes), and
+ * the few helpers that they need. Never included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -51,8 +51,8 @@ typedef struct match_join_room {
     ls_blob *blob; /* NULL: the state cannot be saved */
     uint32_t blob_bytes_max;
     uint32_t sender_count;
-    match_snapshot snapshot; /* in the blob */
-    uint64_t compress_ns;    /* when more of it is compressed */
+    match_snapshot snapshot;                     /* in the blob */
+    uint64_t compress_ns;                        /* when more of it is compressed */
     ls_blob_sender *senders[LS_PLAYERS_MAX + 1]; /* from 1 on */
     bool is_sender_taken[LS_PLAYERS_MAX + 1];
 } match_join_room;

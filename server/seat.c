@@ -120,8 +120,7 @@ static void take_header(ls_seat *seat, const ls_downlink_clock *clock,
 {
     /* What was closed before it joined was not sent to it then. */
     bool is_fresh = header->next > seat->joined_at;
-    uint64_t sent_ns =
-        is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
+    uint64_t sent_ns = is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
     int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
     ls_link_arrival arrival = ls_downlink_take(&seat->downlink, clock, header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_REPEATED && header->has_health) {

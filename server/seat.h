@@ -48,18 +48,18 @@ typedef struct ls_seat {
     uint32_t packets_since_tick;
 
     /* Coming late and coming back. */
-    uint32_t turn;            /* counts those who sat here, the first is 1; 0: nobody yet */
-    bool is_in_band;          /* the simulation has been told JOINED, and not LEFT since */
-    ls_tick play_from;        /* the first tick that may have its input */
-    uint64_t kept_until_ns;   /* KEPT */
-    ls_return back;           /* as HELLO said it; match_id 0: a newcomer */
-    ls_tick join_tick;        /* of the JOIN that it was sent */
-    ls_tick joined_at;        /* the tick that was to be closed next when it was sent */
-    uint64_t progress_ns;     /* JOINING: when it last got further */
-    ls_tick progress_tick;    /* how far it has simulated */
-    uint32_t progress_parts;  /* how much of the blob it has */
-    uint32_t sender;          /* which of the match's streams its blob; MATCH_NO_SENDER: none */
-    uint32_t blobs;           /* that this connection was sent */
+    uint32_t turn;           /* counts those who sat here, the first is 1; 0: nobody yet */
+    bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
+    ls_tick play_from;       /* the first tick that may have its input */
+    uint64_t kept_until_ns;  /* KEPT */
+    ls_return back;          /* as HELLO said it; match_id 0: a newcomer */
+    ls_tick join_tick;       /* of the JOIN that it was sent */
+    ls_tick joined_at;       /* the tick that was to be closed next when it was sent */
+    uint64_t progress_ns;    /* JOINING: when it last got further */
+    ls_tick progress_tick;   /* how far it has simulated */
+    uint32_t progress_parts; /* how much of the blob it has */
+    uint32_t sender;         /* which of the match's streams its blob; MATCH_NO_SENDER: none */
+    uint32_t blobs;          /* that this connection was sent */
 } ls_seat;
 
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator);
