@@ -80,6 +80,12 @@ typedef struct ls_tick_block_reader {
 ls_status ls_tick_block_open(ls_tick_block_reader *reader, const uint8_t *bytes, size_t size,
                              uint32_t slot_count, uint32_t input_bytes_max);
 
+/* Roots that have not been read yet. */
+static inline uint64_t ls_tick_block_roots(const ls_tick_block_reader *reader)
+{
+    return (uint64_t)(reader->roots_end - reader->roots) / 8;
+}
+
 /* The next tick, in order: its inputs in slots[], borrowed until the next call, and its root or 0.
  * NOT_FOUND behind the last one, if by then every byte was read; MALFORMED otherwise, and from then
  * on. */
