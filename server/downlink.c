@@ -80,12 +80,12 @@ ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns)
     return header;
 }
 
-/* Codes a tick against the tick before it, which the peer has; before tick 0 all is empty. */
+/* Codes a tick against the tick before it, which the peer has; or against empty inputs. */
 static bool write_tick(ls_bit_stream *stream, const ls_downlink_ticks *ticks, ls_tick tick)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0) {
+    if (tick > 0 && tick != ticks->bare_tick) {
         ls_status held = ls_input_buffer_tick(ticks->closed, tick - 1, before);
         LS_ASSERT(held == LS_OK);
     }
@@ -101,8 +101,9 @@ ls_tick ls_downlink_write(const ls_downlink_ticks *ticks, ls_ticks_header *heade
     ls_tick tick = header->first;
     for (; tick < ticks->end; tick++) {
         const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
+        bool is_coded = coded->bits > 0 && (tick == 0 || tick != ticks->bare_tick);
         bool is_written =
-            coded->bits > 0 ? ls_coded_tick_write(coded, stream) : write_tick(stream, ticks, tick);
+            is_coded ? ls_coded_tick_write(coded, stream) : write_tick(stream, ticks, tick);
         if (!is_written) {
             break;
         }

@@ -18,6 +18,7 @@ typedef struct ls_downlink_parts {
 
 typedef struct ls_downlink {
     ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick bare_tick; /* is coded against empty inputs: 0, or where its snapshot lies */
     uint32_t sequence; /* of the next TICKS */
     uint64_t rtt_ns;   /* smoothed; 0 until measured */
     ls_link_meter uplink;
@@ -42,6 +43,7 @@ typedef struct ls_downlink_ticks {
     const ls_coded_tick *coded; /* ring of LS_WINDOW_TICKS */
     uint32_t slot_count;
     ls_tick end; /* first tick that may not be sent yet; at most the first that is not closed */
+    ls_tick bare_tick; /* as the peer's downlink says */
 } ls_downlink_ticks;
 
 /* Takes what the header of an INPUTS says about the link. `sent_ns`: when tick header->next - 1

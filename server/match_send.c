@@ -27,20 +27,25 @@ static ls_downlink_ticks ticks_of(const ls_match *match)
 }
 
 /* Codes a tick for sending in parts, once for all who are sent it in this turn. */
-static uint32_t code_large_tick(ls_match *match, ls_tick tick)
+static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_bare)
 {
-    if (match->large_tick_bytes == 0 || match->large_tick_number != tick) {
+    if (match->large_tick_bytes == 0 || match->large_tick_number != tick ||
+        match->is_large_tick_bare != is_bare) {
         ls_downlink_ticks ticks = ticks_of(match);
+        ticks.bare_tick = is_bare ? tick : 0;
         match->large_tick_bytes = ls_downlink_write_large_tick(&ticks, tick, match->large_tick);
         match->large_tick_number = tick;
+        match->is_large_tick_bare = is_bare;
     }
     return match->large_tick_bytes;
 }
 
 /* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick)
+static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
 {
-    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick)};
+    ls_peer_id peer = seat->report.peer;
+    bool is_bare = tick == seat->downlink.bare_tick;
+    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_bare)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
     for (; part.index < count; part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
@@ -64,7 +69,7 @@ static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_downl
             return;
         }
         if (ls_downlink_take_parts_due(&seat->downlink, clock, tick)) {
-            sent += send_parts(match, seat->report.peer, tick);
+            sent += send_parts(match, seat, tick);
         }
     }
 }
@@ -73,6 +78,7 @@ static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_downl
 static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock)
 {
     ls_downlink_ticks ticks = ticks_of(match);
+    ticks.bare_tick = seat->downlink.bare_tick;
     ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
