@@ -13,7 +13,7 @@ ROOMS = (
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
-    ("bundle", "common/compress."),
+    ("compress", "common/compress."),
     ("bundle", "common/byte_stream."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
@@ -36,16 +36,17 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "bundle", "program", "protocol", "network"}
+AROUND = PURE | {"sims", "loader", "compress", "bundle", "program", "protocol", "network"}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "bundle": PURE | {"bundle"},
+    "compress": {"base"},
+    "bundle": PURE | {"compress", "bundle"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
-    "protocol": PURE | {"protocol"},
+    "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
     "server host": PURE | {"protocol", "network", "server", "server host"},
