@@ -27,7 +27,7 @@ ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_te
 
 typedef struct ls_blob_sender ls_blob_sender;
 
-/* A valid config is copied. Takes 17 KiB; NO_MEMORY. */
+/* A valid config is copied. Takes 25 KiB; NO_MEMORY. */
 ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_allocator *allocator,
                                 ls_blob_sender **out);
 /* Stops it as well; takes NULL. */
@@ -59,8 +59,7 @@ bool ls_blob_sender_is_busy(const ls_blob_sender *sender);
 
 /* Of the blob that is, or was last, streamed. */
 typedef struct ls_blob_sender_figures {
-    uint32_t parts;            /* of the whole stream; 0 until it is compressed */
-    uint32_t acknowledged;     /* of them, all before the first one missing */
+    uint32_t acknowledged;     /* parts before the first one missing */
     uint32_t packets;          /* sent */
     uint32_t repeated;         /* of them */
     uint64_t bytes;            /* sent, with the headers of the layers below */

@@ -13,7 +13,7 @@ ROOMS = (
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
-    ("bundle", "common/compress."),
+    ("compress", "common/compress."),
     ("pure", "common/journal_record."),
     ("record", "common/journal"),
     ("pure", "common/"),
@@ -38,17 +38,20 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "bundle", "record", "program", "protocol", "network"}
+AROUND = PURE | {
+    "sims", "loader", "compress", "bundle", "record", "program", "protocol", "network"
+}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "bundle": PURE | {"bundle"},
-    "record": PURE | {"bundle", "record"},
+    "compress": {"base"},
+    "bundle": PURE | {"compress", "bundle"},
+    "record": PURE | {"compress", "bundle", "record"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
-    "protocol": PURE | {"protocol"},
+    "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
     "server host": PURE | {"record", "protocol", "network", "server", "server host"},
