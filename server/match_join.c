@@ -421,7 +421,6 @@ static void compress(ls_match *match)
 
 void ls_match_join_advance(ls_match *match)
 {
-    compress(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
         if (seat->state == LS_SEAT_KEPT) {
@@ -431,7 +430,10 @@ void ls_match_join_advance(ls_match *match)
         } else if (seat->state == LS_SEAT_JOINING) {
             drop_who_stands_still(match, slot);
         }
-        if (seat->sender != MATCH_NO_SENDER) {
+    }
+    compress(match);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].sender != MATCH_NO_SENDER) {
             send_parts(match, slot);
         }
     }

@@ -12,12 +12,15 @@
 enum {
     HONEST = 2,
     TICKS = 1200,
+    PEERS_MAX = 8,
 };
 
 typedef struct stage {
     virtual_match *run;
-    raw_peer *peer;
+    raw_peer *peer; /* whom it is about now */
     uint32_t slot;
+    raw_peer *peers[PEERS_MAX];
+    uint32_t peer_count;
 } stage;
 
 static virtual_setup setup_of(uint32_t seats)
@@ -29,18 +32,36 @@ static virtual_setup setup_of(uint32_t seats)
     return setup;
 }
 
+static void deliver(const stage *here)
+{
+    virtual_match_run(here->run, 3 * MS);
+}
+
+/* One more, connected. */
+static raw_peer *add_peer(stage *here)
+{
+    raw_peer *peer = raw_peer_create(here->run);
+    cr_assert_lt(here->peer_count, PEERS_MAX);
+    here->peers[here->peer_count++] = peer;
+    virtual_match_run(here->run, 5 * MS);
+    return peer;
+}
+
 /* Two play in a match with a free seat. */
 static stage open_stage(const virtual_setup *setup)
 {
     stage here = {.run = virtual_match_create(setup)};
     virtual_match_run_to_tick(here.run, 100);
-    here.peer = raw_peer_create(here.run);
+    here.peer = add_peer(&here);
     return here;
 }
 
-static void deliver(const stage *here)
+static void discard(stage *here)
 {
-    virtual_match_run(here->run, 3 * MS);
+    for (uint32_t i = 0; i < here->peer_count; i++) {
+        raw_peer_destroy(here->peers[i]);
+    }
+    virtual_match_destroy(here->run);
 }
 
 /* As far as READY. */
@@ -71,8 +92,7 @@ static void close_stage(stage *here)
         cr_assert_eq(slot_of(here->run, slot).inputs_substituted, 0);
     }
     check_sound(here->run);
-    raw_peer_destroy(here->peer);
-    virtual_match_destroy(here->run);
+    discard(here);
 }
 
 static uint32_t events_at(const stage *here, ls_tick tick)
@@ -96,7 +116,7 @@ Test(rejoin, a_match_starts_with_as_many_as_it_is_told)
     virtual_setup setup = setup_of(HONEST + 2);
     stage here = open_stage(&setup);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
-    cr_assert_eq(ls_match_seats_open(here.run->match), 2);
+    cr_assert_eq(ls_match_seats_open(here.run->match), 1); /* the other may be the guest's */
     close_stage(&here);
 }
 
@@ -189,113 +209,120 @@ Test(rejoin, no_more_join_at_a_time_than_allowed)
     virtual_setup setup = setup_of(HONEST + 8);
     setup.match.joiners_max = 3;
     stage here = open_stage(&setup);
-    raw_peer *others[5];
     uint32_t refused = 0;
     for (uint32_t i = 0; i < 5; i++) {
-        others[i] = raw_peer_create(here.run);
-    }
-    virtual_match_run(here.run, 5 * MS);
-    for (uint32_t i = 0; i < 5; i++) {
-        raw_peer_say_hello(others[i]);
-    }
-    deliver(&here);
-    for (uint32_t i = 0; i < 5; i++) {
-        refused += others[i]->refusal.negated_status == (uint32_t)-LS_MATCH_FULL;
+        raw_peer *other = add_peer(&here);
+        raw_peer_say_hello(other);
+        deliver(&here);
+        refused += other->refusal.negated_status == (uint32_t)-LS_MATCH_FULL;
     }
     cr_assert_eq(refused, 2);
     /* They get no further, and make room. */
     virtual_match_run(here.run, 11 * SECOND);
+    here.peer = add_peer(&here);
     come(&here);
     cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
     close_stage(&here);
-    for (uint32_t i = 0; i < 5; i++) {
-        raw_peer_destroy(others[i]);
-    }
 }
 
 Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
 {
     virtual_setup setup = setup_of(HONEST + 2);
     stage here = open_stage(&setup);
-    raw_peer *other = raw_peer_create(here.run);
     here.peer->takes_no_parts = true;
     come(&here);
     follow(&here, 300 * MS);
+    raw_peer *other = add_peer(&here);
     raw_peer_join(other);
     deliver(&here);
     cr_assert_eq(other->join.tick, here.peer->join.tick);
     cr_assert_eq(other->join.root, here.peer->join.root);
     cr_assert_eq(other->join.blob_hash, here.peer->join.blob_hash);
+    cr_assert_eq(other->first_tick, 0);
+    virtual_match_run(here.run, 50 * MS);
+    cr_assert_eq(other->first_tick, other->join.tick);
     close_stage(&here);
-    raw_peer_destroy(other);
 }
 
 Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_through)
 {
     virtual_setup setup = setup_of(HONEST + 2);
     stage here = open_stage(&setup);
-    raw_peer *other = raw_peer_create(here.run);
     here.peer->takes_no_parts = true;
     come(&here);
     follow(&here, 1500 * MS);
+    raw_peer *other = add_peer(&here);
     raw_peer_join(other);
-    deliver(&here);
+    virtual_match_run(here.run, 150 * MS);
     cr_assert_eq(other->heard[LS_MESSAGE_JOIN], 0);
-    cr_assert_gt(other->heard[LS_MESSAGE_TICKS], 0);
+    cr_assert_gt(other->heard[LS_MESSAGE_TICKS], 0); /* signs of life */
     here.peer->takes_no_parts = false;
     follow(&here, 500 * MS);
     cr_assert_eq(other->heard[LS_MESSAGE_JOIN], 1);
     cr_assert_gt(other->join.tick, here.peer->join.tick);
     close_stage(&here);
-    raw_peer_destroy(other);
 }
 
 /* ---- coming back ---- */
 
-/* The raw peer plays, then its link is lost; another one stands ready. */
-static raw_peer *lose(stage *here)
+/* The raw peer plays. */
+static void play(stage *here)
 {
     come(here);
     follow(here, 300 * MS);
     raw_peer_say_joined(here->peer, 0);
     follow(here, 300 * MS);
     cr_assert(slot_of(here->run, here->slot).is_playing);
+}
+
+/* Its link is lost. */
+static void lose(stage *here)
+{
     ls_transport_disconnect(here->peer->transport, here->peer->server);
-    raw_peer *again = raw_peer_create(here->run);
     virtual_match_run(here->run, 10 * MS);
     cr_assert_not(slot_of(here->run, here->slot).is_playing);
+}
+
+/* It says that it comes back, with what it holds. */
+static raw_peer *say_back(stage *here, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
+{
+    raw_peer *again = add_peer(here);
+    raw_peer_say_back(again, offer, confirmed, chain);
+    deliver(here);
     return again;
 }
 
-static void change(stage *here, raw_peer *again)
+/* And is ready. */
+static raw_peer *come_back(stage *here, ls_tick confirmed, uint64_t chain)
 {
-    raw_peer_destroy(here->peer);
-    here->peer = again;
+    raw_peer *again = say_back(here, &here->peer->offer, confirmed, chain);
+    raw_peer_say_ready(again);
+    deliver(here);
+    return again;
 }
 
 Test(rejoin, who_has_the_secret_gets_the_seat_and_only_what_it_lacks)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
-    raw_peer *again = lose(&here);
+    play(&here);
+    lose(&here);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 0);
     ls_tick confirmed = ls_match_tick(here.run->match);
     uint64_t chain = ls_match_tick_chain(here.run->match, confirmed);
     virtual_match_run(here.run, 3 * SECOND);
-    raw_peer_say_back(again, &here.peer->offer, confirmed, chain);
-    deliver(&here);
+    raw_peer *again = come_back(&here, confirmed, chain);
     cr_assert_eq(again->offer.slot, here.slot);
     cr_assert_arr_eq(again->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
-    raw_peer_say_ready(again);
-    deliver(&here);
     cr_assert_eq(again->join.source, LS_JOIN_HELD);
     cr_assert_eq(again->join.tick, confirmed);
     cr_assert_eq(again->join.tick_chain, chain);
     cr_assert_eq(again->join.blob_bytes, 0);
-    change(&here, again);
-    follow(&here, 200 * MS);
+    here.peer = again;
+    virtual_match_run(here.run, 50 * MS);
     cr_assert_eq(again->first_tick, confirmed);
+    follow(&here, 200 * MS);
     raw_peer_say_joined(again, 0);
     follow(&here, 200 * MS);
     ls_match_slot slot = slot_of(here.run, here.slot);
@@ -309,19 +336,16 @@ Test(rejoin, who_has_the_secret_gets_the_seat_and_only_what_it_lacks)
 
 Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
 {
-    static const int64_t offsets[] = {0, 1, 100000};
-    for (size_t i = 0; i < 3; i++) {
+    static const ls_tick ahead[] = {0, 1, 100000};
+    for (size_t i = 0; i < sizeof ahead / sizeof ahead[0]; i++) {
         virtual_setup setup = setup_of(HONEST + 1);
         stage here = open_stage(&setup);
-        raw_peer *again = lose(&here);
-        ls_tick confirmed = ls_match_tick(here.run->match) + (ls_tick)offsets[i];
-        uint64_t chain = ls_match_tick_chain(here.run->match, ls_match_tick(here.run->match)) + 1;
-        raw_peer_say_back(again, &here.peer->offer, confirmed, chain);
-        deliver(&here);
-        raw_peer_say_ready(again);
-        deliver(&here);
+        play(&here);
+        lose(&here);
+        ls_tick tick = ls_match_tick(here.run->match);
+        uint64_t chain = ls_match_tick_chain(here.run->match, tick) + 1;
+        raw_peer *again = come_back(&here, tick + ahead[i], chain);
         cr_assert_eq(again->join.source, LS_JOIN_SNAPSHOT);
-        change(&here, again);
         close_stage(&here);
     }
 }
@@ -330,16 +354,13 @@ Test(rejoin, who_was_away_for_longer_than_ticks_are_held_gets_a_snapshot)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
-    raw_peer *again = lose(&here);
+    play(&here);
+    lose(&here);
     ls_tick confirmed = ls_match_tick(here.run->match);
     uint64_t chain = ls_match_tick_chain(here.run->match, confirmed);
     virtual_match_run(here.run, 14 * SECOND);
-    raw_peer_say_back(again, &here.peer->offer, confirmed, chain);
-    deliver(&here);
-    raw_peer_say_ready(again);
-    deliver(&here);
+    raw_peer *again = come_back(&here, confirmed, chain);
     cr_assert_eq(again->join.source, LS_JOIN_SNAPSHOT);
-    change(&here, again);
     close_stage(&here);
 }
 
@@ -347,18 +368,11 @@ Test(rejoin, the_old_connection_gives_way_to_the_new_one)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
-    come(&here);
-    follow(&here, 300 * MS);
-    raw_peer_say_joined(here.peer, 0);
-    follow(&here, 300 * MS);
-    raw_peer *again = raw_peer_create(here.run);
-    virtual_match_run(here.run, 5 * MS);
-    raw_peer_say_back(again, &here.peer->offer, 0, LS_TICK_CHAIN_START);
-    deliver(&here);
+    play(&here);
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
     cr_assert(here.peer->is_closed);
     cr_assert_eq(again->offer.slot, here.slot);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
-    change(&here, again);
     close_stage(&here);
 }
 
@@ -367,22 +381,21 @@ Test(rejoin, a_wrong_secret_or_another_match_gets_nothing)
     for (uint32_t i = 0; i < 3; i++) {
         virtual_setup setup = setup_of(HONEST + 1);
         stage here = open_stage(&setup);
-        raw_peer *again = lose(&here);
+        play(&here);
+        lose(&here);
         ls_offer offer = here.peer->offer;
         if (i == 0) {
             offer.secret[15] ^= 1;
         } else if (i == 1) {
-            offer.match_id ^= 1;
+            offer.match_id++;
         } else {
             /* Of the one who would come next: it has not been given out. */
             ls_secret_derive(&setup.match.key, setup.match.match_id, here.slot, 2, offer.secret);
         }
-        raw_peer_say_back(again, &offer, 0, LS_TICK_CHAIN_START);
-        deliver(&here);
+        raw_peer *again = say_back(&here, &offer, 0, LS_TICK_CHAIN_START);
         cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
         cr_assert(again->is_closed);
         cr_assert_eq(again->heard[LS_MESSAGE_OFFER], 0);
-        change(&here, again);
         close_stage(&here);
     }
 }
@@ -392,46 +405,53 @@ Test(rejoin, a_seat_is_kept_for_its_player_and_then_for_whoever_comes)
     virtual_setup setup = setup_of(HONEST + 1);
     setup.match.keep_seat_ms = 5000;
     stage here = open_stage(&setup);
-    raw_peer *other = lose(&here);
-    raw_peer *third = raw_peer_create(here.run);
+    play(&here);
+    lose(&here);
     virtual_match_run(here.run, 4500 * MS);
-    raw_peer_say_hello(other);
+    raw_peer *early = add_peer(&here);
+    raw_peer_say_hello(early);
     deliver(&here);
-    cr_assert_eq(other->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    cr_assert_eq(early->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
     virtual_match_run(here.run, SECOND);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 1);
-    raw_peer_say_hello(third);
+    raw_peer *other = add_peer(&here);
+    raw_peer_say_hello(other);
     deliver(&here);
-    cr_assert_eq(third->offer.slot, here.slot);
-    cr_assert_arr_neq(third->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
-    change(&here, third);
+    cr_assert_eq(other->offer.slot, here.slot);
+    cr_assert_arr_neq(other->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
     close_stage(&here);
-    raw_peer_destroy(other);
+}
+
+Test(rejoin, who_comes_back_before_anybody_else_sits_there_is_not_too_late)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.keep_seat_ms = 1000;
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    virtual_match_run(here.run, 3 * SECOND);
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
+    cr_assert_eq(again->offer.slot, here.slot);
+    close_stage(&here);
 }
 
 Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
-    come(&here);
-    follow(&here, 300 * MS);
-    raw_peer_say_joined(here.peer, 0);
-    follow(&here, 100 * MS);
-    raw_peer_send_kind(here.peer, LS_MESSAGE_GOODBYE);
+    play(&here);
+    ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
+    ls_text_set(&goodbye.body.farewell.text, "enough");
+    raw_peer_send_message(here.peer, &goodbye);
     deliver(&here);
-    raw_peer *other = raw_peer_create(here.run);
+    raw_peer *other = add_peer(&here);
     raw_peer_join(other);
     deliver(&here);
     cr_assert_eq(other->offer.slot, here.slot);
     /* It is the next player's now. */
-    raw_peer *again = raw_peer_create(here.run);
-    virtual_match_run(here.run, 5 * MS);
-    raw_peer_say_back(again, &here.peer->offer, 0, LS_TICK_CHAIN_START);
-    deliver(&here);
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
     cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
     close_stage(&here);
-    raw_peer_destroy(other);
-    raw_peer_destroy(again);
 }
 
 /* ---- nobody is there ---- */
@@ -453,8 +473,7 @@ Test(rejoin, while_nobody_plays_and_seats_are_kept_no_tick_is_closed)
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
     cr_assert_eq(ls_match_tick(here.run->match), tick);
     check_sound(here.run);
-    raw_peer_destroy(here.peer);
-    virtual_match_destroy(here.run);
+    discard(&here);
 }
 
 Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
@@ -463,40 +482,25 @@ Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
     setup.clients = 0;
     setup.match.start_players = 1;
     stage here = {.run = virtual_match_create(&setup)};
-    here.peer = raw_peer_create(here.run);
+    here.peer = add_peer(&here);
     raw_peer_join(here.peer);
     virtual_match_run_to_tick(here.run, 50);
     ls_transport_disconnect(here.peer->transport, here.peer->server);
     virtual_match_run(here.run, 5 * SECOND);
     ls_tick tick = ls_match_tick(here.run->match);
-    raw_peer *again = raw_peer_create(here.run);
-    virtual_match_run(here.run, 5 * MS);
-    raw_peer_say_back(again, &here.peer->offer, tick, ls_match_tick_chain(here.run->match, tick));
-    deliver(&here);
-    raw_peer_say_ready(again);
+    raw_peer *again = come_back(&here, tick, ls_match_tick_chain(here.run->match, tick));
     virtual_match_run(here.run, SECOND);
     cr_assert_eq(ls_match_tick(here.run->match), tick);
-    change(&here, again);
+    here.peer = again;
     raw_peer_say_joined(again, tick);
     follow(&here, 100 * MS);
     cr_assert_gt(ls_match_tick(here.run->match), tick);
     cr_assert_eq(here.run->ticks[tick].events[0], LS_EVENT_LEFT | LS_EVENT_JOINED);
     cr_assert(virtual_match_is_sound(here.run), "%s", here.run->fault.bytes);
-    raw_peer_destroy(again);
-    virtual_match_destroy(here.run);
+    discard(&here);
 }
 
 /* ---- the end ---- */
-
-Test(rejoin, who_is_joining_when_the_match_ends_is_told)
-{
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
-    virtual_match_run_to_tick(here.run, TICKS - 10);
-    come(&here);
-    cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
-    close_stage(&here);
-}
 
 Test(rejoin, whose_joining_the_end_cuts_short_is_refused)
 {
@@ -609,7 +613,7 @@ Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
     setup.match.sim.players = HONEST + 1;
     setup.match.timeout_ms = 2000;
     stage here = {.run = virtual_match_create(&setup)};
-    here.peer = raw_peer_create(here.run);
+    here.peer = add_peer(&here);
     raw_peer_join(here.peer);
     virtual_match_run_to_tick(here.run, 20);
     uint8_t bytes[LS_PACKET_BYTES_MAX];
