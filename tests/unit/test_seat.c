@@ -476,10 +476,8 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
 
 static ls_downlink_ticks ticks_of(const ls_input_buffer *closed)
 {
-    return (ls_downlink_ticks){.closed = closed,
-                               .coded = coded_ticks,
-                               .slot_count = SLOTS,
-                               .end = here.clock.next_close};
+    return (ls_downlink_ticks){
+        .closed = closed, .coded = coded_ticks, .slot_count = SLOTS, .end = here.clock.next_close};
 }
 
 /* True when not even the first tick fits. */
