@@ -81,9 +81,10 @@ struct ls_match {
     ls_tick_cursor cursor;
     ls_message message;
     uint8_t packet[LS_PACKET_BYTES_MAX];
-    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last seat that was sent parts */
+    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last peer that was sent parts */
     uint32_t large_tick_bytes;             /* 0: none yet */
     ls_tick large_tick_number;
+    bool is_large_tick_alone;
 };
 
 /* ---- match.c ---- */
@@ -150,8 +151,15 @@ void ls_match_send_ticks(ls_match *match);
 void ls_match_send_due(ls_match *match);
 uint64_t ls_match_send_next_ns(const ls_match *match);
 
-/* The match's clock as seats need it. */
+/* The match's clock, and what it has closed, as links need it. */
 ls_downlink_clock ls_match_clock(const ls_match *match);
+ls_downlink_ticks ls_match_ticks(const ls_match *match);
+
+/* Ticks from `first` to before `end` did not fit into TICKS. They do not wait for the
+ * acknowledgement of the rest, or no more than a packet would ever be confirmed in a round trip:
+ * sends in parts those that are due. Returns how many packets. */
+uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                             ls_tick end);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)
