@@ -23,7 +23,9 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
                              .wait_limit_ms = 2000,
-                             .start_delay_ms = 250};
+                             .start_delay_ms = 250,
+                             .watch_delay_ticks = 60,
+                             .watch_bytes_per_s = UINT32_C(8) << 20};
 }
 
 static ls_status check_range(const char *field, uint32_t value, uint32_t min, uint32_t max,
@@ -50,6 +52,9 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
         {"wait_limit_ms", config->wait_limit_ms, 1, LS_TIMEOUT_MS_MAX},
         {"start_delay_ms", config->start_delay_ms, 0, 60000},
+        {"watchers_max", config->watchers_max, 0, LS_WATCHERS_MAX},
+        {"watch_delay_ticks", config->watch_delay_ticks, 0, LS_WATCH_DELAY_TICKS_MAX},
+        {"watch_bytes_per_s", config->watch_bytes_per_s, 65536, UINT32_C(1) << 30},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         ls_status status =
@@ -126,6 +131,9 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     match->tick_chains[0] = LS_TICK_CHAIN_START;
     ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
     status = create_ladder(match, why);
+    if (status == LS_OK && (status = ls_match_watch_create(match)) != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
     if (status != LS_OK) {
         ls_match_destroy(match);
         return status;
@@ -142,6 +150,7 @@ void ls_match_destroy(ls_match *match)
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         ls_seat_deinit(&match->seats[slot]);
     }
+    ls_match_watch_destroy(match);
     ls_ladder_destroy(match->ladder);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
@@ -219,7 +228,7 @@ static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
 
 /* ---- leaving ---- */
 
-static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
     ls_farewell *farewell = &match->message.body.farewell;
     match->message.kind = LS_MESSAGE_REFUSE;
@@ -256,7 +265,7 @@ static void vacate(ls_match *match, uint32_t slot, ls_status status, const char 
 
 void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
-    send_refusal(match, match->seats[slot].report.peer, status, why);
+    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
     vacate(match, slot, status, why);
 }
 
@@ -266,7 +275,7 @@ static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, 
     event->peer = guest->peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    send_refusal(match, guest->peer, status, why);
+    ls_match_refuse(match, guest->peer, status, why);
     forget_guest(match, guest);
 }
 
@@ -279,6 +288,7 @@ void ls_match_close(ls_match *match)
                          ls_status_text(LS_ALREADY_OVER));
         }
     }
+    ls_match_watch_close(match);
     ls_match_push_event(match, LS_MATCH_FINISHED);
 }
 
@@ -291,6 +301,7 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
         forget_guest(match, guest);
     }
     if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
+        ls_match_watch_disconnected(match, peer, reason);
         return;
     }
     vacate(match, slot, reason, ls_status_text(reason));
@@ -336,13 +347,12 @@ static uint32_t free_slot(const ls_match *match)
     return MATCH_NO_SLOT;
 }
 
-static void send_offer(ls_match *match, uint32_t slot)
+void ls_match_fill_offer(ls_match *match)
 {
     ls_offer *offer = &match->message.body.offer;
     match->message.kind = LS_MESSAGE_OFFER;
     *offer = (ls_offer){.simulation_version = match->config.simulation->version,
                         .config = match->config.sim,
-                        .slot = slot,
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
@@ -350,6 +360,12 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .send_rate = (uint32_t)match->config.send_rate,
                         .match_id = match->config.match_id};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
+}
+
+static void send_offer(ls_match *match, uint32_t slot)
+{
+    ls_match_fill_offer(match);
+    match->message.body.offer.slot = slot;
     ls_match_send(match, match->seats[slot].report.peer);
 }
 
@@ -368,7 +384,13 @@ static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *h
     ls_text why = {{0}};
     ls_status status = ls_hello_check(hello, &why);
     uint32_t slot = free_slot(match);
-    if (status == LS_OK) {
+    if (status == LS_OK && hello->is_watching) {
+        status = ls_match_watch_seat(match, guest->peer, hello, &why);
+        if (status == LS_OK) {
+            forget_guest(match, guest);
+            return;
+        }
+    } else if (status == LS_OK) {
         status = place_for(match, slot);
         ls_text_set(&why, "%s", ls_status_text(status));
     }
@@ -530,6 +552,8 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
         match_guest *guest = guest_of_peer(match, peer);
         if (guest) {
             receive_from_guest(match, guest, lane, bytes, size);
+        } else {
+            ls_match_watch_receive(match, peer, lane, bytes, size);
         }
         return;
     }
@@ -609,6 +633,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     } else {
         ls_match_send_due(match);
     }
+    ls_match_watch_advance(match);
 }
 
 void ls_match_stop(ls_match *match, uint64_t now_ns)

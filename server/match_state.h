@@ -1,8 +1,8 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
  * out), match_lag.c (who lags and why), match_desync.c (what made a slot differ, and what is done
- * about it), match_record.c (what a recorder takes), and the few helpers that they need. Never
- * included by anybody else. */
+ * about it), match_record.c (what a recorder takes), match_watch.c (who watches), and the few
+ * helpers that they need. Never included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -73,7 +73,9 @@ struct ls_match {
     ls_coded_tick coded[LS_WINDOW_TICKS];  /* the closed ticks as they are sent */
     uint64_t tick_chains[LS_WINDOW_TICKS]; /* before each tick; the newest before next_close */
     ls_arbiter arbiter;
-    ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
+    ls_ladder *ladder;            /* NULL: nothing is kept to find causes with */
+    struct ls_match_watch *watch; /* match_watch.h; NULL: nobody may watch */
+    bool is_let_go;               /* ENDING: the players have been; who watches is behind */
 
     ls_seat seats[LS_PLAYERS_MAX];
     match_guest guests[MATCH_GUESTS_MAX];
@@ -99,6 +101,12 @@ void ls_match_send(ls_match *match, ls_peer_id peer);
 
 /* Sends match->message to every seated player. */
 void ls_match_send_all(ls_match *match);
+
+/* Makes match->message an OFFER, without what is a seat's own. */
+void ls_match_fill_offer(ls_match *match);
+
+/* Tells a peer why, and closes its connection. */
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why);
 
 /* Takes a seated player out: refuses it with a reason, closes its connection, frees the seat in
  * the lobby or marks it as left in a running match. */
@@ -144,6 +152,30 @@ ls_status ls_match_desync_evidence(ls_match *match, uint32_t slot,
                                    const ls_wire_evidence *evidence);
 ls_status ls_match_desync_print(ls_match *match, uint32_t slot, const ls_wire_print *print);
 ls_status ls_match_desync_healed(ls_match *match, uint32_t slot, const ls_healed *healed);
+
+/* ---- match_watch.c ---- */
+
+ls_status ls_match_watch_create(ls_match *match);
+void ls_match_watch_destroy(ls_match *match);
+
+/* A HELLO that is good comes to watch: sends OFFER, or says in `why` why it may not. */
+ls_status ls_match_watch_seat(ls_match *match, ls_peer_id peer, const ls_hello *hello,
+                              ls_text *why);
+
+/* Nothing happens when the peer does not watch. */
+void ls_match_watch_disconnected(ls_match *match, ls_peer_id peer, ls_status reason);
+void ls_match_watch_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                            size_t size);
+
+/* Sends what is due to those who watch; comes after what is sent to players. */
+void ls_match_watch_advance(ls_match *match);
+uint64_t ls_match_watch_next_ns(const ls_match *match);
+
+/* Everybody who watches has seen the end, or has had the time to. */
+bool ls_match_watch_is_done(ls_match *match);
+
+/* Nothing more will happen: refuses those who are still there. */
+void ls_match_watch_close(ls_match *match);
 
 /* ---- match_send.c ---- */
 
