@@ -60,6 +60,8 @@ typedef enum ls_message_kind {
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
+    LS_MESSAGE_BLOB_PART = 36,
+    LS_MESSAGE_BLOB_ACK = 37,
 } ls_message_kind;
 
 typedef enum ls_late_rule {
