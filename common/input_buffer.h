@@ -28,6 +28,9 @@ ls_tick ls_input_buffer_first(const ls_input_buffer *buffer);
 /* Forgets every tick before `first`; no effect when that is not forward. */
 void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first);
 
+/* Forgets everything; the window begins at `first`, which may be any tick. */
+void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first);
+
 /* Copies an input in; `bytes` may be NULL when `size` is 0. slot < slots, here and below. STALE
  * before the window, FUTURE behind it, BAD_ARGUMENT when size is above input_bytes_max; FULL when
  * the slot already has an input for the tick, which stays as it was: the first one counts. */

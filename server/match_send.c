@@ -76,6 +76,7 @@ uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer
 static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock)
 {
     ls_downlink_ticks ticks = ls_match_ticks(match);
+    ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
     match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet, size);
@@ -116,7 +117,9 @@ void ls_match_send_ticks(ls_match *match)
             continue;
         }
         ls_tick end = send_packet(match, seat, &clock);
-        ls_match_send_parts(match, &seat->downlink, seat->report.peer, end, match->next_close);
+        if (ls_seat_follows(seat)) {
+            ls_match_send_parts(match, &seat->downlink, seat->report.peer, end, match->next_close);
+        }
         if (is_sent_twice(match, seat)) {
             match->again_ns = match->now_ns + clock.dt_ns / 2;
         }

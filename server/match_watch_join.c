@@ -137,21 +137,12 @@ void ls_match_watch_join_turn(ls_match *match)
 /* Watchers live so many ticks late: what they are told of the match's time is, too. */
 static ls_join *begin_join(ls_match *match, ls_join_source source, ls_tick tick)
 {
-    ls_join *join = &match->message.body.join;
-    ls_downlink_clock clock = ls_match_clock(match);
+    ls_join *join = ls_match_begin_join(match, source);
     ls_tick end = ls_match_watch_end(match);
-    match->message.kind = LS_MESSAGE_JOIN;
-    memset(join, 0, sizeof *join);
-    join->source = source;
     join->tick = tick;
     join->next_close = tick > end ? tick : end;
-    uint64_t due_ns = clock.next_close_ns + (join->next_close - end) * clock.dt_ns;
-    join->next_close_us =
-        due_ns > match->now_ns ? (uint32_t)((due_ns - match->now_ns) / LS_NS_PER_US) : 0;
-    join->players = match->config.sim.players;
-    for (uint32_t slot = 0; slot < join->players; slot++) {
-        memcpy(join->names[slot], match->seats[slot].report.name, sizeof join->names[slot]);
-    }
+    uint64_t later_ns = (join->next_close - end) * match->timestep.config.dt_ns;
+    join->next_close_us += (uint32_t)(later_ns / LS_NS_PER_US);
     return join;
 }
 
@@ -262,6 +253,7 @@ static ls_blob_sender_config sender_config(const ls_match *match)
 {
     ls_blob_sender_config config = ls_blob_sender_config_default();
     uint64_t dt_ns = match->timestep.config.dt_ns;
+    config.bytes_per_second = match->config.join_bytes_per_s;
     config.tick_ns = dt_ns;
     config.header_bytes = WATCH_HEADER_BYTES;
     /* Packets leave once a tick, so many at a time that the rate is kept. */

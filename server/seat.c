@@ -17,7 +17,7 @@ ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocat
         .slots = 1, .input_bytes_max = input_bytes_max, .window_ticks = LS_WINDOW_TICKS};
     ls_status status = ls_input_buffer_create(&config, allocator, &seat->received);
     seat->input_bytes_max = input_bytes_max;
-    ls_seat_reset(seat);
+    seat->slack = LS_SLACK_NONE;
     return status;
 }
 
@@ -29,13 +29,24 @@ void ls_seat_deinit(ls_seat *seat)
 
 void ls_seat_reset(ls_seat *seat)
 {
-    /* No input is stored before the match runs, so the buffer is as it was made. */
-    ls_input_buffer *received = seat->received;
-    uint32_t input_bytes_max = seat->input_bytes_max;
+    ls_seat before = *seat;
+    ls_input_buffer_restart(seat->received, 0);
     memset(seat, 0, sizeof *seat);
-    seat->received = received;
-    seat->input_bytes_max = input_bytes_max;
+    seat->received = before.received;
+    seat->input_bytes_max = before.input_bytes_max;
+    seat->turn = before.turn;
+    seat->is_in_band = before.is_in_band;
+    seat->is_leave_pending = before.is_leave_pending;
     seat->slack = LS_SLACK_NONE;
+}
+
+void ls_seat_reconnect(ls_seat *seat)
+{
+    ls_match_slot report = seat->report;
+    ls_lag_meter lag = seat->lag;
+    ls_seat_reset(seat);
+    seat->report = report;
+    seat->lag = lag;
 }
 
 /* How long before its closing an input that arrives now came; negative: after it. */
@@ -107,7 +118,9 @@ static ls_status walk_inputs(ls_seat *seat, const ls_downlink_clock *clock, ls_b
 static void take_header(ls_seat *seat, const ls_downlink_clock *clock,
                         const ls_inputs_header *header, ls_tick end)
 {
-    uint64_t sent_ns = clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS];
+    /* What was closed before it joined was not sent to it then. */
+    bool is_fresh = header->next > seat->joined_at;
+    uint64_t sent_ns = is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
     int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
     ls_link_arrival arrival = ls_downlink_take(&seat->downlink, clock, header, sent_ns, stamp_ns);
     if (arrival != LS_LINK_REPEATED && header->has_health) {
@@ -152,6 +165,14 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
     return LS_OK;
 }
 
+void ls_seat_pass_tick(ls_seat *seat, ls_tick tick)
+{
+    advance_wanted(seat, tick + 1);
+    if (tick + 1 > INPUTS_KEPT_TICKS) {
+        ls_input_buffer_forget_before(seat->received, tick + 1 - INPUTS_KEPT_TICKS);
+    }
+}
+
 ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_input *before,
                                   bool *is_on_time)
 {
@@ -164,10 +185,7 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
         seat->report.inputs_substituted++;
         input = *before;
     }
-    advance_wanted(seat, tick + 1);
-    if (tick + 1 > INPUTS_KEPT_TICKS) {
-        ls_input_buffer_forget_before(seat->received, tick + 1 - INPUTS_KEPT_TICKS);
-    }
+    ls_seat_pass_tick(seat, tick);
     return input;
 }
 

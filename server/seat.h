@@ -13,9 +13,11 @@ typedef enum ls_seat_state {
     LS_SEAT_EMPTY,
     LS_SEAT_OFFERED,  /* OFFER sent */
     LS_SEAT_READY,    /* READY was good */
-    LS_SEAT_PLAYING,  /* from START on */
+    LS_SEAT_JOINING,  /* JOIN sent; it catches up with a running match */
+    LS_SEAT_PLAYING,  /* from START on, or from a good JOINED */
     LS_SEAT_FINISHED, /* FINISHED received */
-    LS_SEAT_LEFT,     /* gone while the match ran; the seat stays empty */
+    LS_SEAT_KEPT,     /* its link was lost while the match ran; it is kept for its player */
+    LS_SEAT_LEFT,     /* gone while the match ran; the seat is free for whoever comes */
 } ls_seat_state;
 
 typedef struct ls_seat {
@@ -44,13 +46,33 @@ typedef struct ls_seat {
     uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
     uint32_t malformed;
     uint32_t packets_since_tick;
+
+    /* Coming late and coming back. */
+    uint32_t turn;           /* counts those who sat here, the first is 1; 0: nobody yet */
+    bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
+    ls_tick play_from;       /* the first tick that may have its input */
+    uint64_t kept_until_ns;  /* KEPT */
+    ls_return back;          /* as HELLO said it; match_id 0: a newcomer */
+    ls_tick join_tick;       /* of the JOIN that it was sent */
+    ls_tick joined_at;       /* the tick that was to be closed next when it was sent */
+    uint64_t progress_ns;    /* JOINING: when it last got further */
+    ls_tick progress_tick;   /* how far it has simulated */
+    uint32_t progress_parts; /* how much of the blob it has */
+    uint32_t sender;         /* which of the match's streams its blob; MATCH_NO_SENDER: none */
+    uint32_t blobs;          /* that this connection was sent */
 } ls_seat;
 
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator);
 void ls_seat_deinit(ls_seat *seat);
 
-/* Forgets the player that sat here; keeps the memory. */
+/* Forgets the player that sat here; keeps the memory, the turn and what the simulation was told. */
 void ls_seat_reset(ls_seat *seat);
+
+/* Forgets the connection alone: its player has come back on another one. */
+void ls_seat_reconnect(ls_seat *seat);
+
+/* Tick `tick` is closed without this seat's input. */
+void ls_seat_pass_tick(ls_seat *seat, ls_tick tick);
 
 /* Goes through the inputs behind a header that has been read from `stream`, to their end, then
  * stores what is new. MALFORMED, STALE or FUTURE change nothing. `cursor` is working memory. */
