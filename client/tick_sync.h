@@ -55,6 +55,12 @@ bool ls_tick_sync_is_hitch(const ls_tick_sync *sync, uint64_t since_frame_ns);
  * an input will be. */
 void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns);
 
+/* The same in a running match: `tick` is closed when this machine's clock shows `close_ns`. Inputs
+ * begin with `first` if that is due later than now, else with the first one that is. What was
+ * measured of inputs before says nothing any more. */
+void ls_tick_sync_start_at(ls_tick_sync *sync, ls_tick first, ls_tick tick, uint64_t close_ns,
+                           uint64_t now_ns);
+
 /* True as often as an input is due by now; each true moves on by one tick: the input to make is
  * that of next_input - 1. */
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);

@@ -9,9 +9,10 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/blob_packet.h"
 
-#define LS_BLOB_ACK_NS (10 * LS_NS_PER_MS)       /* between two while parts arrive */
-#define LS_BLOB_ACK_IDLE_NS (100 * LS_NS_PER_MS) /* while something is missing and nothing comes   \
-                                                  */
+#define LS_BLOB_ACK_NS (10 * LS_NS_PER_MS) /* between two while parts arrive */
+#define LS_BLOB_ACK_IDLE_NS                                                                        \
+    (100 * LS_NS_PER_MS) /* while something is missing and nothing comes                           \
+                          */
 
 typedef enum ls_blob_receiver_state {
     LS_BLOB_IDLE, /* never started, or stopped */

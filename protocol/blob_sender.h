@@ -59,8 +59,7 @@ bool ls_blob_sender_is_busy(const ls_blob_sender *sender);
 
 /* Of the blob that is, or was last, streamed. */
 typedef struct ls_blob_sender_figures {
-    uint32_t parts;            /* of the whole stream; 0 until it is compressed */
-    uint32_t acknowledged;     /* of them, all before the first one missing */
+    uint32_t acknowledged;     /* parts before the first one missing */
     uint32_t packets;          /* sent */
     uint32_t repeated;         /* of them */
     uint64_t bytes;            /* sent, with the headers of the layers below */

@@ -28,6 +28,8 @@ LS_C_BEGIN
 #define LS_CAUSE_FIELD_BYTES_MAX 96u
 #define LS_CAUSE_VALUE_BYTES_MAX 128u
 
+#define LS_MESSAGE_KIND_BITS 6u
+
 /* Numbers are never reused. */
 typedef enum ls_message_kind {
     LS_MESSAGE_HELLO = 1,

@@ -14,8 +14,7 @@ ROOMS = (
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
     ("bundle", "common/compress."),
-    ("pure", "common/journal_record."),
-    ("record", "common/journal"),
+    ("bundle", "common/byte_stream."),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
     ("network", "protocol/transport_enet"),
@@ -23,7 +22,6 @@ ROOMS = (
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server host", "server/host."),
-    ("server host", "server/journal_file."),
     ("server program", "server/desync_files."),
     ("server program", "server/desync_report."),
     ("server program", "server/main.c"),
@@ -38,20 +36,19 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "bundle", "record", "program", "protocol", "network"}
+AROUND = PURE | {"sims", "loader", "bundle", "program", "protocol", "network"}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
     "bundle": PURE | {"bundle"},
-    "record": PURE | {"bundle", "record"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
     "protocol": PURE | {"protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
-    "server host": PURE | {"record", "protocol", "network", "server", "server host"},
+    "server host": PURE | {"protocol", "network", "server", "server host"},
     "server program": AROUND | {"server", "server host", "server program"},
     "client program": AROUND | {"client", "client program"},
     "tools": AROUND | {"server", "server host", "client", "tools"},

@@ -87,7 +87,7 @@ static void take_join(raw_watcher *watcher, const ls_join *join)
     watcher->next = join->tick;
     watcher->last_heard_ns = 0;
     if (join->source != LS_JOIN_HELD) {
-        ls_input_buffer_forget_before(watcher->received, join->tick);
+        ls_input_buffer_restart(watcher->received, join->tick);
     }
     if (join->source == LS_JOIN_HELD) {
         LS_ASSERT(join->tick == raw_watcher_tick(watcher));
