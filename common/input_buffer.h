@@ -28,7 +28,7 @@ ls_tick ls_input_buffer_first(const ls_input_buffer *buffer);
 /* Forgets every tick before `first`; no effect when that is not forward. */
 void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first);
 
-/* Forgets every tick; `first` is the oldest that can be held from now on, wherever that lies. */
+/* Forgets everything; the window begins at `first`, which may be any tick. */
 void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first);
 
 /* Copies an input in; `bytes` may be NULL when `size` is 0. slot < slots, here and below. STALE
