@@ -22,7 +22,7 @@ ls_status ls_input_buffer_create(const ls_input_buffer_config *config,
                                  const ls_allocator *allocator, ls_input_buffer **out);
 void ls_input_buffer_destroy(ls_input_buffer *buffer);
 
-/* The oldest tick that can be held. Starts at 0; only grows. */
+/* The oldest tick that can be held. Starts at 0; only grows, but for a restart. */
 ls_tick ls_input_buffer_first(const ls_input_buffer *buffer);
 
 /* Forgets every tick before `first`; no effect when that is not forward. */

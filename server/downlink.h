@@ -17,8 +17,8 @@ typedef struct ls_downlink_parts {
 } ls_downlink_parts;
 
 typedef struct ls_downlink {
-    ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
-    ls_tick bare_tick; /* is coded against empty inputs: 0, or where its snapshot lies */
+    ls_tick next;  /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
     uint32_t sequence; /* of the next TICKS */
     uint64_t rtt_ns;   /* smoothed; 0 until measured */
     ls_link_meter uplink;
@@ -43,7 +43,6 @@ typedef struct ls_downlink_ticks {
     const ls_coded_tick *coded; /* ring of LS_WINDOW_TICKS */
     uint32_t slot_count;
     ls_tick end; /* first tick that may not be sent yet; at most the first that is not closed */
-    ls_tick bare_tick; /* as the peer's downlink says */
 } ls_downlink_ticks;
 
 /* Takes what the header of an INPUTS says about the link. `sent_ns`: when tick header->next - 1
@@ -58,14 +57,15 @@ ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns);
 
 /* Writes TICKS: the header and the ticks from header->first on, as many as fit. Returns the first
  * tick that did not. */
-ls_tick ls_downlink_write(const ls_downlink_ticks *ticks, ls_ticks_header *header,
-                          ls_bit_stream *stream);
+ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *ticks,
+                          ls_ticks_header *header, ls_bit_stream *stream);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick);
 
-/* Codes a closed tick by itself, for sending in parts. Returns the size. */
-uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick,
+/* Writes a closed tick for sending in parts; `is_alone`: against empty inputs and not against the
+ * tick before it. Returns the size. */
+uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_alone,
                                       uint8_t bytes[LS_TICK_BYTES_MAX]);
 
 #endif

@@ -27,7 +27,9 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
                              .keep_seat_ms = 30000,
                              .joiners_max = 4,
                              .join_bytes_per_s = ls_blob_sender_config_default().bytes_per_second,
-                             .resume_wait_ms = 30000};
+                             .resume_wait_ms = 30000,
+                             .watch_delay_ticks = 60,
+                             .watch_bytes_per_s = UINT32_C(8) << 20};
 }
 
 static ls_status check_range(const char *field, uint32_t value, uint32_t min, uint32_t max,
@@ -54,6 +56,9 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
         {"wait_limit_ms", config->wait_limit_ms, 1, LS_TIMEOUT_MS_MAX},
         {"start_delay_ms", config->start_delay_ms, 0, 60000},
+        {"watchers_max", config->watchers_max, 0, LS_WATCHERS_MAX},
+        {"watch_delay_ticks", config->watch_delay_ticks, 0, LS_WATCH_DELAY_TICKS_MAX},
+        {"watch_bytes_per_s", config->watch_bytes_per_s, 65536, UINT32_C(1) << 30},
         {"start_players", config->start_players, 0, config->sim.players},
         {"keep_seat_ms", config->keep_seat_ms, 0, LS_TIMEOUT_MS_MAX},
         {"joiners_max", config->joiners_max, 0, LS_PLAYERS_MAX},
@@ -139,6 +144,9 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
         status = ls_match_join_create(match);
         ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));
     }
+    if (status == LS_OK && (status = ls_match_watch_create(match)) != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
     if (status != LS_OK) {
         ls_match_destroy(match);
         return status;
@@ -156,6 +164,7 @@ void ls_match_destroy(ls_match *match)
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         ls_seat_deinit(&match->seats[slot]);
     }
+    ls_match_watch_destroy(match);
     ls_ladder_destroy(match->ladder);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
@@ -243,7 +252,7 @@ bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
 
 /* ---- leaving ---- */
 
-static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
     ls_farewell *farewell = &match->message.body.farewell;
     match->message.kind = LS_MESSAGE_REFUSE;
@@ -290,13 +299,13 @@ static bool is_kept_for(const ls_match *match, const ls_seat *seat)
 
 void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
-    send_refusal(match, match->seats[slot].report.peer, status, why);
+    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
     vacate(match, slot, false, status, why);
 }
 
 void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why)
 {
-    send_refusal(match, match->seats[slot].report.peer, status, why);
+    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
     vacate(match, slot, is_kept_for(match, &match->seats[slot]), status, why);
 }
 
@@ -306,7 +315,7 @@ static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, 
     event->peer = guest->peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    send_refusal(match, guest->peer, status, why);
+    ls_match_refuse(match, guest->peer, status, why);
     forget_guest(match, guest);
 }
 
@@ -319,6 +328,7 @@ void ls_match_close(ls_match *match)
                          ls_status_text(LS_ALREADY_OVER));
         }
     }
+    ls_match_watch_close(match);
     ls_match_push_event(match, LS_MATCH_FINISHED);
 }
 
@@ -331,6 +341,7 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
         forget_guest(match, guest);
     }
     if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
+        ls_match_watch_disconnected(match, peer, reason);
         return;
     }
     bool is_kept = is_kept_for(match, &match->seats[slot]);
@@ -367,13 +378,12 @@ void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
     }
 }
 
-static void send_offer(ls_match *match, uint32_t slot)
+void ls_match_fill_offer(ls_match *match)
 {
     ls_offer *offer = &match->message.body.offer;
     match->message.kind = LS_MESSAGE_OFFER;
     *offer = (ls_offer){.simulation_version = match->config.simulation->version,
                         .config = match->config.sim,
-                        .slot = slot,
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
@@ -381,8 +391,14 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .send_rate = (uint32_t)match->config.send_rate,
                         .match_id = match->config.match_id,
                         .is_running = match->state != LS_MATCH_LOBBY};
-    ls_match_secret(match, slot, offer->secret);
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
+}
+
+static void send_offer(ls_match *match, uint32_t slot)
+{
+    ls_match_fill_offer(match);
+    match->message.body.offer.slot = slot;
+    ls_match_secret(match, slot, match->message.body.offer.secret);
     ls_match_send(match, match->seats[slot].report.peer);
 }
 
@@ -424,7 +440,13 @@ static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *h
     ls_text why = {{0}};
     uint32_t slot = MATCH_NO_SLOT;
     ls_status status = ls_hello_check(hello, &why);
-    if (status == LS_OK) {
+    if (status == LS_OK && hello->is_watching) {
+        status = ls_match_watch_seat(match, guest->peer, hello, &why);
+        if (status == LS_OK) {
+            forget_guest(match, guest);
+            return;
+        }
+    } else if (status == LS_OK) {
         status = ls_match_find_seat(match, hello, &slot, &why);
     }
     if (status != LS_OK) {
@@ -593,6 +615,8 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
         match_guest *guest = guest_of_peer(match, peer);
         if (guest) {
             receive_from_guest(match, guest, lane, bytes, size);
+        } else {
+            ls_match_watch_receive(match, peer, lane, bytes, size);
         }
         return;
     }
@@ -672,6 +696,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     } else {
         ls_match_send_due(match);
     }
+    ls_match_watch_advance(match);
 }
 
 void ls_match_stop(ls_match *match, uint64_t now_ns)

@@ -17,6 +17,9 @@
 
 LS_C_BEGIN
 
+#define LS_WATCHERS_MAX 1000u
+#define LS_WATCH_DELAY_TICKS_MAX 512u
+
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
     LS_ON_DESYNC_DROP,   /* drop the slot that differs */
@@ -52,6 +55,12 @@ typedef struct ls_match_config {
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
     const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
+
+    /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
+     * state; 0 (nobody may) .. LS_WATCHERS_MAX. */
+    uint32_t watchers_max;
+    uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
+    uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
 } ls_match_config;
 
 typedef enum ls_match_state {
@@ -78,11 +87,13 @@ typedef enum ls_match_event_kind {
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
-    LS_MATCH_HEALED,   /* slot, tick: from this state on it agrees again */
-    LS_MATCH_LAG,      /* slot, text: what this player's match suffers from has changed */
-    LS_MATCH_DELAYED,  /* slot, text: its input delay has changed, by itself */
-    LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
-    LS_MATCH_FINISHED, /* nothing more will happen */
+    LS_MATCH_HEALED,       /* slot, tick: from this state on it agrees again */
+    LS_MATCH_LAG,          /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,      /* slot, text: its input delay has changed, by itself */
+    LS_MATCH_ENDED,        /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED,     /* nothing more will happen */
+    LS_MATCH_WATCHER_CAME, /* peer, tick: the first that it is sent, text: who and how */
+    LS_MATCH_WATCHER_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {
@@ -126,10 +137,22 @@ typedef struct ls_match_slot {
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
 
+/* What is known of those who watch. */
+typedef struct ls_match_watching {
+    uint32_t now;            /* connected, whether they see anything yet or not */
+    uint64_t ever;           /* were sent a JOIN */
+    uint64_t finished;       /* watched to the end */
+    uint64_t desynced;       /* let go, because their state was not the server's */
+    uint64_t fell_behind;    /* let go for that */
+    uint64_t roots_compared; /* states of all of them, equal */
+    uint64_t thinned_turns;  /* in which not all who were due were sent something: too many bytes */
+} ls_match_watching;
+
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
- * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s. */
+ * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; nobody
+ * watches, or if so 60 ticks late, with 8 MiB/s. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -185,6 +208,8 @@ ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
 /* Seats that are free and that nobody who is connected may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
+
+ls_match_watching ls_match_watching_of(const ls_match *match);
 
 /* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
  * and then takes them as they come. */

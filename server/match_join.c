@@ -146,8 +146,7 @@ static uint32_t free_sender(const ls_match *match)
 
 /* ---- JOIN ---- */
 
-/* What is common to every JOIN. */
-static ls_join *begin_join(ls_match *match, ls_join_source source)
+ls_join *ls_match_begin_join(ls_match *match, ls_join_source source)
 {
     ls_join *join = &match->message.body.join;
     ls_downlink_clock clock = ls_match_clock(match);
@@ -175,7 +174,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;
     seat->join_root = join->root;
-    seat->downlink.bare_tick = join->source == LS_JOIN_HELD ? 0 : join->tick;
+    seat->downlink.alone = join->source == LS_JOIN_HELD ? 0 : join->tick;
     seat->joined_at = match->next_close;
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */
@@ -208,7 +207,7 @@ static void join_with_what_it_has(ls_match *match, uint32_t slot)
 {
     const ls_return *back = &match->seats[slot].back;
     ls_text how;
-    ls_join *join = begin_join(match, LS_JOIN_HELD);
+    ls_join *join = ls_match_begin_join(match, LS_JOIN_HELD);
     join->tick = back->match_id != 0 ? back->confirmed : 0;
     join->tick_chain = ls_match_tick_chain(match, join->tick);
     ls_text_set(&how, "with the state that it has and %" PRIu32 " ticks",
@@ -222,7 +221,7 @@ static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
     ls_seat *seat = &match->seats[slot];
     const match_snapshot *made = &match->join.snapshot;
     ls_text how;
-    ls_join *join = begin_join(match, LS_JOIN_SNAPSHOT);
+    ls_join *join = ls_match_begin_join(match, LS_JOIN_SNAPSHOT);
     join->tick = made->tick;
     join->root = made->root;
     join->chain_tick = made->chain_tick;

@@ -341,6 +341,7 @@ void ls_match_play_end(ls_match *match)
     ls_match_push_event(match, LS_MATCH_ENDED)->tick = match->next_close;
 }
 
+/* The players are let go. */
 static void finish(ls_match *match)
 {
     drop_who_does_not_answer(match, 0);
@@ -353,7 +354,7 @@ static void finish(ls_match *match)
             match->sink.disconnect(match->sink.user, seat->report.peer);
         }
     }
-    ls_match_close(match);
+    match->is_let_go = true;
 }
 
 static void advance_running(ls_match *match)
@@ -385,10 +386,14 @@ void ls_match_play_advance(ls_match *match)
     if (match->state != LS_MATCH_ENDING) {
         return;
     }
-    if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
+    bool is_time_up = match->now_ns - match->ending_ns >= MATCH_ENDING_NS;
+    if (!match->is_let_go && (are_all_finished(match) || is_time_up)) {
         finish(match);
-    } else {
+    }
+    if (!match->is_let_go) {
         ls_match_send_due(match);
+    } else if (ls_match_watch_is_done(match)) {
+        ls_match_close(match);
     }
 }
 
@@ -410,10 +415,11 @@ static uint64_t next_waiting_ns(const ls_match *match)
 
 uint64_t ls_match_next_ns(const ls_match *match)
 {
-    uint64_t send_ns = ls_match_send_next_ns(match);
-    if (match->state == LS_MATCH_OVER) {
-        return UINT64_MAX;
+    uint64_t watch_ns = ls_match_watch_next_ns(match);
+    if (match->state == LS_MATCH_OVER || match->is_let_go) {
+        return watch_ns;
     }
+    uint64_t send_ns = earlier(ls_match_send_next_ns(match), watch_ns);
     if (match->state != LS_MATCH_RUNNING) {
         return send_ns;
     }

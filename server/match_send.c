@@ -18,7 +18,7 @@ ls_downlink_clock ls_match_clock(const ls_match *match)
                                .closed_at_ns = match->closed_at_ns};
 }
 
-static ls_downlink_ticks ticks_of(const ls_match *match)
+ls_downlink_ticks ls_match_ticks(const ls_match *match)
 {
     return (ls_downlink_ticks){.closed = match->closed,
                                .coded = match->coded,
@@ -27,25 +27,23 @@ static ls_downlink_ticks ticks_of(const ls_match *match)
 }
 
 /* Codes a tick for sending in parts, once for all who are sent it in this turn. */
-static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_bare)
+static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_alone)
 {
     if (match->large_tick_bytes == 0 || match->large_tick_number != tick ||
-        match->is_large_tick_bare != is_bare) {
-        ls_downlink_ticks ticks = ticks_of(match);
-        ticks.bare_tick = is_bare ? tick : 0;
-        match->large_tick_bytes = ls_downlink_write_large_tick(&ticks, tick, match->large_tick);
+        match->is_large_tick_alone != is_alone) {
+        ls_downlink_ticks ticks = ls_match_ticks(match);
+        match->large_tick_bytes =
+            ls_downlink_write_large_tick(&ticks, tick, is_alone, match->large_tick);
         match->large_tick_number = tick;
-        match->is_large_tick_bare = is_bare;
+        match->is_large_tick_alone = is_alone;
     }
     return match->large_tick_bytes;
 }
 
 /* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
+static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_alone)
 {
-    ls_peer_id peer = seat->report.peer;
-    bool is_bare = tick == seat->downlink.bare_tick;
-    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_bare)};
+    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_alone)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
     for (; part.index < count; part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
@@ -58,27 +56,26 @@ static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
     return count;
 }
 
-/* Ticks from `first` on did not fit into TICKS. They do not wait for the acknowledgement of the
- * rest, or no more than a packet would ever be confirmed in a round trip. */
-static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock,
-                                  ls_tick first)
+uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                             ls_tick end)
 {
+    ls_downlink_clock clock = ls_match_clock(match);
     uint32_t sent = 0;
-    for (ls_tick tick = first; tick < match->next_close && sent < MATCH_PARTS_PER_TURN; tick++) {
-        if (tick - seat->downlink.next >= LS_TICK_PARTS_AHEAD) {
-            return;
+    for (ls_tick tick = first; tick < end && sent < MATCH_PARTS_PER_TURN; tick++) {
+        if (tick - link->next >= LS_TICK_PARTS_AHEAD) {
+            break;
         }
-        if (ls_downlink_take_parts_due(&seat->downlink, clock, tick)) {
-            sent += send_parts(match, seat, tick);
+        if (ls_downlink_take_parts_due(link, &clock, tick)) {
+            sent += send_parts(match, peer, tick, tick == link->alone);
         }
     }
+    return sent;
 }
 
 /* Returns the first closed tick that did not fit. */
 static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock)
 {
-    ls_downlink_ticks ticks = ticks_of(match);
-    ticks.bare_tick = seat->downlink.bare_tick;
+    ls_downlink_ticks ticks = ls_match_ticks(match);
     ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
@@ -121,7 +118,7 @@ void ls_match_send_ticks(ls_match *match)
         }
         ls_tick end = send_packet(match, seat, &clock);
         if (ls_seat_follows(seat)) {
-            send_what_did_not_fit(match, seat, &clock, end);
+            ls_match_send_parts(match, &seat->downlink, seat->report.peer, end, match->next_close);
         }
         if (is_sent_twice(match, seat)) {
             match->again_ns = match->now_ns + clock.dt_ns / 2;

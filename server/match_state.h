@@ -1,8 +1,9 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing,
  * ending) and match_send.c (closed ticks going out), match_lag.c (who lags and why), match_desync.c
- * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes), and
- * the few helpers that they need. Never included by anybody else. */
+ * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes),
+ * match_watch.c (who watches), and the few helpers that they need. Never included by anybody else.
+ */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -98,6 +99,8 @@ struct ls_match {
     ls_arbiter arbiter;
     ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
     match_join_room join;
+    struct ls_match_watch *watch; /* match_watch.h; NULL: nobody may watch */
+    bool is_let_go;               /* ENDING: the players have been; who watches is behind */
 
     ls_seat seats[LS_PLAYERS_MAX];
     match_guest guests[MATCH_GUESTS_MAX];
@@ -107,10 +110,10 @@ struct ls_match {
     ls_tick_cursor cursor;
     ls_message message;
     uint8_t packet[LS_PACKET_BYTES_MAX];
-    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last seat that was sent parts */
+    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last peer that was sent parts */
     uint32_t large_tick_bytes;             /* 0: none yet */
     ls_tick large_tick_number;
-    bool is_large_tick_bare;
+    bool is_large_tick_alone;
 };
 
 /* ---- match.c ---- */
@@ -123,6 +126,12 @@ void ls_match_send(ls_match *match, ls_peer_id peer);
 
 /* Sends match->message to everybody who plays. */
 void ls_match_send_all(ls_match *match);
+
+/* Makes match->message an OFFER, without what is a seat's own. */
+void ls_match_fill_offer(ls_match *match);
+
+/* Tells a peer why, and closes its connection. */
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why);
 
 /* Takes a seated player out: refuses it with a reason, closes its connection, frees the seat in
  * the lobby or marks it as left in a running match. */
@@ -167,6 +176,9 @@ void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET
 ls_status ls_match_find_seat(const ls_match *match, const ls_hello *hello, uint32_t *slot,
                              ls_text *why);
 
+/* Makes match->message a JOIN, with what all of them have in common. */
+ls_join *ls_match_begin_join(ls_match *match, ls_join_source source);
+
 /* READY came while the match runs: JOIN goes out, at once or when it is this one's turn. */
 void ls_match_join_ready(ls_match *match, uint32_t slot);
 ls_status ls_match_join_joined(ls_match *match, uint32_t slot, const ls_joined *joined);
@@ -200,6 +212,30 @@ ls_status ls_match_desync_evidence(ls_match *match, uint32_t slot,
 ls_status ls_match_desync_print(ls_match *match, uint32_t slot, const ls_wire_print *print);
 ls_status ls_match_desync_healed(ls_match *match, uint32_t slot, const ls_healed *healed);
 
+/* ---- match_watch.c ---- */
+
+ls_status ls_match_watch_create(ls_match *match);
+void ls_match_watch_destroy(ls_match *match);
+
+/* A HELLO that is good comes to watch: sends OFFER, or says in `why` why it may not. */
+ls_status ls_match_watch_seat(ls_match *match, ls_peer_id peer, const ls_hello *hello,
+                              ls_text *why);
+
+/* Nothing happens when the peer does not watch. */
+void ls_match_watch_disconnected(ls_match *match, ls_peer_id peer, ls_status reason);
+void ls_match_watch_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                            size_t size);
+
+/* Sends what is due to those who watch; comes after what is sent to players. */
+void ls_match_watch_advance(ls_match *match);
+uint64_t ls_match_watch_next_ns(const ls_match *match);
+
+/* Everybody who watches has seen the end, or has had the time to. */
+bool ls_match_watch_is_done(ls_match *match);
+
+/* Nothing more will happen: refuses those who are still there. */
+void ls_match_watch_close(ls_match *match);
+
 /* ---- match_send.c ---- */
 
 /* Sends TICKS to every seat that takes them, now; or when it is their time, and when that will be.
@@ -208,8 +244,15 @@ void ls_match_send_ticks(ls_match *match);
 void ls_match_send_due(ls_match *match);
 uint64_t ls_match_send_next_ns(const ls_match *match);
 
-/* The match's clock as seats need it. */
+/* The match's clock, and what it has closed, as links need it. */
 ls_downlink_clock ls_match_clock(const ls_match *match);
+ls_downlink_ticks ls_match_ticks(const ls_match *match);
+
+/* Ticks from `first` to before `end` did not fit into TICKS. They do not wait for the
+ * acknowledgement of the rest, or no more than a packet would ever be confirmed in a round trip:
+ * sends in parts those that are due. Returns how many packets. */
+uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                             ls_tick end);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)

@@ -209,6 +209,6 @@ size_t ls_seat_write_ticks(ls_seat *seat, const ls_downlink_clock *clock,
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header = make_header(seat, clock);
-    *end = ls_downlink_write(ticks, &header, &stream);
+    *end = ls_downlink_write(&seat->downlink, ticks, &header, &stream);
     return ls_bits_size_bytes(&stream);
 }

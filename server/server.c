@@ -128,6 +128,14 @@ static void tell_left(const server *host, const ls_match_event *event)
                 ls_status_name(event->status));
 }
 
+static void tell_watcher_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "spectator %s (%s, at tick %" PRIu32 ")", event->text.bytes,
+                ls_status_name(event->status), event->tick);
+}
+
 static void tell_lost(const server *host, const ls_match_event *event)
 {
     ls_log_line(&host->console->log, LS_LOG_WARNING,
@@ -198,6 +206,13 @@ static void tell(server *host, const ls_match_event *event)
     case LS_MATCH_ENDED:
         ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
         break;
+    case LS_MATCH_WATCHER_CAME:
+        ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
+                    event->tick);
+        break;
+    case LS_MATCH_WATCHER_LEFT:
+        tell_watcher_left(host, event);
+        break;
     case LS_MATCH_FINISHED:
         break;
     }
@@ -240,6 +255,14 @@ static void draw_players(const server *host)
     uint32_t players = ls_match_players(host->match);
     for (uint32_t slot = 0; slot < players && slot < PROGRESS_LINES_MAX; slot++) {
         draw_player(host, slot);
+    }
+    ls_match_watching watching = ls_match_watching_of(host->match);
+    if (watching.ever > 0) {
+        ls_console_line(host->console,
+                        "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
+                        ", differed %" PRIu64,
+                        watching.now, host->config->match.watchers_max, watching.roots_compared,
+                        watching.desynced);
     }
 }
 

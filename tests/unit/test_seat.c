@@ -476,10 +476,8 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
 
 static ls_downlink_ticks ticks_of(const ls_input_buffer *closed)
 {
-    return (ls_downlink_ticks){.closed = closed,
-                               .coded = coded_ticks,
-                               .slot_count = SLOTS,
-                               .end = here.clock.next_close};
+    return (ls_downlink_ticks){
+        .closed = closed, .coded = coded_ticks, .slot_count = SLOTS, .end = here.clock.next_close};
 }
 
 /* True when not even the first tick fits. */
@@ -539,7 +537,7 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     cr_assert(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 3, "TICKS carries none");
     ls_downlink_ticks ticks = ticks_of(closed);
-    uint32_t size = ls_downlink_write_large_tick(&ticks, here.seat.downlink.next, whole);
+    uint32_t size = ls_downlink_write_large_tick(&ticks, here.seat.downlink.next, false, whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
     cr_assert_eq(ls_input_buffer_tick(closed, 2, before), LS_OK);
@@ -549,6 +547,32 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         cr_assert_eq(cursor.sizes[slot], 700);
         cr_assert_eq(cursor.bytes[slot][699], 3 + slot);
+    }
+    ls_input_buffer_destroy(closed);
+}
+
+Test(seat, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone, .init = open_table,
+     .fini = close_table)
+{
+    static ls_tick_cursor cursor;
+    packet sent;
+    ls_ticks_header header = {0};
+    ls_input_buffer *closed = make_closed(20, 5);
+    here.seat.downlink.next = 9;
+    here.seat.downlink.alone = 9;
+    cr_assert_not(write_packet(closed, &sent));
+    ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
+    ls_ticks_header_bits(&stream, &header, 9);
+    ls_tick_cursor_start(&cursor, SLOTS, LS_INPUT_BYTES_MAX, NULL);
+    for (ls_tick tick = 9; tick < 12; tick++) {
+        ls_slot_input expected[LS_PLAYERS_MAX];
+        cr_assert_eq(ls_input_buffer_tick(closed, tick, expected), LS_OK);
+        cr_assert(ls_ticks_read_tick(&stream, &cursor));
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            cr_assert_eq(cursor.sizes[slot], expected[slot].size);
+            cr_assert_eq(memcmp(cursor.bytes[slot], expected[slot].bytes, cursor.sizes[slot]), 0,
+                         "tick %u, slot %u", tick, slot);
+        }
     }
     ls_input_buffer_destroy(closed);
 }

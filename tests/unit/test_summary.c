@@ -22,6 +22,8 @@ static ls_summary example(void)
                           .has_comparison = true,
                           .hashes_compared = 2402,
                           .packets_rejected = 3,
+                          .has_spectators = true,
+                          .spectators = 12,
                           .player_count = 2,
                           .desync_count = 1};
     summary.players[0] = (ls_summary_player){.slot = 0,
@@ -93,6 +95,7 @@ static const char expected[] = "{\n"
                                "\t\"final_hash\":\t\"00000000000000ab\",\n"
                                "\t\"hashes_compared\":\t2402,\n"
                                "\t\"packets_rejected\":\t3,\n"
+                               "\t\"spectators\":\t12,\n"
                                "\t\"players\":\t[{\n"
                                "\t\t\t\"slot\":\t0,\n"
                                "\t\t\t\"name\":\t\"Ada \\\"q\\\"\",\n"
