@@ -183,6 +183,8 @@ void ls_match_join_ready(ls_match *match, uint32_t slot)
 {
     if (match->state == LS_MATCH_RUNNING) {
         try_join(match, slot);
+    } else {
+        match->resume.told_ns = 0; /* everybody is told anew whom the match waits for */
     }
 }
 
