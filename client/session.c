@@ -305,6 +305,10 @@ static void receive_refuse(ls_session *session, const ls_farewell *farewell)
     ls_status status = (ls_status) - (int)farewell->negated_status;
     ls_text why = farewell->text;
     status = status == LS_OK ? LS_DISCONNECTED : status;
+    if (status == LS_ALREADY_OVER && ls_session_return_is_complete(session)) {
+        ls_session_end(session, LS_OK, "the match is complete");
+        return;
+    }
     if (!ls_session_return_outlives(session, status) ||
         !ls_session_return_lose(session, status, why.bytes)) {
         ls_session_end(session, status, why.bytes);

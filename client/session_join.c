@@ -13,6 +13,7 @@ enum {
     STEPS_MAX = 1 << 16,
     PIECES_PER_FRAME = 16, /* of a blob: 1 MiB, about 2 ms */
     ARRIVALS_LATE_ONE_IN = 100,
+    OVERDUE_MAX = 32, /* inputs that may be made at once to go on with those made before */
     SAVE_HEADER_BYTES = 8, /* of a simulation that hashes by callback: the size of the rest */
     SIZE_BYTES = 4,        /* before each block of a history */
     EVENTS_MAX = LS_EVENT_JOINED | LS_EVENT_LEFT,
@@ -555,17 +556,19 @@ static bool is_there(const ls_session *session)
 }
 
 /* Which tick is closed when: as the ticks that came say, or JOIN, while nothing is closed. */
-static void start_inputs(ls_session *session, ls_tick first)
+static void start_inputs(ls_session *session, ls_tick first, uint32_t overdue_max)
 {
     const session_joining *joining = session->joining;
-    ls_tick tick = joining->join.next_close;
-    uint64_t close_ns = joining->close_ns;
+    ls_tick_sync_entry entry = {.tick = joining->join.next_close,
+                                .close_ns = joining->close_ns,
+                                .first = first,
+                                .overdue_max = overdue_max};
     if (ls_tail_window_has_samples(&joining->arrivals)) {
-        tick = session->confirmed;
-        close_ns = (uint64_t)(ls_tail_window_least(&joining->arrivals) +
-                              (int64_t)(tick * session->sync.config.dt_ns));
+        entry.tick = session->confirmed;
+        entry.close_ns = (uint64_t)(ls_tail_window_least(&joining->arrivals) +
+                                    (int64_t)(entry.tick * session->sync.config.dt_ns));
     }
-    ls_tick_sync_start_at(&session->sync, first, tick, close_ns, session->now_ns);
+    ls_tick_sync_enter(&session->sync, &entry, session->now_ns);
 }
 
 /* Inputs that were made before the link was lost, and whose ticks have not been closed, stay. */
@@ -576,7 +579,7 @@ static bool keep_inputs(ls_session *session)
         !ls_input_buffer_has(session->own, session->confirmed, 0)) {
         return false;
     }
-    start_inputs(session, next);
+    start_inputs(session, next, OVERDUE_MAX);
     return session->sync.next_input == next;
 }
 
@@ -588,7 +591,7 @@ static ls_tick begin_inputs(ls_session *session)
     ls_tick first = session->confirmed;
     ls_tick made = session->sync.next_input;
     if (!keep_inputs(session)) {
-        start_inputs(session, first);
+        start_inputs(session, first, 0);
         first = session->sync.next_input;
         if (session->back.lost_ns > 0 && first > made) {
             session->report.inputs_skipped += first - made;

@@ -28,17 +28,17 @@ uint64_t ls_session_return_silence_ns(const ls_session *session)
     return silence_ns > SILENCE_MIN_NS ? silence_ns : SILENCE_MIN_NS;
 }
 
-/* Nothing of the match is missing but the goodbye. */
-static bool is_complete(const ls_session *session)
+bool ls_session_return_is_complete(const ls_session *session)
 {
-    return session->report.has_end &&
+    return session->report.state == LS_SESSION_RECONNECTING && session->report.has_end &&
+           !session->back.is_void &&
            ls_session_settled_tick(session) >= session->report.end.final_tick;
 }
 
 static void give_up_returning(ls_session *session)
 {
     ls_text why = {{0}};
-    if (is_complete(session)) {
+    if (ls_session_return_is_complete(session)) {
         ls_session_end(session, LS_OK, "the match is complete");
         return;
     }
@@ -241,8 +241,7 @@ static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *byte
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    bool is_held = tick < session->confirmed &&
-                   ls_input_buffer_tick(session->closed, tick, inputs) == LS_OK &&
+    bool is_held = ls_input_buffer_tick(session->closed, tick, inputs) == LS_OK &&
                    (tick == 0 || ls_input_buffer_tick(session->closed, tick - 1, before) == LS_OK);
     if (!is_held) {
         return 0;
@@ -257,10 +256,11 @@ static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *byte
 void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request)
 {
     uint8_t *bytes = ls_allocate(session->allocator, LS_TICK_BYTES_MAX);
-    for (uint32_t i = 0; bytes && i < request->count; i++) {
-        uint32_t size = code_tick(session, request->first + i, bytes);
+    ls_tick tick = request->first;
+    for (uint32_t i = 0; bytes && i < request->count && tick < session->confirmed; i++, tick++) {
+        uint32_t size = code_tick(session, tick, bytes);
         if (size > 0) {
-            send_closed_tick(session, request->first + i, bytes, size);
+            send_closed_tick(session, tick, bytes, size);
         }
     }
     ls_release(session->allocator, bytes);

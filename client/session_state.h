@@ -261,6 +261,9 @@ bool ls_session_return_lose(ls_session *session, ls_status status, const char *w
 /* Whether the session goes on after REFUSE with this status. */
 bool ls_session_return_outlives(const ls_session *session, ls_status refusal);
 
+/* The link was lost when nothing of the match was missing but the goodbye. */
+bool ls_session_return_is_complete(const ls_session *session);
+
 /* What HELLO says of the seat and the ticks that are held. */
 ls_return ls_session_return_claim(const ls_session *session);
 

@@ -128,6 +128,7 @@ void fake_server_close(fake_server *fake)
     ls_session_destroy(fake->session);
     ls_sim_instance_destroy(fake->instance);
     ls_blob_destroy(fake->blob);
+    ls_release(ls_allocator_heap(), fake->raw);
 }
 
 static void start_match(fake_server *fake)
@@ -226,7 +227,11 @@ void fake_server_send_join(fake_server *fake, const ls_join *join)
 
 void fake_server_set_blob(fake_server *fake, ls_join *join, const uint8_t *bytes, uint32_t size)
 {
-    memcpy(ls_blob_start(fake->blob, size), bytes, size);
+    uint8_t *raw = ls_allocate(ls_allocator_heap(), size);
+    memcpy(raw, bytes, size);
+    ls_release(ls_allocator_heap(), fake->raw);
+    fake->raw = raw;
+    memcpy(ls_blob_start(fake->blob, size), raw, size);
     ls_blob_seal(fake->blob);
     while (!ls_blob_advance(fake->blob, 16)) {
     }

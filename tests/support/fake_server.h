@@ -35,6 +35,7 @@ typedef struct fake_server {
     uint64_t chains[FAKE_TICKS_MAX + 1];
     uint64_t tick_chains[FAKE_TICKS_MAX + 1];
     ls_blob *blob;
+    uint8_t *raw; /* what is in it */
 
     /* What the session sent. */
     uint32_t connections;

@@ -223,14 +223,8 @@ Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fi
 /* Where the bytes of the blob are altered, and its hash is that of what is sent. */
 static void alter_history(ls_join *join, void (*alter)(uint8_t *bytes, uint32_t size))
 {
-    static uint8_t bytes[1 << 20];
-    uint32_t size = join->blob_bytes;
-    memset(bytes, 0, sizeof bytes);
-    /* The blob is small: one piece, made again from what the sender would read. */
-    uint8_t *raw = ls_blob_start(here.blob, size);
-    memcpy(bytes, raw, size);
-    alter(bytes, size);
-    fake_server_set_blob(&here, join, bytes, size);
+    alter(here.raw, join->blob_bytes);
+    fake_server_set_blob(&here, join, here.raw, join->blob_bytes);
 }
 
 static void alter_chain(uint8_t *bytes, uint32_t size)
@@ -466,56 +460,55 @@ Test(session_join, the_blob_is_acknowledged_as_it_comes, .init = open_late, .fin
     cr_assert_geq(here.blob_acks, 1);
 }
 
-/* Inputs of noise, so that the limit is reached before the test's patience is over. */
+/* Inputs of noise, as large as there are: the limit is reached in a few hundred of them, not in
+ * hours. */
+enum {
+    LARGE_TICK_BYTES = FAKE_SLOTS * LS_INPUT_BYTES_MAX,
+    LARGE_TICKS = LS_TICK_BACKLOG_BYTES_MAX / LARGE_TICK_BYTES,
+};
+
+static void send_parts(ls_tick tick, const uint8_t *whole, uint32_t size)
+{
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    for (uint32_t index = 0; index < ls_tick_part_count(size); index++) {
+        ls_tick_part part = {.tick = tick, .total_bytes = size, .index = index};
+        part.size = ls_tick_part_size(size, index);
+        memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
+        ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
+        ls_tick_part_bits(&stream, &part);
+        fake_server_send_bytes(&here, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+    }
+}
+
+/* Each tick's sizes differ from those of the one before it, so that it is coded whole. */
+static void send_large_tick(ls_tick tick, uint8_t noise[LS_INPUT_BYTES_MAX])
+{
+    static uint8_t whole[LS_TICK_BYTES_MAX];
+    uint32_t size = LS_INPUT_BYTES_MAX - tick % 2;
+    ls_slot_input now[FAKE_SLOTS] = {{noise, size, 0}, {noise, size, 0}};
+    ls_slot_input before[FAKE_SLOTS] = {{noise, 0, 0}, {noise, 0, 0}};
+    ls_bit_stream stream = ls_bit_writer(whole, sizeof whole);
+    cr_assert(ls_ticks_write_tick(&stream, FAKE_SLOTS, before, now));
+    send_parts(tick, whole, (uint32_t)ls_bits_size_bytes(&stream));
+}
+
 Test(session_join, more_ticks_than_can_be_kept_end_the_session)
 {
-    enum {
-        PLAYERS = 8, /* of 16 bytes each: about 140 bytes a tick, 480,000 ticks */
-    };
-    static ls_tick_cursor unused;
-    (void)unused;
+    static uint8_t noise[LS_INPUT_BYTES_MAX];
     ls_session_config config = ls_session_config_default();
     fake_server_open(&here, &config);
     here.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
     fake_server_connect(&here);
     fake_server_send_offer(&here);
     fake_server_close_ticks(&here, 1);
-    ls_join join = join_by(LS_JOIN_SNAPSHOT);
-    (void)join;
-    static uint8_t noise[FAKE_SLOTS][LS_INPUT_BYTES_MAX];
-    static uint8_t packet[LS_TICK_BYTES_MAX];
-    ls_rng rng = ls_rng_make(3, 3);
-    ls_slot_input before[FAKE_SLOTS] = {{0}};
+    join_by(LS_JOIN_SNAPSHOT);
     ls_tick tick = 1;
-    while (fake_server_report(&here).state == LS_SESSION_JOINING) {
-        for (uint32_t slot = 0; slot < FAKE_SLOTS; slot++) {
-            for (uint32_t i = 0; i < LS_INPUT_BYTES_MAX; i += 4) {
-                uint32_t value = ls_rng_next(&rng);
-                memcpy(&noise[slot][i], &value, 4);
-            }
-        }
-        ls_slot_input now[FAKE_SLOTS] = {{noise[0], LS_INPUT_BYTES_MAX, 0},
-                                         {noise[1], LS_INPUT_BYTES_MAX, 0}};
-        /* Sizes that change each tick are coded whole, whatever was before. */
-        now[0].size -= tick % 2;
-        now[1].size -= tick % 2;
-        before[0].size = before[1].size = tick == 1 ? 0 : LS_INPUT_BYTES_MAX - 1 + tick % 2;
-        ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
-        cr_assert(ls_ticks_write_tick(&stream, FAKE_SLOTS, before, now));
-        uint32_t size = (uint32_t)ls_bits_size_bytes(&stream);
-        for (uint32_t part = 0; part < ls_tick_part_count(size); part++) {
-            ls_tick_part sent = {.tick = tick, .total_bytes = size, .index = part};
-            sent.size = ls_tick_part_size(size, part);
-            memcpy(sent.bytes, packet + (size_t)part * LS_TICK_PART_BYTES, sent.size);
-            uint8_t bytes[LS_PACKET_BYTES_MAX];
-            ls_bit_stream out = ls_bit_writer(bytes, sizeof bytes);
-            ls_tick_part_bits(&out, &sent);
-            fake_server_send_bytes(&here, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&out));
-        }
-        tick++;
-        cr_assert_lt(tick, LS_TICK_BACKLOG_BYTES_MAX / LS_INPUT_BYTES_MAX / FAKE_SLOTS + 1000);
+    for (; fake_server_report(&here).state == LS_SESSION_JOINING; tick++) {
+        cr_assert_lt(tick, LARGE_TICKS + 2000);
+        memset(noise, (int)tick, sizeof noise);
+        send_large_tick(tick, noise);
     }
     check_gave_up(LS_FELL_BEHIND, "more ticks");
-    cr_assert_gt(tick, LS_TICK_BACKLOG_BYTES_MAX / LS_INPUT_BYTES_MAX / FAKE_SLOTS - 1000);
+    cr_assert_gt(tick, LARGE_TICKS - 2000);
     fake_server_close(&here);
 }
