@@ -13,8 +13,9 @@ ROOMS = (
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
-    ("bundle", "common/compress."),
-    ("bundle", "common/byte_stream."),
+    ("compress", "common/compress."),
+    ("pure", "common/journal_record."),
+    ("record", "common/journal"),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
     ("network", "protocol/transport_enet"),
@@ -36,12 +37,16 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "loader", "bundle", "program", "protocol", "network"}
+AROUND = PURE | {
+    "sims", "loader", "compress", "bundle", "record", "program", "protocol", "network"
+}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "bundle": PURE | {"bundle"},
+    "compress": {"base"},
+    "bundle": PURE | {"compress", "bundle"},
+    "record": PURE | {"compress", "bundle", "record"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
     "network": PURE | {"protocol", "network"},
