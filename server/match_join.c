@@ -179,6 +179,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */
     seat->wanted = match->next_close;
+    ls_match_lag_begin(match, slot); /* its inputs may arrive before the word that it is there */
     ls_input_buffer_restart(seat->received, match->next_close);
     seat->heard_ns = match->now_ns;
     seat->progress_ns = match->now_ns;
