@@ -278,7 +278,7 @@ static void count_agreement(ls_match *match, ls_watcher *watcher, ls_tick tick)
 {
     if (tick > watcher->agreed_tick) {
         uint32_t interval = match->config.hash_interval_ticks;
-        match->watch->figures.roots_compared += (tick - watcher->agreed_tick) / interval;
+        match->watch->figures.roots_compared += tick / interval - watcher->agreed_tick / interval;
         watcher->agreed_tick = tick;
     }
 }

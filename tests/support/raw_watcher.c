@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define INPUTS_NS (50 * LS_NS_PER_MS)
+#define INPUTS_NS (100 * LS_NS_PER_MS)
 
 static void send_bytes(raw_watcher *watcher, ls_lane lane, const uint8_t *bytes, size_t size)
 {
@@ -72,10 +72,12 @@ static void say_joined(raw_watcher *watcher)
 {
     ls_message message = {.kind = LS_MESSAGE_JOINED};
     watcher->has_state = true;
+    watcher->first_chain_tick = watcher->chain_tick;
+    watcher->first_chain = watcher->chain;
     if (watcher->is_lazy) {
         return;
     }
-    message.body.joined.tick = watcher->chain_tick;
+    message.body.joined.tick = watcher->join.tick;
     message.body.joined.root = watcher->root;
     send_message(watcher, &message);
 }
@@ -127,15 +129,7 @@ static void take_blob(raw_watcher *watcher)
     watcher->chain_tick = watcher->join.chain_tick;
     watcher->chain = watcher->join.chain;
     watcher->tick_chain = watcher->join.tick_chain;
-    if (watcher->join.tick % watcher->offer.hash_interval_ticks == 0) {
-        say_joined(watcher);
-    } else {
-        watcher->has_state = true;
-        ls_message message = {.kind = LS_MESSAGE_JOINED};
-        message.body.joined.tick = watcher->join.tick;
-        message.body.joined.root = watcher->root;
-        send_message(watcher, &message);
-    }
+    say_joined(watcher);
 }
 
 /* ---- closed ticks ---- */
@@ -155,6 +149,15 @@ static void note_heard(raw_watcher *watcher)
     watcher->last_heard_ns = now_ns;
 }
 
+static void note_delay(raw_watcher *watcher, ls_tick next_before)
+{
+    ls_tick ahead = ls_match_tick(watcher->run->match) - watcher->next;
+    bool is_running = ls_match_state_of(watcher->run->match) == LS_MATCH_RUNNING;
+    if (is_running && watcher->next > next_before && ahead < watcher->least_delay) {
+        watcher->least_delay = ahead;
+    }
+}
+
 static void take_ticks(raw_watcher *watcher, const uint8_t *bytes, size_t size)
 {
     ls_ticks_header header = {0};
@@ -162,6 +165,7 @@ static void take_ticks(raw_watcher *watcher, const uint8_t *bytes, size_t size)
     ls_ticks_header_bits(&stream, &header, watcher->next);
     LS_ASSERT(!stream.is_failed && header.first <= watcher->next);
     note_heard(watcher);
+    ls_tick next = watcher->next;
     ls_slot_input base[LS_PLAYERS_MAX] = {{0}};
     bool is_alone = header.first == 0 ||
                     (header.first == watcher->join.tick && watcher->join.source != LS_JOIN_HELD);
@@ -184,10 +188,7 @@ static void take_ticks(raw_watcher *watcher, const uint8_t *bytes, size_t size)
         watcher->next = tick + 1;
     }
     LS_ASSERT(ls_bits_is_complete(&stream));
-    ls_tick ahead = ls_match_tick(watcher->run->match) - watcher->next;
-    bool is_running = ls_match_state_of(watcher->run->match) == LS_MATCH_RUNNING;
-    watcher->least_delay =
-        is_running && ahead < watcher->least_delay ? ahead : watcher->least_delay;
+    note_delay(watcher, next);
 }
 
 static void step(raw_watcher *watcher)
@@ -220,13 +221,16 @@ static void send_inputs(raw_watcher *watcher)
     bool is_told_wrong = watcher->is_wrong || watcher->is_altered;
     watcher->is_altered = false;
     ls_tick next = watcher->is_stuck ? watcher->join.tick : watcher->next;
-    ls_tick chain_tick = watcher->chain_tick < next ? watcher->chain_tick : next;
     ls_inputs_header header = {.sequence = watcher->sequence++,
                                .next = next,
                                .hold = LS_HOLD_NONE,
-                               .chain_tick = chain_tick,
+                               .chain_tick = watcher->chain_tick,
                                .chain = (uint32_t)watcher->chain + (is_told_wrong ? 1 : 0),
                                .first = next};
+    if (watcher->is_stuck) {
+        header.chain_tick = watcher->first_chain_tick;
+        header.chain = (uint32_t)watcher->first_chain;
+    }
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_inputs_header_bits(&stream, &header, 0);
     ls_tick_packet_write_end(&stream);
@@ -337,6 +341,7 @@ raw_watcher *raw_watcher_create(virtual_match *run, const ls_memory_link *link, 
         watcher->chain = before->chain;
         watcher->tick_chain = before->tick_chain;
         watcher->root = before->root;
+        watcher->next = raw_watcher_tick(watcher);
         before->instance = NULL;
         before->received = NULL;
         before->is_closed = true;

@@ -47,6 +47,8 @@ typedef struct raw_watcher {
     ls_tick next; /* first closed tick that it does not have */
     ls_tick chain_tick;
     uint64_t chain;
+    ls_tick first_chain_tick; /* as they were when it joined */
+    uint64_t first_chain;
     uint64_t tick_chain; /* before the tick that it steps next */
     uint32_t sequence;
     uint64_t sent_ns;
