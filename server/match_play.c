@@ -27,7 +27,6 @@ static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
 {
     ls_seat *seat = &match->seats[slot];
-    ls_match_lag_begin(match, slot);
     seat->state = LS_SEAT_PLAYING;
     seat->play_from = tick;
     seat->heard_ns = match->now_ns;
@@ -52,6 +51,7 @@ void ls_match_play_start(ls_match *match)
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
         if (seat->state == LS_SEAT_READY) {
             seat->downlink.is_losing = true; /* until the client knows better */
+            ls_match_lag_begin(match, slot);
             ls_match_play_from(match, slot, 0);
         }
     }
