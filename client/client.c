@@ -4,6 +4,7 @@
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/desync_class.h"
+#include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/sims/builtin.h"
@@ -34,9 +35,10 @@ typedef struct client {
     uint32_t told_slot_mask; /* of RESUMING */
     ls_peer_id server;
     bool has_connected;
-    bool is_connecting; /* anew */
+    bool is_connecting;                /* anew */
     ls_transport_traffic traffic;      /* of this connection */
     ls_transport_traffic past_traffic; /* of those before it */
+    ls_frame_recorder recorder;
 } client;
 
 /* ---- what the session asks for ---- */
@@ -174,7 +176,8 @@ static void tell_joining(const client *player, const ls_session_event *event)
     const ls_join *join = &event->join;
     uint32_t ticks = join->next_close - join->tick;
     if (event->away_ns > 0) {
-        ls_log_line(log, LS_LOG_INFO, "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
+        ls_log_line(log, LS_LOG_INFO,
+                    "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
                     (double)event->away_ns / 1e9, ticks);
     }
     if (join->source != LS_JOIN_HELD) {
@@ -195,8 +198,7 @@ static void tell_resuming(client *player, const ls_resuming *resuming)
     ls_log_line(&player->console->log, LS_LOG_INFO,
                 "the server came back and waits for %d other player%s, %.0f s at most",
                 __builtin_popcount(resuming->slot_mask),
-                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s",
-                resuming->left_ms / 1e3);
+                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
 static void tell_over(const client *player, const ls_session_event *event)
@@ -296,8 +298,7 @@ static void draw_progress(void *user, uint64_t now_ns)
                     report.tick, states[report.state], (double)report.rtt_ns / 1e6,
                     (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
     if (report.state == LS_SESSION_JOINING) {
-        ls_console_line(player->console,
-                        "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
+        ls_console_line(player->console, "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
                         report.transferred_bytes / 1024.0, report.transfer_bytes / 1024.0,
                         report.behind_ticks);
     }
@@ -400,6 +401,7 @@ static void on_packets(void *user, uint64_t now_ns)
 static void on_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
+    ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     take_packets(player, now_ns);
     ls_session_frame(player->session, now_ns);
     after_turn(player, now_ns);
@@ -550,6 +552,10 @@ static ls_exit_code finish(client *player)
         ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
         code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
+    if (ls_frame_recorder_close(&player->recorder, &why) != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
     return code;
 }
 
@@ -597,6 +603,9 @@ static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK && player->config->frames_path) {
+        status = ls_frame_recorder_open(&player->recorder, player->config->frames_path, why);
+    }
     if (status == LS_OK) {
         status = open_network(player, why);
     }
@@ -634,6 +643,7 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
+        ls_frame_recorder_close(&player.recorder, NULL);
     } else {
         ls_event_loop_run(player.loop);
         code = finish(&player);
