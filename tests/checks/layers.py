@@ -41,7 +41,7 @@ MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "compress": {"base"},
+    "compress": {"base", "compress"},
     "bundle": PURE | {"compress", "bundle"},
     "sims": PURE | {"sims"},
     "loader": PURE | {"sims", "loader"},
