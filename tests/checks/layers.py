@@ -43,13 +43,21 @@ ROOMS = (
 )
 PURE = {"base", "pure"}
 AROUND = PURE | {
-    "sims", "double sims", "loader", "compress", "bundle", "record", "program", "protocol", "network"
+    "sims",
+    "double sims",
+    "loader",
+    "compress",
+    "bundle",
+    "record",
+    "program",
+    "protocol",
+    "network",
 }
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "compress": {"base"},
+    "compress": {"base", "compress"},
     "bundle": PURE | {"compress", "bundle"},
     "record": PURE | {"compress", "bundle", "record"},
     "double sims": PURE | {"sims", "double sims"},
