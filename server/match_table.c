@@ -17,6 +17,8 @@ typedef struct match_mood {
 struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
     uint32_t count;
     ls_match **matches;
     uint64_t *due_ns;  /* of each, when it has something to do */
@@ -132,6 +134,8 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     }
     table->allocator = allocator;
     table->sink = *sink;
+    table->on_advanced = config->on_advanced;
+    table->user = config->user;
     status = create_parts(table, config, why);
     if (status != LS_OK) {
         ls_match_table_destroy(table);
@@ -215,6 +219,9 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
             touch(table, i);
+            if (table->on_advanced) {
+                table->on_advanced(table->user, i, now_ns);
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ ROOMS = (
     ("record", "common/journal"),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
+    ("network", "protocol/loop_file."),
     ("network", "protocol/transport_enet"),
     ("network", "protocol/arrival_clock."),
     ("network", "protocol/enet_"),
@@ -60,7 +61,7 @@ MAY_USE = {
 
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
-    "uv.h": ("protocol/event_loop.c",),
+    "uv.h": ("protocol/event_loop.c", "protocol/loop_file.c"),
     "enet/*": (
         "protocol/transport_enet.c",
         "protocol/transport_enet_state.h",
