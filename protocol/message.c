@@ -20,6 +20,31 @@ static void count_field(ls_bit_stream *stream, uint32_t *value)
     ls_bits_uvar(stream, value, 0, UINT32_MAX);
 }
 
+static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
+{
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bytes(stream, bytes, size);
+    } else {
+        ls_bits_read_bytes(stream, bytes, size);
+    }
+}
+
+static void return_fields(ls_bit_stream *stream, ls_return *back)
+{
+    bool is_returning = back->match_id != 0;
+    ls_bits_bool(stream, &is_returning);
+    if (!is_returning) {
+        return;
+    }
+    u64_field(stream, &back->match_id);
+    bytes_field(stream, back->secret, sizeof back->secret);
+    u32_field(stream, &back->confirmed);
+    u64_field(stream, &back->tick_chain);
+    if (back->match_id == 0) {
+        ls_bits_fail(stream);
+    }
+}
+
 static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
 {
     u32_field(stream, &hello->magic);
@@ -33,6 +58,8 @@ static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
     u64_field(stream, &hello->arithmetic);
     ls_bits_text(stream, hello->name, sizeof hello->name);
     ls_bits_text(stream, hello->token, sizeof hello->token);
+    ls_bits_bool(stream, &hello->is_watching);
+    return_fields(stream, &hello->back);
 }
 
 static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
@@ -59,7 +86,11 @@ static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
     ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
     ls_bits_u32(stream, &offer->late_rule, 1);
     ls_bits_u32(stream, &offer->send_rate, 2);
-    if (offer->slot >= offer->config.players) {
+    u64_field(stream, &offer->match_id);
+    bytes_field(stream, offer->secret, sizeof offer->secret);
+    ls_bits_bool(stream, &offer->is_watching);
+    ls_bits_bool(stream, &offer->is_running);
+    if (offer->slot >= offer->config.players || offer->match_id == 0) {
         ls_bits_fail(stream);
     }
 }
@@ -128,15 +159,6 @@ static void finished_fields(ls_bit_stream *stream, ls_finished *finished)
 
 _Static_assert(LS_EVIDENCE_FIGURES_BYTES == LS_RERUN_FIGURES_BYTES, "figures travel whole");
 _Static_assert(LS_EVIDENCE_PRINT_BYTES_MAX == LS_PRINT_BYTES_MAX, "a print travels whole");
-
-static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
-{
-    if (ls_bits_is_writing(stream)) {
-        ls_bits_write_bytes(stream, bytes, size);
-    } else {
-        ls_bits_read_bytes(stream, bytes, size);
-    }
-}
 
 static void block_fields(ls_bit_stream *stream, uint32_t *size, uint32_t size_max, uint8_t *bytes)
 {
@@ -231,6 +253,58 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
     }
 }
 
+/* ---- coming late and coming back ---- */
+
+_Static_assert(LS_TICKS_PER_REQUEST == LS_TICK_PARTS_AHEAD, "what is asked for has room");
+
+static void join_fields(ls_bit_stream *stream, ls_join *join)
+{
+    ls_bits_u32(stream, &join->source, 2);
+    u32_field(stream, &join->tick);
+    u64_field(stream, &join->root);
+    u32_field(stream, &join->chain_tick);
+    u64_field(stream, &join->chain);
+    u64_field(stream, &join->tick_chain);
+    u32_field(stream, &join->next_close);
+    count_field(stream, &join->next_close_us);
+    ls_bits_u32(stream, &join->blob, 8);
+    count_field(stream, &join->blob_bytes);
+    u64_field(stream, &join->blob_hash);
+    for (uint32_t slot = 0; slot < join->players; slot++) {
+        ls_bits_text(stream, join->names[slot], sizeof join->names[slot]);
+    }
+    if (join->source >= LS_JOIN_SOURCE_COUNT || join->chain_tick > join->tick) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void joining_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_JOIN:
+        join_fields(stream, &message->body.join);
+        return;
+    case LS_MESSAGE_JOINED:
+        u32_field(stream, &message->body.joined.tick);
+        u64_field(stream, &message->body.joined.root);
+        u32_field(stream, &message->body.joined.first_input);
+        return;
+    case LS_MESSAGE_TICKS_REQUEST:
+        u32_field(stream, &message->body.ticks_request.first);
+        ls_bits_uvar(stream, &message->body.ticks_request.count, 1, LS_TICKS_PER_REQUEST);
+        return;
+    case LS_MESSAGE_CLOSED_TICK:
+        ls_tick_part_fields(stream, &message->body.closed_tick);
+        return;
+    case LS_MESSAGE_RESUMING:
+        u32_field(stream, &message->body.resuming.slot_mask);
+        count_field(stream, &message->body.resuming.left_ms);
+        return;
+    default:
+        diagnosis_fields(stream, message);
+    }
+}
+
 static void body_fields(ls_bit_stream *stream, ls_message *message)
 {
     switch (message->kind) {
@@ -275,7 +349,7 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         ls_bits_uvar(stream, &message->body.input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
         return;
     default:
-        diagnosis_fields(stream, message);
+        joining_fields(stream, message);
     }
 }
 
@@ -305,6 +379,8 @@ ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, l
     out->kind = (ls_message_kind)kind;
     if (kind == LS_MESSAGE_START) {
         out->body.start.players = players;
+    } else if (kind == LS_MESSAGE_JOIN) {
+        out->body.join.players = players;
     }
     body_fields(&stream, out);
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;

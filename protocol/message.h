@@ -7,15 +7,18 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/base/status.h"
+#include "lockstep/common/secret.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/common/state_tree.h"
 #include "lockstep/protocol/bit_stream.h"
+#include "lockstep/protocol/tick_packet.h"
 
 LS_C_BEGIN
 
 #define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
-#define LS_PROTOCOL_VERSION 3u
+#define LS_PROTOCOL_VERSION 4u
 #define LS_TOKEN_BYTES_MAX 256u
+#define LS_TICKS_PER_REQUEST 32u /* LS_TICK_PARTS_AHEAD */
 #define LS_HASHES_PER_MESSAGE 128u
 #define LS_HASH_INTERVAL_MAX 1024u
 #define LS_INPUT_DELAY_TICKS_MAX 64u
@@ -49,6 +52,11 @@ typedef enum ls_message_kind {
     LS_MESSAGE_HEAL_LEAF = 20,
     LS_MESSAGE_HEAL = 21,
     LS_MESSAGE_HEALED = 22,
+    LS_MESSAGE_JOIN = 23,
+    LS_MESSAGE_JOINED = 24,
+    LS_MESSAGE_TICKS_REQUEST = 25,
+    LS_MESSAGE_CLOSED_TICK = 26,
+    LS_MESSAGE_RESUMING = 27,
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
@@ -73,12 +81,22 @@ typedef enum ls_send_rate {
 #define LS_SEND_TWICE_LOSS 5u
 #define LS_SEND_ONCE_LOSS 3u
 
+/* What a client says that comes back to a seat. */
+typedef struct ls_return {
+    uint64_t match_id; /* 0: it does not come back */
+    uint8_t secret[LS_SECRET_BYTES];
+    ls_tick confirmed;   /* first closed tick that it does not hold */
+    uint64_t tick_chain; /* before that tick */
+} ls_return;
+
 typedef struct ls_hello {
     uint32_t magic;
     uint32_t protocol_version;
     uint64_t arithmetic;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     char token[LS_TOKEN_BYTES_MAX];
+    bool is_watching;
+    ls_return back;
 } ls_hello;
 
 typedef struct ls_offer {
@@ -91,6 +109,10 @@ typedef struct ls_offer {
     uint32_t timeout_ms;
     uint32_t late_rule; /* ls_late_rule */
     uint32_t send_rate; /* ls_send_rate */
+    uint64_t match_id;  /* never 0 */
+    uint8_t secret[LS_SECRET_BYTES];
+    bool is_watching; /* the slot means nothing */
+    bool is_running;  /* JOIN comes instead of START */
 } ls_offer;
 
 typedef struct ls_ready {
@@ -217,13 +239,53 @@ typedef struct ls_healed {
     bool is_equal; /* false: the leaves did not give this root, and nothing was changed */
 } ls_healed;
 
+/* How the state comes to a client that joins a running match. */
+typedef enum ls_join_source {
+    LS_JOIN_HELD,     /* it has it */
+    LS_JOIN_SNAPSHOT, /* the blob is a save of it */
+    LS_JOIN_HISTORY,  /* the blob is every closed tick before it */
+    LS_JOIN_SOURCE_COUNT,
+} ls_join_source;
+
+typedef struct ls_join {
+    uint32_t source;     /* ls_join_source */
+    ls_tick tick;        /* first closed tick that will be sent; the blob leads to this state */
+    uint64_t root;       /* of it; HELD: 0, and so are the next two */
+    ls_tick chain_tick;  /* newest hashed state up to there */
+    uint64_t chain;      /* of the roots up to that one */
+    uint64_t tick_chain; /* before `tick` */
+    ls_tick next_close;
+    uint32_t next_close_us; /* from sending until then */
+    uint32_t blob;          /* its number, 0 .. 255 */
+    uint32_t blob_bytes;    /* 0: none */
+    uint64_t blob_hash;     /* XXH3-64 */
+    uint32_t players;       /* not sent; both sides know it */
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+} ls_join;
+
+typedef struct ls_joined {
+    ls_tick tick; /* of a hashed state */
+    uint64_t root;
+    ls_tick first_input; /* the first one that it will make */
+} ls_joined;
+
+typedef struct ls_ticks_request {
+    ls_tick first;
+    uint32_t count; /* 1 .. LS_TICKS_PER_REQUEST */
+} ls_ticks_request;
+
+typedef struct ls_resuming {
+    uint32_t slot_mask; /* who is waited for */
+    uint32_t left_ms;   /* how long, at most */
+} ls_resuming;
+
 typedef struct ls_message {
     ls_message_kind kind;
     union {
         ls_hello hello;
         ls_offer offer;
         ls_ready ready;
-        ls_start start; /* reading: set start.players first */
+        ls_start start;
         ls_farewell farewell;
         ls_hash_request hash_request;
         ls_hashes hashes;
@@ -241,6 +303,11 @@ typedef struct ls_message {
         ls_heal_leaf heal_leaf;
         ls_heal heal;
         ls_healed healed;
+        ls_join join;
+        ls_joined joined;
+        ls_ticks_request ticks_request;
+        ls_tick_part closed_tick;
+        ls_resuming resuming;
     } body;
 } ls_message;
 
@@ -250,8 +317,8 @@ size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES
 /* The kind of a packet, or 0 when there is none in it. */
 uint32_t ls_message_peek(const uint8_t *bytes, size_t size);
 
-/* Reads a reliable message. `players` is what START needs to know (0 where no START is expected).
- * MALFORMED leaves `out` undefined but harmless. */
+/* Reads a reliable message. `players` is what START and JOIN need to know (0 where none is
+ * expected). MALFORMED leaves `out` undefined but harmless. */
 ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, ls_message *out);
 
 LS_C_END

@@ -290,9 +290,8 @@ uint32_t ls_tick_part_size(uint32_t total_bytes, uint32_t index)
     return left < LS_TICK_PART_BYTES ? left : LS_TICK_PART_BYTES;
 }
 
-void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
+void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part)
 {
-    kind_bits(stream, LS_MESSAGE_TICK_PART);
     ls_bits_u32(stream, &part->tick, 32);
     ls_bits_uvar(stream, &part->total_bytes, 1, LS_TICK_BYTES_MAX);
     ls_bits_u32(stream, &part->index, 5);
@@ -306,6 +305,12 @@ void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
     } else {
         ls_bits_read_bytes(stream, part->bytes, part->size);
     }
+}
+
+void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
+{
+    kind_bits(stream, LS_MESSAGE_TICK_PART);
+    ls_tick_part_fields(stream, part);
 }
 
 uint32_t ls_hold_from_ns(uint64_t ns)

@@ -4,10 +4,13 @@
 #ifndef LOCKSTEP_PROTOCOL_TICK_PACKET_H
 #define LOCKSTEP_PROTOCOL_TICK_PACKET_H
 
+#include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation.h"
 #include "lockstep/protocol/bit_stream.h"
 #include "lockstep/protocol/link_figures.h"
+
+LS_C_BEGIN
 
 #define LS_HOLD_UNIT_NS UINT64_C(250000) /* hold and slack count quarters of a millisecond */
 #define LS_HOLD_NONE 255u
@@ -97,7 +100,8 @@ typedef struct ls_tick_part {
 uint32_t ls_tick_part_count(uint32_t total_bytes);
 uint32_t ls_tick_part_size(uint32_t total_bytes, uint32_t index);
 
-/* Writes or reads TICK_PART; `size` follows from the other fields. */
+/* Writes or reads TICK_PART, or what follows its kind; `size` follows from the other fields. */
+void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part);
 void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part);
 
 /* The cursor's tick as slot_count inputs, borrowed until it moves. */
@@ -106,5 +110,7 @@ void ls_tick_cursor_inputs(const ls_tick_cursor *cursor, ls_slot_input *inputs);
 /* Nanoseconds to the unit of hold, LS_HOLD_NONE when longer; to the unit of slack, clamped. */
 uint32_t ls_hold_from_ns(uint64_t ns);
 int32_t ls_slack_from_ns(int64_t ns);
+
+LS_C_END
 
 #endif

@@ -15,6 +15,7 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
 {
     return (ls_match_config){.simulation = simulation,
                              .sim = ls_sim_config_default(simulation),
+                             .match_id = 1,
                              .late_rule = LS_LATE_REPEAT,
                              .send_rate = LS_SEND_AUTO,
                              .on_desync = LS_ON_DESYNC_REPORT,
@@ -346,7 +347,8 @@ static void send_offer(ls_match *match, uint32_t slot)
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
                         .late_rule = (uint32_t)match->config.late_rule,
-                        .send_rate = (uint32_t)match->config.send_rate};
+                        .send_rate = (uint32_t)match->config.send_rate,
+                        .match_id = match->config.match_id};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
     ls_match_send(match, match->seats[slot].report.peer);
 }

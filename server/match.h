@@ -8,6 +8,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/secret.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/protocol/message.h"
 #include "lockstep/protocol/transport.h"
@@ -26,6 +27,8 @@ typedef enum ls_on_desync {
 typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats, all of which must be taken to start */
+    uint64_t match_id;               /* no other match has it; never 0 */
+    ls_secret_key key;               /* from which the secrets of the seats are derived */
     ls_late_rule late_rule;
     ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
     ls_on_desync on_desync;

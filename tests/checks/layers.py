@@ -81,6 +81,7 @@ ADAPTERS = {
     "dwarf.h": ("tools/schema/debug_types.c",),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
+    "sodium.h": ("common/secret.c",),
     "zstd.h": ("common/compress.c",),
     "SDL2/*": ("client/view_sdl.c",),
     "criterion/*": ("tests/*",),

@@ -205,6 +205,7 @@ static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
     offer->hash_interval_ticks = 1u + (timing & 7u);
     offer->input_delay_ticks = timing & 8u ? 3 : 0;
     offer->timeout_ms = 10000;
+    offer->match_id = 1;
     send_message(server, &message);
 }
 

@@ -91,6 +91,7 @@ static void make_greetings(void)
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_OFFER;
     ls_offer *offer = &message.body.offer;
+    offer->match_id = 1;
     ls_name_copy(offer->simulation, sizeof offer->simulation, "arena");
     offer->config = ls_sim_config_default(ls_arena_simulation());
     offer->slot = 1;

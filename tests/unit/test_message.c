@@ -79,8 +79,11 @@ Test(message, hello_has_the_layout_of_the_page)
     wire_u(&wire, 0x5453434c, 32);
     wire_u(&wire, LS_PROTOCOL_VERSION, 16);
     wire_u(&wire, UINT64_C(0x0123456789abcdef), 64);
+    hello->is_watching = true;
     wire_text(&wire, "Grace");
     wire_text(&wire, "token");
+    wire_u(&wire, 1, 1);
+    wire_u(&wire, 0, 1);
     expect_layout(&message, &wire);
 }
 
@@ -103,12 +106,12 @@ Test(message, hello_is_these_bytes)
 {
     ls_message message = message_of(LS_MESSAGE_HELLO);
     message.body.hello.magic = LS_PROTOCOL_MAGIC;
-    message.body.hello.protocol_version = 3;
+    message.body.hello.protocol_version = 4;
     message.body.hello.arithmetic = 0x80;
     message.body.hello.name[0] = 'A';
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0xd5, 0x00, 0x00, 0x20, 0x00,
-                                0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x08, 0x02};
+    const uint8_t expected[] = {0x01, 0xd3, 0xd0, 0x14, 0x15, 0x01, 0x00, 0x20, 0x00,
+                                0x00, 0x00, 0x00, 0x00, 0x00, 0x40, 0x08, 0x02, 0x00};
     cr_assert_eq(ls_message_write(&message, bytes), sizeof expected);
     cr_assert_arr_eq(bytes, expected, sizeof expected);
 }
@@ -133,6 +136,7 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
         text[sizes[i].token] = '\0';
         wire_text(&wire, text);
         text[sizes[i].token] = 'x';
+        wire_u(&wire, 0, 2);
         cr_assert_eq(read_wire(&wire), sizes[i].status, "%zu", i);
     }
     for (size_t size = 511; size <= 512; size++) {
@@ -148,10 +152,10 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
 /* Everything in an OFFER that has a range. */
 typedef struct offer_numbers {
     uint64_t tick_rate_hz, players, param_count, slot, hash_interval_ticks, input_delay_ticks;
-    uint64_t timeout_ms, late_rule, send_rate;
+    uint64_t timeout_ms, late_rule, send_rate, match_id;
 } offer_numbers;
 
-static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1, 2};
+static const offer_numbers usual_offer = {60, 4, 2, 3, 7, 2, 10000, 1, 2, 0x0123456789abcdef};
 
 static uint64_t param_of(uint64_t index)
 {
@@ -176,6 +180,11 @@ static wire_bits offer_wire(offer_numbers numbers)
     wire_uvar(&wire, numbers.timeout_ms);
     wire_u(&wire, numbers.late_rule, 1);
     wire_u(&wire, numbers.send_rate, 2);
+    wire_u(&wire, numbers.match_id, 64);
+    for (uint32_t i = 0; i < LS_SECRET_BYTES; i++) {
+        wire_u(&wire, 0x5a, 8);
+    }
+    wire_u(&wire, 2, 2); /* does not watch, runs */
     return wire;
 }
 
@@ -197,8 +206,19 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->timeout_ms = 10000;
     offer->late_rule = LS_LATE_WAIT;
     offer->send_rate = LS_SEND_TICK;
+    offer->match_id = usual_offer.match_id;
+    memset(offer->secret, 0x5a, sizeof offer->secret);
+    offer->is_running = true;
     wire_bits wire = offer_wire(usual_offer);
     expect_layout(&message, &wire);
+}
+
+Test(message, offer_of_match_0_is_malformed)
+{
+    offer_numbers numbers = usual_offer;
+    numbers.match_id = 0;
+    wire_bits wire = offer_wire(numbers);
+    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
 }
 
 Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
@@ -226,7 +246,7 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
                          "number %zu, value %zu", i, j);
         }
     }
-    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1, 3};
+    offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX};
     wire_bits wire = offer_wire(largest);
     cr_assert_eq(read_wire(&wire), LS_OK);
     largest.players = 0;
@@ -716,7 +736,7 @@ Test(message, healing_has_the_layout_of_the_page)
 Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
-        bool is_reliable = kind >= 1 && kind <= 22;
+        bool is_reliable = kind >= 1 && kind <= 27;
         wire_bits wire = wire_of(kind);
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;
@@ -726,8 +746,8 @@ Test(message, an_unknown_kind_is_malformed)
         }
         if (!is_reliable) {
             cr_assert_eq(status, LS_MALFORMED, "kind %u", kind);
-        } else if (kind != 2 && kind != 7 && kind != 14 &&
-                   kind != 15) { /* whose zeros are out of range */
+        } else if (kind != 2 && kind != 7 && kind != 14 && kind != 15 && kind != 25 &&
+                   kind != 26) { /* whose zeros are out of range */
             cr_assert_eq(status, LS_OK, "kind %u", kind);
         }
     }
@@ -771,5 +791,6 @@ Test(message, the_largest_of_every_kind_fits_into_a_packet)
     message.body.offer.config.param_count = LS_PARAMS_MAX;
     message.body.offer.hash_interval_ticks = LS_HASH_INTERVAL_MAX;
     message.body.offer.timeout_ms = LS_TIMEOUT_MS_MAX;
+    message.body.offer.match_id = UINT64_MAX;
     ls_message_write(&message, bytes);
 }

@@ -74,6 +74,7 @@ static ls_message offer_of_server(void)
 {
     ls_message message = {.kind = LS_MESSAGE_OFFER};
     ls_offer *offer = &message.body.offer;
+    offer->match_id = 1;
     ls_name_copy(offer->simulation, sizeof offer->simulation, "counter");
     offer->simulation_version = counter_simulation()->version;
     offer->config = ls_sim_config_default(counter_simulation());

@@ -25,6 +25,7 @@ set(LS_PUBLIC_HEADERS
   common/replay_window.h
   common/rerun.h
   common/rng.h
+  common/secret.h
   common/sim_instance.h
   common/simulation.h
   common/sims/builtin.h
@@ -39,6 +40,7 @@ set(LS_PUBLIC_HEADERS
   protocol/enet_datagram.h
   protocol/event_loop.h
   protocol/message.h
+  protocol/tick_packet.h
   protocol/transport.h
   protocol/transport_enet.h
   protocol/transport_memory.h

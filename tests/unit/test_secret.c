@@ -1,0 +1,57 @@
+#include "lockstep/common/secret.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static ls_secret_key key_of(uint8_t byte)
+{
+    ls_secret_key key;
+    memset(key.bytes, byte, sizeof key.bytes);
+    return key;
+}
+
+Test(secret, same_seat_gives_same_secret)
+{
+    ls_secret_key key = key_of(7);
+    uint8_t a[LS_SECRET_BYTES], b[LS_SECRET_BYTES];
+    ls_secret_derive(&key, 99, 3, 1, a);
+    ls_secret_derive(&key, 99, 3, 1, b);
+    cr_assert(ls_secret_is_equal(a, b));
+}
+
+Test(secret, everything_it_is_made_of_counts)
+{
+    ls_secret_key keys[2] = {key_of(7), key_of(8)};
+    const struct {
+        uint32_t key;
+        uint64_t match_id;
+        uint32_t slot, turn;
+    } others[] = {{1, 99, 3, 1}, {0, 98, 3, 1}, {0, 99, 2, 1}, {0, 99, 3, 2}};
+    uint8_t usual[LS_SECRET_BYTES], other[LS_SECRET_BYTES];
+    ls_secret_derive(&keys[0], 99, 3, 1, usual);
+    for (size_t i = 0; i < 4; i++) {
+        ls_secret_derive(&keys[others[i].key], others[i].match_id, others[i].slot, others[i].turn,
+                         other);
+        cr_assert_not(ls_secret_is_equal(usual, other), "%zu", i);
+    }
+}
+
+Test(secret, one_bit_makes_two_of_them_unequal)
+{
+    uint8_t a[LS_SECRET_BYTES] = {0}, b[LS_SECRET_BYTES] = {0};
+    for (size_t bit = 0; bit < 8 * LS_SECRET_BYTES; bit++) {
+        b[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        cr_assert_not(ls_secret_is_equal(a, b), "bit %zu", bit);
+        b[bit / 8] = 0;
+    }
+}
+
+Test(secret, keys_and_matches_differ)
+{
+    ls_secret_key a, b;
+    cr_assert_eq(ls_secret_key_random(&a), LS_OK);
+    cr_assert_eq(ls_secret_key_random(&b), LS_OK);
+    cr_assert_neq(memcmp(&a, &b, sizeof a), 0);
+    cr_assert_neq(ls_secret_match_id(&a), ls_secret_match_id(&b));
+    cr_assert_neq(ls_secret_match_id(&a), UINT64_C(0));
+}
