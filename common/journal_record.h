@@ -8,6 +8,7 @@
 #include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/byte_stream.h"
+#include "lockstep/common/secret.h"
 #include "lockstep/common/sim_instance.h"
 
 LS_C_BEGIN
@@ -32,14 +33,12 @@ const char *ls_journal_kind_name(ls_journal_kind kind); /* "unknown" for another
 
 /* ---- HEADER ---- */
 
-#define LS_JOURNAL_KEY_BYTES 32u
-
 /* Everything that is needed to run the match again, or to go on with it. */
 typedef struct ls_journal_header {
-    uint64_t match_id;                 /* unlike that of any other match */
-    uint8_t key[LS_JOURNAL_KEY_BYTES]; /* resume secrets are derived from it: keep it secret */
-    uint32_t match_number;             /* among the matches of its server */
-    ls_tick first_tick;                /* 0, or where a cut begins: with a snapshot of it */
+    uint64_t match_id;     /* unlike that of any other match */
+    ls_secret_key key;     /* resume secrets are derived from it: keep it secret */
+    uint32_t match_number; /* among the matches of its server */
+    ls_tick first_tick;    /* 0, or where a cut begins: with a snapshot of it */
     char simulation[LS_NAME_BYTES_MAX];
     uint32_t simulation_version;
     ls_sim_config config;

@@ -79,6 +79,18 @@ static void touch(ls_match_table *table, uint32_t number)
 
 /* ---- life ---- */
 
+/* Nobody who has a secret of one match can make those of another out of it. */
+static void give_key(ls_match_config *match, uint32_t number)
+{
+    ls_secret_key key;
+    for (uint32_t half = 0; half < LS_SECRET_KEY_BYTES / LS_SECRET_BYTES; half++) {
+        ls_secret_derive(&match->key, match->match_id, number, half,
+                         key.bytes + half * (size_t)LS_SECRET_BYTES);
+    }
+    match->key = key;
+    match->match_id = ls_secret_match_id(&key);
+}
+
 static ls_match_config config_of_each(const ls_match_table_config *config)
 {
     ls_match_config match = config->match;
@@ -112,7 +124,11 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     ls_status status = LS_OK;
     while (status == LS_OK && table->count < config->matches) {
         ls_match **match = &table->matches[table->count];
-        status = ls_match_create(&each, &table->sink, allocator, match, why);
+        ls_match_config own = each;
+        if (config->matches > 1) {
+            give_key(&own, table->count);
+        }
+        status = ls_match_create(&own, &table->sink, allocator, match, why);
         if (status == LS_OK) {
             touch(table, table->count++);
         }

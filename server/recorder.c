@@ -5,7 +5,6 @@
 #include "lockstep/common/tick_block.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum {
     EVENTS_MAX = 16,             /* that wait to be written */
@@ -89,7 +88,8 @@ static ls_journal_header header_of(const ls_recorder *recorder)
     const ls_match_config *settings = ls_match_config_of(recorder->match);
     const ls_sim_instance *instance = ls_match_instance(recorder->match);
     const ls_recorder_config *config = &recorder->config;
-    ls_journal_header header = {.match_id = config->match_id,
+    ls_journal_header header = {.match_id = settings->match_id,
+                                .key = settings->key,
                                 .match_number = config->match_number,
                                 .simulation_version = settings->simulation->version,
                                 .config = settings->sim,
@@ -105,7 +105,6 @@ static ls_journal_header header_of(const ls_recorder *recorder)
                                 .adapts_input_delay = settings->adapts_input_delay,
                                 .timeout_ms = settings->timeout_ms,
                                 .wait_limit_ms = settings->wait_limit_ms};
-    memcpy(header.key, config->key, sizeof header.key);
     ls_name_copy(header.simulation, sizeof header.simulation, settings->simulation->name);
     if (config->print) {
         header.print = *config->print;
@@ -134,12 +133,25 @@ static size_t block_bytes(const ls_match_config *settings, uint32_t block_ms)
 }
 
 /* A snapshot in memory: what a wrapped engine saves may take more later on. */
-static size_t state_room(const ls_recorder *recorder)
+static size_t state_room(const ls_recorder_config *config, ls_match *match)
 {
-    const ls_sim_instance *instance = ls_match_instance(recorder->match);
+    const ls_sim_instance *instance = ls_match_instance(match);
+    if (config->snapshot_ms == 0) {
+        return 0;
+    }
     size_t bytes = ls_sim_instance_save_bytes(instance);
     bool is_varying = bytes > 0 && ls_sim_instance_schema(instance) == NULL;
     return is_varying ? 2 * bytes + VARYING_BYTES : bytes;
+}
+
+size_t ls_recorder_raw_bytes_max(const ls_recorder_config *config, ls_match *match)
+{
+    size_t state = state_room(config, match);
+    size_t ticks = block_bytes(ls_match_config_of(match), config->block_ms);
+    size_t piece = state < LS_JOURNAL_PIECE_BYTES ? state : LS_JOURNAL_PIECE_BYTES;
+    size_t largest = piece + LS_JOURNAL_SNAPSHOT_HEAD_BYTES;
+    largest = ticks > largest ? ticks : largest;
+    return largest > LS_JOURNAL_HEADER_BYTES_MAX ? largest : LS_JOURNAL_HEADER_BYTES_MAX;
 }
 
 static ls_status allocate(ls_recorder *recorder)
@@ -148,7 +160,7 @@ static ls_status allocate(ls_recorder *recorder)
         block_bytes(ls_match_config_of(recorder->match), recorder->config.block_ms);
     recorder->filling = ls_allocate(recorder->allocator, recorder->block_capacity);
     recorder->ready.bytes = ls_allocate(recorder->allocator, recorder->block_capacity);
-    recorder->state_capacity = recorder->config.snapshot_ms > 0 ? state_room(recorder) : 0;
+    recorder->state_capacity = state_room(&recorder->config, recorder->match);
     if (recorder->state_capacity > 0) {
         recorder->state = ls_allocate(recorder->allocator, recorder->state_capacity);
     }
@@ -200,14 +212,6 @@ void ls_recorder_destroy(ls_recorder *recorder)
     ls_release(recorder->allocator, recorder->ready.bytes);
     ls_release(recorder->allocator, recorder->filling);
     ls_release(recorder->allocator, recorder);
-}
-
-size_t ls_recorder_raw_bytes_max(const ls_recorder *recorder)
-{
-    size_t piece = recorder->state_capacity < LS_JOURNAL_PIECE_BYTES ? recorder->state_capacity
-                                                                     : LS_JOURNAL_PIECE_BYTES;
-    piece += LS_JOURNAL_SNAPSHOT_HEAD_BYTES;
-    return piece > recorder->block_capacity ? piece : recorder->block_capacity;
 }
 
 /* ---- events ---- */

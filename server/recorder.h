@@ -14,8 +14,6 @@
 LS_C_BEGIN
 
 typedef struct ls_recorder_config {
-    uint64_t match_id;                 /* of the header */
-    uint8_t key[LS_JOURNAL_KEY_BYTES]; /* likewise */
     uint32_t match_number;
     const ls_build_print *print; /* borrowed for create; NULL: unknown */
 
@@ -50,15 +48,15 @@ typedef struct ls_recorder_figures {
 
 typedef struct ls_recorder ls_recorder;
 
+/* No record of the match is larger: what the store has to be made for. */
+size_t ls_recorder_raw_bytes_max(const ls_recorder_config *config, ls_match *match);
+
 /* The match and the store's user outlive the recorder; the match stands at its beginning or where
  * the journal that is continued ends. NO_MEMORY. */
 ls_status ls_recorder_create(const ls_recorder_config *config, ls_match *match,
                              const ls_journal_store *store, const ls_allocator *allocator,
                              ls_recorder **out);
 void ls_recorder_destroy(ls_recorder *recorder);
-
-/* Records of these sizes at most go to the store. */
-size_t ls_recorder_raw_bytes_max(const ls_recorder *recorder);
 
 /* Takes what the match has closed, and hands on what is due. After each call of the match that may
  * have closed ticks, and now and then, since time passes: every 100 ms, say. */

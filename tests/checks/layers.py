@@ -27,6 +27,7 @@ ROOMS = (
     ("server host", "server/journal_file."),
     ("server program", "server/desync_files."),
     ("server program", "server/desync_report."),
+    ("server program", "server/journals."),
     ("server program", "server/main.c"),
     ("server program", "server/match_summary."),
     ("server program", "server/server."),
