@@ -90,6 +90,9 @@ uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind);
 /* The newest whole snapshot that is not behind `tick`, whose every piece is intact. NOT_FOUND. */
 ls_status ls_journal_find_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out);
 
+/* The oldest whole one that is not before `tick`. NOT_FOUND. */
+ls_status ls_journal_next_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out);
+
 /* Its state, out->state_bytes of it, canonical. MALFORMED when it cannot be read after all. */
 ls_status ls_journal_read_snapshot(ls_journal *journal, const ls_journal_snapshot *snapshot,
                                    uint8_t *state);

@@ -276,10 +276,10 @@ static ls_status count_record(counting *count)
     return kind == LS_JOURNAL_TICKS ? count_block(count, raw) : count_piece(count, raw);
 }
 
-static ls_status count_all(ls_journal *journal, uint64_t first)
+static ls_status count_all(ls_journal *journal)
 {
     ls_journal_info *info = &journal->info;
-    counting count = {.journal = journal, .walk = walk_from(journal, first)};
+    counting count = {.journal = journal, .walk = walk_from(journal, LS_JOURNAL_FILE_HEAD_BYTES)};
     uint64_t end_offset = 0;
     while (ls_journal_walk_next(&count.walk, &count.frame)) {
         ls_status status = count_record(&count);
@@ -366,7 +366,7 @@ static ls_status read_all(ls_journal *journal, ls_journal_trust trust, ls_text *
                               .lost_tick = UINT32_MAX,
                               .tick_chain = LS_TICK_CHAIN_START};
     if (trust == LS_JOURNAL_CHECK_ALL || !take_index(journal, first)) {
-        status = count_all(journal, first);
+        status = count_all(journal);
     }
     describe_loss(info, why);
     return status;
@@ -568,6 +568,20 @@ ls_status ls_journal_find_snapshot(ls_journal *journal, ls_tick tick, ls_journal
         if (has_found) {
             journal->found_tick = found.tick;
             *out = found;
+            return LS_OK;
+        }
+    }
+    return LS_NOT_FOUND;
+}
+
+ls_status ls_journal_next_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out)
+{
+    for (size_t i = 0; i < journal->entry_count; i++) {
+        const ls_journal_index_entry *entry = &journal->entries[i];
+        if (entry->kind == LS_JOURNAL_SNAPSHOT && entry->tick >= tick &&
+            read_snapshot_at(journal, entry->offset, NULL, out)) {
+            journal->found_place = entry->offset;
+            journal->found_tick = out->tick;
             return LS_OK;
         }
     }

@@ -77,6 +77,7 @@ ADAPTERS = {
         "common/program/summary.c",
         "tests/loopback/*",
         "tests/unit/test_explain.c",
+        "tools/replay/json.c",
         "tools/synctest/result_json.c",
     ),
     "dwarf.h": ("tools/schema/debug_types.c",),
