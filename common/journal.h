@@ -80,7 +80,7 @@ const ls_journal_info *ls_journal_info_of(const ls_journal *journal);
 void ls_journal_seek(ls_journal *journal, ls_tick tick);
 
 /* The next recorded tick: as ls_tick_block_next gives it. The tick is not one behind the last one
- * where ticks are missing. NOT_FOUND at the end. Damaged records are passed over. */
+ * where ticks are missing. NOT_FOUND at the end; NO_MEMORY. Damaged records are passed over. */
 ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYERS_MAX],
                                ls_tick_inputs *out, uint64_t *root);
 
