@@ -22,6 +22,7 @@ enum option_key {
     KEY_BOT_DELAY,
     KEY_PREDICT,
     KEY_FIND_CAUSES,
+    KEY_RECORD_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -45,6 +46,8 @@ static const struct argp_option options[] = {
      "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
      "told, or healed (on)",
      1},
+    {"record-frames", KEY_RECORD_FRAMES, "FILE", 0,
+     "Write how long each frame lasted, for lockstep-timestep --trace", 1},
     {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
      "Flip one bit of this client's state after the step to TICK: a desync", 9},
@@ -55,6 +58,7 @@ typedef struct arguments {
     const char *server;
     const char *name;
     const char *sim;
+    const char *frames_path;
     bool has_bot;
     uint32_t find_causes;
     uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
@@ -109,6 +113,9 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         return 0;
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
+        return 0;
+    case KEY_RECORD_FRAMES:
+        args->frames_path = value;
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
@@ -185,7 +192,8 @@ int main(int argc, char **argv)
                                .flip_bit = args.flip_bit,
                                .finds_causes = args.find_causes != 0,
                                .print = &print,
-                               .json_path = args.output.json_path};
+                               .json_path = args.output.json_path,
+                               .frames_path = args.frames_path};
     ls_exit_code code = ls_client_run(&config, &console);
     ls_simulation_unload(&loaded);
     return code;
