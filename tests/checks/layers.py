@@ -316,7 +316,7 @@ SAMPLES = (
         },
         [
             "net_relay.c may include <enet/enet.h>",
-            "event_loop.c may include <uv.h>",
+            "event_loop.c, protocol/loop_file.c may include <uv.h>",
             "hash.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",
