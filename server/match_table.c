@@ -17,6 +17,8 @@ typedef struct match_mood {
 struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
     uint32_t count;
     ls_match **matches;
     uint64_t *due_ns;  /* of each, when it has something to do */
@@ -27,6 +29,7 @@ struct ls_match_table {
     uint32_t running_count;
     uint32_t waiting_count;
     ls_peer_map peers;
+    ls_message hello; /* working memory */
 };
 
 ls_match_table_config ls_match_table_config_default(const ls_simulation *simulation)
@@ -77,6 +80,18 @@ static void touch(ls_match_table *table, uint32_t number)
 
 /* ---- life ---- */
 
+/* Nobody who has a secret of one match can make those of another out of it. */
+static void give_key(ls_match_config *match, uint32_t number)
+{
+    ls_secret_key key;
+    for (uint32_t half = 0; half < LS_SECRET_KEY_BYTES / LS_SECRET_BYTES; half++) {
+        ls_secret_derive(&match->key, match->match_id, number, half,
+                         key.bytes + half * (size_t)LS_SECRET_BYTES);
+    }
+    match->key = key;
+    match->match_id = ls_secret_match_id(&key);
+}
+
 static ls_match_config config_of_each(const ls_match_table_config *config)
 {
     ls_match_config match = config->match;
@@ -110,7 +125,11 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     ls_status status = LS_OK;
     while (status == LS_OK && table->count < config->matches) {
         ls_match **match = &table->matches[table->count];
-        status = ls_match_create(&each, &table->sink, allocator, match, why);
+        ls_match_config own = each;
+        if (config->matches > 1) {
+            give_key(&own, table->count);
+        }
+        status = ls_match_create(&own, &table->sink, allocator, match, why);
         if (status == LS_OK) {
             touch(table, table->count++);
         }
@@ -132,6 +151,8 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     }
     table->allocator = allocator;
     table->sink = *sink;
+    table->on_advanced = config->on_advanced;
+    table->user = config->user;
     status = create_parts(table, config, why);
     if (status != LS_OK) {
         ls_match_table_destroy(table);
@@ -160,20 +181,20 @@ void ls_match_table_destroy(ls_match_table *table)
 
 /* ---- what goes in ---- */
 
-/* The first match with a seat, else the first in the lobby, where one may yet become free, else the
- * first that is not over: they tell the peer why it cannot play. */
+/* The first match in the lobby with a seat, else the first that runs and has one, else the first in
+ * the lobby, where one may yet become free, else the first that is not over: they tell the peer why
+ * it cannot play. */
 static uint32_t match_for_newcomer(const ls_match_table *table)
 {
     uint32_t best = 0;
-    ls_match_state best_state = LS_MATCH_OVER;
+    uint32_t best_rank = UINT32_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
-        ls_match_state state = ls_match_state_of(table->matches[i]);
-        if (state == LS_MATCH_LOBBY && ls_match_seats_open(table->matches[i]) > 0) {
-            return i;
-        }
-        if (state < best_state) {
+        uint32_t state = ls_match_state_of(table->matches[i]);
+        uint32_t rank =
+            ls_match_seats_open(table->matches[i]) > 0 ? state : LS_MATCH_OVER + 1 + state;
+        if (rank < best_rank) {
             best = i;
-            best_state = state;
+            best_rank = rank;
         }
     }
     return best;
@@ -190,6 +211,31 @@ static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_
     touch(table, number);
 }
 
+/* Who says HELLO to come back may have been handed to another match than it was in. */
+static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
+                                 const ls_transport_event *event, uint64_t now_ns)
+{
+    ls_message *hello = &table->hello;
+    if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
+        !ls_match_is_guest(table->matches[number], event->peer) ||
+        ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
+        return number;
+    }
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (i != number &&
+            hello->body.hello.back.match_id == ls_match_config_of(table->matches[i])->match_id) {
+            ls_match_peer_disconnected(table->matches[number], event->peer, LS_OK, now_ns);
+            touch(table, number);
+            ls_peer_map_remove(&table->peers, event->peer);
+            bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
+            LS_ASSERT(is_added);
+            ls_match_peer_connected(table->matches[i], event->peer, now_ns);
+            return i;
+        }
+    }
+    return number;
+}
+
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
 {
     if (event->kind == LS_TRANSPORT_CONNECTED) {
@@ -201,6 +247,7 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
         return;
     }
     if (event->kind == LS_TRANSPORT_RECEIVED) {
+        number = match_for_packet(table, number, event, now_ns);
         ls_match_receive_event(table->matches[number], event, now_ns);
     } else {
         ls_peer_map_remove(&table->peers, event->peer);
@@ -215,6 +262,9 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
             touch(table, i);
+            if (table->on_advanced) {
+                table->on_advanced(table->user, i, now_ns);
+            }
         }
     }
 }

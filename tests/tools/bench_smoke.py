@@ -8,7 +8,11 @@ import subprocess
 import sys
 import tempfile
 
+<<<<<<< HEAD
 SECTIONS = ("sims", "hash", "session", "net", "timestep", "view", "math")
+=======
+SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "math")
+>>>>>>> joinserver
 VERDICTS = ("ok", "MISSED")
 
 
