@@ -34,7 +34,7 @@ typedef struct client {
     uint32_t told_slot_mask; /* of RESUMING */
     ls_peer_id server;
     bool has_connected;
-    bool is_connecting; /* anew */
+    bool is_connecting;                /* anew */
     ls_transport_traffic traffic;      /* of this connection */
     ls_transport_traffic past_traffic; /* of those before it */
 } client;
@@ -180,7 +180,8 @@ static void tell_joining(const client *player, const ls_session_event *event)
     const ls_join *join = &event->join;
     uint32_t ticks = join->next_close - join->tick;
     if (event->away_ns > 0) {
-        ls_log_line(log, LS_LOG_INFO, "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
+        ls_log_line(log, LS_LOG_INFO,
+                    "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
                     (double)event->away_ns / 1e9, ticks);
     }
     if (join->source != LS_JOIN_HELD) {
@@ -201,8 +202,7 @@ static void tell_resuming(client *player, const ls_resuming *resuming)
     ls_log_line(&player->console->log, LS_LOG_INFO,
                 "the server came back and waits for %d other player%s, %.0f s at most",
                 __builtin_popcount(resuming->slot_mask),
-                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s",
-                resuming->left_ms / 1e3);
+                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
 static void tell_over(const client *player, const ls_session_event *event)
@@ -302,8 +302,7 @@ static void draw_progress(void *user, uint64_t now_ns)
                     report.tick, states[report.state], (double)report.rtt_ns / 1e6,
                     (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
     if (report.state == LS_SESSION_JOINING) {
-        ls_console_line(player->console,
-                        "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
+        ls_console_line(player->console, "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
                         report.transferred_bytes / 1024.0, report.transfer_bytes / 1024.0,
                         report.behind_ticks);
     }
