@@ -4,6 +4,7 @@
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/desync_class.h"
+#include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/common/sims/builtin.h"
@@ -37,6 +38,7 @@ typedef struct client {
     bool is_connecting;                /* anew */
     ls_transport_traffic traffic;      /* of this connection */
     ls_transport_traffic past_traffic; /* of those before it */
+    ls_frame_recorder recorder;
 } client;
 
 /* ---- what the session asks for ---- */
@@ -405,6 +407,7 @@ static void on_packets(void *user, uint64_t now_ns)
 static void on_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
+    ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     take_packets(player, now_ns);
     ls_session_frame(player->session, now_ns);
     after_turn(player, now_ns);
@@ -555,6 +558,10 @@ static ls_exit_code finish(client *player)
         ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
         code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
+    if (ls_frame_recorder_close(&player->recorder, &why) != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
     return code;
 }
 
@@ -602,6 +609,9 @@ static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK && player->config->frames_path) {
+        status = ls_frame_recorder_open(&player->recorder, player->config->frames_path, why);
+    }
     if (status == LS_OK) {
         status = open_network(player, why);
     }
@@ -639,6 +649,7 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
+        ls_frame_recorder_close(&player.recorder, NULL);
     } else {
         ls_event_loop_run(player.loop);
         code = finish(&player);

@@ -28,6 +28,7 @@ typedef struct ls_client_config {
     uint64_t flip_bit;     /* which one, modulo the size of the state */
     const ls_build_print *print; /* of this program, told to the server after a desync */
     const char *json_path;       /* NULL: no summary; "-": standard output */
+    const char *frames_path;     /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */

@@ -26,6 +26,7 @@ enum option_key {
     KEY_FIND_CAUSES,
     KEY_RECONNECT,
     KEY_SPECTATE,
+    KEY_RECORD_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -53,6 +54,8 @@ static const struct argp_option options[] = {
      "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
      "told, or healed (on)",
      1},
+    {"record-frames", KEY_RECORD_FRAMES, "FILE", 0,
+     "Write how long each frame lasted, for lockstep-timestep --trace", 1},
     {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
      "Flip one bit of this client's state after the step to TICK: a desync", 9},
@@ -63,6 +66,7 @@ typedef struct arguments {
     const char *server;
     const char *name;
     const char *sim;
+    const char *frames_path;
     bool has_bot, is_watching;
     uint32_t find_causes;
     uint64_t reconnect_s, bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
@@ -125,6 +129,9 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         ls_command_line_number(state, "reconnect", value,
                                (ls_option_range){0, LS_SESSION_RECONNECT_MS_MAX / 1000},
                                &args->reconnect_s);
+        return 0;
+    case KEY_RECORD_FRAMES:
+        args->frames_path = value;
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
@@ -209,7 +216,8 @@ int main(int argc, char **argv)
                                .flip_bit = args.flip_bit,
                                .finds_causes = args.find_causes != 0,
                                .print = &print,
-                               .json_path = args.output.json_path};
+                               .json_path = args.output.json_path,
+                               .frames_path = args.frames_path};
     ls_exit_code code = ls_client_run(&config, &console);
     ls_simulation_unload(&loaded);
     return code;

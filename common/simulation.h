@@ -252,7 +252,9 @@ typedef struct ls_simulation {
     ls_status (*init)(const ls_sim_config *config, void *state);
 
     /* Appends the picture that lies `alpha` (0 .. LS_FIXED_ONE) of the way from `previous` to
-     * `current`. Reads only. NULL when there is nothing to see. */
+     * `current`. Reads only. NULL when there is nothing to see. A host cannot keep the block of an
+     * engine that hashes by callback: it hands the same one twice, and the engine knows itself
+     * where things were before its newest step. */
     void (*draw)(const ls_sim_config *config, const void *previous, const void *current,
                  ls_fixed alpha, ls_draw_list *list);
 

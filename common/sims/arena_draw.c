@@ -2,6 +2,7 @@
 
 #include "lockstep/common/interpolate.h"
 #include "lockstep/common/sims/arena_state.h"
+#include "lockstep/common/sims/player_colours.h"
 
 #define WALL_HALF_THICKNESS LS_FIXED_HALF
 #define VIEW_MARGIN LS_FIXED_INT(2)
@@ -14,17 +15,6 @@
 
 /* Ids: walls, then bodies, noses and shots, each by its number. */
 #define WALL_COUNT 4u
-
-static const uint32_t player_colours[] = {
-    0xe6194bFFu, 0x3cb44bFFu, 0x4363d8FFu, 0xf58231FFu, 0x911eb4FFu, 0x42d4f4FFu,
-    0xf032e6FFu, 0xbfef45FFu, 0xfabed4FFu, 0x469990FFu, 0xdcbeffFFu, 0x9a6324FFu,
-    0xfffac8FFu, 0x800000FFu, 0xaaffc3FFu, 0x808000FFu,
-};
-
-static uint32_t player_colour(uint32_t slot)
-{
-    return player_colours[slot % (sizeof player_colours / sizeof player_colours[0])];
-}
 
 static void draw_walls(ls_fixed half_size, ls_draw_list *list)
 {
@@ -73,7 +63,7 @@ static void draw_bodies(const ls_arena_view *previous, const ls_arena_view *curr
         ls_draw_shape shape = body_shape(&previous->bodies[i], body, alpha);
         shape.id = WALL_COUNT + i;
         if (i < current->layout.player_count) {
-            shape.colour = player_colour(i);
+            shape.colour = ls_player_colour(i);
         }
         ls_draw_push(list, shape);
         if (i < current->layout.player_count) {
@@ -100,7 +90,7 @@ static void draw_shots(const ls_arena_view *previous, const ls_arena_view *curre
         ls_draw_push(list, (ls_draw_shape){
                                .kind = LS_DRAW_DISC,
                                .id = WALL_COUNT + layout->body_count + layout->player_count + i,
-                               .colour = player_colour(i / layout->shots_each),
+                               .colour = ls_player_colour(i / layout->shots_each),
                                .x = ls_lerp(from->position.x, to->position.x, alpha),
                                .y = ls_lerp(from->position.y, to->position.y, alpha),
                                .half_width = LS_ARENA_SHOT_RADIUS,

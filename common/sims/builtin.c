@@ -1,6 +1,9 @@
 #include "lockstep/common/sims/builtin.h"
 
 #include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/rope.h"
+#include "lockstep/common/sims/spring.h"
+#include "lockstep/common/sims/tumble.h"
 #include "lockstep/common/sims/units.h"
 
 #include <string.h>
@@ -12,6 +15,12 @@ const ls_simulation *ls_builtin_simulation(uint32_t index)
         return ls_arena_simulation();
     case 1:
         return ls_units_simulation();
+    case 2:
+        return ls_rope_simulation();
+    case 3:
+        return ls_spring_simulation();
+    case 4:
+        return ls_tumble_simulation();
     default:
         return NULL;
     }

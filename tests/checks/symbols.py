@@ -43,6 +43,7 @@ LIBRARIES = {
     "common/liblockstep_core.a": PURE + FORMATTING,
     "common/liblockstep_diagnosis.a": PURE + FORMATTING,
     "common/liblockstep_bundle.a": PURE + FORMATTING,
+    "common/sims/liblockstep_double_sims.a": PURE,
     "common/sims/liblockstep_sims.a": PURE,
     "protocol/liblockstep_protocol.a": PURE + FORMATTING,
     "protocol/liblockstep_transport_memory.a": PURE,
@@ -54,6 +55,8 @@ LIBRARIES = {
 EXCEPTIONS = {
     "arithmetic_check.c.o": ("sqrt",),
     "compress.c.o": ("ZSTD_*",),
+    "rope.c.o": ("sqrt",),
+    "strict_double.c.o": ("fegetenv", "fesetenv"),
 }
 
 # Sections that hold what a program may change while it runs. Constants with pointers in them are

@@ -1,10 +1,11 @@
-/* Whole matches of bots: every simulation that comes with Lockstep, and one in double. */
+/* Whole matches of bots: every simulation that comes with Lockstep. */
 #include "lockstep/tests/golden/golden.h"
 
 #include "lockstep/common/hash.h"
 #include "lockstep/common/sim_instance.h"
 #include "lockstep/common/sims/builtin.h"
-#include "lockstep/tests/golden/rope_simulation.h"
+#include "lockstep/common/sims/rope.h"
+#include "lockstep/common/sims/spring.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +26,12 @@ typedef struct match {
     uint64_t chain; /* over the roots of all ticks */
 } match;
 
-/* The built-in ones, then the rope; NULL beyond. */
-static const ls_simulation *simulation_at(uint32_t index)
-{
-    const ls_simulation *simulation = ls_builtin_simulation(index);
-    bool is_first_beyond = index > 0 && ls_builtin_simulation(index - 1) != NULL;
-    return simulation == NULL && is_first_beyond ? rope_simulation() : simulation;
-}
-
-static match open_match(const ls_simulation *simulation, uint64_t bot_stream)
+static match open_match_with(const ls_simulation *simulation, const ls_sim_config *config,
+                             uint64_t bot_stream)
 {
     match m = {.simulation = simulation};
-    ls_sim_config config = ls_sim_config_default(simulation);
     ls_text why = {{0}};
-    if (ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &m.instance, &why) !=
+    if (ls_sim_instance_create(simulation, config, ls_allocator_heap(), &m.instance, &why) !=
         LS_OK) {
         golden_fail(simulation->name, why.bytes);
     }
@@ -47,6 +40,12 @@ static match open_match(const ls_simulation *simulation, uint64_t bot_stream)
     }
     m.chain = ls_hash_chain_start(ls_sim_instance_hash(m.instance));
     return m;
+}
+
+static match open_match(const ls_simulation *simulation, uint64_t bot_stream)
+{
+    ls_sim_config config = ls_sim_config_default(simulation);
+    return open_match_with(simulation, &config, bot_stream);
 }
 
 static void play_tick(match *m)
@@ -159,17 +158,35 @@ static void play_match(const ls_simulation *simulation)
     ls_sim_instance_destroy(m.instance);
 }
 
+/* One simulation with one parameter that is not as it comes. */
+static void play_variant(const ls_simulation *simulation, const char *assignment)
+{
+    ls_sim_config config = ls_sim_config_default(simulation);
+    ls_text why = {{0}};
+    if (ls_sim_config_set(simulation, &config, assignment, &why) != LS_OK) {
+        golden_fail(simulation->name, why.bytes);
+    }
+    match m = open_match_with(simulation, &config, STREAM_FROM_START);
+    play_to(&m, TICKS_SAVED);
+    root_line(&m, assignment);
+    ls_sim_instance_destroy(m.instance);
+}
+
 void golden_simulations(void)
 {
-    for (uint32_t i = 0; simulation_at(i) != NULL; i++) {
-        play_match(simulation_at(i));
+    for (uint32_t i = 0; ls_builtin_simulation(i) != NULL; i++) {
+        play_match(ls_builtin_simulation(i));
     }
+    play_variant(ls_rope_simulation(), "integrator=0");
+    play_variant(ls_rope_simulation(), "integrator=2");
+    play_variant(ls_spring_simulation(), "integrator=0");
+    play_variant(ls_spring_simulation(), "integrator=2");
 }
 
 void golden_save(FILE *file)
 {
-    for (uint32_t i = 0; simulation_at(i) != NULL; i++) {
-        match m = open_match(simulation_at(i), STREAM_FROM_START);
+    for (uint32_t i = 0; ls_builtin_simulation(i) != NULL; i++) {
+        match m = open_match(ls_builtin_simulation(i), STREAM_FROM_START);
         play_to(&m, TICKS_SAVED);
         size_t size = 0;
         uint8_t *save = save_of(&m, &size);
@@ -183,8 +200,8 @@ void golden_save(FILE *file)
 
 void golden_load(FILE *file)
 {
-    for (uint32_t i = 0; simulation_at(i) != NULL; i++) {
-        match m = open_match(simulation_at(i), STREAM_FROM_SAVE);
+    for (uint32_t i = 0; ls_builtin_simulation(i) != NULL; i++) {
+        match m = open_match(ls_builtin_simulation(i), STREAM_FROM_SAVE);
         size_t size = 0;
         uint8_t *save = save_memory(&m, &size);
         if (fread(save, 1, size, file) != size) {

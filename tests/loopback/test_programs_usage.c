@@ -179,7 +179,8 @@ Test(programs_usage, a_server_to_join_is_a_host_and_a_port)
 
 Test(programs_usage, an_unknown_simulation_is_refused_with_the_names_there_are)
 {
-    const char *const words = "unknown simulation 'chess'; built in are: arena, units; a plug-in "
+    const char *const words = "unknown simulation 'chess'; built in are: arena, units, rope, "
+                              "spring, tumble; a plug-in "
                               "is named by its file, as in ./game.so";
     expect_server_refuses(LS_ARGUMENTS("--sim", "chess"), words);
     expect_client_refuses(LS_ARGUMENTS("--sim", "chess", NOWHERE), words);

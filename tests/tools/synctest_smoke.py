@@ -93,6 +93,9 @@ def main():
     check_lint(program, plugins, good, bad_schema)
     check_clean(program, "arena", 200)
     check_clean(program, "units", 60)
+    check_clean(program, "rope", 100)
+    check_clean(program, "spring", 100)
+    check_clean(program, "tumble", 100)
     with tempfile.TemporaryDirectory() as folder:
         check_junit(program, plugins, folder)
 

@@ -47,8 +47,8 @@ Test(plugin_loader, every_built_in_is_found_by_its_name)
 Test(plugin_loader, an_unknown_name_is_refused_with_the_names_there_are)
 {
     expect_refused("chess", LS_NOT_FOUND,
-                   "unknown simulation 'chess'; built in are: arena, units; a plug-in is named by "
-                   "its file, as in ./game.so");
+                   "unknown simulation 'chess'; built in are: arena, units, rope, spring, "
+                   "tumble; a plug-in is named by its file, as in ./game.so");
     expect_refused("", LS_NOT_FOUND, "unknown simulation ''");
     expect_refused("so", LS_NOT_FOUND, "unknown simulation 'so'");
     expect_refused("arenaso", LS_NOT_FOUND, "unknown simulation 'arenaso'");

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define LS_BENCH_FIGURES_MAX 160u
+#define LS_BENCH_FIGURES_MAX 192u
 
 typedef enum ls_bench_rule {
     LS_BENCH_NO_BUDGET,

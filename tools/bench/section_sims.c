@@ -1,6 +1,8 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/sims/arena.h"
+#include "lockstep/common/sims/rope.h"
+#include "lockstep/common/sims/tumble.h"
 #include "lockstep/common/sims/units.h"
 #include "lockstep/tools/bench/sections.h"
 
@@ -31,6 +33,8 @@ typedef struct sim_scene {
 static const sim_scene scenes[] = {
     {"bodies", ls_arena_simulation, "bodies", {200, 2000, 20000}, 0, 300},
     {"units", ls_units_simulation, "units", {1500, 5000, 20000}, 900, 150},
+    {"bodies", ls_tumble_simulation, "bodies", {32, 128, 500}, 0, 300},
+    {"particles", ls_rope_simulation, "particles", {80, 256, 1024}, 0, 1000},
 };
 
 typedef struct player {

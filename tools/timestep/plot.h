@@ -1,0 +1,38 @@
+/* Plot: one page that shows what each strategy does: where it draws a moving body, its stutter, the
+ * energy of a spring, steps and lengths of frames, time dropped. Writes a script for gnuplot that
+ * holds its data; draws nothing itself. Called by the driver and by tests. */
+#ifndef LOCKSTEP_TOOLS_TIMESTEP_PLOT_H
+#define LOCKSTEP_TOOLS_TIMESTEP_PLOT_H
+
+#include "lockstep/tools/timestep/report.h"
+
+#include <stdio.h>
+
+#define LS_PLOT_STUTTER_TRACES_MAX 8u
+
+typedef struct ls_plot_page {
+    const ls_stepper *steppers;
+    uint32_t stepper_count;
+    uint32_t rate_hz;
+    bool is_svg;    /* else PNG */
+    bool has_notes; /* the panels say what is to be seen: the built-in traces, all strategies */
+    /* What each panel is about. */
+    const ls_trace *position;
+    const ls_trace *energy;
+    const ls_trace *steps; /* about its longest frame, at steps_cost_percent of dt a step */
+    uint32_t steps_cost_percent;
+    const ls_trace *load;   /* lengths of frames, and time dropped */
+    uint32_t stutter_count; /* 1 .. LS_PLOT_STUTTER_TRACES_MAX */
+    struct {
+        const ls_trace *trace;
+        const ls_report_cell *cells; /* a strategy each */
+    } stutter[LS_PLOT_STUTTER_TRACES_MAX];
+    const ls_sim_course *course; /* a simulation instead of the small world; NULL: none */
+    const ls_allocator *allocator;
+} ls_plot_page;
+
+/* Of a simulation without a shape that moves, only what frames come to is shown. NO_MEMORY, or what
+ * the simulation's start came to. */
+ls_status ls_plot_write(const ls_plot_page *page, FILE *script, ls_text *why);
+
+#endif

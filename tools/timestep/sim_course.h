@@ -1,0 +1,62 @@
+/* Sim course: how any simulation goes tick by tick, without frames, and what a stepping strategy
+ * makes of that on a trace: speed, whether every tick has the same bits, and how evenly the first
+ * thing that moves is drawn. A simulation steps by its dt alone, so only the strategies whose every
+ * step is a dt can drive it. Called by the reports' driver and by tests. */
+#ifndef LOCKSTEP_TOOLS_TIMESTEP_SIM_COURSE_H
+#define LOCKSTEP_TOOLS_TIMESTEP_SIM_COURSE_H
+
+#include "lockstep/common/simulation.h"
+#include "lockstep/tools/timestep/play.h"
+#include "lockstep/tools/timestep/sim_player.h"
+
+typedef struct ls_sim_point {
+    double x; /* m */
+    double y;
+} ls_sim_point;
+
+/* Where the watched shape is drawn at both ends of a tick. */
+typedef struct ls_sim_leg {
+    ls_sim_point from;
+    ls_sim_point to;
+    bool is_drawn;
+} ls_sim_leg;
+
+typedef struct ls_sim_course {
+    const ls_simulation *simulation;
+    ls_sim_config config;
+    uint32_t ticks;
+    uint64_t *hashes; /* of the states 1 .. ticks, from 0 */
+    ls_sim_leg *legs; /* from state i to i + 1; all not drawn when nothing moves */
+    bool has_shape;
+    uint32_t shape_id; /* the first shape in the list that moves within two seconds */
+} ls_sim_course;
+
+ls_status ls_sim_course_make(const ls_simulation *simulation, const ls_sim_config *config,
+                             uint32_t ticks, const ls_allocator *allocator, ls_sim_course *out,
+                             ls_text *why);
+void ls_sim_course_release(ls_sim_course *course, const ls_allocator *allocator);
+
+/* Where the watched shape is drawn now; false when it is not. */
+bool ls_sim_course_see(const ls_sim_course *course, ls_sim_player *player, ls_fixed alpha,
+                       ls_sim_point *out);
+
+/* Whether it can drive a simulation. */
+bool ls_sim_course_can_play(ls_timestep_strategy strategy);
+
+typedef struct ls_sim_measures {
+    ls_play_result play;
+    double speed;
+    bool is_repeatable; /* every state was that of the course */
+    uint64_t ticks_compared;
+    bool has_stutter;
+    /* Root mean square, in mm, of how far the shape moves from frame to frame less what it moves on
+     * its course in that time. Frames in which it is put elsewhere do not count. */
+    double stutter_mm;
+} ls_sim_measures;
+
+/* The course has all ticks that the trace needs: ls_play says how many. */
+ls_status ls_sim_course_measure(const ls_sim_course *course, const ls_timestep_config *timestep,
+                                const ls_trace *trace, uint64_t step_cost_ns,
+                                const ls_allocator *allocator, ls_sim_measures *out, ls_text *why);
+
+#endif

@@ -1,0 +1,110 @@
+#include "lockstep/tools/timestep/sim_player.h"
+
+#include <string.h>
+
+enum {
+    SHAPES_MAX = 65536,
+};
+
+static ls_status fill(ls_sim_player *player, const ls_simulation *simulation,
+                      const ls_sim_config *config, ls_text *why)
+{
+    ls_status status =
+        ls_sim_instance_create(simulation, config, player->allocator, &player->instance, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    size_t state_bytes = ls_sim_instance_state_bytes(player->instance);
+    bool can_copy = ls_sim_instance_schema(player->instance) != NULL;
+    player->list.capacity = SHAPES_MAX;
+    player->list.shapes = ls_allocate_array(player->allocator, SHAPES_MAX, sizeof(ls_draw_shape));
+    player->previous = can_copy ? ls_allocate(player->allocator, state_bytes) : NULL;
+    if (!player->list.shapes || (can_copy && !player->previous)) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    if (can_copy) {
+        memcpy(player->previous, ls_sim_instance_view(player->instance), state_bytes);
+    }
+    for (uint32_t slot = 0; slot < config->players; slot++) {
+        player->bots[slot] = ls_bot_make(config->seed + slot);
+    }
+    return LS_OK;
+}
+
+ls_status ls_sim_player_create(const ls_simulation *simulation, const ls_sim_config *config,
+                               const ls_allocator *allocator, ls_sim_player **out, ls_text *why)
+{
+    ls_sim_player *player = ls_allocate(allocator, sizeof *player);
+    if (!player) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    player->allocator = allocator;
+    ls_status status = fill(player, simulation, config, why);
+    if (status != LS_OK) {
+        ls_sim_player_destroy(player);
+        return status;
+    }
+    *out = player;
+    return LS_OK;
+}
+
+void ls_sim_player_destroy(ls_sim_player *player)
+{
+    if (!player) {
+        return;
+    }
+    ls_release(player->allocator, player->previous);
+    ls_release(player->allocator, player->list.shapes);
+    if (player->instance) {
+        ls_sim_instance_destroy(player->instance);
+    }
+    ls_release(player->allocator, player);
+}
+
+static void take_inputs(ls_sim_player *player, const ls_slot_input *inputs)
+{
+    ls_sim_instance *instance = player->instance;
+    if (player->previous) {
+        memcpy(player->previous, ls_sim_instance_view(instance),
+               ls_sim_instance_state_bytes(instance));
+    }
+    ls_tick_inputs tick = {.tick = ls_sim_instance_tick(instance),
+                           .slot_count = ls_sim_instance_config(instance)->players,
+                           .slots = inputs};
+    ls_sim_instance_step(instance, &tick);
+}
+
+void ls_sim_player_step(ls_sim_player *player)
+{
+    ls_sim_instance *instance = player->instance;
+    bool is_first = ls_sim_instance_tick(instance) == 0;
+    for (uint32_t slot = 0; slot < ls_sim_instance_config(instance)->players; slot++) {
+        uint8_t *bytes = player->bytes[slot];
+        player->inputs[slot] = (ls_slot_input){
+            .bytes = bytes,
+            .size = ls_bot_input(&player->bots[slot], instance, slot, bytes),
+            .events = is_first ? LS_EVENT_JOINED : 0,
+        };
+    }
+    take_inputs(player, player->inputs);
+}
+
+void ls_sim_player_follow(ls_sim_player *player, const ls_sim_player *leader)
+{
+    take_inputs(player, leader->inputs);
+}
+
+const ls_draw_list *ls_sim_player_draw(ls_sim_player *player, ls_fixed alpha)
+{
+    const ls_simulation *simulation = ls_sim_instance_simulation(player->instance);
+    const void *current = ls_sim_instance_view(player->instance);
+    player->list.count = 0;
+    if (simulation->draw) {
+        simulation->draw(ls_sim_instance_config(player->instance),
+                         player->previous ? player->previous : current, current, alpha,
+                         &player->list);
+    }
+    return &player->list;
+}
