@@ -691,6 +691,44 @@ static ls_simulation engine_simulation(void)
     return simulation;
 }
 
+Test(sim_instance, a_restart_leads_through_the_same_states_again)
+{
+    ls_sim_instance *instance = make();
+    uint64_t root_0 = ls_sim_instance_hash(instance);
+    step_many(instance, 20);
+    uint64_t root_20 = ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
+    cr_assert_eq(ls_sim_instance_tick(instance), 0);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_0);
+    step_many(instance, 20);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_20);
+    ls_sim_instance_destroy(instance);
+}
+
+static ls_status init_once(const ls_sim_config *config, void *state)
+{
+    static uint32_t calls;
+    return calls++ == 0 ? engine_init(config, state) : LS_IO;
+}
+
+Test(sim_instance, an_engine_is_given_up_before_it_begins_again)
+{
+    ls_simulation simulation = engine_simulation();
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
+    cr_assert_eq(engine_deinits, 1);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(engine_deinits, 2);
+
+    simulation.init = init_once;
+    instance = make_from(&simulation, &config);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_IO);
+    cr_assert_eq(engine_deinits, 3);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(engine_deinits, 3, "there was none any more");
+}
+
 Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
 {
     ls_simulation simulation = engine_simulation();
