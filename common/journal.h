@@ -80,7 +80,7 @@ const ls_journal_info *ls_journal_info_of(const ls_journal *journal);
 void ls_journal_seek(ls_journal *journal, ls_tick tick);
 
 /* The next recorded tick: as ls_tick_block_next gives it. The tick is not one behind the last one
- * where ticks are missing. NOT_FOUND at the end. Damaged records are passed over. */
+ * where ticks are missing. NOT_FOUND at the end; NO_MEMORY. Damaged records are passed over. */
 ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYERS_MAX],
                                ls_tick_inputs *out, uint64_t *root);
 
@@ -89,6 +89,9 @@ uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind);
 
 /* The newest whole snapshot that is not behind `tick`, whose every piece is intact. NOT_FOUND. */
 ls_status ls_journal_find_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out);
+
+/* The oldest whole one that is not before `tick`. NOT_FOUND. */
+ls_status ls_journal_next_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out);
 
 /* Its state, out->state_bytes of it, canonical. MALFORMED when it cannot be read after all. */
 ls_status ls_journal_read_snapshot(ls_journal *journal, const ls_journal_snapshot *snapshot,

@@ -7,13 +7,24 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum {
+    BUFFER_BYTES = 64 << 10,
+};
+
+/* Most journals never need room for the largest record. */
+typedef struct buffer {
+    uint8_t *bytes;
+    size_t capacity;
+} buffer;
+
 struct ls_journal {
     const ls_allocator *allocator;
     const uint8_t *bytes;
     size_t size;
     ls_journal_header header;
     ls_journal_info info;
-    uint8_t *raw; /* the payload of a record */
+    buffer raw;            /* the payload of a record */
+    bool is_out_of_memory; /* for one: it was passed over */
 
     /* Where blocks and snapshots begin, by offset; those of blocks by tick as well. */
     ls_journal_index_entry *entries;
@@ -21,7 +32,7 @@ struct ls_journal {
     size_t entry_capacity;
 
     /* Where next_tick goes on. */
-    uint8_t *block; /* the payload that `reader` is in */
+    buffer block; /* the payload that `reader` is in */
     ls_tick_block_reader reader;
     bool has_block;
     uint64_t place;
@@ -34,15 +45,31 @@ struct ls_journal {
 
 /* ---- payloads ---- */
 
+static bool make_room(ls_journal *journal, buffer *memory, size_t bytes)
+{
+    if (bytes > memory->capacity) {
+        size_t capacity = bytes > BUFFER_BYTES ? LS_JOURNAL_RAW_BYTES_MAX : BUFFER_BYTES;
+        ls_release(journal->allocator, memory->bytes);
+        memory->bytes = ls_allocate(journal->allocator, capacity);
+        memory->capacity = memory->bytes ? capacity : 0;
+        journal->is_out_of_memory = journal->is_out_of_memory || !memory->bytes;
+    }
+    return bytes <= memory->capacity;
+}
+
 /* The payload as it was before it was compressed: borrowed from the file, or put into `memory`.
  * NULL when it cannot be. */
-static const uint8_t *payload_of(const ls_journal_frame *frame, uint8_t *memory)
+static const uint8_t *payload_of(ls_journal *journal, const ls_journal_frame *frame, buffer *memory)
 {
     if (!frame->is_compressed) {
         return frame->payload;
     }
-    ls_status status = ls_decompress(frame->payload, frame->stored_bytes, memory, frame->raw_bytes);
-    return status == LS_OK ? memory : NULL;
+    if (!make_room(journal, memory, frame->raw_bytes)) {
+        return NULL;
+    }
+    ls_status status =
+        ls_decompress(frame->payload, frame->stored_bytes, memory->bytes, frame->raw_bytes);
+    return status == LS_OK ? memory->bytes : NULL;
 }
 
 static bool is_at_end(const ls_byte_stream *stream)
@@ -56,7 +83,7 @@ static const uint8_t *next_of_kind(ls_journal *journal, ls_journal_walk *walk, u
 {
     while (ls_journal_walk_next(walk, frame)) {
         if (frame->kind == kind) {
-            const uint8_t *raw = payload_of(frame, journal->raw);
+            const uint8_t *raw = payload_of(journal, frame, &journal->raw);
             if (raw) {
                 return raw;
             }
@@ -133,7 +160,7 @@ static bool take_index(ls_journal *journal, uint64_t first)
         frame.kind != LS_JOURNAL_INDEX || ls_journal_frame_end(&frame) != end_offset) {
         return false;
     }
-    const uint8_t *raw = payload_of(&frame, journal->raw);
+    const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
     uint32_t count = raw ? ls_journal_index_count(raw, frame.raw_bytes) : UINT32_MAX;
     bool is_good = count != UINT32_MAX;
     for (uint32_t i = 0; is_good && i < count; i++) {
@@ -269,17 +296,17 @@ static ls_status count_record(counting *count)
     if (kind != LS_JOURNAL_TICKS && kind != LS_JOURNAL_SNAPSHOT) {
         return LS_OK;
     }
-    const uint8_t *raw = payload_of(frame, count->journal->raw);
+    const uint8_t *raw = payload_of(count->journal, frame, &count->journal->raw);
     if (!raw) {
         return LS_OK;
     }
     return kind == LS_JOURNAL_TICKS ? count_block(count, raw) : count_piece(count, raw);
 }
 
-static ls_status count_all(ls_journal *journal, uint64_t first)
+static ls_status count_all(ls_journal *journal)
 {
     ls_journal_info *info = &journal->info;
-    counting count = {.journal = journal, .walk = walk_from(journal, first)};
+    counting count = {.journal = journal, .walk = walk_from(journal, LS_JOURNAL_FILE_HEAD_BYTES)};
     uint64_t end_offset = 0;
     while (ls_journal_walk_next(&count.walk, &count.frame)) {
         ls_status status = count_record(&count);
@@ -324,7 +351,7 @@ static ls_status read_header(ls_journal *journal, uint64_t *first, ls_text *why)
         frame.kind != LS_JOURNAL_HEADER) {
         return refuse(why, "the journal's header is damaged");
     }
-    const uint8_t *raw = payload_of(&frame, journal->raw);
+    const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
     ls_byte_stream stream = ls_byte_stream_read(raw, raw ? frame.raw_bytes : 0);
     ls_journal_header_stream(&stream, &journal->header);
     if (!is_at_end(&stream)) {
@@ -366,7 +393,7 @@ static ls_status read_all(ls_journal *journal, ls_journal_trust trust, ls_text *
                               .lost_tick = UINT32_MAX,
                               .tick_chain = LS_TICK_CHAIN_START};
     if (trust == LS_JOURNAL_CHECK_ALL || !take_index(journal, first)) {
-        status = count_all(journal, first);
+        status = count_all(journal);
     }
     describe_loss(info, why);
     return status;
@@ -382,10 +409,8 @@ ls_status ls_journal_open(const uint8_t *bytes, size_t size, ls_journal_trust tr
     journal->allocator = allocator;
     journal->bytes = bytes;
     journal->size = size;
-    journal->raw = ls_allocate(allocator, LS_JOURNAL_RAW_BYTES_MAX);
-    journal->block = ls_allocate(allocator, LS_JOURNAL_RAW_BYTES_MAX);
-    ls_status status =
-        journal->raw && journal->block ? read_all(journal, trust, why) : LS_NO_MEMORY;
+    ls_status status = read_all(journal, trust, why);
+    status = journal->is_out_of_memory ? LS_NO_MEMORY : status;
     if (status != LS_OK) {
         ls_journal_close(journal);
         return status;
@@ -401,8 +426,8 @@ void ls_journal_close(ls_journal *journal)
         return;
     }
     ls_release(journal->allocator, journal->entries);
-    ls_release(journal->allocator, journal->block);
-    ls_release(journal->allocator, journal->raw);
+    ls_release(journal->allocator, journal->block.bytes);
+    ls_release(journal->allocator, journal->raw.bytes);
     ls_release(journal->allocator, journal);
 }
 
@@ -458,7 +483,7 @@ static bool next_block(ls_journal *journal)
     while (ls_journal_walk_next(&walk, &frame)) {
         journal->place = walk.at;
         const uint8_t *raw =
-            frame.kind == LS_JOURNAL_TICKS ? payload_of(&frame, journal->block) : NULL;
+            frame.kind == LS_JOURNAL_TICKS ? payload_of(journal, &frame, &journal->block) : NULL;
         if (raw && open_block(journal, &frame, raw) &&
             journal->reader.head.first + journal->reader.head.count > journal->want) {
             journal->has_block = true;
@@ -486,7 +511,7 @@ ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYE
             return LS_OK;
         }
     }
-    return LS_NOT_FOUND;
+    return journal->is_out_of_memory ? LS_NO_MEMORY : LS_NOT_FOUND;
 }
 
 uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind)
@@ -574,6 +599,20 @@ ls_status ls_journal_find_snapshot(ls_journal *journal, ls_tick tick, ls_journal
     return LS_NOT_FOUND;
 }
 
+ls_status ls_journal_next_snapshot(ls_journal *journal, ls_tick tick, ls_journal_snapshot *out)
+{
+    for (size_t i = 0; i < journal->entry_count; i++) {
+        const ls_journal_index_entry *entry = &journal->entries[i];
+        if (entry->kind == LS_JOURNAL_SNAPSHOT && entry->tick >= tick &&
+            read_snapshot_at(journal, entry->offset, NULL, out)) {
+            journal->found_place = entry->offset;
+            journal->found_tick = out->tick;
+            return LS_OK;
+        }
+    }
+    return LS_NOT_FOUND;
+}
+
 ls_status ls_journal_read_snapshot(ls_journal *journal, const ls_journal_snapshot *snapshot,
                                    uint8_t *state)
 {
@@ -596,7 +635,7 @@ ls_status ls_journal_next_record(ls_journal *journal, uint64_t *offset, ls_journ
     ls_journal_walk walk = walk_from(journal, from);
     ls_journal_frame frame;
     while (ls_journal_walk_next(&walk, &frame)) {
-        const uint8_t *raw = payload_of(&frame, journal->raw);
+        const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
         *offset = walk.at;
         if (raw) {
             *out = (ls_journal_record){.kind = frame.kind,

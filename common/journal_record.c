@@ -65,7 +65,7 @@ static void settings_stream(ls_byte_stream *stream, ls_journal_header *header)
 void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header)
 {
     ls_byte_stream_u64(stream, &header->match_id);
-    ls_byte_stream_bytes(stream, header->key, sizeof header->key);
+    ls_byte_stream_bytes(stream, header->key.bytes, sizeof header->key.bytes);
     ls_byte_stream_u32(stream, &header->match_number);
     ls_byte_stream_u32(stream, &header->first_tick);
     ls_byte_stream_text(stream, header->simulation, sizeof header->simulation);

@@ -8,6 +8,7 @@
 #include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/byte_stream.h"
+#include "lockstep/common/secret.h"
 #include "lockstep/common/sim_instance.h"
 
 LS_C_BEGIN
@@ -32,14 +33,12 @@ const char *ls_journal_kind_name(ls_journal_kind kind); /* "unknown" for another
 
 /* ---- HEADER ---- */
 
-#define LS_JOURNAL_KEY_BYTES 32u
-
 /* Everything that is needed to run the match again, or to go on with it. */
 typedef struct ls_journal_header {
-    uint64_t match_id;                 /* unlike that of any other match */
-    uint8_t key[LS_JOURNAL_KEY_BYTES]; /* resume secrets are derived from it: keep it secret */
-    uint32_t match_number;             /* among the matches of its server */
-    ls_tick first_tick;                /* 0, or where a cut begins: with a snapshot of it */
+    uint64_t match_id;     /* unlike that of any other match */
+    ls_secret_key key;     /* resume secrets are derived from it: keep it secret */
+    uint32_t match_number; /* among the matches of its server */
+    ls_tick first_tick;    /* 0, or where a cut begins: with a snapshot of it */
     char simulation[LS_NAME_BYTES_MAX];
     uint32_t simulation_version;
     ls_sim_config config;
@@ -155,20 +154,18 @@ typedef struct ls_journal_raw {
     size_t size;
 } ls_journal_raw;
 
-/* Where records go. They are compressed, framed and written elsewhere, one after another in the
- * order in which they were submitted; each completion is told in that order too. A record that
+/* Where records go, one at a time: they are compressed, framed and written elsewhere. A record that
  * fails leaves nothing behind: the next one is written in its place. */
 typedef struct ls_journal_store {
-    /* Takes a record (`raw` itself is copied), or returns false: no room now, ask again later.
-     * `ticket` comes back with the completion. END needs only final_tick, final_root, tick_chain
-     * and ticks: the store adds the index before it. */
-    bool (*submit)(void *user, uint64_t ticket, const ls_journal_raw *raw);
+    /* Takes a record (`raw` itself is copied), or returns false: not now, ask again later. Its
+     * completion is told to the recorder before another one is taken. END comes without its
+     * index_offset: the store adds the index before it. */
+    bool (*submit)(void *user, const ls_journal_raw *raw);
     void *user;
 } ls_journal_store;
 
 /* How a record fared; told to the recorder in its own thread, after submit has returned. */
 typedef struct ls_journal_completion {
-    uint64_t ticket;
     ls_status status;       /* OK, or IO: it is not in the file */
     uint64_t written_bytes; /* with its frame; 0 when it failed */
     const char *why;        /* a sentence, borrowed for the call; "" when it did not fail */

@@ -5,6 +5,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/hash.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
@@ -338,25 +339,6 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     instance->tick++;
 }
 
-typedef struct observed_step {
-    ls_sim_instance *instance;
-    const ls_pass_observer *observer;
-} observed_step;
-
-static void run_observed(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
-{
-    const observed_step *observed = user;
-    pass->run(step);
-    observed->observer->after_pass(observed->observer->user, observed->instance, index);
-}
-
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer)
-{
-    observed_step observed = {instance, observer};
-    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_observed, &observed});
-}
-
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 {
     if (instance->scratch.bytes) {
@@ -417,4 +399,29 @@ ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, 
         instance->tick = tick;
     }
     return status;
+}
+
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why)
+{
+    const struct {
+        const char *what;
+        uint64_t here;
+        uint64_t there;
+    } items[] = {
+        {"state schema", here->schema, there->schema},
+        {"parameters", here->parameters, there->parameters},
+        {"content", here->content, there->content},
+        {"first state", here->initial, there->initial},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        if (items[i].here != items[i].there) {
+            ls_text_set(why,
+                        "the simulation here has another %s (%016" PRIx64
+                        ") than the server's (%016" PRIx64 ")",
+                        items[i].what, items[i].here, items[i].there);
+            return LS_SIMULATION_MISMATCH;
+        }
+    }
+    return LS_OK;
 }

@@ -19,6 +19,11 @@ typedef struct ls_sim_digests {
     uint64_t initial;    /* root of state 0 */
 } ls_sim_digests;
 
+/* Whether this machine's simulation is the one that was written down elsewhere, as far as digests
+ * tell: SIMULATION_MISMATCH with the first item that differs in `why`. */
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why);
+
 /* Checks the simulation and the config, builds the schema, makes state 0. The simulation is
  * borrowed, the config copied. Errors: those of the checks, PLUGIN for a state size that cannot be,
  * SCHEMA (also when init wrote to padding), NO_MEMORY, and whatever init returns; `why` explains.
@@ -59,15 +64,6 @@ typedef struct ls_step_watch {
 /* The same step, watched. */
 void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
                                   const ls_step_watch *watch);
-
-/* Watched less closely: `after_pass` is called behind each pass. It reads the state and may hash
- * it; the tick is still that of the inputs. */
-typedef struct ls_pass_observer {
-    void (*after_pass)(void *user, ls_sim_instance *instance, uint32_t pass);
-    void *user;
-} ls_pass_observer;
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer);
 
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */

@@ -17,7 +17,7 @@ typedef struct ls_journal_file_config {
      * off. For create. NULL: the file must not exist, and is made with mode 0600. */
     ls_journal *continued;
 
-    /* Called in the loop's thread for each record, in the order in which they were submitted. */
+    /* Called in the loop's thread for each record, after submit has returned. */
     void (*on_done)(void *user, const ls_journal_completion *completion, uint64_t now_ns);
     void *user;
 } ls_journal_file_config;
@@ -31,7 +31,7 @@ ls_status ls_journal_file_create(const ls_journal_file_config *config, ls_event_
  * the loop's handlers. NULL is allowed. */
 void ls_journal_file_destroy(ls_journal_file *file);
 
-/* Borrowed from the file. At most eight records wait. */
+/* Borrowed from the file. */
 ls_journal_store ls_journal_file_store(ls_journal_file *file);
 
 /* Nothing is waiting or being written. */

@@ -14,8 +14,6 @@
 LS_C_BEGIN
 
 typedef struct ls_recorder_config {
-    uint64_t match_id;                 /* of the header */
-    uint8_t key[LS_JOURNAL_KEY_BYTES]; /* likewise */
     uint32_t match_number;
     const ls_build_print *print; /* borrowed for create; NULL: unknown */
 
@@ -50,6 +48,9 @@ typedef struct ls_recorder_figures {
 
 typedef struct ls_recorder ls_recorder;
 
+/* No record of the match is larger: what the store has to be made for. */
+size_t ls_recorder_raw_bytes_max(const ls_recorder_config *config, ls_match *match);
+
 /* The match and the store's user outlive the recorder; the match stands at its beginning or where
  * the journal that is continued ends. NO_MEMORY. */
 ls_status ls_recorder_create(const ls_recorder_config *config, ls_match *match,
@@ -57,24 +58,24 @@ ls_status ls_recorder_create(const ls_recorder_config *config, ls_match *match,
                              ls_recorder **out);
 void ls_recorder_destroy(ls_recorder *recorder);
 
-/* Records of these sizes at most go to the store. */
-size_t ls_recorder_raw_bytes_max(const ls_recorder *recorder);
-
-/* Takes what the match has closed. After each call of the match that may have closed ticks. */
+/* Takes what the match has closed, and hands on what is due. After each call of the match that may
+ * have closed ticks, and now and then, since time passes: every 100 ms, say. */
 void ls_recorder_pull(ls_recorder *recorder, uint64_t now_ns);
 
-/* A piece of the match's news, in the order in which it comes. */
+/* A piece of the match's news: each of them, in the order in which they come. The journal is closed
+ * behind LS_MATCH_FINISHED. */
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event);
 
 /* Anything else that is worth writing down. */
 void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event);
 
+/* Makes a journal's event of a match's news; false when it is not worth writing down. `closed`: the
+ * ticks that are closed. */
+bool ls_recorder_event_of(const ls_match_event *news, ls_tick closed, ls_journal_event *out);
+
 /* A record that was submitted is through. */
 void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *completion,
                           uint64_t now_ns);
-
-/* When pull has something to do although no tick was closed; UINT64_MAX: only then. */
-uint64_t ls_recorder_next_ns(const ls_recorder *recorder);
 
 /* The match is over and its journal closed, or the end could not be written. */
 bool ls_recorder_is_through(const ls_recorder *recorder);

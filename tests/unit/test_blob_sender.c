@@ -186,7 +186,7 @@ Test(blob_sender, gives_way_to_loss_and_comes_back)
     sending here = open_sending(16 << 20);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).bytes_per_second, 256u << 10);
     cr_expect_eq(rate_after(&here, 100, 3), 1u << 20);
-    cr_expect_eq(rate_after(&here, 91, 1), 1u << 20, "9 % are borne");
+    cr_expect_eq(rate_after(&here, 91, 1), 1u << 20, "9 %% are borne");
     cr_expect_lt(rate_after(&here, 50, 1), 512u << 10);
     cr_expect_lt(rate_after(&here, 50, 6), 200u << 10);
     cr_expect_eq(rate_after(&here, 100, 3), 1u << 20);
