@@ -3,6 +3,7 @@
 #include "lockstep/common/compress.h"
 #include "lockstep/common/desync_bundle_format.h"
 #include "lockstep/common/hash.h"
+#include "lockstep/common/match_stream.h"
 
 #include <string.h>
 
@@ -74,29 +75,13 @@ void ls_bundle_section_head_stream(ls_byte_stream *stream, ls_bundle_section_hea
     head_hash_stream(stream, begin);
 }
 
-static void config_stream(ls_byte_stream *stream, ls_sim_config *config)
-{
-    ls_byte_stream_u64(stream, &config->seed);
-    ls_byte_stream_ranged(stream, &config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ);
-    ls_byte_stream_ranged(stream, &config->players, 1, LS_PLAYERS_MAX);
-    ls_byte_stream_ranged(stream, &config->param_count, 0, LS_PARAMS_MAX);
-    for (uint32_t i = 0; i < config->param_count; i++) {
-        uint64_t value = (uint64_t)config->params[i];
-        ls_byte_stream_u64(stream, &value);
-        config->params[i] = (int64_t)value;
-    }
-}
-
 void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
 {
     uint32_t state_bytes = (uint32_t)bundle->state_bytes;
     ls_byte_stream_text(stream, bundle->simulation, sizeof bundle->simulation);
     ls_byte_stream_u32(stream, &bundle->simulation_version);
-    config_stream(stream, &bundle->config);
-    ls_byte_stream_u64(stream, &bundle->digests.parameters);
-    ls_byte_stream_u64(stream, &bundle->digests.schema);
-    ls_byte_stream_u64(stream, &bundle->digests.content);
-    ls_byte_stream_u64(stream, &bundle->digests.initial);
+    ls_sim_config_stream(stream, &bundle->config);
+    ls_sim_digests_stream(stream, &bundle->digests);
     ls_byte_stream_ranged(stream, &bundle->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_ranged(stream, &bundle->tick, 1, UINT32_MAX);
     ls_byte_stream_ranged(stream, &bundle->slot, 0, bundle->config.players - 1);
@@ -130,18 +115,6 @@ void ls_bundle_passes_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
     }
 }
 
-static void print_stream(ls_byte_stream *stream, ls_build_print *print)
-{
-    uint8_t bytes[LS_PRINT_BYTES_MAX] = {0};
-    uint32_t size =
-        stream->mode == LS_STREAM_READ ? 0 : (uint32_t)ls_build_print_write(print, bytes);
-    ls_byte_stream_ranged(stream, &size, 0, LS_PRINT_BYTES_MAX);
-    ls_byte_stream_bytes(stream, bytes, size);
-    if (stream->mode == LS_STREAM_READ) {
-        ls_build_print_read(bytes, stream->has_failed ? 0 : size, print);
-    }
-}
-
 static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
 {
     uint8_t bytes[LS_RERUN_FIGURES_BYTES] = {0};
@@ -157,7 +130,7 @@ static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
 void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side)
 {
     ls_pass_trace *passes = &side->passes;
-    print_stream(stream, &side->print);
+    ls_build_print_stream(stream, &side->print);
     figures_stream(stream, &side->figures);
     ls_byte_stream_u32(stream, &passes->tick);
     ls_byte_stream_ranged(stream, &passes->pass_count, 0, LS_PASSES_MAX);

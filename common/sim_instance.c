@@ -5,6 +5,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/hash.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
@@ -406,4 +407,29 @@ ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, 
         instance->tick = tick;
     }
     return status;
+}
+
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why)
+{
+    const struct {
+        const char *what;
+        uint64_t here;
+        uint64_t there;
+    } items[] = {
+        {"state schema", here->schema, there->schema},
+        {"parameters", here->parameters, there->parameters},
+        {"content", here->content, there->content},
+        {"first state", here->initial, there->initial},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        if (items[i].here != items[i].there) {
+            ls_text_set(why,
+                        "the simulation here has another %s (%016" PRIx64
+                        ") than the server's (%016" PRIx64 ")",
+                        items[i].what, items[i].here, items[i].there);
+            return LS_SIMULATION_MISMATCH;
+        }
+    }
+    return LS_OK;
 }

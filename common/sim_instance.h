@@ -19,6 +19,11 @@ typedef struct ls_sim_digests {
     uint64_t initial;    /* root of state 0 */
 } ls_sim_digests;
 
+/* Whether this machine's simulation is the one that was written down elsewhere, as far as digests
+ * tell: SIMULATION_MISMATCH with the first item that differs in `why`. */
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why);
+
 /* Checks the simulation and the config, builds the schema, makes state 0. The simulation is
  * borrowed, the config copied. Errors: those of the checks, PLUGIN for a state size that cannot be,
  * SCHEMA (also when init wrote to padding), NO_MEMORY, and whatever init returns; `why` explains.

@@ -316,3 +316,83 @@ ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler ha
     bool is_ignored = sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler == SIG_IGN;
     return status == LS_OK && !is_ignored ? add_signal(loop, SIGHUP, handler) : status;
 }
+
+/* ---- jobs ---- */
+
+struct ls_loop_job {
+    uv_work_t request;
+    uv_sem_t worked; /* posted when `work` has returned */
+    ls_event_loop *loop;
+    void (*work)(void *user);
+    ls_loop_handler done;
+    bool is_running;
+    bool is_destroyed; /* while it was running: released by the loop */
+};
+
+ls_status ls_loop_job_create(ls_event_loop *loop, void (*work)(void *user), ls_loop_handler done,
+                             ls_loop_job **job)
+{
+    ls_loop_job *made = ls_allocate(loop->allocator, sizeof *made);
+    if (!made || uv_sem_init(&made->worked, 0) != 0) {
+        ls_release(loop->allocator, made);
+        return LS_NO_MEMORY;
+    }
+    made->loop = loop;
+    made->work = work;
+    made->done = done;
+    made->request.data = made;
+    *job = made;
+    return LS_OK;
+}
+
+static void release_job(ls_loop_job *job)
+{
+    uv_sem_destroy(&job->worked);
+    ls_release(job->loop->allocator, job);
+}
+
+static void on_work(uv_work_t *request)
+{
+    ls_loop_job *job = request->data;
+    job->work(job->done.user);
+    uv_sem_post(&job->worked);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+    ls_loop_job *job = request->data;
+    (void)status;
+    if (job->is_destroyed) {
+        release_job(job);
+        return;
+    }
+    uv_sem_wait(&job->worked);
+    job->is_running = false;
+    job->done.call(job->done.user, ls_event_loop_now_ns(job->loop));
+}
+
+void ls_loop_job_start(ls_loop_job *job)
+{
+    LS_ASSERT(!job->is_running);
+    job->is_running = true;
+    int failure = uv_queue_work(&job->loop->uv, &job->request, on_work, on_worked);
+    LS_ASSERT(failure == 0);
+}
+
+bool ls_loop_job_is_running(const ls_loop_job *job)
+{
+    return job->is_running;
+}
+
+void ls_loop_job_destroy(ls_loop_job *job)
+{
+    if (!job) {
+        return;
+    }
+    if (!job->is_running) {
+        release_job(job);
+        return;
+    }
+    uv_sem_wait(&job->worked);
+    job->is_destroyed = true;
+}

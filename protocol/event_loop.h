@@ -1,5 +1,6 @@
 /* Event loop: waits, in one thread, for descriptors, ticks, timers and stop signals, and calls
- * their handlers. The only module that knows libuv. It owns no match and decides nothing: a
+ * their handlers; and has work done by other threads. The only module that knows libuv, but for
+ * loop_file. It owns no match and decides nothing: a
  * handler stores what happened or calls its owner's update. Owned by programs, which lend it to
  * transports; the cores never see it. */
 #ifndef LOCKSTEP_PROTOCOL_EVENT_LOOP_H
@@ -78,6 +79,22 @@ ls_status ls_event_loop_add_timer(ls_event_loop *loop, uint32_t period_ms, ls_lo
  * the loop's life, and without keeping run from returning. A SIGHUP that is ignored, as under
  * nohup, stays so. */
 ls_status ls_event_loop_add_stop_signals(ls_event_loop *loop, ls_loop_handler handler);
+
+/* Work that another thread does, over and over: one run at a time. */
+typedef struct ls_loop_job ls_loop_job;
+
+/* `work` runs in a thread of the loop's pool and touches nothing that the loop's thread may touch
+ * meanwhile; `done` runs in the loop's thread behind it. NO_MEMORY. */
+ls_status ls_loop_job_create(ls_event_loop *loop, void (*work)(void *user), ls_loop_handler done,
+                             ls_loop_job **job);
+
+/* Starts a run; it is not running. The loop keeps running until it is done. Allocates nothing. */
+void ls_loop_job_start(ls_loop_job *job);
+bool ls_loop_job_is_running(const ls_loop_job *job);
+
+/* Waits until `work` has returned; `done` is not called any more. From the loop's own thread. NULL
+ * is allowed. */
+void ls_loop_job_destroy(ls_loop_job *job);
 
 /* Of a watch or a coarse timer, which are active when they are made: an inactive one calls nobody
  * and costs nothing. */

@@ -174,6 +174,15 @@ bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
     return true;
 }
 
+bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root)
+{
+    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter)) {
+        return false;
+    }
+    *root = arbiter->roots[ring_index(arbiter, tick)];
+    return true;
+}
+
 void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
 {
     ls_arbiter_slot *healed = &arbiter->slots[slot];

@@ -75,6 +75,9 @@ bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, u
 /* The server's chain up to state `tick`; false when it is not due or not held. */
 bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
 
+/* The server's root of state `tick`; likewise. */
+bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root);
+
 /* A slot that differed has the server's state `tick` now and goes on with the server's chain. */
 void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 

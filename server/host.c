@@ -114,7 +114,9 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
     if (next_ns == UINT64_MAX) {
-        ls_event_loop_stop(host->loop);
+        if (!host->config.may_end || host->config.may_end(host->config.user)) {
+            ls_event_loop_stop(host->loop);
+        }
         return;
     }
     choose_eagerness(host);
@@ -186,7 +188,9 @@ static ls_status create_parts(ls_host *host, ls_text *why)
     }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
-                                   .peers_max = (uint32_t)seat_count + GUESTS_MAX};
+                                   .peers_max = (uint32_t)seat_count + GUESTS_MAX,
+                                   .on_advanced = config->on_advanced,
+                                   .user = config->user};
     ls_status status = open_network(host, table.peers_max, why);
     if (status != LS_OK) {
         return status;

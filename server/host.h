@@ -14,6 +14,10 @@ typedef struct ls_host_config {
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
     /* Called for each piece of news, within ls_host_run or ls_host_end_matches; NULL: nobody. */
     void (*on_news)(void *user, const ls_match_table_event *news);
+    /* Called behind each advance of a match; NULL: nobody. */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    /* Once every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
+    bool (*may_end)(void *user);
     void *user;
 } ls_host_config;
 

@@ -36,6 +36,7 @@ enum option_key {
     KEY_MATCHES,
     KEY_BUNDLE_DIR,
     KEY_FIND_CAUSES,
+    KEY_JOURNAL,
 };
 
 static const struct argp_option options[] = {
@@ -76,6 +77,8 @@ static const struct argp_option options[] = {
      3},
     {"bundle-dir", KEY_BUNDLE_DIR, "DIR|none", 0,
      "Where the bundle of a desync is written, for lockstep-desync (the current directory)", 3},
+    {"journal", KEY_JOURNAL, "DIR", 0,
+     "Write each match down in a file of its own in DIR, for lockstep-replay (no journal)", 3},
     {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
      "Keep the newest states, up to 64 MiB a match, so that a desync's field, pass and class can "
      "be told (on)",
@@ -92,6 +95,7 @@ typedef struct arguments {
         hash_interval;
     uint32_t late, send_rate, on_desync, find_causes;
     const char *bundle_dir;
+    const char *journal_dir;
     const char *bind_host;
     const char *port_file;
     ls_output_options output;
@@ -178,6 +182,9 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
         return 0;
     case KEY_BUNDLE_DIR:
         args->bundle_dir = strcmp(value, "none") == 0 ? NULL : value;
+        return 0;
+    case KEY_JOURNAL:
+        args->journal_dir = value;
         return 0;
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
@@ -313,6 +320,7 @@ int main(int argc, char **argv)
                                .port = (uint16_t)args.port,
                                .port_file = args.port_file,
                                .bundle_dir = args.bundle_dir,
+                               .journal_dir = args.journal_dir,
                                .json_path = args.output.json_path};
     ls_build_print print;
     ls_build_print_here(&print);

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/fault.h"
+#include "lockstep/common/tick_chain.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/server/match_state.h"
 
@@ -122,6 +123,7 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     }
     match->timestep = ls_timestep_make(&timestep);
     match->own_ready = ls_ready_make(match->instance);
+    match->tick_chains[0] = LS_TICK_CHAIN_START;
     ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
     status = create_ladder(match, why);
     if (status != LS_OK) {

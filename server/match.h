@@ -176,6 +176,25 @@ ls_sim_instance *ls_match_instance(ls_match *match);
  * and then takes them as they come. */
 bool ls_match_is_waiting(const ls_match *match);
 
+/* ---- what a recorder takes: the newest LS_WINDOW_TICKS closed ticks are held ---- */
+
+const ls_match_config *ls_match_config_of(const ls_match *match);
+
+/* Every slot's input of a closed tick, borrowed until the next tick is closed. STALE when it is not
+ * held any more, FUTURE when it is not closed yet. */
+ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
+                               ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out);
+
+/* The root of state `tick`; false when that was not hashed or is not held. */
+bool ls_match_root_of_tick(const ls_match *match, ls_tick tick, uint64_t *root);
+
+/* The tick chain (common/tick_chain.h) before `tick`, which is one of the newest LS_WINDOW_TICKS,
+ * counting from ls_match_tick. */
+uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
+
+/* The chain of roots up to the newest state that was hashed, whose tick it sets. */
+uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick);
+
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */
 uint64_t ls_match_next_ns(const ls_match *match);

@@ -2,6 +2,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/fault.h"
 #include "lockstep/common/state_hash.h"
+#include "lockstep/common/tick_chain.h"
 #include "lockstep/server/match_state.h"
 
 #include <string.h>
@@ -118,6 +119,8 @@ static void close_tick(ls_match *match)
     match->next_close = tick + 1;
     match->unsent_ticks++;
     ls_tick_inputs all = {.tick = tick, .slot_count = players, .slots = inputs};
+    match->tick_chains[(tick + 1) % LS_WINDOW_TICKS] =
+        ls_tick_chain_next(match->tick_chains[tick % LS_WINDOW_TICKS], &all);
     ls_sim_instance_step(match->instance, &all);
     uint64_t root = 0;
     if (ls_arbiter_is_due(&match->arbiter, tick + 1)) {

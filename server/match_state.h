@@ -1,7 +1,8 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
  * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
  * out), match_lag.c (who lags and why), match_desync.c (what made a slot differ, and what is done
- * about it), and the few helpers that they need. Never included by anybody else. */
+ * about it), match_record.c (what a recorder takes), and the few helpers that they need. Never
+ * included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
@@ -69,7 +70,8 @@ struct ls_match {
 
     /* Rings by tick. */
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
-    ls_coded_tick coded[LS_WINDOW_TICKS]; /* the closed ticks as they are sent */
+    ls_coded_tick coded[LS_WINDOW_TICKS];  /* the closed ticks as they are sent */
+    uint64_t tick_chains[LS_WINDOW_TICKS]; /* before each tick; the newest before next_close */
     ls_arbiter arbiter;
     ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
 

@@ -17,6 +17,8 @@ typedef struct match_mood {
 struct ls_match_table {
     const ls_allocator *allocator;
     ls_packet_sink sink;
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
     uint32_t count;
     ls_match **matches;
     uint64_t *due_ns;  /* of each, when it has something to do */
@@ -77,6 +79,18 @@ static void touch(ls_match_table *table, uint32_t number)
 
 /* ---- life ---- */
 
+/* Nobody who has a secret of one match can make those of another out of it. */
+static void give_key(ls_match_config *match, uint32_t number)
+{
+    ls_secret_key key;
+    for (uint32_t half = 0; half < LS_SECRET_KEY_BYTES / LS_SECRET_BYTES; half++) {
+        ls_secret_derive(&match->key, match->match_id, number, half,
+                         key.bytes + half * (size_t)LS_SECRET_BYTES);
+    }
+    match->key = key;
+    match->match_id = ls_secret_match_id(&key);
+}
+
 static ls_match_config config_of_each(const ls_match_table_config *config)
 {
     ls_match_config match = config->match;
@@ -110,7 +124,11 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     ls_status status = LS_OK;
     while (status == LS_OK && table->count < config->matches) {
         ls_match **match = &table->matches[table->count];
-        status = ls_match_create(&each, &table->sink, allocator, match, why);
+        ls_match_config own = each;
+        if (config->matches > 1) {
+            give_key(&own, table->count);
+        }
+        status = ls_match_create(&own, &table->sink, allocator, match, why);
         if (status == LS_OK) {
             touch(table, table->count++);
         }
@@ -132,6 +150,8 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     }
     table->allocator = allocator;
     table->sink = *sink;
+    table->on_advanced = config->on_advanced;
+    table->user = config->user;
     status = create_parts(table, config, why);
     if (status != LS_OK) {
         ls_match_table_destroy(table);
@@ -215,6 +235,9 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
             touch(table, i);
+            if (table->on_advanced) {
+                table->on_advanced(table->user, i, now_ns);
+            }
         }
     }
 }

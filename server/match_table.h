@@ -20,9 +20,14 @@ LS_C_BEGIN
 #define LS_MATCH_TABLE_MOMENTS_MAX 16u
 
 typedef struct ls_match_table_config {
-    ls_match_config match; /* of every match */
+    ls_match_config match; /* of every match; of several each has a key and an id made from these */
     uint32_t matches;      /* 1 .. LS_MATCHES_MAX */
     uint32_t peers_max;    /* connections at a time, as many as the transport holds; 1 .. 2^20 */
+
+    /* Called behind each ls_match_advance, for whoever takes what a match has closed; NULL: nobody.
+     */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
 } ls_match_table_config;
 
 typedef struct ls_match_table_event {

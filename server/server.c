@@ -4,6 +4,7 @@
 #include "lockstep/server/desync_files.h"
 #include "lockstep/server/desync_report.h"
 #include "lockstep/server/host.h"
+#include "lockstep/server/journals.h"
 #include "lockstep/server/match_summary.h"
 
 #include <inttypes.h>
@@ -19,6 +20,7 @@ typedef struct server {
     const ls_server_config *config;
     ls_console *console;
     ls_host *matches;
+    ls_journals *journals;                     /* NULL: none are written */
     ls_match *match;                           /* the one that is spoken of */
     uint32_t number;                           /* its number */
     char (*bundles)[LS_BUNDLE_PATH_BYTES_MAX]; /* players of the first match, of the second ... */
@@ -184,6 +186,23 @@ static void on_news(void *user, const ls_match_table_event *news)
     speak_of(host, news->match);
     tell(host, &news->event);
     speak_of_all(host);
+    if (host->journals) {
+        ls_journals_take_event(host->journals, news);
+    }
+}
+
+static void on_advanced(void *user, uint32_t match, uint64_t now_ns)
+{
+    server *host = user;
+    if (host->journals) {
+        ls_journals_pull(host->journals, match, now_ns);
+    }
+}
+
+static bool may_end(void *user)
+{
+    server *host = user;
+    return !host->journals || ls_journals_are_closed(host->journals);
 }
 
 /* ---- live lines ---- */
@@ -281,6 +300,9 @@ static void summarize(server *host, uint32_t number, ls_summary *summary)
     speak_of(host, number);
     ls_host_traffic(host->matches, number, traffic);
     ls_match_summarize(host->match, &host->config->match, traffic, summary);
+    if (host->journals) {
+        ls_journals_summarize(host->journals, number, &summary->journal);
+    }
     for (uint32_t i = 0; i < summary->desync_count; i++) {
         summary->desyncs[i].bundle = bundle_path(host, summary->desyncs[i].slot);
     }
@@ -329,11 +351,19 @@ static ls_status create_host(server *host, ls_text *why)
     if (!host->bundles) {
         return LS_NO_MEMORY;
     }
-    ls_host_config matches = {.match = config->match,
+    ls_match_config match = config->match;
+    if (ls_secret_key_random(&match.key) != LS_OK) {
+        ls_text_set(why, "the system has no random numbers to give");
+        return LS_IO;
+    }
+    match.match_id = ls_secret_match_id(&match.key);
+    ls_host_config matches = {.match = match,
                               .matches = config->matches,
                               .bind_host = config->bind_host,
                               .port = config->port,
                               .on_news = on_news,
+                              .on_advanced = on_advanced,
+                              .may_end = may_end,
                               .user = host};
     return ls_host_create(&matches, ls_allocator_heap(), &host->matches, why);
 }
@@ -356,6 +386,16 @@ static ls_status add_handlers(server *host)
     return status;
 }
 
+static ls_status create_journals(server *host, ls_text *why)
+{
+    ls_journals_config journals = {.directory = host->config->journal_dir,
+                                   .print = host->config->match.print,
+                                   .log = &host->console->log};
+    return journals.directory ? ls_journals_create(&journals, host->matches, ls_allocator_heap(),
+                                                   &host->journals, why)
+                              : LS_OK;
+}
+
 /* A match without bundles is still a match: it is said before it counts, and that is all. */
 static void warn_of_bundles(const server *host)
 {
@@ -372,6 +412,9 @@ static ls_status build(server *host, ls_text *why)
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = create_host(host, why);
+    }
+    if (status == LS_OK) {
+        status = create_journals(host, why);
     }
     if (status == LS_OK) {
         warn_of_bundles(host);
@@ -407,6 +450,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         ls_host_run(host.matches);
         code = finish(&host);
     }
+    ls_journals_destroy(host.journals);
     ls_host_destroy(host.matches);
     ls_release(ls_allocator_heap(), host.bundles);
     return code;

@@ -8,13 +8,14 @@
 #include "lockstep/server/match.h"
 
 typedef struct ls_server_config {
-    ls_match_config match;  /* of every match */
-    uint32_t matches;       /* hosted at once, 1 or more */
-    const char *bind_host;  /* IPv4 address or interface name */
-    uint16_t port;          /* 0: chosen by the system and told on the console */
-    const char *port_file;  /* gets the port in decimal once it is bound; NULL: none */
-    const char *bundle_dir; /* gets the bundles of desyncs; NULL: none are written */
-    const char *json_path;  /* NULL: no summary; "-": standard output */
+    ls_match_config match;   /* of every match */
+    uint32_t matches;        /* hosted at once, 1 or more */
+    const char *bind_host;   /* IPv4 address or interface name */
+    uint16_t port;           /* 0: chosen by the system and told on the console */
+    const char *port_file;   /* gets the port in decimal once it is bound; NULL: none */
+    const char *bundle_dir;  /* gets the bundles of desyncs; NULL: none are written */
+    const char *journal_dir; /* gets a journal of each match; NULL: none are written */
+    const char *json_path;   /* NULL: no summary; "-": standard output */
 } ls_server_config;
 
 /* Hosts the matches to their end, or until SIGINT, SIGTERM or SIGHUP. */

@@ -156,6 +156,20 @@ static void add_match(cJSON *json, const ls_summary *summary)
     add_hash(json, "final_hash", summary->final_hash);
 }
 
+static void add_journal(cJSON *object, const ls_summary_journal *journal)
+{
+    if (!journal->file) {
+        cJSON_AddNullToObject(object, "journal");
+        return;
+    }
+    cJSON *json = cJSON_AddObjectToObject(object, "journal");
+    add_text(json, "file", journal->file);
+    add_number(json, "bytes", (double)journal->bytes);
+    add_number(json, "records", (double)journal->records);
+    add_number(json, "failures", (double)journal->failures);
+    add_number(json, "ticks_missing", (double)journal->ticks_missing);
+}
+
 static cJSON *summary_json(const ls_summary *summary)
 {
     cJSON *json = cJSON_CreateObject();
@@ -165,6 +179,7 @@ static cJSON *summary_json(const ls_summary *summary)
     add_match(json, summary);
     add_known(json, "hashes_compared", summary->has_comparison, (double)summary->hashes_compared);
     add_number(json, "packets_rejected", (double)summary->packets_rejected);
+    add_journal(json, &summary->journal);
     cJSON *players = cJSON_AddArrayToObject(json, "players");
     for (uint32_t i = 0; i < summary->player_count; i++) {
         cJSON_AddItemToArray(players, player_json(&summary->players[i]));

@@ -92,6 +92,15 @@ typedef struct ls_summary_desync {
     ls_summary_place places[LS_SUMMARY_PLACES_MAX];
 } ls_summary_desync;
 
+/* How writing the match down went. */
+typedef struct ls_summary_journal {
+    const char *file; /* NULL: no journal was written, the rest means nothing */
+    uint64_t bytes;
+    uint64_t records;
+    uint64_t failures; /* of writes */
+    uint64_t ticks_missing;
+} ls_summary_journal;
+
 typedef struct ls_summary {
     const char *program;
     const char *status; /* a status name: "OK" after a complete match */
@@ -104,6 +113,7 @@ typedef struct ls_summary {
     bool has_comparison; /* the next one is known */
     uint64_t hashes_compared;
     uint64_t packets_rejected;
+    ls_summary_journal journal;
     uint32_t player_count;
     ls_summary_player players[LS_PLAYERS_MAX];
     uint32_t desync_count;

@@ -18,16 +18,20 @@ ROOMS = (
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
     ("bundle", "common/compress."),
-    ("bundle", "common/byte_stream."),
+    ("pure", "common/journal_record."),
+    ("record", "common/journal"),
     ("pure", "common/"),
     ("network", "protocol/event_loop."),
+    ("network", "protocol/loop_file."),
     ("network", "protocol/transport_enet"),
     ("network", "protocol/arrival_clock."),
     ("network", "protocol/enet_"),
     ("protocol", "protocol/"),
     ("server host", "server/host."),
+    ("server host", "server/journal_file."),
     ("server program", "server/desync_files."),
     ("server program", "server/desync_report."),
+    ("server program", "server/journals."),
     ("server program", "server/main.c"),
     ("server program", "server/match_summary."),
     ("server program", "server/server."),
@@ -40,12 +44,15 @@ ROOMS = (
     ("tests", "tests/"),
 )
 PURE = {"base", "pure"}
-AROUND = PURE | {"sims", "double sims", "loader", "bundle", "program", "protocol", "network"}
+AROUND = PURE | {
+    "sims", "double sims", "loader", "bundle", "record", "program", "protocol", "network"
+}
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
     "bundle": PURE | {"bundle"},
+    "record": PURE | {"bundle", "record"},
     "double sims": PURE | {"sims", "double sims"},
     "sims": PURE | {"sims", "double sims"},
     "loader": PURE | {"sims", "double sims", "loader"},
@@ -53,7 +60,7 @@ MAY_USE = {
     "protocol": PURE | {"protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
-    "server host": PURE | {"protocol", "network", "server", "server host"},
+    "server host": PURE | {"record", "protocol", "network", "server", "server host"},
     "server program": AROUND | {"server", "server host", "server program"},
     "client program": AROUND | {"client", "client program"},
     "tools": AROUND | {"server", "server host", "client", "tools"},
@@ -62,7 +69,7 @@ MAY_USE = {
 
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
-    "uv.h": ("protocol/event_loop.c",),
+    "uv.h": ("protocol/event_loop.c", "protocol/loop_file.c"),
     "enet/*": (
         "protocol/transport_enet.c",
         "protocol/transport_enet_state.h",
@@ -77,6 +84,7 @@ ADAPTERS = {
         "common/program/summary.c",
         "tests/loopback/*",
         "tests/unit/test_explain.c",
+        "tools/replay/json.c",
         "tools/synctest/result_json.c",
         "tools/timestep/report_json.c",
     ),

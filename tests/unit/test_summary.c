@@ -22,6 +22,11 @@ static ls_summary example(void)
                           .has_comparison = true,
                           .hashes_compared = 2402,
                           .packets_rejected = 3,
+                          .journal = {.file = "arena.journal",
+                                      .bytes = 5000000001,
+                                      .records = 81,
+                                      .failures = 2,
+                                      .ticks_missing = 7},
                           .player_count = 2,
                           .desync_count = 1};
     summary.players[0] = (ls_summary_player){.slot = 0,
@@ -93,6 +98,13 @@ static const char expected[] = "{\n"
                                "\t\"final_hash\":\t\"00000000000000ab\",\n"
                                "\t\"hashes_compared\":\t2402,\n"
                                "\t\"packets_rejected\":\t3,\n"
+                               "\t\"journal\":\t{\n"
+                               "\t\t\"file\":\t\"arena.journal\",\n"
+                               "\t\t\"bytes\":\t5000000001,\n"
+                               "\t\t\"records\":\t81,\n"
+                               "\t\t\"failures\":\t2,\n"
+                               "\t\t\"ticks_missing\":\t7\n"
+                               "\t},\n"
                                "\t\"players\":\t[{\n"
                                "\t\t\t\"slot\":\t0,\n"
                                "\t\t\t\"name\":\t\"Ada \\\"q\\\"\",\n"

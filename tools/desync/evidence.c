@@ -74,33 +74,6 @@ void ls_evidence_release(ls_evidence *evidence)
 
 /* ---- what this machine gets ---- */
 
-/* Whether this simulation is the one of the bundle, as far as digests tell. */
-static ls_status check_digests(const ls_desync_bundle *bundle, const ls_sim_instance *instance,
-                               ls_text *why)
-{
-    ls_sim_digests here = ls_sim_instance_digests(instance);
-    const struct {
-        const char *what;
-        uint64_t here;
-        uint64_t there;
-    } items[] = {
-        {"state schema", here.schema, bundle->digests.schema},
-        {"parameters", here.parameters, bundle->digests.parameters},
-        {"content", here.content, bundle->digests.content},
-        {"first state", here.initial, bundle->digests.initial},
-    };
-    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
-        if (items[i].here != items[i].there) {
-            ls_text_set(why,
-                        "the simulation here has another %s (%016" PRIx64
-                        ") than the server's (%016" PRIx64 ")",
-                        items[i].what, items[i].here, items[i].there);
-            return LS_SIMULATION_MISMATCH;
-        }
-    }
-    return LS_OK;
-}
-
 static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simulation *simulation,
                                   ls_text *why)
 {
@@ -120,7 +93,8 @@ static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simul
     ls_status status =
         ls_sim_instance_create(simulation, &bundle->config, ls_allocator_heap(), &instance, why);
     if (status == LS_OK) {
-        status = check_digests(bundle, instance, why);
+        ls_sim_digests here = ls_sim_instance_digests(instance);
+        status = ls_sim_digests_check(&here, &bundle->digests, why);
     }
     ls_sim_instance_destroy(instance);
     return status;

@@ -1,0 +1,330 @@
+/* What a recorder writes down of a match, and what it leaves out while a disk is slow or full. */
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/server/recorder.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/memory_store.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+#include <string.h>
+
+enum {
+    PULL_MS = 5,
+};
+
+typedef struct recording {
+    virtual_match *run;
+    memory_store store;
+    ls_recorder *recorder;
+    uint32_t events; /* of the run that the recorder has */
+    uint64_t after_ns; /* that have passed since the match was over */
+} recording;
+
+static recording here;
+
+static ls_recorder_config quick(void)
+{
+    ls_recorder_config config = ls_recorder_config_default();
+    config.snapshot_ms = 2000;
+    config.snapshot_bytes_per_s = UINT32_MAX;
+    return config;
+}
+
+static void begin(const ls_simulation *simulation, uint32_t ticks, ls_recorder_config config)
+{
+    virtual_setup setup = virtual_setup_default(simulation, 2, ticks);
+    setup.match.match_id = 0xabcdef;
+    setup.match.key.bytes[3] = 9;
+    here = (recording){.run = virtual_match_create(&setup)};
+    memory_store_init(&here.store, ls_recorder_raw_bytes_max(&config, here.run->match));
+    ls_journal_store store = memory_store_of(&here.store);
+    cr_assert_eq(
+        ls_recorder_create(&config, here.run->match, &store, ls_allocator_heap(), &here.recorder),
+        LS_OK);
+}
+
+static void end(void)
+{
+    ls_recorder_destroy(here.recorder);
+    memory_store_deinit(&here.store);
+    virtual_match_destroy(here.run);
+}
+
+/* As a driver does it: the match moves on, its news go to the recorder, and it pulls. Time passes
+ * although the match is over. */
+static void play_on(uint64_t ns)
+{
+    for (uint64_t passed_ns = 0; passed_ns < ns; passed_ns += PULL_MS * MS) {
+        uint64_t before_ns = here.run->now_ns;
+        virtual_match_run(here.run, PULL_MS * MS);
+        here.after_ns += here.run->now_ns == before_ns ? PULL_MS * MS : 0;
+        uint64_t now_ns = virtual_match_server_ns(here.run) + here.after_ns;
+        for (; here.events < here.run->event_count; here.events++) {
+            ls_recorder_take_event(here.recorder, &here.run->events[here.events].event);
+        }
+        ls_recorder_pull(here.recorder, now_ns);
+        memory_store_pump(&here.store, here.recorder, now_ns);
+    }
+}
+
+static void play_to_end(void)
+{
+    for (uint32_t i = 0; i < 600 && !ls_recorder_is_through(here.recorder); i++) {
+        play_on(100 * MS);
+    }
+    cr_assert(ls_recorder_is_through(here.recorder));
+}
+
+static ls_journal *open_journal(void)
+{
+    ls_journal *journal = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(ls_journal_open(here.store.bytes, here.store.size, LS_JOURNAL_CHECK_ALL,
+                                 ls_allocator_heap(), &journal, &why),
+                 LS_OK, "%s", why.bytes);
+    return journal;
+}
+
+/* Simulates what was recorded from `tick` on, with the state that the instance has, until the
+ * journal ends or ticks are missing. Every root must be as recorded. Returns the tick reached. */
+static ls_tick simulate(ls_journal *journal, ls_sim_instance *instance)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    uint64_t root = 0;
+    ls_journal_seek(journal, ls_sim_instance_tick(instance));
+    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK &&
+           inputs.tick == ls_sim_instance_tick(instance)) {
+        ls_sim_instance_step(instance, &inputs);
+        cr_assert_eq(root, ls_sim_instance_hash(instance), "state %u", inputs.tick + 1);
+    }
+    return ls_sim_instance_tick(instance);
+}
+
+static ls_sim_instance *make_instance(const ls_journal *journal, const ls_simulation *simulation)
+{
+    ls_sim_instance *instance = NULL;
+    cr_assert_eq(ls_sim_instance_create(simulation, &ls_journal_header_of(journal)->config,
+                                        ls_allocator_heap(), &instance, NULL),
+                 LS_OK);
+    return instance;
+}
+
+static void load_snapshot(ls_journal *journal, ls_sim_instance *instance, ls_tick tick)
+{
+    ls_journal_snapshot snapshot;
+    static uint8_t state[1 << 20];
+    cr_assert_eq(ls_journal_next_snapshot(journal, tick, &snapshot), LS_OK);
+    cr_assert_eq(snapshot.state_bytes, ls_sim_instance_save_bytes(instance));
+    cr_assert_eq(ls_journal_read_snapshot(journal, &snapshot, state), LS_OK);
+    cr_assert_eq(ls_sim_instance_load(instance, state, snapshot.tick), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(instance), snapshot.root);
+}
+
+TestSuite(record, .fini = end);
+
+Test(record, a_recorded_match_is_simulated_again_to_the_same_end)
+{
+    begin(ls_arena_simulation(), 900, quick());
+    play_to_end();
+    ls_journal *journal = open_journal();
+    const ls_journal_info *info = ls_journal_info_of(journal);
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect(info->is_complete);
+    cr_expect_eq(info->end_tick, 900u);
+    cr_expect_eq(info->end.final_root, ls_match_root(here.run->match));
+    cr_expect_eq(info->tick_chain, ls_match_tick_chain(here.run->match, 900));
+    cr_expect_eq(info->ticks_missing, 0u);
+    cr_expect_eq(figures->ticks, 900u);
+    cr_expect_eq(figures->bytes, here.store.size);
+    cr_expect_eq(figures->failures, 0u);
+    cr_expect_eq(figures->snapshots, info->snapshots);
+    cr_expect_eq(figures->backlog_ticks, 0u);
+    ls_sim_instance *instance = make_instance(journal, ls_arena_simulation());
+    cr_expect_eq(simulate(journal, instance), 900u);
+    ls_sim_instance_destroy(instance);
+    ls_journal_close(journal);
+}
+
+Test(record, header_says_all_that_is_needed)
+{
+    begin(ls_arena_simulation(), 30, quick());
+    play_to_end();
+    ls_journal *journal = open_journal();
+    const ls_journal_header *header = ls_journal_header_of(journal);
+    ls_sim_digests digests = ls_sim_instance_digests(ls_match_instance(here.run->match));
+    cr_expect_eq(header->match_id, 0xabcdefu);
+    cr_expect_eq(header->key.bytes[3], 9u);
+    cr_expect_str_eq(header->simulation, ls_arena_simulation()->name);
+    cr_expect_eq(memcmp(&header->digests, &digests, sizeof digests), 0);
+    cr_expect_eq(header->config.players, 2u);
+    cr_expect_eq(header->ticks, 30u);
+    cr_expect_eq(header->hash_interval_ticks, 1u);
+    ls_journal_event event;
+    uint64_t offset = 0;
+    uint32_t kinds = 0;
+    while (ls_journal_next_event(journal, &offset, &event) == LS_OK) {
+        kinds |= UINT32_C(1) << event.kind;
+    }
+    uint32_t expected = UINT32_C(1) << LS_JOURNAL_EVENT_SEATED |
+                        UINT32_C(1) << LS_JOURNAL_EVENT_STARTED |
+                        UINT32_C(1) << LS_JOURNAL_EVENT_ENDED;
+    cr_expect_eq(kinds, expected);
+    ls_journal_close(journal);
+}
+
+Test(record, snapshots_are_as_far_apart_as_asked_for_and_each_can_be_gone_on_from)
+{
+    begin(ls_arena_simulation(), 900, quick());
+    play_to_end();
+    ls_journal *journal = open_journal();
+    ls_sim_instance *instance = make_instance(journal, ls_arena_simulation());
+    uint32_t count = 0;
+    ls_journal_snapshot snapshot = {0};
+    while (ls_journal_next_snapshot(journal, snapshot.tick + 1, &snapshot) == LS_OK) {
+        load_snapshot(journal, instance, snapshot.tick);
+        cr_expect_eq(snapshot.root_chain_tick, snapshot.tick);
+        cr_expect_eq(simulate(journal, instance), 900u);
+        count++;
+    }
+    cr_expect_eq(count, 7u, "every 2 s of 15, and not %u", count);
+    ls_sim_instance_destroy(instance);
+    ls_journal_close(journal);
+}
+
+Test(record, large_states_are_saved_less_often)
+{
+    ls_recorder_config config = quick();
+    config.snapshot_bytes_per_s = 1000; /* arena has several thousand */
+    begin(ls_arena_simulation(), 900, config);
+    size_t bytes = ls_sim_instance_save_bytes(ls_match_instance(here.run->match));
+    play_to_end();
+    ls_journal *journal = open_journal();
+    cr_expect_gt(bytes, 5000u);
+    cr_expect_leq(ls_journal_info_of(journal)->snapshots, 15000u / bytes + 1);
+    ls_journal_close(journal);
+}
+
+Test(record, a_crash_loses_no_more_than_a_quarter_of_a_second)
+{
+    begin(ls_arena_simulation(), 0, quick());
+    for (uint32_t i = 0; i < 40; i++) {
+        play_on(85 * MS);
+        ls_tick closed = ls_match_tick(here.run->match);
+        if (closed == 0) {
+            continue;
+        }
+        ls_journal *journal = open_journal();
+        cr_assert_leq(closed - ls_journal_info_of(journal)->end_tick, 16u);
+        ls_journal_close(journal);
+    }
+    cr_expect_gt(ls_match_tick(here.run->match), 100u);
+}
+
+Test(record, a_slow_disk_is_waited_for_and_nothing_is_lost)
+{
+    begin(ls_arena_simulation(), 1500, quick());
+    play_on(2 * SECOND);
+    here.store.is_stuck = true;
+    play_on(10 * SECOND);
+    cr_expect_gt(ls_recorder_figures_of(here.recorder)->backlog_ticks, 500u);
+    here.store.is_stuck = false;
+    play_to_end();
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect_eq(figures->ticks_missing, 0u);
+    cr_expect_eq(figures->ticks, 1500u);
+    cr_expect_gt(figures->backlog_max, 500u);
+    ls_journal *journal = open_journal();
+    cr_expect_eq(ls_journal_info_of(journal)->ticks, 1500u);
+    ls_journal_close(journal);
+}
+
+Test(record, a_full_disk_costs_ticks_is_said_and_is_gone_on_from)
+{
+    begin(ls_arena_simulation(), 5400, quick());
+    play_on(2 * SECOND);
+    cr_expect(!ls_recorder_has_news(here.recorder));
+    here.store.is_failing = true;
+    play_on(60 * SECOND);
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect(figures->is_failing && ls_recorder_has_news(here.recorder));
+    cr_expect(!ls_recorder_has_news(here.recorder), "said once");
+    cr_expect_str_eq(figures->why.bytes, "the disk is full");
+    cr_expect_leq(here.store.failures, 61u, "tried once a second");
+    cr_expect_geq(here.store.failures, 58u);
+    here.store.is_failing = false;
+    play_to_end();
+    cr_expect(!figures->is_failing && ls_recorder_has_news(here.recorder));
+    cr_expect_eq(figures->failures, here.store.failures);
+    cr_expect_gt(figures->ticks_missing, 300u);
+    cr_expect_eq(figures->ticks + figures->ticks_missing, 5400u);
+    check_complete(here.run);
+
+    ls_journal *journal = open_journal();
+    const ls_journal_info *info = ls_journal_info_of(journal);
+    cr_expect_eq(info->ticks_missing, figures->ticks_missing);
+    cr_expect_eq(info->gaps, 1u);
+    cr_expect_eq(info->lost_bytes, 0u);
+    cr_expect(info->is_complete);
+    ls_sim_instance *instance = make_instance(journal, ls_arena_simulation());
+    cr_expect_eq(simulate(journal, instance), info->gap_tick);
+    load_snapshot(journal, instance, info->gap_tick + 1);
+    ls_tick behind = info->gap_tick + (ls_tick)info->ticks_missing;
+    cr_expect_leq(ls_sim_instance_tick(instance), behind + LS_WINDOW_TICKS + 60,
+                  "a snapshot as soon as it can be");
+    cr_expect_eq(simulate(journal, instance), 5400u);
+    uint32_t told = 0;
+    ls_journal_event event;
+    uint64_t offset = 0;
+    while (ls_journal_next_event(journal, &offset, &event) == LS_OK) {
+        told += event.kind == LS_JOURNAL_EVENT_FAILED ? 1 : 0;
+        told += event.kind == LS_JOURNAL_EVENT_GAP && event.tick == info->gap_tick ? 16 : 0;
+    }
+    cr_expect_eq(told, 17u);
+    ls_sim_instance_destroy(instance);
+    ls_journal_close(journal);
+}
+
+Test(record, a_disk_that_is_full_at_the_end_is_given_up)
+{
+    begin(ls_arena_simulation(), 300, quick());
+    play_on(2 * SECOND);
+    here.store.is_failing = true;
+    play_to_end();
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect_eq(figures->ticks + figures->ticks_missing, 300u);
+    cr_expect_gt(figures->ticks_missing, 100u);
+    check_complete(here.run);
+    ls_journal *journal = open_journal();
+    cr_expect_eq(ls_journal_info_of(journal)->end_tick, figures->ticks);
+    cr_expect(!ls_journal_info_of(journal)->is_complete);
+    ls_journal_close(journal);
+}
+
+Test(record, a_match_that_never_began_has_a_journal_without_ticks)
+{
+    begin(ls_arena_simulation(), 300, quick());
+    ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
+    play_to_end();
+    ls_journal *journal = open_journal();
+    cr_expect(ls_journal_info_of(journal)->is_complete);
+    cr_expect_eq(ls_journal_info_of(journal)->ticks, 0u);
+    ls_journal_close(journal);
+}
+
+Test(record, nothing_is_allocated_while_a_match_is_recorded)
+{
+    begin(tally_simulation(), 0, quick());
+    play_on(3 * SECOND);
+    here.store.is_stuck = true; /* compressing is the store's affair */
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < 200; i++) {
+        virtual_match_run(here.run, PULL_MS * MS);
+        uint64_t before = heap_calls();
+        ls_recorder_pull(here.recorder, virtual_match_server_ns(here.run));
+        calls += heap_calls() - before;
+    }
+    cr_expect_eq(calls, 0u);
+    cr_expect_gt(ls_recorder_figures_of(here.recorder)->backlog_ticks, 30u);
+}

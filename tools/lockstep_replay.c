@@ -1,0 +1,150 @@
+/* lockstep-replay: reads the command line, looks into the journal of a match. */
+#include "lockstep/common/program/command_line.h"
+#include "lockstep/tools/replay/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum option_key {
+    KEY_SIM = 's',
+    KEY_OUTPUT = 'o',
+    KEY_FIELDS = 'f',
+};
+
+static const struct argp_option options[] = {
+    {"sim", KEY_SIM, "NAME|FILE.so", 0,
+     "Simulate with this one (the built-in that the journal names)", 0},
+    {"output", KEY_OUTPUT, "FILE|-", 0,
+     "Where export (standard output) and cut (a new file; needed) write", 0},
+    {"fields", KEY_FIELDS, "NAME", OPTION_ARG_OPTIONAL,
+     "With seek: print every value whose name begins with NAME, or all", 0},
+    {0},
+};
+
+/* How many words each command takes. */
+static const struct {
+    const char *name;
+    uint32_t journals;
+    uint32_t numbers;
+} commands[] = {
+#define COMMAND_ENTRY(name, journals, numbers, help) {#name, journals, numbers},
+    LS_REPLAY_COMMAND_MAP(COMMAND_ENTRY)
+#undef COMMAND_ENTRY
+};
+
+enum {
+    COMMAND_COUNT = sizeof commands / sizeof commands[0]
+};
+
+typedef struct arguments {
+    ls_replay_config config;
+    ls_output_options output;
+    uint32_t command; /* index, once it is known */
+    uint32_t words;   /* behind it */
+} arguments;
+
+static void take_command(struct argp_state *state, arguments *args, const char *word)
+{
+    const char *names[COMMAND_COUNT];
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+        names[i] = commands[i].name;
+    }
+    ls_text why = {{0}};
+    if (ls_option_word("the command", word, names, COMMAND_COUNT, &args->command, &why) != LS_OK) {
+        argp_error(state, "%s", why.bytes);
+    }
+    args->config.command = commands[args->command].name;
+}
+
+static void take_word(struct argp_state *state, arguments *args, const char *word)
+{
+    if (!args->config.command) {
+        take_command(state, args, word);
+        return;
+    }
+    uint32_t journals = commands[args->command].journals;
+    uint32_t index = args->words++;
+    if (index < journals) {
+        args->config.paths[index] = word;
+    } else if (index < journals + commands[args->command].numbers) {
+        uint64_t tick = 0;
+        ls_command_line_number(state, "a tick", word, (ls_option_range){0, UINT32_MAX - 1}, &tick);
+        *(index == journals ? &args->config.from : &args->config.to) = (ls_tick)tick;
+    } else {
+        argp_error(state, "unexpected argument '%s'", word);
+    }
+}
+
+static void check(struct argp_state *state, arguments *args)
+{
+    if (!args->config.command) {
+        argp_error(state, "the command is missing");
+    }
+    if (args->words < commands[args->command].journals + commands[args->command].numbers) {
+        argp_error(state, "%s takes more: see --help", args->config.command);
+    }
+    bool is_cut = strcmp(args->config.command, "cut") == 0;
+    if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
+        argp_error(state, "cut takes --output FILE");
+    }
+    args->config.output = args->config.output ? args->config.output : "-";
+}
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+    arguments *args = state->input;
+    switch (key) {
+    case KEY_SIM:
+        args->config.simulation = value;
+        return 0;
+    case KEY_OUTPUT:
+        args->config.output = value;
+        return 0;
+    case KEY_FIELDS:
+        args->config.fields = value ? value : "";
+        return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &args->output;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_word(state, args, value);
+        return 0;
+    case ARGP_KEY_END:
+        check(state, args);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {
+        .options = options,
+        .children = children,
+        .parser = parse,
+        .args_doc = "COMMAND FILE...",
+        .doc = "Looks into the journal of a match that a server wrote with --journal.\v"
+               "Commands:\n"
+#define COMMAND_HELP(name, journals, numbers, help) "  " #name " " help "\n"
+        LS_REPLAY_COMMAND_MAP(COMMAND_HELP)
+#undef COMMAND_HELP
+            "\nThe journal's snapshots are run by the simulation here: open journals from those "
+            "whose saved games you would open.\n\n"
+            "Exit codes: 0 clean, 1 the journal cannot be read, or is damaged, or something "
+            "cannot be written, 2 usage, or a simulation that cannot be used, 3 a difference "
+            "was found.",
+    };
+    arguments args = {.output = {.level = LS_LOG_INFO}};
+    ls_command_line_parse(&argp, argc, argv, &args);
+
+    ls_console console;
+    ls_console_init(&console, "lockstep-replay", args.output.level);
+    const char *json_path = args.output.json_path;
+    args.config.json_path = json_path;
+    args.config.is_quiet =
+        args.output.level == LS_LOG_WARNING || (json_path && strcmp(json_path, "-") == 0);
+    return ls_replay_run_command(&args.config, &console);
+}

@@ -1,0 +1,84 @@
+#include "lockstep/tools/replay/command.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+void ls_replay_say(const ls_replay_run *run, const char *format, ...)
+{
+    if (run->config->is_quiet) {
+        return;
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
+static ls_status dispatch(ls_replay_run *run, ls_text *why)
+{
+    static const struct {
+        const char *name;
+        ls_status (*command)(ls_replay_run *run, ls_text *why);
+    } commands[] = {
+#define COMMAND_ENTRY(name, journals, numbers, help) {#name, ls_replay_##name},
+        LS_REPLAY_COMMAND_MAP(COMMAND_ENTRY)
+#undef COMMAND_ENTRY
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (strcmp(run->config->command, commands[i].name) == 0) {
+            return commands[i].command(run, why);
+        }
+    }
+    return LS_BAD_ARGUMENT;
+}
+
+/* A seek needs little of the file, everything else all of it. */
+static ls_status open_journal(ls_replay_run *run, ls_text *why)
+{
+    bool is_seek = strcmp(run->config->command, "seek") == 0;
+    ls_journal_trust trust = is_seek ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
+    ls_status status = ls_playback_open(run->config->paths[0], trust, &run->playback, why);
+    if (status == LS_OK && ls_playback_loss(run->playback)[0] != '\0') {
+        ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[0],
+                    ls_playback_loss(run->playback));
+    }
+    return status;
+}
+
+static ls_status write_summary(const ls_replay_run *run, ls_status status, const ls_text *why,
+                               ls_text *failure)
+{
+    if (!run->config->json_path) {
+        return LS_OK;
+    }
+    ls_json_text(run->json, "status", ls_status_name(status));
+    ls_json_text(run->json, "why", why->bytes[0] ? why->bytes : NULL);
+    return ls_json_write(run->json, run->config->json_path, failure);
+}
+
+ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *console)
+{
+    ls_replay_run run = {.config = config, .console = console, .json = ls_json_create()};
+    ls_text why = {{0}};
+    ls_text failure = {{0}};
+    ls_json_text(run.json, "program", "lockstep-replay");
+    ls_json_text(run.json, "command", config->command);
+    ls_status status = open_journal(&run, &why);
+    if (status == LS_OK) {
+        status = dispatch(&run, &why);
+    }
+    ls_console_clear(console);
+    if (status != LS_OK && status != LS_DESYNCED) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+    ls_exit_code code = ls_exit_code_of(status);
+    if (write_summary(&run, status, &why, &failure) != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", failure.bytes);
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
+    ls_playback_close(run.playback);
+    ls_json_destroy(run.json);
+    return code;
+}

@@ -1,0 +1,265 @@
+#include "lockstep/tools/replay/command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 64 << 10,
+};
+
+typedef struct cutting {
+    ls_replay_run *run;
+    ls_playback *playback;
+    ls_journal_writer *writer;
+    FILE *file;
+    uint64_t bytes;
+    ls_tick_block_writer block;
+    uint8_t *block_bytes;
+    size_t block_capacity;
+    uint64_t ticks;
+} cutting;
+
+static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
+{
+    const uint8_t *bytes = NULL;
+    size_t size = 0;
+    uint64_t offset = 0;
+    ls_status status = ls_journal_writer_frame(cut->writer, raw, &bytes, &size, &offset);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (fwrite(bytes, 1, size, cut->file) != size) {
+        return LS_IO;
+    }
+    ls_journal_writer_keep(cut->writer);
+    cut->bytes += size;
+    return LS_OK;
+}
+
+/* Nobody can come back to a match that is over: its key stays where it is. */
+static ls_status write_header(cutting *cut)
+{
+    uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
+    ls_journal_header header = *ls_journal_header_of(ls_playback_journal(cut->playback));
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    header.first_tick = cut->run->config->from;
+    memset(&header.key, 0, sizeof header.key);
+    ls_journal_header_stream(&stream, &header);
+    ls_journal_raw raw = {.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at};
+    return write_record(cut, &raw);
+}
+
+static ls_status write_pieces(cutting *cut, ls_journal_snapshot *head, const uint8_t *state)
+{
+    ls_status status = LS_OK;
+    uint32_t pieces = ls_journal_pieces(head->state_bytes);
+    for (head->piece = 0; status == LS_OK && head->piece < pieces; head->piece++) {
+        ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
+                              .tick = head->tick,
+                              .bytes = state + (size_t)head->piece * LS_JOURNAL_PIECE_BYTES,
+                              .size = ls_journal_piece_size(head->state_bytes, head->piece)};
+        ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
+        ls_journal_snapshot_stream(&stream, head);
+        raw.head_bytes = (uint32_t)stream.at;
+        status = write_record(cut, &raw);
+    }
+    return status;
+}
+
+/* The state that the playback stands at. */
+static ls_status write_snapshot(cutting *cut)
+{
+    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    size_t size = ls_sim_instance_save_bytes(instance);
+    ls_journal_snapshot head = {.tick = ls_sim_instance_tick(instance),
+                                .root = ls_sim_instance_hash(instance),
+                                .tick_chain = ls_playback_tick_chain(cut->playback),
+                                .state_bytes = size};
+    head.root_chain = ls_playback_root_chain(cut->playback, &head.root_chain_tick);
+    uint8_t *state = ls_allocate(ls_allocator_heap(), size);
+    if (!state) {
+        return LS_NO_MEMORY;
+    }
+    ls_status status = ls_sim_instance_save(instance, state);
+    if (status == LS_OK) {
+        status = write_pieces(cut, &head, state);
+    }
+    ls_release(ls_allocator_heap(), state);
+    return status;
+}
+
+/* ---- ticks ---- */
+
+static void start_block(cutting *cut)
+{
+    const ls_journal_header *header = ls_journal_header_of(ls_playback_journal(cut->playback));
+    ls_tick_block_start(&cut->block, cut->block_bytes, cut->block_capacity, header->config.players);
+}
+
+static ls_status write_block(cutting *cut, uint64_t chain)
+{
+    ls_journal_raw raw = {.kind = LS_JOURNAL_TICKS, .tick = cut->block.first};
+    if (cut->block.count == 0) {
+        return LS_OK;
+    }
+    raw.size = ls_tick_block_finish(&cut->block, chain);
+    raw.bytes = cut->block_bytes;
+    ls_status status = write_record(cut, &raw);
+    start_block(cut);
+    return status;
+}
+
+static ls_status add_tick(cutting *cut, const ls_tick_inputs *inputs, uint64_t root,
+                          uint64_t chain_before)
+{
+    if (ls_tick_block_add(&cut->block, inputs, root)) {
+        return LS_OK;
+    }
+    ls_status status = write_block(cut, chain_before);
+    ls_tick_block_add(&cut->block, inputs, root); /* an empty block holds any tick */
+    return status;
+}
+
+static ls_status write_ticks(cutting *cut, ls_text *why)
+{
+    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    start_block(cut);
+    while (ls_sim_instance_tick(instance) < cut->run->config->to) {
+        ls_tick_inputs inputs;
+        uint64_t root = 0;
+        uint64_t before = ls_playback_tick_chain(cut->playback);
+        ls_status status = ls_playback_step(cut->playback, &inputs, &root);
+        if (status != LS_OK) {
+            ls_text_set(why, "tick %" PRIu32 " is not in the journal",
+                        ls_sim_instance_tick(instance));
+            return LS_NOT_FOUND;
+        }
+        cut->ticks++;
+        status = add_tick(cut, &inputs, root, before);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    return write_block(cut, ls_playback_tick_chain(cut->playback));
+}
+
+/* ---- the rest ---- */
+
+static ls_status write_events(cutting *cut)
+{
+    ls_journal *journal = ls_playback_journal(cut->playback);
+    ls_journal_event event;
+    uint64_t offset = 0;
+    ls_status status = LS_OK;
+    while (status == LS_OK && ls_journal_next_event(journal, &offset, &event) == LS_OK) {
+        uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX];
+        if (event.tick < cut->run->config->from || event.tick > cut->run->config->to) {
+            continue;
+        }
+        ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+        ls_journal_event_stream(&stream, &event);
+        ls_journal_raw raw = {.kind = LS_JOURNAL_EVENT, .bytes = bytes, .size = stream.at};
+        status = write_record(cut, &raw);
+    }
+    return status;
+}
+
+static ls_status write_end(cutting *cut)
+{
+    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    ls_journal_end end = {.final_tick = ls_sim_instance_tick(instance),
+                          .final_root = ls_sim_instance_hash(instance),
+                          .tick_chain = ls_playback_tick_chain(cut->playback),
+                          .ticks = cut->ticks};
+    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
+    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
+    ls_journal_end_stream(&stream, &end);
+    raw.head_bytes = (uint32_t)stream.at;
+    return write_record(cut, &raw);
+}
+
+static ls_status write_all(cutting *cut, ls_text *why)
+{
+    ls_status status = write_header(cut);
+    if (status == LS_OK && cut->run->config->from > 0) {
+        status = write_snapshot(cut);
+    }
+    status = status == LS_OK ? write_events(cut) : status;
+    if (status == LS_OK) {
+        ls_journal_seek(ls_playback_journal(cut->playback), cut->run->config->from);
+        status = write_ticks(cut, why);
+    }
+    return status == LS_OK ? write_end(cut) : status;
+}
+
+static ls_status create_parts(cutting *cut)
+{
+    const ls_journal_header *header = ls_journal_header_of(ls_playback_journal(cut->playback));
+    size_t tick = ls_tick_block_tick_bytes(header->config.players, header->input_bytes_max);
+    cut->block_capacity = LS_TICK_BLOCK_HEAD_BYTES + (tick > BLOCK_BYTES ? tick : BLOCK_BYTES);
+    cut->block_bytes = ls_allocate(ls_allocator_heap(), cut->block_capacity);
+    return cut->block_bytes ? ls_journal_writer_create(LS_JOURNAL_RAW_BYTES_MAX, NULL,
+                                                       ls_allocator_heap(), &cut->writer)
+                            : LS_NO_MEMORY;
+}
+
+static ls_status write_file(cutting *cut, ls_text *why)
+{
+    const char *path = cut->run->config->output;
+    cut->file = fopen(path, "wbx"); /* never over the journal that is cut */
+    ls_status status = cut->file ? write_all(cut, why) : LS_IO;
+    if (cut->file && fclose(cut->file) != 0) {
+        status = LS_IO;
+    }
+    if (status == LS_IO) {
+        ls_text_set(why, "cannot write %s: %s", path, strerror(errno));
+    }
+    return status;
+}
+
+static ls_status check_range(const ls_replay_run *run, ls_text *why)
+{
+    const ls_replay_config *config = run->config;
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(run->playback));
+    if (config->from < config->to && config->from >= info->first_tick &&
+        config->to <= info->end_tick) {
+        return LS_OK;
+    }
+    ls_text_set(why, "cut takes two ticks from %" PRIu32 " to %" PRIu32 ", the first one smaller",
+                info->first_tick, info->end_tick);
+    return LS_BAD_ARGUMENT;
+}
+
+ls_status ls_replay_cut(ls_replay_run *run, ls_text *why)
+{
+    cutting cut = {.run = run, .playback = run->playback};
+    ls_status status = check_range(run, why);
+    if (status == LS_OK) {
+        status = ls_playback_load(run->playback, run->config->simulation, why);
+    }
+    if (status == LS_OK && run->config->from > 0 &&
+        ls_sim_instance_save_bytes(ls_playback_instance(run->playback)) == 0) {
+        ls_text_set(why, "this simulation cannot save: its journal can only be cut from tick 0 on");
+        status = LS_UNSUPPORTED;
+    }
+    if (status == LS_OK) {
+        status = ls_playback_seek(run->playback, run->config->from, why);
+    }
+    if (status == LS_OK) {
+        status = create_parts(&cut);
+    }
+    if (status == LS_OK) {
+        status = write_file(&cut, why);
+    }
+    if (status == LS_OK) {
+        ls_replay_say(run, "%s: ticks %" PRIu32 " to %" PRIu32 ", %" PRIu64 " bytes",
+                      run->config->output, run->config->from, run->config->to - 1, cut.bytes);
+        ls_json_text(run->json, "file", run->config->output);
+        ls_json_number(run->json, "ticks", (double)cut.ticks);
+        ls_json_number(run->json, "bytes", (double)cut.bytes);
+    }
+    ls_journal_writer_destroy(cut.writer);
+    ls_release(ls_allocator_heap(), cut.block_bytes);
+    return status;
+}

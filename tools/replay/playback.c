@@ -1,0 +1,300 @@
+#include "lockstep/tools/replay/playback.h"
+
+#include "lockstep/common/plugin_loader.h"
+#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/state_hash.h"
+#include "lockstep/common/tick_chain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct ls_playback {
+    ls_mapped_file file;
+    ls_journal *journal;
+    ls_text loss;
+    ls_loaded_simulation loaded;
+    ls_sim_instance *instance;
+    uint8_t *state; /* a snapshot, canonical */
+    size_t state_capacity;
+
+    /* Of the state that it stands at. */
+    uint64_t root;
+    uint64_t tick_chain;
+    uint64_t root_chain;
+    ls_tick root_chain_tick;
+
+    /* The tick that was read last, if it is not yet stepped. */
+    bool has_next;
+    ls_tick_inputs next;
+    uint64_t next_root;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+};
+
+/* ---- life ---- */
+
+static ls_status open_parts(ls_playback *playback, const char *path, ls_journal_trust trust,
+                            ls_text *why)
+{
+    ls_status status = ls_mapped_file_open(path, &playback->file, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_text reason = {{0}};
+    status = ls_journal_open(playback->file.bytes, playback->file.size, trust, ls_allocator_heap(),
+                             &playback->journal, &reason);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s: %s", path, reason.bytes[0] ? reason.bytes : ls_status_text(status));
+        return status;
+    }
+    playback->loss = reason;
+    return LS_OK;
+}
+
+ls_status ls_playback_open(const char *path, ls_journal_trust trust, ls_playback **out,
+                           ls_text *why)
+{
+    ls_playback *playback = ls_allocate(ls_allocator_heap(), sizeof *playback);
+    if (!playback) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    ls_status status = open_parts(playback, path, trust, why);
+    if (status != LS_OK) {
+        ls_playback_close(playback);
+        return status;
+    }
+    *out = playback;
+    return LS_OK;
+}
+
+void ls_playback_close(ls_playback *playback)
+{
+    if (!playback) {
+        return;
+    }
+    ls_release(ls_allocator_heap(), playback->state);
+    ls_sim_instance_destroy(playback->instance);
+    if (playback->loaded.simulation) {
+        ls_simulation_unload(&playback->loaded);
+    }
+    ls_journal_close(playback->journal);
+    ls_mapped_file_close(&playback->file);
+    ls_release(ls_allocator_heap(), playback);
+}
+
+ls_journal *ls_playback_journal(ls_playback *playback)
+{
+    return playback->journal;
+}
+
+const char *ls_playback_loss(const ls_playback *playback)
+{
+    return playback->loss.bytes;
+}
+
+ls_sim_instance *ls_playback_instance(ls_playback *playback)
+{
+    return playback->instance;
+}
+
+/* ---- the simulation ---- */
+
+static void stand_at_start(ls_playback *playback)
+{
+    playback->root = ls_journal_header_of(playback->journal)->digests.initial;
+    playback->tick_chain = LS_TICK_CHAIN_START;
+    playback->root_chain = ls_hash_chain_start(playback->root);
+    playback->root_chain_tick = 0;
+    playback->has_next = false;
+}
+
+static ls_status check_simulation(const ls_journal_header *header, const ls_simulation *simulation,
+                                  ls_text *why)
+{
+    if (strcmp(simulation->name, header->simulation) != 0) {
+        ls_text_set(why, "the journal is of simulation '%s', this is '%s'", header->simulation,
+                    simulation->name);
+        return LS_SIMULATION_MISMATCH;
+    }
+    if (simulation->version != header->simulation_version ||
+        simulation->param_count != header->config.param_count ||
+        simulation->input_bytes_max != header->input_bytes_max) {
+        ls_text_set(why, "the journal is of version %" PRIu32 " of '%s', here is version %" PRIu32,
+                    header->simulation_version, simulation->name, simulation->version);
+        return LS_SIMULATION_VERSION_MISMATCH;
+    }
+    return LS_OK;
+}
+
+static ls_status create_instance(ls_playback *playback, ls_text *why)
+{
+    const ls_journal_header *header = ls_journal_header_of(playback->journal);
+    ls_sim_instance_destroy(playback->instance);
+    playback->instance = NULL;
+    ls_status status = ls_sim_instance_create(playback->loaded.simulation, &header->config,
+                                              ls_allocator_heap(), &playback->instance, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    stand_at_start(playback);
+    ls_sim_digests here = ls_sim_instance_digests(playback->instance);
+    return ls_sim_digests_check(&here, &header->digests, why);
+}
+
+ls_status ls_playback_load(ls_playback *playback, const char *simulation, ls_text *why)
+{
+    const ls_journal_header *header = ls_journal_header_of(playback->journal);
+    const char *name = simulation ? simulation : header->simulation;
+    ls_status status = ls_simulation_load(name, &playback->loaded, why);
+    if (status != LS_OK && !simulation) {
+        ls_text_set(why, "no built-in simulation is called '%s': name its file with --sim", name);
+    }
+    if (status != LS_OK) {
+        return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
+    }
+    status = check_simulation(header, playback->loaded.simulation, why);
+    return status == LS_OK ? create_instance(playback, why) : status;
+}
+
+/* ---- snapshots ---- */
+
+static ls_status make_room(ls_playback *playback, uint64_t bytes)
+{
+    if (bytes <= playback->state_capacity) {
+        return LS_OK;
+    }
+    ls_release(ls_allocator_heap(), playback->state);
+    playback->state_capacity = 0;
+    playback->state = ls_allocate(ls_allocator_heap(), (size_t)bytes);
+    playback->state_capacity = playback->state ? (size_t)bytes : 0;
+    return playback->state ? LS_OK : LS_NO_MEMORY;
+}
+
+/* An engine of its own saves as much as it likes, everybody else always the same. */
+static bool is_size_possible(const ls_playback *playback, uint64_t bytes)
+{
+    return !ls_sim_instance_schema(playback->instance) ||
+           bytes == ls_sim_instance_save_bytes(playback->instance);
+}
+
+static ls_status load_snapshot(ls_playback *playback, const ls_journal_snapshot *snapshot)
+{
+    if (!is_size_possible(playback, snapshot->state_bytes)) {
+        return LS_MALFORMED;
+    }
+    ls_status status = make_room(playback, snapshot->state_bytes);
+    if (status == LS_OK) {
+        status = ls_journal_read_snapshot(playback->journal, snapshot, playback->state);
+    }
+    if (status == LS_OK) {
+        status = ls_sim_instance_load(playback->instance, playback->state, snapshot->tick);
+    }
+    if (status != LS_OK) {
+        return status;
+    }
+    playback->root = snapshot->root;
+    playback->tick_chain = snapshot->tick_chain;
+    playback->root_chain = snapshot->root_chain;
+    playback->root_chain_tick = snapshot->root_chain_tick;
+    playback->has_next = false;
+    ls_journal_seek(playback->journal, snapshot->tick);
+    return LS_OK;
+}
+
+/* ---- stepping ---- */
+
+ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *root)
+{
+    ls_tick tick = ls_sim_instance_tick(playback->instance);
+    if (!playback->has_next) {
+        ls_status status = ls_journal_next_tick(playback->journal, playback->slots, &playback->next,
+                                                &playback->next_root);
+        if (status != LS_OK) {
+            return status;
+        }
+        playback->has_next = true;
+    }
+    if (playback->next.tick != tick) {
+        return LS_STALE;
+    }
+    playback->has_next = false;
+    ls_sim_instance_step(playback->instance, &playback->next);
+    playback->tick_chain = ls_tick_chain_next(playback->tick_chain, &playback->next);
+    playback->root = playback->next_root;
+    if (playback->root != 0) {
+        playback->root_chain = ls_hash_chain_next(playback->root_chain, playback->root);
+        playback->root_chain_tick = tick + 1;
+    }
+    *inputs = playback->next;
+    *root = playback->next_root;
+    return LS_OK;
+}
+
+static ls_status go_on_to(ls_playback *playback, ls_tick tick, ls_text *why)
+{
+    while (ls_sim_instance_tick(playback->instance) < tick) {
+        ls_tick_inputs inputs;
+        uint64_t root = 0;
+        ls_status status = ls_playback_step(playback, &inputs, &root);
+        if (status != LS_OK) {
+            ls_text_set(why, "tick %" PRIu32 " is not in the journal",
+                        ls_sim_instance_tick(playback->instance));
+            return LS_NOT_FOUND;
+        }
+    }
+    return LS_OK;
+}
+
+ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
+{
+    const ls_journal_info *info = ls_journal_info_of(playback->journal);
+    ls_journal_snapshot snapshot;
+    ls_tick here = ls_sim_instance_tick(playback->instance);
+    if (tick < info->first_tick || tick > info->end_tick) {
+        ls_text_set(why, "the journal holds ticks %" PRIu32 " to %" PRIu32, info->first_tick,
+                    info->end_tick);
+        return LS_NOT_FOUND;
+    }
+    bool has_snapshot = ls_journal_find_snapshot(playback->journal, tick, &snapshot) == LS_OK &&
+                        (here > tick || snapshot.tick > here || here < info->first_tick);
+    if (has_snapshot && load_snapshot(playback, &snapshot) == LS_OK) {
+        return go_on_to(playback, tick, why);
+    }
+    if (here > tick) {
+        ls_status status = create_instance(playback, why);
+        if (status != LS_OK) {
+            return status;
+        }
+        ls_journal_seek(playback->journal, 0);
+    }
+    return go_on_to(playback, tick, why);
+}
+
+ls_status ls_playback_skip(ls_playback *playback)
+{
+    ls_journal_snapshot snapshot;
+    ls_tick behind = ls_sim_instance_tick(playback->instance) + 1;
+    while (ls_journal_next_snapshot(playback->journal, behind, &snapshot) == LS_OK) {
+        if (load_snapshot(playback, &snapshot) == LS_OK) {
+            return LS_OK;
+        }
+        behind = snapshot.tick + 1;
+    }
+    return LS_NOT_FOUND;
+}
+
+uint64_t ls_playback_tick_chain(const ls_playback *playback)
+{
+    return playback->tick_chain;
+}
+
+uint64_t ls_playback_root_chain(const ls_playback *playback, ls_tick *tick)
+{
+    *tick = playback->root_chain_tick;
+    return playback->root_chain;
+}
+
+uint64_t ls_playback_root(const ls_playback *playback)
+{
+    return playback->root;
+}

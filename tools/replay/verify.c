@@ -1,0 +1,209 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/replay/command.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    BAR_CELLS = 40,
+    LOOK_TICKS = 256, /* how often it looks whether the bar is due */
+};
+
+#define BAR_NS (UINT64_C(100) * LS_NS_PER_MS)
+
+typedef struct verifying {
+    ls_replay_run *run;
+    ls_clock clock;
+    uint64_t begun_ns;
+    uint64_t drawn_ns;
+    uint64_t ticks;
+    uint64_t roots;
+    uint64_t ticks_skipped;
+    uint64_t chains; /* of ticks, at the ends of blocks */
+} verifying;
+
+static double speed_of(const verifying *work)
+{
+    const ls_journal *journal = ls_playback_journal(work->run->playback);
+    double seconds = (double)(ls_clock_now_ns(&work->clock) - work->begun_ns) / 1e9;
+    double played = (double)work->ticks / ls_journal_header_of(journal)->config.tick_rate_hz;
+    return seconds > 0 ? played / seconds : 0;
+}
+
+static void draw_bar(verifying *work)
+{
+    uint64_t now_ns = ls_clock_now_ns(&work->clock);
+    ls_console *console = work->run->console;
+    if (!console->is_live || now_ns - work->drawn_ns < BAR_NS) {
+        return;
+    }
+    work->drawn_ns = now_ns;
+    ls_playback *playback = work->run->playback;
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(playback));
+    uint64_t all = info->end_tick - info->first_tick;
+    uint64_t done = ls_sim_instance_tick(ls_playback_instance(playback)) - info->first_tick;
+    uint64_t cells = all > 0 ? done * BAR_CELLS / all : BAR_CELLS;
+    char bar[BAR_CELLS + 1];
+    memset(bar, '.', BAR_CELLS);
+    memset(bar, '#', cells < BAR_CELLS ? (size_t)cells : BAR_CELLS);
+    bar[BAR_CELLS] = '\0';
+    ls_console_begin(console);
+    ls_console_line(console, "[%s] %3u %%  %.0f x real time", bar,
+                    (unsigned)(all > 0 ? done * 100 / all : 100), speed_of(work));
+    ls_console_end(console);
+}
+
+static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t recorded,
+                                 uint64_t here)
+{
+    ls_replay_say(work->run,
+                  "state %" PRIu32 " differs: the journal has root %016" PRIx64
+                  ", simulated here it is %016" PRIx64,
+                  tick, recorded, here);
+    ls_json *json = ls_json_object(work->run->json, "difference");
+    ls_json_number(json, "tick", tick);
+    ls_json_hash(json, "journal_root", recorded);
+    ls_json_hash(json, "root_here", here);
+    return LS_DESYNCED;
+}
+
+static ls_status check_root(verifying *work, uint64_t recorded)
+{
+    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
+    if (recorded == 0) {
+        return LS_OK;
+    }
+    uint64_t here = ls_sim_instance_hash(instance);
+    work->roots++;
+    return here == recorded ? LS_OK
+                            : tell_difference(work, ls_sim_instance_tick(instance), recorded, here);
+}
+
+/* Where the inputs themselves are not what the journal says of them, every root may be wrong. */
+static ls_status check_chain(verifying *work, ls_text *why)
+{
+    ls_playback *playback = work->run->playback;
+    ls_tick tick = ls_sim_instance_tick(ls_playback_instance(playback));
+    ls_tick behind = 0;
+    uint64_t chain = ls_journal_block_chain(ls_playback_journal(playback), &behind);
+    if (behind != tick) {
+        return LS_OK;
+    }
+    work->chains++;
+    if (chain == ls_playback_tick_chain(playback)) {
+        return LS_OK;
+    }
+    ls_text_set(why, "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
+    return LS_MALFORMED;
+}
+
+/* Goes on behind missing ticks. NOT_FOUND: nothing is left. */
+static ls_status skip(verifying *work)
+{
+    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
+    ls_tick from = ls_sim_instance_tick(instance);
+    ls_status status = ls_playback_skip(work->run->playback);
+    ls_tick to = ls_sim_instance_tick(instance);
+    if (status == LS_OK) {
+        work->ticks_skipped += to - from;
+        ls_log_line(&work->run->console->log, LS_LOG_WARNING,
+                    "ticks %" PRIu32 " to %" PRIu32 " cannot be simulated: some are missing", from,
+                    to - 1);
+        status = check_root(work, ls_playback_root(work->run->playback));
+    }
+    return status;
+}
+
+static ls_status check_all(verifying *work, ls_text *why)
+{
+    for (;;) {
+        ls_tick_inputs inputs;
+        uint64_t root = 0;
+        ls_status status = ls_playback_step(work->run->playback, &inputs, &root);
+        if (status == LS_NOT_FOUND) {
+            return LS_OK;
+        }
+        if (status == LS_STALE) {
+            status = skip(work);
+            if (status == LS_NOT_FOUND) {
+                return LS_OK;
+            }
+        } else if (status == LS_OK) {
+            work->ticks++;
+            status = check_root(work, root);
+        }
+        if (status == LS_OK) {
+            status = check_chain(work, why);
+        }
+        if (status != LS_OK) {
+            return status;
+        }
+        if (work->ticks % LOOK_TICKS == 0) {
+            draw_bar(work);
+        }
+    }
+}
+
+static ls_status check_end(verifying *work)
+{
+    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(work->run->playback));
+    bool is_there = info->is_complete && ls_sim_instance_tick(instance) == info->end.final_tick;
+    return is_there ? check_root(work, info->end.final_root) : LS_OK;
+}
+
+/* Everything that could be checked was right; was it everything? */
+static ls_status judge(const verifying *work, ls_text *why)
+{
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(work->run->playback));
+    if (info->lost_bytes > 0) {
+        ls_text_set(why, "what is left of the journal is right; %s",
+                    ls_playback_loss(work->run->playback));
+        return LS_MALFORMED;
+    }
+    if (info->ticks_missing > 0) {
+        ls_text_set(why,
+                    "what is in the journal is right; %" PRIu64 " ticks are missing, from %" PRIu32
+                    " on",
+                    info->ticks_missing, info->gap_tick);
+        return LS_MALFORMED;
+    }
+    return LS_OK;
+}
+
+static void tell(const verifying *work)
+{
+    double speed = speed_of(work);
+    ls_replay_say(work->run,
+                  "%" PRIu64 " ticks simulated, %" PRIu64 " roots compared, %.0f x real time",
+                  work->ticks, work->roots, speed);
+    ls_json_number(work->run->json, "ticks", (double)work->ticks);
+    ls_json_number(work->run->json, "ticks_skipped", (double)work->ticks_skipped);
+    ls_json_number(work->run->json, "roots", (double)work->roots);
+    ls_json_number(work->run->json, "chains", (double)work->chains);
+    ls_json_number(work->run->json, "speed", speed);
+}
+
+ls_status ls_replay_verify(ls_replay_run *run, ls_text *why)
+{
+    verifying work = {.run = run, .clock = ls_clock_system()};
+    ls_status status = ls_playback_load(run->playback, run->config->simulation, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(run->playback));
+    work.begun_ns = ls_clock_now_ns(&work.clock);
+    status = ls_playback_seek(run->playback, info->first_tick, why);
+    if (status == LS_OK) {
+        status = check_root(&work, ls_playback_root(run->playback));
+    }
+    if (status == LS_OK) {
+        status = check_all(&work, why);
+    }
+    if (status == LS_OK) {
+        status = check_end(&work);
+    }
+    ls_console_clear(run->console);
+    tell(&work);
+    return status == LS_OK ? judge(&work, why) : status;
+}
