@@ -1,6 +1,7 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
+#include "lockstep/client/session.h"
 #include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
@@ -9,7 +10,8 @@
 #include <string.h>
 
 enum {
-    DEFAULT_FPS = 60
+    DEFAULT_FPS = 60,
+    DEFAULT_RECONNECT_S = 60,
 };
 
 enum option_key {
@@ -23,6 +25,8 @@ enum option_key {
     KEY_PREDICT,
     KEY_FIND_CAUSES,
     KEY_RECORD_FRAMES,
+    KEY_RECONNECT,
+    KEY_SPECTATE,
 };
 
 static const struct argp_option options[] = {
@@ -42,6 +46,10 @@ static const struct argp_option options[] = {
      "Play your own input at once and guess the others', up to TICKS ahead of the server, 0 to 32; "
      "where a guess was wrong, go back and step again (0: play what the server has confirmed)",
      1},
+    {"spectate", KEY_SPECTATE, 0, 0, "Watch the match, and play nothing", 1},
+    {"reconnect", KEY_RECONNECT, "SECONDS", 0,
+     "When the link is lost, try for so long to come back to the match, 0 to 86400 (60; 0: never)",
+     1},
     {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
      "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
      "told, or healed (on)",
@@ -59,9 +67,9 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     const char *frames_path;
-    bool has_bot;
+    bool has_bot, is_watching;
     uint32_t find_causes;
-    uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
+    uint64_t reconnect_s, bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
     ls_output_options output;
 } arguments;
 
@@ -117,6 +125,14 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_RECORD_FRAMES:
         args->frames_path = value;
         return 0;
+    case KEY_SPECTATE:
+        args->is_watching = true;
+        return 0;
+    case KEY_RECONNECT:
+        ls_command_line_number(state, "reconnect", value,
+                               (ls_option_range){0, LS_SESSION_RECONNECT_MS_MAX / 1000},
+                               &args->reconnect_s);
+        return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);
         return 0;
@@ -142,6 +158,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (!args->server) {
             argp_error(state, "HOST:PORT is missing");
         }
+        if (args->is_watching && args->has_bot) {
+            argp_error(state, "--spectate plays nothing, so there is nothing for --bot to do");
+        }
         if (args->bot_delay > 0 && !args->has_bot) {
             argp_error(state, "--bot-delay needs --bot");
         }
@@ -163,8 +182,11 @@ int main(int argc, char **argv)
                "Exit codes: 0 clean, 1 environment, network or refused, 2 usage, "
                "3 this client's state differed from the server's, 4 internal.",
     };
-    arguments args = {
-        .name = "player", .fps = DEFAULT_FPS, .find_causes = 1, .output = {.level = LS_LOG_INFO}};
+    arguments args = {.name = "player",
+                      .fps = DEFAULT_FPS,
+                      .find_causes = 1,
+                      .reconnect_s = DEFAULT_RECONNECT_S,
+                      .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);
 
     ls_console console;
@@ -188,6 +210,8 @@ int main(int argc, char **argv)
                                .fps = (uint32_t)args.fps,
                                .ticks = (uint32_t)args.ticks,
                                .predict_ticks = (uint32_t)args.predict,
+                               .is_watching = args.is_watching,
+                               .reconnect_ms = (uint32_t)args.reconnect_s * 1000,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,
                                .finds_causes = args.find_causes != 0,

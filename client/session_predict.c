@@ -13,7 +13,7 @@ static void settle(void *user, ls_tick tick, uint64_t root)
 
 ls_status ls_session_predict_init(ls_session *session)
 {
-    if (session->config.predict_ticks == 0) {
+    if (session->config.predict_ticks == 0 || session->config.is_watching) {
         return LS_OK;
     }
     ls_prediction_config config = {.instance = session->instance,

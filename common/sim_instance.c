@@ -245,6 +245,17 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
 
 /* ---- what it is ---- */
 
+ls_status ls_sim_instance_restart(ls_sim_instance *instance)
+{
+    if (instance->is_initialised && instance->simulation->deinit) {
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+    }
+    instance->is_initialised = false;
+    instance->tick = 0;
+    memset(instance->state.bytes, 0, instance->state_bytes);
+    return make_state_0(instance, NULL);
+}
+
 const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance)
 {
     return instance->simulation;

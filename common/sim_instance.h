@@ -45,6 +45,9 @@ const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
+/* Back to state 0, as create made it. What init returns; then nothing but destroy may follow. */
+ls_status ls_sim_instance_restart(ls_sim_instance *instance);
+
 /* What the steps from here on are told of this machine. At first one worker and warnings. */
 void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 

@@ -28,6 +28,8 @@ LS_C_BEGIN
 #define LS_CAUSE_FIELD_BYTES_MAX 96u
 #define LS_CAUSE_VALUE_BYTES_MAX 128u
 
+#define LS_MESSAGE_KIND_BITS 6u
+
 /* Numbers are never reused. */
 typedef enum ls_message_kind {
     LS_MESSAGE_HELLO = 1,
@@ -60,6 +62,8 @@ typedef enum ls_message_kind {
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
+    LS_MESSAGE_BLOB_PART = 36,
+    LS_MESSAGE_BLOB_ACK = 37,
 } ls_message_kind;
 
 typedef enum ls_late_rule {

@@ -183,13 +183,18 @@ bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root)
     return true;
 }
 
-void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
 {
-    ls_arbiter_slot *healed = &arbiter->slots[slot];
-    LS_ASSERT(healed->agreement == LS_AGREEMENT_DIFFERS);
-    uint64_t compared = healed->compared;
-    *healed = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
+    ls_arbiter_slot *joined = &arbiter->slots[slot];
+    uint64_t compared = joined->compared;
+    *joined = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
                                 .agreed_tick = tick,
                                 .has_agreed = true,
                                 .compared = compared};
+}
+
+void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+{
+    LS_ASSERT(arbiter->slots[slot].agreement == LS_AGREEMENT_DIFFERS);
+    ls_arbiter_join(arbiter, slot, tick);
 }

@@ -78,6 +78,10 @@ bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
 /* The server's root of state `tick`; likewise. */
 bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root);
 
+/* Whoever sits on the slot has the server's state `tick` and its chain: what is compared from here
+ * on begins there. */
+void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
+
 /* A slot that differed has the server's state `tick` now and goes on with the server's chain. */
 void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 

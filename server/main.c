@@ -13,6 +13,7 @@
 
 enum {
     DEFAULT_PORT = 7300,
+    DEFAULT_SPECTATORS = 16,
     ASSIGNMENTS_MAX = LS_PARAMS_MAX
 };
 
@@ -37,6 +38,8 @@ enum option_key {
     KEY_BUNDLE_DIR,
     KEY_FIND_CAUSES,
     KEY_JOURNAL,
+    KEY_SPECTATORS,
+    KEY_SPECTATOR_DELAY,
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +49,10 @@ static const struct argp_option options[] = {
     {"players", KEY_PLAYERS, "N", 0,
      "Seats; the match starts when all are taken (the simulation's default)", 1},
     {"matches", KEY_MATCHES, "N", 0, "Matches of these settings to host at once (1)", 1},
+    {"spectators", KEY_SPECTATORS, "N", 0,
+     "Who may watch a match beside its players, 0 to 1000 (16; with several matches 0)", 1},
+    {"spectator-delay", KEY_SPECTATOR_DELAY, "TICKS", 0,
+     "Ticks by which spectators are behind the match, 0 to 512 (60)", 1},
     {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
      1},
     {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
@@ -90,7 +97,8 @@ typedef struct arguments {
     const char *sim;
     const char *assignments[ASSIGNMENTS_MAX];
     uint32_t assignment_count;
-    bool has_players, has_tick_rate, adapts_input_delay;
+    bool has_players, has_tick_rate, has_spectators, adapts_input_delay;
+    uint64_t spectators, spectator_delay;
     uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
         hash_interval;
     uint32_t late, send_rate, on_desync, find_causes;
@@ -127,6 +135,16 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
     case KEY_MATCHES:
         ls_command_line_number(state, "matches", value, (ls_option_range){1, LS_MATCHES_MAX},
                                &args->matches);
+        return 0;
+    case KEY_SPECTATORS:
+        args->has_spectators = true;
+        ls_command_line_number(state, "spectators", value, (ls_option_range){0, LS_WATCHERS_MAX},
+                               &args->spectators);
+        return 0;
+    case KEY_SPECTATOR_DELAY:
+        ls_command_line_number(state, "spectator-delay", value,
+                               (ls_option_range){0, LS_WATCH_DELAY_TICKS_MAX},
+                               &args->spectator_delay);
         return 0;
     case KEY_TICK_RATE:
         args->has_tick_rate = true;
@@ -272,6 +290,9 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
     config->adapts_input_delay = args->adapts_input_delay;
     config->timeout_ms = (uint32_t)args->timeout;
     config->wait_limit_ms = (uint32_t)args->wait_limit;
+    uint32_t spectators = args->matches == 1 ? DEFAULT_SPECTATORS : 0;
+    config->watchers_max = args->has_spectators ? (uint32_t)args->spectators : spectators;
+    config->watch_delay_ticks = (uint32_t)args->spectator_delay;
     for (uint32_t i = 0; i < args->assignment_count; i++) {
         ls_status status = ls_sim_config_set(simulation, &config->sim, args->assignments[i], why);
         if (status != LS_OK) {
@@ -299,6 +320,7 @@ int main(int argc, char **argv)
                       .port = DEFAULT_PORT,
                       .timeout = 10000,
                       .wait_limit = 2000,
+                      .spectator_delay = 60,
                       .hash_interval = 1,
                       .find_causes = 1,
                       .bundle_dir = ".",

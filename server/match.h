@@ -17,6 +17,9 @@
 
 LS_C_BEGIN
 
+#define LS_WATCHERS_MAX 1000u
+#define LS_WATCH_DELAY_TICKS_MAX 512u
+
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
     LS_ON_DESYNC_DROP,   /* drop the slot that differs */
@@ -26,7 +29,7 @@ typedef enum ls_on_desync {
 
 typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
-    ls_sim_config sim;               /* players: seats, all of which must be taken to start */
+    ls_sim_config sim;               /* players: seats */
     uint64_t match_id;               /* no other match has it; never 0 */
     ls_secret_key key;               /* from which the secrets of the seats are derived */
     ls_late_rule late_rule;
@@ -39,6 +42,11 @@ typedef struct ls_match_config {
     uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
     uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
     uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+    uint32_t start_players;       /* READY for START; 0: all seats. The others can be taken later */
+    uint32_t keep_seat_ms;        /* for whose link was lost; 0 (not at all) .. 600,000 */
+    uint32_t joiners_max;         /* newcomers at a time that join a running match; 0 .. 32 */
+    uint32_t join_bytes_per_s;    /* of one joiner's blob; LS_BLOB_RATE_MIN .. LS_BLOB_RATE_MAX */
+    uint32_t resume_wait_ms;      /* for those who played before a restart; 0 .. 600,000 */
     /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
      * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
     uint32_t phase_ns;
@@ -47,10 +55,17 @@ typedef struct ls_match_config {
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
     const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
+
+    /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
+     * state; 0 (nobody may) .. LS_WATCHERS_MAX. */
+    uint32_t watchers_max;
+    uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
+    uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
 } ls_match_config;
 
 typedef enum ls_match_state {
     LS_MATCH_LOBBY,
+    LS_MATCH_RESUMING, /* restored; who played is waited for */
     LS_MATCH_RUNNING,
     LS_MATCH_ENDING, /* every tick is closed; clients catch up */
     LS_MATCH_OVER,
@@ -59,20 +74,26 @@ typedef enum ls_match_state {
 typedef enum ls_match_event_kind {
     LS_MATCH_PLAYER_SEATED,   /* slot, text: name */
     LS_MATCH_PLAYER_READY,    /* slot */
-    LS_MATCH_PLAYER_LEFT,     /* slot, status, text: why */
+    LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
+    LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
+    LS_MATCH_PLAYER_JOINED,   /* slot, tick: the first that may have its input */
+    LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why */
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
+    LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
-    LS_MATCH_HEALED,   /* slot, tick: from this state on it agrees again */
-    LS_MATCH_LAG,      /* slot, text: what this player's match suffers from has changed */
-    LS_MATCH_DELAYED,  /* slot, text: its input delay has changed, by itself */
-    LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
-    LS_MATCH_FINISHED, /* nothing more will happen */
+    LS_MATCH_HEALED,       /* slot, tick: from this state on it agrees again */
+    LS_MATCH_LAG,          /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,      /* slot, text: its input delay has changed, by itself */
+    LS_MATCH_ENDED,        /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED,     /* nothing more will happen */
+    LS_MATCH_WATCHER_CAME, /* peer, tick: the first that it is sent, text: who and how */
+    LS_MATCH_WATCHER_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {
@@ -110,14 +131,28 @@ typedef struct ls_match_slot {
     uint64_t rtt_ns;       /* smoothed; 0 until measured */
     ls_lag lag;            /* of the last five seconds; renewed every 2.5 */
     uint32_t input_delay_ticks;
-    ls_status left_status; /* why it left; LS_OK while it has not */
+    ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
+    ls_tick joined_tick;   /* the first tick that could have its input */
+    uint32_t rejoins;      /* how often it came back */
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
+
+/* What is known of those who watch. */
+typedef struct ls_match_watching {
+    uint32_t now;            /* connected, whether they see anything yet or not */
+    uint64_t ever;           /* were sent a JOIN */
+    uint64_t finished;       /* watched to the end */
+    uint64_t desynced;       /* let go, because their state was not the server's */
+    uint64_t fell_behind;    /* let go for that */
+    uint64_t roots_compared; /* states of all of them, equal */
+    uint64_t thinned_turns;  /* in which not all who were due were sent something: too many bytes */
+} ls_match_watching;
 
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
- * start after 250 ms. */
+ * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; nobody
+ * watches, or if so 60 ticks late, with 8 MiB/s. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -132,6 +167,9 @@ void ls_match_destroy(ls_match *match);
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
                                 uint64_t now_ns);
+/* Connected, and has no seat yet. */
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer);
+
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
@@ -167,10 +205,11 @@ bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync
 
 /* What the slot's match as a whole suffered from. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
-/* Seats that are free and that nobody who is connected may still ask for; 0 outside of the lobby.
- */
+/* Seats that are free and that nobody who is connected may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
+
+ls_match_watching ls_match_watching_of(const ls_match *match);
 
 /* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
  * and then takes them as they come. */

@@ -130,6 +130,24 @@ static void tell_left(const server *host, const ls_match_event *event)
                 ls_status_name(event->status));
 }
 
+static void tell_watcher_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "spectator %s (%s, at tick %" PRIu32 ")", event->text.bytes,
+                ls_status_name(event->status), event->tick);
+}
+
+static void tell_lost(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, LS_LOG_WARNING,
+                "slot %" PRIu32 " (%s) was lost at tick %" PRIu32
+                ": %s (%s); its seat is kept for %" PRIu32 " s",
+                event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick,
+                event->text.bytes, ls_status_name(event->status),
+                host->config->match.keep_seat_ms / 1000);
+}
+
 static void tell(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -140,6 +158,17 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_PLAYER_READY:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
+        break;
+    case LS_MATCH_PLAYER_LOST:
+        tell_lost(host, event);
+        break;
+    case LS_MATCH_PLAYER_JOINING:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": joins at tick %" PRIu32 ": %s",
+                    event->slot, event->tick, event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): plays from tick %" PRIu32 " on",
+                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
         break;
     case LS_MATCH_PLAYER_LEFT:
         tell_left(host, event);
@@ -153,6 +182,10 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_MATCH_RESUMED:
+        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
+                    event->text.bytes);
         break;
     case LS_MATCH_STALLED:
         tell_stall(host, event);
@@ -174,6 +207,13 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_ENDED:
         ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
+        break;
+    case LS_MATCH_WATCHER_CAME:
+        ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
+                    event->tick);
+        break;
+    case LS_MATCH_WATCHER_LEFT:
+        tell_watcher_left(host, event);
         break;
     case LS_MATCH_FINISHED:
         break;
@@ -235,11 +275,20 @@ static void draw_players(const server *host)
     for (uint32_t slot = 0; slot < players && slot < PROGRESS_LINES_MAX; slot++) {
         draw_player(host, slot);
     }
+    ls_match_watching watching = ls_match_watching_of(host->match);
+    if (watching.ever > 0) {
+        ls_console_line(host->console,
+                        "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
+                        ", differed %" PRIu64,
+                        watching.now, host->config->match.watchers_max, watching.roots_compared,
+                        watching.desynced);
+    }
 }
 
 static void draw_match(const server *host, uint32_t number)
 {
-    static const char *const states[] = {"waiting for players", "running", "ending", "over"};
+    static const char *const states[] = {"waiting for players", "waiting for its players",
+                                         "running", "ending", "over"};
     ls_match_state state = ls_match_state_of(host->match);
     uint32_t present = 0;
     uint32_t desyncs = 0;

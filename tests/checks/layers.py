@@ -17,7 +17,8 @@ ROOMS = (
     ("sims", "common/sims/"),
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
-    ("bundle", "common/compress."),
+    ("compress", "common/compress."),
+    ("bundle", "common/byte_stream."),
     ("pure", "common/journal_record."),
     ("record", "common/journal"),
     ("pure", "common/"),
@@ -45,19 +46,28 @@ ROOMS = (
 )
 PURE = {"base", "pure"}
 AROUND = PURE | {
-    "sims", "double sims", "loader", "bundle", "record", "program", "protocol", "network"
+    "sims",
+    "double sims",
+    "loader",
+    "compress",
+    "bundle",
+    "record",
+    "program",
+    "protocol",
+    "network",
 }
 MAY_USE = {
     "base": {"base"},
     "program": {"base", "program"},
     "pure": PURE,
-    "bundle": PURE | {"bundle"},
-    "record": PURE | {"bundle", "record"},
+    "compress": {"base", "compress"},
+    "bundle": PURE | {"compress", "bundle"},
+    "record": PURE | {"compress", "bundle", "record"},
     "double sims": PURE | {"sims", "double sims"},
     "sims": PURE | {"sims", "double sims"},
     "loader": PURE | {"sims", "double sims", "loader"},
     "network": PURE | {"protocol", "network"},
-    "protocol": PURE | {"protocol"},
+    "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
     "server host": PURE | {"record", "protocol", "network", "server", "server host"},

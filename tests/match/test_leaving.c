@@ -11,6 +11,7 @@ static virtual_match *start(uint32_t players, uint32_t ticks)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
     setup.match.timeout_ms = 2000;
+    setup.match.keep_seat_ms = 0;
     return virtual_match_create(&setup);
 }
 

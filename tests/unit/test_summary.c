@@ -27,6 +27,8 @@ static ls_summary example(void)
                                       .records = 81,
                                       .failures = 2,
                                       .ticks_missing = 7},
+                          .has_spectators = true,
+                          .spectators = 12,
                           .player_count = 2,
                           .desync_count = 1};
     summary.players[0] = (ls_summary_player){.slot = 0,
@@ -105,6 +107,7 @@ static const char expected[] = "{\n"
                                "\t\t\"failures\":\t2,\n"
                                "\t\t\"ticks_missing\":\t7\n"
                                "\t},\n"
+                               "\t\"spectators\":\t12,\n"
                                "\t\"players\":\t[{\n"
                                "\t\t\t\"slot\":\t0,\n"
                                "\t\t\t\"name\":\t\"Ada \\\"q\\\"\",\n"
