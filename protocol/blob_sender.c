@@ -54,6 +54,7 @@ struct ls_blob_sender {
     tally heard;        /* newest */
     tally round;        /* when this round began */
     uint32_t round_end; /* packet that ends it */
+    bool is_losing;     /* in the round before this one too much was lost */
     bool has_rtt;
     uint64_t rtt_ns;
     uint64_t deviation_ns;
@@ -150,9 +151,10 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
     sender->heard = (tally){0, 0};
     sender->round = sender->heard;
     sender->round_end = 0;
+    sender->is_losing = false;
     sender->has_rtt = rtt_ns > 0;
     sender->rtt_ns = rtt_ns > 0 ? least(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS;
-    sender->deviation_ns = sender->rtt_ns / 2;
+    sender->deviation_ns = sender->rtt_ns / (2 * DEVIATION_SHARE);
     sender->repeated = 0;
     sender->bytes = 0;
 }
@@ -355,7 +357,8 @@ static void judge_round(ls_blob_sender *sender, uint64_t now_ns)
     }
     uint32_t came = sender->heard.received - sender->round.received;
     uint32_t lost = came < sent ? sent - came : 0;
-    if ((uint64_t)lost * LOSS_SHARE > sent) {
+    sender->is_losing = (uint64_t)lost * LOSS_SHARE > sent;
+    if (sender->is_losing) {
         slow_down(sender, now_ns);
     }
     sender->round = sender->heard;
@@ -384,7 +387,7 @@ ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const
     sender->heard_ns = now_ns;
     measure_rtt(sender, &ack, now_ns);
     judge_round(sender, now_ns);
-    if (now_ns - sender->grown_ns >= sender->rtt_ns) {
+    if (!sender->is_losing && now_ns - sender->grown_ns >= sender->rtt_ns) {
         speed_up(sender, now_ns);
     }
     return LS_OK;

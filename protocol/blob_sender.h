@@ -27,7 +27,7 @@ ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_te
 
 typedef struct ls_blob_sender ls_blob_sender;
 
-/* A valid config is copied. Takes 17 KiB; NO_MEMORY. */
+/* A valid config is copied. Takes 25 KiB; NO_MEMORY. */
 ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_allocator *allocator,
                                 ls_blob_sender **out);
 /* Stops it as well; takes NULL. */

@@ -5,6 +5,7 @@
 #include "lockstep/common/rng.h"
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units_orders.h"
+#include "lockstep/protocol/blob_packet.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/protocol/tick_packet.h"
 
@@ -451,6 +452,52 @@ static void make_battles(void)
     }
 }
 
+/* ---- blob ---- */
+
+/* Without their checks, and filled up to what the target can say of sizes. */
+static void add_blob_part(seed *made, uint32_t index, bool is_last)
+{
+    static const uint8_t content[LS_BLOB_PART_BYTES];
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    ls_blob_part part = {.is_last = is_last, .index = index, .packet = index, .bytes = content};
+    part.size = is_last ? 26 : LS_BLOB_PART_BYTES;
+    size_t size = ls_blob_part_write(&part, bytes) - 4;
+    add(made, (uint32_t)(size + 4) / 5);
+    add_bytes(made, bytes, (size + 4) / 5 * 5);
+    add(made, ls_rng_below(&rng, 20));
+}
+
+static void add_blob_ack(seed *made, uint32_t first)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    ls_blob_ack ack = {.first = first, .received = first + 1, .newest = first};
+    ack.count = first * 13;
+    ack.has[0] = (uint8_t)ls_rng_next(&rng);
+    size_t size = ls_blob_ack_write(&ack, bytes) - 4;
+    add(made, (uint32_t)(size + 4) / 5);
+    add_bytes(made, bytes, (size + 4) / 5 * 5);
+    add(made, ls_rng_below(&rng, 100));
+}
+
+static void make_blobs(void)
+{
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, number % 4 + number * 16);
+        if (number % 4 == 1) {
+            add_blob_part(&made, number / 4, false);
+            add_blob_part(&made, 1, true);
+        } else if (number % 4 == 3) {
+            add_random(&made, 20 * number);
+        } else {
+            for (uint32_t first = 0; first < number; first++) {
+                add_blob_ack(&made, first);
+            }
+        }
+        save_numbered(&made, "blob", number);
+    }
+}
+
 /* ---- bundle ---- */
 
 enum {
@@ -566,6 +613,7 @@ int main(int argc, char **argv)
     make_sessions();
     make_arenas();
     make_battles();
+    make_blobs();
     make_bundles();
     return failures > 0;
 }
