@@ -173,6 +173,8 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     ls_match_send(match, seat->report.peer);
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;
+    seat->join_root = join->root;
+    seat->downlink.alone = join->source == LS_JOIN_HELD ? 0 : join->tick;
     seat->joined_at = match->next_close;
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */
@@ -280,9 +282,12 @@ void ls_match_join_stop(ls_match *match, uint32_t slot)
 static ls_status compare_joined(const ls_match *match, const ls_seat *seat, const ls_joined *joined)
 {
     uint32_t interval = match->config.hash_interval_ticks;
-    uint64_t root = 0;
+    uint64_t root = seat->join_root;
     if (LS_FAULT(JOIN_UNCHECKED)) {
         return LS_OK;
+    }
+    if (joined->tick == seat->join_tick && root != 0) {
+        return joined->root == root ? LS_OK : LS_DESYNCED;
     }
     if (joined->tick < seat->join_tick / interval * interval ||
         !ls_arbiter_is_known(&match->arbiter, joined->tick)) {
@@ -320,7 +325,9 @@ ls_status ls_match_join_joined(ls_match *match, uint32_t slot, const ls_joined *
         return LS_OK;
     }
     ls_match_join_stop(match, slot);
-    ls_arbiter_join(&match->arbiter, slot, joined->tick);
+    ls_arbiter_join(&match->arbiter, slot,
+                    joined->tick / match->config.hash_interval_ticks *
+                        match->config.hash_interval_ticks);
     ls_match_play_from(match, slot, clamp_first_input(match, joined->first_input));
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_JOINED);
     event->slot = slot;
@@ -413,7 +420,6 @@ static void compress(ls_match *match)
 
 void ls_match_join_advance(ls_match *match)
 {
-    compress(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
         if (seat->state == LS_SEAT_KEPT) {
@@ -423,7 +429,10 @@ void ls_match_join_advance(ls_match *match)
         } else if (seat->state == LS_SEAT_JOINING) {
             drop_who_stands_still(match, slot);
         }
-        if (seat->sender != MATCH_NO_SENDER) {
+    }
+    compress(match);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].sender != MATCH_NO_SENDER) {
             send_parts(match, slot);
         }
     }

@@ -54,6 +54,7 @@ typedef struct ls_seat {
     uint64_t kept_until_ns;  /* KEPT */
     ls_return back;          /* as HELLO said it; match_id 0: a newcomer */
     ls_tick join_tick;       /* of the JOIN that it was sent */
+    uint64_t join_root;      /* of the state that it brought; 0: none */
     ls_tick joined_at;       /* the tick that was to be closed next when it was sent */
     uint64_t progress_ns;    /* JOINING: when it last got further */
     ls_tick progress_tick;   /* how far it has simulated */

@@ -1,7 +1,7 @@
 /* Moving match: the real match and sessions that come late, lose their links, come back and watch,
  * in virtual time over the memory network; every session is driven as lockstep-client drives its
- * own. It compares each state that a session shows as settled with the server's of that tick, and
- * stops the test where they differ. The same calls give the same run. Called by tests/match. */
+ * own. It compares each hashed state that a session shows as settled with the server's of that tick,
+ * and stops the test where they differ. The same calls give the same run. Called by tests/match. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_MOVING_MATCH_H
 #define LOCKSTEP_TESTS_SUPPORT_MOVING_MATCH_H
 
@@ -47,7 +47,7 @@ struct moving_match {
     ls_transport *server;
     ls_match *match;
     uint64_t now_ns;
-    uint64_t roots[MOVING_TICKS_MAX + 1]; /* by tick */
+    uint64_t roots[MOVING_TICKS_MAX + 1]; /* by tick, of the states that are hashed */
     ls_tick ticks;
     uint32_t client_count;
     moving_client *clients[MOVING_CLIENTS_MAX];
