@@ -166,6 +166,7 @@ void ls_match_destroy(ls_match *match)
     }
     ls_match_watch_destroy(match);
     ls_ladder_destroy(match->ladder);
+    ls_input_buffer_destroy(match->resume.unproven);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
     ls_release(match->allocator, match);
@@ -262,53 +263,6 @@ void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const c
     match->sink.disconnect(match->sink.user, peer);
 }
 
-/* Frees the seat in the lobby, marks it as left, or as kept, from START on. */
-static void vacate(ls_match *match, uint32_t slot, bool is_kept, ls_status status, const char *why)
-{
-    ls_seat *seat = &match->seats[slot];
-    ls_match_play_settle_unanswered(match, slot);
-    ls_match_desync_leave(match, slot);
-    ls_match_join_stop(match, slot);
-    ls_match_event *event =
-        ls_match_push_event(match, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
-    event->slot = slot;
-    event->peer = seat->report.peer;
-    event->status = status;
-    event->tick = match->next_close;
-    ls_text_set(&event->text, "%s", why);
-    match->peers[slot] = 0;
-    if (match->state == LS_MATCH_LOBBY) {
-        ls_seat_reset(seat);
-        return;
-    }
-    /* Who has not joined does not leave: nobody has before tick 0 is closed. */
-    seat->is_leave_pending = seat->is_leave_pending || seat->is_in_band;
-    seat->is_in_band = false;
-    seat->state = is_kept ? LS_SEAT_KEPT : LS_SEAT_LEFT;
-    seat->kept_until_ns = match->now_ns + match->config.keep_seat_ms * LS_NS_PER_MS;
-    seat->report.is_playing = false;
-    seat->report.left_status = status;
-    seat->report.peer = 0;
-}
-
-static bool is_kept_for(const ls_match *match, const ls_seat *seat)
-{
-    return match->state == LS_MATCH_RUNNING && seat->report.has_played &&
-           match->config.keep_seat_ms > 0;
-}
-
-void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
-{
-    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
-    vacate(match, slot, false, status, why);
-}
-
-void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why)
-{
-    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
-    vacate(match, slot, is_kept_for(match, &match->seats[slot]), status, why);
-}
-
 static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, const char *why)
 {
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PEER_REFUSED);
@@ -344,8 +298,7 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
         ls_match_watch_disconnected(match, peer, reason);
         return;
     }
-    bool is_kept = is_kept_for(match, &match->seats[slot]);
-    vacate(match, slot, is_kept, reason, ls_status_text(reason));
+    ls_match_vacate(match, slot, true, reason, ls_status_text(reason));
 }
 
 /* ---- greeting and seating ---- */
@@ -402,39 +355,6 @@ static void send_offer(ls_match *match, uint32_t slot)
     ls_match_send(match, match->seats[slot].report.peer);
 }
 
-/* Its player has come back, and has not been missed yet. */
-static void close_old_connection(ls_match *match, uint32_t slot)
-{
-    ls_peer_id old = match->seats[slot].report.peer;
-    bool is_kept = is_kept_for(match, &match->seats[slot]);
-    vacate(match, slot, is_kept, LS_DISCONNECTED, "its player has come back on another connection");
-    match->sink.disconnect(match->sink.user, old);
-}
-
-static void take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello)
-{
-    ls_seat *seat = &match->seats[slot];
-    if (hello->back.match_id != 0) {
-        ls_seat_reconnect(seat);
-    } else {
-        ls_match_slot before = seat->report;
-        ls_seat_reset(seat);
-        seat->turn++;
-        /* That the seat was one that differed is not forgotten with who sat there. */
-        seat->report.is_desynced = before.is_desynced;
-        seat->report.desync_tick = before.desync_tick;
-        seat->report.desync_server_root = before.desync_server_root;
-        seat->report.desync_client_root = before.desync_client_root;
-    }
-    seat->state = LS_SEAT_OFFERED;
-    seat->back = hello->back;
-    seat->heard_ns = match->now_ns;
-    seat->offered_ns = match->now_ns;
-    seat->report.peer = peer;
-    match->peers[slot] = peer;
-    ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
-}
-
 static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *hello)
 {
     ls_text why = {{0}};
@@ -453,15 +373,8 @@ static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *h
         refuse_guest(match, guest, status, why.bytes);
         return;
     }
-    if (ls_seat_is_taken(&match->seats[slot])) {
-        close_old_connection(match, slot);
-    }
-    take_seat(match, slot, guest->peer, hello);
+    ls_match_take_seat(match, slot, guest->peer, hello);
     forget_guest(match, guest);
-    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_SEATED);
-    event->slot = slot;
-    event->peer = match->seats[slot].report.peer;
-    ls_text_set(&event->text, "%s", match->seats[slot].report.name);
     send_offer(match, slot);
 }
 
@@ -557,6 +470,10 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     case LS_MESSAGE_BUILD_PRINT:
     case LS_MESSAGE_HEALED:
         return receive_of_desync(match, slot);
+    case LS_MESSAGE_CLOSED_TICK: {
+        ls_tick_part part = match->message.body.closed_tick;
+        return ls_match_resume_take(match, slot, &part);
+    }
     case LS_MESSAGE_JOINED: {
         ls_joined joined = match->message.body.joined;
         return ls_match_join_joined(match, slot, &joined);
@@ -570,7 +487,7 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         ls_peer_id peer = match->seats[slot].report.peer;
         ls_status reason = (ls_status) - (int)farewell.negated_status;
         reason = reason == LS_OK ? LS_DISCONNECTED : reason;
-        vacate(match, slot, false, reason, farewell.text.bytes);
+        ls_match_vacate(match, slot, false, reason, farewell.text.bytes);
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }
@@ -691,7 +608,10 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
         return;
     }
     drop_silent(match);
-    if (match->state != LS_MATCH_LOBBY) {
+    if (match->state == LS_MATCH_RESUMING) {
+        ls_match_resume_advance(match);
+    }
+    if (match->state >= LS_MATCH_RUNNING) {
         ls_match_play_advance(match);
     } else {
         ls_match_send_due(match);
@@ -704,7 +624,7 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
     match->now_ns = now_ns;
     if (match->state == LS_MATCH_RUNNING) {
         ls_match_play_end(match);
-    } else if (match->state == LS_MATCH_LOBBY) {
+    } else if (match->state < LS_MATCH_RUNNING) {
         for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
             if (ls_seat_is_taken(&match->seats[slot])) {
                 ls_match_drop(match, slot, LS_ALREADY_OVER, "the server stopped");

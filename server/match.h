@@ -72,7 +72,9 @@ typedef enum ls_match_state {
 } ls_match_state;
 
 typedef enum ls_match_event_kind {
-    LS_MATCH_PLAYER_SEATED,   /* slot, text: name */
+    LS_MATCH_PLAYER_SEATED,   /* slot, peer, text: name; a new player, each has the seat's next turn
+                               */
+    LS_MATCH_PLAYER_RETURNED, /* slot, peer, text: name; sits on its seat again */
     LS_MATCH_PLAYER_READY,    /* slot */
     LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
     LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
@@ -233,6 +235,37 @@ uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
 
 /* The chain of roots up to the newest state that was hashed, whose tick it sets. */
 uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick);
+
+/* ---- going on with a match that was stopped without its end, from its journal ---- */
+
+typedef struct ls_match_restore {
+    ls_tick tick; /* of the state; 0 with `state` NULL: state 0, nothing else is read then */
+    const uint8_t *state; /* as ls_sim_instance_save gave it; borrowed for the call */
+    size_t state_bytes;
+    uint64_t root;                /* of it */
+    ls_tick root_chain_tick;      /* newest hashed state up to `tick` */
+    uint64_t root_chain;          /* up to there */
+    uint64_t tick_chain;          /* before `tick` */
+    uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
+    const ls_tick_inputs *before; /* of tick - 1: who has only got as far as `tick` can be sent what
+                                   * follows; NULL: not known */
+} ls_match_restore;
+
+/* Begins to make a match that was just created what it was. A snapshot some LS_WINDOW_TICKS before
+ * the journal's end fills every ring. MALFORMED, DESYNCED (another root), NO_MEMORY, or what load
+ * says, with `why`: then nothing but destroy may follow. */
+ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, ls_text *why);
+
+/* The next closed tick, from `tick` on; root is that of the state that it makes, 0: not known.
+ * MALFORMED: it is not the next one; DESYNCED: this program makes another state of it. */
+ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
+                                ls_text *why);
+
+/* Who sat there last: the `turn`-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of. */
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn);
+
+/* It is all there: the match is RESUMING from now on. */
+void ls_match_restore_end(ls_match *match, uint64_t now_ns);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

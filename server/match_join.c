@@ -17,87 +17,6 @@ enum {
 #define BLOB_SHARED_NS LS_NS_PER_SECOND     /* who comes within it is sent the same snapshot */
 #define JOIN_STILL_MIN_NS MATCH_GREETING_NS /* who joins gets further in that time, or goes */
 
-/* ---- whose seat it is ---- */
-
-static uint32_t find_slot(const ls_match *match, ls_seat_state state)
-{
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (match->seats[slot].state == state) {
-            return slot;
-        }
-    }
-    return MATCH_NO_SLOT;
-}
-
-static uint32_t free_slot(const ls_match *match)
-{
-    uint32_t slot = find_slot(match, LS_SEAT_EMPTY);
-    return slot != MATCH_NO_SLOT ? slot : find_slot(match, LS_SEAT_LEFT);
-}
-
-static bool is_coming(const ls_seat *seat)
-{
-    return seat->state == LS_SEAT_OFFERED || seat->state == LS_SEAT_READY ||
-           seat->state == LS_SEAT_JOINING;
-}
-
-/* Those who come back have their seat anyway, and are not counted. */
-static uint32_t newcomers_joining(const ls_match *match)
-{
-    uint32_t count = 0;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        const ls_seat *seat = &match->seats[slot];
-        count += is_coming(seat) && seat->back.match_id == 0 ? 1 : 0;
-    }
-    return count;
-}
-
-static ls_status find_own_seat(const ls_match *match, const ls_return *back, uint32_t *slot,
-                               ls_text *why)
-{
-    if (back->match_id != match->config.match_id) {
-        ls_text_set(why, "the seat that it comes back to is one of another match");
-        return LS_NOT_FOUND;
-    }
-    for (uint32_t i = 0; i < match->config.sim.players; i++) {
-        uint8_t secret[LS_SECRET_BYTES];
-        ls_match_secret(match, i, secret);
-        if (match->seats[i].turn > 0 && ls_secret_is_equal(secret, back->secret)) {
-            *slot = i;
-            return LS_OK;
-        }
-    }
-    ls_text_set(why, "no seat is kept for this player, or another one sits there by now");
-    return LS_NOT_FOUND;
-}
-
-void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
-{
-    ls_secret_derive(&match->config.key, match->config.match_id, slot, match->seats[slot].turn,
-                     out);
-}
-
-ls_status ls_match_find_seat(const ls_match *match, const ls_hello *hello, uint32_t *slot,
-                             ls_text *why)
-{
-    ls_status status = LS_OK;
-    if (match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING) {
-        status = LS_ALREADY_OVER;
-    } else if (hello->back.match_id != 0) {
-        return find_own_seat(match, &hello->back, slot, why);
-    } else {
-        *slot = free_slot(match);
-        status = *slot == MATCH_NO_SLOT ? LS_MATCH_FULL : LS_OK;
-    }
-    ls_text_set(why, "%s", ls_status_text(status));
-    if (status == LS_OK && match->state != LS_MATCH_LOBBY &&
-        newcomers_joining(match) >= match->config.joiners_max) {
-        ls_text_set(why, "too many are joining at this moment");
-        status = LS_MATCH_FULL;
-    }
-    return status;
-}
-
 /* ---- what a joiner is sent: the state ---- */
 
 static bool is_blob_free(const ls_match *match)
@@ -179,6 +98,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */
     seat->wanted = match->next_close;
+    ls_match_lag_begin(match, slot); /* its inputs may arrive before the word that it is there */
     ls_input_buffer_restart(seat->received, match->next_close);
     seat->heard_ns = match->now_ns;
     seat->progress_ns = match->now_ns;

@@ -27,7 +27,6 @@ static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
 void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
 {
     ls_seat *seat = &match->seats[slot];
-    ls_match_lag_begin(match, slot);
     seat->state = LS_SEAT_PLAYING;
     seat->play_from = tick;
     seat->heard_ns = match->now_ns;
@@ -38,27 +37,33 @@ void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
     seat->report.left_status = LS_OK;
 }
 
+uint64_t ls_match_play_schedule(ls_match *match)
+{
+    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
+    /* One dt before the tick is due; until then there is nothing to advance. */
+    match->last_ns = match->now_ns + delay_ns;
+    match->timestep.bank_ns = 0;
+    return delay_ns + match->timestep.config.dt_ns;
+}
+
 void ls_match_play_start(ls_match *match)
 {
     ls_start *start = &match->message.body.start;
     memset(start, 0, sizeof *start);
     match->message.kind = LS_MESSAGE_START;
-    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
-    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
-    start->delay_us = (uint32_t)((delay_ns + match->timestep.config.dt_ns) / LS_NS_PER_US);
+    start->delay_us = (uint32_t)(ls_match_play_schedule(match) / LS_NS_PER_US);
     start->players = match->config.sim.players;
     for (uint32_t slot = 0; slot < start->players; slot++) {
         ls_seat *seat = &match->seats[slot];
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
         if (seat->state == LS_SEAT_READY) {
             seat->downlink.is_losing = true; /* until the client knows better */
+            ls_match_lag_begin(match, slot);
             ls_match_play_from(match, slot, 0);
         }
     }
     ls_match_send_all(match);
-    /* One dt before tick 0 is due; until then there is nothing to advance. */
-    match->last_ns = match->now_ns + delay_ns;
-    match->timestep.bank_ns = 0;
     match->state = LS_MATCH_RUNNING;
     ls_match_push_event(match, LS_MATCH_STARTED);
 }
@@ -117,32 +122,34 @@ static ls_slot_input close_slot(ls_match *match, uint32_t slot, const ls_slot_in
     return input;
 }
 
-static void close_tick(ls_match *match)
+/* The inputs of the tick before next_close; empty where nothing is known of it. */
+static void tick_before(const ls_match *match, ls_slot_input before[LS_PLAYERS_MAX])
+{
+    memset(before, 0, LS_PLAYERS_MAX * sizeof *before);
+    if (match->next_close > 0) {
+        (void)ls_input_buffer_tick(match->closed, match->next_close - 1, before);
+    }
+}
+
+void ls_match_play_make_room(ls_match *match)
+{
+    if (match->next_close + 1 > LS_WINDOW_TICKS) {
+        ls_input_buffer_forget_before(match->closed, match->next_close + 1 - LS_WINDOW_TICKS);
+    }
+}
+
+void ls_match_play_tick(ls_match *match)
 {
     ls_tick tick = match->next_close;
     uint32_t players = match->config.sim.players;
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input before[LS_PLAYERS_MAX];
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0) {
-        ls_status held = ls_input_buffer_tick(match->closed, tick - 1, before);
-        LS_ASSERT(held == LS_OK);
-    }
-    if (tick + 1 > LS_WINDOW_TICKS) {
-        ls_input_buffer_forget_before(match->closed, tick + 1 - LS_WINDOW_TICKS);
-    }
-    for (uint32_t slot = 0; slot < players; slot++) {
-        ls_slot_input input = close_slot(match, slot, &before[slot]);
-        ls_status stored =
-            ls_input_buffer_put(match->closed, tick, slot, input.bytes, input.size, input.events);
-        LS_ASSERT(stored == LS_OK);
-    }
+    tick_before(match, before);
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
     bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
     ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before,
                        is_wrong ? before : inputs);
-    match->waited_mask = 0;
-    match->excused_ticks = 0;
     match->closed_ns = match->now_ns;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
@@ -159,6 +166,23 @@ static void close_tick(ls_match *match)
     if (match->ladder) {
         ls_replay_window_record(match->ladder->window, &all, match->instance, root);
     }
+}
+
+static void close_tick(ls_match *match)
+{
+    ls_tick tick = match->next_close;
+    ls_slot_input before[LS_PLAYERS_MAX];
+    tick_before(match, before);
+    ls_match_play_make_room(match);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_slot_input input = close_slot(match, slot, &before[slot]);
+        ls_status stored =
+            ls_input_buffer_put(match->closed, tick, slot, input.bytes, input.size, input.events);
+        LS_ASSERT(stored == LS_OK);
+    }
+    match->waited_mask = 0;
+    match->excused_ticks = 0;
+    ls_match_play_tick(match);
 }
 
 /* ---- the rule `wait` ---- */
@@ -420,6 +444,9 @@ uint64_t ls_match_next_ns(const ls_match *match)
         return watch_ns;
     }
     uint64_t send_ns = earlier(ls_match_send_next_ns(match), watch_ns);
+    if (match->state == LS_MATCH_RESUMING) {
+        return earlier(send_ns, ls_match_resume_next_ns(match));
+    }
     if (match->state != LS_MATCH_RUNNING) {
         return send_ns;
     }

@@ -2,7 +2,8 @@
  * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing,
  * ending) and match_send.c (closed ticks going out), match_lag.c (who lags and why), match_desync.c
  * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes),
- * match_watch.c (who watches), and the few helpers that they need. Never included by anybody else.
+ * match_watch.c (who watches), match_seats.c (whose seat it is), match_resume.c (going on after a
+ * restart), and the few helpers that they need. Never included by anybody else.
  */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
@@ -58,6 +59,25 @@ typedef struct match_join_room {
     bool is_sender_taken[LS_PLAYERS_MAX + 1];
 } match_join_room;
 
+/* A match that goes on after its server was stopped. */
+typedef struct match_resume {
+    uint64_t until_ns;    /* players are waited for */
+    uint64_t told_ns;     /* when RESUMING last went out */
+    uint32_t waited_mask; /* slots that played */
+    uint32_t recovered;   /* ticks that came from clients */
+
+    /* Asking clients for the ticks that the journal has not. */
+    bool is_asking;
+    uint32_t asked_mask; /* slots that have been asked */
+    uint32_t asked_slot; /* who is asked now; MATCH_NO_SLOT */
+    ls_tick asked_end;   /* behind the last tick of the newest request */
+    ls_tick next;        /* the first tick that has not come from it */
+    uint64_t chain;      /* tick chain before that one */
+    uint32_t part;       /* of it, that comes next */
+    uint64_t progress_ns;
+    ls_input_buffer *unproven; /* what came, from next_close on; NULL: not restored */
+} match_resume;
+
 struct ls_match {
     /* What every packet and every call needs stands together and before the large rings: a host of
      * many matches finds nothing of the one that it turns to in a cache. */
@@ -99,6 +119,7 @@ struct ls_match {
     ls_arbiter arbiter;
     ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
     match_join_room join;
+    match_resume resume;
     struct ls_match_watch *watch; /* match_watch.h; NULL: nobody may watch */
     bool is_let_go;               /* ENDING: the players have been; who watches is behind */
 
@@ -133,19 +154,42 @@ void ls_match_fill_offer(ls_match *match);
 /* Tells a peer why, and closes its connection. */
 void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why);
 
-/* Takes a seated player out: refuses it with a reason, closes its connection, frees the seat in
- * the lobby or marks it as left in a running match. */
-void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
-
-/* Takes a player out whose link was lost: like that, but the seat is kept if it has played. */
-void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why);
-
 /* Nothing more will happen: refuses who is still at the door. */
 void ls_match_close(ls_match *match);
+
+/* ---- match_seats.c ---- */
+
+/* The secret of who sits on a slot now. */
+void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES]);
+
+/* The seat for who says this HELLO. `why` says why there is none. */
+ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why);
+
+/* Seats a peer there, a new player or the one who was there; an old connection is closed. */
+void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello);
+
+/* The player is gone: frees the seat in the lobby, marks it as left in a running match, or keeps it
+ * when the link was lost and it has played. */
+void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
+                     const char *why);
+
+/* Takes a seated player out: refuses it with a reason, closes its connection, vacates the seat. */
+void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
+
+/* The same for one whose link was lost. */
+void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why);
 
 /* ---- match_play.c ---- */
 
 void ls_match_play_start(ls_match *match);
+
+/* Tick next_close begins to be due after start_delay_ms. Returns from now until it closes. */
+uint64_t ls_match_play_schedule(ls_match *match);
+
+/* Room for the inputs of tick next_close in match->closed; and that tick is closed, with the inputs
+ * that have been put there. */
+void ls_match_play_make_room(ls_match *match);
+void ls_match_play_tick(ls_match *match);
 
 /* The slot plays: its input counts from `tick` on, which is not closed yet. */
 void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick);
@@ -169,13 +213,6 @@ void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
 ls_status ls_match_join_create(ls_match *match);
 void ls_match_join_destroy(ls_match *match);
 
-/* The secret of who sits on a slot now. */
-void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES]);
-
-/* The seat for who says this HELLO. `why` says why there is none. */
-ls_status ls_match_find_seat(const ls_match *match, const ls_hello *hello, uint32_t *slot,
-                             ls_text *why);
-
 /* Makes match->message a JOIN, with what all of them have in common. */
 ls_join *ls_match_begin_join(ls_match *match, ls_join_source source);
 
@@ -191,6 +228,17 @@ void ls_match_join_heard(ls_match *match, uint32_t slot, ls_tick simulated);
 void ls_match_join_stop(ls_match *match, uint32_t slot);
 void ls_match_join_advance(ls_match *match);
 uint64_t ls_match_join_next_ns(const ls_match *match);
+
+/* ---- match_resume.c ---- */
+
+void ls_match_resume_advance(ls_match *match);
+uint64_t ls_match_resume_next_ns(const ls_match *match);
+
+/* CLOSED_TICK has come. */
+ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_part *part);
+
+/* The slot is left. */
+void ls_match_resume_leave(ls_match *match, uint32_t slot);
 
 /* ---- match_desync.c ---- */
 

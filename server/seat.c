@@ -165,6 +165,12 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
     return LS_OK;
 }
 
+void ls_seat_leave_band(ls_seat *seat)
+{
+    seat->is_leave_pending = seat->is_leave_pending || seat->is_in_band;
+    seat->is_in_band = false;
+}
+
 void ls_seat_pass_tick(ls_seat *seat, ls_tick tick)
 {
     advance_wanted(seat, tick + 1);

@@ -72,6 +72,10 @@ void ls_seat_reset(ls_seat *seat);
 /* Forgets the connection alone: its player has come back on another one. */
 void ls_seat_reconnect(ls_seat *seat);
 
+/* The simulation will be told LEFT in the next tick, if it was told JOINED: who has not joined does
+ * not leave, and nobody has before tick 0 is closed. */
+void ls_seat_leave_band(ls_seat *seat);
+
 /* Tick `tick` is closed without this seat's input. */
 void ls_seat_pass_tick(ls_seat *seat, ls_tick tick);
 

@@ -156,6 +156,10 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s joined", event->slot,
                     event->text.bytes);
         break;
+    case LS_MATCH_PLAYER_RETURNED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s is back", event->slot,
+                    event->text.bytes);
+        break;
     case LS_MATCH_PLAYER_READY:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
         break;

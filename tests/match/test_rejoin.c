@@ -163,6 +163,23 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
     close_stage(&here);
 }
 
+Test(rejoin, inputs_that_overtake_joined_are_kept)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 300 * MS);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    header.first += 10;
+    raw_peer_send_inputs(here.peer, &header, 20);
+    deliver(&here);
+    raw_peer_say_joined(here.peer, header.first);
+    follow(&here, 500 * MS);
+    cr_assert_eq(slot_of(here.run, here.slot).inputs_on_time, 20);
+    cr_assert_eq(slot_of(here.run, here.slot).joined_tick, header.first);
+    close_stage(&here);
+}
+
 Test(rejoin, the_rule_wait_does_not_wait_for_who_is_joining)
 {
     virtual_setup setup = setup_of(HONEST + 1);

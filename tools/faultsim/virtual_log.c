@@ -28,6 +28,9 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_PLAYER_SEATED:
         virtual_log(run, "server: %s takes slot %u", event->text.bytes, event->slot);
         break;
+    case LS_MATCH_PLAYER_RETURNED:
+        virtual_log(run, "server: %s is back on slot %u", event->text.bytes, event->slot);
+        break;
     case LS_MATCH_PLAYER_READY:
         virtual_log(run, "server: slot %u is ready", event->slot);
         break;
