@@ -93,7 +93,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;
     seat->join_root = join->root;
-    seat->downlink.alone = join->source == LS_JOIN_HELD ? 0 : join->tick;
+    seat->downlink.bare_tick = join->source == LS_JOIN_HELD ? 0 : join->tick;
     seat->joined_at = match->next_close;
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */

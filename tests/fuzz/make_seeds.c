@@ -390,6 +390,44 @@ static void make_sessions(void)
     }
 }
 
+/* ---- join ---- */
+
+static void add_join_move(seed *made)
+{
+    static const uint8_t moves[] = {1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 14};
+    uint32_t move = moves[ls_rng_below(&rng, sizeof moves)];
+    add(made, move);
+    if (move == 7 || move == 8) {
+        add(made, ls_rng_below(&rng, 3));
+        add(made, 0); /* no bit is flipped */
+        add(made, ls_rng_below(&rng, 4) == 0 ? 1u << ls_rng_below(&rng, 8) : 0);
+    } else if (move == 9 || move == 10 || move == 13) {
+        add(made, 0);
+    } else if (move >= 14) {
+        add(made, (1 + ls_rng_below(&rng, 3)) << 3);
+    } else if (move != 12) {
+        add(made, ls_rng_below(&rng, 30));
+    }
+}
+
+static void make_joins(void)
+{
+    for (uint32_t number = 0; number < 2 * RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, ls_rng_next(&rng) & ~16u);
+        add(&made, 7); /* JOIN with a snapshot, as it should be */
+        add(&made, 1);
+        add(&made, 0);
+        add(&made, 0);
+        add(&made, 9);
+        add(&made, 0);
+        for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
+            add_join_move(&made);
+        }
+        save_numbered(&made, "join", number);
+    }
+}
+
 /* ---- simulations ---- */
 
 static void make_arenas(void)
@@ -611,6 +649,7 @@ int main(int argc, char **argv)
     make_datagrams();
     make_matches();
     make_sessions();
+    make_joins();
     make_arenas();
     make_battles();
     make_blobs();

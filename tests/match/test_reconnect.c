@@ -120,7 +120,7 @@ Test(reconnect, who_predicts_comes_back_as_well)
     ls_session_report report = moving_report(run->clients[1]);
     cr_assert_eq(report.rejoins, 1);
     cr_assert_geq(report.stalled_ticks, 250);
-    cr_assert_leq(report.stalled_ticks, 700);
+    cr_assert_leq(report.stalled_ticks, 700, "%u", (unsigned)report.stalled_ticks);
     moving_match_close(run);
 }
 
