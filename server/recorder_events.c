@@ -18,7 +18,9 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
 {
     switch (news->kind) {
     case LS_MATCH_PLAYER_SEATED:
-        out->kind = news->is_back ? LS_JOURNAL_EVENT_RETURNED : LS_JOURNAL_EVENT_SEATED;
+    case LS_MATCH_PLAYER_RETURNED:
+        out->kind = news->kind == LS_MATCH_PLAYER_SEATED ? LS_JOURNAL_EVENT_SEATED
+                                                         : LS_JOURNAL_EVENT_RETURNED;
         out->text = news->text;
         return true;
     case LS_MATCH_STARTED:

@@ -14,6 +14,7 @@ struct ls_resume {
     ls_tick whole_from; /* from here on no tick is missing */
     ls_tick gap_tick;   /* the first that is, before there; NO_TICK: none */
     ls_tick end_tick;   /* behind the last recorded one */
+    ls_text loss;
     bool has_started;
     bool has_ended;
     ls_resume_seat seats[LS_PLAYERS_MAX];
@@ -108,6 +109,8 @@ static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, 
     if (status != LS_OK) {
         return status;
     }
+    resume->loss = *why;
+    why->bytes[0] = '\0';
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
     status = find_whole_ticks(resume);
@@ -401,7 +404,7 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
 {
     const ls_journal_info *info = ls_journal_info_of(resume->journal);
     ls_text reason = {{0}};
-    ls_resume_report told = {.lost_bytes = info->lost_bytes,
+    ls_resume_report told = {.loss = resume->loss,
                              .cut_bytes = info->bytes - info->append_offset,
                              .missing_tick = resume->gap_tick};
     restoring work = {.resume = resume, .match = match, .why = &reason, .report = &told};

@@ -24,7 +24,7 @@ typedef struct ls_resume_report {
     ls_tick from_tick;     /* of the snapshot it was simulated from; 0: from the beginning */
     ls_tick tick;          /* the next to be closed */
     uint64_t roots;        /* compared */
-    uint64_t lost_bytes;   /* of the file, to damage */
+    ls_text loss;          /* what was lost of the file, to damage; empty: nothing */
     uint64_t cut_bytes;    /* at its end, which are written over */
     uint32_t in_band_mask; /* slots that were playing, as the simulation was told */
     ls_tick missing_tick;  /* ticks are missing before from_tick, the first of them; UINT32_MAX */
