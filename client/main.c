@@ -24,9 +24,9 @@ enum option_key {
     KEY_BOT_DELAY,
     KEY_PREDICT,
     KEY_FIND_CAUSES,
-    KEY_RECORD_FRAMES,
     KEY_RECONNECT,
     KEY_SPECTATE,
+    KEY_RECORD_FRAMES,
 };
 
 static const struct argp_option options[] = {
@@ -122,9 +122,6 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
-    case KEY_RECORD_FRAMES:
-        args->frames_path = value;
-        return 0;
     case KEY_SPECTATE:
         args->is_watching = true;
         return 0;
@@ -132,6 +129,9 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         ls_command_line_number(state, "reconnect", value,
                                (ls_option_range){0, LS_SESSION_RECONNECT_MS_MAX / 1000},
                                &args->reconnect_s);
+        return 0;
+    case KEY_RECORD_FRAMES:
+        args->frames_path = value;
         return 0;
     case KEY_FLIP_BIT:
         parse_flip_bit(state, args, value);

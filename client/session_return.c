@@ -81,6 +81,7 @@ static void begin_returning(ls_session *session, ls_status status)
         back->lost_ns = session->now_ns;
     }
     session->report.state = LS_SESSION_RECONNECTING;
+    session->frame_ns = session->drawn_ns;
     if (session->joining && !session->joining->has_state) {
         ls_session_join_hold_nothing(session);
     }

@@ -82,11 +82,11 @@ ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns)
 
 /* Codes a tick against the tick before it, unless the peer does not have that. */
 static bool write_tick(ls_bit_stream *stream, const ls_downlink_ticks *ticks, ls_tick tick,
-                       bool is_bare)
+                       bool is_alone)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0 && !is_bare) {
+    if (tick > 0 && !is_alone) {
         ls_status held = ls_input_buffer_tick(ticks->closed, tick - 1, before);
         LS_ASSERT(held == LS_OK);
     }
@@ -102,10 +102,10 @@ ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *tick
     ls_tick tick = header->first;
     for (; tick < ticks->end; tick++) {
         const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
-        bool is_bare = tick == link->bare_tick;
-        bool is_written = coded->bits > 0 && (!is_bare || tick == 0)
+        bool is_alone = tick == link->alone;
+        bool is_written = coded->bits > 0 && (!is_alone || tick == 0)
                               ? ls_coded_tick_write(coded, stream)
-                              : write_tick(stream, ticks, tick, is_bare);
+                              : write_tick(stream, ticks, tick, is_alone);
         if (!is_written) {
             break;
         }
@@ -126,11 +126,11 @@ bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *cloc
     return true;
 }
 
-uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_bare,
+uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_alone,
                                       uint8_t bytes[LS_TICK_BYTES_MAX])
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = write_tick(&stream, ticks, tick, is_bare);
+    bool is_written = write_tick(&stream, ticks, tick, is_alone);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }

@@ -17,8 +17,8 @@ typedef struct ls_downlink_parts {
 } ls_downlink_parts;
 
 typedef struct ls_downlink {
-    ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
-    ls_tick bare_tick; /* is coded against empty inputs: 0, or where its snapshot lies */
+    ls_tick next;  /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
     uint32_t sequence; /* of the next TICKS */
     uint64_t rtt_ns;   /* smoothed; 0 until measured */
     ls_link_meter uplink;
@@ -63,9 +63,9 @@ ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *tick
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick);
 
-/* Writes a closed tick for sending in parts; `is_bare`: against empty inputs and not against the
+/* Writes a closed tick for sending in parts; `is_alone`: against empty inputs and not against the
  * tick before it. Returns the size. */
-uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_bare,
+uint32_t ls_downlink_write_large_tick(const ls_downlink_ticks *ticks, ls_tick tick, bool is_alone,
                                       uint8_t bytes[LS_TICK_BYTES_MAX]);
 
 #endif

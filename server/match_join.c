@@ -93,7 +93,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;
     seat->join_root = join->root;
-    seat->downlink.bare_tick = join->source == LS_JOIN_HELD ? 0 : join->tick;
+    seat->downlink.alone = join->source == LS_JOIN_HELD ? 0 : join->tick;
     seat->joined_at = match->next_close;
     seat->downlink.next = join->tick;
     seat->downlink.is_losing = true; /* until the client knows better */
@@ -183,6 +183,8 @@ void ls_match_join_ready(ls_match *match, uint32_t slot)
 {
     if (match->state == LS_MATCH_RUNNING) {
         try_join(match, slot);
+    } else {
+        match->resume.told_ns = 0; /* everybody is told anew whom the match waits for */
     }
 }
 

@@ -156,8 +156,10 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
     match->resume.until_ns = now_ns + match->config.resume_wait_ms * LS_NS_PER_MS;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
+        ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
         if (seat->report.has_played) {
             seat->state = LS_SEAT_KEPT;
+            ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
             seat->report.left_status = LS_DISCONNECTED;
         }
         match->resume.waited_mask |= seat->is_in_band ? UINT32_C(1) << slot : 0;

@@ -27,23 +27,23 @@ ls_downlink_ticks ls_match_ticks(const ls_match *match)
 }
 
 /* Codes a tick for sending in parts, once for all who are sent it in this turn. */
-static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_bare)
+static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_alone)
 {
     if (match->large_tick_bytes == 0 || match->large_tick_number != tick ||
-        match->is_large_tick_bare != is_bare) {
+        match->is_large_tick_alone != is_alone) {
         ls_downlink_ticks ticks = ls_match_ticks(match);
         match->large_tick_bytes =
-            ls_downlink_write_large_tick(&ticks, tick, is_bare, match->large_tick);
+            ls_downlink_write_large_tick(&ticks, tick, is_alone, match->large_tick);
         match->large_tick_number = tick;
-        match->is_large_tick_bare = is_bare;
+        match->is_large_tick_alone = is_alone;
     }
     return match->large_tick_bytes;
 }
 
 /* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_bare)
+static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_alone)
 {
-    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_bare)};
+    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_alone)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
     for (; part.index < count; part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
@@ -66,7 +66,7 @@ uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer
             break;
         }
         if (ls_downlink_take_parts_due(link, &clock, tick)) {
-            sent += send_parts(match, peer, tick, tick == link->bare_tick);
+            sent += send_parts(match, peer, tick, tick == link->alone);
         }
     }
     return sent;

@@ -134,7 +134,7 @@ struct ls_match {
     uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last peer that was sent parts */
     uint32_t large_tick_bytes;             /* 0: none yet */
     ls_tick large_tick_number;
-    bool is_large_tick_bare;
+    bool is_large_tick_alone;
 };
 
 /* ---- match.c ---- */

@@ -190,7 +190,7 @@ static void join_snapshot(ls_match *match, ls_watcher *watcher, watch_stream *st
     join->blob_hash = ls_blob_hash(match->watch->blob);
     ls_text how;
     ls_text_set(&how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
-    watcher->downlink.bare_tick = copy->tick;
+    watcher->downlink.alone = copy->tick;
     stream->watcher = watcher;
     ls_blob_sender_start(stream->sender, match->watch->blob, join->blob, 0, match->now_ns);
     send_join(match, watcher, how.bytes);

@@ -60,10 +60,12 @@ static void check_reliable(const hostile_server *server, const uint8_t *bytes, s
     static ls_message message;
     LS_ASSERT(ls_message_read(bytes, size, 0, &message) == LS_OK);
     switch (message.kind) {
-    case LS_MESSAGE_JOINED:
-        LS_ASSERT(message.body.joined.first_input >= server->join.tick ||
-                  server->offer.is_watching);
+    case LS_MESSAGE_JOINED: {
+        ls_tick confirmed = ls_session_report_of(server->session).confirmed;
+        ls_tick first = message.body.joined.first_input;
+        LS_ASSERT(server->offer.is_watching ? first == 0 : first >= confirmed);
         return;
+    }
     case LS_MESSAGE_HELLO:
     case LS_MESSAGE_READY:
     case LS_MESSAGE_GOODBYE:

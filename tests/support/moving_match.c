@@ -68,20 +68,32 @@ static void connect_anew(moving_client *client)
 
 /* ---- life ---- */
 
+static void create_match(moving_match *run)
+{
+    ls_text why = {{0}};
+    ls_packet_sink sink = ls_transport_sink(run->server);
+    ls_status status = ls_match_create(&run->config, &sink, ls_allocator_heap(), &run->match, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+}
+
 moving_match *moving_match_open(const ls_match_config *config, uint64_t seed)
 {
     const ls_allocator *heap = ls_allocator_heap();
     moving_match *run = ls_allocate(heap, sizeof *run);
-    ls_text why = {{0}};
     run->config = *config;
     run->now_ns = LS_NS_PER_SECOND;
     cr_assert_eq(ls_memory_network_create(seed, heap, &run->network), LS_OK);
     ls_memory_network_set_time(run->network, run->now_ns);
     cr_assert_eq(ls_memory_server_create(run->network, &run->server), LS_OK);
-    ls_packet_sink sink = ls_transport_sink(run->server);
-    cr_assert_eq(ls_match_create(config, &sink, heap, &run->match, &why), LS_OK, "%s", why.bytes);
+    create_match(run);
     run->roots[0] = ls_match_root(run->match);
     return run;
+}
+
+void moving_match_restart(moving_match *run)
+{
+    ls_match_destroy(run->match);
+    create_match(run);
 }
 
 void moving_match_close(moving_match *run)
@@ -159,9 +171,16 @@ static void pump_server(moving_match *run)
         if (is_hashed(run, run->ticks)) {
             run->roots[run->ticks] = ls_match_root(run->match);
         }
+        if (run->on_tick) {
+            run->on_tick(run->user, run->match);
+        }
     }
     while (ls_match_next_event(run->match, &event)) {
         cr_assert_neq(event.kind, LS_MATCH_DESYNC, "slot %u at tick %u", event.slot, event.tick);
+        if (event.kind == LS_MATCH_RESUMED) {
+            run->resumed = event;
+            run->ticks = event.tick; /* what was closed behind it is lost */
+        }
     }
 }
 

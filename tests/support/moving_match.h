@@ -1,7 +1,8 @@
 /* Moving match: the real match and sessions that come late, lose their links, come back and watch,
  * in virtual time over the memory network; every session is driven as lockstep-client drives its
- * own. It compares each hashed state that a session shows as settled with the server's of that tick,
- * and stops the test where they differ. The same calls give the same run. Called by tests/match. */
+ * own. It compares each hashed state that a session shows as settled with the server's of that
+ * tick, and stops the test where they differ. The same calls give the same run. Called by
+ * tests/match. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_MOVING_MATCH_H
 #define LOCKSTEP_TESTS_SUPPORT_MOVING_MATCH_H
 
@@ -49,6 +50,9 @@ struct moving_match {
     uint64_t now_ns;
     uint64_t roots[MOVING_TICKS_MAX + 1]; /* by tick, of the states that are hashed */
     ls_tick ticks;
+    void (*on_tick)(void *user, const ls_match *match); /* a tick was closed; NULL: nobody cares */
+    void *user;
+    ls_match_event resumed; /* RESUMED; kind 0: none */
     uint32_t client_count;
     moving_client *clients[MOVING_CLIENTS_MAX];
 };
@@ -56,6 +60,10 @@ struct moving_match {
 /* A match of 60 Hz by this config; nobody is there yet. */
 moving_match *moving_match_open(const ls_match_config *config, uint64_t seed);
 void moving_match_close(moving_match *run);
+
+/* The server is killed, and another one begins in its place with a new match of the same config: it
+ * knows nothing of the old connections. */
+void moving_match_restart(moving_match *run);
 
 /* Connects. What `config` leaves open is filled in: the simulation, a bot. */
 moving_client *moving_match_add(moving_match *run, const ls_session_config *config,

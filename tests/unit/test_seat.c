@@ -559,7 +559,7 @@ Test(seat, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone, .ini
     ls_ticks_header header = {0};
     ls_input_buffer *closed = make_closed(20, 5);
     here.seat.downlink.next = 9;
-    here.seat.downlink.bare_tick = 9;
+    here.seat.downlink.alone = 9;
     cr_assert_not(write_packet(closed, &sent));
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
     ls_ticks_header_bits(&stream, &header, 9);
