@@ -2,6 +2,7 @@
 #include "lockstep/protocol/loop_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <uv.h>
 
 /* Takes the result of a call that was made without a callback. */
@@ -19,6 +20,7 @@ static ls_status finish(uv_fs_t *request, const char *what, ls_text *why)
 ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why)
 {
     uv_fs_t request;
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error like another */
     int flags = mode == LS_LOOP_FILE_NEW ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY;
     int opened = uv_fs_open(NULL, &request, path, flags, 0600, NULL);
     ls_status status = finish(&request, path, why);

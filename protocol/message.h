@@ -80,11 +80,6 @@ typedef enum ls_send_rate {
     LS_SEND_RATE_COUNT,
 } ls_send_rate;
 
-/* LS_SEND_AUTO sends twice from this loss on, in packets of 256 (2 %), until it is below the
- * other (1 %). */
-#define LS_SEND_TWICE_LOSS 5u
-#define LS_SEND_ONCE_LOSS 3u
-
 /* What a client says that comes back to a seat. */
 typedef struct ls_return {
     uint64_t match_id; /* 0: it does not come back */

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/message.h"
+#include "lockstep/protocol/send_rate.h"
 
 enum {
     RTT_SMOOTHING = 8, /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
@@ -54,8 +55,7 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clo
     measure_rtt(link, clock->now_ns, header, sent_ns);
     if (header->has_health) {
         link->health = header->health;
-        uint32_t limit = link->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
-        link->is_losing = header->health.downlink.loss >= limit;
+        link->is_losing = ls_send_rate_is_lossy(link->is_losing, &header->health.downlink);
     }
     if (arrival == LS_LINK_NEWER) {
         take_acknowledgement(link, clock, header->next);

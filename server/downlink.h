@@ -24,7 +24,7 @@ typedef struct ls_downlink {
     ls_link_meter uplink;
     uint64_t uplink_told_ns;
     ls_client_health health;                      /* what the peer said last */
-    bool is_losing;                               /* the downlink, by LS_SEND_TWICE_LOSS */
+    bool is_losing;                               /* the downlink is lossy (send_rate.h) */
     ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_downlink;
 

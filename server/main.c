@@ -15,18 +15,16 @@
 enum {
     DEFAULT_PORT = 7300,
     DEFAULT_SPECTATORS = 16,
-    ASSIGNMENTS_MAX = LS_PARAMS_MAX
+    KEEP_SEAT_MAX_S = LS_TIMEOUT_MS_MAX / 1000,
+    JOIN_RATE_MIN_KB = (LS_BLOB_RATE_MIN + 999) / 1000,
+    JOIN_RATE_MAX_KB = LS_BLOB_RATE_MAX / 1000,
 };
 
 enum option_key {
     KEY_SIM = 's',
-    KEY_PARAM = 'p',
-    KEY_PLAYERS = 'n',
     KEY_PORT = 'P',
     KEY_TICKS = 't',
     KEY_BIND = 0x100,
-    KEY_TICK_RATE,
-    KEY_SEED,
     KEY_LATE,
     KEY_SEND_RATE,
     KEY_WAIT_LIMIT,
@@ -38,33 +36,36 @@ enum option_key {
     KEY_MATCHES,
     KEY_BUNDLE_DIR,
     KEY_FIND_CAUSES,
+    KEY_START_PLAYERS,
+    KEY_KEEP_SEAT,
+    KEY_JOIN_RATE,
+    KEY_SPECTATORS,
+    KEY_SPECTATOR_DELAY,
     KEY_JOURNAL,
     KEY_RESUME,
     KEY_RESUME_WAIT,
-    KEY_SPECTATORS,
-    KEY_SPECTATOR_DELAY,
 };
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The game:", 1},
     {"sim", KEY_SIM, "NAME|FILE.so", 0, "Simulation: a built-in or a plug-in's file (units)", 1},
-    {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
-    {"players", KEY_PLAYERS, "N", 0,
-     "Seats; the match starts when all are taken (the simulation's default)", 1},
     {"matches", KEY_MATCHES, "N", 0, "Matches of these settings to host at once (1)", 1},
+    {"start-players", KEY_START_PLAYERS, "N", 0,
+     "Start with so many; the other seats can be taken at any time (all seats)", 1},
     {"spectators", KEY_SPECTATORS, "N", 0,
      "Who may watch a match beside its players, 0 to 1000 (16; with several matches 0)", 1},
     {"spectator-delay", KEY_SPECTATOR_DELAY, "TICKS", 0,
      "Ticks by which spectators are behind the match, 0 to 512 (60)", 1},
-    {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
-     1},
-    {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
     {"ticks", KEY_TICKS, "N", 0, "End after N ticks; 0: when stopped or everybody left (0)", 1},
     {0, 0, 0, 0, "The network:", 2},
     {"bind", KEY_BIND, "ADDR", 0, "IPv4 address to listen on (0.0.0.0: all)", 2},
     {"port", KEY_PORT, "P", 0, "UDP port; 0: chosen by the system (7300)", 2},
     {"port-file", KEY_PORT_FILE, "FILE", 0, "Write the port to FILE once it is bound", 2},
     {"timeout", KEY_TIMEOUT, "MS", 0, "Drop a client that is silent for so long (10000)", 2},
+    {"keep-seat", KEY_KEEP_SEAT, "SECONDS", 0,
+     "Keep the seat of a player whose link was lost, 0 to 600 (30)", 2},
+    {"join-rate", KEY_JOIN_RATE, "KB/S", 0,
+     "Send the state to somebody who joins at most so fast, from 66 on (1048)", 2},
     {"send-rate", KEY_SEND_RATE, "auto|half|tick|double", 0,
      "Packets each way: one for two ticks, one a tick, or two; auto: one, and two while many are "
      "lost. The clients follow (auto)",
@@ -106,13 +107,11 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     const char *sim;
-    const char *assignments[ASSIGNMENTS_MAX];
-    uint32_t assignment_count;
-    bool has_seed, has_spectators, adapts_input_delay;
-    uint64_t matches, seed, port, spectators, spectator_delay;
+    ls_setting_options settings;
+    bool has_spectators, adapts_input_delay;
+    uint64_t matches, port, spectators, spectator_delay, start_players, keep_seat, join_rate;
     /* NOT_GIVEN: as the match's defaults, or its journal, have it. */
-    uint64_t players, tick_rate, ticks, timeout, wait_limit, input_delay, hash_interval,
-        resume_wait;
+    uint64_t ticks, timeout, wait_limit, input_delay, hash_interval, resume_wait;
     uint32_t late, send_rate, on_desync, find_causes;
     const char *resume_path;
     const char *bundle_dir;
@@ -122,31 +121,19 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
-static void add_assignment(struct argp_state *state, arguments *args, const char *value)
-{
-    if (args->assignment_count == ASSIGNMENTS_MAX) {
-        argp_error(state, "--param may be given %d times at most", ASSIGNMENTS_MAX);
-        return;
-    }
-    args->assignments[args->assignment_count++] = value;
-}
-
 static error_t parse_game(int key, char *value, struct argp_state *state, arguments *args)
 {
     switch (key) {
     case KEY_SIM:
         args->sim = value;
         return 0;
-    case KEY_PARAM:
-        add_assignment(state, args, value);
-        return 0;
-    case KEY_PLAYERS:
-        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
-                               &args->players);
-        return 0;
     case KEY_MATCHES:
         ls_command_line_number(state, "matches", value, (ls_option_range){1, LS_MATCHES_MAX},
                                &args->matches);
+        return 0;
+    case KEY_START_PLAYERS:
+        ls_command_line_number(state, "start-players", value, (ls_option_range){1, LS_PLAYERS_MAX},
+                               &args->start_players);
         return 0;
     case KEY_SPECTATORS:
         args->has_spectators = true;
@@ -157,15 +144,6 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
         ls_command_line_number(state, "spectator-delay", value,
                                (ls_option_range){0, LS_WATCH_DELAY_TICKS_MAX},
                                &args->spectator_delay);
-        return 0;
-    case KEY_TICK_RATE:
-        ls_command_line_number(state, "tick-rate", value,
-                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
-                               &args->tick_rate);
-        return 0;
-    case KEY_SEED:
-        args->has_seed = true;
-        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
         return 0;
     case KEY_TICKS:
         ls_command_line_number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1},
@@ -237,6 +215,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->output;
+        state->child_inputs[1] = &args->settings;
         return 0;
     case KEY_BIND:
         args->bind_host = value;
@@ -247,6 +226,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_TIMEOUT:
         ls_command_line_number(state, "timeout", value, (ls_option_range){100, LS_TIMEOUT_MS_MAX},
                                &args->timeout);
+        return 0;
+    case KEY_KEEP_SEAT:
+        ls_command_line_number(state, "keep-seat", value, (ls_option_range){0, KEEP_SEAT_MAX_S},
+                               &args->keep_seat);
+        return 0;
+    case KEY_JOIN_RATE:
+        ls_command_line_number(state, "join-rate", value,
+                               (ls_option_range){JOIN_RATE_MIN_KB, JOIN_RATE_MAX_KB},
+                               &args->join_rate);
         return 0;
     case KEY_PORT_FILE:
         args->port_file = value;
@@ -305,9 +293,14 @@ static uint32_t given_or(uint64_t given, uint32_t otherwise)
 /* What the command line says, on top of the defaults or of what a journal has. */
 static ls_status apply(const arguments *args, ls_match_config *config, ls_text *why)
 {
-    config->sim.seed = args->has_seed ? args->seed : config->sim.seed;
-    config->sim.players = given_or(args->players, config->sim.players);
-    config->sim.tick_rate_hz = given_or(args->tick_rate, config->sim.tick_rate_hz);
+    const ls_setting_options *settings = &args->settings;
+    config->sim.seed = settings->has_seed ? settings->seed : config->sim.seed;
+    if (settings->players > 0) {
+        config->sim.players = (uint32_t)settings->players;
+    }
+    if (settings->tick_rate > 0) {
+        config->sim.tick_rate_hz = (uint32_t)settings->tick_rate;
+    }
     config->ticks = given_or(args->ticks, config->ticks);
     config->late_rule = (ls_late_rule)given_or(args->late, config->late_rule);
     config->send_rate = (ls_send_rate)given_or(args->send_rate, config->send_rate);
@@ -322,12 +315,15 @@ static ls_status apply(const arguments *args, ls_match_config *config, ls_text *
     config->wait_limit_ms = given_or(args->wait_limit, config->wait_limit_ms);
     config->resume_wait_ms = args->resume_wait == NOT_GIVEN ? config->resume_wait_ms
                                                             : (uint32_t)args->resume_wait * 1000;
+    config->start_players = (uint32_t)args->start_players;
+    config->keep_seat_ms = (uint32_t)args->keep_seat * 1000;
+    config->join_bytes_per_s = (uint32_t)args->join_rate * 1000;
     uint32_t spectators = args->matches == 1 ? DEFAULT_SPECTATORS : 0;
     config->watchers_max = args->has_spectators ? (uint32_t)args->spectators : spectators;
     config->watch_delay_ticks = (uint32_t)args->spectator_delay;
-    for (uint32_t i = 0; i < args->assignment_count; i++) {
+    for (uint32_t i = 0; i < settings->assignment_count; i++) {
         ls_status status =
-            ls_sim_config_set(config->simulation, &config->sim, args->assignments[i], why);
+            ls_sim_config_set(config->simulation, &config->sim, settings->assignments[i], why);
         if (status != LS_OK) {
             return status;
         }
@@ -403,7 +399,8 @@ static ls_exit_code run(arguments *args, ls_console *console)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&ls_output_argp, 0, NULL, 0}, {&ls_setting_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .children = children,
@@ -413,9 +410,7 @@ int main(int argc, char **argv)
                "internal.",
         .help_filter = help_filter,
     };
-    arguments args = {.players = NOT_GIVEN,
-                      .tick_rate = NOT_GIVEN,
-                      .ticks = NOT_GIVEN,
+    arguments args = {.ticks = NOT_GIVEN,
                       .timeout = NOT_GIVEN,
                       .wait_limit = NOT_GIVEN,
                       .input_delay = NOT_GIVEN,
@@ -427,6 +422,8 @@ int main(int argc, char **argv)
                       .matches = 1,
                       .port = DEFAULT_PORT,
                       .spectator_delay = 60,
+                      .keep_seat = 30,
+                      .join_rate = 1048,
                       .find_causes = 1,
                       .bundle_dir = ".",
                       .bind_host = "0.0.0.0",

@@ -46,15 +46,26 @@ typedef struct arguments {
 
 static void take_command(struct argp_state *state, arguments *args, const char *word)
 {
-    const char *names[COMMAND_COUNT];
+    ls_text names = {{0}};
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
-        names[i] = commands[i].name;
+        if (strcmp(word, commands[i].name) == 0) {
+            args->command = i;
+            args->config.command = commands[i].name;
+            return;
+        }
+        ls_text_add(&names, "%s%s", i > 0 ? ", " : "", commands[i].name);
     }
-    ls_text why = {{0}};
-    if (ls_option_word("the command", word, names, COMMAND_COUNT, &args->command, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
+    argp_error(state, "'%s' is no command: %s", word, names.bytes);
+}
+
+static ls_tick read_tick(struct argp_state *state, const char *word)
+{
+    uint64_t tick = 0;
+    ls_option_range range = {0, UINT32_MAX - 1};
+    if (ls_option_number("tick", word, range, &tick, NULL) != LS_OK) {
+        argp_error(state, "'%s' is no tick", word);
     }
-    args->config.command = commands[args->command].name;
+    return (ls_tick)tick;
 }
 
 static void take_word(struct argp_state *state, arguments *args, const char *word)
@@ -68,9 +79,7 @@ static void take_word(struct argp_state *state, arguments *args, const char *wor
     if (index < journals) {
         args->config.paths[index] = word;
     } else if (index < journals + commands[args->command].numbers) {
-        uint64_t tick = 0;
-        ls_command_line_number(state, "a tick", word, (ls_option_range){0, UINT32_MAX - 1}, &tick);
-        *(index == journals ? &args->config.from : &args->config.to) = (ls_tick)tick;
+        *(index == journals ? &args->config.from : &args->config.to) = read_tick(state, word);
     } else {
         argp_error(state, "unexpected argument '%s'", word);
     }

@@ -179,8 +179,8 @@ static cJSON *summary_json(const ls_summary *summary)
     add_match(json, summary);
     add_known(json, "hashes_compared", summary->has_comparison, (double)summary->hashes_compared);
     add_number(json, "packets_rejected", (double)summary->packets_rejected);
-    add_journal(json, &summary->journal);
     add_known(json, "spectators", summary->has_spectators, (double)summary->spectators);
+    add_journal(json, &summary->journal);
     cJSON *players = cJSON_AddArrayToObject(json, "players");
     for (uint32_t i = 0; i < summary->player_count; i++) {
         cJSON_AddItemToArray(players, player_json(&summary->players[i]));

@@ -113,9 +113,9 @@ typedef struct ls_summary {
     bool has_comparison; /* the next one is known */
     uint64_t hashes_compared;
     uint64_t packets_rejected;
-    ls_summary_journal journal;
     bool has_spectators; /* the next one is known */
     uint64_t spectators; /* that ever watched */
+    ls_summary_journal journal;
     uint32_t player_count;
     ls_summary_player players[LS_PLAYERS_MAX];
     uint32_t desync_count;

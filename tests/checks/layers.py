@@ -18,7 +18,6 @@ ROOMS = (
     ("loader", "common/plugin_loader."),
     ("bundle", "common/desync_bundle"),
     ("compress", "common/compress."),
-    ("bundle", "common/byte_stream."),
     ("pure", "common/journal_record."),
     ("record", "common/journal"),
     ("pure", "common/"),
@@ -321,7 +320,7 @@ SAMPLES = (
         },
         [
             "net_relay.c may include <enet/enet.h>",
-            "event_loop.c may include <uv.h>",
+            "event_loop.c, protocol/loop_file.c may include <uv.h>",
             "hash.c may include <xxhash.h>",
             "may include <criterion",
             "<libfoo.h> is in no table",

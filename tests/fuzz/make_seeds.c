@@ -2,9 +2,11 @@
  * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
  * out every time. What a seed's bytes mean stands at the top of each target. */
 #include "lockstep/common/desync_bundle_format.h"
+#include "lockstep/common/journal_record.h"
 #include "lockstep/common/rng.h"
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units_orders.h"
+#include "lockstep/common/tick_block.h"
 #include "lockstep/protocol/blob_packet.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/protocol/tick_packet.h"
@@ -633,6 +635,73 @@ static void make_bundles(void)
     }
 }
 
+/* ---- journal ---- */
+
+static size_t make_block(uint8_t *bytes, ls_tick first, uint32_t ticks)
+{
+    static ls_tick_block_writer writer;
+    uint8_t input[16] = {0};
+    ls_tick_block_start(&writer, bytes, SEED_BYTES_MAX, 2);
+    for (uint32_t i = 0; i < ticks; i++) {
+        input[ls_rng_below(&rng, sizeof input)] ^= (uint8_t)(1u << ls_rng_below(&rng, 8));
+        ls_slot_input slots[2] = {{input, ls_rng_below(&rng, 8) < 6 ? 16 : 3, 0},
+                                  {input, 4, ls_rng_below(&rng, 4)}};
+        ls_tick_inputs inputs = {first + i, 2, slots};
+        ls_tick_block_add(&writer, &inputs, i % 2);
+    }
+    return ls_tick_block_finish(&writer, ls_rng_next(&rng));
+}
+
+static void add_record(seed *made, uint32_t kind, const uint8_t *bytes, size_t size)
+{
+    add(made, kind);
+    add_u16(made, (uint32_t)size);
+    add_bytes(made, bytes, size);
+}
+
+static void add_snapshot(seed *made, ls_tick tick)
+{
+    uint8_t bytes[LS_JOURNAL_SNAPSHOT_HEAD_BYTES + 12] = {0};
+    ls_journal_snapshot snapshot = {.tick = tick, .root = 7, .state_bytes = 12};
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_journal_snapshot_stream(&stream, &snapshot);
+    add_record(made, LS_JOURNAL_SNAPSHOT, bytes, sizeof bytes);
+}
+
+static void add_event(seed *made, ls_tick tick)
+{
+    uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX];
+    ls_journal_event event = {.kind = LS_JOURNAL_EVENT_GAP, .tick = tick, .text = {"why"}};
+    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_journal_event_stream(&stream, &event);
+    add_record(made, LS_JOURNAL_EVENT, bytes, stream.at);
+}
+
+static void make_journals(void)
+{
+    uint8_t bytes[SEED_BYTES_MAX];
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        ls_tick tick = 0;
+        bool is_block = number % 3 == 0;
+        add(&made, is_block ? 1 : 2);
+        if (is_block) {
+            add(&made, 1); /* two slots */
+            add(&made, 4); /* 16 bytes */
+            add_bytes(&made, bytes, make_block(bytes, number, 5 + number));
+        }
+        for (uint32_t i = 0; !is_block && i < 4; i++) {
+            uint32_t ticks = 1 + ls_rng_below(&rng, 6);
+            add_record(&made, LS_JOURNAL_TICKS | (i % 2) << 4, bytes,
+                       make_block(bytes, tick, ticks));
+            tick += ticks + (number % 4 == 1 ? 3 : 0);
+            add_snapshot(&made, tick);
+            add_event(&made, tick);
+        }
+        save_numbered(&made, "journal", number);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -654,5 +723,6 @@ int main(int argc, char **argv)
     make_battles();
     make_blobs();
     make_bundles();
+    make_journals();
     return failures > 0;
 }

@@ -2,6 +2,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/loopback/station.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -420,4 +421,72 @@ Test(event_loop, a_refused_connection_is_reported_through_the_loop)
     cr_assert_eq(client.station.reasons[0], LS_REFUSED);
     ls_station_close(&client.station);
     ls_event_loop_destroy(loop);
+}
+
+/* ---- jobs ---- */
+
+typedef struct test_job {
+    ls_event_loop *loop;
+    ls_loop_job *job;
+    pthread_t worker;
+    uint32_t works;
+    uint32_t dones;
+    uint32_t wanted;
+} test_job;
+
+static void work(void *user)
+{
+    test_job *job = user;
+    job->worker = pthread_self();
+    job->works++;
+}
+
+static void on_done(void *user, uint64_t now_ns)
+{
+    test_job *job = user;
+    (void)now_ns;
+    job->dones++;
+    cr_assert_eq(job->works, job->dones, "one at a time");
+    cr_assert(!ls_loop_job_is_running(job->job));
+    cr_assert(!pthread_equal(job->worker, pthread_self()));
+    if (job->dones < job->wanted) {
+        ls_loop_job_start(job->job);
+    }
+}
+
+static test_job make_job(uint32_t wanted)
+{
+    return (test_job){.loop = make_loop(), .wanted = wanted};
+}
+
+static void create_job(test_job *job)
+{
+    ls_loop_handler done = {on_done, job};
+    cr_assert_eq(ls_loop_job_create(job->loop, work, done, &job->job), LS_OK);
+}
+
+Test(event_loop, a_job_runs_elsewhere_and_is_told_of_here)
+{
+    test_job job = make_job(20);
+    create_job(&job);
+    cr_expect(!ls_loop_job_is_running(job.job));
+    ls_loop_job_start(job.job);
+    cr_expect(ls_loop_job_is_running(job.job));
+    ls_event_loop_run(job.loop); /* returns once nothing runs any more */
+    cr_expect_eq(job.works, 20u);
+    cr_expect_eq(job.dones, 20u);
+    ls_loop_job_destroy(job.job);
+    ls_event_loop_destroy(job.loop);
+}
+
+Test(event_loop, a_job_that_is_destroyed_while_it_runs_ends_and_tells_nobody)
+{
+    test_job job = make_job(1);
+    create_job(&job);
+    ls_loop_job_start(job.job);
+    ls_loop_job_destroy(job.job);
+    cr_expect_eq(job.works, 1u);
+    ls_event_loop_destroy(job.loop);
+    cr_expect_eq(job.dones, 0u);
+    ls_loop_job_destroy(NULL);
 }

@@ -198,10 +198,10 @@ static void expect_keys(const cJSON *object, const char *const *keys)
 
 static void expect_contract(const cJSON *summary)
 {
-    expect_keys(summary,
-                LS_ARGUMENTS("program", "status", "sim", "seed", "tick_rate_hz", "ticks",
-                             "final_tick", "final_hash", "hashes_compared", "packets_rejected",
-                             "journal", "spectators", "players", "desyncs"));
+    expect_keys(summary, LS_ARGUMENTS("program", "status", "sim", "seed", "tick_rate_hz", "ticks",
+                                      "final_tick", "final_hash", "hashes_compared",
+                                      "packets_rejected", "spectators", "journal", "players",
+                                      "desyncs"));
     for (int i = 0; i < ls_hosted_count(summary, "players"); i++) {
         const cJSON *player = ls_hosted_item(summary, "players", i);
         expect_keys(player,

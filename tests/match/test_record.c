@@ -17,7 +17,7 @@ typedef struct recording {
     virtual_match *run;
     memory_store store;
     ls_recorder *recorder;
-    uint32_t events; /* of the run that the recorder has */
+    uint32_t events;   /* of the run that the recorder has */
     uint64_t after_ns; /* that have passed since the match was over */
 } recording;
 

@@ -198,7 +198,8 @@ Test(journal, its_bytes_are_pinned)
                 ls_hash_pair(digest + record.kind, ls_hash_bytes(record.raw, record.raw_bytes, 0));
         }
     }
-    cr_expect_eq(digest, UINT64_C(0x677690de9afb6976), "the payloads hash to 0x%016lx", (unsigned long)digest);
+    cr_expect_eq(digest, UINT64_C(0x677690de9afb6976), "the payloads hash to 0x%016lx",
+                 (unsigned long)digest);
     ls_journal_close(journal);
 }
 

@@ -22,13 +22,13 @@ static ls_summary example(void)
                           .has_comparison = true,
                           .hashes_compared = 2402,
                           .packets_rejected = 3,
+                          .has_spectators = true,
+                          .spectators = 12,
                           .journal = {.file = "arena.journal",
                                       .bytes = 5000000001,
                                       .records = 81,
                                       .failures = 2,
                                       .ticks_missing = 7},
-                          .has_spectators = true,
-                          .spectators = 12,
                           .player_count = 2,
                           .desync_count = 1};
     summary.players[0] = (ls_summary_player){.slot = 0,
@@ -100,6 +100,7 @@ static const char expected[] = "{\n"
                                "\t\"final_hash\":\t\"00000000000000ab\",\n"
                                "\t\"hashes_compared\":\t2402,\n"
                                "\t\"packets_rejected\":\t3,\n"
+                               "\t\"spectators\":\t12,\n"
                                "\t\"journal\":\t{\n"
                                "\t\t\"file\":\t\"arena.journal\",\n"
                                "\t\t\"bytes\":\t5000000001,\n"
@@ -107,7 +108,6 @@ static const char expected[] = "{\n"
                                "\t\t\"failures\":\t2,\n"
                                "\t\t\"ticks_missing\":\t7\n"
                                "\t},\n"
-                               "\t\"spectators\":\t12,\n"
                                "\t\"players\":\t[{\n"
                                "\t\t\t\"slot\":\t0,\n"
                                "\t\t\t\"name\":\t\"Ada \\\"q\\\"\",\n"

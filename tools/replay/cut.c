@@ -187,9 +187,10 @@ static ls_status write_all(cutting *cut, ls_text *why)
     }
     status = status == LS_OK ? write_events(cut) : status;
     if (status == LS_OK) {
-        ls_journal_seek(ls_playback_journal(cut->playback), cut->run->config->from);
-        status = write_ticks(cut, why);
+        /* The events were read from the same journal. */
+        status = ls_playback_seek(cut->playback, cut->run->config->from, why);
     }
+    status = status == LS_OK ? write_ticks(cut, why) : status;
     return status == LS_OK ? write_end(cut) : status;
 }
 

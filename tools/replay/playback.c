@@ -212,8 +212,11 @@ ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64
     return LS_OK;
 }
 
+/* Whoever reads the journal as well has moved its place. */
 static ls_status go_on_to(ls_playback *playback, ls_tick tick, ls_text *why)
 {
+    playback->has_next = false;
+    ls_journal_seek(playback->journal, ls_sim_instance_tick(playback->instance));
     while (ls_sim_instance_tick(playback->instance) < tick) {
         ls_tick_inputs inputs;
         uint64_t root = 0;
@@ -247,7 +250,6 @@ ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
         if (status != LS_OK) {
             return status;
         }
-        ls_journal_seek(playback->journal, 0);
     }
     return go_on_to(playback, tick, why);
 }

@@ -1,0 +1,208 @@
+#define _XOPEN_SOURCE 700
+#include "lockstep/server/journal_file.h"
+
+#include "lockstep/common/hash.h"
+#include "lockstep/common/program/input_file.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    RECORD_BYTES = 3000,
+};
+
+/* Hands on one record after another, as a recorder does. */
+typedef struct writing {
+    ls_event_loop *loop;
+    ls_journal_file *file;
+    ls_journal_store store;
+    uint8_t bytes[RECORD_BYTES];
+    uint32_t wanted;
+    uint32_t written;
+    uint32_t failed;
+    uint64_t written_bytes;
+    ls_text why;
+} writing;
+
+static writing here;
+static char folder[] = "/tmp/lockstep-journal-XXXXXX";
+static char path[64];
+
+static void make_folder(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.journal", folder);
+    cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &here.loop), LS_OK);
+}
+
+static void remove_folder(void)
+{
+    ls_journal_file_destroy(here.file);
+    ls_event_loop_destroy(here.loop);
+    remove(path);
+    rmdir(folder);
+}
+
+TestSuite(journal_file, .init = make_folder, .fini = remove_folder);
+
+static void hand_on(void)
+{
+    uint64_t number = here.written + here.failed;
+    ls_journal_raw raw = {.kind = LS_JOURNAL_EVENT, .bytes = here.bytes, .size = RECORD_BYTES};
+    for (uint32_t i = 0; i < RECORD_BYTES; i++) {
+        here.bytes[i] = (uint8_t)ls_hash_pair(i, number); /* nothing that could be compressed */
+    }
+    if (number == 0) {
+        raw.kind = LS_JOURNAL_HEADER;
+        ls_journal_header header = {.config = {.tick_rate_hz = 1, .players = 1},
+                                    .hash_interval_ticks = 1};
+        ls_byte_stream stream = ls_byte_stream_write(here.bytes, sizeof here.bytes);
+        ls_journal_header_stream(&stream, &header);
+        raw.size = stream.at;
+    }
+    cr_assert(here.store.submit(here.store.user, &raw));
+    cr_assert(!here.store.submit(here.store.user, &raw), "one at a time");
+}
+
+static void on_done(void *user, const ls_journal_completion *done, uint64_t now_ns)
+{
+    (void)user;
+    (void)now_ns;
+    if (done->status == LS_OK) {
+        here.written++;
+        here.written_bytes += done->written_bytes;
+        cr_assert_str_empty(done->why);
+    } else {
+        here.failed++;
+        cr_assert_eq(done->status, LS_IO);
+        ls_text_set(&here.why, "%s", done->why);
+    }
+    if (here.written + here.failed < here.wanted) {
+        hand_on();
+    }
+}
+
+static ls_status open_file(ls_journal *continued, ls_text *why)
+{
+    ls_journal_file_config config = {
+        .path = path, .raw_bytes_max = RECORD_BYTES, .continued = continued, .on_done = on_done};
+    ls_status status =
+        ls_journal_file_create(&config, here.loop, ls_allocator_heap(), &here.file, why);
+    if (status == LS_OK) {
+        here.store = ls_journal_file_store(here.file);
+    }
+    return status;
+}
+
+static void write_records(uint32_t count)
+{
+    here.wanted += count;
+    hand_on();
+    ls_event_loop_run(here.loop);
+    cr_assert_eq(here.written + here.failed, here.wanted);
+    cr_assert(ls_journal_file_is_idle(here.file));
+}
+
+/* How many records the file has; all of its bytes belong to one. */
+static uint64_t count_records(void)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    ls_journal *journal = NULL;
+    uint64_t count = 0;
+    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
+                 LS_OK);
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
+        LS_OK);
+    cr_assert_eq(ls_journal_info_of(journal)->lost_bytes, 0u);
+    for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
+        count += ls_journal_info_of(journal)->records[kind];
+    }
+    cr_assert_eq(size, here.written_bytes);
+    ls_journal_close(journal);
+    ls_release(ls_allocator_heap(), bytes);
+    return count;
+}
+
+Test(journal_file, records_are_in_the_file_in_their_order)
+{
+    cr_assert_eq(open_file(NULL, NULL), LS_OK);
+    write_records(50);
+    cr_expect_eq(here.written, 50u);
+    cr_expect_eq(count_records(), 50u);
+    struct stat info;
+    cr_assert_eq(stat(path, &info), 0);
+    cr_expect_eq(info.st_mode & 0777u, 0600u, "it holds a key");
+}
+
+Test(journal_file, a_file_that_is_there_is_not_written_over)
+{
+    ls_text why = {{0}};
+    fclose(fopen(path, "w"));
+    cr_expect_eq(open_file(NULL, &why), LS_IO);
+    cr_expect(strstr(why.bytes, path), "%s", why.bytes);
+}
+
+static void limit_file(rlim_t bytes)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+Test(journal_file, what_does_not_fit_leaves_nothing_behind_and_the_rest_follows)
+{
+    cr_assert_eq(open_file(NULL, NULL), LS_OK);
+    write_records(10);
+    limit_file(here.written_bytes + RECORD_BYTES / 2); /* in the middle of the next one */
+    write_records(3);
+    cr_expect_eq(here.failed, 3u);
+    cr_expect_neq(here.why.bytes[0], '\0');
+    cr_expect_eq(count_records(), 10u);
+    limit_file(RLIM_INFINITY);
+    write_records(5);
+    cr_expect_eq(here.written, 15u);
+    cr_expect_eq(count_records(), 15u);
+}
+
+Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
+{
+    cr_assert_eq(open_file(NULL, NULL), LS_OK);
+    write_records(10);
+    ls_journal_file_destroy(here.file);
+    here.file = NULL;
+    uint64_t whole = here.written_bytes;
+    cr_assert_eq(truncate(path, (off_t)whole - 100), 0);
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    ls_journal *journal = NULL;
+    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
+                 LS_OK);
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
+        LS_OK);
+    here.written_bytes = ls_journal_info_of(journal)->append_offset;
+    cr_assert_eq(open_file(journal, NULL), LS_OK);
+    ls_journal_close(journal);
+    ls_release(ls_allocator_heap(), bytes);
+    write_records(5);
+    cr_expect_eq(count_records(), 14u);
+}
+
+Test(journal_file, is_destroyed_while_it_writes)
+{
+    cr_assert_eq(open_file(NULL, NULL), LS_OK);
+    here.wanted = 10;
+    hand_on();
+    ls_journal_file_destroy(here.file);
+    here.file = NULL;
+    ls_event_loop_run(here.loop);
+    cr_expect_eq(here.written, 0u, "nobody is told any more");
+}

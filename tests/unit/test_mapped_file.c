@@ -1,0 +1,62 @@
+#define _XOPEN_SOURCE 700
+#include "lockstep/common/program/mapped_file.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/lockstep-mapped-XXXXXX";
+
+static void make_file(void)
+{
+    int file = mkstemp(path);
+    cr_assert_geq(file, 0);
+    close(file);
+}
+
+static void remove_file(void)
+{
+    remove(path);
+}
+
+TestSuite(mapped_file, .init = make_file, .fini = remove_file);
+
+Test(mapped_file, its_bytes_are_those_of_the_file)
+{
+    FILE *file = fopen(path, "w");
+    for (uint32_t i = 0; i < 10000; i++) {
+        fputc((int)(i % 251), file);
+    }
+    fclose(file);
+    ls_mapped_file map;
+    cr_assert_eq(ls_mapped_file_open(path, &map, NULL), LS_OK);
+    cr_assert_eq(map.size, 10000u);
+    for (uint32_t i = 0; i < 10000; i++) {
+        cr_assert_eq(map.bytes[i], i % 251);
+    }
+    ls_mapped_file_close(&map);
+    cr_expect_null(map.bytes);
+    ls_mapped_file_close(&map);
+}
+
+Test(mapped_file, an_empty_file_has_no_bytes)
+{
+    ls_mapped_file map = {.size = 1};
+    cr_assert_eq(ls_mapped_file_open(path, &map, NULL), LS_OK);
+    cr_expect_eq(map.size, 0u);
+    cr_expect_null(map.bytes);
+    ls_mapped_file_close(&map);
+}
+
+Test(mapped_file, what_is_no_file_is_refused_with_its_name)
+{
+    ls_mapped_file map = {.size = 7};
+    ls_text why = {{0}};
+    cr_expect_eq(ls_mapped_file_open("/nowhere/at/all", &map, &why), LS_IO);
+    cr_expect(strstr(why.bytes, "/nowhere/at/all"), "%s", why.bytes);
+    cr_expect_eq(ls_mapped_file_open("/tmp", &map, &why), LS_IO);
+    cr_expect(strstr(why.bytes, "it is not a file"), "%s", why.bytes);
+    cr_expect_eq(map.size, 7u, "untouched");
+}
