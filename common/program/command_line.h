@@ -8,6 +8,7 @@
 #include "lockstep/common/program/option.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 /* What --json, --quiet and --verbose chose. */
 typedef struct ls_output_options {
