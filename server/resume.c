@@ -109,7 +109,9 @@ static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, 
     if (status != LS_OK) {
         return status;
     }
-    resume->loss = *why;
+    if (ls_journal_info_of(resume->journal)->lost_bytes > 0) {
+        resume->loss = *why;
+    }
     why->bytes[0] = '\0';
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
@@ -233,10 +235,13 @@ ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config
         if (rows[i].given == rows[i].recorded) {
             continue;
         }
-        ls_text_set(why, "--%s contradicts the journal that is resumed", rows[i].flag);
+        ls_text_set(why, "--%s", rows[i].flag);
         if (rows[i].is_number) {
-            ls_text_add(why, ": %" PRIu64 " here, %" PRIu64 " there", rows[i].given,
-                        rows[i].recorded);
+            ls_text_add(why, " %" PRIu64, rows[i].given);
+        }
+        ls_text_add(why, " contradicts the journal that is resumed");
+        if (rows[i].is_number) {
+            ls_text_add(why, ", where it is %" PRIu64, rows[i].recorded);
         }
         return LS_BAD_ARGUMENT;
     }
