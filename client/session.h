@@ -79,10 +79,10 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SEATED,
     LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
     LS_SESSION_EVENT_STARTED,
-    LS_SESSION_EVENT_JOINING,  /* join: the match runs, and this is how the session gets into it */
-    LS_SESSION_EVENT_JOINED,   /* tick: it plays from this state on; away_ns */
-    LS_SESSION_EVENT_LOST,     /* status, text: why the link, or an attempt to make it anew, failed;
-                                  tick, tick_chain */
+    LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
+    LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
+    LS_SESSION_EVENT_LOST,    /* status, tick, tick_chain, text: why the link, or an attempt to make
+                                 it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
     LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */

@@ -239,7 +239,8 @@ static void join_of_size(const size_case *given)
     }
     uint64_t with_ns = moving_report(run->clients[0]).confirm_latency_p99_ns;
     uint64_t without_ns = p99_without(&config, &link, took_ns + 2 * SECOND);
-    fprintf(stderr, "%5u KiB, loss %4.1f %%: joined after %.2f s, others' p99 %.1f ms, %.1f ms without\n",
+    fprintf(stderr,
+            "%5u KiB, loss %4.1f %%: joined after %.2f s, others' p99 %.1f ms, %.1f ms without\n",
             given->kib, given->loss_ppm / 1e4, (double)took_ns / 1e9, (double)with_ns / 1e6,
             (double)without_ns / 1e6);
     cr_assert_leq(with_ns, without_ns + 20 * MS);

@@ -10,6 +10,7 @@ enum {
     WATCHERS = 1000,
     SMOKE_WATCHERS = 20,
     WATCHER_RATE_HZ = 10, /* of frames */
+    PLAYER_RATE_HZ = 500, /* of looking for packets: how exactly latency is measured */
     DELAY_TICKS = 60,
     SMOKE_DELAY_TICKS = 2,
     PATIENCE_MS = 90000,
@@ -55,8 +56,10 @@ static void clear(stage *on)
 static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_text *why)
 {
     stage on = {0};
-    ls_crowd players = {
-        .clients = LS_WATCH_PLAYERS, .total = LS_WATCH_PLAYERS, .rate_hz = LS_WATCH_RATE_HZ};
+    ls_crowd players = {.clients = LS_WATCH_PLAYERS,
+                        .total = LS_WATCH_PLAYERS,
+                        .rate_hz = PLAYER_RATE_HZ,
+                        .is_eager = true};
     ls_status status = ls_bench_child_start(&on.server, ls_watch_host_serve, plan, why);
     if (status == LS_OK) {
         status =
