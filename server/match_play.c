@@ -416,7 +416,12 @@ void ls_match_play_advance(ls_match *match)
     }
     if (!match->is_let_go) {
         ls_match_send_due(match);
-    } else if (ls_match_watch_is_done(match)) {
+    }
+}
+
+void ls_match_play_close(ls_match *match)
+{
+    if (match->state == LS_MATCH_ENDING && match->is_let_go && ls_match_watch_is_done(match)) {
         ls_match_close(match);
     }
 }
