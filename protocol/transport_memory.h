@@ -57,7 +57,8 @@ ls_memory_counts ls_memory_network_counts(const ls_memory_network *network);
 uint64_t ls_memory_network_next_ns(const ls_memory_network *network);
 
 /* Endpoints live as long as the network; ls_transport_destroy on one closes its connections, and
- * what is on its way to it is lost. A client is connected to its server after a round trip. FULL beyond the maximum. */
+ * what is on its way to it is lost. A client is connected to its server after a round trip. FULL
+ * beyond the maximum. */
 ls_status ls_memory_server_create(ls_memory_network *network, ls_transport **out);
 ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *server,
                                   ls_transport **out);

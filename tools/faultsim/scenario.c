@@ -20,7 +20,8 @@ static void draw_simulation(ls_draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     bool is_large = ls_draw_one_in(here, LARGE_ONE_IN);
     uint32_t large_bytes = ls_draw_between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes = ls_draw_one_in(here, 8) ? TALLY_SMALL_BYTES : ls_draw_between(here, 1, 3);
+    uint32_t small_bytes =
+        ls_draw_one_in(here, 8) ? TALLY_SMALL_BYTES : ls_draw_between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? tally_simulation() : tally_small_simulation();
@@ -179,7 +180,8 @@ static void draw_partition(ls_draw *here, uint32_t index, uint64_t from_ns, uint
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     ls_draw_add_links(here, from_ns, LS_ACTION_LINKS, index, &up, &down);
-    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->calm,
+                      &client->calm);
 }
 
 static void draw_silence(ls_draw *here, uint32_t index)

@@ -2,7 +2,6 @@
 
 #include "lockstep/common/base/assert.h"
 
-
 bool ls_draw_one_in(ls_draw *here, uint32_t count)
 {
     return ls_rng_below(&here->rng, count) == 0;
@@ -43,7 +42,7 @@ ls_action *ls_draw_add_action(ls_draw *here, uint64_t at_ns, ls_action_kind kind
 }
 
 void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client,
-                      const ls_memory_link *up, const ls_memory_link *down)
+                       const ls_memory_link *up, const ls_memory_link *down)
 {
     ls_action *action = ls_draw_add_action(here, at_ns, kind, client);
     action->up = *up;

@@ -183,7 +183,8 @@ void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capaci
     }
     add(&out, ", seats kept for %u ms", match->keep_seat_ms);
     if (scenario->setup.has_journal) {
-        add(&out, "\njournal: blocks of %u ms, snapshots every %u ms, waits %u ms for who comes back",
+        add(&out,
+            "\njournal: blocks of %u ms, snapshots every %u ms, waits %u ms for who comes back",
             scenario->setup.block_ms, scenario->setup.snapshot_ms, match->resume_wait_ms);
         add_disk(&out, &scenario->setup.disk);
     }

@@ -149,10 +149,9 @@ static void check_progress(virtual_match *run, ls_tick tick)
     }
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
-        bool is_watched =
-            client->lag_max_ticks > 0 && !client->is_gone && !client->is_over &&
-            !client->may_leave && client->is_settled && !client->is_watching &&
-            run->now_ns >= client->since_ns + RECOVERY_NS;
+        bool is_watched = client->lag_max_ticks > 0 && !client->is_gone && !client->is_over &&
+                          !client->may_leave && client->is_settled && !client->is_watching &&
+                          run->now_ns >= client->since_ns + RECOVERY_NS;
         if (is_watched && client->tick + client->lag_max_ticks < tick) {
             virtual_check_note(run, VIRTUAL_I4, tick,
                                "client %u is only at tick %u, %.1f s after "
@@ -287,8 +286,7 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
                                 state_digest);
         return;
     }
-    bool is_same =
-        tick < line.tick_count && virtual_check_is_as_closed(&line.ticks[tick], inputs);
+    bool is_same = tick < line.tick_count && virtual_check_is_as_closed(&line.ticks[tick], inputs);
     check_client_tick(client, tick, is_same, state_digest);
 }
 
@@ -366,8 +364,8 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
                    is_cut_off(client, event->status, client->ticks_ns))) {
         client->may_leave = true;
     }
-    bool is_excused = !client || client->may_leave ||
-                      (client->returns && event->kind == LS_MATCH_PLAYER_LOST);
+    bool is_excused =
+        !client || client->may_leave || (client->returns && event->kind == LS_MATCH_PLAYER_LOST);
     if (run->setup.is_strict && !is_excused) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
                            ls_status_name(event->status), event->text.bytes);

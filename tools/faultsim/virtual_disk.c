@@ -16,9 +16,8 @@ enum {
 
 void virtual_disk_init(virtual_disk *disk, uint64_t seed, const ls_allocator *allocator)
 {
-    *disk = (virtual_disk){.allocator = allocator,
-                           .rng = ls_rng_make(seed, 0x6469736b),
-                           .capacity = FIRST_CAPACITY};
+    *disk = (virtual_disk){
+        .allocator = allocator, .rng = ls_rng_make(seed, 0x6469736b), .capacity = FIRST_CAPACITY};
     disk->bytes = ls_allocate(allocator, disk->capacity);
     LS_ASSERT(disk->bytes != NULL);
 }
@@ -71,8 +70,7 @@ static bool submit(void *user, const ls_journal_raw *raw)
     }
     disk->raw = *raw;
     disk->has_record = true;
-    disk->due_ns =
-        disk->now_ns + draw_ns(disk, disk->state.delay_min_ns, disk->state.delay_max_ns);
+    disk->due_ns = disk->now_ns + draw_ns(disk, disk->state.delay_min_ns, disk->state.delay_max_ns);
     return true;
 }
 
@@ -103,8 +101,8 @@ static size_t put_record(virtual_disk *disk, bool is_whole)
 
 static void synchronise(virtual_disk *disk)
 {
-    bool is_due = disk->raw.kind == LS_JOURNAL_END ||
-                  disk->now_ns - disk->synchronised_ns >= SYNCHRONISE_NS;
+    bool is_due =
+        disk->raw.kind == LS_JOURNAL_END || disk->now_ns - disk->synchronised_ns >= SYNCHRONISE_NS;
     if (is_due) {
         disk->synchronised = disk->size;
         disk->synchronised_ns = disk->now_ns;
@@ -129,8 +127,7 @@ bool virtual_disk_advance(virtual_disk *disk, uint64_t now_ns, ls_journal_comple
         size_t size = put_record(disk, true);
         ls_journal_writer_keep(disk->writer);
         synchronise(disk);
-        *completion =
-            (ls_journal_completion){.status = LS_OK, .written_bytes = size, .why = ""};
+        *completion = (ls_journal_completion){.status = LS_OK, .written_bytes = size, .why = ""};
         disk->counts.records++;
     }
     disk->has_record = false;

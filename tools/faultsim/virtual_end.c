@@ -83,9 +83,12 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
 static void check_counts(virtual_match *run, uint32_t slot, const ls_match_slot *report)
 {
     uint64_t closed = report->inputs_on_time + report->inputs_substituted;
-    bool is_from_start = report->has_finished && report->joined_tick == 0 && report->rejoins == 0;
+    bool is_from_start = report->has_finished && run->by_slot[slot]->entries == 0;
     bool is_whole = is_from_start ? closed == run->tick_count : closed <= run->tick_count;
-    if (!is_whole || report->inputs_late > report->inputs_substituted) {
+    /* Who comes back may be late with what it makes before it plays again. */
+    bool is_return = run->by_slot[slot]->entries > 0;
+    bool is_late = !is_return && report->inputs_late > report->inputs_substituted;
+    if (!is_whole || is_late) {
         virtual_check_note(run, VIRTUAL_I2, run->tick_count,
                            "slot %u: %" PRIu64 " on time, %" PRIu64 " substituted, %" PRIu64
                            " late in %u ticks",
@@ -98,7 +101,7 @@ static void check_counts(virtual_match *run, uint32_t slot, const ls_match_slot 
 static void check_late(virtual_match *run, uint32_t slot, const ls_match_slot *report)
 {
     const virtual_client *client = run->by_slot[slot];
-    bool is_from_start = report->joined_tick == 0 && report->rejoins == 0 && run->life == 0;
+    bool is_from_start = client->entries == 0 && run->life == 0;
     if (is_from_start && !client->is_fed_wrong && report->inputs_late != client->late) {
         virtual_check_note(run, VIRTUAL_I2, run->tick_count,
                            "slot %u: %" PRIu64 " inputs came late, %" PRIu64 " are reported", slot,
@@ -118,7 +121,9 @@ static void check_completion(virtual_match *run)
     }
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
-        if (!client->may_leave && !client->is_absent && (client->has_left || client->tick != run->tick_count)) {
+        ls_tick end = virtual_return_life_of(client).tick_count; /* it may have outlived it */
+        bool is_awaited = !client->may_leave && !client->is_absent;
+        if (is_awaited && (client->has_left || client->tick != end)) {
             virtual_check_note(run, VIRTUAL_I4, run->tick_count, "client %u ends at tick %u",
                                client->index, client->tick);
         }
@@ -157,7 +162,7 @@ static void check_slot(virtual_match *run, uint32_t slot)
     check_desync(client, slot, &report);
     uint32_t interval = run->setup.match.hash_interval_ticks;
     uint64_t states = run->tick_count / interval + 1;
-    bool is_from_start = report.has_finished && report.joined_tick == 0 && report.rejoins == 0;
+    bool is_from_start = report.has_finished && client->entries == 0;
     if (is_from_start && !report.is_desynced && report.hashes_compared != states) {
         virtual_check_note(run, VIRTUAL_I3, run->tick_count,
                            "slot %u: %" PRIu64 " states compared, not %" PRIu64, slot,

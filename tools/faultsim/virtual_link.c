@@ -92,8 +92,7 @@ void virtual_link_take_disconnect(virtual_client *client, ls_status reason)
 /* To connect anew: the first time it is patient. */
 static bool is_attempt(const virtual_client *client)
 {
-    return client->is_connecting &&
-           ls_session_state_of(client->session) == LS_SESSION_RECONNECTING;
+    return client->is_connecting && ls_session_state_of(client->session) == LS_SESSION_RECONNECTING;
 }
 
 void virtual_link_pump(virtual_client *client)

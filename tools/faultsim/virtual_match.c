@@ -274,8 +274,8 @@ uint64_t virtual_client_ns(const virtual_client *client)
 /* About the first moment, in the run's time, at which the server's clock shows `local_ns`. */
 static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
 {
-    if (local_ns <= run->server_epoch_ns) {
-        return 0;
+    if (local_ns <= run->server_epoch_ns + LS_NS_PER_US) {
+        return 0; /* drift is reckoned from there */
     }
     uint64_t moment_ns = local_ns - run->server_epoch_ns;
     int64_t drift_ppm = run->server_drift_ppm;

@@ -160,8 +160,8 @@ struct virtual_client {
     bool has_hashed_difference;    /* likewise, of the states that are hashed: others may heal */
     ls_tick hashed_difference_tick;
     uint32_t difference_life; /* in which that was */
-    uint32_t waiting_count; /* WAITING notices */
-    uint32_t waiting_mask;  /* of all of them */
+    uint32_t waiting_count;   /* WAITING notices */
+    uint32_t waiting_mask;    /* of all of them */
     uint32_t event_count;
     virtual_client_event events[VIRTUAL_CLIENT_EVENTS_MAX];
 };
@@ -254,9 +254,9 @@ struct virtual_match {
     ls_tick arriving_first;
     ls_tick arriving_end;
     ls_tick tick_count_before;
-    uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
-    uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
-    uint32_t joined_mask;          /* slots whose JOINED has been closed, and no LEFT since */
+    uint64_t unscheduled_until_ns;     /* closings up to then follow no schedule */
+    uint64_t told_ns;                  /* rule wait: when whom it waits for was last told */
+    uint32_t joined_mask;              /* slots whose JOINED has been closed, and no LEFT since */
     ls_tick play_from[LS_PLAYERS_MAX]; /* first tick that may have the slot's input, or NO_TICK */
     uint32_t back_mask;                /* slots that are ready, of a match that is resumed */
     uint32_t life;                     /* servers that have died */

@@ -271,7 +271,7 @@ bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
         return true;
     }
     if (status == LS_DESYNCED) {
-        return client->has_state_difference;
+        return client->has_state_difference || client->is_flipped;
     }
     bool is_in_return = client->returns || client->entries > 0 || client->comes_later;
     return is_in_return && !client->is_settled && (!is_overdue(client) || is_seat_forfeit(client));
@@ -281,8 +281,7 @@ void virtual_return_check_leave(virtual_client *client, const ls_match_event *ev
 {
     virtual_match *run = client->run;
     if (event->kind == LS_MATCH_PLAYER_LEFT) {
-        client->may_leave =
-            client->may_leave || virtual_return_is_shut_out(client, event->status);
+        client->may_leave = client->may_leave || virtual_return_is_shut_out(client, event->status);
         return;
     }
     bool is_calm = run->setup.calm_ns > 0 && is_overdue(client);

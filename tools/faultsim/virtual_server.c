@@ -33,8 +33,8 @@ static void create_recorder(virtual_match *run, ls_journal *continued)
     ls_status status = virtual_disk_open(run->disk, raw_bytes_max, continued, run->now_ns);
     ls_journal_store store = virtual_disk_store(run->disk);
     if (status == LS_OK) {
-        status = ls_recorder_create(&config, run->match, &store, run->setup.allocator,
-                                    &run->recorder);
+        status =
+            ls_recorder_create(&config, run->match, &store, run->setup.allocator, &run->recorder);
     }
     LS_ASSERT(status == LS_OK);
 }
@@ -102,7 +102,8 @@ uint64_t virtual_server_next_ns(const virtual_match *run)
     if (run->is_server_dead) {
         return run->is_beyond_help ? VIRTUAL_NEVER : run->restart_ns;
     }
-    return run->recorder ? virtual_disk_next_ns(run->disk) : VIRTUAL_NEVER;
+    bool is_heard = run->recorder && !run->is_server_paused;
+    return is_heard ? virtual_disk_next_ns(run->disk) : VIRTUAL_NEVER;
 }
 
 void virtual_server_pump_disk(virtual_match *run)
@@ -158,8 +159,8 @@ static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)
 {
     ls_match_config config;
     ls_resume_report report = {0};
-    ls_status status = ls_resume_configure(
-        resume, witness_simulation(run->setup.match.simulation), &config, why);
+    ls_status status =
+        ls_resume_configure(resume, witness_simulation(run->setup.match.simulation), &config, why);
     if (status != LS_OK) {
         return status;
     }
@@ -206,8 +207,8 @@ static void come_back(virtual_match *run)
 {
     ls_resume *resume = NULL;
     ls_text why = {{0}};
-    ls_status status = ls_resume_open(run->disk->bytes, run->disk->size, run->setup.storage,
-                                      &resume, &why);
+    ls_status status =
+        ls_resume_open(run->disk->bytes, run->disk->size, run->setup.storage, &resume, &why);
     if (status == LS_OK) {
         status = restore(run, resume, &why);
         ls_resume_close(resume);
