@@ -72,6 +72,7 @@ static void add_client(ls_play *play, virtual_match *run, uint32_t index)
     virtual_client *client = virtual_match_add_client(run, &setup);
     client->flip_tick = drawn->flip_tick;
     client->flip_byte = drawn->flip_byte;
+    client->flips_on_entry = drawn->flips_on_entry;
     client->may_leave = drawn->is_free || drawn->end != LS_OK || setup.ticks > 0;
     /* Ticks that fit no packet come 32 a round trip: it takes long to make up for lost ones. */
     bool is_large = run->setup.match.simulation == tally_simulation();

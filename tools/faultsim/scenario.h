@@ -94,6 +94,7 @@ typedef struct ls_scenario_client {
     bool is_free;           /* it may end in any way that has a name */
     ls_tick flip_tick;      /* 0: never */
     uint32_t flip_byte;
+    bool flips_on_entry;
 } ls_scenario_client;
 
 enum {

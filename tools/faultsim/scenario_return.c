@@ -86,6 +86,14 @@ static void draw_disk_faults(ls_draw *here)
 
 /* ---- players come late, and back ---- */
 
+static void flip_on_entry(ls_draw *here, uint32_t index)
+{
+    if (ls_draw_happens(here, LS_CLASS_FLIP, 8)) {
+        here->scenario->clients[index].flips_on_entry = true;
+        here->scenario->clients[index].is_free = true;
+    }
+}
+
 static void draw_late_players(ls_draw *here)
 {
     ls_scenario *scenario = here->scenario;
@@ -98,12 +106,13 @@ static void draw_late_players(ls_draw *here)
         scenario->clients[i].setup.comes_later = true;
         uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
         ls_draw_add_action(here, at_ns, LS_ACTION_COME, i);
+        flip_on_entry(here, i);
     }
 }
 
 static void cut_link(ls_draw *here, uint32_t index)
 {
-    const ls_scenario_client *client = &here->scenario->clients[index];
+    ls_scenario_client *client = &here->scenario->clients[index];
     uint64_t from_ns = ls_draw_ns_between(here, 0, here->calm_ns);
     uint64_t end_ns = from_ns + ls_draw_ns_between(here, 1200 * MS, 6000 * MS);
     uint32_t way = ls_draw_between(here, 0, 2);
@@ -112,6 +121,7 @@ static void cut_link(ls_draw *here, uint32_t index)
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     end_ns = end_ns < here->calm_ns ? end_ns : here->calm_ns;
+    client->is_free = client->is_free || client->setup.reconnect_ms == 0;
     ls_draw_add_links(here, from_ns, LS_ACTION_CUT_LINK, index, &up, &down);
     ls_draw_add_links(here, end_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
 }
@@ -128,6 +138,7 @@ static void draw_lost_links(ls_draw *here)
     for (uint32_t i = 0; i < here->scenario->client_count; i++) {
         if (ls_draw_one_in(here, 2)) {
             cut_link(here, i);
+            flip_on_entry(here, i);
         }
     }
 }

@@ -255,6 +255,17 @@ void virtual_check_difference(virtual_client *client, ls_tick tick)
     }
 }
 
+/* Whoever is let in goes on from a state that the server had. */
+static void check_entry(virtual_client *client, ls_tick tick)
+{
+    bool is_honest = !client->is_flipped && !client->is_fed_wrong && !client->is_hostile;
+    if (client->entries > 0 && is_honest && client->run->setup.is_strict) {
+        virtual_check_note(client->run, VIRTUAL_I1, tick,
+                           "client %u, let in while the match ran, steps it from another state",
+                           client->index);
+    }
+}
+
 /* Altered bytes can make a client step ticks that are not closed yet: what those lead to cannot be
  * compared, but for the state before the first of them. */
 static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
@@ -273,6 +284,7 @@ static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same
         tick < line.tick_count ? line.ticks[tick].state : virtual_return_end_of(client);
     if (state_digest != closed_state) {
         virtual_check_difference(client, tick);
+        check_entry(client, tick);
     }
 }
 

@@ -122,6 +122,7 @@ struct virtual_client {
     virtual_tamper tamper;
     ls_tick lag_max_ticks; /* in calm, its state is never further behind the server's; 0: any */
     ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
+    bool flips_on_entry; /* in the first step after it was let into a running match, once */
     size_t flip_byte;
     uint32_t flip_bit; /* of that byte: 0 .. 7 */
 
@@ -147,7 +148,6 @@ struct virtual_client {
     uint32_t life;         /* the server's, whose closed ticks it steps on */
     uint8_t entries;       /* how often it was let into a running match */
     bool is_entering;      /* it is being */
-    bool has_snapshot;     /* by a state that it was sent */
     bool is_settled;       /* it plays, or watches ... */
     uint64_t since_ns;     /* ... since then, or does not */
     ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */

@@ -162,6 +162,21 @@ static void take_joining(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* Its root was compared before it counts. */
+static void check_let_in(virtual_match *run, const ls_match_event *event)
+{
+    const virtual_client *client = run->by_slot[event->slot];
+    if (!client || client->is_fed_wrong || client->is_hostile || !client->has_hashed_difference ||
+        client->difference_life != run->life) {
+        return;
+    }
+    ls_tick joined = ls_session_report_of(client->session).joined_tick;
+    if (client->hashed_difference_tick <= joined) {
+        virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
+                           "slot %u is let in at tick %u with another state", event->slot, joined);
+    }
+}
+
 void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
 {
     uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
@@ -177,6 +192,7 @@ void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
         break;
     case LS_MATCH_PLAYER_JOINED:
         run->play_from[event->slot] = event->tick;
+        check_let_in(run, event);
         break;
     case LS_MATCH_PLAYER_LOST:
     case LS_MATCH_PLAYER_LEFT:
@@ -203,23 +219,26 @@ static void enter(virtual_client *client, const ls_join *join)
     virtual_check_frame(client); /* what has settled before it counts by the old ticks */
     client->life = client->run->life;
     client->is_entering = true;
-    client->has_snapshot = join->source != LS_JOIN_HELD;
     client->entries++;
+    if (client->flips_on_entry) {
+        client->flips_on_entry = false;
+        client->flip_tick = join->tick + 1;
+    }
     /* Whose state differs may keep it, and is sent away for that. */
     client->may_leave = client->may_leave || client->has_state_difference;
+    const virtual_match *run = client->run;
+    uint32_t slot = ls_session_report_of(client->session).slot;
+    bool is_told = !client->is_watching && ls_match_slot_of(run->match, slot).is_desynced;
+    if (join->source != LS_JOIN_HELD && !is_told) {
+        client->has_state_difference = false; /* goes with the state in which it was */
+        client->has_hashed_difference = false;
+    }
 }
 
 static void arrive(virtual_client *client, ls_tick tick)
 {
-    const virtual_match *run = client->run;
-    uint32_t slot = ls_session_report_of(client->session).slot;
-    bool is_told = !client->is_watching && ls_match_slot_of(run->match, slot).is_desynced;
     client->is_entering = false;
     client->tick = tick;
-    if (client->has_snapshot && !is_told) {
-        client->has_state_difference = false; /* went with the state in which it was */
-        client->has_hashed_difference = false;
-    }
     settle(client, true);
 }
 
@@ -270,8 +289,8 @@ bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
     if (client->run->is_beyond_help) {
         return true;
     }
-    if (status == LS_DESYNCED) {
-        return client->has_state_difference || client->is_flipped;
+    if (status == LS_DESYNCED || status == LS_MISBEHAVED || status == LS_MALFORMED) {
+        return status == LS_DESYNCED && client->is_flipped;
     }
     bool is_in_return = client->returns || client->entries > 0 || client->comes_later;
     return is_in_return && !client->is_settled && (!is_overdue(client) || is_seat_forfeit(client));
