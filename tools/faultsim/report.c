@@ -15,8 +15,8 @@ static void print_resumes(FILE *file, const ls_play_totals *totals)
 {
     const virtual_resumes *resumes = &totals->resumes;
     fprintf(file,
-            "servers killed %" PRIu64 ", matches resumed %" PRIu64 ", over by their journals %" PRIu64
-            ", without journals %" PRIu64 "\n"
+            "servers killed %" PRIu64 ", matches resumed %" PRIu64
+            ", over by their journals %" PRIu64 ", without journals %" PRIu64 "\n"
             "closed ticks that players brought back %" PRIu64 ", that nobody who came back had "
             "%" PRIu64 ", lost %" PRIu64 "\n"
             "let into running matches %" PRIu64 ", watched to the end %" PRIu64

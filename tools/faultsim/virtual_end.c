@@ -137,7 +137,7 @@ static void check_watcher(virtual_match *run, const virtual_client *client)
     bool is_blamed = client->is_over && report.status == LS_DESYNCED;
     bool is_whole = client->is_over && report.status == LS_OK;
     bool is_different = client->has_hashed_difference;
-    if (is_blamed && !client->has_state_difference && !client->is_fed_wrong) {
+    if (is_blamed && !client->is_flipped && !client->is_fed_wrong) {
         virtual_check_note(run, VIRTUAL_I3, client->tick, "watcher %u is called different",
                            client->index);
     } else if (is_whole && is_different && client->tick == run->tick_count) {

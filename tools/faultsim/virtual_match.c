@@ -175,7 +175,6 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->down = setup->down;
     client->returns = setup->reconnect_ms > 0;
     client->is_watching = setup->is_watching;
-    client->comes_later = setup->comes_later;
     client->is_absent = setup->comes_later;
     client->since_ns = run->now_ns;
     client->life = run->life;

@@ -115,14 +115,13 @@ struct virtual_client {
     bool is_hostile;   /* nothing that it says of itself counts */
     bool may_leave;    /* a strict run accepts that it does not play to the end */
     bool is_gone;      /* its process has ended: it is never called again */
-    bool comes_later;
-    bool is_absent; /* it has not come yet */
+    bool is_absent;    /* it has not come yet */
     bool is_watching;
     bool returns; /* makes a lost link anew */
     virtual_tamper tamper;
     ls_tick lag_max_ticks; /* in calm, its state is never further behind the server's; 0: any */
     ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
-    bool flips_on_entry; /* in the first step after it was let into a running match, once */
+    bool flips_on_entry;   /* in the first step after it was let into a running match, once */
     size_t flip_byte;
     uint32_t flip_bit; /* of that byte: 0 .. 7 */
 

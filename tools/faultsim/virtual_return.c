@@ -69,7 +69,7 @@ static bool is_witness(const virtual_match *run, uint32_t slot)
 {
     const virtual_client *client = run->by_slot[slot];
     return (run->back_mask >> slot & 1u) && client && !client->is_fed_wrong &&
-           !client->is_hostile && client->life + 1 == run->life;
+           !client->is_hostile && !client->is_gone && client->life + 1 == run->life;
 }
 
 /* The first tick that nobody who is back had confirmed. */
@@ -292,7 +292,8 @@ bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
     if (status == LS_DESYNCED || status == LS_MISBEHAVED || status == LS_MALFORMED) {
         return status == LS_DESYNCED && client->is_flipped;
     }
-    bool is_in_return = client->returns || client->entries > 0 || client->comes_later;
+    bool is_in_return = client->returns || client->entries > 0 || client->is_watching ||
+                        client->run->setup.match.start_players > 0;
     return is_in_return && !client->is_settled && (!is_overdue(client) || is_seat_forfeit(client));
 }
 
