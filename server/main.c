@@ -4,6 +4,7 @@
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/sims/builtin.h"
+#include "lockstep/protocol/blob_sender.h"
 #include "lockstep/server/match_table.h"
 #include "lockstep/server/server.h"
 

@@ -166,6 +166,10 @@ void ls_match_play_tick(ls_match *match)
     if (match->ladder) {
         ls_replay_window_record(match->ladder->window, &all, match->instance, root);
     }
+    if (match->join.history) {
+        ls_tick_history_add(match->join.history, &all, root,
+                            match->tick_chains[(tick + 1) % LS_WINDOW_TICKS]);
+    }
 }
 
 static void close_tick(ls_match *match)
