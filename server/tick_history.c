@@ -90,7 +90,7 @@ static void append(ls_tick_history *history, const uint8_t *bytes, size_t size)
 static void end_block(ls_tick_history *history)
 {
     uint8_t head[SIZE_BYTES];
-    if (history->writer.count == 0 || history->is_cut) {
+    if (history->writer.count == 0) {
         return;
     }
     size_t size = ls_tick_block_finish(&history->writer, history->chain);
@@ -106,10 +106,13 @@ static void end_block(ls_tick_history *history)
 void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs, uint64_t root,
                          uint64_t chain)
 {
+    if (history->is_cut) {
+        return;
+    }
     if (!ls_tick_block_add(&history->writer, inputs, root)) {
         end_block(history);
         bool is_added = ls_tick_block_add(&history->writer, inputs, root);
-        LS_ASSERT(is_added || history->is_cut);
+        LS_ASSERT(is_added);
     }
     history->chain = chain;
 }
