@@ -94,13 +94,14 @@ static void end_block(ls_tick_history *history)
         return;
     }
     size_t size = ls_tick_block_finish(&history->writer, history->chain);
-    history->is_cut = !reserve(history, SIZE_BYTES + size);
-    if (!history->is_cut) {
-        ls_store_u32(head, (uint32_t)size);
-        append(history, head, sizeof head);
-        append(history, history->block, size);
-    }
     start_block(history);
+    if (!reserve(history, SIZE_BYTES + size)) {
+        history->is_cut = true;
+        return;
+    }
+    ls_store_u32(head, (uint32_t)size);
+    append(history, head, sizeof head);
+    append(history, history->block, size);
 }
 
 void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs, uint64_t root,
@@ -111,7 +112,7 @@ void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs,
     }
     if (!ls_tick_block_add(&history->writer, inputs, root)) {
         end_block(history);
-        bool is_added = ls_tick_block_add(&history->writer, inputs, root);
+        bool is_added = history->is_cut || ls_tick_block_add(&history->writer, inputs, root);
         LS_ASSERT(is_added);
     }
     history->chain = chain;
