@@ -163,9 +163,15 @@ static void tell_waiting(client *player, const ls_waiting *waiting)
 
 static void tell_lost(const client *player, const ls_session_event *event)
 {
-    ls_log_line(&player->console->log, LS_LOG_WARNING,
-                "link lost (%s), trying again in %.2g s: away for %.1f s", event->text.bytes,
-                (double)event->retry_in_ns / 1e9, (double)event->away_ns / 1e9);
+    const ls_log *log = &player->console->log;
+    double retry_s = (double)event->retry_in_ns / 1e9;
+    if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
+                    event->text.bytes, retry_s);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+                    (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+    }
 }
 
 static void tell_joining(const client *player, const ls_session_event *event)

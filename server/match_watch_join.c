@@ -163,11 +163,21 @@ static void send_join(ls_match *match, ls_watcher *watcher, const char *how)
     ls_text_set(&event->text, "%s, %s", watcher->name, how);
 }
 
+/* Every closed tick from `tick` on, and the one before it, against which it is coded. A match that
+ * was resumed may hold fewer than the window has room for. */
+static bool has_ticks_from(const ls_match *match, ls_tick tick)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_tick oldest = tick > 0 ? tick - 1 : 0;
+    return tick <= match->next_close && is_young_enough(match, tick) &&
+           (match->next_close == 0 || ls_match_closed_tick(match, oldest, slots, &inputs) == LS_OK);
+}
+
 /* What it said it has is what the server closed, and all that it lacks is held. */
 static bool is_held(const ls_match *match, const ls_watcher *watcher)
 {
-    return watcher->is_back && watcher->confirmed <= match->next_close &&
-           is_young_enough(match, watcher->confirmed) &&
+    return watcher->is_back && has_ticks_from(match, watcher->confirmed) &&
            ls_match_tick_chain(match, watcher->confirmed) == watcher->tick_chain;
 }
 
@@ -203,7 +213,7 @@ bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
         join_held(match, watcher, watcher->confirmed);
         return true;
     }
-    if (ready->tick == 0 && is_young_enough(match, 0)) {
+    if (ready->tick == 0 && has_ticks_from(match, 0)) {
         join_held(match, watcher, 0); /* everybody can make state 0 */
         return true;
     }

@@ -206,6 +206,105 @@ Test(session_join, the_end_of_the_match_is_reached_by_who_came_late, .init = ope
     cr_assert_eq(here.joined_count, 1);
 }
 
+/* ---- an engine that saves by itself ---- */
+
+static size_t engine_bytes(const ls_sim_config *config)
+{
+    return counter_simulation()->state_bytes(config);
+}
+
+static uint64_t engine_hash(const ls_sim_config *config, const void *state)
+{
+    return ls_hash_bytes(state, engine_bytes(config), 0);
+}
+
+static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    if (engine_bytes(config) <= capacity) {
+        memcpy(bytes, state, engine_bytes(config));
+    }
+    return engine_bytes(config);
+}
+
+static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    if (size != engine_bytes(config)) {
+        return LS_MALFORMED;
+    }
+    memcpy(state, bytes, size);
+    return LS_OK;
+}
+
+static void open_engine(bool can_save)
+{
+    ls_session_config config = ls_session_config_default();
+    fake_server_open(&here, &config);
+    here.simulation.fields = NULL;
+    here.simulation.hash = engine_hash;
+    here.simulation.save = can_save ? engine_save : NULL;
+    here.simulation.load = can_save ? engine_load : NULL;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, 300);
+}
+
+Test(session_join, an_engine_loads_its_own_snapshot, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_plays_on();
+}
+
+Test(session_join, a_snapshot_that_lies_about_its_size_is_not_loaded, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    here.raw[0]++;
+    fake_server_set_blob(&here, &join, here.raw, join.blob_bytes);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_MISBEHAVED, "another size");
+}
+
+Test(session_join, an_engine_says_that_it_cannot_load, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    here.raw[0]--;
+    fake_server_set_blob(&here, &join, here.raw, join.blob_bytes - 1);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_MALFORMED, "cannot load");
+}
+
+Test(session_join, an_engine_that_cannot_save_joins_by_history, .fini = shut)
+{
+    open_engine(false);
+    ls_join join = join_by(LS_JOIN_HISTORY);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 20);
+    check_plays_on();
+}
+
+Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused, .fini = shut)
+{
+    open_engine(false);
+    ls_join join = {.source = LS_JOIN_SNAPSHOT,
+                    .tick = 300,
+                    .chain_tick = 300,
+                    .next_close = 300,
+                    .blob_bytes = 500,
+                    .players = FAKE_SLOTS};
+    fake_server_send_join(&here, &join);
+    check_gave_up(LS_MISBEHAVED, "size");
+}
+
 /* ---- a history ---- */
 
 Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fini = shut)

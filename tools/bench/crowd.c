@@ -125,7 +125,8 @@ static void wake(crowd_client *client, uint64_t now_ns)
     if (client->session) {
         play(client, now_ns);
         uint64_t input_ns = ls_session_next_ns(client->session);
-        client->due_ns = input_ns != UINT64_MAX ? input_ns : client->due_ns;
+        bool is_later = client->owner->crowd->is_eager && input_ns > client->due_ns;
+        client->due_ns = input_ns == UINT64_MAX || is_later ? client->due_ns : input_ns;
     } else {
         send_plain(client);
     }
