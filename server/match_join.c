@@ -382,7 +382,7 @@ void ls_match_join_advance(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_KEPT) {
+        if (seat->state == LS_SEAT_KEPT && match->state == LS_MATCH_RUNNING) {
             expire_seat(match, slot);
         } else if (seat->state == LS_SEAT_READY) {
             try_join(match, slot);

@@ -90,26 +90,30 @@ static void append(ls_tick_history *history, const uint8_t *bytes, size_t size)
 static void end_block(ls_tick_history *history)
 {
     uint8_t head[SIZE_BYTES];
-    if (history->writer.count == 0 || history->is_cut) {
+    if (history->writer.count == 0) {
         return;
     }
     size_t size = ls_tick_block_finish(&history->writer, history->chain);
-    history->is_cut = !reserve(history, SIZE_BYTES + size);
-    if (!history->is_cut) {
-        ls_store_u32(head, (uint32_t)size);
-        append(history, head, sizeof head);
-        append(history, history->block, size);
-    }
     start_block(history);
+    if (!reserve(history, SIZE_BYTES + size)) {
+        history->is_cut = true;
+        return;
+    }
+    ls_store_u32(head, (uint32_t)size);
+    append(history, head, sizeof head);
+    append(history, history->block, size);
 }
 
 void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs, uint64_t root,
                          uint64_t chain)
 {
+    if (history->is_cut) {
+        return;
+    }
     if (!ls_tick_block_add(&history->writer, inputs, root)) {
         end_block(history);
-        bool is_added = ls_tick_block_add(&history->writer, inputs, root);
-        LS_ASSERT(is_added || history->is_cut);
+        bool is_added = history->is_cut || ls_tick_block_add(&history->writer, inputs, root);
+        LS_ASSERT(is_added);
     }
     history->chain = chain;
 }
