@@ -320,8 +320,8 @@ static ls_status receive_of_getting_in(ls_session *session)
 {
     const ls_message *message = &session->message;
     ls_session_state state = session->report.state;
-    bool is_seated = state == LS_SESSION_SEATED ||
-                     (state == LS_SESSION_RECONNECTING && session->back.is_seated);
+    bool is_seated =
+        state == LS_SESSION_SEATED || (state == LS_SESSION_RECONNECTING && session->back.is_seated);
     bool is_greeted = state == LS_SESSION_GREETING ||
                       (state == LS_SESSION_RECONNECTING && session->back.is_greeted);
     if (message->kind == LS_MESSAGE_OFFER && is_greeted) {
@@ -431,8 +431,8 @@ static void end_when_silent(ls_session *session)
 {
     static const char *const why = "nothing was heard from the server within the timeout";
     ls_session_state state = session->report.state;
-    uint64_t timeout_ns = state == LS_SESSION_GREETING ? SESSION_GREETING_NS
-                                                       : ls_session_return_silence_ns(session);
+    uint64_t timeout_ns =
+        state == LS_SESSION_GREETING ? SESSION_GREETING_NS : ls_session_return_silence_ns(session);
     bool is_connected = state != LS_SESSION_CONNECTING && state != LS_SESSION_RECONNECTING;
     if (is_connected && session->now_ns - session->heard_ns >= timeout_ns &&
         !ls_session_return_lose(session, LS_TIMED_OUT, why)) {

@@ -71,24 +71,24 @@ typedef enum ls_session_state {
     LS_SESSION_JOINING,  /* a running match: the state is on its way, or steps to where that is */
     LS_SESSION_PLAYING,
     LS_SESSION_RECONNECTING, /* the link was lost; the next state is JOINING */
-    LS_SESSION_FINISHED, /* the final state is reached and told */
-    LS_SESSION_OVER,     /* see ls_session_report.status */
+    LS_SESSION_FINISHED,     /* the final state is reached and told */
+    LS_SESSION_OVER,         /* see ls_session_report.status */
 } ls_session_state;
 
 typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SEATED,
     LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
     LS_SESSION_EVENT_STARTED,
-    LS_SESSION_EVENT_JOINING,  /* join: the match runs, and this is how the session gets into it */
-    LS_SESSION_EVENT_JOINED,   /* tick: it plays from this state on; away_ns */
-    LS_SESSION_EVENT_LOST,     /* status, text: why the link, or an attempt to make it anew, failed */
+    LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
+    LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
+    LS_SESSION_EVENT_LOST, /* status, text: why the link, or an attempt to make it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
-    LS_SESSION_EVENT_WAITING, /* waiting */
-    LS_SESSION_EVENT_DESYNC,  /* desync; of any slot */
-    LS_SESSION_EVENT_CAUSE,   /* cause: what the server found out about a desync; of any slot */
-    LS_SESSION_EVENT_HEALED,  /* tick: this slot differed and agrees again from this state on */
-    LS_SESSION_EVENT_ENDED,   /* end: the final tick is known */
-    LS_SESSION_EVENT_OVER,    /* status, text */
+    LS_SESSION_EVENT_WAITING,  /* waiting */
+    LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
+    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot */
+    LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
+    LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,     /* status, text */
 } ls_session_event_kind;
 
 typedef struct ls_session_event {
@@ -111,13 +111,13 @@ typedef struct ls_session_report {
     ls_session_state state;
     ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
     uint32_t slot;
-    ls_tick tick;       /* of the newest state that closed ticks led to */
-    ls_tick shown_tick; /* of the live state, which is drawn: with prediction ahead of `tick` */
-    ls_tick confirmed;  /* first closed tick not received */
-    ls_tick next_input; /* first input not made */
-    ls_tick joined_tick; /* state from which on it plays; 0: from the start */
-    uint32_t rejoins;    /* times that it came back after a lost link */
-    uint32_t behind_ticks;   /* JOINING: that have come and are not stepped */
+    ls_tick tick;          /* of the newest state that closed ticks led to */
+    ls_tick shown_tick;    /* of the live state, which is drawn: with prediction ahead of `tick` */
+    ls_tick confirmed;     /* first closed tick not received */
+    ls_tick next_input;    /* first input not made */
+    ls_tick joined_tick;   /* state from which on it plays; 0: from the start */
+    uint32_t rejoins;      /* times that it came back after a lost link */
+    uint32_t behind_ticks; /* JOINING: that have come and are not stepped */
     uint32_t transfer_bytes; /* JOINING: of the snapshot or history; 0: none is to come */
     uint32_t transferred_bytes;
     uint64_t inputs_made;

@@ -138,11 +138,12 @@ static bool is_same_match(const ls_offer *old, const ls_offer *new)
 {
     const ls_sim_config *a = &old->config;
     const ls_sim_config *b = &new->config;
-    return old->match_id == new->match_id && strcmp(old->simulation, new->simulation) == 0 &&
+    return old->match_id == new->match_id &&strcmp(old->simulation, new->simulation) == 0 &&
            old->simulation_version == new->simulation_version && a->seed == b->seed &&
            a->tick_rate_hz == b->tick_rate_hz && a->players == b->players &&
-           a->param_count == b->param_count &&
-           memcmp(a->params, b->params, a->param_count * sizeof a->params[0]) == 0 &&
+           a->param_count ==
+               b->param_count &&memcmp(a->params, b->params,
+                                       a->param_count * sizeof a->params[0]) == 0 &&
            old->hash_interval_ticks == new->hash_interval_ticks;
 }
 
@@ -248,8 +249,7 @@ static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *byte
         return 0;
     }
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written =
-        ls_ticks_write_tick(&stream, session->offer.config.players, before, inputs);
+    bool is_written = ls_ticks_write_tick(&stream, session->offer.config.players, before, inputs);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }

@@ -1,8 +1,9 @@
 /* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
  * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end),
  * session_step.c (when and how the simulation is stepped), session_predict.c (the same with
- * prediction), session_join.c (getting into a running match), session_return.c (lost links) and
- * session_desync.c (what the server asks when this side differs). Never included by anybody else. */
+ * prediction), session_join.c and session_catch_up.c (getting into a running match),
+ * session_return.c (lost links) and session_desync.c (what the server asks when this side differs).
+ * Never included by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
@@ -53,13 +54,13 @@ typedef struct session_joining {
     bool has_state;             /* the live state is the one that the backlog follows */
     ls_tick_backlog *backlog;   /* every closed tick that has come since */
     uint32_t steps_per_frame;
-    uint32_t steps_left;    /* in this frame */
-    uint64_t frame_max_ns;  /* with fewer steps in the next one when it takes longer */
-    uint64_t close_ns;      /* when join.next_close is closed, as JOIN said */
-    ls_tail_window arrivals;  /* of ticks: the time less the tick times dt */
-    bool is_in_history;     /* it is being stepped */
-    size_t history_at;      /* of the next block */
-    bool is_in_block;         /* `block` has more */
+    uint32_t steps_left;     /* in this frame */
+    uint64_t frame_max_ns;   /* with fewer steps in the next one when it takes longer */
+    uint64_t close_ns;       /* when join.next_close is closed, as JOIN said */
+    ls_tail_window arrivals; /* of ticks: the time less the tick times dt */
+    bool is_in_history;      /* it is being stepped */
+    size_t history_at;       /* of the next block */
+    bool is_in_block;        /* `block` has more */
     ls_tick_block_reader block;
     uint64_t history_chain; /* tick chain over the ticks of the history that were stepped */
 } session_joining;
@@ -122,9 +123,9 @@ struct ls_session {
     ls_input_buffer *closed;
     ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
     ls_tick confirmed;
-    uint64_t tick_chain;    /* over the ticks before it */
-    ls_tick bare_tick;      /* is coded against nothing: 0, or JOIN's */
-    ls_tick acknowledged;   /* by the newest INPUTS */
+    uint64_t tick_chain;  /* over the ticks before it */
+    ls_tick bare_tick;    /* is coded against nothing: 0, or JOIN's */
+    ls_tick acknowledged; /* by the newest INPUTS */
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;
     ls_link_meter downlink;
@@ -242,8 +243,8 @@ void ls_session_join_frame(ls_session *session);
 /* From now on nothing is held: the next JOIN has to bring everything. */
 void ls_session_join_hold_nothing(ls_session *session);
 
-/* As far as there is a state to step from, steps what has come, without a link as well. */
-void ls_session_join_step(ls_session *session, uint64_t elapsed_ns);
+/* Back to state 0, and to the chain of roots that begins there. */
+ls_status ls_session_join_restart_instance(ls_session *session);
 
 /* How far it is. */
 void ls_session_join_report(const ls_session *session, ls_session_report *report);
@@ -251,6 +252,15 @@ void ls_session_join_report(const ls_session *session, ls_session_report *report
 /* Acknowledges parts that have come; when that is due. */
 void ls_session_join_update(ls_session *session);
 uint64_t ls_session_join_next_ns(const ls_session *session);
+
+/* ---- session_catch_up.c ---- */
+
+/* Takes the state out of what came for it, if it is all there; steps what has come since, as far as
+ * a frame may take. Without a link as well. */
+void ls_session_join_step(ls_session *session, uint64_t elapsed_ns);
+
+/* This player leaves after so many ticks, and steps no more than those. */
+bool ls_session_has_played_enough(const ls_session *session);
 
 /* ---- session_return.c ---- */
 

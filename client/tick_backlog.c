@@ -125,9 +125,9 @@ static void open_oldest(ls_tick_backlog *backlog)
     if (backlog->oldest->size == 0) {
         finish_block(backlog);
     }
-    ls_status status = ls_tick_block_open(&backlog->reader, backlog->oldest->block,
-                                          backlog->oldest->size, backlog->config.slot_count,
-                                          backlog->config.input_bytes_max);
+    ls_status status =
+        ls_tick_block_open(&backlog->reader, backlog->oldest->block, backlog->oldest->size,
+                           backlog->config.slot_count, backlog->config.input_bytes_max);
     LS_ASSERT(status == LS_OK);
     backlog->is_reading = true;
 }

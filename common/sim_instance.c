@@ -383,6 +383,14 @@ ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
     return written == size ? LS_OK : LS_PLUGIN;
 }
 
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)
+{
+    if (instance->schema) {
+        return size == instance->state_bytes;
+    }
+    return size >= SAVE_HEADER_BYTES && ls_load_u64(bytes) == size - SAVE_HEADER_BYTES;
+}
+
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick)
 {
     const ls_simulation *simulation = instance->simulation;

@@ -80,6 +80,10 @@ size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
 
+/* Whether bytes that somebody else sent have the size that they say, so that load may be called:
+ * what they hold is not looked at. */
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
+
 LS_C_END
 
 #endif

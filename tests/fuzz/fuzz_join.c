@@ -45,7 +45,7 @@ typedef struct hostile_server {
     uint64_t tick_chains[HISTORY_TICKS_MAX + 1];
     ls_blob *blob;
     ls_offer offer;
-    ls_join join; /* the newest that was sent */
+    ls_join join;    /* the newest that was sent */
     ls_peer_id peer; /* 0: no connection */
     uint32_t peers;
     ls_tick bare_tick;

@@ -145,8 +145,7 @@ static bool is_malformed(const hostile_server *server, ls_lane lane, const uint8
         return ls_message_read(bytes, size, players, &message) != LS_OK;
     }
     uint32_t kind = ls_message_peek(bytes, size);
-    return kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART &&
-           kind != LS_MESSAGE_BLOB_PART;
+    return kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART && kind != LS_MESSAGE_BLOB_PART;
 }
 
 static void check_report(hostile_server *server, const ls_session_report *report)

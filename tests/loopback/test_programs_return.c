@@ -63,9 +63,9 @@ Test(programs_return, who_cannot_return_gives_up_in_time)
     ls_hosted_condition(&hosted, LS_ARGUMENTS("--partition", "1500:60000"));
     uint32_t index = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--reconnect", "2"));
     ls_hosted_expect_exit(&hosted.clients[index], 1);
-    ls_hosted_expect_all(&hosted.clients[index],
-                         (const char *const[]){"link lost", "could not be made again within 2 s",
-                                               NULL});
+    ls_hosted_expect_all(
+        &hosted.clients[index],
+        (const char *const[]){"link lost", "could not be made again within 2 s", NULL});
     ls_process_signal(&hosted.server, SIGINT);
     ls_hosted_expect_exit(&hosted.server, 0);
 }

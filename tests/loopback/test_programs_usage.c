@@ -275,10 +275,9 @@ Test(programs_usage, help_lists_every_option_of_the_client)
     expect_listed(LS_TEST_CLIENT,
                   LS_ARGUMENTS("Usage: lockstep-client [OPTION...] HOST:PORT\n", "--bot=SEED",
                                "--bot-delay=TICKS", "--fps=HZ", "--name=S", "--predict=TICKS",
-                               "--reconnect=SECONDS", "--spectate",
-                               "--ticks=N", "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]",
-                               "--json=FILE|-", "--quiet", "--verbose", "--version",
-                               "Exit codes:"));
+                               "--reconnect=SECONDS", "--spectate", "--ticks=N",
+                               "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]", "--json=FILE|-",
+                               "--quiet", "--verbose", "--version", "Exit codes:"));
 }
 
 Test(programs_usage, programs_tell_their_version)

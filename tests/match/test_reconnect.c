@@ -58,9 +58,9 @@ static void lose_for(uint64_t ns)
     moving_match_run(run, 3 * SECOND);
     fprintf(stderr, "away for %4.1f s: back %.2f s after the link was, by %s, %u connections\n",
             (double)ns / 1e9, (double)took_ns / 1e9,
-            client->joins == 0                       ? "waiting"
+            client->joins == 0                    ? "waiting"
             : client->join.source == LS_JOIN_HELD ? "the ticks that it lacked"
-                                                     : "a snapshot",
+                                                  : "a snapshot",
             client->connections);
     check_all_play();
 }

@@ -133,8 +133,8 @@ void fake_server_close(fake_server *fake)
 
 static void start_match(fake_server *fake)
 {
-    cr_assert_eq(ls_sim_instance_create(&fake->simulation, &fake->offer.config,
-                                        ls_allocator_heap(), &fake->instance, NULL),
+    cr_assert_eq(ls_sim_instance_create(&fake->simulation, &fake->offer.config, ls_allocator_heap(),
+                                        &fake->instance, NULL),
                  LS_OK);
     fake->roots[0] = ls_sim_instance_hash(fake->instance);
     fake->chains[0] = ls_hash_chain_start(fake->roots[0]);
@@ -151,8 +151,7 @@ void fake_server_inputs(ls_tick tick, uint8_t bytes[FAKE_SLOTS][COUNTER_INPUT_BY
         for (uint32_t i = 0; i < size; i++) {
             bytes[slot][i] = (uint8_t)(tick / 10 + slot + i);
         }
-        slots[slot] =
-            (ls_slot_input){bytes[slot], size, tick == 0 ? (uint32_t)LS_EVENT_JOINED : 0};
+        slots[slot] = (ls_slot_input){bytes[slot], size, tick == 0 ? (uint32_t)LS_EVENT_JOINED : 0};
     }
 }
 
@@ -169,10 +168,9 @@ void fake_server_close_ticks(fake_server *fake, uint32_t count)
         fake->closed = tick + 1;
         fake->roots[tick + 1] = ls_sim_instance_hash(fake->instance);
         fake->tick_chains[tick + 1] = ls_tick_chain_next(fake->tick_chains[tick], &inputs);
-        fake->chains[tick + 1] =
-            (tick + 1) % fake->offer.hash_interval_ticks == 0
-                ? ls_hash_chain_next(fake->chains[tick], fake->roots[tick + 1])
-                : fake->chains[tick];
+        fake->chains[tick + 1] = (tick + 1) % fake->offer.hash_interval_ticks == 0
+                                     ? ls_hash_chain_next(fake->chains[tick], fake->roots[tick + 1])
+                                     : fake->chains[tick];
     }
 }
 
@@ -377,8 +375,7 @@ void fake_server_frame_on(fake_server *fake, uint32_t frames)
     }
 }
 
-bool fake_server_find_event(fake_server *fake, ls_session_event_kind kind,
-                            ls_session_event *event)
+bool fake_server_find_event(fake_server *fake, ls_session_event_kind kind, ls_session_event *event)
 {
     static ls_session_event next;
     bool is_found = false;

@@ -24,7 +24,7 @@ typedef struct fake_server {
     ls_simulation simulation; /* the counter; a test may take its save away before the offer */
     ls_offer offer;
     uint64_t now_ns;
-    ls_peer_id peer; /* of the newest connection */
+    ls_peer_id peer;   /* of the newest connection */
     ls_tick bare_tick; /* is coded against nothing */
     uint32_t sequence; /* of TICKS */
 
@@ -42,7 +42,7 @@ typedef struct fake_server {
     uint32_t disconnections;
     uint32_t packets;
     uint32_t blob_acks;
-    uint32_t inputs_sent; /* INPUTS */
+    uint32_t inputs_sent;    /* INPUTS */
     uint32_t inputs_carried; /* by the newest of them */
     ls_inputs_header inputs;
     ls_hello hello;
@@ -96,8 +96,7 @@ void fake_server_frame(fake_server *fake);
 void fake_server_frame_on(fake_server *fake, uint32_t frames);
 
 /* The newest event of this kind among those not yet taken, all of which are taken. */
-bool fake_server_find_event(fake_server *fake, ls_session_event_kind kind,
-                            ls_session_event *event);
+bool fake_server_find_event(fake_server *fake, ls_session_event_kind kind, ls_session_event *event);
 
 static inline ls_session_report fake_server_report(const fake_server *fake)
 {

@@ -343,8 +343,7 @@ Test(session_return, a_history_begins_at_the_start_again, .init = play, .fini = 
     cr_assert_geq(fake_server_report(&here).steps, 2 * PLAYED_TICKS + 200);
 }
 
-Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init = play,
-     .fini = shut)
+Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init = play, .fini = shut)
 {
     cut();
     come_back();

@@ -141,9 +141,9 @@ Test(session_watch, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = 
 Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
 {
     watch_bursts(5);
-    ls_message message = {.kind = LS_MESSAGE_END,
-                          .body.end = {.final_tick = here.closed,
-                                       .final_root = here.roots[here.closed]}};
+    ls_message message = {
+        .kind = LS_MESSAGE_END,
+        .body.end = {.final_tick = here.closed, .final_root = here.roots[here.closed]}};
     fake_server_send(&here, &message);
     for (uint32_t i = 0; i < 30; i++) {
         fake_server_frame(&here);

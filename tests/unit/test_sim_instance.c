@@ -513,6 +513,8 @@ Test(sim_instance, a_loaded_save_replays_to_the_same_states)
     uint64_t root_50 = ls_sim_instance_hash(instance);
     cr_assert_neq(root_20, root_50);
 
+    cr_assert(ls_sim_instance_is_save(instance, saved, ls_sim_instance_save_bytes(instance)));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, 0));
     cr_assert_eq(ls_sim_instance_load(instance, saved, 20), LS_OK);
     cr_assert_eq(ls_sim_instance_tick(instance), 20);
     cr_assert_eq(ls_sim_instance_hash(instance), root_20);
@@ -747,6 +749,10 @@ Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
     cr_assert_eq(saved[size - 1], 0x5a);
     cr_assert_eq(saved[size], 0);
+    cr_assert(ls_sim_instance_is_save(instance, saved, size));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, size - 1));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, size + 1));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, 7));
     step_with(instance, 9);
     cr_assert_neq(ls_sim_instance_save_bytes(instance), size);
     cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_OK);
