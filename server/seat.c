@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    RTT_SMOOTHING = 8,     /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
-    PARTS_PAUSE_TICKS = 3, /* between two sendings of the same parts, at least */
+    RTT_SMOOTHING = 8, /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
 };
 
