@@ -478,6 +478,13 @@ ls_session_state ls_session_state_of(const ls_session *session)
     return session->report.state;
 }
 
+const char *ls_session_state_words(ls_session_state state)
+{
+    static const char *const words[] = {"connecting", "greeting", "waiting for the others",
+                                        "playing",    "finished", "over"};
+    return words[state];
+}
+
 ls_tick ls_session_tick(const ls_session *session)
 {
     return session->instance ? ls_session_settled_tick(session) : 0;
@@ -499,12 +506,28 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot)
     return session->names[slot];
 }
 
-void ls_session_draw(ls_session *session, ls_draw_list *list)
+ls_fixed ls_session_alpha(const ls_session *session)
+{
+    return session->alpha;
+}
+
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
+{
+    const char *between = "";
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (slot_mask >> slot & 1u) {
+            ls_text_add(names, "%s%s (slot %u)", between, session->names[slot], slot);
+            between = ", ";
+        }
+    }
+}
+
+void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     if (!session->is_stepping || !session->simulation->draw) {
         return;
     }
     const void *current = ls_sim_instance_state(session->instance);
     const void *previous = session->previous ? session->previous : current;
-    session->simulation->draw(&session->offer.config, previous, current, session->alpha, list);
+    session->simulation->draw(&session->offer.config, previous, current, alpha, list);
 }

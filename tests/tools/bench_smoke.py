@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ("sims", "hash", "session", "net", "timestep", "math")
+SECTIONS = ("sims", "hash", "session", "net", "timestep", "view", "math")
 VERDICTS = ("ok", "MISSED")
 
 

@@ -9,6 +9,7 @@ static const ls_bench_section sections[] = {
     {"net", "a server of real sockets against a bare ENet relay; bytes and latency by RTT and loss",
      ls_bench_net},
     {"timestep", "one frame through each stepping strategy", ls_bench_timestep},
+    {"view", "painting a frame of 1280 x 720, without showing it", ls_bench_view},
     {"math", "fixed point, random numbers, sorting", ls_bench_math},
 };
 
