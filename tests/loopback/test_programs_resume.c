@@ -332,6 +332,20 @@ Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
     ls_process_stop(&hosted.clients[1]);
 }
 
+Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_resumed_again)
+{
+    begin("arena", 1, "0");
+    ls_process_signal(&hosted.clients[0], SIGSTOP);
+    kill_and_resume(0);
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_process_signal(&hosted.clients[0], SIGCONT);
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    end_by_signal();
+    expect_nothing_lost();
+}
+
 static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
 {
     const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
