@@ -33,17 +33,6 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
             news->kind == LS_MATCH_PLAYER_LEFT ? LS_JOURNAL_EVENT_LEFT : LS_JOURNAL_EVENT_LOST;
         ls_text_set(&out->text, "%s (%s)", news->text.bytes, ls_status_name(news->status));
         return true;
-    case LS_MATCH_PLAYER_LOST:
-        out->kind = LS_JOURNAL_EVENT_LEFT;
-        ls_text_set(&out->text, "link lost: %s (%s)", news->text.bytes,
-                    ls_status_name(news->status));
-        return true;
-    case LS_MATCH_RESUMED:
-        out->kind = LS_JOURNAL_EVENT_RESUMED;
-        out->tick = news->tick;
-        out->slot = LS_JOURNAL_NO_SLOT;
-        out->text = news->text;
-        return true;
     case LS_MATCH_STALLED:
         out->kind = LS_JOURNAL_EVENT_STALLED;
         out->tick = news->tick;
