@@ -141,7 +141,6 @@ Test(programs_faults, a_client_that_stands_still_is_waited_for_by_the_other_rule
     pause_bob();
     ls_hosted_expect_perfect(&hosted, 180);
     static const char *const names[] = {"ann", "bob", "cy"};
-    static const char *const bots[] = {"1", "2", "3"};
     for (size_t i = 0; i < 3; i++) {
         const cJSON *player = ls_hosted_player(&hosted, names[i]);
         cr_expect_eq(ls_hosted_number(player, "inputs_on_time"), 180);
