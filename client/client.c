@@ -1,6 +1,7 @@
 #include "lockstep/client/client.h"
 
 #include "lockstep/client/bots.h"
+#include "lockstep/client/client_view.h"
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/desync_class.h"
@@ -27,7 +28,9 @@ typedef struct client {
     ls_event_loop *loop;
     ls_transport *transport;
     ls_session *session;
-    ls_loop_source *alarm; /* for inputs that are due between frames */
+    ls_client_view *view;        /* NULL: nobody looks */
+    ls_loop_source *frame_alarm; /* for the view's next frame */
+    ls_loop_source *alarm;       /* for inputs that are due between frames */
     uint64_t alarm_ns;
     ls_bot bot;
     ls_delayed_bot delayed_bot;
@@ -69,7 +72,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 {
     client *player = user;
     if (!player->config->has_bot) {
-        return 0;
+        return player->view ? ls_client_view_input(player->view, instance, slot, bytes) : 0;
     }
     if (player->config->bot_delay_ticks == 0) {
         return ls_bot_input(&player->bot, instance, slot, bytes);
@@ -150,12 +153,7 @@ static void tell_cause(const client *player, const ls_desync_cause *cause)
 static void tell_waiting(client *player, const ls_waiting *waiting)
 {
     ls_text names = {{0}};
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        if (waiting->slot_mask >> slot & 1u) {
-            ls_text_add(&names, "%s%s (slot %" PRIu32 ")", names.bytes[0] ? ", " : "",
-                        ls_session_player_name(player->session, slot), slot);
-        }
-    }
+    ls_session_add_names(player->session, waiting->slot_mask, &names);
     ls_log_line(&player->console->log, LS_LOG_WARNING,
                 "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", waiting->tick, names.bytes,
                 waiting->waited_ms);
@@ -287,21 +285,11 @@ static void draw_progress(void *user, uint64_t now_ns)
     client *player = user;
     (void)now_ns;
     ls_session_report report = ls_session_report_of(player->session);
-    static const char *const states[] = {
-        [LS_SESSION_CONNECTING] = "connecting",
-        [LS_SESSION_GREETING] = "greeting",
-        [LS_SESSION_SEATED] = "waiting for the others",
-        [LS_SESSION_JOINING] = "joining",
-        [LS_SESSION_PLAYING] = "playing",
-        [LS_SESSION_RECONNECTING] = "link lost",
-        [LS_SESSION_FINISHED] = "finished",
-        [LS_SESSION_OVER] = "over",
-    };
     ls_console_begin(player->console);
     ls_console_line(player->console,
                     "tick %" PRIu32 "  %s  rtt %.1f ms  slack %.1f ms  stalled %" PRIu64
                     "  desyncs %" PRIu32,
-                    report.tick, states[report.state], (double)report.rtt_ns / 1e6,
+                    report.tick, ls_session_state_words(report.state), (double)report.rtt_ns / 1e6,
                     (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
     if (report.state == LS_SESSION_JOINING) {
         ls_console_line(player->console, "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
@@ -365,6 +353,9 @@ static void after_turn(client *player, uint64_t now_ns)
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
         tell(player, &event);
+        if (player->view) {
+            ls_client_view_hear(player->view, &event);
+        }
     }
     if (player->server != 0) {
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
@@ -411,6 +402,17 @@ static void on_frame(void *user, uint64_t now_ns)
     take_packets(player, now_ns);
     ls_session_frame(player->session, now_ns);
     after_turn(player, now_ns);
+}
+
+/* A frame that somebody sees: it begins with what they did and ends with the picture. */
+static void on_seen_frame(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    if (ls_client_view_is_closed(player->view, now_ns)) {
+        ls_session_leave(player->session, now_ns);
+    }
+    on_frame(player, now_ns);
+    ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(player->view, now_ns));
 }
 
 static void on_alarm(void *user, uint64_t now_ns)
@@ -582,19 +584,33 @@ static ls_status open_network(client *player, ls_text *why)
     return status;
 }
 
-static ls_status add_handlers(client *player)
+static ls_status add_frames(client *player)
 {
     uint64_t now_ns = ls_event_loop_now_ns(player->loop);
-    ls_tick_timer_config frames = {.first_ns = now_ns,
-                                   .period_ns = LS_NS_PER_SECOND / player->config->fps};
-    ls_loop_handler frame = {on_frame, player};
+    if (!player->view) {
+        ls_tick_timer_config frames = {.first_ns = now_ns,
+                                       .period_ns = LS_NS_PER_SECOND / player->config->fps};
+        ls_loop_handler frame = {on_frame, player};
+        return ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    }
+    ls_loop_handler frame = {on_seen_frame, player};
+    ls_status status = ls_event_loop_add_alarm(player->loop, frame, &player->frame_alarm);
+    if (status == LS_OK) {
+        ls_client_view_show(player->view, player->session);
+        ls_loop_alarm_set(player->frame_alarm, now_ns);
+    }
+    return status;
+}
+
+static ls_status add_handlers(client *player)
+{
     ls_loop_handler alarm = {on_alarm, player};
     ls_loop_handler signal_handler = {on_signal, player};
     ls_loop_handler progress = {draw_progress, player};
     player->alarm_ns = UINT64_MAX;
     ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
     if (status == LS_OK) {
-        status = ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+        status = add_frames(player);
     }
     if (status == LS_OK) {
         status = ls_event_loop_add_stop_signals(player->loop, signal_handler);
@@ -609,6 +625,10 @@ static ls_status build(client *player, ls_text *why)
 {
     const char *json_path = player->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK && player->config->view.kind != LS_SCREEN_NONE) {
+        status = ls_client_view_open(&player->config->view, player->console, ls_allocator_heap(),
+                                     &player->view, why);
+    }
     if (status == LS_OK && player->config->frames_path) {
         status = ls_frame_recorder_open(&player->recorder, player->config->frames_path, why);
     }
@@ -629,6 +649,7 @@ static ls_status build(client *player, ls_text *why)
     session.is_watching = player->config->is_watching;
     session.reconnect_ms = player->config->reconnect_ms;
     session.makes_inputs_between_frames = true;
+    session.keeps_previous_state = player->view != NULL;
     session.finds_causes = player->config->finds_causes;
     session.print = player->config->print;
     ls_packet_sink sink = ls_transport_sink(player->transport);
@@ -654,6 +675,7 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
         ls_event_loop_run(player.loop);
         code = finish(&player);
     }
+    ls_client_view_close(player.view);
     ls_session_destroy(player.session);
     ls_transport_destroy(player.transport);
     ls_event_loop_destroy(player.loop);

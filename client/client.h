@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_CLIENT_CLIENT_H
 #define LOCKSTEP_CLIENT_CLIENT_H
 
+#include "lockstep/client/client_view.h"
 #include "lockstep/common/base/build_print.h"
 #include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/console.h"
@@ -16,10 +17,11 @@ typedef struct ls_client_config {
     const char *name;
     bool finds_causes;
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
-    bool has_bot;                    /* else the player sends empty inputs */
+    bool has_bot;                    /* else the view's person plays, or the inputs are empty */
     uint64_t bot_seed;
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
-    uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX */
+    uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
+    ls_screen_config view;    /* of kind NONE: nobody looks */
     uint32_t ticks;           /* leaves after so many; 0: stays to the end */
     uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
     bool is_watching;

@@ -558,6 +558,21 @@ ls_session_state ls_session_state_of(const ls_session *session)
     return session->report.state;
 }
 
+const char *ls_session_state_words(ls_session_state state)
+{
+    static const char *const words[] = {
+        [LS_SESSION_CONNECTING] = "connecting",
+        [LS_SESSION_GREETING] = "greeting",
+        [LS_SESSION_SEATED] = "waiting for the others",
+        [LS_SESSION_JOINING] = "joining",
+        [LS_SESSION_PLAYING] = "playing",
+        [LS_SESSION_RECONNECTING] = "link lost",
+        [LS_SESSION_FINISHED] = "finished",
+        [LS_SESSION_OVER] = "over",
+    };
+    return words[state];
+}
+
 ls_tick ls_session_tick(const ls_session *session)
 {
     return session->instance ? ls_session_settled_tick(session) : 0;
@@ -579,7 +594,23 @@ const char *ls_session_player_name(const ls_session *session, uint32_t slot)
     return session->names[slot];
 }
 
-void ls_session_draw(ls_session *session, ls_draw_list *list)
+ls_fixed ls_session_alpha(const ls_session *session)
+{
+    return session->alpha;
+}
+
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
+{
+    const char *between = "";
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        if (slot_mask >> slot & 1u) {
+            ls_text_add(names, "%s%s (slot %u)", between, session->names[slot], slot);
+            between = ", ";
+        }
+    }
+}
+
+void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     bool has_begun = session->instance && ls_sim_instance_tick(session->instance) > 0;
     if (!has_begun || !session->simulation->draw) {
@@ -587,5 +618,5 @@ void ls_session_draw(ls_session *session, ls_draw_list *list)
     }
     const void *current = ls_sim_instance_state(session->instance);
     const void *previous = session->previous ? session->previous : current;
-    session->simulation->draw(&session->offer.config, previous, current, session->alpha, list);
+    session->simulation->draw(&session->offer.config, previous, current, alpha, list);
 }

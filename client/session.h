@@ -202,15 +202,26 @@ ls_session_report ls_session_report_of(const ls_session *session);
 ls_session_state ls_session_state_of(const ls_session *session);
 ls_tick ls_session_tick(const ls_session *session);
 
+/* Adds "ann (slot 0), bob (slot 1)" for the slots whose bits are set. */
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
+
+/* What a state is called for a person: "waiting for the others". */
+const char *ls_session_state_words(ls_session_state state);
+
 /* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of
  * report.tick once the session is finished or over. */
 ls_sim_instance *ls_session_instance(ls_session *session);
 const ls_offer *ls_session_offer(const ls_session *session);
 const char *ls_session_player_name(const ls_session *session, uint32_t slot);
 
-/* Appends the picture at this frame's alpha: the blend of the two newest states. Does nothing
- * before the match has started or when the simulation cannot draw. */
-void ls_session_draw(ls_session *session, ls_draw_list *list);
+/* The share of the newest state in this frame's picture: how far the time of the frame lies between
+ * the two newest states. */
+ls_fixed ls_session_alpha(const ls_session *session);
+
+/* Appends the picture `alpha` of the way from the state before to the newest one: with this frame's
+ * alpha it moves evenly, with LS_FIXED_ONE it shows the newest state as it is. Does nothing before
+ * the match has started or when the simulation cannot draw. */
+void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list);
 
 LS_C_END
 

@@ -31,14 +31,23 @@ static void measure_terminal(ls_console *console)
     console->rows = is_known && size.ws_row > 0 ? size.ws_row : ROWS_DEFAULT;
 }
 
-void ls_console_init(ls_console *console, const char *program, ls_log_level level)
+static bool can_redraw(int descriptor)
 {
     const char *terminal = getenv("TERM");
+    return isatty(descriptor) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+bool ls_console_can_redraw_output(void)
+{
+    return can_redraw(STDOUT_FILENO);
+}
+
+void ls_console_init(ls_console *console, const char *program, ls_log_level level)
+{
     memset(console, 0, sizeof *console);
     console->program = program;
     console->log = (ls_log){level, write_line, console};
-    console->is_live =
-        level >= LS_LOG_INFO && isatty(STDERR_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+    console->is_live = level >= LS_LOG_INFO && can_redraw(STDERR_FILENO);
     console->columns = COLUMNS_DEFAULT;
     console->rows = ROWS_DEFAULT;
 }

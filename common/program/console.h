@@ -31,6 +31,9 @@ __attribute__((format(printf, 2, 3)))
 void ls_console_line(ls_console *console, const char *format, ...);
 void ls_console_end(ls_console *console);
 
+/* Whether standard output is a terminal on which a picture can be drawn again in place. */
+bool ls_console_can_redraw_output(void);
+
 /* Takes the live block off the terminal. */
 void ls_console_clear(ls_console *console);
 

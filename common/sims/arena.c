@@ -1,6 +1,7 @@
 #include "lockstep/common/sims/arena.h"
 
 #include "lockstep/common/sims/arena_bot.h"
+#include "lockstep/common/sims/arena_control.h"
 #include "lockstep/common/sims/arena_draw.h"
 #include "lockstep/common/sims/arena_world.h"
 
@@ -51,6 +52,7 @@ const ls_simulation *ls_arena_simulation(void)
         .init = ls_arena_init,
         .draw = ls_arena_draw,
         .bot = ls_arena_bot,
+        .control = ls_arena_control,
     };
     return &simulation;
 }

@@ -64,6 +64,7 @@ static void draw_bodies(const ls_arena_view *previous, const ls_arena_view *curr
         shape.id = WALL_COUNT + i;
         if (i < current->layout.player_count) {
             shape.colour = ls_player_colour(i);
+            shape.owner = i + 1;
         }
         ls_draw_push(list, shape);
         if (i < current->layout.player_count) {
@@ -95,6 +96,7 @@ static void draw_shots(const ls_arena_view *previous, const ls_arena_view *curre
                                .y = ls_lerp(from->position.y, to->position.y, alpha),
                                .half_width = LS_ARENA_SHOT_RADIUS,
                                .half_height = LS_ARENA_SHOT_RADIUS,
+                               .owner = i / layout->shots_each + 1,
                            });
     }
 }

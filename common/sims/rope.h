@@ -1,6 +1,6 @@
 /* Rope: a built-in simulation of particles joined by springs, that players drag by its ends. Stiff:
  * it needs steps of a millisecond, and falls apart with those of a frame. Strict double
- * (integrator.h). After J. Haman and E. Can, "Rope Physics" (NeHe lesson 40, 2003).
+ * (integrator.h). Its forces are those of "Rope Physics" (NeHe lesson 40).
  * Called through its ls_simulation; tools that compare stepping strategies ask for the rest. */
 #ifndef LOCKSTEP_COMMON_SIMS_ROPE_H
 #define LOCKSTEP_COMMON_SIMS_ROPE_H

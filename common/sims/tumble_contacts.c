@@ -10,8 +10,10 @@
 /* How near a mover must come in this tick to wake a sleeper. */
 #define TOUCH LS_FIXED_RATIO(1, 100)
 
-/* Approaching more slowly than this, bodies do not bounce. */
-#define BOUNCE_SPEED_MIN LS_FIXED_ONE
+/* Approaching more slowly than this, and than what a few ticks of falling make, bodies do not
+ * bounce: else nothing would come to rest at a low tick rate. */
+#define BOUNCE_SPEED_MIN LS_FIXED_RATIO(8, 10)
+#define BOUNCE_TICKS 2
 
 /* Share of an overlap that one tick takes away, and the most speed it may take. */
 #define RECOVER_SHARE LS_FIXED_RATIO(2, 10)
@@ -141,7 +143,8 @@ static void set_targets(const ls_tumble_rules *rules, const ls_tumble_mover *a,
 {
     ls_fixed speed = speed_of(&contact->normal, a, b);
     contact->target = ls_fixed_min(ls_fixed_mul(contact->depth, rules->rate), 0);
-    if (speed < -BOUNCE_SPEED_MIN && speed < contact->target) {
+    ls_fixed slow = BOUNCE_SPEED_MIN + BOUNCE_TICKS * ls_fixed_mul(rules->gravity, rules->dt);
+    if (speed < -slow && speed < contact->target) {
         contact->target = ls_fixed_negate(ls_fixed_mul(speed, rules->restitution));
     }
     ls_fixed overlap = ls_fixed_max(contact->depth - LS_TUMBLE_SLOP, 0);

@@ -126,6 +126,8 @@ const ls_simulation *ls_units_simulation(void)
         .init = init,
         .draw = ls_units_draw,
         .bot = ls_units_bot,
+        .control = ls_units_control,
+        .draw_control = ls_units_draw_control,
     };
     return &simulation;
 }

@@ -21,6 +21,7 @@ static void draw_base(const ls_units_state *state, uint32_t player, ls_draw_list
                            .y = row->base.y,
                            .half_width = LS_FIXED_INT(3),
                            .half_height = LS_FIXED_INT(3),
+                           .owner = player + 1,
                        });
 }
 
@@ -61,6 +62,7 @@ static void draw_unit(const ls_units_unit *from, const ls_units_unit *to, uint32
                            .y = position.y,
                            .half_width = radius,
                            .half_height = radius,
+                           .owner = ls_units_owner(to) + 1,
                        });
     draw_health(to, id, position, list);
 }

@@ -143,5 +143,9 @@ void ls_units_draw(const ls_sim_config *config, const void *previous, const void
                    ls_fixed alpha, ls_draw_list *list);
 uint32_t ls_units_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
                       uint8_t *bytes);
+uint32_t ls_units_control(const ls_sim_config *config, const void *state, uint32_t slot,
+                          const ls_controls *controls, uint8_t *bytes);
+void ls_units_draw_control(const ls_sim_config *config, const void *state, uint32_t slot,
+                           const ls_controls *controls, ls_draw_list *list);
 
 #endif

@@ -38,7 +38,8 @@ ROOMS = (
     ("server", "server/"),
     ("client program", "client/main.c"),
     ("client program", "client/client."),
-    ("client program", "client/view"),
+    ("client program", "client/client_view."),
+    ("view", "client/view/"),
     ("client", "client/"),
     ("tools", "tools/"),
     ("tests", "tests/"),
@@ -71,8 +72,9 @@ MAY_USE = {
     "client": PURE | {"protocol", "client"},
     "server host": PURE | {"record", "protocol", "network", "server", "server host"},
     "server program": AROUND | {"server", "server host", "server program"},
-    "client program": AROUND | {"client", "client program"},
-    "tools": AROUND | {"server", "server host", "client", "tools"},
+    "view": PURE | {"view"},
+    "client program": AROUND | {"client", "client program", "view"},
+    "tools": AROUND | {"server", "server host", "client", "tools", "view"},
     "tests": {room for room, _ in ROOMS},
 }
 
@@ -102,7 +104,9 @@ ADAPTERS = {
     "gelf.h": ("tools/schema/debug_types.c", "tools/synctest/lint.c"),
     "sodium.h": ("common/secret.c",),
     "zstd.h": ("common/compress.c",),
-    "SDL2/*": ("client/view_sdl.c",),
+    "SDL2/*": ("client/view/window.c",),
+    "fontconfig/*": ("client/view/font_file.c",),
+    "png.h": ("client/view/png_file.c",),
     "box2d/*": ("common/sims/box2d/*",),
     "criterion/*": ("tests/*",),
 }

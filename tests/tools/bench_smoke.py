@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "math")
+SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "view", "math")
 VERDICTS = ("ok", "MISSED")
 
 

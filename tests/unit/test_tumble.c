@@ -114,7 +114,6 @@ Test(tumble, a_player_pushes_bodies_about)
 #define ROOM_IDS 128u
 #define BODY_IDS 64u
 
-/* The mean of the body's drawn corners, near its middle. */
 static uint32_t count_owned(const ls_draw_list *list, uint32_t owner)
 {
     uint32_t count = 0;

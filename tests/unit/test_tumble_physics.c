@@ -144,7 +144,7 @@ Test(tumble_physics, it_holds_at_other_tick_rates_and_with_many_bodies)
     static const struct {
         const char *bodies;
         uint32_t tick_rate_hz;
-    } cases[] = {{"bodies=60", 30}, {"bodies=60", 120}, {"bodies=500", 60}};
+    } cases[] = {{"bodies=60", 10}, {"bodies=60", 30}, {"bodies=60", 120}, {"bodies=500", 60}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ls_sim_config config = config_with(cases[i].bodies);
         config.tick_rate_hz = cases[i].tick_rate_hz;

@@ -21,6 +21,7 @@ ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, l
 ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_watch(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status ls_bench_view(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 
 /* The second half of the section "net": what does not depend on the machine. */

@@ -1,0 +1,66 @@
+/* Canvas: a picture in memory and what can be painted on it: antialiased discs and convex shapes,
+ * rectangles and text. The one rasteriser of windows, screenshots and terminals, so that all look
+ * the same with any graphics driver or none. Draws what it is told; knows no world, no time and no
+ * window. What lies outside is cut off. Called by scene, overlay and text_view. */
+#ifndef LOCKSTEP_CLIENT_VIEW_CANVAS_H
+#define LOCKSTEP_CLIENT_VIEW_CANVAS_H
+
+#include <stdint.h>
+
+#define LS_CANVAS_SIDE_MAX 8192u
+
+/* Colours are 0xRRGGBBAA, as in a draw list. Places are in pixels from the top left corner: the
+ * middle of the first pixel is (0.5, 0.5). */
+typedef struct ls_canvas {
+    uint32_t *pixels; /* [height][width], 0xFFRRGGBB; the caller's memory */
+    uint32_t width;   /* 1 .. LS_CANVAS_SIDE_MAX */
+    uint32_t height;
+} ls_canvas;
+
+typedef struct ls_canvas_point {
+    float x;
+    float y;
+} ls_canvas_point;
+
+#define LS_CANVAS_CORNERS_MAX 4u
+
+/* The glyphs of ASCII 32 to 126, all of one size. */
+#define LS_CANVAS_GLYPHS 95u
+typedef struct ls_canvas_font {
+    uint32_t width; /* of a glyph, pixels */
+    uint32_t height;
+    const uint8_t *coverage; /* [LS_CANVAS_GLYPHS][height][width], 0 .. 255 */
+} ls_canvas_font;
+
+typedef struct ls_canvas_rect {
+    int32_t x;
+    int32_t y;
+    int32_t width; /* 0 or less: nothing */
+    int32_t height;
+} ls_canvas_rect;
+
+void ls_canvas_clear(ls_canvas *canvas, uint32_t colour);
+
+/* A disc that is smaller than a pixel is painted as one, and fainter. */
+void ls_canvas_disc(ls_canvas *canvas, ls_canvas_point centre, float radius, uint32_t colour);
+
+/* A convex shape of 3 .. LS_CANVAS_CORNERS_MAX corners, in either order round. */
+void ls_canvas_convex(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t count,
+                      uint32_t colour);
+
+/* A triangle of a surface: half a pixel larger on each side, so that nothing shines through between
+ * it and the next one. */
+void ls_canvas_facet(ls_canvas *canvas, const ls_canvas_point *corners, uint32_t colour);
+
+/* A straight line with square ends, `half_thickness` of at least half a pixel. */
+void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
+                    float half_thickness, uint32_t colour);
+
+void ls_canvas_fill(ls_canvas *canvas, ls_canvas_rect rect, uint32_t colour);
+
+/* One line of text with its top left corner at (x, y); other bytes than ASCII 32 to 126 are left
+ * blank. */
+void ls_canvas_text(ls_canvas *canvas, const ls_canvas_font *font, int32_t x, int32_t y,
+                    uint32_t colour, const char *text);
+
+#endif

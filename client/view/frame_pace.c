@@ -1,0 +1,33 @@
+#include "lockstep/client/view/frame_pace.h"
+
+#include "lockstep/common/base/clock.h"
+
+#define SPARE_NS (2 * LS_NS_PER_MS)
+#define FORGET_ONE_IN 64u
+
+ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now_ns)
+{
+    return (ls_frame_pace){
+        .period_ns = LS_NS_PER_SECOND / hz, .follows_display = follows_display, .due_ns = now_ns};
+}
+
+static uint64_t next_of_display(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns)
+{
+    pace->work_ns -= pace->work_ns / FORGET_ONE_IN;
+    pace->work_ns = work_ns > pace->work_ns ? work_ns : pace->work_ns;
+    uint64_t ahead_ns = pace->work_ns + SPARE_NS;
+    return ahead_ns < pace->period_ns ? shown_ns + pace->period_ns - ahead_ns : shown_ns;
+}
+
+uint64_t ls_frame_pace_next(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns)
+{
+    if (pace->follows_display) {
+        pace->due_ns = next_of_display(pace, work_ns, shown_ns);
+        return pace->due_ns;
+    }
+    pace->due_ns += pace->period_ns;
+    if (pace->due_ns < shown_ns) { /* pictures that were missed are not made up for */
+        pace->due_ns += (shown_ns - pace->due_ns) / pace->period_ns * pace->period_ns;
+    }
+    return pace->due_ns;
+}

@@ -1,0 +1,163 @@
+#include "lockstep/client/view/scene.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define RADIANS_PER_ANGLE 1.4629180792671596e-9f /* 2 pi / 2^32 */
+
+/* Radii in pixels from which a detail is worth its time. */
+#define MARK_FROM 4.0f
+#define RIM_FROM 6.0f
+#define BOX_FROM 1.2f
+
+#define OWN_RIM 0xFFFFFFD0u
+
+typedef struct painter {
+    const ls_camera *camera;
+    ls_canvas *canvas;
+    uint32_t owner;
+    float scale; /* pixels per m */
+} painter;
+
+static float to_pixels(const painter *to, ls_fixed length)
+{
+    return (float)ls_fixed_to_double(length) * to->scale;
+}
+
+static bool is_outside(const painter *to, ls_canvas_point at, float reach)
+{
+    return at.x + reach < 0.0f || at.y + reach < 0.0f || at.x - reach > (float)to->canvas->width ||
+           at.y - reach > (float)to->canvas->height;
+}
+
+/* `share` of 256 of each colour, and the same alpha. */
+static uint32_t shade(uint32_t colour, uint32_t share)
+{
+    uint32_t red = (colour >> 24) * share / 256;
+    uint32_t green = (colour >> 16 & 0xFFu) * share / 256;
+    uint32_t blue = (colour >> 8 & 0xFFu) * share / 256;
+    return red << 24 | green << 16 | blue << 8 | (colour & 0xFFu);
+}
+
+static uint32_t rim_colour(const painter *to, const ls_draw_shape *shape)
+{
+    bool is_own = to->owner > 0 && shape->owner == to->owner;
+    return is_own ? OWN_RIM : shade(shape->colour, 150);
+}
+
+/* The unit vector of the shape's angle; y of a canvas goes down. */
+static ls_canvas_point heading(const ls_draw_shape *shape)
+{
+    float radians = (float)shape->angle * RADIANS_PER_ANGLE;
+    return (ls_canvas_point){cosf(radians), -sinf(radians)};
+}
+
+static void paint_disc(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)
+{
+    float radius = to_pixels(to, shape->half_width);
+    if (is_outside(to, at, radius)) {
+        return;
+    }
+    bool is_solid = (shape->colour & 0xFFu) == 0xFFu;
+    if (radius >= RIM_FROM && is_solid) {
+        ls_canvas_disc(to->canvas, at, radius, rim_colour(to, shape));
+        radius -= fminf(1.5f + radius / 40.0f, 3.0f);
+    }
+    ls_canvas_disc(to->canvas, at, radius, shape->colour);
+    if (radius >= MARK_FROM && is_solid) {
+        ls_canvas_point along = heading(shape);
+        ls_canvas_point tip = {at.x + along.x * radius * 0.85f, at.y + along.y * radius * 0.85f};
+        ls_canvas_line(to->canvas, at, tip, radius * 0.07f, shade(shape->colour, 120));
+    }
+}
+
+static void box_corners(ls_canvas_point at, ls_canvas_point along, float half_width,
+                        float half_height, ls_canvas_point *corners)
+{
+    ls_canvas_point right = {along.x * half_width, along.y * half_width};
+    ls_canvas_point up = {along.y * half_height, -along.x * half_height};
+    corners[0] = (ls_canvas_point){at.x - right.x - up.x, at.y - right.y - up.y};
+    corners[1] = (ls_canvas_point){at.x + right.x - up.x, at.y + right.y - up.y};
+    corners[2] = (ls_canvas_point){at.x + right.x + up.x, at.y + right.y + up.y};
+    corners[3] = (ls_canvas_point){at.x - right.x + up.x, at.y - right.y + up.y};
+}
+
+static void paint_box(const painter *to, const ls_draw_shape *shape, ls_canvas_point at)
+{
+    float half_width = to_pixels(to, shape->half_width);
+    float half_height = to_pixels(to, shape->half_height);
+    float small = fminf(half_width, half_height);
+    if (is_outside(to, at, half_width + half_height)) {
+        return;
+    }
+    if (half_width < BOX_FROM && half_height < BOX_FROM) {
+        float radius = sqrtf(half_width * half_height * 1.2732f); /* 4 / pi: of the same area */
+        ls_canvas_disc(to->canvas, at, radius, shape->colour);
+        return;
+    }
+    ls_canvas_point corners[4];
+    ls_canvas_point along = heading(shape);
+    if (small >= RIM_FROM && (shape->colour & 0xFFu) == 0xFFu) {
+        box_corners(at, along, half_width, half_height, corners);
+        ls_canvas_convex(to->canvas, corners, 4, rim_colour(to, shape));
+        half_width -= 1.5f;
+        half_height -= 1.5f;
+    }
+    box_corners(at, along, fmaxf(half_width, 0.5f), fmaxf(half_height, 0.5f), corners);
+    ls_canvas_convex(to->canvas, corners, 4, shape->colour);
+}
+
+static void paint_line(const painter *to, const ls_draw_shape *shape, ls_canvas_point from)
+{
+    float length = to_pixels(to, shape->half_width);
+    float half_thickness = to_pixels(to, shape->half_height);
+    ls_canvas_point along = heading(shape);
+    if (is_outside(to, from, length + half_thickness)) {
+        return;
+    }
+    ls_canvas_point end = {from.x + along.x * length, from.y + along.y * length};
+    ls_canvas_line(to->canvas, from, end, half_thickness, shape->colour);
+}
+
+static void paint_triangle(const painter *to, const ls_draw_shape *shape)
+{
+    ls_canvas_point corners[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        corners[i] = ls_camera_to_canvas(to->camera, shape->corners[i]);
+    }
+    if ((shape->colour & 0xFFu) == 0xFFu) {
+        ls_canvas_facet(to->canvas, corners, shape->colour);
+    } else { /* where it lay over the next one it would show */
+        ls_canvas_convex(to->canvas, corners, 3, shape->colour);
+    }
+}
+
+static void paint_shape(const painter *to, const ls_draw_shape *shape)
+{
+    ls_canvas_point at = ls_camera_to_canvas(to->camera, (ls_vec2){shape->x, shape->y});
+    switch (shape->kind) {
+    case LS_DRAW_DISC:
+        paint_disc(to, shape, at);
+        break;
+    case LS_DRAW_BOX:
+        paint_box(to, shape, at);
+        break;
+    case LS_DRAW_LINE:
+        paint_line(to, shape, at);
+        break;
+    case LS_DRAW_TRIANGLE:
+        paint_triangle(to, shape);
+        break;
+    default: /* a plug-in's own, which this view does not know */
+        break;
+    }
+}
+
+void ls_scene_paint(const ls_draw_list *list, const ls_camera *camera, uint32_t owner,
+                    ls_canvas *canvas)
+{
+    painter to = {camera, canvas, owner, (float)camera->pixels_per_m};
+    for (uint32_t i = 0; i < list->count; i++) {
+        paint_shape(&to, &list->shapes[i]);
+    }
+}

@@ -1,0 +1,60 @@
+/* Screen: a view in a window or on a terminal, frame by frame: takes what the person did, paints,
+ * shows, writes the pictures that were asked for and says when the next frame is to begin. The
+ * driver calls it from its own loop. Knows no session and no record. Called by client_view and by
+ * tools that show something. */
+#ifndef LOCKSTEP_CLIENT_VIEW_SCREEN_H
+#define LOCKSTEP_CLIENT_VIEW_SCREEN_H
+
+#include "lockstep/client/view/view.h"
+#include "lockstep/common/base/log.h"
+
+#define LS_SCREENSHOTS_MAX 16u
+#define LS_SCREEN_SIDE_MIN 64u
+#define LS_SCREEN_SIDE_MAX 8192u
+
+typedef enum ls_screen_kind {
+    LS_SCREEN_NONE,
+    LS_SCREEN_WINDOW,
+    LS_SCREEN_TEXT,
+} ls_screen_kind;
+
+/* A picture for a file, of the first frame that shows this tick or a later one. */
+typedef struct ls_screenshot {
+    const char *path;
+    ls_tick tick;
+} ls_screenshot;
+
+typedef struct ls_screen_config {
+    ls_screen_kind kind; /* NONE: there is nothing to open */
+    bool interpolates;
+    bool is_terminal_live; /* of TEXT: standard output can be drawn on again and again */
+    uint32_t fps;          /* 0: the display's own, else 60 */
+    uint32_t width;        /* of a window, LS_SCREEN_SIDE_MIN .. LS_SCREEN_SIDE_MAX */
+    uint32_t height;
+    uint32_t screenshot_count;
+    ls_screenshot screenshots[LS_SCREENSHOTS_MAX]; /* paths are borrowed */
+} ls_screen_config;
+
+typedef struct ls_screen ls_screen;
+
+/* A window of 1280 x 720, blended, at the display's rate. */
+ls_screen_config ls_screen_config_default(void);
+
+/* NO_MEMORY, or the reason in `why`: IO when there is no screen or no font, UNSUPPORTED when this
+ * build has no windows. The log must outlive it; pictures are told there. */
+ls_status ls_screen_open(const ls_screen_config *config, const ls_view_source *source,
+                         const ls_log *log, const ls_allocator *allocator, ls_screen **out,
+                         ls_text *why);
+
+/* Gives the terminal back. NULL is allowed. */
+void ls_screen_close(ls_screen *screen);
+
+/* Takes what the person did; true when they want to leave. */
+bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);
+
+/* Paints and shows the frame that began at `now_ns`, and says when the next one is to begin. */
+uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns);
+
+ls_view *ls_screen_view(ls_screen *screen);
+
+#endif

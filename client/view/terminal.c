@@ -1,0 +1,182 @@
+#define _DEFAULT_SOURCE
+#include "lockstep/client/view/terminal.h"
+
+#include "lockstep/client/view/text_view.h"
+#include "lockstep/common/base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define HELD_NS (400 * LS_NS_PER_MS) /* longer than most keyboards wait until they repeat */
+
+enum {
+    COLUMNS_DEFAULT = 78,
+    ROWS_DEFAULT = 24,
+    COLUMNS_MAX = 400,
+    ROWS_MAX = 200,
+};
+
+struct ls_terminal {
+    const ls_allocator *allocator;
+    bool is_live;
+    bool has_keys;
+    struct termios before;
+    ls_canvas canvas;
+    char *text;
+    uint64_t held_until_ns[LS_KEY_COUNT]; /* 0: not held */
+};
+
+ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_terminal **out)
+{
+    ls_terminal *terminal = ls_allocate(allocator, sizeof *terminal);
+    if (!terminal) {
+        return LS_NO_MEMORY;
+    }
+    terminal->allocator = allocator;
+    terminal->is_live = is_live;
+    bool is_in_front = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+    if (is_live && is_in_front && tcgetattr(STDIN_FILENO, &terminal->before) == 0) {
+        struct termios keys = terminal->before;
+        keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        keys.c_cc[VMIN] = 0; /* reading never waits */
+        keys.c_cc[VTIME] = 0;
+        terminal->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
+    }
+    if (is_live) {
+        fputs("\033[2J\033[?25l", stdout);
+    }
+    *out = terminal;
+    return LS_OK;
+}
+
+void ls_terminal_close(ls_terminal *terminal)
+{
+    if (!terminal) {
+        return;
+    }
+    if (terminal->has_keys) {
+        tcsetattr(STDIN_FILENO, TCSANOW, &terminal->before);
+    }
+    if (terminal->is_live) {
+        fputs("\033[?25h\033[9999H\n", stdout); /* below everything */
+        fflush(stdout);
+    }
+    ls_release(terminal->allocator, terminal->canvas.pixels);
+    ls_release(terminal->allocator, terminal->text);
+    ls_release(terminal->allocator, terminal);
+}
+
+/* ---- keys ---- */
+
+static ls_view_key arrow_of(char letter)
+{
+    static const ls_view_key arrows[] = {LS_KEY_UP, LS_KEY_DOWN, LS_KEY_RIGHT, LS_KEY_LEFT};
+    return letter >= 'A' && letter <= 'D' ? arrows[letter - 'A'] : LS_KEY_NONE;
+}
+
+static ls_view_key key_of(char letter)
+{
+    static const char letters[] = "wasdijklfhn +-=q";
+    static const ls_view_key keys[] = {
+        LS_KEY_W,    LS_KEY_A,     LS_KEY_S,    LS_KEY_D,      LS_KEY_I, LS_KEY_J,
+        LS_KEY_K,    LS_KEY_L,     LS_KEY_F,    LS_KEY_H,      LS_KEY_N, LS_KEY_SPACE,
+        LS_KEY_PLUS, LS_KEY_MINUS, LS_KEY_PLUS, LS_KEY_ESCAPE,
+    };
+    const char *place = letter ? strchr(letters, letter) : NULL;
+    return place ? keys[place - letters] : LS_KEY_NONE;
+}
+
+static ls_view_key read_key(void)
+{
+    char bytes[3] = {0};
+    if (read(STDIN_FILENO, bytes, 1) != 1) {
+        return LS_KEY_NONE;
+    }
+    if (bytes[0] != '\033') {
+        return key_of(bytes[0]);
+    }
+    bool is_sequence = read(STDIN_FILENO, bytes + 1, 1) == 1 && bytes[1] == '[' &&
+                       read(STDIN_FILENO, bytes + 2, 1) == 1;
+    return is_sequence ? arrow_of(bytes[2]) : LS_KEY_NONE;
+}
+
+bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event)
+{
+    *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY};
+    for (uint32_t key = 0; key < LS_KEY_COUNT; key++) {
+        if (terminal->held_until_ns[key] > 0 && terminal->held_until_ns[key] <= now_ns) {
+            terminal->held_until_ns[key] = 0;
+            event->key = (ls_view_key)key;
+            return true;
+        }
+    }
+    event->key = terminal->has_keys ? read_key() : LS_KEY_NONE;
+    event->is_down = true;
+    if (event->key != LS_KEY_NONE) {
+        terminal->held_until_ns[event->key] = now_ns + HELD_NS;
+    }
+    return event->key != LS_KEY_NONE;
+}
+
+/* ---- pictures ---- */
+
+static void measure(const ls_terminal *terminal, uint32_t *columns, uint32_t *rows)
+{
+    struct winsize size;
+    *columns = COLUMNS_DEFAULT;
+    *rows = ROWS_DEFAULT;
+    if (terminal->is_live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
+        size.ws_row > 0) {
+        *columns = size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
+        *rows = size.ws_row < ROWS_MAX ? size.ws_row : ROWS_MAX;
+    }
+}
+
+static void resize(ls_terminal *terminal, uint32_t width, uint32_t height)
+{
+    ls_canvas canvas = {.width = width, .height = height};
+    canvas.pixels =
+        ls_allocate_array(terminal->allocator, (size_t)width * height, sizeof *canvas.pixels);
+    char *text = ls_allocate(terminal->allocator, ls_text_view_bytes(&canvas));
+    if (!canvas.pixels || !text) { /* the picture keeps its size */
+        ls_release(terminal->allocator, canvas.pixels);
+        ls_release(terminal->allocator, text);
+        return;
+    }
+    ls_release(terminal->allocator, terminal->canvas.pixels);
+    ls_release(terminal->allocator, terminal->text);
+    terminal->canvas = canvas;
+    terminal->text = text;
+}
+
+ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines)
+{
+    uint32_t columns;
+    uint32_t rows;
+    measure(terminal, &columns, &rows);
+    uint32_t height = rows > lines + 1 ? 2 * (rows - lines - 1) : 2;
+    if (columns != terminal->canvas.width || height != terminal->canvas.height) {
+        resize(terminal, columns, height);
+    }
+    return terminal->canvas.pixels ? &terminal->canvas : NULL;
+}
+
+void ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *const *lines,
+                      uint32_t line_count)
+{
+    const ls_canvas *canvas = &terminal->canvas;
+    size_t size = terminal->is_live ? ls_text_view_colour(canvas, terminal->text)
+                                    : ls_text_view_plain(canvas, background, terminal->text);
+    fwrite(terminal->text, 1, size, stdout);
+    for (uint32_t i = 0; i < line_count; i++) {
+        int width = (int)canvas->width - 1;
+        printf("%.*s%s\n", width, lines[i], terminal->is_live ? "\033[K" : "");
+    }
+    if (!terminal->is_live) {
+        putchar('\n'); /* between two pictures */
+    }
+    fflush(stdout);
+}

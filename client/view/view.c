@@ -1,0 +1,337 @@
+#include "lockstep/client/view/view.h"
+
+#include "lockstep/client/view/scene.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define FLOOR 0x1C232CFFu
+#define ZOOM_PER_NOTCH 1.15
+#define PAN_SHARE 0.9 /* of the canvas a second, with a key held */
+#define ELAPSED_MAX_NS UINT64_C(250000000)
+
+struct ls_view {
+    const ls_allocator *allocator;
+    ls_view_config config;
+    ls_camera camera;
+    ls_hands hands;
+    ls_playback playback;
+    ls_frame_times times;
+    ls_view_facts facts;
+    ls_view_wishes wishes;
+    ls_canvas canvas; /* of the last picture: its size */
+    uint64_t now_ns;  /* of the last picture; 0 before the first */
+    bool is_seeking;  /* the left button went down on the seek bar */
+    bool is_panning;  /* the middle button is down */
+    bool is_text_hidden;
+    ls_draw_shape *shapes; /* LS_VIEW_SHAPES_MAX */
+};
+
+ls_status ls_view_create(const ls_view_config *config, const ls_allocator *allocator, ls_view **out)
+{
+    ls_view *view = ls_allocate(allocator, sizeof *view);
+    ls_draw_shape *shapes = ls_allocate_array(allocator, LS_VIEW_SHAPES_MAX, sizeof *shapes);
+    if (!view || !shapes) {
+        ls_release(allocator, shapes);
+        ls_release(allocator, view);
+        return LS_NO_MEMORY;
+    }
+    view->allocator = allocator;
+    view->config = *config;
+    view->shapes = shapes;
+    view->camera = ls_camera_make();
+    view->canvas = (ls_canvas){.width = 1, .height = 1};
+    ls_hands_init(&view->hands);
+    ls_playback_init(&view->playback);
+    *out = view;
+    return LS_OK;
+}
+
+void ls_view_destroy(ls_view *view)
+{
+    if (view) {
+        ls_release(view->allocator, view->shapes);
+        ls_release(view->allocator, view);
+    }
+}
+
+void ls_view_set_font(ls_view *view, const ls_canvas_font *font)
+{
+    view->config.font = font;
+}
+
+/* ---- events ---- */
+
+static bool is_record(const ls_view *view)
+{
+    return view->config.source.go_to != NULL;
+}
+
+static ls_overlay overlay_of(ls_view *view, ls_canvas *canvas)
+{
+    return (ls_overlay){.canvas = canvas, .font = view->config.font};
+}
+
+static void seek_to(ls_view *view, ls_canvas_point at)
+{
+    double share;
+    ls_overlay overlay = overlay_of(view, &view->canvas);
+    ls_overlay_seek_share(&overlay, at, &share);
+    ls_playback_seek(&view->playback, share);
+}
+
+/* Keys that mean something over a record; true when the key was one. */
+static bool take_playback_key(ls_view *view, ls_view_key key)
+{
+    switch (key) {
+    case LS_KEY_SPACE:
+        ls_playback_toggle(&view->playback);
+        return true;
+    case LS_KEY_LEFT:
+        ls_playback_step(&view->playback, -1);
+        return true;
+    case LS_KEY_RIGHT:
+        ls_playback_step(&view->playback, 1);
+        return true;
+    case LS_KEY_UP:
+        ls_playback_change_speed(&view->playback, 1);
+        return true;
+    case LS_KEY_DOWN:
+        ls_playback_change_speed(&view->playback, -1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void take_key(ls_view *view, ls_view_key key)
+{
+    ls_camera *camera = &view->camera;
+    ls_canvas_point middle = {(float)camera->width / 2.0f, (float)camera->height / 2.0f};
+    switch (key) {
+    case LS_KEY_F:
+        camera->mode = camera->mode == LS_CAMERA_FOLLOW ? LS_CAMERA_FREE : LS_CAMERA_FOLLOW;
+        break;
+    case LS_KEY_HOME:
+        camera->mode = LS_CAMERA_FIT;
+        break;
+    case LS_KEY_PLUS:
+        ls_camera_zoom(camera, middle, ZOOM_PER_NOTCH);
+        break;
+    case LS_KEY_MINUS:
+        ls_camera_zoom(camera, middle, 1.0 / ZOOM_PER_NOTCH);
+        break;
+    case LS_KEY_H:
+        view->is_text_hidden = !view->is_text_hidden;
+        break;
+    case LS_KEY_N:
+        view->config.interpolates = !view->config.interpolates;
+        break;
+    case LS_KEY_F12:
+        view->wishes.wants_picture = true;
+        break;
+    case LS_KEY_ESCAPE:
+        view->wishes.wants_close = true;
+        break;
+    default:
+        break;
+    }
+}
+
+static void take_button(ls_view *view, const ls_view_event *event)
+{
+    double share;
+    ls_overlay overlay = overlay_of(view, &view->canvas);
+    if (event->button == LS_BUTTON_MIDDLE) {
+        view->is_panning = event->is_down;
+    } else if (event->button == LS_BUTTON_LEFT) {
+        view->is_seeking = event->is_down && is_record(view) && view->config.font &&
+                           ls_overlay_seek_share(&overlay, event->at, &share);
+    }
+    if (view->is_seeking) {
+        seek_to(view, event->at);
+    }
+}
+
+static void take_motion(ls_view *view, ls_canvas_point at)
+{
+    if (view->is_panning) {
+        ls_canvas_point from = view->hands.pointer;
+        ls_camera_pan(&view->camera, (double)(at.x - from.x), (double)(at.y - from.y));
+    }
+    if (view->is_seeking) {
+        seek_to(view, at);
+    }
+}
+
+void ls_view_take(ls_view *view, const ls_view_event *event)
+{
+    switch (event->kind) {
+    case LS_VIEW_EVENT_KEY:
+        if (event->is_down && !(is_record(view) && take_playback_key(view, event->key))) {
+            take_key(view, event->key);
+        }
+        break;
+    case LS_VIEW_EVENT_BUTTON:
+        take_button(view, event);
+        break;
+    case LS_VIEW_EVENT_MOTION:
+        take_motion(view, event->at);
+        break;
+    case LS_VIEW_EVENT_WHEEL:
+        ls_camera_zoom(&view->camera, event->at, pow(ZOOM_PER_NOTCH, (double)event->amount));
+        break;
+    case LS_VIEW_EVENT_CLOSE:
+        view->wishes.wants_close = true;
+        break;
+    case LS_VIEW_EVENT_STICK:
+    case LS_VIEW_EVENT_AWAY:
+        break;
+    }
+    ls_hands_take(&view->hands, event, &view->camera);
+}
+
+ls_view_wishes ls_view_take_wishes(ls_view *view)
+{
+    ls_view_wishes wishes = view->wishes;
+    view->wishes = (ls_view_wishes){false, false};
+    return wishes;
+}
+
+/* ---- pictures ---- */
+
+static void pan_by_keys(ls_view *view, double elapsed_s)
+{
+    const ls_hands *hands = &view->hands;
+    double reach = view->camera.height * PAN_SHARE * elapsed_s;
+    double right = ls_hands_is_held(hands, LS_KEY_J) - ls_hands_is_held(hands, LS_KEY_L);
+    double down = ls_hands_is_held(hands, LS_KEY_I) - ls_hands_is_held(hands, LS_KEY_K);
+    if (right != 0.0 || down != 0.0) {
+        ls_camera_pan(&view->camera, right * reach, down * reach);
+    }
+}
+
+/* Where a record goes in this frame, and what the source says of itself then. */
+static void ask_source(ls_view *view, uint64_t elapsed_ns)
+{
+    const ls_view_source *source = &view->config.source;
+    memset(&view->facts, 0, sizeof view->facts);
+    source->tell(source->user, &view->facts);
+    if (!is_record(view)) {
+        return;
+    }
+    const ls_view_facts *facts = &view->facts;
+    ls_playback_set_range(&view->playback, facts->first_tick, facts->last_tick,
+                          facts->tick_rate_hz);
+    ls_playback_advance(&view->playback, elapsed_ns);
+    ls_tick tick = ls_playback_tick(&view->playback);
+    source->go_to(source->user, tick);
+    memset(&view->facts, 0, sizeof view->facts);
+    source->tell(source->user, &view->facts);
+    /* Still on its way there: shows where it is. */
+    view->facts.alpha =
+        view->facts.tick == tick ? ls_playback_alpha(&view->playback) : LS_FIXED_ONE;
+}
+
+static ls_draw_list draw(ls_view *view)
+{
+    const ls_view_source *source = &view->config.source;
+    ls_draw_list list = {.shapes = view->shapes, .capacity = LS_VIEW_SHAPES_MAX};
+    if (!view->config.interpolates) {
+        view->facts.alpha = LS_FIXED_ONE;
+    }
+    source->draw(source->user, view->facts.alpha, &list);
+    return list;
+}
+
+static void add_own_lines(ls_view *view, uint32_t shapes)
+{
+    ls_frame_means mean = ls_frame_times_mean(&view->times);
+    double fps = mean.frame_ms > 0.0f ? 1000.0 / (double)mean.frame_ms : 0.0;
+    ls_view_facts_add(&view->facts, "frames    %.0f/s, %.1f ms of work, %" PRIu32 " shapes%s", fps,
+                      (double)mean.work_ms, shapes,
+                      view->config.interpolates ? "" : ", NOT BLENDED");
+}
+
+static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *canvas)
+{
+    ls_overlay overlay = overlay_of(view, canvas);
+    ls_canvas_point from;
+    ls_canvas_point to;
+    if (view->facts.is_selecting && ls_hands_box(&view->hands, &from, &to)) {
+        ls_overlay_box(&overlay, from, to);
+    }
+    if (!view->config.font) {
+        return;
+    }
+    bool is_alarm = view->facts.is_alarm && view->facts.banner.bytes[0];
+    overlay.top = is_alarm ? ls_overlay_alarm_height(&overlay) : 0;
+    if (!view->is_text_hidden) {
+        add_own_lines(view, list->count);
+        ls_overlay_lines(&overlay, &view->facts);
+        ls_overlay_frame_times(&overlay, &view->times);
+        ls_overlay_hint(&overlay, is_record(view)
+                                      ? "space pause  arrows step, speed  wheel zoom  H text"
+                                      : "wheel zoom  F follow  Home all  N blend  H text");
+    }
+    if (is_record(view)) {
+        ls_overlay_seek_bar(&overlay, &view->playback);
+    }
+    if (view->facts.banner.bytes[0]) {
+        ls_overlay_banner(&overlay, view->facts.banner.bytes, view->facts.is_alarm);
+    }
+}
+
+/* The part of the world worth showing is a little lighter than what lies around it. */
+static void paint_floor(const ls_view *view, const ls_draw_list *list, ls_canvas *canvas)
+{
+    ls_canvas_point low = ls_camera_to_canvas(&view->camera, list->view_min);
+    ls_canvas_point high = ls_camera_to_canvas(&view->camera, list->view_max);
+    ls_canvas_point corners[] = {low, {high.x, low.y}, high, {low.x, high.y}};
+    if (high.x > low.x && low.y > high.y) {
+        ls_canvas_convex(canvas, corners, 4, FLOOR);
+    }
+}
+
+void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *canvas)
+{
+    uint64_t elapsed_ns = view->now_ns > 0 ? now_ns - view->now_ns : 0;
+    if (view->now_ns > 0) {
+        ls_frame_times_add(&view->times, (float)elapsed_ns / 1e6f, (float)work_ns / 1e6f);
+    }
+    elapsed_ns = elapsed_ns < ELAPSED_MAX_NS ? elapsed_ns : ELAPSED_MAX_NS;
+    view->now_ns = now_ns;
+    view->canvas = *canvas;
+    ask_source(view, elapsed_ns);
+    ls_draw_list list = draw(view);
+    double elapsed_s = (double)elapsed_ns / 1e9;
+    pan_by_keys(view, elapsed_s);
+    ls_camera_update(&view->camera, canvas, &list, view->facts.owner, elapsed_s);
+    ls_canvas_clear(canvas, LS_VIEW_BACKGROUND);
+    paint_floor(view, &list, canvas);
+    ls_scene_paint(&list, &view->camera, view->facts.owner, canvas);
+    paint_overlay(view, &list, canvas);
+}
+
+/* ---- controls ---- */
+
+const ls_controls *ls_view_next_controls(ls_view *view)
+{
+    return ls_hands_next(&view->hands, &view->camera);
+}
+
+const ls_controls *ls_view_controls(const ls_view *view)
+{
+    return &view->hands.controls;
+}
+
+const ls_view_facts *ls_view_facts_of(const ls_view *view)
+{
+    return &view->facts;
+}
+
+const ls_camera *ls_view_camera(const ls_view *view)
+{
+    return &view->camera;
+}

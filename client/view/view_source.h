@@ -1,0 +1,56 @@
+/* View source: where a view's pictures come from: a running match, or a record of one that can be
+ * paused, stepped and sought. Implemented by whoever shows something; called by view alone, in its
+ * frames. */
+#ifndef LOCKSTEP_CLIENT_VIEW_VIEW_SOURCE_H
+#define LOCKSTEP_CLIENT_VIEW_VIEW_SOURCE_H
+
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/simulation.h"
+
+#include <stdbool.h>
+
+#define LS_VIEW_LINES_MAX 12u
+#define LS_VIEW_LINE_BYTES_MAX 96u
+
+/* What there is to say about the picture. */
+typedef struct ls_view_facts {
+    ls_tick tick;      /* of the newer of the two states that are blended */
+    ls_fixed alpha;    /* share of the newer one; of a record the view's own */
+    uint32_t owner;    /* slot + 1 of the person's own shapes; 0: nobody's */
+    bool is_selecting; /* a box drawn with the pointer means something */
+
+    ls_text banner; /* across the picture; empty for none */
+    bool is_alarm;  /* it is about something bad */
+
+    uint32_t line_count; /* of text, for the corner */
+    char lines[LS_VIEW_LINES_MAX][LS_VIEW_LINE_BYTES_MAX];
+
+    /* Of a record: */
+    ls_tick first_tick;
+    ls_tick last_tick;
+    uint32_t tick_rate_hz; /* > 0 */
+} ls_view_facts;
+
+typedef struct ls_view_source {
+    void *user;
+
+    /* Fills `facts`, which come zeroed. */
+    void (*tell)(void *user, ls_view_facts *facts);
+
+    /* Appends the picture that lies `alpha` of the way from the older of the two newest states to
+     * the newer one, and what the person alone sees. */
+    void (*draw)(void *user, ls_fixed alpha, ls_draw_list *list);
+
+    /* Of a record: makes the state of `tick` (first_tick .. last_tick) the newer one and the one
+     * before it the older one. May do so in parts, so that no frame takes long: facts.tick says
+     * how far it is. NULL: a running match, which goes its own way. */
+    void (*go_to)(void *user, ls_tick tick);
+} ls_view_source;
+
+/* One more line; what is too much is left out. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void ls_view_facts_add(ls_view_facts *facts, const char *format, ...);
+
+#endif

@@ -1,0 +1,188 @@
+#include "lockstep/client/view/canvas.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    WIDTH = 64,
+    HEIGHT = 48
+};
+
+#define BLACK 0x000000FFu
+#define WHITE 0xFFFFFFFFu
+
+static uint32_t pixels[WIDTH * HEIGHT + 2];
+static ls_canvas canvas;
+
+/* A word before and one behind the picture that nothing may write to. */
+static void clear(void)
+{
+    canvas = (ls_canvas){pixels + 1, WIDTH, HEIGHT};
+    pixels[0] = 0x12345678u;
+    pixels[WIDTH * HEIGHT + 1] = 0x87654321u;
+    ls_canvas_clear(&canvas, BLACK);
+}
+
+static void expect_fences(void)
+{
+    cr_expect_eq(pixels[0], 0x12345678u);
+    cr_expect_eq(pixels[WIDTH * HEIGHT + 1], 0x87654321u);
+}
+
+TestSuite(canvas, .init = clear, .fini = expect_fences);
+
+/* How much of the picture is white, in pixels. */
+static double white_area(void)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        sum += (canvas.pixels[i] & 0xFFu) / 255.0;
+    }
+    return sum;
+}
+
+static uint32_t at(uint32_t x, uint32_t y)
+{
+    return canvas.pixels[y * WIDTH + x] & 0xFFFFFFu;
+}
+
+Test(canvas, clear_paints_every_pixel)
+{
+    ls_canvas_clear(&canvas, 0x102030FFu);
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        cr_assert_eq(canvas.pixels[i], 0xFF102030u);
+    }
+}
+
+Test(canvas, discs_have_their_area_wherever_they_lie)
+{
+    for (float radius = 1.0f; radius < 20.0f; radius *= 1.37f) {
+        for (uint32_t step = 0; step < 10; step++) {
+            clear();
+            ls_canvas_disc(&canvas, (ls_canvas_point){32.0f + (float)step * 0.13f, 24.0f}, radius,
+                           WHITE);
+            double expected = 3.14159265 * (double)radius * (double)radius;
+            cr_expect_lt(fabs(white_area() - expected), 0.06 * expected + 0.3,
+                         "radius %f: %f, expected %f", (double)radius, white_area(), expected);
+        }
+    }
+}
+
+Test(canvas, discs_below_a_pixel_get_fainter_instead_of_smaller)
+{
+    double before = 10;
+    for (float radius = 0.7f; radius > 0.1f; radius *= 0.8f) {
+        clear();
+        ls_canvas_disc(&canvas, (ls_canvas_point){10.3f, 10.7f}, radius, WHITE);
+        double area = white_area();
+        cr_expect_gt(area, 0.0);
+        cr_expect_lt(area, before);
+        before = area;
+    }
+}
+
+Test(canvas, a_convex_shape_has_its_area_in_either_order)
+{
+    ls_canvas_point corners[] = {{10.2f, 8.4f}, {40.7f, 12.1f}, {36.3f, 33.9f}, {14.5f, 30.0f}};
+    double expected = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        ls_canvas_point a = corners[i];
+        ls_canvas_point b = corners[(i + 1) % 4];
+        expected += (double)(a.x * b.y - b.x * a.y) / 2;
+    }
+    ls_canvas_convex(&canvas, corners, 4, WHITE);
+    double area = white_area();
+    cr_expect_lt(fabs(area - expected), 0.01 * expected, "%f, expected %f", area, expected);
+    ls_canvas_point reverse[] = {corners[3], corners[2], corners[1], corners[0]};
+    clear();
+    ls_canvas_convex(&canvas, reverse, 4, WHITE);
+    cr_expect_lt(fabs(white_area() - area), 0.5);
+}
+
+Test(canvas, nothing_shines_through_between_two_facets)
+{
+    ls_canvas_point left[] = {{8, 6}, {50, 40}, {9, 41}};
+    ls_canvas_point right[] = {{8, 6}, {50, 40}, {52, 7}};
+    ls_canvas_facet(&canvas, left, WHITE);
+    ls_canvas_facet(&canvas, right, WHITE);
+    for (uint32_t x = 12; x < 48; x++) {
+        for (uint32_t y = x * 34 / 42 - 2; y < x * 34 / 42 + 2; y++) {
+            cr_assert_eq(at(x, y), 0xFFFFFFu, "%u %u", x, y);
+        }
+    }
+}
+
+Test(canvas, sharp_corners_do_not_reach_far)
+{
+    ls_canvas_point needle[] = {{20, 24}, {40, 24.02f}, {40, 24.04f}};
+    ls_canvas_facet(&canvas, needle, WHITE);
+    for (uint32_t x = 0; x < WIDTH; x++) {
+        cr_assert(x >= 18 && x < 42 ? true : at(x, 23) == 0 && at(x, 24) == 0, "%u", x);
+    }
+    cr_expect_gt(white_area(), 1);
+}
+
+Test(canvas, a_whole_rectangle_covers_its_pixels_and_no_others)
+{
+    ls_canvas_point corners[] = {{5, 5}, {15, 5}, {15, 12}, {5, 12}};
+    ls_canvas_convex(&canvas, corners, 4, WHITE);
+    for (uint32_t y = 0; y < HEIGHT; y++) {
+        for (uint32_t x = 0; x < WIDTH; x++) {
+            bool is_inside = x >= 5 && x < 15 && y >= 5 && y < 12;
+            cr_assert_eq(at(x, y), is_inside ? 0xFFFFFFu : 0u, "%u %u", x, y);
+        }
+    }
+}
+
+Test(canvas, a_thin_line_is_a_pixel_wide)
+{
+    ls_canvas_line(&canvas, (ls_canvas_point){8, 20}, (ls_canvas_point){48, 20}, 0.01f, WHITE);
+    cr_expect_lt(fabs(white_area() - 40), 2);
+    clear();
+    ls_canvas_line(&canvas, (ls_canvas_point){8, 8}, (ls_canvas_point){8, 8}, 3.0f, WHITE);
+    cr_expect_eq(white_area(), 0, "from a place to itself leads no line");
+}
+
+Test(canvas, half_a_colour_is_half_of_it)
+{
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, 4, 4}, 0xFFFFFF80u);
+    uint32_t grey = at(2, 2) & 0xFFu;
+    cr_expect(grey >= 126 && grey <= 130, "%u", grey);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){0, 0, 4, 4}, 0xFF000000u);
+    cr_expect_eq(at(2, 2) & 0xFFu, grey, "nothing of a colour is nothing");
+}
+
+/* Fences around the picture say whether anything was written outside. */
+Test(canvas, what_lies_outside_is_cut_off)
+{
+    const float far[] = {-1e9f, -70.0f, -3.0f, 0.0f, 47.0f, 63.0f, 66.0f, 1e9f, NAN, INFINITY};
+    for (uint32_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        for (uint32_t j = 0; j < sizeof far / sizeof far[0]; j++) {
+            ls_canvas_point place = {far[i], far[j]};
+            ls_canvas_disc(&canvas, place, 9.0f, WHITE);
+            ls_canvas_disc(&canvas, place, 1e8f, WHITE);
+            ls_canvas_line(&canvas, place, (ls_canvas_point){far[j], far[i]}, 2.0f, WHITE);
+            ls_canvas_point corners[] = {place, {30, 20}, {far[j], 5}};
+            ls_canvas_convex(&canvas, corners, 3, WHITE);
+        }
+    }
+    ls_canvas_fill(&canvas, (ls_canvas_rect){-5, -5, INT32_MAX, INT32_MAX}, WHITE);
+    ls_canvas_fill(&canvas, (ls_canvas_rect){INT32_MAX, INT32_MIN, INT32_MAX, INT32_MAX}, WHITE);
+    cr_expect_eq(at(WIDTH - 1, HEIGHT - 1), 0xFFFFFFu);
+}
+
+Test(canvas, text_is_made_of_its_glyphs)
+{
+    static uint8_t coverage[LS_CANVAS_GLYPHS * 2 * 3];
+    memset(coverage + ('A' - 32) * 6, 255, 6);
+    ls_canvas_font font = {2, 3, coverage};
+    ls_canvas_text(&canvas, &font, 10, 10, WHITE, "A \x80\nA");
+    cr_expect_eq(white_area(), 12);
+    cr_expect_eq(at(11, 12), 0xFFFFFFu);
+    cr_expect_eq(at(18, 10), 0xFFFFFFu, "behind three blanks of two pixels each");
+    ls_canvas_text(&canvas, &font, -1, HEIGHT - 1, WHITE, "AAAA");
+    ls_canvas_text(&canvas, &font, WIDTH - 1, -2, WHITE, "AAAA");
+    cr_expect_eq(at(0, HEIGHT - 1), 0xFFFFFFu);
+    cr_expect_eq(at(WIDTH - 1, 0), 0xFFFFFFu);
+}

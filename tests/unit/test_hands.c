@@ -1,0 +1,166 @@
+#include "lockstep/client/view/hands.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static ls_hands hands;
+static ls_camera camera;
+
+/* One pixel is a metre; the middle of the canvas is (0, 0). */
+static void make(void)
+{
+    memset(&hands, 0, sizeof hands);
+    ls_hands_init(&hands);
+    camera = (ls_camera){.mode = LS_CAMERA_FREE, .pixels_per_m = 1, .width = 200, .height = 100};
+}
+
+TestSuite(hands, .init = make);
+
+static void key(ls_view_key which, bool is_down)
+{
+    ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = which, .is_down = is_down};
+    ls_hands_take(&hands, &event, &camera);
+}
+
+static void button(ls_view_button which, bool is_down, float x, float y)
+{
+    ls_view_event event = {
+        .kind = LS_VIEW_EVENT_BUTTON, .button = which, .is_down = is_down, .at = {x, y}};
+    ls_hands_take(&hands, &event, &camera);
+}
+
+static void point(float x, float y)
+{
+    ls_view_event event = {.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}};
+    ls_hands_take(&hands, &event, &camera);
+}
+
+static const ls_controls *next(void)
+{
+    return ls_hands_next(&hands, &camera);
+}
+
+static void expect_place(ls_vec2 place, int x, int y)
+{
+    cr_expect_eq(place.x, LS_FIXED_INT(x), "%f", ls_fixed_to_double(place.x));
+    cr_expect_eq(place.y, LS_FIXED_INT(y), "%f", ls_fixed_to_double(place.y));
+}
+
+Test(hands, keys_are_held_until_they_go_up)
+{
+    key(LS_KEY_W, true);
+    key(LS_KEY_LEFT, true);
+    cr_expect_eq(next()->held, LS_CONTROL_UP | LS_CONTROL_LEFT);
+    key(LS_KEY_W, false);
+    cr_expect_eq(next()->held, LS_CONTROL_LEFT);
+    key(LS_KEY_A, true);
+    key(LS_KEY_LEFT, false);
+    cr_expect_eq(next()->held, LS_CONTROL_LEFT, "one of two keys for it is still down");
+}
+
+Test(hands, a_tap_between_two_inputs_is_in_one_of_them)
+{
+    key(LS_KEY_SPACE, true);
+    key(LS_KEY_SPACE, false);
+    const ls_controls *controls = next();
+    cr_expect_eq(controls->pressed, LS_CONTROL_FIRST);
+    cr_expect_eq(controls->held, 0);
+    cr_expect_eq(next()->pressed, 0);
+}
+
+Test(hands, keys_that_repeat_are_pressed_once)
+{
+    key(LS_KEY_RIGHT, true);
+    cr_expect_eq(next()->pressed, LS_CONTROL_RIGHT);
+    key(LS_KEY_RIGHT, true);
+    cr_expect_eq(next()->pressed, 0);
+    cr_expect_eq(next()->held, LS_CONTROL_RIGHT);
+}
+
+Test(hands, keys_of_the_view_are_no_controls)
+{
+    key(LS_KEY_F, true);
+    key(LS_KEY_F12, true);
+    cr_expect_eq(next()->held | next()->pressed, 0);
+}
+
+Test(hands, nothing_is_held_in_a_window_without_the_keyboard)
+{
+    key(LS_KEY_UP, true);
+    button(LS_BUTTON_LEFT, true, 10, 10);
+    ls_hands_take(&hands, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
+    cr_expect_eq(next()->held, 0);
+    cr_expect_not(next()->is_pointer_held);
+    button(LS_BUTTON_LEFT, false, 50, 50);
+    cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
+}
+
+Test(hands, a_box_goes_from_where_the_button_went_down)
+{
+    ls_canvas_point from;
+    ls_canvas_point to;
+    button(LS_BUTTON_LEFT, true, 110, 40);
+    cr_expect_not(ls_hands_box(&hands, &from, &to), "not yet more than a click");
+    point(140, 70);
+    cr_expect(ls_hands_box(&hands, &from, &to));
+    cr_expect(from.x == 110 && to.y == 70);
+    cr_expect(next()->is_pointer_held);
+    cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
+    button(LS_BUTTON_LEFT, false, 150, 80);
+    const ls_controls *controls = next();
+    cr_expect_eq(controls->gesture, LS_GESTURE_SELECT);
+    expect_place(controls->gesture_from, 10, 10);
+    expect_place(controls->gesture_to, 50, -30);
+    cr_expect_not(controls->is_gesture_added);
+    cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
+}
+
+Test(hands, a_click_is_a_box_of_one_place)
+{
+    button(LS_BUTTON_LEFT, true, 110, 40);
+    button(LS_BUTTON_LEFT, false, 112, 41);
+    const ls_controls *controls = next();
+    cr_expect_eq(controls->gesture, LS_GESTURE_SELECT);
+    expect_place(controls->gesture_from, 12, 9);
+    expect_place(controls->gesture_to, 12, 9);
+}
+
+Test(hands, the_right_button_orders_and_shift_adds)
+{
+    key(LS_KEY_SHIFT, true);
+    button(LS_BUTTON_RIGHT, true, 90, 60);
+    key(LS_KEY_SHIFT, false);
+    button(LS_BUTTON_RIGHT, false, 90, 60);
+    const ls_controls *controls = next();
+    cr_expect_eq(controls->gesture, LS_GESTURE_ORDER);
+    cr_expect(controls->is_gesture_added);
+    expect_place(controls->gesture_to, -10, -10);
+}
+
+Test(hands, each_input_has_one_gesture_and_too_many_are_dropped)
+{
+    for (uint32_t i = 0; i < LS_HANDS_GESTURES_MAX + 3; i++) {
+        button(LS_BUTTON_RIGHT, true, 100.0f + (float)i, 50);
+    }
+    for (uint32_t i = 0; i < LS_HANDS_GESTURES_MAX; i++) {
+        const ls_controls *controls = next();
+        cr_assert_eq(controls->gesture, LS_GESTURE_ORDER);
+        expect_place(controls->gesture_to, (int)i, 0);
+    }
+    cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
+}
+
+Test(hands, the_stick_stays_within_one)
+{
+    ls_view_event event = {.kind = LS_VIEW_EVENT_STICK, .at = {1.5f, -0.5f}};
+    ls_hands_take(&hands, &event, &camera);
+    cr_expect_eq(next()->stick.x, LS_FIXED_ONE);
+    cr_expect_eq(next()->stick.y, -LS_FIXED_HALF);
+}
+
+Test(hands, memory_lives_from_input_to_input)
+{
+    next()->memory[LS_CONTROL_MEMORY_BYTES - 1] = 7;
+    cr_expect_eq(next()->memory[LS_CONTROL_MEMORY_BYTES - 1], 7);
+    cr_expect_eq((uintptr_t)next()->memory % 16, 0);
+}

@@ -1,0 +1,262 @@
+#include "lockstep/client/view/view.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    WIDTH = 320,
+    HEIGHT = 180
+};
+
+#define FRAME_NS (10 * LS_NS_PER_MS)
+#define RED 0xFFFF0000u
+
+/* A small record: at tick t a red disc stands at x = t; ticks 10 to 50 at ten a second. */
+typedef struct fake {
+    bool is_record;
+    ls_tick tick;
+    uint32_t step_max; /* ticks that it goes in one call; 0: any */
+    uint32_t draws;
+    ls_fixed alpha;
+} fake;
+
+static fake source;
+static ls_view *view;
+static uint32_t pixels[WIDTH * HEIGHT];
+static ls_canvas canvas = {pixels, WIDTH, HEIGHT};
+static uint64_t now_ns;
+static uint8_t glyphs[LS_CANVAS_GLYPHS * 4 * 8];
+static const ls_canvas_font font = {4, 8, glyphs};
+
+static void tell(void *user, ls_view_facts *facts)
+{
+    const fake *from = user;
+    facts->tick = from->tick;
+    facts->alpha = from->is_record ? 0 : LS_FIXED_HALF;
+    facts->is_selecting = true;
+    facts->owner = 1;
+    facts->first_tick = 10;
+    facts->last_tick = 50;
+    facts->tick_rate_hz = 10;
+    ls_view_facts_add(facts, "a line");
+}
+
+static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
+{
+    fake *from = user;
+    from->draws++;
+    from->alpha = alpha;
+    list->view_min = (ls_vec2){0, LS_FIXED_INT(-20)};
+    list->view_max = (ls_vec2){LS_FIXED_INT(60), LS_FIXED_INT(20)};
+    ls_fixed x = LS_FIXED_INT(from->tick) - LS_FIXED_ONE + alpha;
+    ls_draw_push(list, (ls_draw_shape){.kind = LS_DRAW_DISC,
+                                       .colour = 0xFF0000FFu,
+                                       .x = x,
+                                       .half_width = LS_FIXED_INT(2),
+                                       .owner = 2});
+}
+
+static void go_to(void *user, ls_tick tick)
+{
+    fake *from = user;
+    bool is_far = from->step_max > 0 && tick > from->tick + from->step_max;
+    from->tick = is_far ? from->tick + from->step_max : tick;
+}
+
+static void open_view(bool is_record)
+{
+    source = (fake){.is_record = is_record, .tick = 10};
+    ls_view_config config = {.source = {&source, tell, draw, is_record ? go_to : NULL},
+                             .interpolates = true,
+                             .font = &font};
+    cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);
+    now_ns = LS_NS_PER_SECOND;
+}
+
+static void close_view(void)
+{
+    ls_view_destroy(view);
+    view = NULL;
+}
+
+TestSuite(view, .fini = close_view);
+
+static void frame(uint64_t elapsed_ns)
+{
+    now_ns += elapsed_ns;
+    ls_view_paint(view, now_ns, LS_NS_PER_MS, &canvas);
+}
+
+static void frames(uint32_t count)
+{
+    for (; count > 0; count--) {
+        frame(FRAME_NS);
+    }
+}
+
+static void press(ls_view_key key)
+{
+    ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = key, .is_down = true};
+    ls_view_take(view, &event);
+    event.is_down = false;
+    ls_view_take(view, &event);
+}
+
+static void button(ls_view_button which, bool is_down, float x, float y)
+{
+    ls_view_take(
+        view, &(ls_view_event){
+                  .kind = LS_VIEW_EVENT_BUTTON, .button = which, .is_down = is_down, .at = {x, y}});
+}
+
+/* The middle of the red disc, in pixels; -1 when it is not to be seen. */
+static double red_x(void)
+{
+    double sum = 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
+        bool is_red = (pixels[i] & 0xFFFFFFu) == (RED & 0xFFFFFFu);
+        sum += is_red ? i % WIDTH + 0.5 : 0;
+        count += is_red;
+    }
+    return count > 0 ? sum / count : -1;
+}
+
+static double expected_x(double world)
+{
+    ls_vec2 place = {ls_fixed_from_double(world), 0};
+    return (double)ls_camera_to_canvas(ls_view_camera(view), place).x;
+}
+
+Test(view, a_match_is_painted_at_its_alpha_and_a_key_takes_the_blend_away)
+{
+    open_view(false);
+    frame(0);
+    cr_expect_eq(source.alpha, LS_FIXED_HALF);
+    cr_expect_float_eq(red_x(), expected_x(9.5), 0.6);
+    press(LS_KEY_N);
+    frame(FRAME_NS);
+    cr_expect_eq(source.alpha, LS_FIXED_ONE);
+    cr_expect_float_eq(red_x(), expected_x(10), 0.6);
+    cr_expect_eq(source.draws, 2, "once a frame");
+}
+
+Test(view, a_record_plays_in_real_time)
+{
+    open_view(true);
+    frame(0);
+    frames(25); /* two and a half ticks */
+    cr_expect_eq(source.tick, 13);
+    cr_expect_float_eq(ls_fixed_to_double(source.alpha), 0.5, 1e-6);
+    cr_expect_float_eq(red_x(), expected_x(12.5), 0.6);
+}
+
+Test(view, space_pauses_and_arrows_step_a_record)
+{
+    open_view(true);
+    frame(0);
+    frames(25);
+    press(LS_KEY_SPACE);
+    frames(50);
+    cr_expect_eq(source.tick, 13);
+    press(LS_KEY_RIGHT);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 13);
+    cr_expect_eq(source.alpha, LS_FIXED_ONE);
+    press(LS_KEY_LEFT);
+    press(LS_KEY_LEFT);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 11);
+    press(LS_KEY_SPACE);
+    press(LS_KEY_UP);
+    frames(10);
+    cr_expect_eq(source.tick, 13, "twice as fast: %u", source.tick);
+}
+
+Test(view, the_seek_bar_is_clicked_and_dragged)
+{
+    open_view(true);
+    frame(0);
+    press(LS_KEY_SPACE);
+    button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 50);
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {0, 0}});
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 10, "beyond its end is its end");
+    button(LS_BUTTON_LEFT, false, 0, 0);
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {WIDTH, HEIGHT - 27}});
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 10, "let go");
+    button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT / 2);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 10, "beside the bar");
+}
+
+Test(view, a_source_may_take_several_frames_to_get_there)
+{
+    open_view(true);
+    frame(0);
+    press(LS_KEY_SPACE);
+    source.step_max = 7;
+    button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
+    frame(FRAME_NS);
+    cr_expect_eq(source.tick, 17);
+    cr_expect_eq(source.alpha, LS_FIXED_ONE);
+    frames(5);
+    cr_expect_eq(source.tick, 50);
+}
+
+Test(view, wishes_are_told_once)
+{
+    open_view(false);
+    press(LS_KEY_F12);
+    cr_expect(ls_view_take_wishes(view).wants_picture);
+    cr_expect_not(ls_view_take_wishes(view).wants_picture);
+    press(LS_KEY_ESCAPE);
+    cr_expect(ls_view_take_wishes(view).wants_close);
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_CLOSE});
+    cr_expect(ls_view_take_wishes(view).wants_close);
+}
+
+Test(view, the_middle_button_drags_the_picture)
+{
+    open_view(false);
+    frame(0);
+    double before = red_x();
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {100, 100}});
+    button(LS_BUTTON_MIDDLE, true, 100, 100);
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {140, 90}});
+    button(LS_BUTTON_MIDDLE, false, 140, 90);
+    frame(FRAME_NS);
+    cr_expect_float_eq(red_x(), before + 40, 0.6);
+}
+
+Test(view, a_box_being_drawn_is_seen)
+{
+    open_view(false);
+    frame(0);
+    button(LS_BUTTON_LEFT, true, 200, 40);
+    ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_MOTION, .at = {260, 90}});
+    frame(FRAME_NS);
+    cr_expect_eq(pixels[40 * WIDTH + 230] & 0xFFFFFFu, 0x9BE38Bu);
+    cr_expect_eq(pixels[90 * WIDTH + 230] & 0xFFFFFFu, 0x9BE38Bu);
+    cr_expect_eq(pixels[60 * WIDTH + 200] & 0xFFFFFFu, 0x9BE38Bu);
+    button(LS_BUTTON_LEFT, false, 260, 90);
+    frame(FRAME_NS);
+    cr_expect_neq(pixels[40 * WIDTH + 230] & 0xFFFFFFu, 0x9BE38Bu);
+    cr_expect_eq(ls_view_next_controls(view)->gesture, LS_GESTURE_SELECT);
+}
+
+Test(view, without_a_font_nothing_but_shapes_is_painted)
+{
+    open_view(true);
+    ls_view_set_font(view, NULL);
+    frame(0);
+    button(LS_BUTTON_LEFT, true, WIDTH - 19, HEIGHT - 27);
+    frame(FRAME_NS);
+    cr_expect_eq(pixels[(HEIGHT - 27) * WIDTH + WIDTH - 19], pixels[(HEIGHT - 5) * WIDTH + 5]);
+    cr_expect_eq(source.tick, 11, "there is no bar to click on");
+}

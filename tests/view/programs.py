@@ -1,0 +1,123 @@
+"""The options round the view: pictures for scripts, the banner of a desync, text, and what is said
+where there is no screen."""
+
+import argparse
+import os
+import pty
+import re
+import select
+import subprocess
+
+from screen import HEIGHT, WIDTH, Stage, expect, expect_near
+
+RED = (255, 0, 0)
+
+
+def check_screenshots(programs):
+    shots = ("--screenshot", "early.png@2", "--screenshot", "late.png@8", "--ticks", "9")
+    with Stage(programs, *shots, server_arguments=("--tick-rate", "30")) as stage:
+        expect(stage.client.wait(timeout=20) == 0, "the match ends well")
+        early, late = stage.pictures()
+        expect(early.path.name == "early.png" and late.path.name == "late.png", "both files")
+        expect(2 <= early.tick < late.tick == 8, f"their ticks, not {early.tick}, {late.tick}")
+        expect(early.image.size == (WIDTH, HEIGHT), "their size")
+        expect(late.path.stat().st_size < 100_000, "they are small")
+
+
+def check_desync(programs):
+    """Red across the upper edge, and exit code 3 as always."""
+    flip = ("--flip-bit", "6:3", "--screenshot", "before.png@4", "--screenshot", "after.png@20")
+    rate = ("--tick-rate", "30")
+    with Stage(programs, *flip, "--ticks", "24", server_arguments=rate) as stage:
+        expect(stage.client.wait(timeout=20) == 3, "a desync is exit code 3")
+        before, after = (picture.image.pixel(WIDTH // 2, 3) for picture in stage.pictures())
+        expect(before[0] < 60, f"no banner at first: {before}")
+        expect(after[0] > 150 and after[1] < 80, f"a red banner then: {after}")
+
+
+def client_command(programs, stage, *arguments):
+    port = stage.text("port").strip()
+    return [programs.client, "--sim", programs.stage, f"127.0.0.1:{port}", *arguments]
+
+
+def check_plain_text(programs):
+    with Stage(programs, "--view=text", "--ticks", "20", shows=None) as stage:
+        expect(stage.client.wait(timeout=20) == 0, "the match ends well")
+        text = stage.text("client.out")
+        expect("\033" not in text, "no escapes in a file")
+        expect(re.search(r"tick +[1-9]", text), "the tick below the picture")
+        pictures = [part for part in text.split("\n\n") if "Hz, playing" in part]
+        columns = {re.search(r"[^ .]", line).start() for part in pictures
+                   for line in part.splitlines()[:20] if re.search(r"[^ .]", line)}
+        expect(len(pictures) >= 2 and columns, "shapes in more than one picture")
+
+
+def read_terminal(master, process):
+    data = b""
+    while process.poll() is None or select.select([master], [], [], 0)[0]:
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                data += os.read(master, 65536)
+            except OSError:  # the other end is closed
+                break
+    return data
+
+
+def check_terminal(programs):
+    """On a terminal: colours, redrawn in place, and the cursor is back at the end."""
+    with Stage(programs, "--name", "bob", "--ticks", "1", shows=None,
+               server_arguments=("--matches", "2", "--tick-rate", "30")) as stage:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            client_command(programs, stage, "--view=text", "--ticks", "30"),
+            stdin=slave, stdout=slave, stderr=subprocess.DEVNULL,
+            env=dict(stage.environment, TERM="xterm"),
+        )
+        os.close(slave)
+        data = read_terminal(master, process)
+        os.close(master)
+        expect(process.wait(timeout=20) == 0, "the match ends well")
+        expect(data.count(b"\033[H") > 3, "drawn again and again")
+        expect(b"\033[38;5;" in data and b"\033[48;5;" in data, "in colour")
+        reds = (b"88", b"124", b"160", b"196")  # of the cube, without green or blue
+        expect(any(b"8;5;" + red + b"m" in data for red in reds), "with the red disc")
+        expect(data.rfind(b"\033[?25h") > data.rfind(b"\033[?25l") >= 0, "the cursor is back")
+
+
+def check_no_screen(programs):
+    environment = {"PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "DISPLAY": ":nowhere"}
+    result = subprocess.run(
+        [programs.client, "127.0.0.1:9", "--view"],
+        capture_output=True, text=True, check=False, env=environment, timeout=20,
+    )
+    expect(result.returncode == 1, f"the environment's fault, not {result.returncode}")
+    expect("no screen" in result.stderr and "--view=text" in result.stderr, result.stderr)
+
+
+def check_usage(programs):
+    for arguments in (
+        ("--screenshot", "a.png@1"), ("--view", "--screenshot", "a.png"), ("--view=sound",),
+        ("--no-interpolation",), ("--view", "--size", "640"), ("--view", "--size", "640x1"),
+        ("--view=text", "--json", "-"), ("--view=text", "--screenshot", "a.png@1"),
+    ):
+        result = subprocess.run(
+            [programs.client, "127.0.0.1:9", *arguments],
+            capture_output=True, text=True, check=False, timeout=20,
+        )
+        expect(result.returncode == 2, f"{arguments} is a usage error: {result.stderr}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("--server", "--client", "--stage"):
+        parser.add_argument(name, required=True)
+    programs = parser.parse_args()
+    check_usage(programs)
+    check_no_screen(programs)
+    check_screenshots(programs)
+    check_desync(programs)
+    check_plain_text(programs)
+    check_terminal(programs)
+
+
+main()
