@@ -1,6 +1,7 @@
 #include "lockstep/client/session_state.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/send_rate.h"
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
@@ -192,8 +193,7 @@ static uint64_t second_send_ns(const ls_session *session)
 
 static bool is_sending_twice(const ls_session *session)
 {
-    return session->offer.send_rate == LS_SEND_DOUBLE ||
-           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+    return ls_send_rate_is_double(session->offer.send_rate, session->is_uplink_lossy);
 }
 
 void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
@@ -201,11 +201,7 @@ void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
     bool was_sending_twice = is_sending_twice(session);
     session->report.uplink = uplink;
     ls_tick_sync_set_loss(&session->sync, uplink.loss);
-    if (uplink.loss >= LS_SEND_TWICE_LOSS) {
-        session->is_uplink_lossy = true;
-    } else if (uplink.loss < LS_SEND_ONCE_LOSS) {
-        session->is_uplink_lossy = false;
-    }
+    session->is_uplink_lossy = ls_send_rate_is_lossy(session->is_uplink_lossy, &uplink);
     if (is_sending_twice(session) != was_sending_twice) {
         ls_tick_sync_forget(&session->sync);
     }

@@ -328,25 +328,6 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     instance->tick++;
 }
 
-typedef struct observed_step {
-    ls_sim_instance *instance;
-    const ls_pass_observer *observer;
-} observed_step;
-
-static void run_observed(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
-{
-    const observed_step *observed = user;
-    pass->run(step);
-    observed->observer->after_pass(observed->observer->user, observed->instance, index);
-}
-
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer)
-{
-    observed_step observed = {instance, observer};
-    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_observed, &observed});
-}
-
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 {
     if (instance->scratch.bytes) {

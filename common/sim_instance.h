@@ -62,15 +62,6 @@ typedef struct ls_step_watch {
 void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
                                   const ls_step_watch *watch);
 
-/* Watched less closely: `after_pass` is called behind each pass. It reads the state and may hash
- * it; the tick is still that of the inputs. */
-typedef struct ls_pass_observer {
-    void (*after_pass)(void *user, ls_sim_instance *instance, uint32_t pass);
-    void *user;
-} ls_pass_observer;
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer);
-
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);

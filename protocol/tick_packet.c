@@ -12,15 +12,6 @@ enum {
     CHANGE_RAW
 };
 
-static void kind_bits(ls_bit_stream *stream, uint32_t kind)
-{
-    uint32_t value = kind;
-    ls_bits_u32(stream, &value, 6);
-    if (value != kind) {
-        ls_bits_fail(stream);
-    }
-}
-
 /* A tick sent as its distance from another that both sides know. */
 static void relative_tick_bits(ls_bit_stream *stream, ls_tick *tick, ls_tick origin)
 {
@@ -54,7 +45,7 @@ static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
 
 void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near)
 {
-    kind_bits(stream, LS_MESSAGE_INPUTS);
+    ls_bits_constant(stream, LS_MESSAGE_INPUTS, LS_MESSAGE_KIND_BITS);
     sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->next, near);
     ls_bits_u32(stream, &header->hold, 8);
@@ -78,7 +69,7 @@ void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_t
 
 void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tick near)
 {
-    kind_bits(stream, LS_MESSAGE_TICKS);
+    ls_bits_constant(stream, LS_MESSAGE_TICKS, LS_MESSAGE_KIND_BITS);
     sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->first, near);
     ls_bits_u32(stream, &header->hold, 8);
@@ -309,7 +300,7 @@ void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part)
 
 void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
 {
-    kind_bits(stream, LS_MESSAGE_TICK_PART);
+    ls_bits_constant(stream, LS_MESSAGE_TICK_PART, LS_MESSAGE_KIND_BITS);
     ls_tick_part_fields(stream, part);
 }
 

@@ -12,19 +12,14 @@
 #include <string.h>
 
 enum {
-    DEFAULT_PORT = 7300,
-    ASSIGNMENTS_MAX = LS_PARAMS_MAX
+    DEFAULT_PORT = 7300
 };
 
 enum option_key {
     KEY_SIM = 's',
-    KEY_PARAM = 'p',
-    KEY_PLAYERS = 'n',
     KEY_PORT = 'P',
     KEY_TICKS = 't',
     KEY_BIND = 0x100,
-    KEY_TICK_RATE,
-    KEY_SEED,
     KEY_LATE,
     KEY_SEND_RATE,
     KEY_WAIT_LIMIT,
@@ -42,13 +37,7 @@ enum option_key {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The game:", 1},
     {"sim", KEY_SIM, "NAME|FILE.so", 0, "Simulation: a built-in or a plug-in's file (units)", 1},
-    {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
-    {"players", KEY_PLAYERS, "N", 0,
-     "Seats; the match starts when all are taken (the simulation's default)", 1},
     {"matches", KEY_MATCHES, "N", 0, "Matches of these settings to host at once (1)", 1},
-    {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second, 1 to 1000 (the simulation's default)",
-     1},
-    {"seed", KEY_SEED, "S", 0, "Seed of the simulation (1)", 1},
     {"ticks", KEY_TICKS, "N", 0, "End after N ticks; 0: when stopped or everybody left (0)", 1},
     {0, 0, 0, 0, "The network:", 2},
     {"bind", KEY_BIND, "ADDR", 0, "IPv4 address to listen on (0.0.0.0: all)", 2},
@@ -88,11 +77,9 @@ static const struct argp_option options[] = {
 
 typedef struct arguments {
     const char *sim;
-    const char *assignments[ASSIGNMENTS_MAX];
-    uint32_t assignment_count;
-    bool has_players, has_tick_rate, adapts_input_delay;
-    uint64_t players, matches, tick_rate, seed, ticks, port, timeout, wait_limit, input_delay,
-        hash_interval;
+    ls_setting_options settings;
+    bool adapts_input_delay;
+    uint64_t matches, ticks, port, timeout, wait_limit, input_delay, hash_interval;
     uint32_t late, send_rate, on_desync, find_causes;
     const char *bundle_dir;
     const char *journal_dir;
@@ -101,41 +88,15 @@ typedef struct arguments {
     ls_output_options output;
 } arguments;
 
-static void add_assignment(struct argp_state *state, arguments *args, const char *value)
-{
-    if (args->assignment_count == ASSIGNMENTS_MAX) {
-        argp_error(state, "--param may be given %d times at most", ASSIGNMENTS_MAX);
-        return;
-    }
-    args->assignments[args->assignment_count++] = value;
-}
-
 static error_t parse_game(int key, char *value, struct argp_state *state, arguments *args)
 {
     switch (key) {
     case KEY_SIM:
         args->sim = value;
         return 0;
-    case KEY_PARAM:
-        add_assignment(state, args, value);
-        return 0;
-    case KEY_PLAYERS:
-        args->has_players = true;
-        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
-                               &args->players);
-        return 0;
     case KEY_MATCHES:
         ls_command_line_number(state, "matches", value, (ls_option_range){1, LS_MATCHES_MAX},
                                &args->matches);
-        return 0;
-    case KEY_TICK_RATE:
-        args->has_tick_rate = true;
-        ls_command_line_number(state, "tick-rate", value,
-                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
-                               &args->tick_rate);
-        return 0;
-    case KEY_SEED:
-        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX}, &args->seed);
         return 0;
     case KEY_TICKS:
         ls_command_line_number(state, "ticks", value, (ls_option_range){0, UINT32_MAX - 1},
@@ -200,6 +161,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->output;
+        state->child_inputs[1] = &args->settings;
         return 0;
     case KEY_BIND:
         args->bind_host = value;
@@ -258,10 +220,14 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
                            ls_match_config *config, ls_text *why)
 {
     *config = ls_match_config_default(simulation);
-    config->sim.seed = args->seed;
-    config->sim.players = args->has_players ? (uint32_t)args->players : config->sim.players;
-    config->sim.tick_rate_hz =
-        args->has_tick_rate ? (uint32_t)args->tick_rate : config->sim.tick_rate_hz;
+    const ls_setting_options *settings = &args->settings;
+    config->sim.seed = settings->seed;
+    if (settings->players > 0) {
+        config->sim.players = (uint32_t)settings->players;
+    }
+    if (settings->tick_rate > 0) {
+        config->sim.tick_rate_hz = (uint32_t)settings->tick_rate;
+    }
     config->ticks = (uint32_t)args->ticks;
     config->late_rule = (ls_late_rule)args->late;
     config->send_rate = (ls_send_rate)args->send_rate;
@@ -272,8 +238,9 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
     config->adapts_input_delay = args->adapts_input_delay;
     config->timeout_ms = (uint32_t)args->timeout;
     config->wait_limit_ms = (uint32_t)args->wait_limit;
-    for (uint32_t i = 0; i < args->assignment_count; i++) {
-        ls_status status = ls_sim_config_set(simulation, &config->sim, args->assignments[i], why);
+    for (uint32_t i = 0; i < settings->assignment_count; i++) {
+        ls_status status =
+            ls_sim_config_set(simulation, &config->sim, settings->assignments[i], why);
         if (status != LS_OK) {
             return status;
         }
@@ -283,7 +250,8 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&ls_output_argp, 0, NULL, 0}, {&ls_setting_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .children = children,
@@ -294,7 +262,7 @@ int main(int argc, char **argv)
         .help_filter = help_filter,
     };
     arguments args = {.sim = "units",
-                      .seed = 1,
+                      .settings = {.seed = 1},
                       .matches = 1,
                       .port = DEFAULT_PORT,
                       .timeout = 10000,

@@ -1,4 +1,5 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/send_rate.h"
 #include "lockstep/server/match_state.h"
 
 #include <string.h>
@@ -92,9 +93,8 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
 
 static bool is_sent_twice(const ls_match *match, const ls_seat *seat)
 {
-    bool is_doubled = match->config.send_rate == LS_SEND_DOUBLE ||
-                      (match->config.send_rate == LS_SEND_AUTO && seat->is_losing);
-    return ls_seat_is_in_play(seat) && is_doubled && seat->next < match->next_close;
+    return ls_seat_is_in_play(seat) && seat->next < match->next_close &&
+           ls_send_rate_is_double(match->config.send_rate, seat->is_losing);
 }
 
 void ls_match_send_ticks(ls_match *match)

@@ -3,12 +3,12 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/fault.h"
+#include "lockstep/protocol/send_rate.h"
 
 #include <string.h>
 
 enum {
-    RTT_SMOOTHING = 8,     /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
-    PARTS_PAUSE_TICKS = 3, /* between two sendings of the same parts, at least */
+    RTT_SMOOTHING = 8, /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
 };
 
@@ -152,8 +152,7 @@ static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inpu
     if (header->has_health) {
         seat->health = header->health;
         ls_lag_meter_add_health(&seat->lag, &header->health);
-        uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
-        seat->is_losing = header->health.downlink.loss >= limit;
+        seat->is_losing = ls_send_rate_is_lossy(seat->is_losing, &header->health.downlink);
     }
     if (arrival == LS_LINK_NEWER) {
         take_acknowledgement(seat, clock, header->next);

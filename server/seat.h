@@ -54,7 +54,7 @@ typedef struct ls_seat {
     ls_lag_cause told_cause; /* of the newest news about it, and its time */
     uint64_t lag_told_ns;
     uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
-    bool is_losing;           /* the downlink, by LS_SEND_TWICE_LOSS */
+    bool is_losing;           /* the downlink is lossy (send_rate.h) */
     uint32_t sequence;        /* of the next TICKS */
     uint32_t malformed;
     uint32_t packets_since_tick;
