@@ -245,6 +245,17 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
 
 /* ---- what it is ---- */
 
+ls_status ls_sim_instance_restart(ls_sim_instance *instance)
+{
+    if (instance->is_initialised && instance->simulation->deinit) {
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+    }
+    instance->is_initialised = false;
+    instance->tick = 0;
+    memset(instance->state.bytes, 0, instance->state_bytes);
+    return make_state_0(instance, NULL);
+}
+
 const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance)
 {
     return instance->simulation;
@@ -370,6 +381,14 @@ ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
     size_t written =
         simulation->save(&instance->config, instance->state.bytes, bytes + SAVE_HEADER_BYTES, size);
     return written == size ? LS_OK : LS_PLUGIN;
+}
+
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)
+{
+    if (instance->schema) {
+        return size == instance->state_bytes;
+    }
+    return size >= SAVE_HEADER_BYTES && ls_load_u64(bytes) == size - SAVE_HEADER_BYTES;
 }
 
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick)

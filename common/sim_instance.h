@@ -45,6 +45,9 @@ const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
+/* Back to state 0, as create made it. What init returns; then nothing but destroy may follow. */
+ls_status ls_sim_instance_restart(ls_sim_instance *instance);
+
 /* What the steps from here on are told of this machine. At first one worker and warnings. */
 void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 
@@ -76,6 +79,10 @@ uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+/* Whether bytes that somebody else sent have the size that they say, so that load may be called:
+ * what they hold is not looked at. */
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
 
 LS_C_END
 

@@ -12,6 +12,15 @@ enum {
     CHANGE_RAW
 };
 
+static void kind_bits(ls_bit_stream *stream, uint32_t kind)
+{
+    uint32_t value = kind;
+    ls_bits_u32(stream, &value, 6);
+    if (value != kind) {
+        ls_bits_fail(stream);
+    }
+}
+
 /* A tick sent as its distance from another that both sides know. */
 static void relative_tick_bits(ls_bit_stream *stream, ls_tick *tick, ls_tick origin)
 {
@@ -45,7 +54,7 @@ static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
 
 void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near)
 {
-    ls_bits_constant(stream, LS_MESSAGE_INPUTS, LS_MESSAGE_KIND_BITS);
+    kind_bits(stream, LS_MESSAGE_INPUTS);
     sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->next, near);
     ls_bits_u32(stream, &header->hold, 8);
@@ -69,7 +78,7 @@ void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_t
 
 void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tick near)
 {
-    ls_bits_constant(stream, LS_MESSAGE_TICKS, LS_MESSAGE_KIND_BITS);
+    kind_bits(stream, LS_MESSAGE_TICKS);
     sequence_bits(stream, &header->sequence);
     ls_bits_tick16(stream, &header->first, near);
     ls_bits_u32(stream, &header->hold, 8);
