@@ -170,6 +170,8 @@ static void tell_lost(const client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
                     (double)event->away_ns / 1e9, event->text.bytes, retry_s);
     }
+    ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+                event->tick, event->tick_chain);
 }
 
 static void tell_joining(const client *player, const ls_session_event *event)

@@ -81,7 +81,8 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_STARTED,
     LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
     LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
-    LS_SESSION_EVENT_LOST, /* status, text: why the link, or an attempt to make it anew, failed */
+    LS_SESSION_EVENT_LOST,    /* status, tick, tick_chain, text: why the link, or an attempt to make
+                                 it anew, failed */
     LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
     LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
@@ -102,6 +103,7 @@ typedef struct ls_session_event {
     ls_resuming resuming;
     uint64_t away_ns;     /* JOINING, JOINED: since the link was lost; 0: it never was */
     uint64_t retry_in_ns; /* LOST: the next attempt, from now */
+    uint64_t tick_chain;  /* LOST: before `tick`, the first closed tick that is not here */
     ls_status status;
     ls_text text;
 } ls_session_event;

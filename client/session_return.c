@@ -64,6 +64,8 @@ static void plan_attempt(ls_session *session, ls_status status, const char *why)
     back->retry_ns = session->now_ns + back->pause_ns;
     ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_LOST);
     event->status = status;
+    event->tick = session->confirmed;
+    event->tick_chain = session->tick_chain;
     event->retry_in_ns = back->pause_ns;
     event->away_ns = session->now_ns - back->lost_ns;
     ls_text_set(&event->text, "%s", why);

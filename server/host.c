@@ -158,6 +158,12 @@ void ls_host_end_matches(ls_host *host)
     after_turn(host, now_ns);
 }
 
+void ls_host_touch(ls_host *host, uint32_t match)
+{
+    ls_match_table_touch(host->table, match);
+    after_turn(host, ls_event_loop_now_ns(host->loop));
+}
+
 /* ---- life ---- */
 
 static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)

@@ -6,6 +6,7 @@
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/protocol/blob_sender.h"
 #include "lockstep/server/match_table.h"
+#include "lockstep/server/resumed_file.h"
 #include "lockstep/server/server.h"
 
 #include <stdio.h>
@@ -42,6 +43,8 @@ enum option_key {
     KEY_SPECTATORS,
     KEY_SPECTATOR_DELAY,
     KEY_JOURNAL,
+    KEY_RESUME,
+    KEY_RESUME_WAIT,
 };
 
 static const struct argp_option options[] = {
@@ -88,6 +91,12 @@ static const struct argp_option options[] = {
      "Where the bundle of a desync is written, for lockstep-desync (the current directory)", 3},
     {"journal", KEY_JOURNAL, "DIR", 0,
      "Write each match down in a file of its own in DIR, for lockstep-replay (no journal)", 3},
+    {"resume", KEY_RESUME, "FILE", 0,
+     "Go on with the match of this journal after a crash, with its settings, in the same file; "
+     "--sim only names a plug-in's file",
+     3},
+    {"resume-wait", KEY_RESUME_WAIT, "SECONDS", 0,
+     "With --resume: wait so long for those who played, 0 to 600 (30)", 3},
     {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
      "Keep the newest states, up to 64 MiB a match, so that a desync's field, pass and class can "
      "be told (on)",
@@ -95,13 +104,17 @@ static const struct argp_option options[] = {
     {0},
 };
 
+#define NOT_GIVEN UINT32_MAX
+
 typedef struct arguments {
     const char *sim;
     ls_setting_options settings;
     bool has_spectators, adapts_input_delay;
-    uint64_t spectators, spectator_delay, start_players, keep_seat, join_rate;
-    uint64_t matches, ticks, port, timeout, wait_limit, input_delay, hash_interval;
+    uint64_t matches, port, spectators, spectator_delay, start_players, keep_seat, join_rate;
+    /* NOT_GIVEN: as the match's defaults, or its journal, have it. */
+    uint64_t ticks, timeout, wait_limit, input_delay, hash_interval, resume_wait;
     uint32_t late, send_rate, on_desync, find_causes;
+    const char *resume_path;
     const char *bundle_dir;
     const char *journal_dir;
     const char *bind_host;
@@ -182,6 +195,13 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
     case KEY_JOURNAL:
         args->journal_dir = value;
         return 0;
+    case KEY_RESUME:
+        args->resume_path = value;
+        return 0;
+    case KEY_RESUME_WAIT:
+        ls_command_line_number(state, "resume-wait", value,
+                               (ls_option_range){0, LS_TIMEOUT_MS_MAX / 1000}, &args->resume_wait);
+        return 0;
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
@@ -223,6 +243,12 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", value);
         return 0;
+    case ARGP_KEY_END:
+        if (args->resume_path && (args->journal_dir || args->matches > 1)) {
+            argp_error(state, "--resume goes on with one match and its journal: without %s",
+                       args->journal_dir ? "--journal" : "--matches");
+        }
+        return 0;
     default:
         break;
     }
@@ -260,28 +286,36 @@ static char *help_filter(int key, const char *text, void *input)
     return extended;
 }
 
-static ls_status configure(const arguments *args, const ls_simulation *simulation,
-                           ls_match_config *config, ls_text *why)
+static uint32_t given_or(uint64_t given, uint32_t otherwise)
 {
-    *config = ls_match_config_default(simulation);
+    return given == NOT_GIVEN ? otherwise : (uint32_t)given;
+}
+
+/* What the command line says, on top of the defaults or of what a journal has. */
+static ls_status apply(const arguments *args, ls_match_config *config, ls_text *why)
+{
     const ls_setting_options *settings = &args->settings;
-    config->sim.seed = settings->seed;
+    config->sim.seed = settings->has_seed ? settings->seed : config->sim.seed;
     if (settings->players > 0) {
         config->sim.players = (uint32_t)settings->players;
     }
     if (settings->tick_rate > 0) {
         config->sim.tick_rate_hz = (uint32_t)settings->tick_rate;
     }
-    config->ticks = (uint32_t)args->ticks;
-    config->late_rule = (ls_late_rule)args->late;
-    config->send_rate = (ls_send_rate)args->send_rate;
-    config->on_desync = (ls_on_desync)args->on_desync;
-    config->hash_interval_ticks = (uint32_t)args->hash_interval;
+    config->ticks = given_or(args->ticks, config->ticks);
+    config->late_rule = (ls_late_rule)given_or(args->late, config->late_rule);
+    config->send_rate = (ls_send_rate)given_or(args->send_rate, config->send_rate);
+    config->on_desync = (ls_on_desync)given_or(args->on_desync, config->on_desync);
+    config->hash_interval_ticks = given_or(args->hash_interval, config->hash_interval_ticks);
     config->finds_causes = args->find_causes != 0;
-    config->input_delay_ticks = (uint32_t)args->input_delay;
-    config->adapts_input_delay = args->adapts_input_delay;
-    config->timeout_ms = (uint32_t)args->timeout;
-    config->wait_limit_ms = (uint32_t)args->wait_limit;
+    bool is_delay_given = args->adapts_input_delay || args->input_delay != NOT_GIVEN;
+    config->adapts_input_delay =
+        is_delay_given ? args->adapts_input_delay : config->adapts_input_delay;
+    config->input_delay_ticks = given_or(args->input_delay, config->input_delay_ticks);
+    config->timeout_ms = given_or(args->timeout, config->timeout_ms);
+    config->wait_limit_ms = given_or(args->wait_limit, config->wait_limit_ms);
+    config->resume_wait_ms = args->resume_wait == NOT_GIVEN ? config->resume_wait_ms
+                                                            : (uint32_t)args->resume_wait * 1000;
     config->start_players = (uint32_t)args->start_players;
     config->keep_seat_ms = (uint32_t)args->keep_seat * 1000;
     config->join_bytes_per_s = (uint32_t)args->join_rate * 1000;
@@ -290,12 +324,78 @@ static ls_status configure(const arguments *args, const ls_simulation *simulatio
     config->watch_delay_ticks = (uint32_t)args->spectator_delay;
     for (uint32_t i = 0; i < settings->assignment_count; i++) {
         ls_status status =
-            ls_sim_config_set(simulation, &config->sim, settings->assignments[i], why);
+            ls_sim_config_set(config->simulation, &config->sim, settings->assignments[i], why);
         if (status != LS_OK) {
             return status;
         }
     }
-    return ls_match_config_check(config, why);
+    return LS_OK;
+}
+
+static ls_status configure(const arguments *args, const ls_resume *resume,
+                           const ls_simulation *simulation, ls_match_config *config, ls_text *why)
+{
+    *config = ls_match_config_default(simulation);
+    ls_status status = resume ? ls_resume_configure(resume, simulation, config, why) : LS_OK;
+    if (status == LS_OK) {
+        status = apply(args, config, why);
+    }
+    if (status == LS_OK && resume) {
+        status = ls_resume_check(resume, config, why);
+    }
+    return status == LS_OK ? ls_match_config_check(config, why) : status;
+}
+
+/* The server of one command line, once there is a simulation. */
+static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
+                          const ls_loaded_simulation *loaded, ls_console *console)
+{
+    ls_server_config config = {.matches = (uint32_t)args->matches,
+                               .bind_host = args->bind_host,
+                               .port = (uint16_t)args->port,
+                               .port_file = args->port_file,
+                               .bundle_dir = args->bundle_dir,
+                               .journal_dir = args->journal_dir,
+                               .resume = resumed->resume,
+                               .resume_path = args->resume_path,
+                               .json_path = args->output.json_path};
+    ls_text why = {{0}};
+    ls_build_print print;
+    ls_build_print_here(&print);
+    ls_bundle_print_libraries(&print);
+    ls_simulation_print(loaded, args->sim, &print);
+    ls_status status = configure(args, resumed->resume, loaded->simulation, &config.match, &why);
+    config.match.print = &print;
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_USAGE;
+    }
+    return ls_server_run(&config, console);
+}
+
+/* A journal names its simulation: a built-in, unless the command line names a plug-in. */
+static ls_exit_code run(arguments *args, ls_console *console)
+{
+    ls_resumed_file resumed = {{0}, NULL};
+    ls_loaded_simulation loaded;
+    ls_text why = {{0}};
+    ls_status status =
+        args->resume_path ? ls_resumed_file_open(args->resume_path, &resumed, &why) : LS_OK;
+    ls_exit_code code = ls_exit_code_of(status);
+    if (status == LS_OK) {
+        const char *recorded = resumed.resume ? ls_resume_simulation(resumed.resume) : "units";
+        args->sim = args->sim ? args->sim : recorded;
+        status = ls_simulation_load(args->sim, &loaded, &why);
+        code = LS_EXIT_USAGE;
+    }
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+    } else {
+        code = serve(args, &resumed, &loaded, console);
+        ls_simulation_unload(&loaded);
+    }
+    ls_resumed_file_close(&resumed);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -311,16 +411,20 @@ int main(int argc, char **argv)
                "internal.",
         .help_filter = help_filter,
     };
-    arguments args = {.sim = "units",
-                      .settings = {.seed = 1},
+    arguments args = {.ticks = NOT_GIVEN,
+                      .timeout = NOT_GIVEN,
+                      .wait_limit = NOT_GIVEN,
+                      .input_delay = NOT_GIVEN,
+                      .hash_interval = NOT_GIVEN,
+                      .resume_wait = NOT_GIVEN,
+                      .late = NOT_GIVEN,
+                      .send_rate = NOT_GIVEN,
+                      .on_desync = NOT_GIVEN,
                       .matches = 1,
                       .port = DEFAULT_PORT,
-                      .timeout = 10000,
-                      .wait_limit = 2000,
                       .spectator_delay = 60,
                       .keep_seat = 30,
                       .join_rate = 1048,
-                      .hash_interval = 1,
                       .find_causes = 1,
                       .bundle_dir = ".",
                       .bind_host = "0.0.0.0",
@@ -329,32 +433,5 @@ int main(int argc, char **argv)
 
     ls_console console;
     ls_console_init(&console, "lockstep-server", args.output.level);
-    ls_loaded_simulation loaded;
-    ls_text why = {{0}};
-    ls_status status = ls_simulation_load(args.sim, &loaded, &why);
-    if (status != LS_OK) {
-        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
-        return LS_EXIT_USAGE;
-    }
-    ls_server_config config = {.matches = (uint32_t)args.matches,
-                               .bind_host = args.bind_host,
-                               .port = (uint16_t)args.port,
-                               .port_file = args.port_file,
-                               .bundle_dir = args.bundle_dir,
-                               .journal_dir = args.journal_dir,
-                               .json_path = args.output.json_path};
-    ls_build_print print;
-    ls_build_print_here(&print);
-    ls_bundle_print_libraries(&print);
-    ls_simulation_print(&loaded, args.sim, &print);
-    status = configure(&args, loaded.simulation, &config.match, &why);
-    config.match.print = &print;
-    ls_exit_code code = LS_EXIT_USAGE;
-    if (status != LS_OK) {
-        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
-    } else {
-        code = ls_server_run(&config, &console);
-    }
-    ls_simulation_unload(&loaded);
-    return code;
+    return run(&args, &console);
 }

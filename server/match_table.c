@@ -68,7 +68,7 @@ static void count_mood(ls_match_table *table, uint32_t number)
 }
 
 /* After a match was called: what it says has to be asked for, when it is due may have changed. */
-static void touch(ls_match_table *table, uint32_t number)
+void ls_match_table_touch(ls_match_table *table, uint32_t number)
 {
     table->due_ns[number] = ls_match_next_ns(table->matches[number]);
     count_mood(table, number);
@@ -131,7 +131,7 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
         }
         status = ls_match_create(&own, &table->sink, allocator, match, why);
         if (status == LS_OK) {
-            touch(table, table->count++);
+            ls_match_table_touch(table, table->count++);
         }
     }
     return status;
@@ -208,7 +208,7 @@ static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_
         return;
     }
     ls_match_peer_connected(table->matches[number], peer, now_ns);
-    touch(table, number);
+    ls_match_table_touch(table, number);
 }
 
 /* Who says HELLO to come back may have been handed to another match than it was in. */
@@ -225,7 +225,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
         if (i != number &&
             hello->body.hello.back.match_id == ls_match_config_of(table->matches[i])->match_id) {
             ls_match_peer_disconnected(table->matches[number], event->peer, LS_OK, now_ns);
-            touch(table, number);
+            ls_match_table_touch(table, number);
             ls_peer_map_remove(&table->peers, event->peer);
             bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
             LS_ASSERT(is_added);
@@ -253,7 +253,7 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
         ls_peer_map_remove(&table->peers, event->peer);
         ls_match_peer_disconnected(table->matches[number], event->peer, event->reason, now_ns);
     }
-    touch(table, number);
+    ls_match_table_touch(table, number);
 }
 
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
@@ -261,7 +261,7 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
-            touch(table, i);
+            ls_match_table_touch(table, i);
             if (table->on_advanced) {
                 table->on_advanced(table->user, i, now_ns);
             }
@@ -273,7 +273,7 @@ void ls_match_table_stop(ls_match_table *table, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < table->count; i++) {
         ls_match_stop(table->matches[i], now_ns);
-        touch(table, i);
+        ls_match_table_touch(table, i);
     }
 }
 

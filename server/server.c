@@ -396,6 +396,16 @@ static ls_exit_code finish(server *host)
 
 /* ---- building it ---- */
 
+static ls_status give_identity(ls_match_config *match, ls_text *why)
+{
+    if (ls_secret_key_random(&match->key) != LS_OK) {
+        ls_text_set(why, "the system has no random numbers to give");
+        return LS_IO;
+    }
+    match->match_id = ls_secret_match_id(&match->key);
+    return LS_OK;
+}
+
 static ls_status create_host(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
@@ -405,11 +415,10 @@ static ls_status create_host(server *host, ls_text *why)
         return LS_NO_MEMORY;
     }
     ls_match_config match = config->match;
-    if (ls_secret_key_random(&match.key) != LS_OK) {
-        ls_text_set(why, "the system has no random numbers to give");
-        return LS_IO;
+    ls_status status = config->resume ? LS_OK : give_identity(&match, why);
+    if (status != LS_OK) {
+        return status;
     }
-    match.match_id = ls_secret_match_id(&match.key);
     ls_host_config matches = {.match = match,
                               .matches = config->matches,
                               .bind_host = config->bind_host,
@@ -439,14 +448,55 @@ static ls_status add_handlers(server *host)
     return status;
 }
 
+static void tell_restored(const server *host, const ls_resume_report *report)
+{
+    const ls_log *log = &host->console->log;
+    const char *path = host->config->resume_path;
+    if (report->loss.bytes[0]) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
+    }
+    if (report->cut_bytes > 0) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: the last %" PRIu64 " bytes are cut off", path,
+                    report->cut_bytes);
+    }
+    if (report->missing_tick != UINT32_MAX) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: ticks are missing, from tick %" PRIu32 " on", path,
+                    report->missing_tick);
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32
+                " on, %" PRIu64 " states compared; waiting for its players",
+                path, report->tick, report->from_tick, report->roots);
+}
+
+static ls_status restore(server *host, ls_text *why)
+{
+    ls_resume_report report;
+    if (!host->config->resume) {
+        return LS_OK;
+    }
+    ls_status status = ls_resume_restore(
+        host->config->resume, ls_match_table_match(ls_host_table(host->matches), 0),
+        ls_event_loop_now_ns(ls_host_loop(host->matches)), &report, why);
+    if (status == LS_OK) {
+        ls_host_touch(host->matches, 0);
+        tell_restored(host, &report);
+    }
+    return status;
+}
+
 static ls_status create_journals(server *host, ls_text *why)
 {
-    ls_journals_config journals = {.directory = host->config->journal_dir,
-                                   .print = host->config->match.print,
-                                   .log = &host->console->log};
-    return journals.directory ? ls_journals_create(&journals, host->matches, ls_allocator_heap(),
-                                                   &host->journals, why)
-                              : LS_OK;
+    const ls_server_config *config = host->config;
+    ls_journals_config journals = {
+        .directory = config->journal_dir, .print = config->match.print, .log = &host->console->log};
+    if (config->resume) {
+        journals.continued_path = config->resume_path;
+        journals.continued = ls_resume_journal(config->resume);
+    } else if (!config->journal_dir) {
+        return LS_OK;
+    }
+    return ls_journals_create(&journals, host->matches, ls_allocator_heap(), &host->journals, why);
 }
 
 /* A match without bundles is still a match: it is said before it counts, and that is all. */
@@ -465,6 +515,9 @@ static ls_status build(server *host, ls_text *why)
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = create_host(host, why);
+    }
+    if (status == LS_OK) {
+        status = restore(host, why);
     }
     if (status == LS_OK) {
         status = create_journals(host, why);

@@ -79,6 +79,7 @@ static error_t parse_setting(int key, char *value, struct argp_state *state)
     case KEY_SEED:
         ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
                                &settings->seed);
+        settings->has_seed = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -8,6 +8,7 @@
 #include "lockstep/common/program/option.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 /* What --json, --quiet and --verbose chose. */
 typedef struct ls_output_options {
@@ -25,6 +26,7 @@ typedef struct ls_setting_options {
     uint64_t players;   /* 0: the simulation's default */
     uint64_t tick_rate; /* in Hz; 0: the simulation's default */
     uint64_t seed;      /* the caller sets what it is without the option */
+    bool has_seed;      /* the option was given */
 } ls_setting_options;
 
 /* A child for a program's argp, with an ls_setting_options as its input; in group 1 of --help. */

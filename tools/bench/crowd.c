@@ -14,7 +14,7 @@
 #define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
 
 /* Those who watch would not be on the players' machine: here they give way. */
-#define WATCHING_NICE 19
+#define WATCHING_NICE 5
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
 

@@ -102,9 +102,6 @@ static void on_news(void *user, const ls_match_table_event *news)
 {
     watch_host *server = user;
     server->finished += news->event.kind == LS_MATCH_PLAYER_FINISHED ? 1 : 0;
-    if (news->event.kind == LS_MATCH_PEER_REFUSED) {
-        fprintf(stderr, "lockstep-bench: refused: %s\n", news->event.text.bytes);
-    }
     if (news->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < LS_WATCH_PLAYERS) {
         return;
     }
