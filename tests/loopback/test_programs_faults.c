@@ -35,14 +35,16 @@ static void sleep_ms(uint64_t duration_ms)
     }
 }
 
-/* Ann, bob and cy play arena, and have done so for a moment. Nobody comes back: see
- * test_programs_return.c. */
+/* Ann, bob and cy play arena, and have done so for a moment. */
 static void start_three(const char *const *arguments)
 {
     ls_hosted_serve(&hosted, arguments);
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--name", "ann", "--reconnect", "0"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2", "--name", "bob", "--reconnect", "0"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3", "--name", "cy", "--reconnect", "0"));
+    static const char *const names[] = {"ann", "bob", "cy"};
+    static const char *const bots[] = {"1", "2", "3"};
+    for (uint32_t i = 0; i < 3; i++) {
+        ls_hosted_join(&hosted,
+                       LS_ARGUMENTS("--bot", bots[i], "--name", names[i], "--reconnect", "0"));
+    }
     ls_hosted_expect_words(&hosted.clients[ANN], "the match starts");
     ls_hosted_expect_words(&hosted.clients[BOB], "the match starts");
     ls_hosted_expect_words(&hosted.clients[CY], "the match starts");
