@@ -19,6 +19,9 @@ enum {
     PROGRESS_MS = 250
 };
 
+/* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
+#define RECONNECT_TIMEOUT_NS (5 * LS_NS_PER_SECOND)
+
 typedef struct client {
     const ls_client_config *config;
     ls_console *console;
@@ -32,9 +35,12 @@ typedef struct client {
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     bool has_warned_of_delay;
+    uint32_t told_slot_mask; /* of RESUMING */
     ls_peer_id server;
     bool has_connected;
-    ls_transport_traffic traffic;
+    bool is_connecting;                /* anew */
+    ls_transport_traffic traffic;      /* of this connection */
+    ls_transport_traffic past_traffic; /* of those before it */
     ls_frame_recorder recorder;
 } client;
 
@@ -153,6 +159,54 @@ static void tell_waiting(client *player, const ls_waiting *waiting)
                 waiting->waited_ms);
 }
 
+static void tell_lost(const client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    double retry_s = (double)event->retry_in_ns / 1e9;
+    if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
+                    event->text.bytes, retry_s);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+                    (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+    }
+    ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+                event->tick, event->tick_chain);
+}
+
+static void tell_joining(const client *player, const ls_session_event *event)
+{
+    static const char *const sources[] = {"with the state that is here", "with a snapshot of",
+                                          "with a history of"};
+    const ls_log *log = &player->console->log;
+    const ls_join *join = &event->join;
+    uint32_t ticks = join->next_close - join->tick;
+    if (event->away_ns > 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
+                    (double)event->away_ns / 1e9, ticks);
+    }
+    if (join->source != LS_JOIN_HELD) {
+        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s %.1f KiB",
+                    join->next_close, sources[join->source], join->blob_bytes / 1024.0);
+    } else if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s",
+                    join->next_close, sources[join->source]);
+    }
+}
+
+static void tell_resuming(client *player, const ls_resuming *resuming)
+{
+    if (player->told_slot_mask == resuming->slot_mask) {
+        return; /* it comes twice a second */
+    }
+    player->told_slot_mask = resuming->slot_mask;
+    ls_log_line(&player->console->log, LS_LOG_INFO,
+                "the server came back and waits for %d other player%s, %.0f s at most",
+                __builtin_popcount(resuming->slot_mask),
+                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s", resuming->left_ms / 1e3);
+}
+
 static void tell_over(const client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
@@ -170,21 +224,41 @@ static void tell_over(const client *player, const ls_session_event *event)
     }
 }
 
+static void tell_seated(const client *player)
+{
+    const ls_offer *offer = ls_session_offer(player->session);
+    ls_text place = {{0}};
+    ls_text_set(&place, "as slot %" PRIu32, offer->slot);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s, %" PRIu32 " players",
+                player->config->server, offer->is_watching ? "to watch" : place.bytes,
+                offer->simulation, offer->config.players);
+}
+
 static void tell(client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     switch (event->kind) {
     case LS_SESSION_EVENT_SEATED:
-        ls_log_line(log, LS_LOG_INFO, "joined %s as slot %" PRIu32 ": %s, %" PRIu32 " players",
-                    player->config->server, ls_session_report_of(player->session).slot,
-                    ls_session_offer(player->session)->simulation,
-                    ls_session_offer(player->session)->config.players);
+        tell_seated(player);
         break;
     case LS_SESSION_EVENT_UNPREDICTED:
         ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
         break;
     case LS_SESSION_EVENT_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_SESSION_EVENT_JOINING:
+        tell_joining(player, event);
+        break;
+    case LS_SESSION_EVENT_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
+                    player->config->is_watching ? "watching" : "playing", event->tick);
+        break;
+    case LS_SESSION_EVENT_LOST:
+        tell_lost(player, event);
+        break;
+    case LS_SESSION_EVENT_RESUMING:
+        tell_resuming(player, &event->resuming);
         break;
     case LS_SESSION_EVENT_WAITING:
         tell_waiting(player, &event->waiting);
@@ -219,6 +293,11 @@ static void draw_progress(void *user, uint64_t now_ns)
                     "  desyncs %" PRIu32,
                     report.tick, ls_session_state_words(report.state), (double)report.rtt_ns / 1e6,
                     (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
+    if (report.state == LS_SESSION_JOINING) {
+        ls_console_line(player->console, "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
+                        report.transferred_bytes / 1024.0, report.transfer_bytes / 1024.0,
+                        report.behind_ticks);
+    }
     ls_console_end(player->console);
 }
 
@@ -233,8 +312,46 @@ static void set_alarm(client *player)
     }
 }
 
-static void after_turn(client *player)
+static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
 {
+    sum->bytes_sent += more->bytes_sent;
+    sum->bytes_received += more->bytes_received;
+    sum->packets_sent += more->packets_sent;
+    sum->packets_received += more->packets_received;
+}
+
+/* One attempt at a time; how it went is told by the transport. */
+static void reconnect(client *player, uint64_t now_ns)
+{
+    if (player->is_connecting || now_ns < ls_session_reconnect_ns(player->session)) {
+        return;
+    }
+    add_traffic(&player->past_traffic, &player->traffic);
+    player->traffic = (ls_transport_traffic){0};
+    player->server = 0;
+    player->told_slot_mask = 0;
+    ls_status status = ls_transport_enet_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
+    player->is_connecting = status == LS_OK;
+    if (status != LS_OK) {
+        ls_session_disconnected(player->session, status, now_ns);
+    }
+}
+
+/* Of a connection that the session has given up it wants to hear nothing. */
+static void take_disconnect(client *player, const ls_transport_event *event, uint64_t now_ns)
+{
+    bool is_given_up =
+        !player->is_connecting && ls_session_reconnect_ns(player->session) != UINT64_MAX;
+    player->server = 0;
+    player->is_connecting = false;
+    if (!is_given_up) {
+        ls_session_disconnected(player->session, event->reason, now_ns);
+    }
+}
+
+static void after_turn(client *player, uint64_t now_ns)
+{
+    reconnect(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
         tell(player, &event);
@@ -260,11 +377,11 @@ static void take_packets(client *player, uint64_t now_ns)
         case LS_TRANSPORT_CONNECTED:
             player->server = event.peer;
             player->has_connected = true;
+            player->is_connecting = false;
             ls_session_connected(player->session, event.peer, now_ns);
             break;
         case LS_TRANSPORT_DISCONNECTED:
-            player->server = 0;
-            ls_session_disconnected(player->session, event.reason, now_ns);
+            take_disconnect(player, &event, now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
             ls_session_receive(player->session, event.lane, event.bytes, event.size, now_ns);
@@ -277,7 +394,7 @@ static void on_packets(void *user, uint64_t now_ns)
 {
     client *player = user;
     take_packets(player, now_ns);
-    after_turn(player);
+    after_turn(player, now_ns);
 }
 
 static void on_frame(void *user, uint64_t now_ns)
@@ -286,7 +403,7 @@ static void on_frame(void *user, uint64_t now_ns)
     ls_frame_recorder_begin_frame(&player->recorder, now_ns);
     take_packets(player, now_ns);
     ls_session_frame(player->session, now_ns);
-    after_turn(player);
+    after_turn(player, now_ns);
 }
 
 /* A frame that somebody sees: it begins with what they did and ends with the picture. */
@@ -306,14 +423,14 @@ static void on_alarm(void *user, uint64_t now_ns)
     player->alarm_ns = UINT64_MAX; /* it has gone off */
     take_packets(player, now_ns);
     ls_session_update(player->session, now_ns);
-    after_turn(player);
+    after_turn(player, now_ns);
 }
 
 static void on_signal(void *user, uint64_t now_ns)
 {
     client *player = user;
     ls_session_leave(player->session, now_ns);
-    after_turn(player);
+    after_turn(player, now_ns);
 }
 
 /* ---- the summary ---- */
@@ -429,6 +546,7 @@ static ls_exit_code finish(client *player)
     static ls_summary summary;
     ls_text why = {{0}};
     ls_session_report report = ls_session_report_of(player->session);
+    add_traffic(&player->traffic, &player->past_traffic);
     ls_exit_code code = report.is_desynced || report.status == LS_DESYNCED ? LS_EXIT_DESYNC
                         : report.status == LS_OK                           ? LS_EXIT_CLEAN
                                                                            : LS_EXIT_ENVIRONMENT;
@@ -530,6 +648,8 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.ticks = player->config->ticks;
     session.predict_ticks = player->config->predict_ticks;
+    session.is_watching = player->config->is_watching;
+    session.reconnect_ms = player->config->reconnect_ms;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view != NULL;
     session.finds_causes = player->config->finds_causes;

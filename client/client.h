@@ -24,8 +24,10 @@ typedef struct ls_client_config {
     ls_screen_config view;    /* of kind NONE: nobody looks */
     uint32_t ticks;           /* leaves after so many; 0: stays to the end */
     uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
-    ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
-    uint64_t flip_bit;        /* which one, modulo the size of the state */
+    bool is_watching;
+    uint32_t reconnect_ms; /* how long it tries to come back; 0: never */
+    ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
+    uint64_t flip_bit;     /* which one, modulo the size of the state */
     const ls_build_print *print; /* of this program, told to the server after a desync */
     const char *json_path;       /* NULL: no summary; "-": standard output */
     const char *frames_path;     /* where the frames' times go, see frame_trace.h; NULL: nowhere */

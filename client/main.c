@@ -1,7 +1,11 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
+<<<<<<< HEAD
 #include "lockstep/client/view_options.h"
+=======
+#include "lockstep/client/session.h"
+>>>>>>> main
 #include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
@@ -10,7 +14,8 @@
 #include <string.h>
 
 enum {
-    DEFAULT_FPS = 60
+    DEFAULT_FPS = 60,
+    DEFAULT_RECONNECT_S = 60,
 };
 
 enum option_key {
@@ -23,6 +28,8 @@ enum option_key {
     KEY_BOT_DELAY,
     KEY_PREDICT,
     KEY_FIND_CAUSES,
+    KEY_RECONNECT,
+    KEY_SPECTATE,
     KEY_RECORD_FRAMES,
 };
 
@@ -44,6 +51,10 @@ static const struct argp_option options[] = {
      "Play your own input at once and guess the others', up to TICKS ahead of the server, 0 to 32; "
      "where a guess was wrong, go back and step again (0: play what the server has confirmed)",
      1},
+    {"spectate", KEY_SPECTATE, 0, 0, "Watch the match, and play nothing", 1},
+    {"reconnect", KEY_RECONNECT, "SECONDS", 0,
+     "When the link is lost, try for so long to come back to the match, 0 to 86400 (60; 0: never)",
+     1},
     {"find-causes", KEY_FIND_CAUSES, "on|off", 0,
      "Keep the newest states, up to 64 MiB, so that the cause of a desync of this client can be "
      "told, or healed (on)",
@@ -61,10 +72,10 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     const char *frames_path;
-    bool has_bot;
+    bool has_bot, is_watching;
     uint32_t find_causes;
     ls_screen_config view;
-    uint64_t bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
+    uint64_t reconnect_s, bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
     ls_output_options output;
 } arguments;
 
@@ -117,6 +128,14 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
     case KEY_FIND_CAUSES:
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
+    case KEY_SPECTATE:
+        args->is_watching = true;
+        return 0;
+    case KEY_RECONNECT:
+        ls_command_line_number(state, "reconnect", value,
+                               (ls_option_range){0, LS_SESSION_RECONNECT_MS_MAX / 1000},
+                               &args->reconnect_s);
+        return 0;
     case KEY_RECORD_FRAMES:
         args->frames_path = value;
         return 0;
@@ -146,6 +165,9 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (!args->server) {
             argp_error(state, "HOST:PORT is missing");
         }
+        if (args->is_watching && args->has_bot) {
+            argp_error(state, "--spectate plays nothing, so there is nothing for --bot to do");
+        }
         if (args->bot_delay > 0 && !args->has_bot) {
             argp_error(state, "--bot-delay needs --bot");
         }
@@ -172,6 +194,7 @@ int main(int argc, char **argv)
     arguments args = {.name = "player",
                       .view = ls_screen_config_default(),
                       .find_causes = 1,
+                      .reconnect_s = DEFAULT_RECONNECT_S,
                       .output = {.level = LS_LOG_INFO}};
     args.view.kind = LS_SCREEN_NONE;
     ls_command_line_parse(&argp, argc, argv, &args);
@@ -201,6 +224,8 @@ int main(int argc, char **argv)
                                .view = args.view,
                                .ticks = (uint32_t)args.ticks,
                                .predict_ticks = (uint32_t)args.predict,
+                               .is_watching = args.is_watching,
+                               .reconnect_ms = (uint32_t)args.reconnect_s * 1000,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,
                                .finds_causes = args.find_causes != 0,

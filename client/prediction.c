@@ -19,6 +19,7 @@ typedef struct guess {
 struct ls_prediction {
     const ls_allocator *allocator;
     ls_prediction_config config;
+    ls_tick first;           /* settled state from which on closed ticks are held */
     ls_tick settled;         /* newest state of closed ticks alone; the live one is not older */
     ls_snapshot_ring *saved; /* of the ticks from `settled` to the one before the live state */
     guess guesses[LS_PREDICT_TICKS_MAX]; /* of the same ticks */
@@ -48,6 +49,15 @@ ls_status ls_prediction_create(const ls_prediction_config *config, const ls_allo
     }
     *out = prediction;
     return LS_OK;
+}
+
+void ls_prediction_restart(ls_prediction *prediction, uint32_t slot)
+{
+    prediction->config.slot = slot;
+    prediction->first = ls_sim_instance_tick(prediction->config.instance);
+    prediction->settled = prediction->first;
+    memset(prediction->quiet_levels, 0, sizeof prediction->quiet_levels);
+    ls_snapshot_ring_clear(prediction->saved);
 }
 
 void ls_prediction_destroy(ls_prediction *prediction)
@@ -124,7 +134,7 @@ static void learn_habits(ls_prediction *prediction, ls_tick tick)
 {
     ls_slot_input before[LS_PLAYERS_MAX];
     ls_slot_input now[LS_PLAYERS_MAX];
-    if (tick == 0) {
+    if (tick == prediction->first) {
         return;
     }
     closed_inputs(prediction, tick - 1, before);
@@ -235,7 +245,8 @@ static bool guess_tick(ls_prediction *prediction)
 ls_status ls_prediction_advance(ls_prediction *prediction, ls_tick closed_end, ls_tick head)
 {
     ls_status status = take_closed(prediction, closed_end);
-    if (status != LS_OK || prediction->settled == 0 || prediction->settled < closed_end) {
+    bool is_unknown = prediction->settled == prediction->first; /* who takes part */
+    if (status != LS_OK || is_unknown || prediction->settled < closed_end) {
         return status;
     }
     head = head > prediction->settled ? head : prediction->settled;

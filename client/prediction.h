@@ -49,6 +49,10 @@ ls_status ls_prediction_create(const ls_prediction_config *config, const ls_allo
                                ls_prediction **out);
 void ls_prediction_destroy(ls_prediction *prediction);
 
+/* The instance's state, whatever its tick, is the newest settled one from now on, and `slot` this
+ * player's; no guess is left. Until a tick after it has closed nothing is guessed. */
+void ls_prediction_restart(ls_prediction *prediction, uint32_t slot);
+
 /* Takes the closed ticks before `closed_end` (never less than before), then guesses on, so that the
  * live state is that of tick `head`, or the nearest to it from the newest closed state to `ticks`
  * beyond. Until a tick has closed nobody knows who takes part: nothing is guessed. Fails with the

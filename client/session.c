@@ -29,6 +29,11 @@ ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
                     config->predict_ticks);
         return LS_BAD_ARGUMENT;
     }
+    if (config->reconnect_ms > LS_SESSION_RECONNECT_MS_MAX) {
+        ls_text_set(why, "reconnect_ms takes 0 to %u, not %u", LS_SESSION_RECONNECT_MS_MAX,
+                    config->reconnect_ms);
+        return LS_BAD_ARGUMENT;
+    }
     return LS_OK;
 }
 
@@ -56,6 +61,7 @@ void ls_session_destroy(ls_session *session)
     if (!session) {
         return;
     }
+    ls_session_join_deinit(session);
     ls_session_play_deinit(session);
     ls_release(session->allocator, session);
 }
@@ -151,13 +157,20 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
         session->sink.disconnect(session->sink.user, server); /* it left before it was in */
         return;
     }
-    LS_ASSERT(session->report.state == LS_SESSION_CONNECTING);
+    bool is_return = session->report.state == LS_SESSION_RECONNECTING;
+    LS_ASSERT(session->server == 0);
+    LS_ASSERT(is_return || session->report.state == LS_SESSION_CONNECTING);
     session->server = server;
     session->heard_ns = now_ns;
     session->greeted_ns = now_ns;
-    session->report.state = LS_SESSION_GREETING;
+    session->sequence = 0;
+    session->downlink = (ls_link_meter){0};
+    session->back.is_greeted = is_return;
+    session->report.state = is_return ? LS_SESSION_RECONNECTING : LS_SESSION_GREETING;
     session->message.kind = LS_MESSAGE_HELLO;
     session->message.body.hello = ls_hello_make(session->config.name);
+    session->message.body.hello.is_watching = session->config.is_watching;
+    session->message.body.hello.back = ls_session_return_claim(session);
     ls_session_send(session);
 }
 
@@ -167,13 +180,21 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
     session->server = 0;
     if (session->report.state == LS_SESSION_FINISHED) {
         ls_session_end(session, LS_OK, "the match is complete");
-        return;
+    } else if (!ls_session_return_lose(session, reason, ls_status_text(reason))) {
+        ls_session_end(session, reason, ls_status_text(reason));
     }
-    ls_session_end(session, reason, ls_status_text(reason));
 }
 
 static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
+    if (offer->is_watching != session->config.is_watching) {
+        ls_text_set(why, "the server takes this client for %s",
+                    offer->is_watching ? "one who watches" : "a player");
+        return LS_MISBEHAVED;
+    }
+    if (session->instance) {
+        return ls_session_return_take_offer(session, offer, why);
+    }
     session->offer = *offer;
     session->report.slot = offer->slot;
     session->simulation = session->config.find_simulation(session->config.user, offer->simulation);
@@ -217,6 +238,11 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     session->message.kind = LS_MESSAGE_READY;
     session->message.body.ready = ls_ready_make(session->instance);
     ls_session_send(session);
+    if (session->report.state == LS_SESSION_RECONNECTING) {
+        session->back.is_greeted = false;
+        session->back.is_seated = true;
+        return;
+    }
     session->report.state = LS_SESSION_SEATED;
     ls_session_push_event(session, LS_SESSION_EVENT_SEATED);
 }
@@ -226,7 +252,7 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
 static void receive_desync(ls_session *session, const ls_desync_notice *desync)
 {
     session->report.desyncs++;
-    if (desync->slot == session->report.slot) {
+    if (desync->slot == session->report.slot && !session->config.is_watching) {
         session->report.is_desynced = true;
         session->report.own_desyncs++;
         session->report.own_desync = *desync;
@@ -236,7 +262,7 @@ static void receive_desync(ls_session *session, const ls_desync_notice *desync)
 
 static void receive_cause(ls_session *session, const ls_desync_cause *cause)
 {
-    if (cause->slot == session->report.slot) {
+    if (cause->slot == session->report.slot && !session->config.is_watching) {
         session->report.has_own_cause = true;
         session->report.own_cause = *cause;
     }
@@ -247,6 +273,9 @@ static void receive_cause(ls_session *session, const ls_desync_cause *cause)
 static ls_status receive_of_desync(ls_session *session)
 {
     const ls_message *message = &session->message;
+    if (session->joining && message->kind != LS_MESSAGE_DESYNC_CAUSE) {
+        return LS_MALFORMED; /* nothing of this session was compared yet */
+    }
     switch (message->kind) {
     case LS_MESSAGE_TREE_QUERY: {
         ls_wire_query query = message->body.tree_query;
@@ -275,7 +304,44 @@ static void receive_refuse(ls_session *session, const ls_farewell *farewell)
 {
     ls_status status = (ls_status) - (int)farewell->negated_status;
     ls_text why = farewell->text;
-    ls_session_end(session, status == LS_OK ? LS_DISCONNECTED : status, why.bytes);
+    status = status == LS_OK ? LS_DISCONNECTED : status;
+    if (status == LS_ALREADY_OVER && ls_session_return_is_complete(session)) {
+        ls_session_end(session, LS_OK, "the match is complete");
+        return;
+    }
+    if (!ls_session_return_outlives(session, status) ||
+        !ls_session_return_lose(session, status, why.bytes)) {
+        ls_session_end(session, status, why.bytes);
+    }
+}
+
+/* What comes before the match is played; MALFORMED when it does not belong here. */
+static ls_status receive_of_getting_in(ls_session *session)
+{
+    const ls_message *message = &session->message;
+    ls_session_state state = session->report.state;
+    bool is_seated =
+        state == LS_SESSION_SEATED || (state == LS_SESSION_RECONNECTING && session->back.is_seated);
+    bool is_greeted = state == LS_SESSION_GREETING ||
+                      (state == LS_SESSION_RECONNECTING && session->back.is_greeted);
+    if (message->kind == LS_MESSAGE_OFFER && is_greeted) {
+        ls_offer offer = message->body.offer;
+        receive_offer(session, &offer);
+    } else if (message->kind == LS_MESSAGE_START && state == LS_SESSION_SEATED) {
+        ls_session_play_start(session, &message->body.start);
+    } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
+        ls_join join = message->body.join;
+        ls_session_join(session, &join);
+    } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
+        ls_session_push_event(session, LS_SESSION_EVENT_RESUMING)->resuming =
+            message->body.resuming;
+    } else if (message->kind == LS_MESSAGE_TICKS_REQUEST && is_seated) {
+        ls_ticks_request request = message->body.ticks_request;
+        ls_session_return_answer_ticks(session, &request);
+    } else {
+        return LS_MALFORMED;
+    }
+    return LS_OK;
 }
 
 /* Messages that only make sense in some states are MALFORMED in the others. */
@@ -291,17 +357,9 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         receive_refuse(session, &message->body.farewell);
         return LS_OK;
     }
-    if (message->kind == LS_MESSAGE_OFFER && state == LS_SESSION_GREETING) {
-        ls_offer offer = message->body.offer;
-        receive_offer(session, &offer);
-        return LS_OK;
-    }
-    if (message->kind == LS_MESSAGE_START && state == LS_SESSION_SEATED) {
-        ls_session_play_start(session, &message->body.start);
-        return LS_OK;
-    }
-    if (state != LS_SESSION_PLAYING && state != LS_SESSION_FINISHED) {
-        return LS_MALFORMED;
+    if (state != LS_SESSION_JOINING && state != LS_SESSION_PLAYING &&
+        state != LS_SESSION_FINISHED) {
+        return receive_of_getting_in(session);
     }
     switch (message->kind) {
     case LS_MESSAGE_HASH_REQUEST: {
@@ -332,13 +390,17 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
 static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, size_t size)
 {
     uint32_t kind = ls_message_peek(bytes, size);
-    if (kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART) {
+    if (kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART && kind != LS_MESSAGE_BLOB_PART) {
         return LS_MALFORMED;
     }
-    if (session->report.state != LS_SESSION_PLAYING) {
+    ls_session_state state = session->report.state;
+    if (state != LS_SESSION_PLAYING && state != LS_SESSION_JOINING) {
         /* The lobby's sign of life, a tick that overtook START and comes again, or one after the
          * end. */
         return LS_OK;
+    }
+    if (kind == LS_MESSAGE_BLOB_PART) {
+        return ls_session_join_part(session, bytes, size);
     }
     return kind == LS_MESSAGE_TICKS ? ls_session_play_ticks(session, bytes, size)
                                     : ls_session_play_part(session, bytes, size);
@@ -367,13 +429,14 @@ void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes,
 
 static void end_when_silent(ls_session *session)
 {
-    uint64_t timeout_ns = session->report.state == LS_SESSION_GREETING
-                              ? SESSION_GREETING_NS
-                              : session->offer.timeout_ms * LS_NS_PER_MS;
-    bool is_connected = session->report.state != LS_SESSION_CONNECTING;
-    if (is_connected && session->now_ns - session->heard_ns >= timeout_ns) {
-        ls_session_give_up(session, LS_TIMED_OUT,
-                           "nothing was heard from the server within the timeout");
+    static const char *const why = "nothing was heard from the server within the timeout";
+    ls_session_state state = session->report.state;
+    uint64_t timeout_ns =
+        state == LS_SESSION_GREETING ? SESSION_GREETING_NS : ls_session_return_silence_ns(session);
+    bool is_connected = state != LS_SESSION_CONNECTING && state != LS_SESSION_RECONNECTING;
+    if (is_connected && session->now_ns - session->heard_ns >= timeout_ns &&
+        !ls_session_return_lose(session, LS_TIMED_OUT, why)) {
+        ls_session_give_up(session, LS_TIMED_OUT, why);
     }
 }
 
@@ -392,13 +455,17 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
     session->report.frames++;
     switch (session->report.state) {
     case LS_SESSION_SEATED:
-        if (now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
-            ls_session_play_send_inputs(session);
-        }
+        ls_session_play_send_in_time(session);
+        break;
+    case LS_SESSION_JOINING:
+        ls_session_join_frame(session);
         break;
     case LS_SESSION_PLAYING:
         ls_session_play_frame(session);
         ls_session_desync_advance(session);
+        break;
+    case LS_SESSION_RECONNECTING:
+        ls_session_return_frame(session);
         break;
     case LS_SESSION_FINISHED:
         ls_session_desync_advance(session);
@@ -423,16 +490,26 @@ void ls_session_update(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (now_ns >= ls_session_next_ns(session)) {
+    if (now_ns < ls_session_next_ns(session)) {
+        return;
+    }
+    if (session->report.state == LS_SESSION_JOINING) {
+        ls_session_join_update(session);
+    } else {
         ls_session_play_update(session);
     }
 }
 
 uint64_t ls_session_next_ns(const ls_session *session)
 {
-    bool is_asked =
-        session->config.makes_inputs_between_frames && session->report.state == LS_SESSION_PLAYING;
-    return is_asked ? ls_session_play_next_ns(session) : UINT64_MAX;
+    if (!session->config.makes_inputs_between_frames) {
+        return UINT64_MAX;
+    }
+    if (session->report.state == LS_SESSION_JOINING) {
+        return ls_session_join_next_ns(session);
+    }
+    return session->report.state == LS_SESSION_PLAYING ? ls_session_play_next_ns(session)
+                                                       : UINT64_MAX;
 }
 
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
@@ -450,6 +527,9 @@ ls_session_report ls_session_report_of(const ls_session *session)
     ls_session_report report = session->report;
     report.confirmed = session->confirmed;
     report.next_input = session->sync.next_input;
+    if (session->joining) {
+        ls_session_join_report(session, &report);
+    }
     if (session->instance) {
         report.tick = ls_session_tick(session);
         report.shown_tick = ls_sim_instance_tick(session->instance);
@@ -480,8 +560,16 @@ ls_session_state ls_session_state_of(const ls_session *session)
 
 const char *ls_session_state_words(ls_session_state state)
 {
-    static const char *const words[] = {"connecting", "greeting", "waiting for the others",
-                                        "playing",    "finished", "over"};
+    static const char *const words[] = {
+        [LS_SESSION_CONNECTING] = "connecting",
+        [LS_SESSION_GREETING] = "greeting",
+        [LS_SESSION_SEATED] = "waiting for the others",
+        [LS_SESSION_JOINING] = "joining",
+        [LS_SESSION_PLAYING] = "playing",
+        [LS_SESSION_RECONNECTING] = "link lost",
+        [LS_SESSION_FINISHED] = "finished",
+        [LS_SESSION_OVER] = "over",
+    };
     return words[state];
 }
 
@@ -524,7 +612,8 @@ void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text
 
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
-    if (!session->is_stepping || !session->simulation->draw) {
+    bool has_begun = session->instance && ls_sim_instance_tick(session->instance) > 0;
+    if (!has_begun || !session->simulation->draw) {
         return;
     }
     const void *current = ls_sim_instance_state(session->instance);

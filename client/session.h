@@ -17,6 +17,8 @@
 
 LS_C_BEGIN
 
+#define LS_SESSION_RECONNECT_MS_MAX 86400000u
+
 typedef struct ls_session_config {
     char name[LS_PLAYER_NAME_BYTES_MAX];
 
@@ -42,6 +44,13 @@ typedef struct ls_session_config {
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
 
+    /* Comes to watch: makes no inputs, sits on no seat, checks every root all the same. */
+    bool is_watching;
+
+    /* How long a lost link is made anew, by a driver that does as ls_session_reconnect_ns says;
+     * 0: the session ends with its link. */
+    uint32_t reconnect_ms; /* 0 .. LS_SESSION_RECONNECT_MS_MAX */
+
     /* Prediction: this player's inputs are stepped as soon as they are made, up to so many ticks
      * ahead of the closed ones, on guesses at the others' inputs; where a guess was wrong, the
      * session goes back and steps again. 0 (off) .. LS_PREDICT_TICKS_MAX; holds as many states. */
@@ -59,21 +68,28 @@ typedef enum ls_session_state {
     LS_SESSION_CONNECTING,
     LS_SESSION_GREETING, /* HELLO sent */
     LS_SESSION_SEATED,   /* READY sent; waiting for the others */
+    LS_SESSION_JOINING,  /* a running match: the state is on its way, or steps to where that is */
     LS_SESSION_PLAYING,
-    LS_SESSION_FINISHED, /* the final state is reached and told */
-    LS_SESSION_OVER,     /* see ls_session_report.status */
+    LS_SESSION_RECONNECTING, /* the link was lost; the next state is JOINING */
+    LS_SESSION_FINISHED,     /* the final state is reached and told */
+    LS_SESSION_OVER,         /* see ls_session_report.status */
 } ls_session_state;
 
 typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_SEATED,
     LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
     LS_SESSION_EVENT_STARTED,
-    LS_SESSION_EVENT_WAITING, /* waiting */
-    LS_SESSION_EVENT_DESYNC,  /* desync; of any slot */
-    LS_SESSION_EVENT_CAUSE,   /* cause: what the server found out about a desync; of any slot */
-    LS_SESSION_EVENT_HEALED,  /* tick: this slot differed and agrees again from this state on */
-    LS_SESSION_EVENT_ENDED,   /* end: the final tick is known */
-    LS_SESSION_EVENT_OVER,    /* status, text */
+    LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
+    LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
+    LS_SESSION_EVENT_LOST,    /* status, tick, tick_chain, text: why the link, or an attempt to make
+                                 it anew, failed */
+    LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
+    LS_SESSION_EVENT_WAITING,  /* waiting */
+    LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
+    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot */
+    LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
+    LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,     /* status, text */
 } ls_session_event_kind;
 
 typedef struct ls_session_event {
@@ -83,6 +99,11 @@ typedef struct ls_session_event {
     ls_desync_cause cause;
     ls_tick tick;
     ls_end end;
+    ls_join join;
+    ls_resuming resuming;
+    uint64_t away_ns;     /* JOINING, JOINED: since the link was lost; 0: it never was */
+    uint64_t retry_in_ns; /* LOST: the next attempt, from now */
+    uint64_t tick_chain;  /* LOST: before `tick`, the first closed tick that is not here */
     ls_status status;
     ls_text text;
 } ls_session_event;
@@ -92,10 +113,15 @@ typedef struct ls_session_report {
     ls_session_state state;
     ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
     uint32_t slot;
-    ls_tick tick;       /* of the newest state that closed ticks led to */
-    ls_tick shown_tick; /* of the live state, which is drawn: with prediction ahead of `tick` */
-    ls_tick confirmed;  /* first closed tick not received */
-    ls_tick next_input; /* first input not made */
+    ls_tick tick;          /* of the newest state that closed ticks led to */
+    ls_tick shown_tick;    /* of the live state, which is drawn: with prediction ahead of `tick` */
+    ls_tick confirmed;     /* first closed tick not received */
+    ls_tick next_input;    /* first input not made */
+    ls_tick joined_tick;   /* state from which on it plays; 0: from the start */
+    uint32_t rejoins;      /* times that it came back after a lost link */
+    uint32_t behind_ticks; /* JOINING: that have come and are not stepped */
+    uint32_t transfer_bytes; /* JOINING: of the snapshot or history; 0: none is to come */
+    uint32_t transferred_bytes;
     uint64_t inputs_made;
     uint64_t inputs_skipped; /* their ticks were closed before they could be made */
     /* Were due on this machine's clock, but not confirmed yet; with prediction: could not even be
@@ -141,7 +167,8 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
                             const ls_allocator *allocator, ls_session **out, ls_text *why);
 void ls_session_destroy(ls_session *session);
 
-/* What happened on the transport. `now_ns` never goes back. */
+/* What happened on the transport. `now_ns` never goes back. An attempt to connect that failed is
+ * told with ls_session_disconnected, too. */
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
 void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
@@ -156,6 +183,10 @@ void ls_session_update(ls_session *session, uint64_t now_ns);
 /* When ls_session_update has something to do next; UINT64_MAX while it has nothing. Changes with
  * every frame, update and packet. */
 uint64_t ls_session_next_ns(const ls_session *session);
+
+/* RECONNECTING: from when on the driver is to try to connect anew, once, and tell how it went by
+ * ls_session_connected or ls_session_disconnected. UINT64_MAX: there is nothing to do. */
+uint64_t ls_session_reconnect_ns(const ls_session *session);
 
 /* From now on this player's inputs are made `ticks` (0 .. LS_INPUT_DELAY_TICKS_MAX) earlier than
  * the network needs, in place of what the server said last. The change takes 20 ticks for each: no

@@ -1,6 +1,7 @@
 #include "lockstep/client/session_state.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/send_rate.h"
 
 enum {
     WAIT_LEAD_SPARE_TICKS = 8,
@@ -90,8 +91,8 @@ static ls_tick write_inputs(ls_session *session, ls_bit_stream *stream, ls_tick 
     return tick;
 }
 
-/* Sends one INPUTS; returns the first input that did not fit. */
-static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
+/* Sends one INPUTS, with inputs or without; returns the first input that did not fit. */
+static ls_tick send_packet(ls_session *session, ls_inputs_header *header, bool has_inputs)
 {
     ls_slot_input base = {0};
     if (header->has_base) {
@@ -101,7 +102,12 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header)
     header->sequence = session->sequence++;
     ls_bit_stream stream = ls_bit_writer(session->packet, sizeof session->packet);
     ls_inputs_header_bits(&stream, header, 0);
-    ls_tick end = write_inputs(session, &stream, header->first, &base);
+    ls_tick end = header->first;
+    if (has_inputs) {
+        end = write_inputs(session, &stream, header->first, &base);
+    } else {
+        ls_tick_packet_write_end(&stream);
+    }
     session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
                        ls_bits_size_bytes(&stream));
     return end;
@@ -131,7 +137,7 @@ static void send_what_did_not_fit(ls_session *session, ls_inputs_header *header,
             continue;
         }
         header->first = tick;
-        tick = send_packet(session, header);
+        tick = send_packet(session, header, true);
         packets++;
     }
 }
@@ -151,21 +157,34 @@ static void add_health(ls_session *session, ls_inputs_header *header)
     session->stalled_told = session->report.stalled_ticks;
 }
 
+/* Who watches, or is on the way into the match, acknowledges only. */
+static bool is_playing(const ls_session *session)
+{
+    return session->report.state == LS_SESSION_PLAYING && !session->config.is_watching;
+}
+
 void ls_session_play_send_inputs(ls_session *session)
 {
     ls_inputs_header header = {.next = session->confirmed,
                                .hold = LS_HOLD_NONE,
                                .chain_tick = session->chain_tick,
                                .chain = (uint32_t)session->chain,
-                               .first = session->wanted,
-                               .has_base = session->has_base};
+                               .first = session->confirmed};
+    if (is_playing(session)) {
+        header.first = session->wanted;
+        header.has_base = session->has_base;
+    }
     if (session->confirmed > 0 && !session->is_arrival_reported) {
         header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);
         session->is_arrival_reported = true;
     }
     add_health(session, &header);
     session->sent_ns = session->now_ns;
-    ls_tick end = send_packet(session, &header);
+    session->acknowledged = session->confirmed;
+    ls_tick end = send_packet(session, &header, is_playing(session));
+    if (!is_playing(session)) {
+        return;
+    }
     session->is_overflowing = end < session->sync.next_input;
     send_what_did_not_fit(session, &header, end);
 }
@@ -192,8 +211,7 @@ static uint64_t second_send_ns(const ls_session *session)
 
 static bool is_sending_twice(const ls_session *session)
 {
-    return session->offer.send_rate == LS_SEND_DOUBLE ||
-           (session->offer.send_rate == LS_SEND_AUTO && session->is_uplink_lossy);
+    return ls_send_rate_is_double(session->offer.send_rate, session->is_uplink_lossy);
 }
 
 void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
@@ -201,11 +219,7 @@ void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
     bool was_sending_twice = is_sending_twice(session);
     session->report.uplink = uplink;
     ls_tick_sync_set_loss(&session->sync, uplink.loss);
-    if (uplink.loss >= LS_SEND_TWICE_LOSS) {
-        session->is_uplink_lossy = true;
-    } else if (uplink.loss < LS_SEND_ONCE_LOSS) {
-        session->is_uplink_lossy = false;
-    }
+    session->is_uplink_lossy = ls_send_rate_is_lossy(session->is_uplink_lossy, &uplink);
     if (is_sending_twice(session) != was_sending_twice) {
         ls_tick_sync_forget(&session->sync);
     }
@@ -213,12 +227,25 @@ void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink)
 
 void ls_session_play_send_due(ls_session *session)
 {
+    if (!is_playing(session)) {
+        if (session->acknowledged != session->confirmed) {
+            ls_session_play_send_inputs(session);
+        }
+        return;
+    }
     if (has_inputs_to_send(session)) {
         session->first_sent_ns = session->now_ns;
         session->is_second_due = is_sending_twice(session);
         ls_session_play_send_inputs(session);
     } else if (session->now_ns >= second_send_ns(session)) {
         session->is_second_due = false;
+        ls_session_play_send_inputs(session);
+    }
+}
+
+void ls_session_play_send_in_time(ls_session *session)
+{
+    if (session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
         ls_session_play_send_inputs(session);
     }
 }
@@ -231,6 +258,9 @@ void ls_session_play_update(ls_session *session)
 
 uint64_t ls_session_play_next_ns(const ls_session *session)
 {
+    if (session->config.is_watching) {
+        return UINT64_MAX;
+    }
     bool is_making = is_wanted(session) && !is_held_back(session);
     uint64_t due_ns = is_making ? session->sync.next_due_ns : UINT64_MAX;
     uint64_t second_ns = second_send_ns(session);

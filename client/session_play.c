@@ -2,6 +2,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/state_hash.h"
+#include "lockstep/common/tick_chain.h"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ ls_status ls_session_play_init(ls_session *session)
     session->alpha = LS_FIXED_ONE;
     session->roots[0] = ls_sim_instance_hash(session->instance);
     session->chain = ls_hash_chain_start(session->roots[0]);
+    session->tick_chain = LS_TICK_CHAIN_START;
     status = ls_session_desync_init(session);
     return status == LS_OK ? ls_session_predict_init(session) : status;
 }
@@ -66,12 +68,22 @@ void ls_session_play_deinit(ls_session *session)
     ls_release(session->allocator, session->previous);
 }
 
-void ls_session_play_start(ls_session *session, const ls_start *start)
+void ls_session_play_begin(ls_session *session)
 {
-    memcpy(session->names, start->names, sizeof session->names);
     session->report.state = LS_SESSION_PLAYING;
     session->is_uplink_lossy = true; /* until the server knows better */
     session->frame_ns = session->now_ns;
+    session->is_stepping = false;
+    session->predicted_tick = ls_sim_instance_tick(session->instance);
+    session->predicted_inputs = session->report.inputs_made;
+    session->timestep = ls_timestep_make(&session->timestep.config);
+    ls_playout_init(&session->playout, session->timestep.config.dt_ns);
+}
+
+void ls_session_play_start(ls_session *session, const ls_start *start)
+{
+    memcpy(session->names, start->names, sizeof session->names);
+    ls_session_play_begin(session);
     session->frames_before = session->report.frames;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);
@@ -95,6 +107,11 @@ static bool store_tick(ls_session *session)
     ls_slot_input inputs[LS_PLAYERS_MAX];
     ls_tick tick = session->confirmed;
     ls_tick_cursor_inputs(&session->cursor, inputs);
+    ls_tick_inputs closed = {
+        .tick = tick, .slot_count = session->cursor.slot_count, .slots = inputs};
+    if (session->joining && !ls_session_join_keep(session, &closed)) {
+        return false;
+    }
     for (uint32_t slot = 0; slot < session->cursor.slot_count; slot++) {
         ls_status stored = ls_input_buffer_put(session->closed, tick, slot, inputs[slot].bytes,
                                                inputs[slot].size, inputs[slot].events);
@@ -106,6 +123,7 @@ static bool store_tick(ls_session *session)
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
     ls_playout_add_arrival(&session->playout, tick, session->now_ns);
+    session->tick_chain = ls_tick_chain_next(session->tick_chain, &closed);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
     session->is_arrival_reported = false;
@@ -115,7 +133,8 @@ static bool store_tick(ls_session *session)
 static ls_status start_cursor(ls_session *session, ls_tick first)
 {
     ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    if (first > 0 && ls_input_buffer_tick(session->closed, first - 1, before) != LS_OK) {
+    if (first != session->bare_tick &&
+        ls_input_buffer_tick(session->closed, first - 1, before) != LS_OK) {
         return LS_STALE;
     }
     ls_tick_cursor_start(&session->cursor, session->offer.config.players,
@@ -267,6 +286,10 @@ static void take_header(ls_session *session, const ls_ticks_header *header, ls_t
     if (arrival == LS_LINK_REPEATED) {
         return;
     }
+    bool is_making = session->report.state == LS_SESSION_PLAYING && !session->config.is_watching;
+    if (!is_making) {
+        return;
+    }
     measure_rtt(session, header);
     skip_closed_inputs(session, end > session->confirmed ? end : session->confirmed);
     if (arrival == LS_LINK_NEWER) {
@@ -346,7 +369,8 @@ static void finish(ls_session *session)
 uint64_t ls_session_heartbeat_ns(const ls_session *session)
 {
     uint64_t heartbeat_ns = SESSION_HEARTBEAT_NS;
-    if (session->report.state == LS_SESSION_PLAYING) {
+    if (session->report.state == LS_SESSION_PLAYING ||
+        session->report.state == LS_SESSION_JOINING) {
         uint64_t ticks_ns = 4 * session->sync.config.dt_ns;
         heartbeat_ns = ticks_ns < SESSION_ANSWER_NS ? ticks_ns : SESSION_ANSWER_NS;
     }
@@ -356,7 +380,9 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 
 void ls_session_play_frame(ls_session *session)
 {
-    ls_session_play_make_inputs(session);
+    if (!session->config.is_watching) {
+        ls_session_play_make_inputs(session);
+    }
     if (session->prediction) {
         ls_session_predict(session);
     } else {
@@ -375,9 +401,7 @@ void ls_session_play_frame(ls_session *session)
         return;
     }
     ls_session_play_send_due(session);
-    if (session->now_ns - session->sent_ns >= ls_session_heartbeat_ns(session)) {
-        ls_session_play_send_inputs(session);
-    }
+    ls_session_play_send_in_time(session);
 }
 
 void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request)
@@ -392,7 +416,8 @@ void ls_session_play_send_roots(ls_session *session, const ls_hash_request *requ
         hashes->first = index * interval;
         hashes->count = 0;
         for (; left > 0 && hashes->count < LS_HASHES_PER_MESSAGE; left--, index++) {
-            bool is_held = index <= newest && newest - index < LS_WINDOW_TICKS;
+            bool is_held = index <= newest && newest - index < LS_WINDOW_TICKS &&
+                           index * interval >= session->roots_first;
             if (!is_held) {
                 left = 0;
                 break;

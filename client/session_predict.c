@@ -13,7 +13,7 @@ static void settle(void *user, ls_tick tick, uint64_t root)
 
 ls_status ls_session_predict_init(ls_session *session)
 {
-    if (session->config.predict_ticks == 0) {
+    if (session->config.predict_ticks == 0 || session->config.is_watching) {
         return LS_OK;
     }
     ls_prediction_config config = {.instance = session->instance,
@@ -85,7 +85,7 @@ void ls_session_predict(ls_session *session)
 
 void ls_session_predict_end(ls_session *session)
 {
-    if (session->prediction) {
+    if (session->prediction && !session->joining) { /* on the way nothing is guessed */
         /* What a simulation cannot load is reported where it happens first. */
         (void)ls_prediction_drop_guesses(session->prediction);
     }

@@ -1,21 +1,25 @@
 /* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
  * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end),
  * session_step.c (when and how the simulation is stepped), session_predict.c (the same with
- * prediction) and session_desync.c (what the server asks when this side differs). Never included
- * by anybody else. */
+ * prediction), session_join.c and session_catch_up.c (getting into a running match),
+ * session_return.c (lost links) and session_desync.c (what the server asks when this side differs).
+ * Never included by anybody else. */
 #ifndef LOCKSTEP_CLIENT_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_STATE_H
 
 #include "lockstep/client/playout.h"
 #include "lockstep/client/prediction.h"
 #include "lockstep/client/session.h"
+#include "lockstep/client/tick_backlog.h"
 #include "lockstep/client/tick_parts.h"
 #include "lockstep/client/tick_sync.h"
 #include "lockstep/common/histogram.h"
 #include "lockstep/common/input_buffer.h"
 #include "lockstep/common/rerun.h"
 #include "lockstep/common/state_tree.h"
+#include "lockstep/common/tick_block.h"
 #include "lockstep/common/timestep.h"
+#include "lockstep/protocol/blob_receiver.h"
 #include "lockstep/protocol/coded_tick.h"
 #include "lockstep/protocol/link_meter.h"
 
@@ -42,6 +46,36 @@ typedef struct session_diagnosis {
     ls_tick bad_tick;
     uint64_t ran_ns; /* when the re-run was last advanced */
 } session_diagnosis;
+
+/* On the way into a running match. Made by JOIN, released where the match is. */
+typedef struct session_joining {
+    ls_join join;
+    ls_blob_receiver *receiver; /* of the snapshot or history; NULL without */
+    bool has_state;             /* the live state is the one that the backlog follows */
+    ls_tick_backlog *backlog;   /* every closed tick that has come since */
+    uint32_t steps_per_frame;
+    uint32_t steps_left;     /* in this frame */
+    uint64_t frame_max_ns;   /* with fewer steps in the next one when it takes longer */
+    uint64_t close_ns;       /* when join.next_close is closed, as JOIN said */
+    ls_tail_window arrivals; /* of ticks: the time less the tick times dt */
+    bool is_in_history;      /* it is being stepped */
+    size_t history_at;       /* of the next block */
+    bool is_in_block;        /* `block` has more */
+    ls_tick_block_reader block;
+    uint64_t history_chain; /* tick chain over the ticks of the history that were stepped */
+} session_joining;
+
+/* A link that was lost, or never was. */
+typedef struct session_return {
+    ls_status status;     /* why it was lost */
+    uint64_t lost_ns;     /* when; 0: it is there */
+    uint64_t pause_ns;    /* before the next attempt */
+    uint64_t retry_ns;    /* when that is due */
+    bool is_greeted;      /* this attempt: HELLO sent, */
+    bool is_seated;       /* READY sent */
+    bool is_void;         /* nothing is held that the server could build on */
+    uint64_t unplayed_ns; /* not yet counted as a stalled tick */
+} session_return;
 
 struct ls_session {
     ls_session_config config;
@@ -89,6 +123,9 @@ struct ls_session {
     ls_input_buffer *closed;
     ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
     ls_tick confirmed;
+    uint64_t tick_chain;  /* over the ticks before it */
+    ls_tick bare_tick;    /* is coded against nothing: 0, or JOIN's */
+    ls_tick acknowledged; /* by the newest INPUTS */
     uint64_t newest_arrival_ns;
     bool is_arrival_reported;
     ls_link_meter downlink;
@@ -107,9 +144,13 @@ struct ls_session {
     uint64_t predicted_inputs; /* made up to then */
 
     /* Hashes. */
-    uint64_t roots[LS_WINDOW_TICKS];
+    uint64_t roots[LS_WINDOW_TICKS]; /* from state roots_first on */
+    ls_tick roots_first;
     uint64_t chain;
     ls_tick chain_tick;
+
+    session_joining *joining; /* NULL: it is where the match is */
+    session_return back;
 
     session_diagnosis diagnosis;
     ls_histogram latency;
@@ -142,6 +183,9 @@ void ls_session_leave_as_planned(ls_session *session, const char *why);
 ls_status ls_session_play_init(ls_session *session);
 void ls_session_play_deinit(ls_session *session);
 void ls_session_play_start(ls_session *session, const ls_start *start);
+
+/* Inputs, stepping and the picture begin anew: with START, or where a late client has got to. */
+void ls_session_play_begin(ls_session *session);
 void ls_session_play_frame(ls_session *session);
 ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size);
 ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
@@ -154,6 +198,9 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session);
 
 /* Steps the ticks that are due since the frame before. */
 void ls_session_step_due(ls_session *session);
+
+/* Notes the root of a hashed state, the next one. */
+void ls_session_note_root(ls_session *session, ls_tick tick, uint64_t root);
 
 /* Steps the instance on these inputs, keeping the state before it for drawing. */
 void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs);
@@ -175,6 +222,72 @@ void ls_session_predict(ls_session *session);
 
 /* Makes the newest settled state the live one, for good. */
 void ls_session_predict_end(ls_session *session);
+
+/* ---- session_join.c ---- */
+
+/* JOIN has come. */
+void ls_session_join(ls_session *session, const ls_join *join);
+
+/* Gives up what was on its way. */
+void ls_session_join_deinit(ls_session *session);
+
+/* A closed tick has come; false: there is no room, and the session has ended. */
+bool ls_session_join_keep(ls_session *session, const ls_tick_inputs *inputs);
+
+/* STALE or FUTURE for parts that say nothing new; MALFORMED. */
+ls_status ls_session_join_part(ls_session *session, const uint8_t *bytes, size_t size);
+
+/* Steps on towards the match; and when it has got there, plays. */
+void ls_session_join_frame(ls_session *session);
+
+/* From now on nothing is held: the next JOIN has to bring everything. */
+void ls_session_join_hold_nothing(ls_session *session);
+
+/* Back to state 0, and to the chain of roots that begins there. */
+ls_status ls_session_join_restart_instance(ls_session *session);
+
+/* How far it is. */
+void ls_session_join_report(const ls_session *session, ls_session_report *report);
+
+/* Acknowledges parts that have come; when that is due. */
+void ls_session_join_update(ls_session *session);
+uint64_t ls_session_join_next_ns(const ls_session *session);
+
+/* ---- session_catch_up.c ---- */
+
+/* Takes the state out of what came for it, if it is all there; steps what has come since, as far as
+ * a frame may take. Without a link as well. */
+void ls_session_join_step(ls_session *session, uint64_t elapsed_ns);
+
+/* This player leaves after so many ticks, and steps no more than those. */
+bool ls_session_has_played_enough(const ls_session *session);
+
+/* ---- session_return.c ---- */
+
+/* The link is lost, or the attempt to make it anew has failed: true when the session goes on
+ * without, false when that is not for it. */
+bool ls_session_return_lose(ls_session *session, ls_status status, const char *why);
+
+/* Whether the session goes on after REFUSE with this status. */
+bool ls_session_return_outlives(const ls_session *session, ls_status refusal);
+
+/* The link was lost when nothing of the match was missing but the goodbye. */
+bool ls_session_return_is_complete(const ls_session *session);
+
+/* What HELLO says of the seat and the ticks that are held. */
+ls_return ls_session_return_claim(const ls_session *session);
+
+/* OFFER of an attempt: checks that it is the same match; its words where it is not. */
+ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offer, ls_text *why);
+
+void ls_session_return_frame(ls_session *session);
+void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request);
+
+/* How long the server may be silent before the link counts as lost. */
+uint64_t ls_session_return_silence_ns(const ls_session *session);
+
+/* The time of this frame counts as stalled. */
+void ls_session_return_count_stalled(ls_session *session, uint64_t elapsed_ns);
 
 /* ---- session_desync.c ---- */
 
@@ -201,6 +314,9 @@ void ls_session_play_make_inputs(ls_session *session);
 
 /* Sends new inputs, or the newest a second time, if that is due. */
 void ls_session_play_send_due(ls_session *session);
+
+/* Sends INPUTS when nothing was sent for as long as may be. */
+void ls_session_play_send_in_time(ls_session *session);
 
 /* What the server says of the way to it. */
 void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink);

@@ -5,15 +5,19 @@
 
 #include <string.h>
 
+void ls_session_note_root(ls_session *session, ls_tick tick, uint64_t root)
+{
+    root += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
+    session->roots[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = root;
+    session->chain = ls_hash_chain_next(session->chain, root);
+    session->chain_tick = tick;
+}
+
 void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
 {
-    uint32_t interval = session->offer.hash_interval_ticks;
     ls_session_desync_record(session, tick, root);
-    if (tick % interval == 0) {
-        root += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
-        session->roots[tick / interval % LS_WINDOW_TICKS] = root;
-        session->chain = ls_hash_chain_next(session->chain, root);
-        session->chain_tick = tick;
+    if (tick % session->offer.hash_interval_ticks == 0) {
+        ls_session_note_root(session, tick, root);
     }
     if (tick > SESSION_REPLAY_TICKS) {
         ls_input_buffer_forget_before(session->closed, tick - SESSION_REPLAY_TICKS);
@@ -48,8 +52,9 @@ static void step(ls_session *session)
 
 ls_tick ls_session_settled_tick(const ls_session *session)
 {
-    return session->prediction ? ls_prediction_settled_tick(session->prediction)
-                               : ls_sim_instance_tick(session->instance);
+    bool is_guessing = session->prediction && !session->joining;
+    return is_guessing ? ls_prediction_settled_tick(session->prediction)
+                       : ls_sim_instance_tick(session->instance);
 }
 
 /* Ticks that can be stepped; a player who leaves after so many steps no more than those. */

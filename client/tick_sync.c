@@ -65,6 +65,26 @@ void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns)
     sync->next_due_ns = due_ns_for(sync, close_ns, sync->config.dt_ns);
 }
 
+void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uint64_t now_ns)
+{
+    int64_t dt_ns = (int64_t)sync->config.dt_ns;
+    int64_t due_ns = (int64_t)due_ns_for(sync, entry->close_ns, sync->config.dt_ns);
+    due_ns += ((int64_t)entry->first - (int64_t)entry->tick) * dt_ns;
+    int64_t behind_ns = (int64_t)now_ns - due_ns;
+    int64_t missed = behind_ns > 0 ? (behind_ns + dt_ns - 1) / dt_ns : 0;
+    missed = missed > entry->overdue_max ? missed : 0;
+    ls_tick_sync_forget(sync);
+    sync->has_latest = false;
+    sync->has_settled = false;
+    sync->late_reports = 0;
+    for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
+        sync->phase_ns[i] = NOT_MADE;
+    }
+    sync->next_input = entry->first + (ls_tick)missed;
+    sync->reported = sync->next_input > 0 ? sync->next_input - 1 : 0;
+    sync->next_due_ns = (uint64_t)(due_ns + missed * dt_ns);
+}
+
 bool ls_tick_sync_is_hitch(const ls_tick_sync *sync, uint64_t since_frame_ns)
 {
     return sync->frame_ns != 0 && since_frame_ns > 2 * sync->frame_ns;

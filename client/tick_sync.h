@@ -55,6 +55,18 @@ bool ls_tick_sync_is_hitch(const ls_tick_sync *sync, uint64_t since_frame_ns);
  * an input will be. */
 void ls_tick_sync_start(ls_tick_sync *sync, uint64_t close_ns);
 
+/* How inputs begin in a running match. */
+typedef struct ls_tick_sync_entry {
+    ls_tick tick;         /* is closed ... */
+    uint64_t close_ns;    /* ... when this machine's clock shows this */
+    ls_tick first;        /* the first input to be made, unless that is due before now: */
+    uint32_t overdue_max; /* so many that are may be made at once; if there are more, all of those
+                           * are left out */
+} ls_tick_sync_entry;
+
+/* What was measured of inputs before says nothing any more. */
+void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uint64_t now_ns);
+
 /* True as often as an input is due by now; each true moves on by one tick: the input to make is
  * that of next_input - 1. */
 bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns);

@@ -109,6 +109,14 @@ void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
     buffer->first = first;
 }
 
+void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
+{
+    for (uint32_t i = 0; i < buffer->config.window_ticks; i++) {
+        row_of(buffer, i)->held = 0;
+    }
+    buffer->first = first;
+}
+
 ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
                               const uint8_t *bytes, uint32_t size, uint32_t events)
 {

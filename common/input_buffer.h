@@ -22,11 +22,14 @@ ls_status ls_input_buffer_create(const ls_input_buffer_config *config,
                                  const ls_allocator *allocator, ls_input_buffer **out);
 void ls_input_buffer_destroy(ls_input_buffer *buffer);
 
-/* The oldest tick that can be held. Starts at 0; only grows. */
+/* The oldest tick that can be held. Starts at 0; only grows, but for a restart. */
 ls_tick ls_input_buffer_first(const ls_input_buffer *buffer);
 
 /* Forgets every tick before `first`; no effect when that is not forward. */
 void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first);
+
+/* Forgets everything; the window begins at `first`, which may be any tick. */
+void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first);
 
 /* Copies an input in; `bytes` may be NULL when `size` is 0. slot < slots, here and below. STALE
  * before the window, FUTURE behind it, BAD_ARGUMENT when size is above input_bytes_max; FULL when

@@ -3,6 +3,9 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/match_stream.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 const char *ls_journal_kind_name(ls_journal_kind kind)
 {
     switch (kind) {
@@ -76,6 +79,24 @@ void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header)
     ls_byte_stream_u64(stream, &header->save_bytes);
     settings_stream(stream, header);
     ls_build_print_stream(stream, &header->print);
+}
+
+ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
+                                             const ls_simulation *simulation, ls_text *why)
+{
+    if (strcmp(simulation->name, header->simulation) != 0) {
+        ls_text_set(why, "the journal is of simulation '%s', this is '%s'", header->simulation,
+                    simulation->name);
+        return LS_SIMULATION_MISMATCH;
+    }
+    if (simulation->version != header->simulation_version ||
+        simulation->param_count != header->config.param_count ||
+        simulation->input_bytes_max != header->input_bytes_max) {
+        ls_text_set(why, "the journal is of version %" PRIu32 " of '%s', here is version %" PRIu32,
+                    header->simulation_version, simulation->name, simulation->version);
+        return LS_SIMULATION_VERSION_MISMATCH;
+    }
+    return LS_OK;
 }
 
 void ls_journal_event_stream(ls_byte_stream *stream, ls_journal_event *event)

@@ -65,6 +65,12 @@ typedef struct ls_journal_header {
 
 void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header);
 
+/* Whether this is the simulation that was recorded: SIMULATION_MISMATCH or
+ * SIMULATION_VERSION_MISMATCH, explained. What its instance then gives is compared by
+ * ls_sim_digests_check. */
+ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
+                                             const ls_simulation *simulation, ls_text *why);
+
 /* ---- EVENT ---- */
 
 /* X(NAME, number, what a person reads). Numbers never change their meaning. */
@@ -79,7 +85,9 @@ void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header)
     X(FAILED, 8, "writing failed")          /* text: why */                                        \
     X(GAP, 9, "ticks were not recorded")    /* tick: the first of them; text: how many */          \
     X(RESUMED, 10, "the match was resumed") /* tick */                                             \
-    X(ENDED, 11, "the match ended")         /* tick: final tick */
+    X(ENDED, 11, "the match ended")         /* tick: final tick */                                 \
+    X(RETURNED, 12, "came back")            /* slot, to a seat that was its own; text: name */     \
+    X(LOST, 13, "its link was lost")        /* slot, whose seat is kept; text: why */
 
 typedef enum ls_journal_event_kind {
 #define LS_JOURNAL_EVENT_ENUM(name, number, text) LS_JOURNAL_EVENT_##name = (number),

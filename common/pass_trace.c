@@ -1,17 +1,24 @@
 #include "lockstep/common/pass_trace.h"
 
-static void note_root(void *user, ls_sim_instance *instance, uint32_t pass)
+typedef struct tracing {
+    ls_sim_instance *instance;
+    ls_pass_trace *trace;
+} tracing;
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
-    ls_pass_trace *trace = user;
-    trace->roots[pass] = ls_sim_instance_hash(instance);
-    trace->pass_count = pass + 1;
+    const tracing *here = user;
+    pass->run(step);
+    here->trace->roots[index] = ls_sim_instance_hash(here->instance);
+    here->trace->pass_count = index + 1;
 }
 
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs, ls_pass_trace *out)
 {
-    const ls_pass_observer observer = {note_root, out};
+    tracing here = {instance, out};
+    const ls_step_watch watch = {run_pass, &here};
     *out = (ls_pass_trace){.tick = inputs->tick, .before = ls_sim_instance_hash(instance)};
-    ls_sim_instance_step_observed(instance, inputs, &observer);
+    ls_sim_instance_step_watched(instance, inputs, &watch);
 }
 
 ls_pass_parting ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,

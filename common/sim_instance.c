@@ -245,6 +245,17 @@ void ls_sim_instance_destroy(ls_sim_instance *instance)
 
 /* ---- what it is ---- */
 
+ls_status ls_sim_instance_restart(ls_sim_instance *instance)
+{
+    if (instance->is_initialised && instance->simulation->deinit) {
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+    }
+    instance->is_initialised = false;
+    instance->tick = 0;
+    memset(instance->state.bytes, 0, instance->state_bytes);
+    return make_state_0(instance, NULL);
+}
+
 const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance)
 {
     return instance->simulation;
@@ -328,25 +339,6 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
     instance->tick++;
 }
 
-typedef struct observed_step {
-    ls_sim_instance *instance;
-    const ls_pass_observer *observer;
-} observed_step;
-
-static void run_observed(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
-{
-    const observed_step *observed = user;
-    pass->run(step);
-    observed->observer->after_pass(observed->observer->user, observed->instance, index);
-}
-
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer)
-{
-    observed_step observed = {instance, observer};
-    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_observed, &observed});
-}
-
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
 {
     if (instance->scratch.bytes) {
@@ -389,6 +381,14 @@ ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
     size_t written =
         simulation->save(&instance->config, instance->state.bytes, bytes + SAVE_HEADER_BYTES, size);
     return written == size ? LS_OK : LS_PLUGIN;
+}
+
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)
+{
+    if (instance->schema) {
+        return size == instance->state_bytes;
+    }
+    return size >= SAVE_HEADER_BYTES && ls_load_u64(bytes) == size - SAVE_HEADER_BYTES;
 }
 
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick)

@@ -45,6 +45,9 @@ const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, 
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
+/* Back to state 0, as create made it. What init returns; then nothing but destroy may follow. */
+ls_status ls_sim_instance_restart(ls_sim_instance *instance);
+
 /* What the steps from here on are told of this machine. At first one worker and warnings. */
 void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 
@@ -62,15 +65,6 @@ typedef struct ls_step_watch {
 void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
                                   const ls_step_watch *watch);
 
-/* Watched less closely: `after_pass` is called behind each pass. It reads the state and may hash
- * it; the tick is still that of the inputs. */
-typedef struct ls_pass_observer {
-    void (*after_pass)(void *user, ls_sim_instance *instance, uint32_t pass);
-    void *user;
-} ls_pass_observer;
-void ls_sim_instance_step_observed(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                                   const ls_pass_observer *observer);
-
 /* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
@@ -85,6 +79,10 @@ uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
 ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
 ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+/* Whether bytes that somebody else sent have the size that they say, so that load may be called:
+ * what they hold is not looked at. */
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
 
 LS_C_END
 

@@ -65,6 +65,13 @@ void ls_snapshot_ring_destroy(ls_snapshot_ring *ring)
     ls_release(ring->allocator, ring);
 }
 
+void ls_snapshot_ring_clear(ls_snapshot_ring *ring)
+{
+    for (uint32_t i = 0; i < ring->capacity; i++) {
+        ring->places[i].is_taken = false;
+    }
+}
+
 ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root)
 {
     ls_tick tick = ls_sim_instance_tick(ring->instance);

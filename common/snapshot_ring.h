@@ -17,6 +17,9 @@ ls_status ls_snapshot_ring_create(ls_sim_instance *instance, uint32_t capacity,
                                   const ls_allocator *allocator, ls_snapshot_ring **out);
 void ls_snapshot_ring_destroy(ls_snapshot_ring *ring);
 
+/* Holds nothing any more. */
+void ls_snapshot_ring_clear(ls_snapshot_ring *ring);
+
 /* Saves the live state. FULL when it has grown beyond the room, else what ls_sim_instance_save
  * says; after a failure its place is empty. */
 ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root);

@@ -146,6 +146,15 @@ void ls_bits_bool(ls_bit_stream *stream, bool *value)
     }
 }
 
+void ls_bits_constant(ls_bit_stream *stream, uint32_t value, unsigned bits)
+{
+    uint32_t read = value;
+    ls_bits_u32(stream, &read, bits);
+    if (read != value) {
+        ls_bits_fail(stream);
+    }
+}
+
 static void write_uvar(ls_bit_stream *stream, uint64_t value)
 {
     do {

@@ -75,6 +75,9 @@ void ls_bits_u64(ls_bit_stream *stream, uint64_t *value, unsigned bits);
 void ls_bits_u32(ls_bit_stream *stream, uint32_t *value, unsigned bits); /* bits <= 32 */
 void ls_bits_bool(ls_bit_stream *stream, bool *value);
 
+/* A value that both sides know: another one fails when read. */
+void ls_bits_constant(ls_bit_stream *stream, uint32_t value, unsigned bits);
+
 /* uvar and svar; a value outside [min, max] fails when read. */
 void ls_bits_uvar(ls_bit_stream *stream, uint32_t *value, uint32_t min, uint32_t max);
 void ls_bits_svar(ls_bit_stream *stream, int32_t *value);

@@ -359,7 +359,7 @@ size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES
     ls_message copy = *message;
     uint32_t kind = (uint32_t)message->kind;
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
-    ls_bits_u32(&stream, &kind, 6);
+    ls_bits_u32(&stream, &kind, LS_MESSAGE_KIND_BITS);
     body_fields(&stream, &copy);
     LS_ASSERT(!stream.is_failed);
     return ls_bits_size_bytes(&stream);
@@ -374,7 +374,7 @@ ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, l
 {
     uint32_t kind = 0;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
-    ls_bits_u32(&stream, &kind, 6);
+    ls_bits_u32(&stream, &kind, LS_MESSAGE_KIND_BITS);
     memset(out, 0, sizeof *out);
     out->kind = (ls_message_kind)kind;
     if (kind == LS_MESSAGE_START) {

@@ -28,6 +28,8 @@ LS_C_BEGIN
 #define LS_CAUSE_FIELD_BYTES_MAX 96u
 #define LS_CAUSE_VALUE_BYTES_MAX 128u
 
+#define LS_MESSAGE_KIND_BITS 6u
+
 /* Numbers are never reused. */
 typedef enum ls_message_kind {
     LS_MESSAGE_HELLO = 1,
@@ -60,6 +62,8 @@ typedef enum ls_message_kind {
     LS_MESSAGE_INPUTS = 32,
     LS_MESSAGE_TICKS = 33,
     LS_MESSAGE_TICK_PART = 34,
+    LS_MESSAGE_BLOB_PART = 36,
+    LS_MESSAGE_BLOB_ACK = 37,
 } ls_message_kind;
 
 typedef enum ls_late_rule {
@@ -75,11 +79,6 @@ typedef enum ls_send_rate {
     LS_SEND_DOUBLE, /* one a tick, and a second one half a tick later */
     LS_SEND_RATE_COUNT,
 } ls_send_rate;
-
-/* LS_SEND_AUTO sends twice from this loss on, in packets of 256 (2 %), until it is below the
- * other (1 %). */
-#define LS_SEND_TWICE_LOSS 5u
-#define LS_SEND_ONCE_LOSS 3u
 
 /* What a client says that comes back to a seat. */
 typedef struct ls_return {

@@ -309,7 +309,7 @@ void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part)
 
 void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
 {
-    kind_bits(stream, LS_MESSAGE_TICK_PART);
+    ls_bits_constant(stream, LS_MESSAGE_TICK_PART, LS_MESSAGE_KIND_BITS);
     ls_tick_part_fields(stream, part);
 }
 

@@ -465,9 +465,9 @@ ls_transport_enet_client_config ls_transport_enet_client_config_default(void)
     return (ls_transport_enet_client_config){.connect_timeout_ns = 5 * LS_NS_PER_SECOND};
 }
 
-static bool start_connecting(transport_enet *transport, const ENetAddress *address,
-                             uint64_t timeout_ns)
+static bool start_connecting(transport_enet *transport, uint64_t timeout_ns)
 {
+    const ENetAddress *address = &transport->server;
     /* A connected socket hears of refusals and of nobody but the server. */
     if (enet_socket_connect(transport->host->socket, address) != 0) {
         return false;
@@ -478,7 +478,10 @@ static bool start_connecting(transport_enet *transport, const ENetAddress *addre
     }
     configure_peer(peer);
     ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
-    ls_peer_seats_take(&transport->seats, seat, LS_SEAT_CONNECTING);
+    if (!ls_peer_seats_take(&transport->seats, seat, LS_SEAT_CONNECTING)) {
+        enet_peer_reset(peer);
+        return false;
+    }
     seat->deadline_ns = now_ns(transport) + timeout_ns;
     view_of(transport, seat)->connect_id = peer->connectID;
     flush(&transport->base);
@@ -495,10 +498,12 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
     if (status != LS_OK) {
         return status;
     }
-    ENetAddress address = {.host = endpoint.address, .port = endpoint.port};
     transport_enet *made = NULL;
     status = make(allocator, NULL, 1, &made);
-    if (status == LS_OK && !start_connecting(made, &address, config->connect_timeout_ns)) {
+    if (status == LS_OK) {
+        made->server = (ENetAddress){.host = endpoint.address, .port = endpoint.port};
+    }
+    if (status == LS_OK && !start_connecting(made, config->connect_timeout_ns)) {
         int reason = errno;
         destroy(&made->base);
         errno = reason;
@@ -511,6 +516,23 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
     }
     *transport = &made->base;
     return LS_OK;
+}
+
+ls_status ls_transport_enet_reconnect(ls_transport *base, uint64_t connect_timeout_ns)
+{
+    transport_enet *transport = from_base(base);
+    ls_peer_seat *seat = &transport->seats.seats[CLIENT_SEAT];
+    ls_transport_event nobody_is_told;
+    LS_ASSERT(!transport->is_server && connect_timeout_ns > 0);
+    release_last_event(transport);
+    if (seat->id != 0) {
+        steady_clock(transport);
+        enet_peer_disconnect_now(peer_of(transport, seat), GOODBYE);
+        ls_peer_seats_tell(&transport->seats, seat, LS_DISCONNECTED, &nobody_is_told);
+        ls_peer_seats_retire_told(&transport->seats);
+    }
+    transport->is_refused = false;
+    return start_connecting(transport, connect_timeout_ns) ? LS_OK : LS_IO;
 }
 
 /* ---- Being driven ---- */

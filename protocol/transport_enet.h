@@ -63,6 +63,11 @@ ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *confi
                                     const ls_allocator *allocator, ls_transport **transport,
                                     ls_text *error);
 
+/* Of a client: gives up its connection, if there still is one, without an event for it, and starts
+ * to connect to the same place anew. The outcome is an event as after connect, with another peer id
+ * than before. IO when it cannot even be tried. Not between an event and the use of its bytes. */
+ls_status ls_transport_enet_reconnect(ls_transport *transport, uint64_t connect_timeout_ns);
+
 /* From now on the loop drives the transport. on_ready is called when events may be waiting and
  * must take them all with ls_transport_next_event: that call also does ENet's work. IO or
  * NO_MEMORY. At most once; the transport must be destroyed before the loop. */

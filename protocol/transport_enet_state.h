@@ -34,6 +34,7 @@ typedef struct transport_enet {
     ls_peer_seats seats; /* of the same index as the host's peers */
     peer_view *views;    /* likewise */
     bool is_server;
+    ENetAddress server;   /* of a client */
     bool is_refused;      /* the client's last word from the other machine */
     ENetPacket *borrowed; /* of the last RECEIVED, or NULL */
     uint64_t turn_end;    /* value of total.packets_received at which the turn is over */

@@ -13,7 +13,7 @@
 
 LS_C_BEGIN
 
-#define LS_MEMORY_ENDPOINTS_MAX 64u
+#define LS_MEMORY_ENDPOINTS_MAX 512u
 
 /* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
 #define LS_MEMORY_INBOX_PACKETS_MAX 4096u

@@ -15,7 +15,8 @@ static uint32_t ring_index(const ls_arbiter *arbiter, ls_tick tick)
 static ls_tick oldest_held(const ls_arbiter *arbiter)
 {
     uint64_t span = (uint64_t)(LS_WINDOW_TICKS - 1) * arbiter->interval_ticks;
-    return arbiter->newest_tick > span ? (ls_tick)(arbiter->newest_tick - span) : 0;
+    ls_tick oldest = arbiter->newest_tick > span ? (ls_tick)(arbiter->newest_tick - span) : 0;
+    return oldest > arbiter->first_tick ? oldest : arbiter->first_tick;
 }
 
 void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root)
@@ -25,6 +26,16 @@ void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root
     arbiter->interval_ticks = interval_ticks;
     arbiter->roots[0] = root;
     arbiter->chains[0] = ls_hash_chain_start(root);
+}
+
+void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t root)
+{
+    LS_ASSERT(ls_arbiter_is_due(arbiter, tick));
+    arbiter->newest_tick = tick;
+    arbiter->first_tick = tick;
+    arbiter->first_root = root != 0 ? tick : tick + arbiter->interval_ticks;
+    arbiter->chains[ring_index(arbiter, tick)] = chain;
+    arbiter->roots[ring_index(arbiter, tick)] = root;
 }
 
 bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
@@ -176,20 +187,26 @@ bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
 
 bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root)
 {
-    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter)) {
+    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter) ||
+        tick < arbiter->first_root) {
         return false;
     }
     *root = arbiter->roots[ring_index(arbiter, tick)];
     return true;
 }
 
-void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
 {
-    ls_arbiter_slot *healed = &arbiter->slots[slot];
-    LS_ASSERT(healed->agreement == LS_AGREEMENT_DIFFERS);
-    uint64_t compared = healed->compared;
-    *healed = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
+    ls_arbiter_slot *joined = &arbiter->slots[slot];
+    uint64_t compared = joined->compared;
+    *joined = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
                                 .agreed_tick = tick,
                                 .has_agreed = true,
                                 .compared = compared};
+}
+
+void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+{
+    LS_ASSERT(arbiter->slots[slot].agreement == LS_AGREEMENT_DIFFERS);
+    ls_arbiter_join(arbiter, slot, tick);
 }

@@ -31,6 +31,8 @@ typedef struct ls_arbiter_slot {
 typedef struct ls_arbiter {
     uint32_t interval_ticks; /* states that are multiples of this are hashed */
     ls_tick newest_tick;
+    ls_tick first_tick; /* no chain before this is held, of a match that was restored */
+    ls_tick first_root; /* likewise no root */
     uint64_t roots[LS_WINDOW_TICKS];
     uint64_t chains[LS_WINDOW_TICKS];
     ls_arbiter_slot slots[LS_PLAYERS_MAX];
@@ -38,6 +40,9 @@ typedef struct ls_arbiter {
 
 /* root is that of state 0. interval_ticks >= 1. */
 void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root);
+
+/* Goes on where another one stopped: `chain` is up to state `tick`, whose root is known or 0. */
+void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t root);
 
 /* Whether state `tick` is one that is hashed. */
 bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick);
@@ -77,6 +82,10 @@ bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
 
 /* The server's root of state `tick`; likewise. */
 bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root);
+
+/* Whoever sits on the slot has the server's state `tick` and its chain: what is compared from here
+ * on begins there. */
+void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 
 /* A slot that differed has the server's state `tick` now and goes on with the server's chain. */
 void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);

@@ -4,7 +4,7 @@
 #include "lockstep/protocol/transport_enet.h"
 
 enum {
-    GUESTS_MAX = 64 /* connections beside the players, so that they can be told why not */
+    GUESTS_MAX = 64 /* connections beside all others, so that they can be told why not */
 };
 
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
@@ -79,7 +79,8 @@ static void tell_news(ls_host *host)
 {
     ls_match_table_event news;
     while (ls_match_table_next_event(host->table, &news)) {
-        if (news.event.kind == LS_MATCH_PLAYER_SEATED) {
+        if (news.event.kind == LS_MATCH_PLAYER_SEATED ||
+            news.event.kind == LS_MATCH_PLAYER_RETURNED) {
             note_seated(host, &news);
         }
         if (host->config.on_news) {
@@ -157,6 +158,12 @@ void ls_host_end_matches(ls_host *host)
     after_turn(host, now_ns);
 }
 
+void ls_host_touch(ls_host *host, uint32_t match)
+{
+    ls_match_table_touch(host->table, match);
+    after_turn(host, ls_event_loop_now_ns(host->loop));
+}
+
 /* ---- life ---- */
 
 static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
@@ -181,14 +188,16 @@ static ls_status create_parts(ls_host *host, ls_text *why)
 {
     const ls_host_config *config = &host->config;
     uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
-    if (config->matches == 0 || seat_count + GUESTS_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
-        ls_text_set(why, "%u matches of %u players: 1 to %u players fit in all", config->matches,
-                    config->match.sim.players, LS_TRANSPORT_ENET_PEERS_MAX - GUESTS_MAX);
+    uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.watchers_max;
+    if (config->matches == 0 || peer_count + GUESTS_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
+        ls_text_set(why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
+                    config->matches, config->match.sim.players, config->match.watchers_max,
+                    LS_TRANSPORT_ENET_PEERS_MAX - GUESTS_MAX);
         return LS_BAD_ARGUMENT;
     }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
-                                   .peers_max = (uint32_t)seat_count + GUESTS_MAX,
+                                   .peers_max = (uint32_t)peer_count + GUESTS_MAX,
                                    .on_advanced = config->on_advanced,
                                    .user = config->user};
     ls_status status = open_network(host, table.peers_max, why);

@@ -35,6 +35,9 @@ void ls_host_run(ls_host *host);
 /* Ends every match after its newest closed tick; run returns once the clients know. */
 void ls_host_end_matches(ls_host *host);
 
+/* A match was called past the host. */
+void ls_host_touch(ls_host *host, uint32_t match);
+
 /* For further sources; owned by the host. */
 ls_event_loop *ls_host_loop(const ls_host *host);
 const ls_match_table *ls_host_table(const ls_host *host);

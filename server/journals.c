@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     PATH_BYTES_MAX = 4096,
@@ -110,7 +111,12 @@ void ls_journals_summarize(const ls_journals *journals, uint32_t match, ls_summa
 static ls_status write_path(one_journal *journal)
 {
     const ls_match_config *match = ls_match_config_of(journal->match);
+    const char *continued = journal->all->config.continued_path;
     char number[24] = "";
+    if (continued) {
+        snprintf(journal->path, sizeof journal->path, "%s", continued);
+        return strlen(continued) < sizeof journal->path ? LS_OK : LS_FULL;
+    }
     if (journal->all->count > 1) {
         snprintf(number, sizeof number, "match%" PRIu32 "-", journal->number);
     }
@@ -127,9 +133,11 @@ static ls_status create_parts(one_journal *journal, ls_text *why)
     ls_recorder_config config = ls_recorder_config_default();
     config.match_number = journal->number;
     config.print = all->config.print;
+    config.is_continued = all->config.continued != NULL;
     ls_journal_file_config file = {.path = journal->path,
                                    .raw_bytes_max =
                                        ls_recorder_raw_bytes_max(&config, journal->match),
+                                   .continued = all->config.continued,
                                    .on_done = on_done,
                                    .user = journal};
     ls_status status =
@@ -164,12 +172,16 @@ static ls_status create_all(ls_journals *journals, ls_text *why)
         return LS_NO_MEMORY;
     }
     journals->count = count;
-    ls_status status = ls_output_check_directory(journals->config.directory, "journals", why);
+    ls_status status = LS_OK;
+    if (!journals->config.continued) {
+        status = ls_output_check_directory(journals->config.directory, "journals", why);
+    }
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
         journals->journals[i].all = journals;
         journals->journals[i].number = i;
         status = create_one(&journals->journals[i], why);
     }
+    journals->config.continued = NULL;
     ls_loop_handler timer = {on_timer, journals};
     return status == LS_OK ? ls_event_loop_add_timer(ls_host_loop(journals->host), PULL_MS, timer,
                                                      &journals->timer)

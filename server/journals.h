@@ -5,6 +5,7 @@
 #define LOCKSTEP_SERVER_JOURNALS_H
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/journal.h"
 #include "lockstep/common/program/summary.h"
 #include "lockstep/server/host.h"
 
@@ -12,6 +13,8 @@ typedef struct ls_journals ls_journals;
 
 typedef struct ls_journals_config {
     const char *directory;       /* must be there */
+    const char *continued_path;  /* instead of a directory: the journal that is gone on with */
+    ls_journal *continued;       /* of the only match, which stands where it ends; for create */
     const ls_build_print *print; /* of this program */
     const ls_log *log;           /* borrowed until destroy */
 } ls_journals_config;

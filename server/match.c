@@ -23,7 +23,13 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
                              .hash_interval_ticks = 1,
                              .timeout_ms = 10000,
                              .wait_limit_ms = 2000,
-                             .start_delay_ms = 250};
+                             .start_delay_ms = 250,
+                             .keep_seat_ms = 30000,
+                             .joiners_max = 4,
+                             .join_bytes_per_s = ls_blob_sender_config_default().bytes_per_second,
+                             .resume_wait_ms = 30000,
+                             .watch_delay_ticks = 60,
+                             .watch_bytes_per_s = UINT32_C(8) << 20};
 }
 
 static ls_status check_range(const char *field, uint32_t value, uint32_t min, uint32_t max,
@@ -50,6 +56,14 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
         {"wait_limit_ms", config->wait_limit_ms, 1, LS_TIMEOUT_MS_MAX},
         {"start_delay_ms", config->start_delay_ms, 0, 60000},
+        {"watchers_max", config->watchers_max, 0, LS_WATCHERS_MAX},
+        {"watch_delay_ticks", config->watch_delay_ticks, 0, LS_WATCH_DELAY_TICKS_MAX},
+        {"watch_bytes_per_s", config->watch_bytes_per_s, 65536, UINT32_C(1) << 30},
+        {"start_players", config->start_players, 0, config->sim.players},
+        {"keep_seat_ms", config->keep_seat_ms, 0, LS_TIMEOUT_MS_MAX},
+        {"joiners_max", config->joiners_max, 0, LS_PLAYERS_MAX},
+        {"join_bytes_per_s", config->join_bytes_per_s, LS_BLOB_RATE_MIN, LS_BLOB_RATE_MAX},
+        {"resume_wait_ms", config->resume_wait_ms, 0, LS_TIMEOUT_MS_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         ls_status status =
@@ -126,6 +140,13 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     match->tick_chains[0] = LS_TICK_CHAIN_START;
     ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
     status = create_ladder(match, why);
+    if (status == LS_OK) {
+        status = ls_match_join_create(match);
+        ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));
+    }
+    if (status == LS_OK && (status = ls_match_watch_create(match)) != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(status));
+    }
     if (status != LS_OK) {
         ls_match_destroy(match);
         return status;
@@ -139,10 +160,13 @@ void ls_match_destroy(ls_match *match)
     if (!match) {
         return;
     }
+    ls_match_join_destroy(match);
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         ls_seat_deinit(&match->seats[slot]);
     }
+    ls_match_watch_destroy(match);
     ls_ladder_destroy(match->ladder);
+    ls_input_buffer_destroy(match->resume.unproven);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
     ls_release(match->allocator, match);
@@ -185,7 +209,7 @@ void ls_match_send(ls_match *match, ls_peer_id peer)
 void ls_match_send_all(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (ls_seat_is_taken(&match->seats[slot])) {
+        if (ls_seat_is_in_play(&match->seats[slot])) {
             ls_match_send(match, match->seats[slot].report.peer);
         }
     }
@@ -217,9 +241,19 @@ static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
     return NULL;
 }
 
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
+{
+    for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
+        if (match->guests[i].peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- leaving ---- */
 
-static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
     ls_farewell *farewell = &match->message.body.farewell;
     match->message.kind = LS_MESSAGE_REFUSE;
@@ -229,44 +263,13 @@ static void send_refusal(ls_match *match, ls_peer_id peer, ls_status status, con
     match->sink.disconnect(match->sink.user, peer);
 }
 
-/* Frees the seat in the lobby, marks it as left from START on. */
-static void vacate(ls_match *match, uint32_t slot, ls_status status, const char *why)
-{
-    ls_seat *seat = &match->seats[slot];
-    ls_match_play_settle_unanswered(match, slot);
-    ls_match_desync_leave(match, slot);
-    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_LEFT);
-    event->slot = slot;
-    event->peer = seat->report.peer;
-    event->status = status;
-    event->tick = match->next_close;
-    ls_text_set(&event->text, "%s", why);
-    match->peers[slot] = 0;
-    if (match->state == LS_MATCH_LOBBY) {
-        ls_seat_reset(seat);
-        return;
-    }
-    /* Before tick 0 is closed nobody has joined. */
-    seat->is_leave_pending = seat->state == LS_SEAT_PLAYING && match->next_close > 0;
-    seat->state = LS_SEAT_LEFT;
-    seat->report.is_playing = false;
-    seat->report.left_status = status;
-    seat->report.peer = 0;
-}
-
-void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
-{
-    send_refusal(match, match->seats[slot].report.peer, status, why);
-    vacate(match, slot, status, why);
-}
-
 static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, const char *why)
 {
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PEER_REFUSED);
     event->peer = guest->peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    send_refusal(match, guest->peer, status, why);
+    ls_match_refuse(match, guest->peer, status, why);
     forget_guest(match, guest);
 }
 
@@ -279,6 +282,7 @@ void ls_match_close(ls_match *match)
                          ls_status_text(LS_ALREADY_OVER));
         }
     }
+    ls_match_watch_close(match);
     ls_match_push_event(match, LS_MATCH_FINISHED);
 }
 
@@ -291,9 +295,10 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
         forget_guest(match, guest);
     }
     if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
+        ls_match_watch_disconnected(match, peer, reason);
         return;
     }
-    vacate(match, slot, reason, ls_status_text(reason));
+    ls_match_vacate(match, slot, true, reason, ls_status_text(reason));
 }
 
 /* ---- greeting and seating ---- */
@@ -326,79 +331,61 @@ void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
     }
 }
 
-static uint32_t free_slot(const ls_match *match)
-{
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (match->seats[slot].state == LS_SEAT_EMPTY) {
-            return slot;
-        }
-    }
-    return MATCH_NO_SLOT;
-}
-
-static void send_offer(ls_match *match, uint32_t slot)
+void ls_match_fill_offer(ls_match *match)
 {
     ls_offer *offer = &match->message.body.offer;
     match->message.kind = LS_MESSAGE_OFFER;
     *offer = (ls_offer){.simulation_version = match->config.simulation->version,
                         .config = match->config.sim,
-                        .slot = slot,
                         .hash_interval_ticks = match->config.hash_interval_ticks,
                         .input_delay_ticks = match->config.input_delay_ticks,
                         .timeout_ms = match->config.timeout_ms,
                         .late_rule = (uint32_t)match->config.late_rule,
                         .send_rate = (uint32_t)match->config.send_rate,
-                        .match_id = match->config.match_id};
+                        .match_id = match->config.match_id,
+                        .is_running = match->state != LS_MATCH_LOBBY};
     ls_name_copy(offer->simulation, sizeof offer->simulation, match->config.simulation->name);
-    ls_match_send(match, match->seats[slot].report.peer);
 }
 
-static ls_status place_for(const ls_match *match, uint32_t slot)
+static void send_offer(ls_match *match, uint32_t slot)
 {
-    if (match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING) {
-        return LS_ALREADY_OVER;
-    }
-    return match->state == LS_MATCH_RUNNING ? LS_ALREADY_STARTED
-           : slot == MATCH_NO_SLOT          ? LS_MATCH_FULL
-                                            : LS_OK;
+    ls_match_fill_offer(match);
+    match->message.body.offer.slot = slot;
+    ls_match_secret(match, slot, match->message.body.offer.secret);
+    ls_match_send(match, match->seats[slot].report.peer);
 }
 
 static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *hello)
 {
     ls_text why = {{0}};
+    uint32_t slot = MATCH_NO_SLOT;
     ls_status status = ls_hello_check(hello, &why);
-    uint32_t slot = free_slot(match);
-    if (status == LS_OK) {
-        status = place_for(match, slot);
-        ls_text_set(&why, "%s", ls_status_text(status));
+    if (status == LS_OK && hello->is_watching) {
+        status = ls_match_watch_seat(match, guest->peer, hello, &why);
+        if (status == LS_OK) {
+            forget_guest(match, guest);
+            return;
+        }
+    } else if (status == LS_OK) {
+        status = ls_match_find_seat(match, hello, &slot, &why);
     }
     if (status != LS_OK) {
         refuse_guest(match, guest, status, why.bytes);
         return;
     }
-    ls_seat *seat = &match->seats[slot];
-    seat->state = LS_SEAT_OFFERED;
-    seat->heard_ns = match->now_ns;
-    seat->offered_ns = match->now_ns;
-    seat->report.peer = guest->peer;
-    match->peers[slot] = guest->peer;
-    ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
+    ls_match_take_seat(match, slot, guest->peer, hello);
     forget_guest(match, guest);
-    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_SEATED);
-    event->slot = slot;
-    event->peer = seat->report.peer;
-    ls_text_set(&event->text, "%s", seat->report.name);
     send_offer(match, slot);
 }
 
-static bool are_all_ready(const ls_match *match)
+static bool are_enough_ready(const ls_match *match)
 {
+    uint32_t count = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (match->seats[slot].state != LS_SEAT_READY) {
-            return false;
-        }
+        count += match->seats[slot].state == LS_SEAT_READY ? 1 : 0;
     }
-    return true;
+    return count >= (match->config.start_players > 0 ? match->config.start_players
+                                                     : match->config.sim.players);
 }
 
 static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *ready)
@@ -415,7 +402,9 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
     }
     seat->state = LS_SEAT_READY;
     ls_match_push_event(match, LS_MATCH_PLAYER_READY)->slot = slot;
-    if (are_all_ready(match)) {
+    if (match->state != LS_MATCH_LOBBY) {
+        ls_match_join_ready(match, slot);
+    } else if (are_enough_ready(match)) {
         ls_match_play_start(match);
     }
     return LS_OK;
@@ -481,6 +470,14 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     case LS_MESSAGE_BUILD_PRINT:
     case LS_MESSAGE_HEALED:
         return receive_of_desync(match, slot);
+    case LS_MESSAGE_CLOSED_TICK: {
+        ls_tick_part part = match->message.body.closed_tick;
+        return ls_match_resume_take(match, slot, &part);
+    }
+    case LS_MESSAGE_JOINED: {
+        ls_joined joined = match->message.body.joined;
+        return ls_match_join_joined(match, slot, &joined);
+    }
     case LS_MESSAGE_FINISHED: {
         ls_finished finished = match->message.body.finished;
         return ls_match_play_finished(match, slot, &finished);
@@ -489,7 +486,8 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         ls_farewell farewell = match->message.body.farewell;
         ls_peer_id peer = match->seats[slot].report.peer;
         ls_status reason = (ls_status) - (int)farewell.negated_status;
-        vacate(match, slot, reason == LS_OK ? LS_DISCONNECTED : reason, farewell.text.bytes);
+        reason = reason == LS_OK ? LS_DISCONNECTED : reason;
+        ls_match_vacate(match, slot, false, reason, farewell.text.bytes);
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }
@@ -502,13 +500,17 @@ static ls_status receive_unreliable(ls_match *match, uint32_t slot, const uint8_
                                     size_t size)
 {
     ls_seat *seat = &match->seats[slot];
-    if (ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS) {
+    uint32_t kind = ls_message_peek(bytes, size);
+    if (kind == LS_MESSAGE_BLOB_ACK) {
+        return ls_match_join_ack(match, slot, bytes, size);
+    }
+    if (kind != LS_MESSAGE_INPUTS) {
         return LS_MALFORMED;
     }
     if (seat->state == LS_SEAT_READY) {
         seat->heard_ns = match->now_ns; /* the lobby's sign of life */
     }
-    if (!ls_seat_is_in_play(seat)) {
+    if (!ls_seat_follows(seat)) {
         return LS_OK; /* who has been offered a seat has to say READY in time, nothing else */
     }
     return ls_match_play_inputs(match, slot, bytes, size);
@@ -530,6 +532,8 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
         match_guest *guest = guest_of_peer(match, peer);
         if (guest) {
             receive_from_guest(match, guest, lane, bytes, size);
+        } else {
+            ls_match_watch_receive(match, peer, lane, bytes, size);
         }
         return;
     }
@@ -582,10 +586,10 @@ static void drop_silent(ls_match *match)
         const ls_seat *seat = &match->seats[slot];
         bool is_watched = ls_seat_is_taken(seat) && seat->state != LS_SEAT_FINISHED;
         if (is_watched && match->now_ns - seat->heard_ns >= timeout_ns) {
-            ls_match_drop(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
+            ls_match_lose(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
         } else if (seat->state == LS_SEAT_OFFERED &&
                    match->now_ns - seat->offered_ns >= MATCH_GREETING_NS) {
-            ls_match_drop(match, slot, LS_TIMED_OUT, "no READY came");
+            ls_match_lose(match, slot, LS_TIMED_OUT, "no READY came");
         }
     }
     for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
@@ -604,11 +608,15 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
         return;
     }
     drop_silent(match);
-    if (match->state != LS_MATCH_LOBBY) {
+    if (match->state == LS_MATCH_RESUMING) {
+        ls_match_resume_advance(match);
+    }
+    if (match->state >= LS_MATCH_RUNNING) {
         ls_match_play_advance(match);
     } else {
         ls_match_send_due(match);
     }
+    ls_match_watch_advance(match);
 }
 
 void ls_match_stop(ls_match *match, uint64_t now_ns)
@@ -616,7 +624,7 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
     match->now_ns = now_ns;
     if (match->state == LS_MATCH_RUNNING) {
         ls_match_play_end(match);
-    } else if (match->state == LS_MATCH_LOBBY) {
+    } else if (match->state < LS_MATCH_RUNNING) {
         for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
             if (ls_seat_is_taken(&match->seats[slot])) {
                 ls_match_drop(match, slot, LS_ALREADY_OVER, "the server stopped");
@@ -659,6 +667,7 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     ls_match_slot report = match->seats[slot].report;
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
+    report.rtt_ns = match->seats[slot].downlink.rtt_ns;
     return report;
 }
 
@@ -666,10 +675,11 @@ uint32_t ls_match_seats_open(const ls_match *match)
 {
     uint32_t free_seats = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        free_seats += match->seats[slot].state == LS_SEAT_EMPTY ? 1 : 0;
+        ls_seat_state state = match->seats[slot].state;
+        free_seats += state == LS_SEAT_EMPTY || state == LS_SEAT_LEFT ? 1 : 0;
     }
     uint32_t guests = match->guest_count;
-    return match->state == LS_MATCH_LOBBY && free_seats > guests ? free_seats - guests : 0;
+    return match->state < LS_MATCH_ENDING && free_seats > guests ? free_seats - guests : 0;
 }
 
 bool ls_match_is_waiting(const ls_match *match)

@@ -1,7 +1,8 @@
 /* Match: the server's side of one match, as a state machine without I/O. Time and packets come in
  * as arguments; packets leave through the sink, news through ls_match_next_event.
  * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
- * Never reads a clock, a socket or a file; allocates nothing once it is created.
+ * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
+ * simulation cannot save its state, or saves it in different sizes (tick_history.h).
  * Called by server.c, by tests in virtual time, and by games that embed a server. */
 #ifndef LOCKSTEP_SERVER_MATCH_H
 #define LOCKSTEP_SERVER_MATCH_H
@@ -17,6 +18,9 @@
 
 LS_C_BEGIN
 
+#define LS_WATCHERS_MAX 1000u
+#define LS_WATCH_DELAY_TICKS_MAX 512u
+
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
     LS_ON_DESYNC_DROP,   /* drop the slot that differs */
@@ -26,7 +30,7 @@ typedef enum ls_on_desync {
 
 typedef struct ls_match_config {
     const ls_simulation *simulation; /* borrowed for the match's life */
-    ls_sim_config sim;               /* players: seats, all of which must be taken to start */
+    ls_sim_config sim;               /* players: seats */
     uint64_t match_id;               /* no other match has it; never 0 */
     ls_secret_key key;               /* from which the secrets of the seats are derived */
     ls_late_rule late_rule;
@@ -39,6 +43,11 @@ typedef struct ls_match_config {
     uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
     uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
     uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+    uint32_t start_players;       /* READY for START; 0: all seats. The others can be taken later */
+    uint32_t keep_seat_ms;        /* for whose link was lost; 0 (not at all) .. 600,000 */
+    uint32_t joiners_max;         /* newcomers at a time that join a running match; 0 .. 32 */
+    uint32_t join_bytes_per_s;    /* of one joiner's blob; LS_BLOB_RATE_MIN .. LS_BLOB_RATE_MAX */
+    uint32_t resume_wait_ms;      /* for those who played before a restart; 0 .. 600,000 */
     /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
      * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
     uint32_t phase_ns;
@@ -47,32 +56,47 @@ typedef struct ls_match_config {
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
     const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
+
+    /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
+     * state; 0 (nobody may) .. LS_WATCHERS_MAX. */
+    uint32_t watchers_max;
+    uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
+    uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
 } ls_match_config;
 
 typedef enum ls_match_state {
     LS_MATCH_LOBBY,
+    LS_MATCH_RESUMING, /* restored; who played is waited for */
     LS_MATCH_RUNNING,
     LS_MATCH_ENDING, /* every tick is closed; clients catch up */
     LS_MATCH_OVER,
 } ls_match_state;
 
 typedef enum ls_match_event_kind {
-    LS_MATCH_PLAYER_SEATED,   /* slot, text: name */
+    LS_MATCH_PLAYER_SEATED,   /* slot, peer, text: name; a new player, each has the seat's next turn
+                               */
+    LS_MATCH_PLAYER_RETURNED, /* slot, peer, text: name; sits on its seat again */
     LS_MATCH_PLAYER_READY,    /* slot */
-    LS_MATCH_PLAYER_LEFT,     /* slot, status, text: why */
+    LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
+    LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
+    LS_MATCH_PLAYER_JOINED,   /* slot, tick: the first that may have its input */
+    LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why */
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
+    LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
-    LS_MATCH_HEALED,   /* slot, tick: from this state on it agrees again */
-    LS_MATCH_LAG,      /* slot, text: what this player's match suffers from has changed */
-    LS_MATCH_DELAYED,  /* slot, text: its input delay has changed, by itself */
-    LS_MATCH_ENDED,    /* tick: final tick; every tick is closed */
-    LS_MATCH_FINISHED, /* nothing more will happen */
+    LS_MATCH_HEALED,       /* slot, tick: from this state on it agrees again */
+    LS_MATCH_LAG,          /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,      /* slot, text: its input delay has changed, by itself */
+    LS_MATCH_ENDED,        /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED,     /* nothing more will happen */
+    LS_MATCH_WATCHER_CAME, /* peer, tick: the first that it is sent, text: who and how */
+    LS_MATCH_WATCHER_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {
@@ -110,14 +134,28 @@ typedef struct ls_match_slot {
     uint64_t rtt_ns;       /* smoothed; 0 until measured */
     ls_lag lag;            /* of the last five seconds; renewed every 2.5 */
     uint32_t input_delay_ticks;
-    ls_status left_status; /* why it left; LS_OK while it has not */
+    ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
+    ls_tick joined_tick;   /* the first tick that could have its input */
+    uint32_t rejoins;      /* how often it came back */
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
+
+/* What is known of those who watch. */
+typedef struct ls_match_watching {
+    uint32_t now;            /* connected, whether they see anything yet or not */
+    uint64_t ever;           /* were sent a JOIN */
+    uint64_t finished;       /* watched to the end */
+    uint64_t desynced;       /* let go, because their state was not the server's */
+    uint64_t fell_behind;    /* let go for that */
+    uint64_t roots_compared; /* states of all of them, equal */
+    uint64_t thinned_turns;  /* in which not all who were due were sent something: too many bytes */
+} ls_match_watching;
 
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
- * start after 250 ms. */
+ * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; nobody
+ * watches, or if so 60 ticks late, with 8 MiB/s. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
@@ -132,6 +170,9 @@ void ls_match_destroy(ls_match *match);
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
                                 uint64_t now_ns);
+/* Connected, and has no seat yet. */
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer);
+
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
@@ -167,10 +208,11 @@ bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync
 
 /* What the slot's match as a whole suffered from. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
-/* Seats that are free and that nobody who is connected may still ask for; 0 outside of the lobby.
- */
+/* Seats that are free and that nobody who is connected may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
+
+ls_match_watching ls_match_watching_of(const ls_match *match);
 
 /* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
  * and then takes them as they come. */
@@ -194,6 +236,37 @@ uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
 
 /* The chain of roots up to the newest state that was hashed, whose tick it sets. */
 uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick);
+
+/* ---- going on with a match that was stopped without its end, from its journal ---- */
+
+typedef struct ls_match_restore {
+    ls_tick tick; /* of the state; 0 with `state` NULL: state 0, nothing else is read then */
+    const uint8_t *state; /* as ls_sim_instance_save gave it; borrowed for the call */
+    size_t state_bytes;
+    uint64_t root;                /* of it */
+    ls_tick root_chain_tick;      /* newest hashed state up to `tick` */
+    uint64_t root_chain;          /* up to there */
+    uint64_t tick_chain;          /* before `tick` */
+    uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
+    const ls_tick_inputs *before; /* of tick - 1: who has only got as far as `tick` can be sent what
+                                   * follows; NULL: not known */
+} ls_match_restore;
+
+/* Begins to make a match that was just created what it was. A snapshot some LS_WINDOW_TICKS before
+ * the journal's end fills every ring. MALFORMED, DESYNCED (another root), NO_MEMORY, or what load
+ * says, with `why`: then nothing but destroy may follow. */
+ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, ls_text *why);
+
+/* The next closed tick, from `tick` on; root is that of the state that it makes, 0: not known.
+ * MALFORMED: it is not the next one; DESYNCED: this program makes another state of it. */
+ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
+                                ls_text *why);
+
+/* Who sat there last: the `turn`-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of. */
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn);
+
+/* It is all there: the match is RESUMING from now on. */
+void ls_match_restore_end(ls_match *match, uint64_t now_ns);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

@@ -7,14 +7,16 @@
 /* Between two pieces of news of one player. */
 static const uint64_t NEWS_NS = 5 * LS_NS_PER_SECOND;
 
-void ls_match_lag_begin(ls_match *match)
+void ls_match_lag_begin(ls_match *match, uint32_t slot)
 {
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        ls_seat *seat = &match->seats[slot];
+    ls_seat *seat = &match->seats[slot];
+    if (seat->report.has_played) {
+        ls_lag_meter_forget_recent(&seat->lag);
+    } else {
         ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
-        ls_delay_control_init(&seat->delay, match->config.input_delay_ticks);
-        seat->report.input_delay_ticks = match->config.input_delay_ticks;
     }
+    ls_delay_control_init(&seat->delay, match->config.input_delay_ticks);
+    seat->report.input_delay_ticks = match->config.input_delay_ticks;
 }
 
 static void tell_lag(ls_match *match, uint32_t slot)
@@ -76,7 +78,7 @@ void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time)
                         .excused = was_waited_for ? 0 : match->excused_ticks,
                         .quiet_ns = match->now_ns - seat->heard_ns,
                         .input_delay_ticks = seat->delay.ticks,
-                        .uplink = &seat->uplink};
+                        .uplink = &seat->downlink.uplink};
     ls_lag_figures recent;
     if (!ls_lag_meter_add_tick(&seat->lag, &tick, &recent)) {
         return;

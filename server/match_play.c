@@ -24,34 +24,57 @@ static uint64_t until_phase_ns(const ls_match *match, uint64_t first_ns)
     return (next_ns < dt_ns ? next_ns : dt_ns) - now_ns;
 }
 
+void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
+{
+    ls_seat *seat = &match->seats[slot];
+    seat->state = LS_SEAT_PLAYING;
+    seat->play_from = tick;
+    seat->heard_ns = match->now_ns;
+    seat->report.rejoins += seat->report.has_played ? 1 : 0;
+    seat->report.joined_tick = seat->report.has_played ? seat->report.joined_tick : tick;
+    seat->report.is_playing = true;
+    seat->report.has_played = true;
+    seat->report.left_status = LS_OK;
+}
+
+uint64_t ls_match_play_schedule(ls_match *match)
+{
+    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
+    /* One dt before the tick is due; until then there is nothing to advance. */
+    match->last_ns = match->now_ns + delay_ns;
+    match->timestep.bank_ns = 0;
+    return delay_ns + match->timestep.config.dt_ns;
+}
+
 void ls_match_play_start(ls_match *match)
 {
     ls_start *start = &match->message.body.start;
     memset(start, 0, sizeof *start);
     match->message.kind = LS_MESSAGE_START;
-    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
-    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
-    start->delay_us = (uint32_t)((delay_ns + match->timestep.config.dt_ns) / LS_NS_PER_US);
+    start->delay_us = (uint32_t)(ls_match_play_schedule(match) / LS_NS_PER_US);
     start->players = match->config.sim.players;
     for (uint32_t slot = 0; slot < start->players; slot++) {
         ls_seat *seat = &match->seats[slot];
         memcpy(start->names[slot], seat->report.name, sizeof start->names[slot]);
-        seat->state = LS_SEAT_PLAYING;
-        seat->is_losing = true; /* until the client knows better */
-        seat->report.is_playing = true;
-        seat->report.has_played = true;
-        seat->heard_ns = match->now_ns;
+        if (seat->state == LS_SEAT_READY) {
+            seat->downlink.is_losing = true; /* until the client knows better */
+            ls_match_lag_begin(match, slot);
+            ls_match_play_from(match, slot, 0);
+        }
     }
-    ls_match_lag_begin(match);
     ls_match_send_all(match);
-    /* One dt before tick 0 is due; until then there is nothing to advance. */
-    match->last_ns = match->now_ns + delay_ns;
-    match->timestep.bank_ns = 0;
     match->state = LS_MATCH_RUNNING;
     ls_match_push_event(match, LS_MATCH_STARTED);
 }
 
 /* ---- closing ---- */
+
+/* Its input belongs into that tick. */
+static bool is_played(const ls_seat *seat, ls_tick tick)
+{
+    return seat->state == LS_SEAT_PLAYING && tick >= seat->play_from;
+}
 
 /* The slots without whose input the rule `wait` closes nothing. */
 static uint32_t missing_slots(const ls_match *match)
@@ -62,7 +85,7 @@ static uint32_t missing_slots(const ls_match *match)
     }
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING &&
+        if (is_played(seat, match->next_close) &&
             !ls_input_buffer_has(seat->received, match->next_close, 0)) {
             mask |= UINT32_C(1) << slot;
         }
@@ -70,50 +93,63 @@ static uint32_t missing_slots(const ls_match *match)
     return mask;
 }
 
+/* A seat that changes hands in a tick has both events. */
+static uint32_t take_events(ls_seat *seat, bool is_played_now)
+{
+    uint32_t events = seat->is_leave_pending ? LS_EVENT_LEFT : 0;
+    seat->is_leave_pending = false;
+    if (is_played_now && !seat->is_in_band) {
+        seat->is_in_band = true;
+        events |= LS_EVENT_JOINED;
+    }
+    return events;
+}
+
 static ls_slot_input close_slot(ls_match *match, uint32_t slot, const ls_slot_input *before)
 {
     ls_seat *seat = &match->seats[slot];
-    if (seat->state == LS_SEAT_PLAYING) {
+    ls_tick tick = match->next_close;
+    ls_slot_input input = {0};
+    bool is_played_now = is_played(seat, tick);
+    if (is_played_now) {
         bool is_on_time = false;
-        ls_slot_input input = ls_seat_close_input(seat, match->next_close, before, &is_on_time);
+        input = ls_seat_close_input(seat, tick, before, &is_on_time);
         ls_match_lag_count(match, slot, is_on_time);
-        input.events = match->next_close == 0 ? LS_EVENT_JOINED : 0;
-        return input;
+    } else if (ls_seat_follows(seat)) {
+        ls_seat_pass_tick(seat, tick);
     }
-    ls_slot_input absent = {0};
-    if (seat->is_leave_pending) {
-        absent.events = LS_EVENT_LEFT;
-        seat->is_leave_pending = false;
-    }
-    return absent;
+    input.events = take_events(seat, is_played_now);
+    return input;
 }
 
-static void close_tick(ls_match *match)
+/* The inputs of the tick before next_close; empty where nothing is known of it. */
+static void tick_before(const ls_match *match, ls_slot_input before[LS_PLAYERS_MAX])
+{
+    memset(before, 0, LS_PLAYERS_MAX * sizeof *before);
+    if (match->next_close > 0) {
+        (void)ls_input_buffer_tick(match->closed, match->next_close - 1, before);
+    }
+}
+
+void ls_match_play_make_room(ls_match *match)
+{
+    if (match->next_close + 1 > LS_WINDOW_TICKS) {
+        ls_input_buffer_forget_before(match->closed, match->next_close + 1 - LS_WINDOW_TICKS);
+    }
+}
+
+void ls_match_play_tick(ls_match *match)
 {
     ls_tick tick = match->next_close;
     uint32_t players = match->config.sim.players;
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input before[LS_PLAYERS_MAX];
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0) {
-        ls_status held = ls_input_buffer_tick(match->closed, tick - 1, before);
-        LS_ASSERT(held == LS_OK);
-    }
-    if (tick + 1 > LS_WINDOW_TICKS) {
-        ls_input_buffer_forget_before(match->closed, tick + 1 - LS_WINDOW_TICKS);
-    }
-    for (uint32_t slot = 0; slot < players; slot++) {
-        ls_slot_input input = close_slot(match, slot, &before[slot]);
-        ls_status stored =
-            ls_input_buffer_put(match->closed, tick, slot, input.bytes, input.size, input.events);
-        LS_ASSERT(stored == LS_OK);
-    }
+    tick_before(match, before);
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
     bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
     ls_coded_tick_make(&match->coded[tick % LS_WINDOW_TICKS], players, before,
                        is_wrong ? before : inputs);
-    match->waited_mask = 0;
-    match->excused_ticks = 0;
     match->closed_ns = match->now_ns;
     match->closed_at_ns[tick % LS_WINDOW_TICKS] = match->now_ns;
     match->next_close = tick + 1;
@@ -130,6 +166,27 @@ static void close_tick(ls_match *match)
     if (match->ladder) {
         ls_replay_window_record(match->ladder->window, &all, match->instance, root);
     }
+    if (match->join.history) {
+        ls_tick_history_add(match->join.history, &all, root,
+                            match->tick_chains[(tick + 1) % LS_WINDOW_TICKS]);
+    }
+}
+
+static void close_tick(ls_match *match)
+{
+    ls_tick tick = match->next_close;
+    ls_slot_input before[LS_PLAYERS_MAX];
+    tick_before(match, before);
+    ls_match_play_make_room(match);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_slot_input input = close_slot(match, slot, &before[slot]);
+        ls_status stored =
+            ls_input_buffer_put(match->closed, tick, slot, input.bytes, input.size, input.events);
+        LS_ASSERT(stored == LS_OK);
+    }
+    match->waited_mask = 0;
+    match->excused_ticks = 0;
+    ls_match_play_tick(match);
 }
 
 /* ---- the rule `wait` ---- */
@@ -152,7 +209,7 @@ static void drop_slots(ls_match *match, uint32_t mask)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (mask >> slot & 1u) {
-            ls_match_drop(match, slot, LS_TIMED_OUT,
+            ls_match_lose(match, slot, LS_TIMED_OUT,
                           "no input arrived within the longest wait of the rule 'wait'");
         }
     }
@@ -207,9 +264,32 @@ static bool is_last_closed(const ls_match *match)
     return match->config.ticks > 0 && match->next_close >= match->config.ticks;
 }
 
+static bool has_seat_in(const ls_match *match, ls_seat_state first, ls_seat_state last)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_seat_state state = match->seats[slot].state;
+        if (state >= first && state <= last) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nobody plays: no tick is closed, but those up to a state that is hashed, so that who comes has
+ * one to show. */
+static bool is_halted(const ls_match *match)
+{
+    return !has_seat_in(match, LS_SEAT_PLAYING, LS_SEAT_PLAYING) &&
+           ls_arbiter_is_due(&match->arbiter, match->next_close);
+}
+
 static void close_due(ls_match *match)
 {
     while (match->due_ticks > 0 && !is_last_closed(match)) {
+        if (is_halted(match)) {
+            match->due_ticks = 0;
+            break;
+        }
         if (is_waiting(match)) {
             /* Time that passes while waiting is lost to the match, not caught up. */
             match->due_ticks = 1;
@@ -224,26 +304,16 @@ static void drop_who_fell_behind(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        if (!ls_seat_is_in_play(seat)) {
+        if (!ls_seat_follows(seat)) {
             continue;
         }
-        seat->report.ticks_behind = match->next_close - seat->next;
+        seat->report.ticks_behind = match->next_close - seat->downlink.next;
         /* The tick before the next one to send is its base and must be held as well. */
         if (seat->report.ticks_behind + 1 >= LS_WINDOW_TICKS) {
-            ls_match_drop(match, slot, LS_FELL_BEHIND,
+            ls_match_lose(match, slot, LS_FELL_BEHIND,
                           "more ticks are unacknowledged than the server holds");
         }
     }
-}
-
-static bool has_players(const ls_match *match)
-{
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (ls_seat_is_in_play(&match->seats[slot])) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool is_asked(const ls_match *match, uint32_t slot)
@@ -268,7 +338,7 @@ static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING ||
+        if (seat->state == LS_SEAT_JOINING || seat->state == LS_SEAT_PLAYING ||
             (seat->state == LS_SEAT_FINISHED && is_asked(match, slot))) {
             return false;
         }
@@ -276,31 +346,45 @@ static bool are_all_finished(const ls_match *match)
     return !ls_match_desync_is_open(match);
 }
 
+/* Who has been sent JOIN may still get to the final state; who has not, would only come for it. */
+static void tell_end(ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        if (ls_seat_follows(seat)) {
+            match->message.kind = LS_MESSAGE_END;
+            match->message.body.end =
+                (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
+            ls_match_send(match, seat->report.peer);
+        } else if (ls_seat_is_taken(seat)) {
+            ls_match_drop(match, slot, LS_ALREADY_OVER, "the match has ended meanwhile");
+        }
+    }
+}
+
 void ls_match_play_end(ls_match *match)
 {
     match->final_root = ls_sim_instance_hash(match->instance);
     match->state = LS_MATCH_ENDING;
     match->ending_ns = match->now_ns;
-    match->message.kind = LS_MESSAGE_END;
-    match->message.body.end =
-        (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
-    ls_match_send_all(match);
+    tell_end(match);
     ls_match_push_event(match, LS_MATCH_ENDED)->tick = match->next_close;
 }
 
+/* The players are let go. */
 static void finish(ls_match *match)
 {
     drop_who_does_not_answer(match, 0);
     ls_match_desync_finish(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING) {
+        if (seat->state == LS_SEAT_PLAYING || seat->state == LS_SEAT_JOINING) {
             ls_match_drop(match, slot, LS_TIMED_OUT, "the final state was not reached in time");
         } else if (seat->state == LS_SEAT_FINISHED) {
             match->sink.disconnect(match->sink.user, seat->report.peer);
         }
     }
-    ls_match_close(match);
+    match->is_let_go = true;
 }
 
 static void advance_running(ls_match *match)
@@ -316,7 +400,9 @@ static void advance_running(ls_match *match)
     drop_who_fell_behind(match);
     drop_who_does_not_answer(match, match->config.timeout_ms * LS_NS_PER_MS);
     ls_match_send_due(match);
-    if (match->state == LS_MATCH_RUNNING && (is_last_closed(match) || !has_players(match))) {
+    ls_match_join_advance(match);
+    bool is_deserted = !has_seat_in(match, LS_SEAT_OFFERED, LS_SEAT_KEPT);
+    if (match->state == LS_MATCH_RUNNING && (is_last_closed(match) || is_deserted)) {
         ls_match_play_end(match);
     }
 }
@@ -330,10 +416,15 @@ void ls_match_play_advance(ls_match *match)
     if (match->state != LS_MATCH_ENDING) {
         return;
     }
-    if (are_all_finished(match) || match->now_ns - match->ending_ns >= MATCH_ENDING_NS) {
+    bool is_time_up = match->now_ns - match->ending_ns >= MATCH_ENDING_NS;
+    if (!match->is_let_go && (are_all_finished(match) || is_time_up)) {
         finish(match);
-    } else {
+    }
+    if (!match->is_let_go) {
         ls_match_send_due(match);
+        ls_match_join_advance(match);
+    } else if (ls_match_watch_is_done(match)) {
+        ls_match_close(match);
     }
 }
 
@@ -355,10 +446,15 @@ static uint64_t next_waiting_ns(const ls_match *match)
 
 uint64_t ls_match_next_ns(const ls_match *match)
 {
-    uint64_t send_ns = ls_match_send_next_ns(match);
-    if (match->state == LS_MATCH_OVER) {
-        return UINT64_MAX;
+    uint64_t watch_ns = ls_match_watch_next_ns(match);
+    if (match->state == LS_MATCH_OVER || match->is_let_go) {
+        return watch_ns;
     }
+    uint64_t send_ns = earlier(ls_match_send_next_ns(match), watch_ns);
+    if (match->state == LS_MATCH_RESUMING) {
+        return earlier(send_ns, ls_match_resume_next_ns(match));
+    }
+    send_ns = earlier(send_ns, ls_match_join_next_ns(match));
     if (match->state != LS_MATCH_RUNNING) {
         return send_ns;
     }
@@ -423,11 +519,11 @@ static void compare_chain(ls_match *match, uint32_t slot, const ls_inputs_header
 ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size)
 {
     ls_seat *seat = &match->seats[slot];
-    ls_seat_clock clock = ls_match_clock(match);
+    ls_downlink_clock clock = ls_match_clock(match);
     clock.now_ns = match->arrived_ns;
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
-    ls_inputs_header_bits(&stream, &header, seat->next);
+    ls_inputs_header_bits(&stream, &header, seat->downlink.next);
     bool is_known =
         ls_arbiter_is_known(&match->arbiter, header.chain_tick) || LS_FAULT(CHAIN_UNCHECKED);
     if (stream.is_failed || !is_known) {
@@ -436,6 +532,10 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
     ls_status status = ls_seat_read_inputs(seat, &clock, &header, stream, &match->cursor);
     if (status != LS_OK) {
         return status;
+    }
+    if (seat->state == LS_SEAT_JOINING) {
+        ls_match_join_heard(match, slot, header.chain_tick);
+        return LS_OK;
     }
     seat->chain_tick = header.chain_tick;
     compare_chain(match, slot, &header);
@@ -491,7 +591,7 @@ ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finish
     seat->state = LS_SEAT_FINISHED;
     seat->report.has_finished = true;
     seat->report.finished = *finished;
-    seat->next = match->next_close;
+    seat->downlink.next = match->next_close;
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_FINISHED);
     event->slot = slot;
     event->tick = finished->tick;

@@ -1,75 +1,83 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/send_rate.h"
 #include "lockstep/server/match_state.h"
 
 #include <string.h>
 
 /* ---- one TICKS, and what does not fit into it ---- */
 
-ls_seat_clock ls_match_clock(const ls_match *match)
+ls_downlink_clock ls_match_clock(const ls_match *match)
 {
     uint64_t dt_ns = match->timestep.config.dt_ns;
     uint64_t next_close_ns = match->last_ns + dt_ns - match->timestep.bank_ns;
-    return (ls_seat_clock){.now_ns = match->now_ns,
-                           .dt_ns = dt_ns,
-                           /* A tick that waits was due when the wait began. */
-                           .next_close_ns = match->waiting_ns ? match->waiting_ns : next_close_ns,
-                           .next_close = match->next_close,
-                           .closed_at_ns = match->closed_at_ns};
+    return (ls_downlink_clock){.now_ns = match->now_ns,
+                               .dt_ns = dt_ns,
+                               /* A tick that waits was due when the wait began. */
+                               .next_close_ns =
+                                   match->waiting_ns ? match->waiting_ns : next_close_ns,
+                               .next_close = match->next_close,
+                               .closed_at_ns = match->closed_at_ns};
 }
 
-static ls_seat_ticks ticks_of(const ls_match *match)
+ls_downlink_ticks ls_match_ticks(const ls_match *match)
 {
-    return (ls_seat_ticks){
-        .closed = match->closed, .coded = match->coded, .slot_count = match->config.sim.players};
+    return (ls_downlink_ticks){.closed = match->closed,
+                               .coded = match->coded,
+                               .slot_count = match->config.sim.players,
+                               .end = match->next_close};
 }
 
 /* Codes a tick for sending in parts, once for all who are sent it in this turn. */
-static uint32_t code_large_tick(ls_match *match, ls_tick tick)
+static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_alone)
 {
-    if (match->large_tick_bytes == 0 || match->large_tick_number != tick) {
-        ls_seat_ticks ticks = ticks_of(match);
-        match->large_tick_bytes = ls_seat_write_large_tick(&ticks, tick, match->large_tick);
+    if (match->large_tick_bytes == 0 || match->large_tick_number != tick ||
+        match->is_large_tick_alone != is_alone) {
+        ls_downlink_ticks ticks = ls_match_ticks(match);
+        match->large_tick_bytes =
+            ls_downlink_write_large_tick(&ticks, tick, is_alone, match->large_tick);
         match->large_tick_number = tick;
+        match->is_large_tick_alone = is_alone;
     }
     return match->large_tick_bytes;
 }
 
 /* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, const ls_seat *seat, ls_tick tick)
+static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_alone)
 {
-    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick)};
+    ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_alone)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
     for (; part.index < count; part.index++) {
         memcpy(part.bytes, match->large_tick + part.index * LS_TICK_PART_BYTES,
                ls_tick_part_size(part.total_bytes, part.index));
         ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
         ls_tick_part_bits(&stream, &part);
-        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
+        match->sink.send(match->sink.user, peer, LS_LANE_UNRELIABLE, match->packet,
                          ls_bits_size_bytes(&stream));
     }
     return count;
 }
 
-/* Ticks from `first` on did not fit into TICKS. They do not wait for the acknowledgement of the
- * rest, or no more than a packet would ever be confirmed in a round trip. */
-static void send_what_did_not_fit(ls_match *match, ls_seat *seat, const ls_seat_clock *clock,
-                                  ls_tick first)
+uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                             ls_tick end)
 {
+    ls_downlink_clock clock = ls_match_clock(match);
     uint32_t sent = 0;
-    for (ls_tick tick = first; tick < match->next_close && sent < MATCH_PARTS_PER_TURN; tick++) {
-        if (tick - seat->next >= LS_TICK_PARTS_AHEAD) {
-            return;
+    for (ls_tick tick = first; tick < end && sent < MATCH_PARTS_PER_TURN; tick++) {
+        if (tick - link->next >= LS_TICK_PARTS_AHEAD) {
+            break;
         }
-        if (ls_seat_take_parts_due(seat, clock, tick)) {
-            sent += send_parts(match, seat, tick);
+        if (ls_downlink_take_parts_due(link, &clock, tick)) {
+            sent += send_parts(match, peer, tick, tick == link->alone);
         }
     }
+    return sent;
 }
 
 /* Returns the first closed tick that did not fit. */
-static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_seat_clock *clock)
+static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clock *clock)
 {
-    ls_seat_ticks ticks = ticks_of(match);
+    ls_downlink_ticks ticks = ls_match_ticks(match);
+    ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
     match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet, size);
@@ -92,14 +100,13 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
 
 static bool is_sent_twice(const ls_match *match, const ls_seat *seat)
 {
-    bool is_doubled = match->config.send_rate == LS_SEND_DOUBLE ||
-                      (match->config.send_rate == LS_SEND_AUTO && seat->is_losing);
-    return ls_seat_is_in_play(seat) && is_doubled && seat->next < match->next_close;
+    return ls_seat_is_in_play(seat) && seat->downlink.next < match->next_close &&
+           ls_send_rate_is_double(match->config.send_rate, seat->downlink.is_losing);
 }
 
 void ls_match_send_ticks(ls_match *match)
 {
-    ls_seat_clock clock = ls_match_clock(match);
+    ls_downlink_clock clock = ls_match_clock(match);
     match->sent_ns = match->now_ns;
     match->unsent_ticks = 0;
     match->again_ns = 0;
@@ -110,7 +117,9 @@ void ls_match_send_ticks(ls_match *match)
             continue;
         }
         ls_tick end = send_packet(match, seat, &clock);
-        send_what_did_not_fit(match, seat, &clock, end);
+        if (ls_seat_follows(seat)) {
+            ls_match_send_parts(match, &seat->downlink, seat->report.peer, end, match->next_close);
+        }
         if (is_sent_twice(match, seat)) {
             match->again_ns = match->now_ns + clock.dt_ns / 2;
         }
@@ -120,7 +129,7 @@ void ls_match_send_ticks(ls_match *match)
 /* The second one between two ticks, to those who lose many and lack something. */
 static void send_again(ls_match *match)
 {
-    ls_seat_clock clock = ls_match_clock(match);
+    ls_downlink_clock clock = ls_match_clock(match);
     match->again_ns = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         if (is_sent_twice(match, &match->seats[slot])) {

@@ -1,16 +1,20 @@
 /* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
- * match_play.c (what is played: closing, comparing, ending) and match_send.c (closed ticks going
- * out), match_lag.c (who lags and why), match_desync.c (what made a slot differ, and what is done
- * about it), match_record.c (what a recorder takes), and the few helpers that they need. Never
- * included by anybody else. */
+ * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing,
+ * ending) and match_send.c (closed ticks going out), match_lag.c (who lags and why), match_desync.c
+ * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes),
+ * match_watch.c (who watches), match_seats.c (whose seat it is), match_resume.c (going on after a
+ * restart), and the few helpers that they need. Never included by anybody else.
+ */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
 #include "lockstep/common/timestep.h"
+#include "lockstep/protocol/blob_sender.h"
 #include "lockstep/server/arbiter.h"
 #include "lockstep/server/ladder.h"
 #include "lockstep/server/match.h"
 #include "lockstep/server/seat.h"
+#include "lockstep/server/tick_history.h"
 
 enum {
     MATCH_EVENTS_MAX = 256,
@@ -19,6 +23,7 @@ enum {
     MATCH_PACKETS_PER_TICK_MAX = 256,
     MATCH_PARTS_PER_TURN = 128, /* to one player, and then the tick that is begun */
     MATCH_NO_SLOT = LS_PLAYERS_MAX,
+    MATCH_NO_SENDER = 0,
 };
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
@@ -33,6 +38,47 @@ typedef struct match_guest {
     uint64_t since_ns;
     uint64_t number; /* in the order in which they came */
 } match_guest;
+
+/* What the blob brings to whoever is sent it. */
+typedef struct match_snapshot {
+    uint64_t made_ns;
+    ls_tick tick;
+    uint64_t root;
+    ls_tick chain_tick; /* newest hashed state up to there */
+    uint64_t chain;
+    uint64_t tick_chain;
+} match_snapshot;
+
+/* What is needed for those who join while the match runs. */
+typedef struct match_join_room {
+    ls_blob *blob;            /* NULL: none was needed yet, or the state is too large */
+    ls_tick_history *history; /* NULL: the state can be saved */
+    uint32_t blob_bytes_max;
+    uint32_t sender_count;
+    match_snapshot snapshot;                     /* in the blob */
+    uint64_t compress_ns;                        /* when more of it is compressed */
+    ls_blob_sender *senders[LS_PLAYERS_MAX + 1]; /* from 1 on */
+    bool is_sender_taken[LS_PLAYERS_MAX + 1];
+} match_join_room;
+
+/* A match that goes on after its server was stopped. */
+typedef struct match_resume {
+    uint64_t until_ns;    /* players are waited for */
+    uint64_t told_ns;     /* when RESUMING last went out */
+    uint32_t waited_mask; /* slots that played */
+    uint32_t recovered;   /* ticks that came from clients */
+
+    /* Asking clients for the ticks that the journal has not. */
+    bool is_asking;
+    uint32_t asked_mask; /* slots that have been asked */
+    uint32_t asked_slot; /* who is asked now; MATCH_NO_SLOT */
+    ls_tick asked_end;   /* behind the last tick of the newest request */
+    ls_tick next;        /* the first tick that has not come from it */
+    uint64_t chain;      /* tick chain before that one */
+    uint32_t part;       /* of it, that comes next */
+    uint64_t progress_ns;
+    ls_input_buffer *unproven; /* what came, from next_close on; NULL: not restored */
+} match_resume;
 
 struct ls_match {
     /* What every packet and every call needs stands together and before the large rings: a host of
@@ -74,6 +120,10 @@ struct ls_match {
     uint64_t tick_chains[LS_WINDOW_TICKS]; /* before each tick; the newest before next_close */
     ls_arbiter arbiter;
     ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
+    match_join_room join;
+    match_resume resume;
+    struct ls_match_watch *watch; /* match_watch.h; NULL: nobody may watch */
+    bool is_let_go;               /* ENDING: the players have been; who watches is behind */
 
     ls_seat seats[LS_PLAYERS_MAX];
     match_guest guests[MATCH_GUESTS_MAX];
@@ -83,9 +133,10 @@ struct ls_match {
     ls_tick_cursor cursor;
     ls_message message;
     uint8_t packet[LS_PACKET_BYTES_MAX];
-    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last seat that was sent parts */
+    uint8_t large_tick[LS_TICK_BYTES_MAX]; /* as coded for the last peer that was sent parts */
     uint32_t large_tick_bytes;             /* 0: none yet */
     ls_tick large_tick_number;
+    bool is_large_tick_alone;
 };
 
 /* ---- match.c ---- */
@@ -96,19 +147,54 @@ ls_match_event *ls_match_push_event(ls_match *match, ls_match_event_kind kind);
 /* Sends match->message to one peer. */
 void ls_match_send(ls_match *match, ls_peer_id peer);
 
-/* Sends match->message to every seated player. */
+/* Sends match->message to everybody who plays. */
 void ls_match_send_all(ls_match *match);
 
-/* Takes a seated player out: refuses it with a reason, closes its connection, frees the seat in
- * the lobby or marks it as left in a running match. */
-void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
+/* Makes match->message an OFFER, without what is a seat's own. */
+void ls_match_fill_offer(ls_match *match);
+
+/* Tells a peer why, and closes its connection. */
+void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why);
 
 /* Nothing more will happen: refuses who is still at the door. */
 void ls_match_close(ls_match *match);
 
+/* ---- match_seats.c ---- */
+
+/* The secret of who sits on a slot now. */
+void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES]);
+
+/* The seat for who says this HELLO. `why` says why there is none. */
+ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why);
+
+/* Seats a peer there, a new player or the one who was there; an old connection is closed. */
+void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello);
+
+/* The player is gone: frees the seat in the lobby, marks it as left in a running match, or keeps it
+ * when the link was lost and it has played. */
+void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
+                     const char *why);
+
+/* Takes a seated player out: refuses it with a reason, closes its connection, vacates the seat. */
+void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why);
+
+/* The same for one whose link was lost. */
+void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why);
+
 /* ---- match_play.c ---- */
 
 void ls_match_play_start(ls_match *match);
+
+/* Tick next_close begins to be due after start_delay_ms. Returns from now until it closes. */
+uint64_t ls_match_play_schedule(ls_match *match);
+
+/* Room for the inputs of tick next_close in match->closed; and that tick is closed, with the inputs
+ * that have been put there. */
+void ls_match_play_make_room(ls_match *match);
+void ls_match_play_tick(ls_match *match);
+
+/* The slot plays: its input counts from `tick` on, which is not closed yet. */
+void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick);
 void ls_match_play_advance(ls_match *match);
 void ls_match_play_end(ls_match *match);
 ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size);
@@ -121,8 +207,40 @@ void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 /* ---- match_lag.c ---- */
 
 /* A tick has been closed: counts for each player how it came about, and now and then judges it. */
-void ls_match_lag_begin(ls_match *match);
+void ls_match_lag_begin(ls_match *match, uint32_t slot);
 void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
+
+/* ---- match_join.c ---- */
+
+ls_status ls_match_join_create(ls_match *match);
+void ls_match_join_destroy(ls_match *match);
+
+/* Makes match->message a JOIN, with what all of them have in common. */
+ls_join *ls_match_begin_join(ls_match *match, ls_join_source source);
+
+/* READY came while the match runs: JOIN goes out, at once or when it is this one's turn. */
+void ls_match_join_ready(ls_match *match, uint32_t slot);
+ls_status ls_match_join_joined(ls_match *match, uint32_t slot, const ls_joined *joined);
+ls_status ls_match_join_ack(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size);
+
+/* A joining client says that it has simulated up to state `simulated`. */
+void ls_match_join_heard(ls_match *match, uint32_t slot, ls_tick simulated);
+
+/* The slot is left, or there: its blob, if it is being sent one, is not needed any more. */
+void ls_match_join_stop(ls_match *match, uint32_t slot);
+void ls_match_join_advance(ls_match *match);
+uint64_t ls_match_join_next_ns(const ls_match *match);
+
+/* ---- match_resume.c ---- */
+
+void ls_match_resume_advance(ls_match *match);
+uint64_t ls_match_resume_next_ns(const ls_match *match);
+
+/* CLOSED_TICK has come. */
+ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_part *part);
+
+/* The slot is left. */
+void ls_match_resume_leave(ls_match *match, uint32_t slot);
 
 /* ---- match_desync.c ---- */
 
@@ -144,6 +262,30 @@ ls_status ls_match_desync_evidence(ls_match *match, uint32_t slot,
 ls_status ls_match_desync_print(ls_match *match, uint32_t slot, const ls_wire_print *print);
 ls_status ls_match_desync_healed(ls_match *match, uint32_t slot, const ls_healed *healed);
 
+/* ---- match_watch.c ---- */
+
+ls_status ls_match_watch_create(ls_match *match);
+void ls_match_watch_destroy(ls_match *match);
+
+/* A HELLO that is good comes to watch: sends OFFER, or says in `why` why it may not. */
+ls_status ls_match_watch_seat(ls_match *match, ls_peer_id peer, const ls_hello *hello,
+                              ls_text *why);
+
+/* Nothing happens when the peer does not watch. */
+void ls_match_watch_disconnected(ls_match *match, ls_peer_id peer, ls_status reason);
+void ls_match_watch_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                            size_t size);
+
+/* Sends what is due to those who watch; comes after what is sent to players. */
+void ls_match_watch_advance(ls_match *match);
+uint64_t ls_match_watch_next_ns(const ls_match *match);
+
+/* Everybody who watches has seen the end, or has had the time to. */
+bool ls_match_watch_is_done(ls_match *match);
+
+/* Nothing more will happen: refuses those who are still there. */
+void ls_match_watch_close(ls_match *match);
+
 /* ---- match_send.c ---- */
 
 /* Sends TICKS to every seat that takes them, now; or when it is their time, and when that will be.
@@ -152,8 +294,15 @@ void ls_match_send_ticks(ls_match *match);
 void ls_match_send_due(ls_match *match);
 uint64_t ls_match_send_next_ns(const ls_match *match);
 
-/* The match's clock as seats need it. */
-ls_seat_clock ls_match_clock(const ls_match *match);
+/* The match's clock, and what it has closed, as links need it. */
+ls_downlink_clock ls_match_clock(const ls_match *match);
+ls_downlink_ticks ls_match_ticks(const ls_match *match);
+
+/* Ticks from `first` to before `end` did not fit into TICKS. They do not wait for the
+ * acknowledgement of the rest, or no more than a packet would ever be confirmed in a round trip:
+ * sends in parts those that are due. Returns how many packets. */
+uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                             ls_tick end);
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)
@@ -161,9 +310,17 @@ static inline bool ls_seat_is_in_play(const ls_seat *seat)
     return seat->state == LS_SEAT_PLAYING || seat->state == LS_SEAT_FINISHED;
 }
 
+/* Is sent closed ticks, and acknowledges them. */
+static inline bool ls_seat_follows(const ls_seat *seat)
+{
+    return ls_seat_is_in_play(seat) || seat->state == LS_SEAT_JOINING;
+}
+
+/* Somebody is connected there. */
 static inline bool ls_seat_is_taken(const ls_seat *seat)
 {
-    return seat->state != LS_SEAT_EMPTY && seat->state != LS_SEAT_LEFT;
+    return seat->state != LS_SEAT_EMPTY && seat->state != LS_SEAT_KEPT &&
+           seat->state != LS_SEAT_LEFT;
 }
 
 #endif

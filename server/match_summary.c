@@ -33,6 +33,8 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
                             .inputs_late = player.inputs_late,
                             .inputs_substituted = player.inputs_substituted,
                             .input_delay_ticks = player.input_delay_ticks,
+                            .joined_tick = player.joined_tick,
+                            .rejoins = player.rejoins,
                             .has_client_figures = player.has_finished,
                             .stalled_ticks = own->stalled_ticks,
                             .rtt_ms = own->rtt_us / 1e3,
@@ -73,6 +75,8 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
                             .final_hash = ls_match_root(match),
                             .has_comparison = true,
                             .packets_rejected = ls_match_packets_rejected(match),
+                            .has_spectators = true,
+                            .spectators = ls_match_watching_of(match).ever,
                             .player_count = ls_match_players(match)};
     for (uint32_t slot = 0; slot < summary->player_count; slot++) {
         fill_player(match, slot, &traffic[slot], &summary->players[slot]);
@@ -144,6 +148,10 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
                     "slot %" PRIu32 " differs from tick %" PRIu32 " on: server %016" PRIx64
                     ", client %016" PRIx64,
                     desync->slot, desync->tick, desync->server_hash, desync->client_hash);
+    }
+    if (summary->spectators > 0) {
+        ls_log_line(log, LS_LOG_INFO, "%" PRIu64 " spectator%s", summary->spectators,
+                    summary->spectators == 1 ? "" : "s");
     }
     ls_log_line(log, LS_LOG_INFO,
                 "%" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32

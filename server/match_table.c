@@ -29,6 +29,7 @@ struct ls_match_table {
     uint32_t running_count;
     uint32_t waiting_count;
     ls_peer_map peers;
+    ls_message hello; /* working memory */
 };
 
 ls_match_table_config ls_match_table_config_default(const ls_simulation *simulation)
@@ -67,7 +68,7 @@ static void count_mood(ls_match_table *table, uint32_t number)
 }
 
 /* After a match was called: what it says has to be asked for, when it is due may have changed. */
-static void touch(ls_match_table *table, uint32_t number)
+void ls_match_table_touch(ls_match_table *table, uint32_t number)
 {
     table->due_ns[number] = ls_match_next_ns(table->matches[number]);
     count_mood(table, number);
@@ -130,7 +131,7 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
         }
         status = ls_match_create(&own, &table->sink, allocator, match, why);
         if (status == LS_OK) {
-            touch(table, table->count++);
+            ls_match_table_touch(table, table->count++);
         }
     }
     return status;
@@ -180,20 +181,20 @@ void ls_match_table_destroy(ls_match_table *table)
 
 /* ---- what goes in ---- */
 
-/* The first match with a seat, else the first in the lobby, where one may yet become free, else the
- * first that is not over: they tell the peer why it cannot play. */
+/* The first match in the lobby with a seat, else the first that runs and has one, else the first in
+ * the lobby, where one may yet become free, else the first that is not over: they tell the peer why
+ * it cannot play. */
 static uint32_t match_for_newcomer(const ls_match_table *table)
 {
     uint32_t best = 0;
-    ls_match_state best_state = LS_MATCH_OVER;
+    uint32_t best_rank = UINT32_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
-        ls_match_state state = ls_match_state_of(table->matches[i]);
-        if (state == LS_MATCH_LOBBY && ls_match_seats_open(table->matches[i]) > 0) {
-            return i;
-        }
-        if (state < best_state) {
+        uint32_t state = ls_match_state_of(table->matches[i]);
+        uint32_t rank =
+            ls_match_seats_open(table->matches[i]) > 0 ? state : LS_MATCH_OVER + 1 + state;
+        if (rank < best_rank) {
             best = i;
-            best_state = state;
+            best_rank = rank;
         }
     }
     return best;
@@ -207,7 +208,32 @@ static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_
         return;
     }
     ls_match_peer_connected(table->matches[number], peer, now_ns);
-    touch(table, number);
+    ls_match_table_touch(table, number);
+}
+
+/* Who says HELLO to come back may have been handed to another match than it was in. */
+static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
+                                 const ls_transport_event *event, uint64_t now_ns)
+{
+    ls_message *hello = &table->hello;
+    if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
+        !ls_match_is_guest(table->matches[number], event->peer) ||
+        ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
+        return number;
+    }
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (i != number &&
+            hello->body.hello.back.match_id == ls_match_config_of(table->matches[i])->match_id) {
+            ls_match_peer_disconnected(table->matches[number], event->peer, LS_OK, now_ns);
+            ls_match_table_touch(table, number);
+            ls_peer_map_remove(&table->peers, event->peer);
+            bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
+            LS_ASSERT(is_added);
+            ls_match_peer_connected(table->matches[i], event->peer, now_ns);
+            return i;
+        }
+    }
+    return number;
 }
 
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
@@ -221,12 +247,13 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
         return;
     }
     if (event->kind == LS_TRANSPORT_RECEIVED) {
+        number = match_for_packet(table, number, event, now_ns);
         ls_match_receive_event(table->matches[number], event, now_ns);
     } else {
         ls_peer_map_remove(&table->peers, event->peer);
         ls_match_peer_disconnected(table->matches[number], event->peer, event->reason, now_ns);
     }
-    touch(table, number);
+    ls_match_table_touch(table, number);
 }
 
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
@@ -234,7 +261,7 @@ void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
-            touch(table, i);
+            ls_match_table_touch(table, i);
             if (table->on_advanced) {
                 table->on_advanced(table->user, i, now_ns);
             }
@@ -246,7 +273,7 @@ void ls_match_table_stop(ls_match_table *table, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < table->count; i++) {
         ls_match_stop(table->matches[i], now_ns);
-        touch(table, i);
+        ls_match_table_touch(table, i);
     }
 }
 

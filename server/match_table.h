@@ -55,6 +55,9 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
 
+/* A match was called past the table: what is due when has changed. */
+void ls_match_table_touch(ls_match_table *table, uint32_t number);
+
 /* Ends every match after its newest closed tick. */
 void ls_match_table_stop(ls_match_table *table, uint64_t now_ns);
 

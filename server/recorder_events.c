@@ -18,7 +18,9 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
 {
     switch (news->kind) {
     case LS_MATCH_PLAYER_SEATED:
-        out->kind = LS_JOURNAL_EVENT_SEATED;
+    case LS_MATCH_PLAYER_RETURNED:
+        out->kind = news->kind == LS_MATCH_PLAYER_SEATED ? LS_JOURNAL_EVENT_SEATED
+                                                         : LS_JOURNAL_EVENT_RETURNED;
         out->text = news->text;
         return true;
     case LS_MATCH_STARTED:
@@ -26,7 +28,9 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
         out->slot = LS_JOURNAL_NO_SLOT;
         return true;
     case LS_MATCH_PLAYER_LEFT:
-        out->kind = LS_JOURNAL_EVENT_LEFT;
+    case LS_MATCH_PLAYER_LOST:
+        out->kind =
+            news->kind == LS_MATCH_PLAYER_LEFT ? LS_JOURNAL_EVENT_LEFT : LS_JOURNAL_EVENT_LOST;
         ls_text_set(&out->text, "%s (%s)", news->text.bytes, ls_status_name(news->status));
         return true;
     case LS_MATCH_STALLED:
@@ -49,6 +53,12 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
     case LS_MATCH_HEALED:
         out->kind = LS_JOURNAL_EVENT_HEALED;
         out->tick = news->tick;
+        return true;
+    case LS_MATCH_RESUMED:
+        out->kind = LS_JOURNAL_EVENT_RESUMED;
+        out->tick = news->tick;
+        out->slot = LS_JOURNAL_NO_SLOT;
+        out->text = news->text;
         return true;
     case LS_MATCH_ENDED:
         out->kind = LS_JOURNAL_EVENT_ENDED;

@@ -7,13 +7,8 @@
 #include <string.h>
 
 enum {
-    RTT_SMOOTHING = 8,     /* a sample moves the estimate by an eighth, as TCP's does (RFC 6298) */
-    PARTS_PAUSE_TICKS = 3, /* between two sendings of the same parts, at least */
     INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
 };
-
-/* A client acknowledges within two ticks, or within this. */
-static const uint64_t ANSWER_MAX_NS = 100 * LS_NS_PER_MS;
 
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator)
 {
@@ -22,7 +17,7 @@ ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocat
         .slots = 1, .input_bytes_max = input_bytes_max, .window_ticks = LS_WINDOW_TICKS};
     ls_status status = ls_input_buffer_create(&config, allocator, &seat->received);
     seat->input_bytes_max = input_bytes_max;
-    ls_seat_reset(seat);
+    seat->slack = LS_SLACK_NONE;
     return status;
 }
 
@@ -34,38 +29,28 @@ void ls_seat_deinit(ls_seat *seat)
 
 void ls_seat_reset(ls_seat *seat)
 {
-    /* No input is stored before the match runs, so the buffer is as it was made. */
-    ls_input_buffer *received = seat->received;
-    uint32_t input_bytes_max = seat->input_bytes_max;
+    ls_seat before = *seat;
+    ls_input_buffer_restart(seat->received, 0);
     memset(seat, 0, sizeof *seat);
-    seat->received = received;
-    seat->input_bytes_max = input_bytes_max;
+    seat->received = before.received;
+    seat->input_bytes_max = before.input_bytes_max;
+    seat->turn = before.turn;
+    seat->is_in_band = before.is_in_band;
+    seat->is_leave_pending = before.is_leave_pending;
     seat->slack = LS_SLACK_NONE;
 }
 
-static void measure_rtt(ls_seat *seat, const ls_seat_clock *clock, const ls_inputs_header *header)
+void ls_seat_reconnect(ls_seat *seat)
 {
-    if (header->hold == LS_HOLD_NONE || header->next == 0) {
-        return;
-    }
-    const ls_seat_parts *parts = &seat->parts[(header->next - 1) % LS_TICK_PARTS_AHEAD];
-    if (parts->tick == header->next - 1 && parts->is_repeated) {
-        return;
-    }
-    uint64_t sent_ns = clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS];
-    uint64_t away_ns = clock->now_ns - sent_ns;
-    uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
-    if (clock->now_ns < sent_ns || away_ns < held_ns) {
-        return;
-    }
-    int64_t sample = (int64_t)(away_ns - held_ns);
-    int64_t smoothed = (int64_t)seat->report.rtt_ns;
-    smoothed = smoothed == 0 ? sample : smoothed + (sample - smoothed) / RTT_SMOOTHING;
-    seat->report.rtt_ns = (uint64_t)smoothed;
+    ls_match_slot report = seat->report;
+    ls_lag_meter lag = seat->lag;
+    ls_seat_reset(seat);
+    seat->report = report;
+    seat->lag = lag;
 }
 
 /* How long before its closing an input that arrives now came; negative: after it. */
-static int64_t slack_ns_of(const ls_seat_clock *clock, ls_tick tick)
+static int64_t slack_ns_of(const ls_downlink_clock *clock, ls_tick tick)
 {
     if (tick < clock->next_close) {
         return (int64_t)(clock->closed_at_ns[tick % LS_WINDOW_TICKS] - clock->now_ns);
@@ -74,7 +59,7 @@ static int64_t slack_ns_of(const ls_seat_clock *clock, ls_tick tick)
     return (int64_t)(due_ns - clock->now_ns);
 }
 
-static void store_input(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick,
+static void store_input(ls_seat *seat, const ls_downlink_clock *clock, ls_tick tick,
                         const ls_slot_input *input)
 {
     ls_status stored = ls_input_buffer_put(seat->received, tick, 0, input->bytes, input->size, 0);
@@ -110,7 +95,7 @@ static void advance_wanted(ls_seat *seat, ls_tick next_close)
 
 /* Goes through the packet's inputs; stores them only when asked to. *end is the tick behind them.
  */
-static ls_status walk_inputs(ls_seat *seat, const ls_seat_clock *clock, ls_bit_stream stream,
+static ls_status walk_inputs(ls_seat *seat, const ls_downlink_clock *clock, ls_bit_stream stream,
                              const ls_inputs_header *header, ls_tick_cursor *cursor,
                              bool is_storing, ls_tick *end)
 {
@@ -130,38 +115,23 @@ static ls_status walk_inputs(ls_seat *seat, const ls_seat_clock *clock, ls_bit_s
     return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
 }
 
-/* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
- * is mended by the next one. What is no longer held cannot be asked for again. */
-static void take_acknowledgement(ls_seat *seat, const ls_seat_clock *clock, ls_tick next)
+static void take_header(ls_seat *seat, const ls_downlink_clock *clock,
+                        const ls_inputs_header *header, ls_tick end)
 {
-    if (clock->next_close - next + 1 < LS_WINDOW_TICKS) {
-        seat->next = next;
-    }
-}
-
-static void take_header(ls_seat *seat, const ls_seat_clock *clock, const ls_inputs_header *header,
-                        ls_tick end)
-{
+    /* What was closed before it joined was not sent to it then. */
+    bool is_fresh = header->next > seat->joined_at;
+    uint64_t sent_ns = is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
     int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
-    ls_link_arrival arrival =
-        ls_link_meter_add(&seat->uplink, header->sequence, stamp_ns, clock->now_ns);
-    if (arrival == LS_LINK_REPEATED) {
-        return;
-    }
-    measure_rtt(seat, clock, header);
-    if (header->has_health) {
-        seat->health = header->health;
+    ls_link_arrival arrival = ls_downlink_take(&seat->downlink, clock, header, sent_ns, stamp_ns);
+    if (arrival != LS_LINK_REPEATED && header->has_health) {
         ls_lag_meter_add_health(&seat->lag, &header->health);
-        uint32_t limit = seat->is_losing ? LS_SEND_ONCE_LOSS : LS_SEND_TWICE_LOSS;
-        seat->is_losing = header->health.downlink.loss >= limit;
     }
     if (arrival == LS_LINK_NEWER) {
-        take_acknowledgement(seat, clock, header->next);
         seat->unstepped_ticks = header->next - header->chain_tick;
     }
 }
 
-ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
+ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
                               const ls_inputs_header *header, ls_bit_stream stream,
                               ls_tick_cursor *cursor)
 {
@@ -195,6 +165,20 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_seat_clock *clock,
     return LS_OK;
 }
 
+void ls_seat_leave_band(ls_seat *seat)
+{
+    seat->is_leave_pending = seat->is_leave_pending || seat->is_in_band;
+    seat->is_in_band = false;
+}
+
+void ls_seat_pass_tick(ls_seat *seat, ls_tick tick)
+{
+    advance_wanted(seat, tick + 1);
+    if (tick + 1 > INPUTS_KEPT_TICKS) {
+        ls_input_buffer_forget_before(seat->received, tick + 1 - INPUTS_KEPT_TICKS);
+    }
+}
+
 ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_input *before,
                                   bool *is_on_time)
 {
@@ -207,85 +191,30 @@ ls_slot_input ls_seat_close_input(ls_seat *seat, ls_tick tick, const ls_slot_inp
         seat->report.inputs_substituted++;
         input = *before;
     }
-    advance_wanted(seat, tick + 1);
-    if (tick + 1 > INPUTS_KEPT_TICKS) {
-        ls_input_buffer_forget_before(seat->received, tick + 1 - INPUTS_KEPT_TICKS);
-    }
+    ls_seat_pass_tick(seat, tick);
     return input;
 }
 
-static ls_ticks_header make_header(ls_seat *seat, const ls_seat_clock *clock)
+static ls_ticks_header make_header(ls_seat *seat, const ls_downlink_clock *clock)
 {
-    ls_ticks_header header = {.sequence = seat->sequence++,
-                              .first = seat->next,
-                              .hold = LS_HOLD_NONE,
-                              .wanted = seat->wanted,
-                              .slack = seat->slack};
+    ls_ticks_header header = ls_downlink_header(&seat->downlink, clock->now_ns);
+    header.wanted = seat->wanted;
+    header.slack = seat->slack;
     header.has_base = seat->wanted > 0 && ls_input_buffer_has(seat->received, seat->wanted - 1, 0);
     if (seat->has_newest && seat->newest + 1 == seat->wanted && !seat->is_arrival_reported) {
         header.hold = ls_hold_from_ns(clock->now_ns - seat->newest_arrival_ns);
         seat->is_arrival_reported = true;
     }
     seat->slack = LS_SLACK_NONE;
-    if (seat->uplink.has_first && clock->now_ns - seat->uplink_told_ns >= LS_HEALTH_NS) {
-        header.has_uplink = true;
-        header.uplink = ls_link_meter_figures(&seat->uplink);
-        seat->uplink_told_ns = clock->now_ns;
-    }
     return header;
 }
 
-/* Codes a tick against the tick before it, which the client has; before tick 0 all is empty. */
-static bool write_tick(ls_bit_stream *stream, const ls_seat_ticks *ticks, ls_tick tick)
-{
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
-    ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (tick > 0) {
-        ls_status held = ls_input_buffer_tick(ticks->closed, tick - 1, before);
-        LS_ASSERT(held == LS_OK);
-    }
-    ls_status held = ls_input_buffer_tick(ticks->closed, tick, inputs);
-    LS_ASSERT(held == LS_OK);
-    return ls_ticks_write_tick(stream, ticks->slot_count, before, inputs);
-}
-
-size_t ls_seat_write_ticks(ls_seat *seat, const ls_seat_clock *clock, const ls_seat_ticks *ticks,
-                           uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end)
+size_t ls_seat_write_ticks(ls_seat *seat, const ls_downlink_clock *clock,
+                           const ls_downlink_ticks *ticks, uint8_t bytes[LS_PACKET_BYTES_MAX],
+                           ls_tick *end)
 {
     ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
     ls_ticks_header header = make_header(seat, clock);
-    ls_ticks_header_bits(&stream, &header, 0);
-    ls_tick tick = header.first;
-    for (; tick < clock->next_close; tick++) {
-        const ls_coded_tick *coded = &ticks->coded[tick % LS_WINDOW_TICKS];
-        bool is_written = coded->bits > 0 ? ls_coded_tick_write(coded, &stream)
-                                          : write_tick(&stream, ticks, tick);
-        if (!is_written) {
-            break;
-        }
-    }
-    ls_tick_packet_write_end(&stream);
-    *end = tick;
+    *end = ls_downlink_write(&seat->downlink, ticks, &header, &stream);
     return ls_bits_size_bytes(&stream);
-}
-
-bool ls_seat_take_parts_due(ls_seat *seat, const ls_seat_clock *clock, ls_tick tick)
-{
-    ls_seat_parts *sent = &seat->parts[tick % LS_TICK_PARTS_AHEAD];
-    uint64_t answer_ns = 2 * clock->dt_ns < ANSWER_MAX_NS ? 2 * clock->dt_ns : ANSWER_MAX_NS;
-    bool was_sent = sent->tick == tick && sent->sent_ns != 0;
-    if (was_sent && clock->now_ns - sent->sent_ns < seat->report.rtt_ns + answer_ns) {
-        return false;
-    }
-    *sent = (ls_seat_parts){.tick = tick, .sent_ns = clock->now_ns, .is_repeated = was_sent};
-    return true;
-}
-
-uint32_t ls_seat_write_large_tick(const ls_seat_ticks *ticks, ls_tick tick,
-                                  uint8_t bytes[LS_TICK_BYTES_MAX])
-{
-    ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = write_tick(&stream, ticks, tick);
-    LS_ASSERT(is_written);
-    return (uint32_t)ls_bits_size_bytes(&stream);
 }

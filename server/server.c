@@ -130,6 +130,24 @@ static void tell_left(const server *host, const ls_match_event *event)
                 ls_status_name(event->status));
 }
 
+static void tell_watcher_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "spectator %s (%s, at tick %" PRIu32 ")", event->text.bytes,
+                ls_status_name(event->status), event->tick);
+}
+
+static void tell_lost(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, LS_LOG_WARNING,
+                "slot %" PRIu32 " (%s) was lost at tick %" PRIu32
+                ": %s (%s); its seat is kept for %" PRIu32 " s",
+                event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick,
+                event->text.bytes, ls_status_name(event->status),
+                host->config->match.keep_seat_ms / 1000);
+}
+
 static void tell(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
@@ -138,8 +156,23 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s joined", event->slot,
                     event->text.bytes);
         break;
+    case LS_MATCH_PLAYER_RETURNED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s is back", event->slot,
+                    event->text.bytes);
+        break;
     case LS_MATCH_PLAYER_READY:
         ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
+        break;
+    case LS_MATCH_PLAYER_LOST:
+        tell_lost(host, event);
+        break;
+    case LS_MATCH_PLAYER_JOINING:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": joins at tick %" PRIu32 ": %s",
+                    event->slot, event->tick, event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): plays from tick %" PRIu32 " on",
+                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
         break;
     case LS_MATCH_PLAYER_LEFT:
         tell_left(host, event);
@@ -153,6 +186,10 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_MATCH_RESUMED:
+        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
+                    event->text.bytes);
         break;
     case LS_MATCH_STALLED:
         tell_stall(host, event);
@@ -174,6 +211,13 @@ static void tell(server *host, const ls_match_event *event)
         break;
     case LS_MATCH_ENDED:
         ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
+        break;
+    case LS_MATCH_WATCHER_CAME:
+        ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
+                    event->tick);
+        break;
+    case LS_MATCH_WATCHER_LEFT:
+        tell_watcher_left(host, event);
         break;
     case LS_MATCH_FINISHED:
         break;
@@ -235,11 +279,20 @@ static void draw_players(const server *host)
     for (uint32_t slot = 0; slot < players && slot < PROGRESS_LINES_MAX; slot++) {
         draw_player(host, slot);
     }
+    ls_match_watching watching = ls_match_watching_of(host->match);
+    if (watching.ever > 0) {
+        ls_console_line(host->console,
+                        "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
+                        ", differed %" PRIu64,
+                        watching.now, host->config->match.watchers_max, watching.roots_compared,
+                        watching.desynced);
+    }
 }
 
 static void draw_match(const server *host, uint32_t number)
 {
-    static const char *const states[] = {"waiting for players", "running", "ending", "over"};
+    static const char *const states[] = {"waiting for players", "waiting for its players",
+                                         "running", "ending", "over"};
     ls_match_state state = ls_match_state_of(host->match);
     uint32_t present = 0;
     uint32_t desyncs = 0;
@@ -343,6 +396,16 @@ static ls_exit_code finish(server *host)
 
 /* ---- building it ---- */
 
+static ls_status give_identity(ls_match_config *match, ls_text *why)
+{
+    if (ls_secret_key_random(&match->key) != LS_OK) {
+        ls_text_set(why, "the system has no random numbers to give");
+        return LS_IO;
+    }
+    match->match_id = ls_secret_match_id(&match->key);
+    return LS_OK;
+}
+
 static ls_status create_host(server *host, ls_text *why)
 {
     const ls_server_config *config = host->config;
@@ -352,11 +415,10 @@ static ls_status create_host(server *host, ls_text *why)
         return LS_NO_MEMORY;
     }
     ls_match_config match = config->match;
-    if (ls_secret_key_random(&match.key) != LS_OK) {
-        ls_text_set(why, "the system has no random numbers to give");
-        return LS_IO;
+    ls_status status = config->resume ? LS_OK : give_identity(&match, why);
+    if (status != LS_OK) {
+        return status;
     }
-    match.match_id = ls_secret_match_id(&match.key);
     ls_host_config matches = {.match = match,
                               .matches = config->matches,
                               .bind_host = config->bind_host,
@@ -386,14 +448,55 @@ static ls_status add_handlers(server *host)
     return status;
 }
 
+static void tell_restored(const server *host, const ls_resume_report *report)
+{
+    const ls_log *log = &host->console->log;
+    const char *path = host->config->resume_path;
+    if (report->loss.bytes[0]) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
+    }
+    if (report->cut_bytes > 0) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: the last %" PRIu64 " bytes are cut off", path,
+                    report->cut_bytes);
+    }
+    if (report->missing_tick != UINT32_MAX) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: ticks are missing, from tick %" PRIu32 " on", path,
+                    report->missing_tick);
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32
+                " on, %" PRIu64 " states compared; waiting for its players",
+                path, report->tick, report->from_tick, report->roots);
+}
+
+static ls_status restore(server *host, ls_text *why)
+{
+    ls_resume_report report;
+    if (!host->config->resume) {
+        return LS_OK;
+    }
+    ls_status status = ls_resume_restore(
+        host->config->resume, ls_match_table_match(ls_host_table(host->matches), 0),
+        ls_event_loop_now_ns(ls_host_loop(host->matches)), &report, why);
+    if (status == LS_OK) {
+        ls_host_touch(host->matches, 0);
+        tell_restored(host, &report);
+    }
+    return status;
+}
+
 static ls_status create_journals(server *host, ls_text *why)
 {
-    ls_journals_config journals = {.directory = host->config->journal_dir,
-                                   .print = host->config->match.print,
-                                   .log = &host->console->log};
-    return journals.directory ? ls_journals_create(&journals, host->matches, ls_allocator_heap(),
-                                                   &host->journals, why)
-                              : LS_OK;
+    const ls_server_config *config = host->config;
+    ls_journals_config journals = {
+        .directory = config->journal_dir, .print = config->match.print, .log = &host->console->log};
+    if (config->resume) {
+        journals.continued_path = config->resume_path;
+        journals.continued = ls_resume_journal(config->resume);
+    } else if (!config->journal_dir) {
+        return LS_OK;
+    }
+    return ls_journals_create(&journals, host->matches, ls_allocator_heap(), &host->journals, why);
 }
 
 /* A match without bundles is still a match: it is said before it counts, and that is all. */
@@ -412,6 +515,9 @@ static ls_status build(server *host, ls_text *why)
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK) {
         status = create_host(host, why);
+    }
+    if (status == LS_OK) {
+        status = restore(host, why);
     }
     if (status == LS_OK) {
         status = create_journals(host, why);

@@ -5,7 +5,7 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/server/match.h"
+#include "lockstep/server/resume.h"
 
 typedef struct ls_server_config {
     ls_match_config match;   /* of every match */
@@ -15,6 +15,8 @@ typedef struct ls_server_config {
     const char *port_file;   /* gets the port in decimal once it is bound; NULL: none */
     const char *bundle_dir;  /* gets the bundles of desyncs; NULL: none are written */
     const char *journal_dir; /* gets a journal of each match; NULL: none are written */
+    ls_resume *resume;       /* the only match goes on from this journal; NULL: it begins anew */
+    const char *resume_path; /* of it, which is gone on with in place of a new one */
     const char *json_path;   /* NULL: no summary; "-": standard output */
 } ls_server_config;
 

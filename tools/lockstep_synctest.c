@@ -20,10 +20,6 @@ enum {
 
 enum option_key {
     KEY_TICKS = 0x100,
-    KEY_SEED,
-    KEY_PLAYERS,
-    KEY_PARAM,
-    KEY_TICK_RATE,
     KEY_ONLY,
     KEY_SKIP,
     KEY_LIST,
@@ -37,10 +33,6 @@ enum option_key {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The match:", 1},
     {"ticks", KEY_TICKS, "N", 0, "Ticks to play (600)", 1},
-    {"seed", KEY_SEED, "S", 0, "Seed of the simulation, the bots and who sits where (1)", 1},
-    {"players", KEY_PLAYERS, "N", 0, "Seats (the simulation's default)", 1},
-    {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable", 1},
-    {"tick-rate", KEY_TICK_RATE, "HZ", 0, "Steps per second (the simulation's default)", 1},
     {0, 0, 0, 0, "The worlds:", 2},
     {"only", KEY_ONLY, "LIST", 0, "Try these only, as in save,stack,lint", 2},
     {"skip", KEY_SKIP, "LIST", 0, "Leave these out", 2},
@@ -57,24 +49,12 @@ typedef struct arguments {
     ls_synctest_config config;
     const char *sim;
     const char *against;
-    uint64_t ticks, players, tick_rate, timeout, jobs;
+    ls_setting_options settings;
+    uint64_t ticks, timeout, jobs;
     uint32_t only, skip;
     bool has_only, is_list, is_lint, wants_lint, skips_lint;
     ls_output_options output;
 } arguments;
-
-static void add_assignment(struct argp_state *state, arguments *args, const char *value)
-{
-    ls_synctest_match *match = &args->config.match;
-    if (match->assignment_count == LS_PARAMS_MAX ||
-        strlen(value) >= LS_SYNCTEST_ASSIGNMENT_BYTES_MAX) {
-        argp_error(state, "--param may be given %u times at most, with %u bytes each",
-                   LS_PARAMS_MAX, LS_SYNCTEST_ASSIGNMENT_BYTES_MAX - 1);
-        return;
-    }
-    char *assignment = match->assignments[match->assignment_count++];
-    snprintf(assignment, LS_SYNCTEST_ASSIGNMENT_BYTES_MAX, "%s", value);
-}
 
 static void parse_list(struct argp_state *state, const char *value, uint32_t *set, bool *has_lint)
 {
@@ -84,37 +64,13 @@ static void parse_list(struct argp_state *state, const char *value, uint32_t *se
     }
 }
 
-static error_t parse_match(int key, char *value, struct argp_state *state, arguments *args)
+static error_t parse_worlds(int key, char *value, struct argp_state *state, arguments *args)
 {
     switch (key) {
     case KEY_TICKS:
         ls_command_line_number(state, "ticks", value, (ls_option_range){1, TICKS_MAX},
                                &args->ticks);
         return 0;
-    case KEY_SEED:
-        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
-                               &args->config.match.seed);
-        return 0;
-    case KEY_PLAYERS:
-        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
-                               &args->players);
-        return 0;
-    case KEY_PARAM:
-        add_assignment(state, args, value);
-        return 0;
-    case KEY_TICK_RATE:
-        ls_command_line_number(state, "tick-rate", value,
-                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
-                               &args->tick_rate);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static error_t parse_worlds(int key, char *value, struct argp_state *state, arguments *args)
-{
-    switch (key) {
     case KEY_ONLY:
         args->has_only = true;
         parse_list(state, value, &args->only, &args->wants_lint);
@@ -142,7 +98,7 @@ static error_t parse_worlds(int key, char *value, struct argp_state *state, argu
         args->config.junit_path = value;
         return 0;
     default:
-        return parse_match(key, value, state, args);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -152,6 +108,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &args->output;
+        state->child_inputs[1] = &args->settings;
         return 0;
     case ARGP_KEY_ARG:
         if (args->sim) {
@@ -196,6 +153,24 @@ static bool resolve(const char *name, char path[LS_SYNCTEST_PATH_BYTES_MAX], ls_
     return size >= 0 && (uint32_t)size < LS_SYNCTEST_PATH_BYTES_MAX;
 }
 
+static bool copy_settings(const ls_setting_options *settings, ls_synctest_match *match,
+                          ls_text *why)
+{
+    match->seed = settings->seed;
+    match->players = (uint32_t)settings->players;
+    match->tick_rate_hz = (uint32_t)settings->tick_rate;
+    match->assignment_count = settings->assignment_count;
+    for (uint32_t i = 0; i < settings->assignment_count; i++) {
+        size_t room = sizeof match->assignments[i];
+        int size = snprintf(match->assignments[i], room, "%s", settings->assignments[i]);
+        if (size < 0 || (size_t)size >= room) {
+            ls_text_set(why, "--param takes %zu bytes at most", room - 1);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
     ls_synctest_config *config = &args->config;
@@ -204,14 +179,13 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
         return false;
     }
-    if (!resolve(args->sim, config->match.sim, why) ||
+    if (!copy_settings(&args->settings, &config->match, why) ||
+        !resolve(args->sim, config->match.sim, why) ||
         (args->against && !resolve(args->against, against, why))) {
         return false;
     }
     config->against = args->against ? against : NULL;
     config->match.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
-    config->match.players = (uint32_t)args->players;
-    config->match.tick_rate_hz = (uint32_t)args->tick_rate;
     config->worlds = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
     if (!args->against && !(args->has_only && args->only >> LS_WORLD_AGAINST & 1)) {
         config->worlds &= ~(UINT32_C(1) << LS_WORLD_AGAINST);
@@ -228,7 +202,8 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&ls_output_argp, 0, NULL, 0}, {&ls_setting_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .children = children,
@@ -246,7 +221,7 @@ int main(int argc, char **argv)
         return ls_world_process_run(argv);
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    args.config.match.seed = 1;
+    args.settings.seed = 1;
     args.ticks = DEFAULT_TICKS;
     args.timeout = 20;
     args.jobs = processors > 1 && processors <= JOBS_MAX ? (uint64_t)processors : 1;

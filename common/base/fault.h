@@ -19,7 +19,10 @@
     X(SILENCE_STALLS, 5, "the rule 'repeat' waits for who is silent")                              \
     X(REJECTION_ALLOCATES, 5, "each packet that is rejected takes memory")                         \
     X(REJECTION_UNCOUNTED, 6, "packets that are rejected are not counted")                         \
-    X(CHAIN_UNCHECKED, 6, "a chain up to a state that cannot be is compared: that is a crash")
+    X(CHAIN_UNCHECKED, 6, "a chain up to a state that cannot be is compared: that is a crash")     \
+    X(JOIN_UNCHECKED, 3, "the root of who joins is not compared")                                  \
+    X(JOIN_WRONG_TICK, 1, "who joins is sent closed ticks from one too late on")                   \
+    X(CLOSED_TICK_LOST_ON_RESUME, 7, "a server that comes back asks no client for closed ticks")
 
 #ifdef LS_FAULTS
 typedef enum ls_fault {

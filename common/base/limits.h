@@ -30,6 +30,10 @@
  * that is further behind than this cannot be brought up to date from memory. */
 #define LS_WINDOW_TICKS 1024u
 
+/* Closed ticks that a client which comes late keeps until the state that they follow is there: an
+ * hour of four busy pads, or some minutes of the largest inputs. */
+#define LS_TICK_BACKLOG_BYTES_MAX (64u << 20)
+
 /* Ticks ahead of the next tick to close for which an input is stored. */
 #define LS_LEAD_TICKS_MAX 256u
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum {
+    SETTING_GROUP = 1,
     OUTPUT_GROUP = 8, /* in --help: behind what a program does, before what is odd */
 };
 
@@ -17,6 +18,13 @@ enum output_key {
     KEY_QUIET = 'q',
     KEY_VERBOSE = 'v',
     KEY_JSON = 0x100,
+};
+
+enum setting_key {
+    KEY_PARAM = 'p',
+    KEY_PLAYERS = 'n',
+    KEY_TICK_RATE = 0x100,
+    KEY_SEED,
 };
 
 static error_t parse_output(int key, char *value, struct argp_state *state)
@@ -46,6 +54,51 @@ const struct argp ls_output_argp = {
             {"verbose", KEY_VERBOSE, 0, 0, "Show more", OUTPUT_GROUP},
             {0}},
     .parser = parse_output,
+};
+
+static error_t parse_setting(int key, char *value, struct argp_state *state)
+{
+    ls_setting_options *settings = state->input;
+    switch (key) {
+    case KEY_PARAM:
+        if (settings->assignment_count == LS_PARAMS_MAX) {
+            argp_error(state, "--param may be given %u times at most", LS_PARAMS_MAX);
+            return 0;
+        }
+        settings->assignments[settings->assignment_count++] = value;
+        return 0;
+    case KEY_PLAYERS:
+        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
+                               &settings->players);
+        return 0;
+    case KEY_TICK_RATE:
+        ls_command_line_number(state, "tick-rate", value,
+                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
+                               &settings->tick_rate);
+        return 0;
+    case KEY_SEED:
+        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
+                               &settings->seed);
+        settings->has_seed = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp ls_setting_argp = {
+    .options =
+        (const struct argp_option[]){
+            {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable",
+             SETTING_GROUP},
+            {"players", KEY_PLAYERS, "N", 0,
+             "Seats; a match starts when all are taken (the simulation's default)", SETTING_GROUP},
+            {"tick-rate", KEY_TICK_RATE, "HZ", 0,
+             "Steps per second, 1 to 1000 (the simulation's default)", SETTING_GROUP},
+            {"seed", KEY_SEED, "S", 0, "Seed of the simulation and of what bots do (1)",
+             SETTING_GROUP},
+            {0}},
+    .parser = parse_setting,
 };
 
 void ls_command_line_number(struct argp_state *state, const char *name, const char *value,

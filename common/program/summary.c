@@ -78,6 +78,8 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(json, "inputs_late", is_server, (double)player->inputs_late);
     add_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
     add_known(json, "input_delay_ticks", is_server, player->input_delay_ticks);
+    add_known(json, "joined_tick", is_server, player->joined_tick);
+    add_known(json, "rejoins", is_server, player->rejoins);
     add_lag(json, &player->lag);
     add_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
     add_known(json, "rtt_ms", is_told, player->rtt_ms);
@@ -179,6 +181,7 @@ static cJSON *summary_json(const ls_summary *summary)
     add_match(json, summary);
     add_known(json, "hashes_compared", summary->has_comparison, (double)summary->hashes_compared);
     add_number(json, "packets_rejected", (double)summary->packets_rejected);
+    add_known(json, "spectators", summary->has_spectators, (double)summary->spectators);
     add_journal(json, &summary->journal);
     cJSON *players = cJSON_AddArrayToObject(json, "players");
     for (uint32_t i = 0; i < summary->player_count; i++) {

@@ -7,6 +7,7 @@
 #include "lockstep/common/sims/arena.h"
 #include "lockstep/common/sims/units_orders.h"
 #include "lockstep/common/tick_block.h"
+#include "lockstep/protocol/blob_packet.h"
 #include "lockstep/protocol/handshake.h"
 #include "lockstep/protocol/tick_packet.h"
 
@@ -391,6 +392,44 @@ static void make_sessions(void)
     }
 }
 
+/* ---- join ---- */
+
+static void add_join_move(seed *made)
+{
+    static const uint8_t moves[] = {1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 14};
+    uint32_t move = moves[ls_rng_below(&rng, sizeof moves)];
+    add(made, move);
+    if (move == 7 || move == 8) {
+        add(made, ls_rng_below(&rng, 3));
+        add(made, 0); /* no bit is flipped */
+        add(made, ls_rng_below(&rng, 4) == 0 ? 1u << ls_rng_below(&rng, 8) : 0);
+    } else if (move == 9 || move == 10 || move == 13) {
+        add(made, 0);
+    } else if (move >= 14) {
+        add(made, (1 + ls_rng_below(&rng, 3)) << 3);
+    } else if (move != 12) {
+        add(made, ls_rng_below(&rng, 30));
+    }
+}
+
+static void make_joins(void)
+{
+    for (uint32_t number = 0; number < 2 * RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, ls_rng_next(&rng) & ~16u);
+        add(&made, 7); /* JOIN with a snapshot, as it should be */
+        add(&made, 1);
+        add(&made, 0);
+        add(&made, 0);
+        add(&made, 9);
+        add(&made, 0);
+        for (uint32_t moves = 4 + ls_rng_below(&rng, 40); moves > 0; moves--) {
+            add_join_move(&made);
+        }
+        save_numbered(&made, "join", number);
+    }
+}
+
 /* ---- simulations ---- */
 
 static void make_arenas(void)
@@ -450,6 +489,52 @@ static void make_battles(void)
             add_bytes(&made, bytes, size);
         }
         save_numbered(&made, "units", number);
+    }
+}
+
+/* ---- blob ---- */
+
+/* Without their checks, and filled up to what the target can say of sizes. */
+static void add_blob_part(seed *made, uint32_t index, bool is_last)
+{
+    static const uint8_t content[LS_BLOB_PART_BYTES];
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    ls_blob_part part = {.is_last = is_last, .index = index, .packet = index, .bytes = content};
+    part.size = is_last ? 26 : LS_BLOB_PART_BYTES;
+    size_t size = ls_blob_part_write(&part, bytes) - 4;
+    add(made, (uint32_t)(size + 4) / 5);
+    add_bytes(made, bytes, (size + 4) / 5 * 5);
+    add(made, ls_rng_below(&rng, 20));
+}
+
+static void add_blob_ack(seed *made, uint32_t first)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    ls_blob_ack ack = {.first = first, .received = first + 1, .newest = first};
+    ack.count = first * 13;
+    ack.has[0] = (uint8_t)ls_rng_next(&rng);
+    size_t size = ls_blob_ack_write(&ack, bytes) - 4;
+    add(made, (uint32_t)(size + 4) / 5);
+    add_bytes(made, bytes, (size + 4) / 5 * 5);
+    add(made, ls_rng_below(&rng, 100));
+}
+
+static void make_blobs(void)
+{
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        add(&made, number % 4 + number * 16);
+        if (number % 4 == 1) {
+            add_blob_part(&made, number / 4, false);
+            add_blob_part(&made, 1, true);
+        } else if (number % 4 == 3) {
+            add_random(&made, 20 * number);
+        } else {
+            for (uint32_t first = 0; first < number; first++) {
+                add_blob_ack(&made, first);
+            }
+        }
+        save_numbered(&made, "blob", number);
     }
 }
 
@@ -633,8 +718,10 @@ int main(int argc, char **argv)
     make_datagrams();
     make_matches();
     make_sessions();
+    make_joins();
     make_arenas();
     make_battles();
+    make_blobs();
     make_bundles();
     make_journals();
     return failures > 0;

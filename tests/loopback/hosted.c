@@ -2,6 +2,7 @@
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,16 +109,19 @@ static uint16_t read_port(const char *path)
     return (uint16_t)port;
 }
 
-/* Starts a program with its files named after it and waits for its port. */
+/* Starts a program with its files named after it and waits for its port; 0: any. */
 static uint16_t start_listening(ls_hosted *hosted, ls_process *process, const char *name,
-                                const char *program, const argument_list *own)
+                                const char *program, uint16_t wanted, const argument_list *own)
 {
     char port_file[PATH_BYTES];
     char json[PATH_BYTES];
+    char number[8];
+    snprintf(number, sizeof number, "%u", wanted);
     snprintf(port_file, sizeof port_file, "%s/%s.port", hosted->folder, name);
     snprintf(json, sizeof json, "%s/%s.json", hosted->folder, name);
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--port", "0", "--port-file", port_file, "--json", json));
+    unlink(port_file);
+    add_arguments(&list, LS_ARGUMENTS("--port", number, "--port-file", port_file, "--json", json));
     add_arguments(&list, own->items);
     start(hosted, process, name, program, list.items);
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
@@ -136,7 +140,23 @@ void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
     argument_list list = {.count = 0};
     add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted->folder));
     add_arguments(&list, arguments);
-    hosted->port = start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, &list);
+    hosted->port = start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, 0, &list);
+}
+
+void ls_hosted_kill(ls_hosted *hosted)
+{
+    ls_process_signal(&hosted->server, SIGKILL);
+    cr_assert(ls_process_wait(&hosted->server, LS_PROCESS_PATIENCE_MS));
+    cr_assert_eq(hosted->server.ending_signal, SIGKILL, "it had ended before: %s",
+                 ls_process_errors(&hosted->server));
+}
+
+void ls_hosted_serve_again(ls_hosted *hosted, const char *const *arguments)
+{
+    argument_list list = {.count = 0};
+    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted->folder));
+    add_arguments(&list, arguments);
+    start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, hosted->port, &list);
 }
 
 void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments)
@@ -146,7 +166,7 @@ void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments)
     argument_list list = {.count = 0};
     add_arguments(&list, LS_ARGUMENTS(server, "--listen", "127.0.0.1:0"));
     add_arguments(&list, arguments);
-    hosted->port = start_listening(hosted, &hosted->network, "network", LS_TEST_NETCOND, &list);
+    hosted->port = start_listening(hosted, &hosted->network, "network", LS_TEST_NETCOND, 0, &list);
 }
 
 void ls_hosted_end_condition(ls_hosted *hosted, int signal_number)

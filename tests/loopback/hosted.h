@@ -39,6 +39,10 @@ void ls_hosted_close(ls_hosted *hosted);
 /* Starts the server on 127.0.0.1 and waits until it has written its port. */
 void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments);
 
+/* Ends the server as a crash does; and starts another one on the same port. */
+void ls_hosted_kill(ls_hosted *hosted);
+void ls_hosted_serve_again(ls_hosted *hosted, const char *const *arguments);
+
 /* Starts one more client; returns its index. */
 uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments);
 

@@ -192,17 +192,17 @@ Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
     ls_hosted_expect_perfect(&hosted, 30);
 }
 
-Test(programs_refusal, a_match_that_has_started_is_told_and_stays_as_it_was)
+Test(programs_refusal, a_match_that_is_full_is_told_and_stays_as_it_was)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "180"));
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
     ls_hosted_expect_words(&hosted.server, "the match starts");
     const char *errors = refuse(LS_ARGUMENTS("--bot", "3"));
-    cr_expect(strstr(errors, "the match has already started (ALREADY_STARTED)"), "%s", errors);
+    cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
     ls_hosted_expect_perfect(&hosted, 180);
     ls_hosted_expect_all(&hosted.server,
-                         LS_ARGUMENTS("refused a client: the match has already started"));
+                         LS_ARGUMENTS("refused a client: every seat of the match is taken"));
 }
 
 /* ---- seats that become free again before the start ---- */

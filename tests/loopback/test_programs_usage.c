@@ -106,6 +106,7 @@ Test(programs_usage, the_client_takes_numbers_in_their_range_only)
         {"bot-delay", "0", "255", NULL, "256"},
         {"fps", "1", "1000", "0", "1001"},
         {"predict", "0", "32", NULL, "33"},
+        {"reconnect", "0", "86400", NULL, "86401"},
         {"ticks", "0", "4294967294", NULL, "4294967295"},
         {"flip-bit", "1", "4294967295", "0", "4294967296"},
     };
@@ -274,9 +275,9 @@ Test(programs_usage, help_lists_every_option_of_the_client)
     expect_listed(LS_TEST_CLIENT,
                   LS_ARGUMENTS("Usage: lockstep-client [OPTION...] HOST:PORT\n", "--bot=SEED",
                                "--bot-delay=TICKS", "--fps=HZ", "--name=S", "--predict=TICKS",
-                               "--ticks=N", "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]",
-                               "--json=FILE|-", "--quiet", "--verbose", "--version",
-                               "Exit codes:"));
+                               "--reconnect=SECONDS", "--spectate", "--ticks=N",
+                               "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]", "--json=FILE|-",
+                               "--quiet", "--verbose", "--version", "Exit codes:"));
 }
 
 Test(programs_usage, programs_tell_their_version)

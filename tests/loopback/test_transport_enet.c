@@ -147,6 +147,58 @@ Test(transport_enet, ids_are_never_used_again)
     ls_station_close(&server);
 }
 
+/* ---- a client that connects anew ---- */
+
+static void reconnect(ls_station *client)
+{
+    cr_assert_eq(ls_transport_enet_reconnect(client->transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
+}
+
+Test(transport_enet, a_client_that_connects_anew_is_another_peer)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    for (size_t i = 1; i < 4; i++) {
+        reconnect(&client); /* while it is connected */
+        LS_RUN_UNTIL(server.connected_count == i + 1 && client.connected_count == i + 1, &server,
+                     &client);
+        cr_assert_neq(client.connected[i], client.connected[i - 1]);
+        cr_assert_neq(server.connected[i], server.connected[i - 1]);
+    }
+    LS_RUN_UNTIL(server.disconnected_count == 3, &server, &client);
+    cr_assert_eq(client.disconnected_count, 0, "what it has given up itself is no news");
+    ls_transport_send(client.transport, client.connected[3], LS_LANE_RELIABLE, (const uint8_t *)"x",
+                      1);
+    LS_RUN_UNTIL(server.received_count == 1, &server, &client);
+    cr_assert_eq(ls_station_newest(&server)->peer, server.connected[3]);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet, a_client_connects_anew_to_a_server_that_was_started_again)
+{
+    ls_station server = ls_station_listen(4);
+    uint16_t port = port_of(&server);
+    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1, &server, &client);
+    ls_station_close(&server);
+    LS_RUN_UNTIL(client.disconnected_count == 1, &client);
+    reconnect(&client);
+    LS_RUN_UNTIL(client.disconnected_count == 2, &client);
+    cr_assert_eq(client.reasons[1], LS_REFUSED, "nobody listens there");
+    ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
+    config.bind_host = "127.0.0.1";
+    config.port = port;
+    ls_station again = {0};
+    cr_assert_eq(ls_transport_enet_listen(&config, ls_allocator_heap(), &again.transport, NULL),
+                 LS_OK);
+    reconnect(&client);
+    LS_RUN_UNTIL(client.connected_count == 2 && again.connected_count == 1, &again, &client);
+    ls_station_close(&client);
+    ls_station_close(&again);
+}
+
 Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
 {
     ls_station server = ls_station_listen(1);

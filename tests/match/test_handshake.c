@@ -206,14 +206,14 @@ Test(handshake, a_full_match_takes_nobody_else)
     virtual_match_destroy(run);
 }
 
-Test(handshake, a_running_match_takes_nobody_else)
+Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 300);
     virtual_match *run = virtual_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     virtual_client *late = add_and_run(run);
     cr_assert(late->is_over);
-    cr_assert_eq(report_of(late).status, LS_ALREADY_STARTED);
+    cr_assert_eq(report_of(late).status, LS_MATCH_FULL);
     virtual_match_run_to_end(run);
     check_played_to_the_end(run, run->clients[0]);
     check_played_to_the_end(run, run->clients[1]);

@@ -270,7 +270,7 @@ Test(hostile, a_silent_player_times_out)
     raw_peer_join(peer);
     virtual_match_run_to_end(run);
     const virtual_event *left =
-        virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, peer->offer.slot);
+        virtual_match_find_slot(run, LS_MATCH_PLAYER_LOST, peer->offer.slot);
     cr_assert_eq(left->event.status, LS_TIMED_OUT);
     cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
     for (uint32_t i = 0; i < HONEST; i++) {

@@ -396,7 +396,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
         gone->is_paused = false;
         virtual_match_run_to_end(run);
 
-        const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
+        const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LOST, slot);
         cr_assert_not_null(left);
         cr_assert_eq(left->event.status, LS_TIMED_OUT);
         uint64_t waited_ns = left->at_ns - run->ticks[left->event.tick - 1].closed_ns - DT_NS;

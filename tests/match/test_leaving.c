@@ -11,6 +11,7 @@ static virtual_match *start(uint32_t players, uint32_t ticks)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
     setup.match.timeout_ms = 2000;
+    setup.match.keep_seat_ms = 0;
     return virtual_match_create(&setup);
 }
 
@@ -194,6 +195,7 @@ Test(leaving, a_partition_longer_than_the_window_is_not)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 4000);
     setup.match.sim.tick_rate_hz = 1000;
+    setup.match.keep_seat_ms = 0;
     virtual_match *run = virtual_match_create(&setup);
     ls_memory_link link = setup.link;
     virtual_match_run_to_tick(run, 500);

@@ -272,7 +272,7 @@ Test(several, who_finds_no_seat_is_told_so)
     run(SECOND);
     const player *third = add_client();
     run(SECOND);
-    cr_assert_eq(ls_session_report_of(third->session).status, LS_ALREADY_STARTED);
+    cr_assert_eq(ls_session_report_of(third->session).status, LS_MATCH_FULL);
     cr_assert_eq(here.news[0][LS_MATCH_PEER_REFUSED] + here.news[1][LS_MATCH_PEER_REFUSED], 1);
 }
 

@@ -5,6 +5,21 @@
 #include "lockstep/protocol/handshake.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+static void take_join(raw_peer *peer, const ls_join *join)
+{
+    peer->join = *join;
+    peer->confirmed = join->tick;
+    peer->first_tick = 0;
+    ls_blob_promise promise = {join->blob, join->blob_bytes, join->blob_hash};
+    if (promise.bytes > 0) {
+        ls_status status = ls_blob_receiver_create(promise.bytes, ls_allocator_heap(), &peer->blob);
+        LS_ASSERT(status == LS_OK);
+        status = ls_blob_receiver_start(peer->blob, &promise, peer->run->now_ns);
+        LS_ASSERT(status == LS_OK);
+    }
+}
 
 static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
 {
@@ -16,6 +31,33 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
         peer->offer = message.body.offer;
     } else if (message.kind == LS_MESSAGE_REFUSE) {
         peer->refusal = message.body.farewell;
+    } else if (message.kind == LS_MESSAGE_JOIN) {
+        take_join(peer, &message.body.join);
+    } else if (message.kind == LS_MESSAGE_TICKS_REQUEST) {
+        peer->request = message.body.ticks_request;
+    } else if (message.kind == LS_MESSAGE_RESUMING) {
+        peer->resuming = message.body.resuming;
+    }
+}
+
+static void take_part(raw_peer *peer, const ls_transport_event *event)
+{
+    if (peer->blob && !peer->takes_no_parts) {
+        ls_status status =
+            ls_blob_receiver_take_part(peer->blob, peer->run->now_ns, event->bytes, event->size);
+        LS_ASSERT(status == LS_OK);
+    }
+}
+
+static void acknowledge_parts(raw_peer *peer)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = 0;
+    while (peer->blob && ls_blob_receiver_advance(peer->blob, 1)) {
+    }
+    while (peer->blob && !peer->takes_no_parts && !peer->is_closed &&
+           (size = ls_blob_receiver_next(peer->blob, peer->run->now_ns, bytes)) > 0) {
+        raw_peer_send(peer, LS_LANE_UNRELIABLE, bytes, size);
     }
 }
 
@@ -30,6 +72,13 @@ static void take_packet(raw_peer *peer, const ls_transport_event *event)
         ls_bit_stream stream = ls_bit_reader(event->bytes, event->size);
         ls_ticks_header_bits(&stream, &header, peer->confirmed);
         peer->confirmed = header.first;
+        bool has_tick = false;
+        ls_bits_bool(&stream, &has_tick);
+        if (has_tick && peer->first_tick == 0) {
+            peer->first_tick = header.first;
+        }
+    } else if (kind == LS_MESSAGE_BLOB_PART) {
+        take_part(peer, event);
     }
 }
 
@@ -46,6 +95,7 @@ static void pump(void *user)
             take_packet(peer, &event);
         }
     }
+    acknowledge_parts(peer);
 }
 
 raw_peer *raw_peer_create(virtual_match *run)
@@ -64,6 +114,7 @@ raw_peer *raw_peer_create(virtual_match *run)
 
 void raw_peer_destroy(raw_peer *peer)
 {
+    ls_blob_receiver_destroy(peer->blob);
     free(peer);
 }
 
@@ -101,9 +152,38 @@ void raw_peer_join(raw_peer *peer)
     raw_peer_say_hello(peer);
     virtual_match_run(peer->run, 5 * LS_NS_PER_MS);
     LS_ASSERT(peer->heard[LS_MESSAGE_OFFER] == 1);
+    raw_peer_say_ready(peer);
+}
+
+void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
+{
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
+    ls_return *back = &message.body.hello.back;
+    *back = (ls_return){.match_id = offer->match_id, .confirmed = confirmed, .tick_chain = chain};
+    memcpy(back->secret, offer->secret, sizeof back->secret);
+    raw_peer_send_message(peer, &message);
+}
+
+void raw_peer_say_ready(raw_peer *peer)
+{
     ls_message message = {.kind = LS_MESSAGE_READY};
     message.body.ready = ls_ready_make(ls_match_instance(peer->run->match));
     raw_peer_send_message(peer, &message);
+}
+
+void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t root, ls_tick first_input)
+{
+    ls_message message = {.kind = LS_MESSAGE_JOINED, .body.joined = {tick, root, first_input}};
+    raw_peer_send_message(peer, &message);
+}
+
+void raw_peer_say_joined(raw_peer *peer, ls_tick first_input)
+{
+    ls_tick tick = ls_match_tick(peer->run->match);
+    uint64_t root = 0;
+    bool is_held = ls_match_root_of_tick(peer->run->match, tick, &root);
+    LS_ASSERT(is_held);
+    raw_peer_send_joined(peer, tick, root, first_input);
 }
 
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer)

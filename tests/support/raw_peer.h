@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 #define LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 
+#include "lockstep/protocol/blob_receiver.h"
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 
@@ -20,6 +21,14 @@ typedef struct raw_peer {
     ls_farewell refusal;
     uint32_t sequence; /* of the next INPUTS */
     ls_tick confirmed; /* where a TICKS says its packet begins */
+
+    /* Joining a running match. */
+    ls_join join;
+    ls_blob_receiver *blob; /* NULL until a JOIN brings one */
+    bool takes_no_parts;    /* of the blob, from now on */
+    ls_ticks_request request;
+    ls_resuming resuming;
+    ls_tick first_tick; /* of the first TICKS with a tick in it since JOIN; 0: none */
 } raw_peer;
 
 /* Connects over a link of 1 ms. The memory is the run's: it goes with the run's network. */
@@ -33,6 +42,16 @@ void raw_peer_say_hello(raw_peer *peer);
 
 /* HELLO and an honest READY, in a few milliseconds of the run. */
 void raw_peer_join(raw_peer *peer);
+
+/* HELLO of who comes back to the seat of this OFFER, with what it holds. */
+void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, ls_tick confirmed, uint64_t chain);
+
+/* An honest READY. */
+void raw_peer_say_ready(raw_peer *peer);
+
+/* An honest JOINED, as far as the match is, or another. */
+void raw_peer_say_joined(raw_peer *peer, ls_tick first_input);
+void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t root, ls_tick first_input);
 
 /* INPUTS of an honest player who has received all ticks and makes no inputs, to be changed. */
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer);

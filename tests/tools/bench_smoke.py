@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ("sims", "hash", "session", "net", "timestep", "view", "math")
+SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "view", "math")
 VERDICTS = ("ok", "MISSED")
 
 

@@ -1,5 +1,7 @@
 #include "lockstep/common/compress.h"
 
+#include "lockstep/tests/support/counting_allocator.h"
+
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,4 +43,33 @@ Test(compress, what_does_not_fit_is_not_written)
 {
     size_t size = pack();
     cr_expect_eq(ls_compress(input, BYTES, packed, size / 2), 0);
+}
+
+Test(compress, contexts_take_their_memory_once)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    ls_compressor *compressor = ls_compressor_create(&counting.allocator);
+    ls_decompressor *decompressor = ls_decompressor_create(&counting.allocator);
+    cr_assert(compressor && decompressor);
+    uint64_t bytes = counting.live_bytes;
+    cr_expect_leq(bytes, 720u << 10);
+    size_t size = pack();
+    for (size_t part = BYTES; part > 0; part /= 3) {
+        size = ls_compressor_run(compressor, input, part, packed, sizeof packed);
+        cr_assert_gt(size, 0);
+        cr_assert_eq(ls_decompressor_run(decompressor, packed, size, output, part), LS_OK);
+        cr_assert_eq(memcmp(input, output, part), 0);
+        cr_assert_eq(ls_decompressor_run(decompressor, packed, size, output, part + 1),
+                     LS_MALFORMED);
+        cr_assert_eq(ls_decompressor_run(decompressor, packed, size - 1, output, part),
+                     LS_MALFORMED);
+    }
+    cr_expect_eq(counting.live_bytes, bytes);
+    ls_compressor_destroy(compressor);
+    ls_decompressor_destroy(decompressor);
+    cr_expect_eq(counting.live_blocks, 0);
+    counting.allowed = 0;
+    cr_expect_null(ls_compressor_create(&counting.allocator));
+    cr_expect_null(ls_decompressor_create(&counting.allocator));
 }

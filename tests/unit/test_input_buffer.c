@@ -164,6 +164,26 @@ Test(input_buffer, forgetting_never_goes_back)
     ls_input_buffer_destroy(buffer);
 }
 
+Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
+{
+    static const ls_tick firsts[] = {0, 3, 20, UINT32_MAX - 3};
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++) {
+        ls_input_buffer *buffer = make(small);
+        ls_input_buffer_forget_before(buffer, 14);
+        for (ls_tick tick = 14; tick < 22; tick++) {
+            cr_assert_eq(put_text(buffer, tick, 0, "old"), LS_OK);
+        }
+        ls_input_buffer_restart(buffer, firsts[i]);
+        cr_assert_eq(ls_input_buffer_first(buffer), firsts[i]);
+        for (ls_tick tick = 14; tick < 22; tick++) {
+            cr_assert_not(ls_input_buffer_has(buffer, tick, 0));
+        }
+        cr_assert_eq(put_text(buffer, firsts[i], 0, "new"), LS_OK);
+        expect_text(buffer, firsts[i], 0, "new");
+        ls_input_buffer_destroy(buffer);
+    }
+}
+
 Test(input_buffer, a_jump_of_more_than_the_window_forgets_everything)
 {
     static const ls_tick jumps[] = {8, 9, 1000, UINT32_MAX - 3};

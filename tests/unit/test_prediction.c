@@ -361,6 +361,31 @@ Test(prediction, guesses_can_be_dropped, .fini = close_stage)
     cr_assert_eq(live_total(), 6 * 4);
 }
 
+/* As after a snapshot: nothing is known of the ticks before it. */
+Test(prediction, it_begins_anew_where_the_state_is, .fini = close_stage)
+{
+    open_with(8, 1);
+    for (uint32_t i = 0; i < 20; i++) {
+        close_tick(1, 2, 3, 0);
+        advance_to(here.closed_end + 4);
+    }
+    cr_assert_eq(ls_prediction_drop_guesses(here.prediction), LS_OK);
+    ls_input_buffer_restart(here.closed, here.closed_end);
+    ls_prediction_restart(here.prediction, 2);
+    cr_assert_eq(ls_prediction_settled_tick(here.prediction), 20);
+    advance_to(30);
+    cr_assert_eq(live(), 20, "nobody knows who takes part");
+    uint64_t before = live_total();
+    make_own(21, 9);
+    close_tick(1, 2, 3, 0);
+    advance_to(22);
+    cr_assert_eq(live(), 22);
+    cr_assert_eq(live_total(), before + 6 + 1 + 2 + 9, "another slot is its own now");
+    close_tick(1, 2, 9, 0);
+    advance_to(23);
+    cr_assert_eq(here.settled, 22);
+}
+
 Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess, .fini = close_stage)
 {
     open_with(8, 1);

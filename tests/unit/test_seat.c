@@ -16,7 +16,7 @@ enum {
 /* One seat at a server that has closed `next_close` ticks, one every DT_NS. */
 typedef struct table {
     ls_seat seat;
-    ls_seat_clock clock;
+    ls_downlink_clock clock;
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
     ls_tick_cursor cursor;
     uint32_t sequence; /* of the next packet */
@@ -29,10 +29,10 @@ static void open_table(void)
     memset(&here, 0, sizeof here);
     cr_assert_eq(ls_seat_init(&here.seat, INPUT_BYTES, ls_allocator_heap()), LS_OK);
     ls_lag_meter_init(&here.seat.lag, DT_NS);
-    here.clock = (ls_seat_clock){.now_ns = LS_NS_PER_SECOND,
-                                 .dt_ns = DT_NS,
-                                 .next_close_ns = LS_NS_PER_SECOND + DT_NS,
-                                 .closed_at_ns = here.closed_at_ns};
+    here.clock = (ls_downlink_clock){.now_ns = LS_NS_PER_SECOND,
+                                     .dt_ns = DT_NS,
+                                     .next_close_ns = LS_NS_PER_SECOND + DT_NS,
+                                     .closed_at_ns = here.closed_at_ns};
 }
 
 static void close_table(void)
@@ -96,7 +96,7 @@ static ls_status receive(const packet *sent, size_t size)
 {
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(sent->bytes, size);
-    ls_inputs_header_bits(&stream, &header, here.seat.next);
+    ls_inputs_header_bits(&stream, &header, here.seat.downlink.next);
     if (stream.is_failed) {
         return LS_MALFORMED; /* as the match does before it asks the seat */
     }
@@ -200,9 +200,9 @@ Test(seat, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = ope
 {
     close_to(3);
     cr_assert_eq(take((ls_inputs_header){.next = 3, .chain_tick = 3, .first = 3}, 1), LS_OK);
-    cr_assert_eq(here.seat.next, 3);
+    cr_assert_eq(here.seat.downlink.next, 3);
     cr_assert_eq(take((ls_inputs_header){.next = 4, .chain_tick = 4, .first = 4}, 1), LS_MALFORMED);
-    cr_assert_eq(here.seat.next, 3);
+    cr_assert_eq(here.seat.downlink.next, 3);
     cr_assert_not(ls_input_buffer_has(here.seat.received, 4, 0));
 }
 
@@ -212,9 +212,9 @@ Test(seat, the_newest_acknowledgement_counts_and_not_the_highest, .init = open_t
 {
     close_to(30);
     cr_assert_eq(take((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.seat.next, 28);
+    cr_assert_eq(here.seat.downlink.next, 28);
     cr_assert_eq(take((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.seat.next, 12);
+    cr_assert_eq(here.seat.downlink.next, 12);
 }
 
 Test(seat, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing, .init = open_table,
@@ -225,14 +225,14 @@ Test(seat, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing, .
     cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
     here.sequence = 4;
     cr_assert_eq(take((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
-    cr_assert_eq(here.seat.next, 20);
+    cr_assert_eq(here.seat.downlink.next, 20);
     cr_assert_eq(here.seat.wanted, 34);
     /* The same again, as if repeated by the network. */
     here.sequence = 5;
     cr_assert_eq(take((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
-    cr_assert_eq(here.seat.next, 20);
+    cr_assert_eq(here.seat.downlink.next, 20);
     cr_assert_eq(here.seat.wanted, 35);
-    cr_assert_eq(here.seat.uplink.lost, 0);
+    cr_assert_eq(here.seat.downlink.uplink.lost, 0);
 }
 
 /* The tick before the first one to send is its base and must be held as well. */
@@ -243,9 +243,9 @@ Test(seat, what_is_no_longer_held_cannot_be_asked_for_again, .init = open_table,
     cr_assert_eq(take((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
     ls_tick oldest = 2000 - LS_WINDOW_TICKS + 2;
     cr_assert_eq(take((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.seat.next, 1990);
+    cr_assert_eq(here.seat.downlink.next, 1990);
     cr_assert_eq(take((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.seat.next, oldest);
+    cr_assert_eq(here.seat.downlink.next, oldest);
 }
 
 Test(seat, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
@@ -256,8 +256,8 @@ Test(seat, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
         cr_assert_eq(take((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
         here.sequence += here.sequence % 10 == 0; /* one in ten is lost */
     }
-    cr_assert_eq(here.seat.uplink.sent, 200);
-    cr_assert_eq(here.seat.uplink.lost, 19);
+    cr_assert_eq(here.seat.downlink.uplink.sent, 200);
+    cr_assert_eq(here.seat.downlink.uplink.lost, 19);
 }
 
 Test(seat, health_is_kept_until_the_next_one, .init = open_table, .fini = close_table)
@@ -266,9 +266,9 @@ Test(seat, health_is_kept_until_the_next_one, .init = open_table, .fini = close_
                                .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
     cr_assert_eq(take(header, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
-    cr_assert_eq(here.seat.health.downlink.loss, 7);
-    cr_assert_eq(here.seat.health.downlink.jitter, 9);
-    cr_assert_eq(here.seat.health.longest_frame_ms, 30);
+    cr_assert_eq(here.seat.downlink.health.downlink.loss, 7);
+    cr_assert_eq(here.seat.downlink.health.downlink.jitter, 9);
+    cr_assert_eq(here.seat.downlink.health.longest_frame_ms, 30);
 }
 
 Test(seat, every_truncation_changes_nothing, .init = open_table, .fini = close_table)
@@ -382,18 +382,18 @@ Test(seat, the_round_trip_leaves_out_what_the_client_held, .init = open_table, .
     here.clock.now_ns += 50 * LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 8, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 48 * LS_NS_PER_MS);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 48 * LS_NS_PER_MS);
     here.clock.now_ns += 8 * LS_NS_PER_MS;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 49 * LS_NS_PER_MS, "a sample moves it by an eighth");
+    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS, "a sample moves it by an eighth");
     header.hold = LS_HOLD_NONE;
     here.clock.now_ns += LS_NS_PER_SECOND;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 49 * LS_NS_PER_MS);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS);
     header.hold = 0;
     here.sequence--;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
+    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
 }
 
 Test(seat, a_hold_longer_than_the_time_away_is_no_sample, .init = open_table, .fini = close_table)
@@ -402,9 +402,9 @@ Test(seat, a_hold_longer_than_the_time_away_is_no_sample, .init = open_table, .f
     here.clock.now_ns += LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 5, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 0);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0);
     cr_assert_eq(take((ls_inputs_header){.next = 0, .hold = 0, .first = 10}, 0), LS_OK);
-    cr_assert_eq(here.seat.report.rtt_ns, 0, "before the first tick there is nothing to measure");
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "before the first tick there is nothing to measure");
 }
 
 /* ---- closed ticks going out ---- */
@@ -456,7 +456,7 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
     static ls_tick_cursor cursor;
     ls_slot_input inputs[LS_PLAYERS_MAX] = {{0}};
     ls_bit_stream stream = ls_bit_reader(sent->bytes, sent->size);
-    ls_ticks_header_bits(&stream, header, here.seat.next);
+    ls_ticks_header_bits(&stream, header, here.seat.downlink.next);
     ls_tick tick = header->first;
     if (tick > 0) {
         cr_assert_eq(ls_input_buffer_tick(closed, tick - 1, inputs), LS_OK);
@@ -474,18 +474,19 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
     return tick;
 }
 
-static ls_seat_ticks ticks_of(const ls_input_buffer *closed)
+static ls_downlink_ticks ticks_of(const ls_input_buffer *closed)
 {
-    return (ls_seat_ticks){.closed = closed, .coded = coded_ticks, .slot_count = SLOTS};
+    return (ls_downlink_ticks){
+        .closed = closed, .coded = coded_ticks, .slot_count = SLOTS, .end = here.clock.next_close};
 }
 
 /* True when not even the first tick fits. */
 static bool write_packet(const ls_input_buffer *closed, packet *made)
 {
     ls_tick end = 0;
-    ls_seat_ticks ticks = ticks_of(closed);
+    ls_downlink_ticks ticks = ticks_of(closed);
     made->size = ls_seat_write_ticks(&here.seat, &here.clock, &ticks, made->bytes, &end);
-    return end == here.seat.next && end < here.clock.next_close;
+    return end == here.seat.downlink.next && end < here.clock.next_close;
 }
 
 Test(seat, ticks_carry_everything_not_acknowledged, .init = open_table, .fini = close_table)
@@ -496,11 +497,11 @@ Test(seat, ticks_carry_everything_not_acknowledged, .init = open_table, .fini = 
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     cr_assert_eq(header.first, 0);
-    here.seat.next = 9;
+    here.seat.downlink.next = 9;
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     cr_assert_eq(header.first, 9);
-    here.seat.next = 12;
+    here.seat.downlink.next = 12;
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     ls_input_buffer_destroy(closed);
@@ -512,12 +513,12 @@ Test(seat, ticks_carry_as_many_as_fit_and_go_on_from_there, .init = open_table, 
     ls_ticks_header header = {0};
     ls_input_buffer *closed = make_closed(40, 100);
     uint32_t packets = 0;
-    while (here.seat.next < 40) {
+    while (here.seat.downlink.next < 40) {
         cr_assert_not(write_packet(closed, &sent));
         cr_assert_leq(sent.size, LS_PACKET_BYTES_MAX);
         ls_tick end = read_ticks(&sent, closed, &header);
-        cr_assert_gt(end, here.seat.next);
-        here.seat.next = end;
+        cr_assert_gt(end, here.seat.downlink.next);
+        here.seat.downlink.next = end;
         packets++;
     }
     cr_assert(packets > 5 && packets < 10, "%u packets", packets);
@@ -532,11 +533,11 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     ls_ticks_header header = {0};
     ls_slot_input before[LS_PLAYERS_MAX];
     ls_input_buffer *closed = make_closed(5, 700);
-    here.seat.next = 3;
+    here.seat.downlink.next = 3;
     cr_assert(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 3, "TICKS carries none");
-    ls_seat_ticks ticks = ticks_of(closed);
-    uint32_t size = ls_seat_write_large_tick(&ticks, here.seat.next, whole);
+    ls_downlink_ticks ticks = ticks_of(closed);
+    uint32_t size = ls_downlink_write_large_tick(&ticks, here.seat.downlink.next, false, whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
     cr_assert_eq(ls_input_buffer_tick(closed, 2, before), LS_OK);
@@ -546,6 +547,32 @@ Test(seat, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table, .fi
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         cr_assert_eq(cursor.sizes[slot], 700);
         cr_assert_eq(cursor.bytes[slot][699], 3 + slot);
+    }
+    ls_input_buffer_destroy(closed);
+}
+
+Test(seat, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone, .init = open_table,
+     .fini = close_table)
+{
+    static ls_tick_cursor cursor;
+    packet sent;
+    ls_ticks_header header = {0};
+    ls_input_buffer *closed = make_closed(20, 5);
+    here.seat.downlink.next = 9;
+    here.seat.downlink.alone = 9;
+    cr_assert_not(write_packet(closed, &sent));
+    ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
+    ls_ticks_header_bits(&stream, &header, 9);
+    ls_tick_cursor_start(&cursor, SLOTS, LS_INPUT_BYTES_MAX, NULL);
+    for (ls_tick tick = 9; tick < 12; tick++) {
+        ls_slot_input expected[LS_PLAYERS_MAX];
+        cr_assert_eq(ls_input_buffer_tick(closed, tick, expected), LS_OK);
+        cr_assert(ls_ticks_read_tick(&stream, &cursor));
+        for (uint32_t slot = 0; slot < SLOTS; slot++) {
+            cr_assert_eq(cursor.sizes[slot], expected[slot].size);
+            cr_assert_eq(memcmp(cursor.bytes[slot], expected[slot].bytes, cursor.sizes[slot]), 0,
+                         "tick %u, slot %u", tick, slot);
+        }
     }
     ls_input_buffer_destroy(closed);
 }
@@ -655,16 +682,19 @@ Test(seat, parts_go_out_at_once_and_again_after_a_round_trip, .init = open_table
      .fini = close_table)
 {
     here.clock.now_ns = LS_NS_PER_SECOND;
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 6), "each tick for itself");
-    cr_assert_not(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 6),
+              "each tick for itself");
+    cr_assert_not(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
     here.clock.now_ns += 2 * here.clock.dt_ns;
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
-    here.seat.report.rtt_ns = 20 * here.clock.dt_ns;
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    here.seat.downlink.rtt_ns = 20 * here.clock.dt_ns;
     here.clock.now_ns += 22 * here.clock.dt_ns - 1;
-    cr_assert_not(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
+    cr_assert_not(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
     here.clock.now_ns += 1;
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5));
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
-    cr_assert(ls_seat_take_parts_due(&here.seat, &here.clock, 5), "the place was another's since");
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert(
+        ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5),
+              "the place was another's since");
 }

@@ -513,6 +513,8 @@ Test(sim_instance, a_loaded_save_replays_to_the_same_states)
     uint64_t root_50 = ls_sim_instance_hash(instance);
     cr_assert_neq(root_20, root_50);
 
+    cr_assert(ls_sim_instance_is_save(instance, saved, ls_sim_instance_save_bytes(instance)));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, 0));
     cr_assert_eq(ls_sim_instance_load(instance, saved, 20), LS_OK);
     cr_assert_eq(ls_sim_instance_tick(instance), 20);
     cr_assert_eq(ls_sim_instance_hash(instance), root_20);
@@ -691,6 +693,44 @@ static ls_simulation engine_simulation(void)
     return simulation;
 }
 
+Test(sim_instance, a_restart_leads_through_the_same_states_again)
+{
+    ls_sim_instance *instance = make();
+    uint64_t root_0 = ls_sim_instance_hash(instance);
+    step_many(instance, 20);
+    uint64_t root_20 = ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
+    cr_assert_eq(ls_sim_instance_tick(instance), 0);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_0);
+    step_many(instance, 20);
+    cr_assert_eq(ls_sim_instance_hash(instance), root_20);
+    ls_sim_instance_destroy(instance);
+}
+
+static ls_status init_once(const ls_sim_config *config, void *state)
+{
+    static uint32_t calls;
+    return calls++ == 0 ? engine_init(config, state) : LS_IO;
+}
+
+Test(sim_instance, an_engine_is_given_up_before_it_begins_again)
+{
+    ls_simulation simulation = engine_simulation();
+    ls_sim_config config = default_config();
+    ls_sim_instance *instance = make_from(&simulation, &config);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
+    cr_assert_eq(engine_deinits, 1);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(engine_deinits, 2);
+
+    simulation.init = init_once;
+    instance = make_from(&simulation, &config);
+    cr_assert_eq(ls_sim_instance_restart(instance), LS_IO);
+    cr_assert_eq(engine_deinits, 3);
+    ls_sim_instance_destroy(instance);
+    cr_assert_eq(engine_deinits, 3, "there was none any more");
+}
+
 Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
 {
     ls_simulation simulation = engine_simulation();
@@ -709,6 +749,10 @@ Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
     cr_assert_eq(saved[size - 1], 0x5a);
     cr_assert_eq(saved[size], 0);
+    cr_assert(ls_sim_instance_is_save(instance, saved, size));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, size - 1));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, size + 1));
+    cr_assert_not(ls_sim_instance_is_save(instance, saved, 7));
     step_with(instance, 9);
     cr_assert_neq(ls_sim_instance_save_bytes(instance), size);
     cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_OK);

@@ -53,6 +53,21 @@ Test(snapshot_ring, brings_back_every_state_that_it_holds)
     ls_sim_instance_destroy(instance);
 }
 
+Test(snapshot_ring, what_is_cleared_holds_nothing_and_takes_new_states)
+{
+    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_snapshot_ring *ring = make_ring(instance, 3);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 7), LS_OK);
+    ls_snapshot_ring_clear(ring);
+    cr_assert_null(ls_snapshot_ring_bytes(ring, 0));
+    cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
+    step(instance, 1);
+    cr_assert_eq(ls_snapshot_ring_save(ring, 8), LS_OK);
+    cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
+    ls_snapshot_ring_destroy(ring);
+    ls_sim_instance_destroy(instance);
+}
+
 Test(snapshot_ring, shows_the_bytes_of_what_it_holds)
 {
     static uint8_t saved[1 << 16];

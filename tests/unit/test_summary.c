@@ -22,6 +22,8 @@ static ls_summary example(void)
                           .has_comparison = true,
                           .hashes_compared = 2402,
                           .packets_rejected = 3,
+                          .has_spectators = true,
+                          .spectators = 12,
                           .journal = {.file = "arena.journal",
                                       .bytes = 5000000001,
                                       .records = 81,
@@ -38,6 +40,8 @@ static ls_summary example(void)
                                              .inputs_late = 4,
                                              .inputs_substituted = 10,
                                              .input_delay_ticks = 1,
+                                             .joined_tick = 77,
+                                             .rejoins = 2,
                                              .lag = {.cause = "uplink",
                                                      .text = {"uplink loses 4.8 %"},
                                                      .late_share = 0.0625,
@@ -98,6 +102,7 @@ static const char expected[] = "{\n"
                                "\t\"final_hash\":\t\"00000000000000ab\",\n"
                                "\t\"hashes_compared\":\t2402,\n"
                                "\t\"packets_rejected\":\t3,\n"
+                               "\t\"spectators\":\t12,\n"
                                "\t\"journal\":\t{\n"
                                "\t\t\"file\":\t\"arena.journal\",\n"
                                "\t\t\"bytes\":\t5000000001,\n"
@@ -114,6 +119,8 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_late\":\t4,\n"
                                "\t\t\t\"inputs_substituted\":\t10,\n"
                                "\t\t\t\"input_delay_ticks\":\t1,\n"
+                               "\t\t\t\"joined_tick\":\t77,\n"
+                               "\t\t\t\"rejoins\":\t2,\n"
                                "\t\t\t\"lag\":\t{\n"
                                "\t\t\t\t\"cause\":\t\"uplink\",\n"
                                "\t\t\t\t\"text\":\t\"uplink loses 4.8 %\",\n"
@@ -156,6 +163,8 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_late\":\tnull,\n"
                                "\t\t\t\"inputs_substituted\":\tnull,\n"
                                "\t\t\t\"input_delay_ticks\":\tnull,\n"
+                               "\t\t\t\"joined_tick\":\tnull,\n"
+                               "\t\t\t\"rejoins\":\tnull,\n"
                                "\t\t\t\"lag\":\tnull,\n"
                                "\t\t\t\"stalled_ticks\":\tnull,\n"
                                "\t\t\t\"rtt_ms\":\tnull,\n"

@@ -74,6 +74,63 @@ Test(tick_sync, an_input_is_due_every_tick_from_the_first_on)
 
 /* ---- round trips ---- */
 
+/* ---- a match that runs ---- */
+
+/* Tick 1000 is closed at ten seconds: its input is due a tick, for safety, and the margin earlier.
+ */
+static ls_tick_sync enter(ls_tick first, uint32_t overdue_max, uint64_t now_ns)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_entry entry = {.tick = 1000,
+                                .close_ns = 10 * LS_NS_PER_SECOND + (uint64_t)MARGIN_NS + DT_NS,
+                                .first = first,
+                                .overdue_max = overdue_max};
+    make_inputs(&sync, 300);
+    ls_tick_sync_enter(&sync, &entry, now_ns);
+    return sync;
+}
+
+Test(tick_sync, in_a_running_match_inputs_begin_with_the_first_that_can_be_in_time)
+{
+    ls_tick_sync sync = enter(990, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_input, 1000);
+    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND);
+    sync = enter(990, 0, 10 * LS_NS_PER_SECOND + 1);
+    cr_assert_eq(sync.next_input, 1001);
+    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+    cr_assert_not(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND + DT_NS - 1));
+    cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND + DT_NS));
+}
+
+Test(tick_sync, in_a_running_match_an_input_of_later_on_is_due_later)
+{
+    ls_tick_sync sync = enter(1005, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_input, 1005);
+    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + 5 * DT_NS);
+}
+
+Test(tick_sync, a_few_overdue_inputs_are_made_at_once_and_many_are_left_out)
+{
+    ls_tick_sync sync = enter(997, 3, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_input, 997);
+    for (ls_tick tick = 997; tick <= 1000; tick++) {
+        cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
+    }
+    cr_assert_not(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
+    sync = enter(996, 3, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_input, 1000);
+}
+
+Test(tick_sync, what_was_measured_before_a_join_moves_nothing_after_it)
+{
+    ls_tick_sync sync = enter(1000, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
+    ls_tick_sync_add_slack(&sync, -50 * MS, 300, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+    ls_tick_sync_add_slack(&sync, -50 * MS, 1000, 10 * LS_NS_PER_SECOND);
+    cr_assert_lt(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+}
+
 Test(tick_sync, the_first_round_trip_is_taken_as_it_is_and_later_ones_smoothed)
 {
     ls_tick_sync sync = make_sync(0);

@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* nice */
 #include "lockstep/tools/bench/crowd.h"
 
 #include "lockstep/client/session.h"
@@ -8,8 +9,12 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
+
+/* Those who watch would not be on the players' machine: here they give way. */
+#define WATCHING_NICE 5
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
 
@@ -29,6 +34,8 @@ typedef struct crowd_loop {
     ls_event_loop *loop;
     ls_loop_source *alarm;
     crowd_client *clients;
+    uint32_t count; /* that have been made */
+    uint64_t begun_ns;
 } crowd_loop;
 
 static uint64_t frame_ns(const crowd_loop *owner)
@@ -93,7 +100,7 @@ static void play(crowd_client *client, uint64_t now_ns)
     ls_session_event event;
     ls_session_frame(client->session, now_ns);
     while (ls_session_next_event(client->session, &event)) {
-        if (event.kind == LS_SESSION_EVENT_OVER) {
+        if (event.kind == LS_SESSION_EVENT_OVER && event.status != LS_OK) {
             fprintf(stderr, "lockstep-bench: a client has left: %s\n", event.text.bytes);
         }
     }
@@ -118,28 +125,15 @@ static void wake(crowd_client *client, uint64_t now_ns)
     if (client->session) {
         play(client, now_ns);
         uint64_t input_ns = ls_session_next_ns(client->session);
-        client->due_ns = input_ns != UINT64_MAX ? input_ns : client->due_ns;
+        bool is_later = client->owner->crowd->is_eager && input_ns > client->due_ns;
+        client->due_ns = input_ns == UINT64_MAX || is_later ? client->due_ns : input_ns;
     } else {
         send_plain(client);
     }
     ls_transport_flush(client->transport);
 }
 
-/* ---- all of them ---- */
-
-static void on_alarm(void *user, uint64_t now_ns)
-{
-    crowd_loop *owner = user;
-    uint64_t next_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < owner->crowd->clients; i++) {
-        crowd_client *client = &owner->clients[i];
-        if (client->due_ns <= now_ns + TOGETHER_NS) {
-            wake(client, now_ns);
-        }
-        next_ns = client->due_ns < next_ns ? client->due_ns : next_ns;
-    }
-    ls_loop_alarm_set(owner->alarm, next_ns);
-}
+/* ---- making them ---- */
 
 static ls_status create_session(crowd_client *client, ls_text *why)
 {
@@ -148,6 +142,7 @@ static ls_status create_session(crowd_client *client, ls_text *why)
     config.make_input = make_input;
     config.user = client;
     config.makes_inputs_between_frames = true;
+    config.is_watching = client->owner->crowd->is_watching;
     ls_packet_sink sink = ls_transport_sink(client->transport);
     return ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);
 }
@@ -170,11 +165,49 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     return status == LS_OK && crowd->packet_bytes == 0 ? create_session(client, why) : status;
 }
 
+/* Makes those whose time to connect has come; when it is the next one's. */
+static uint64_t create_due(crowd_loop *owner, uint64_t now_ns)
+{
+    while (owner->count < owner->crowd->clients) {
+        uint64_t due_ns = owner->begun_ns + owner->count * owner->crowd->pause_ns;
+        ls_text why = {{0}};
+        if (due_ns > now_ns) {
+            return due_ns;
+        }
+        if (create_client(owner, owner->count, &why) != LS_OK) {
+            fprintf(stderr, "lockstep-bench: clients: %s\n", why.bytes);
+            ls_event_loop_stop(owner->loop);
+            return UINT64_MAX;
+        }
+        owner->count++;
+    }
+    return UINT64_MAX;
+}
+
+/* ---- all of them ---- */
+
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    crowd_loop *owner = user;
+    uint64_t next_ns = create_due(owner, now_ns);
+    for (uint32_t i = 0; i < owner->count; i++) {
+        crowd_client *client = &owner->clients[i];
+        if (client->due_ns <= now_ns + TOGETHER_NS) {
+            wake(client, now_ns);
+        }
+        next_ns = client->due_ns < next_ns ? client->due_ns : next_ns;
+    }
+    ls_loop_alarm_set(owner->alarm, next_ns);
+}
+
 void ls_crowd_play(const void *user, int pipe)
 {
     crowd_loop owner = {.crowd = user};
     ls_text why = {{0}};
     (void)pipe;
+    if (owner.crowd->is_watching && nice(WATCHING_NICE) == -1) {
+        fprintf(stderr, "lockstep-bench: who watches disturbs who plays\n");
+    }
     owner.clients =
         ls_allocate_array(ls_allocator_heap(), owner.crowd->clients, sizeof *owner.clients);
     ls_status status =
@@ -183,14 +216,12 @@ void ls_crowd_play(const void *user, int pipe)
     if (status == LS_OK) {
         status = ls_event_loop_add_alarm(owner.loop, handler, &owner.alarm);
     }
-    for (uint32_t i = 0; status == LS_OK && i < owner.crowd->clients; i++) {
-        status = create_client(&owner, i, &why);
-    }
     if (status != LS_OK) {
         fprintf(stderr, "lockstep-bench: clients: %s\n",
                 why.bytes[0] ? why.bytes : ls_status_text(status));
         return;
     }
-    ls_loop_alarm_set(owner.alarm, ls_event_loop_now_ns(owner.loop));
+    owner.begun_ns = ls_event_loop_now_ns(owner.loop);
+    ls_loop_alarm_set(owner.alarm, owner.begun_ns);
     ls_event_loop_run(owner.loop);
 }

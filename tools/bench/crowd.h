@@ -1,10 +1,11 @@
 /* Crowd: many clients on real sockets in one process, as children of the benchmark: each plays a
  * match, or sends one packet of a given size a tick to a server that knows no matches. A client
  * wakes once a tick, when its input is due, so that hundreds of them leave the server its share of
- * the machine. Called by section_net. */
+ * the machine. Called by section_net and section_watch. */
 #ifndef LOCKSTEP_TOOLS_BENCH_CROWD_H
 #define LOCKSTEP_TOOLS_BENCH_CROWD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ls_crowd {
@@ -14,6 +15,9 @@ typedef struct ls_crowd {
     uint32_t total;        /* in all processes */
     uint32_t rate_hz;      /* of frames, or of packets */
     uint32_t packet_bytes; /* payload; 0: matches are played */
+    bool is_watching;      /* or rather watched */
+    bool is_eager;         /* takes packets in every frame, and not only when an input is due */
+    uint64_t pause_ns;     /* between two connecting; 0: all at once */
 } ls_crowd;
 
 /* An ls_bench_child_work: plays until the process is ended. `user` is an ls_crowd. */

@@ -8,6 +8,8 @@ static const ls_bench_section sections[] = {
     {"session", "a match in memory, without system calls, hashes every tick", ls_bench_session},
     {"net", "a server of real sockets against a bare ENet relay; bytes and latency by RTT and loss",
      ls_bench_net},
+    {"watch", "a match of four on real sockets before nobody, and before 1,000 who watch",
+     ls_bench_watch},
     {"timestep", "one frame through each stepping strategy", ls_bench_timestep},
     {"view", "painting a frame of 1280 x 720, without showing it", ls_bench_view},
     {"math", "fixed point, random numbers, sorting", ls_bench_math},

@@ -121,20 +121,19 @@ static void field_span(const ls_field *field, size_t *begin, size_t *end)
     *end = field->offset + (field->count - 1) * field->stride + ls_field_item_bytes(field);
 }
 
-/* Behind a pass: what it changed, where no watch has told already. */
-static void end_pass(void *user, ls_sim_instance *instance, uint32_t pass)
+/* What a pass changed, where no watch tells. */
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
-    (void)instance;
     tracing *trace = user;
     size_t begin = 0;
     size_t end = 0;
-    trace->pass = pass;
+    trace->pass = index;
+    pass->run(step);
     trace->instruction = 0;
     if (!trace->is_watching) {
         field_span(trace->choice.field, &begin, &end);
         look_at(trace, begin, end, NULL);
     }
-    trace->pass = pass + 1;
 }
 
 /* ---- the watch ---- */
@@ -196,8 +195,7 @@ static void find_pages(tracing *trace)
     trace->page_bytes = (state + end - first + page - 1) / page * page;
 }
 
-static void step_watched(tracing *trace, const ls_tick_inputs *inputs,
-                         const ls_pass_observer *observer)
+static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_step_watch *watch)
 {
     struct sigaction fault = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
     struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
@@ -207,7 +205,7 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs,
     sigaction(SIGSEGV, &fault, &old_fault);
     sigaction(SIGTRAP, &step, &old_step);
     close_pages(trace);
-    ls_sim_instance_step_observed(trace->instance, inputs, observer);
+    ls_sim_instance_step_watched(trace->instance, inputs, watch);
     open_pages(trace);
     sigaction(SIGTRAP, &old_step, NULL);
     sigaction(SIGSEGV, &old_fault, NULL);
@@ -216,10 +214,9 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs,
 
 #else
 
-static void step_watched(tracing *trace, const ls_tick_inputs *inputs,
-                         const ls_pass_observer *observer)
+static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_step_watch *watch)
 {
-    ls_sim_instance_step_observed(trace->instance, inputs, observer);
+    ls_sim_instance_step_watched(trace->instance, inputs, watch);
 }
 
 #endif
@@ -251,7 +248,7 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    const ls_pass_observer observer = {end_pass, trace};
+    const ls_step_watch watch = {run_pass, trace};
     ls_status status = reach_last_step(trace, stretch, slots, &inputs);
     if (status != LS_OK) {
         ls_text_set(why, "the ticks cannot be run again: %s", ls_status_text(status));
@@ -259,9 +256,9 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
     }
     memcpy(trace->shadow, live(trace), trace->state_bytes);
     if (trace->is_watching) {
-        step_watched(trace, &inputs, &observer);
+        step_watched(trace, &inputs, &watch);
     } else {
-        ls_sim_instance_step_observed(trace->instance, &inputs, &observer);
+        ls_sim_instance_step_watched(trace->instance, &inputs, &watch);
     }
     return LS_OK;
 }

@@ -64,15 +64,16 @@ static void check_events(virtual_match *run, ls_tick tick, uint32_t slot, uint32
 {
     uint32_t bit = UINT32_C(1) << slot;
     if (events & LS_EVENT_LEFT) {
-        if (run->left_mask & bit) {
-            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u leaves a second time", slot);
+        if (!(run->joined_mask & bit)) {
+            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u leaves and is not there", slot);
         }
-        run->left_mask |= bit;
+        run->joined_mask &= ~bit;
     }
-    bool is_joining = (events & LS_EVENT_JOINED) != 0;
-    run->joined_mask |= is_joining ? bit : 0;
-    if ((is_joining && tick != 0) || (events & LS_EVENT_LEFT && tick == 0)) {
-        virtual_check_note(run, VIRTUAL_I2, tick, "slot %u has events %u", slot, events);
+    if (events & LS_EVENT_JOINED) {
+        if (run->joined_mask & bit) {
+            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u joins and is there", slot);
+        }
+        run->joined_mask |= bit;
     }
 }
 
@@ -81,7 +82,7 @@ static void check_input(virtual_match *run, ls_tick tick, uint32_t slot, uint64_
 {
     uint64_t nothing = witness_digest(NULL, 0);
     const virtual_client *client = run->by_slot[slot];
-    if (!(run->joined_mask & ~run->left_mask & UINT32_C(1) << slot)) {
+    if (!(run->joined_mask & UINT32_C(1) << slot)) {
         if (digest != nothing) {
             virtual_check_note(run, VIRTUAL_I2, tick, "slot %u is empty and has an input", slot);
         }
@@ -346,12 +347,26 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* While nobody played, no tick was closed. */
+static void take_join(virtual_match *run, uint32_t slot)
+{
+    if (run->by_slot[slot]) {
+        run->by_slot[slot]->is_dropped = false;
+    }
+    if (run->tick_count > 0 &&
+        run->now_ns > run->ticks[run->tick_count - 1].closed_ns + dt_ns_of(run)) {
+        run->unscheduled_until_ns = run->now_ns;
+    }
+}
+
 void virtual_check_event(virtual_match *run, const ls_match_event *event)
 {
     if (event->kind == LS_MATCH_STALLED) {
         check_stall(run, event);
-    } else if (event->kind == LS_MATCH_PLAYER_LEFT) {
+    } else if (event->kind == LS_MATCH_PLAYER_LEFT || event->kind == LS_MATCH_PLAYER_LOST) {
         check_leave(run, event);
+    } else if (event->kind == LS_MATCH_PLAYER_JOINED) {
+        take_join(run, event->slot);
     } else if (event->kind == LS_MATCH_STARTED && run->setup.allocations) {
         run->start_allocations = *run->setup.allocations;
     }

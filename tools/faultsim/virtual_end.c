@@ -64,7 +64,8 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
 static void check_counts(virtual_match *run, uint32_t slot, const ls_match_slot *report)
 {
     uint64_t closed = report->inputs_on_time + report->inputs_substituted;
-    bool is_whole = report->has_finished ? closed == run->tick_count : closed <= run->tick_count;
+    bool is_from_start = report->has_finished && report->joined_tick == 0 && report->rejoins == 0;
+    bool is_whole = is_from_start ? closed == run->tick_count : closed <= run->tick_count;
     if (!is_whole || report->inputs_late > report->inputs_substituted) {
         virtual_check_note(run, VIRTUAL_I2, run->tick_count,
                            "slot %u: %" PRIu64 " on time, %" PRIu64 " substituted, %" PRIu64
@@ -120,7 +121,8 @@ static void check_slot(virtual_match *run, uint32_t slot)
     check_desync(client, slot, &report);
     uint32_t interval = run->setup.match.hash_interval_ticks;
     uint64_t states = run->tick_count / interval + 1;
-    if (report.has_finished && !report.is_desynced && report.hashes_compared != states) {
+    bool is_from_start = report.has_finished && report.joined_tick == 0 && report.rejoins == 0;
+    if (is_from_start && !report.is_desynced && report.hashes_compared != states) {
         virtual_check_note(run, VIRTUAL_I3, run->tick_count,
                            "slot %u: %" PRIu64 " states compared, not %" PRIu64, slot,
                            report.hashes_compared, states);

@@ -28,8 +28,22 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_PLAYER_SEATED:
         virtual_log(run, "server: %s takes slot %u", event->text.bytes, event->slot);
         break;
+    case LS_MATCH_PLAYER_RETURNED:
+        virtual_log(run, "server: %s is back on slot %u", event->text.bytes, event->slot);
+        break;
     case LS_MATCH_PLAYER_READY:
         virtual_log(run, "server: slot %u is ready", event->slot);
+        break;
+    case LS_MATCH_PLAYER_LOST:
+        virtual_log(run, "server: slot %u lost: %s (%s)", event->slot,
+                    ls_status_name(event->status), event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_JOINING:
+        virtual_log(run, "server: slot %u joins at tick %u: %s", event->slot, event->tick,
+                    event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_JOINED:
+        virtual_log(run, "server: slot %u plays from tick %u on", event->slot, event->tick);
         break;
     case LS_MATCH_PLAYER_LEFT:
         virtual_log(run, "server: slot %u left: %s (%s)", event->slot,
@@ -67,6 +81,13 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
         break;
     case LS_MATCH_ENDED:
         virtual_log(run, "server: the last tick is closed");
+        break;
+    case LS_MATCH_WATCHER_CAME:
+        virtual_log(run, "server: watcher %s, from tick %u on", event->text.bytes, event->tick);
+        break;
+    case LS_MATCH_WATCHER_LEFT:
+        virtual_log(run, "server: watcher %s (%s)", event->text.bytes,
+                    ls_status_name(event->status));
         break;
     case LS_MATCH_FINISHED:
         virtual_log(run, "server: over");

@@ -195,8 +195,7 @@ struct virtual_match {
     ls_tick tick_count_before;
     uint64_t unscheduled_until_ns; /* closings up to then follow no schedule */
     uint64_t told_ns;              /* rule wait: when whom it waits for was last told */
-    uint32_t joined_mask;          /* slots whose JOINED has been closed */
-    uint32_t left_mask;            /* slots whose LEFT has been closed */
+    uint32_t joined_mask;          /* slots whose JOINED has been closed, and no LEFT since */
     uint32_t fault_count;
     virtual_invariant broken; /* the first one */
     ls_text fault;            /* "I3 at tick 212 (3.841000 s): ..." */

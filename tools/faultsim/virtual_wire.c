@@ -17,10 +17,11 @@ static bool is_malformed(const ls_transport_event *event, bool is_to_server)
 {
     uint32_t kind = ls_message_peek(event->bytes, event->size);
     if (event->lane == LS_LANE_UNRELIABLE) {
-        return is_to_server ? kind != LS_MESSAGE_INPUTS
-                            : kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART;
+        return is_to_server ? kind != LS_MESSAGE_INPUTS && kind != LS_MESSAGE_BLOB_ACK
+                            : kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART &&
+                                  kind != LS_MESSAGE_BLOB_PART;
     }
-    return kind == 0 || kind > LS_MESSAGE_HEALED;
+    return kind == 0 || kind > LS_MESSAGE_RESUMING;
 }
 
 static bool is_seated(const virtual_match *run, ls_peer_id peer)
@@ -119,6 +120,7 @@ void virtual_wire_before_match(virtual_match *run, const ls_transport_event *eve
         client->heard_ns = run->now_ns;
     }
     bool is_inputs = !is_wrong && event->lane == LS_LANE_UNRELIABLE &&
+                     ls_message_peek(event->bytes, event->size) == LS_MESSAGE_INPUTS &&
                      ls_match_state_of(run->match) != LS_MATCH_LOBBY;
     if (is_inputs && client && !client->is_fed_wrong && !client->is_dropped) {
         run->arriving = client;

@@ -108,24 +108,6 @@ static void stand_at_start(ls_playback *playback)
     playback->has_next = false;
 }
 
-static ls_status check_simulation(const ls_journal_header *header, const ls_simulation *simulation,
-                                  ls_text *why)
-{
-    if (strcmp(simulation->name, header->simulation) != 0) {
-        ls_text_set(why, "the journal is of simulation '%s', this is '%s'", header->simulation,
-                    simulation->name);
-        return LS_SIMULATION_MISMATCH;
-    }
-    if (simulation->version != header->simulation_version ||
-        simulation->param_count != header->config.param_count ||
-        simulation->input_bytes_max != header->input_bytes_max) {
-        ls_text_set(why, "the journal is of version %" PRIu32 " of '%s', here is version %" PRIu32,
-                    header->simulation_version, simulation->name, simulation->version);
-        return LS_SIMULATION_VERSION_MISMATCH;
-    }
-    return LS_OK;
-}
-
 static ls_status create_instance(ls_playback *playback, ls_text *why)
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
@@ -152,7 +134,7 @@ ls_status ls_playback_load(ls_playback *playback, const char *simulation, ls_tex
     if (status != LS_OK) {
         return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
     }
-    status = check_simulation(header, playback->loaded.simulation, why);
+    status = ls_journal_header_check_simulation(header, playback->loaded.simulation, why);
     return status == LS_OK ? create_instance(playback, why) : status;
 }
 

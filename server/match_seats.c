@@ -1,0 +1,197 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/server/match_state.h"
+
+enum {
+    FORGOTTEN_TURNS_MAX = 8, /* of a seat, between the end of a journal and the end of its server */
+};
+
+/* ---- whose seat it is ---- */
+
+static uint32_t find_slot(const ls_match *match, ls_seat_state state)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].state == state) {
+            return slot;
+        }
+    }
+    return MATCH_NO_SLOT;
+}
+
+static uint32_t free_slot(const ls_match *match)
+{
+    uint32_t slot = find_slot(match, LS_SEAT_EMPTY);
+    return slot != MATCH_NO_SLOT ? slot : find_slot(match, LS_SEAT_LEFT);
+}
+
+static bool is_coming(const ls_seat *seat)
+{
+    return seat->state == LS_SEAT_OFFERED || seat->state == LS_SEAT_READY ||
+           seat->state == LS_SEAT_JOINING;
+}
+
+/* Those who come back have their seat anyway, and are not counted. */
+static uint32_t newcomers_joining(const ls_match *match)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        count += is_coming(seat) && seat->back.match_id == 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* A server that came back may have forgotten the newest who sat down: who has a secret that only it
+ * can have given out is one of them. */
+static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
+{
+    ls_seat *seat = &match->seats[slot];
+    uint32_t known = seat->turn;
+    uint32_t forgotten = match->state == LS_MATCH_RESUMING ? FORGOTTEN_TURNS_MAX : 0;
+    for (; seat->turn <= known + forgotten; seat->turn++) {
+        uint8_t expected[LS_SECRET_BYTES];
+        ls_match_secret(match, slot, expected);
+        if (seat->turn > 0 && ls_secret_is_equal(expected, secret)) {
+            return true;
+        }
+    }
+    seat->turn = known;
+    return false;
+}
+
+static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t *slot, ls_text *why)
+{
+    if (back->match_id != match->config.match_id) {
+        ls_text_set(why, "the seat that it comes back to is one of another match");
+        return LS_NOT_FOUND;
+    }
+    for (uint32_t i = 0; i < match->config.sim.players; i++) {
+        if (is_whose(match, i, back->secret)) {
+            *slot = i;
+            return LS_OK;
+        }
+    }
+    ls_text_set(why, "no seat is kept for this player, or another one sits there by now");
+    return LS_NOT_FOUND;
+}
+
+void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
+{
+    ls_secret_derive(&match->config.key, match->config.match_id, slot, match->seats[slot].turn,
+                     out);
+}
+
+ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why)
+{
+    ls_status status = LS_OK;
+    if (match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING) {
+        status = LS_ALREADY_OVER;
+    } else if (hello->back.match_id != 0) {
+        return find_own_seat(match, &hello->back, slot, why);
+    } else {
+        *slot = free_slot(match);
+        status = *slot == MATCH_NO_SLOT ? LS_MATCH_FULL : LS_OK;
+    }
+    ls_text_set(why, "%s", ls_status_text(status));
+    if (status == LS_OK && match->state != LS_MATCH_LOBBY &&
+        newcomers_joining(match) >= match->config.joiners_max) {
+        ls_text_set(why, "too many are joining at this moment");
+        status = LS_MATCH_FULL;
+    }
+    return status;
+}
+
+/* ---- leaving ---- */
+
+static bool is_kept_for(const ls_match *match, const ls_seat *seat)
+{
+    return (match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_RESUMING) &&
+           seat->report.has_played && match->config.keep_seat_ms > 0;
+}
+
+/* Frees the seat in the lobby, marks it as left, or as kept, from START on. */
+void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
+                     const char *why)
+{
+    bool is_kept = is_lost && is_kept_for(match, &match->seats[slot]);
+    ls_seat *seat = &match->seats[slot];
+    ls_match_play_settle_unanswered(match, slot);
+    ls_match_desync_leave(match, slot);
+    ls_match_join_stop(match, slot);
+    ls_match_resume_leave(match, slot);
+    ls_match_event *event =
+        ls_match_push_event(match, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
+    event->slot = slot;
+    event->peer = seat->report.peer;
+    event->status = status;
+    event->tick = match->next_close;
+    ls_text_set(&event->text, "%s", why);
+    match->peers[slot] = 0;
+    if (match->state == LS_MATCH_LOBBY) {
+        ls_seat_reset(seat);
+        return;
+    }
+    if (match->state != LS_MATCH_RESUMING) {
+        ls_seat_leave_band(seat);
+    }
+    seat->state = is_kept ? LS_SEAT_KEPT : LS_SEAT_LEFT;
+    seat->kept_until_ns = match->now_ns + match->config.keep_seat_ms * LS_NS_PER_MS;
+    seat->report.is_playing = false;
+    seat->report.left_status = status;
+    seat->report.peer = 0;
+}
+
+void ls_match_drop(ls_match *match, uint32_t slot, ls_status status, const char *why)
+{
+    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
+    ls_match_vacate(match, slot, false, status, why);
+}
+
+void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char *why)
+{
+    ls_match_refuse(match, match->seats[slot].report.peer, status, why);
+    ls_match_vacate(match, slot, true, status, why);
+}
+
+/* ---- sitting down ---- */
+
+/* Its player has come back, and has not been missed yet. */
+static void close_old_connection(ls_match *match, uint32_t slot)
+{
+    ls_peer_id old = match->seats[slot].report.peer;
+    ls_match_vacate(match, slot, true, LS_DISCONNECTED,
+                    "its player has come back on another connection");
+    match->sink.disconnect(match->sink.user, old);
+}
+
+void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const ls_hello *hello)
+{
+    ls_seat *seat = &match->seats[slot];
+    bool is_back = hello->back.match_id != 0;
+    if (ls_seat_is_taken(seat)) {
+        close_old_connection(match, slot);
+    }
+    if (is_back) {
+        ls_seat_reconnect(seat);
+    } else {
+        ls_match_slot before = seat->report;
+        ls_seat_reset(seat);
+        seat->turn++;
+        /* That the seat was one that differed is not forgotten with who sat there. */
+        seat->report.is_desynced = before.is_desynced;
+        seat->report.desync_tick = before.desync_tick;
+        seat->report.desync_server_root = before.desync_server_root;
+        seat->report.desync_client_root = before.desync_client_root;
+    }
+    seat->state = LS_SEAT_OFFERED;
+    seat->back = hello->back;
+    seat->heard_ns = match->now_ns;
+    seat->offered_ns = match->now_ns;
+    seat->report.peer = peer;
+    match->peers[slot] = peer;
+    ls_name_copy(seat->report.name, sizeof seat->report.name, hello->name);
+    ls_match_event *event =
+        ls_match_push_event(match, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED);
+    event->slot = slot;
+    event->peer = peer;
+    ls_text_set(&event->text, "%s", seat->report.name);
+}

@@ -1,0 +1,372 @@
+/* A server that is killed, again and again, and started anew with --resume: its clients come back
+ * by themselves, and every tick that one of them ever saw confirmed is in the journal in the end.
+ * LS_CRASH_ROUNDS=N and LS_CRASH_SEED=S in the environment play as many rounds of the first test
+ * and print what was lost; by default it is a few. */
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/common/journal.h"
+#include "lockstep/common/rng.h"
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/tests/loopback/hosted.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PATH_BYTES = 512,
+    TAIL_BYTES = 64, /* of a journal, in which a bit is flipped */
+    CUT_BYTES_MAX = 40,
+    DAMAGE_FROM_BYTES =
+        8192, /* a journal that is larger has its header and first ticks behind it */
+};
+
+static ls_hosted hosted;
+static char journal_path[PATH_BYTES];
+static ls_rng rng;
+
+static struct {
+    uint64_t records; /* of what a client held when it lost its link */
+    uint64_t ticks_lost;
+    uint64_t ticks_recovered; /* from clients */
+    uint64_t snapshots;       /* that a client had to be sent */
+    uint64_t resume_ms;       /* from the start of the program until the match went on */
+    uint64_t resume_ms_max;
+    uint32_t resumed; /* rounds in which it did ... */
+    uint32_t timed;   /* ... and in which that was waited for */
+} seen;
+
+static void open_hosted(void)
+{
+    ls_hosted_open(&hosted);
+    memset(&seen, 0, sizeof seen);
+    const char *seed = getenv("LS_CRASH_SEED");
+    rng = ls_rng_make(seed ? strtoull(seed, NULL, 10) : 1, 0);
+}
+
+static void close_hosted(void)
+{
+    ls_hosted_close(&hosted);
+}
+
+TestSuite(programs_resume, .init = open_hosted, .fini = close_hosted);
+
+/* ---- the journal's file ---- */
+
+static void find_journal(void)
+{
+    DIR *directory = opendir(hosted.folder);
+    const struct dirent *entry = NULL;
+    journal_path[0] = '\0';
+    while ((entry = readdir(directory)) != NULL) {
+        if (strstr(entry->d_name, ".journal")) {
+            snprintf(journal_path, sizeof journal_path, "%s/%s", hosted.folder, entry->d_name);
+        }
+    }
+    closedir(directory);
+    cr_assert(journal_path[0], "there is no journal in %s", hosted.folder);
+}
+
+static uint8_t *read_journal(size_t *size)
+{
+    struct stat info;
+    cr_assert_eq(stat(journal_path, &info), 0);
+    uint8_t *bytes = malloc((size_t)info.st_size);
+    FILE *file = fopen(journal_path, "rb");
+    cr_assert(file && bytes);
+    *size = fread(bytes, 1, (size_t)info.st_size, file);
+    fclose(file);
+    return bytes;
+}
+
+/* What a disk may do to the end of a file that was being written. */
+static void damage_tail(uint32_t kind)
+{
+    struct stat info;
+    cr_assert_eq(stat(journal_path, &info), 0);
+    if (kind == 0 || info.st_size < DAMAGE_FROM_BYTES) {
+        return;
+    }
+    if (kind == 1) {
+        off_t bytes = info.st_size - 1 - (off_t)ls_rng_below(&rng, CUT_BYTES_MAX);
+        cr_assert_eq(truncate(journal_path, bytes), 0);
+        return;
+    }
+    long place = (long)info.st_size - 1 - (long)ls_rng_below(&rng, TAIL_BYTES);
+    FILE *file = fopen(journal_path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, place, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, place, SEEK_SET);
+    fputc(byte ^ 1 << ls_rng_below(&rng, 8), file);
+    fclose(file);
+}
+
+/* ---- what was lost ---- */
+
+typedef struct chain_list {
+    uint64_t *chains; /* before each tick */
+    ls_tick end;
+} chain_list;
+
+static chain_list read_chains(void)
+{
+    size_t size = 0;
+    uint8_t *bytes = read_journal(&size);
+    ls_journal *journal = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
+        LS_OK, "%s", why.bytes);
+    const ls_journal_info *info = ls_journal_info_of(journal);
+    cr_expect(info->is_complete);
+    cr_expect_eq(info->ticks_missing, 0u);
+    chain_list list = {.chains = calloc(info->end_tick + 1u, sizeof(uint64_t))};
+    list.chains[0] = LS_TICK_CHAIN_START;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    uint64_t root = 0;
+    ls_journal_seek(journal, 0);
+    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK) {
+        cr_assert_eq(inputs.tick, list.end);
+        list.chains[list.end + 1] = ls_tick_chain_next(list.chains[list.end], &inputs);
+        list.end++;
+    }
+    ls_journal_close(journal);
+    free(bytes);
+    return list;
+}
+
+/* A tick is lost when a client had it and the journal has another one, or none. */
+static void compare_record(const chain_list *list, ls_tick tick, uint64_t chain, const char *whose)
+{
+    seen.records++;
+    if (tick > list->end) {
+        seen.ticks_lost += tick - list->end;
+        fprintf(stderr, "%s: ticks up to %" PRIu32 " were here, the journal ends at %" PRIu32 "\n",
+                whose, tick, list->end);
+    } else if (list->chains[tick] != chain) {
+        seen.ticks_lost++;
+        fprintf(stderr, "%s: the ticks before %" PRIu32 " are others in the journal\n", whose,
+                tick);
+    }
+}
+
+static void compare_records(const chain_list *list, const ls_process *client)
+{
+    char line[1024];
+    FILE *file = fopen(client->err_path, "r");
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof line, file)) {
+        ls_tick tick = 0;
+        uint64_t chain = 0;
+        const char *words = strstr(line, "every tick before ");
+        if (words && sscanf(words, "every tick before %" SCNu32 " is here, chain %" SCNx64, &tick,
+                            &chain) == 2) {
+            compare_record(list, tick, chain, client->err_path);
+        }
+        seen.snapshots += strstr(line, "joining with a snapshot") ? 1 : 0;
+    }
+    fclose(file);
+}
+
+static void expect_nothing_lost(void)
+{
+    chain_list list = read_chains();
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        compare_records(&list, &hosted.clients[i]);
+    }
+    free(list.chains);
+    cr_expect_gt(seen.records, 0u);
+    cr_expect_eq(seen.ticks_lost, 0u);
+}
+
+/* ---- rounds ---- */
+
+static void pause_ms(uint32_t ms)
+{
+    uint64_t end_ms = ls_process_now_ms() + ms;
+    while (ls_process_now_ms() < end_ms) {
+        ls_process_pause();
+    }
+}
+
+static void begin(const char *simulation, uint32_t clients, const char *ticks)
+{
+    static const char *const seeds[] = {"1", "2", "3", "4"};
+    char players[8];
+    snprintf(players, sizeof players, "%u", clients);
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", simulation, "--players", players, "--ticks",
+                                          ticks, "--timeout", "2000", "--journal", hosted.folder));
+    find_journal();
+    for (uint32_t i = 0; i < clients; i++) {
+        ls_hosted_join(&hosted,
+                       LS_ARGUMENTS("--bot", seeds[i], "--name", seeds[i], "--reconnect", "60"));
+    }
+    ls_hosted_expect_words(&hosted.server, "the match starts");
+    pause_ms(600 + ls_rng_below(&rng, 600));
+}
+
+static void count_recovered(void)
+{
+    const char *words = strstr(ls_process_errors(&hosted.server), "the match goes on at tick");
+    uint32_t tick = 0;
+    uint32_t back = 0;
+    uint32_t players = 0;
+    uint32_t recovered = 0;
+    if (words && sscanf(words,
+                        "the match goes on at tick %" SCNu32 ": %" SCNu32 " of %" SCNu32
+                        " players are back, %" SCNu32,
+                        &tick, &back, &players, &recovered) == 4) {
+        cr_expect_eq(back, players);
+        seen.ticks_recovered += recovered;
+        seen.resumed++;
+    }
+}
+
+static void wait_until_it_goes_on(uint64_t begun_ms)
+{
+    ls_hosted_expect_words(&hosted.server, "the match goes on");
+    uint64_t took_ms = ls_process_now_ms() - begun_ms;
+    seen.timed++;
+    seen.resume_ms += took_ms;
+    seen.resume_ms_max = took_ms > seen.resume_ms_max ? took_ms : seen.resume_ms_max;
+}
+
+static uint64_t kill_and_resume(uint32_t damage)
+{
+    ls_hosted_kill(&hosted);
+    count_recovered();
+    damage_tail(damage);
+    uint64_t begun_ms = ls_process_now_ms();
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    return begun_ms;
+}
+
+/* Every third time it is killed again at any moment, maybe before anybody is back. */
+static void play_rounds(uint32_t rounds)
+{
+    for (uint32_t round = 0; round < rounds; round++) {
+        uint64_t begun_ms = kill_and_resume(round % 3);
+        if (round + 1 < rounds && ls_rng_below(&rng, 3) == 0) {
+            pause_ms(ls_rng_below(&rng, 1500));
+        } else {
+            wait_until_it_goes_on(begun_ms);
+            pause_ms(ls_rng_below(&rng, 800));
+        }
+    }
+}
+
+static void end_by_signal(void)
+{
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_clean_exits(&hosted);
+    count_recovered();
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        ls_hosted_expect_agreement(&hosted, i);
+    }
+}
+
+Test(programs_resume, no_tick_that_a_client_saw_is_lost_however_often_the_server_is_killed)
+{
+    const char *wanted = getenv("LS_CRASH_ROUNDS");
+    uint32_t rounds = wanted ? (uint32_t)strtoul(wanted, NULL, 10) : 4;
+    begin("arena", 3, "0");
+    play_rounds(rounds);
+    end_by_signal();
+    expect_nothing_lost();
+    fprintf(stderr,
+            "%" PRIu32 " rounds: %" PRIu64 " ticks lost, %" PRIu64 " came from clients, %" PRIu64
+            " records compared, %" PRIu64 " snapshots sent, resumed %" PRIu32
+            " times, after %" PRIu64 " ms, %" PRIu64 " at most\n",
+            rounds, seen.ticks_lost, seen.ticks_recovered, seen.records, seen.snapshots,
+            seen.resumed, seen.timed > 0 ? seen.resume_ms / seen.timed : 0, seen.resume_ms_max);
+}
+
+Test(programs_resume, a_tick_that_a_client_had_and_the_journal_has_not_counts_as_lost)
+{
+    uint64_t chains[] = {LS_TICK_CHAIN_START, 11, 12};
+    const chain_list list = {.chains = chains, .end = 2};
+    compare_record(&list, 2, 12, "who has the same");
+    cr_expect_eq(seen.ticks_lost, 0u);
+    compare_record(&list, 1, 12, "who has another");
+    cr_expect_eq(seen.ticks_lost, 1u);
+    compare_record(&list, 5, 12, "who has more");
+    cr_expect_eq(seen.ticks_lost, 4u);
+}
+
+Test(programs_resume, a_resumed_match_plays_on_to_its_end)
+{
+    begin("units", 2, "240");
+    wait_until_it_goes_on(kill_and_resume(0));
+    ls_hosted_expect_clean_exits(&hosted);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        ls_hosted_expect_agreement(&hosted, i);
+    }
+    const cJSON *server = ls_hosted_server_summary(&hosted);
+    cr_expect_eq(ls_hosted_number(server, "final_tick"), 240);
+    cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
+    cr_expect_str_eq(ls_hosted_word(ls_hosted_object(server, "journal"), "file"), journal_path);
+    expect_nothing_lost();
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+}
+
+Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
+{
+    begin("arena", 2, "0");
+    ls_hosted_kill(&hosted);
+    ls_process_signal(&hosted.clients[1], SIGKILL);
+    ls_process_wait(&hosted.clients[1], LS_PROCESS_PATIENCE_MS);
+    hosted.client_count = 1;
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path, "--resume-wait", "4"));
+    ls_hosted_expect_words(&hosted.server, "1 of 2 players are back");
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_clean_exits(&hosted);
+    ls_hosted_expect_agreement(&hosted, 0);
+    expect_nothing_lost();
+    ls_process_stop(&hosted.clients[1]);
+}
+
+Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_resumed_again)
+{
+    begin("arena", 1, "0");
+    ls_process_signal(&hosted.clients[0], SIGSTOP);
+    kill_and_resume(0);
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_process_signal(&hosted.clients[0], SIGCONT);
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    end_by_signal();
+    expect_nothing_lost();
+}
+
+static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
+{
+    const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
+    cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
+}
+
+Test(programs_resume, what_cannot_be_resumed_is_said)
+{
+    begin("arena", 1, "0");
+    ls_hosted_kill(&hosted);
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--seed", "7"), 2, "--seed 7");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--players", "2"), 2, "--players 2");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--late", "wait"), 2, "--late");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--sim", "units"), 2, "units");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--journal", hosted.folder), 2,
+                   "--journal");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--matches", "2"), 2, "--matches");
+    expect_refusal(LS_ARGUMENTS("--resume", LS_TEST_SERVER), 1, LS_TEST_SERVER);
+    expect_refusal(LS_ARGUMENTS("--resume", "/nowhere/to.journal"), 1, "/nowhere/to.journal");
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    end_by_signal();
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "is over");
+}

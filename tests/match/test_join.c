@@ -1,0 +1,305 @@
+/* Players who come into a match that runs. */
+#include "lockstep/common/hash.h"
+#include "lockstep/common/sims/builtin.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/moving_match.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define KIB (UINT32_C(1) << 10)
+
+/* ---- a state of any size ---- */
+
+/* Half of it noise that no compressor makes smaller, a word of which changes with each tick. */
+typedef struct ballast_state {
+    ls_rng rng;
+    uint64_t total;
+    uint32_t words[];
+} ballast_state;
+
+enum {
+    PARAM_KIB,
+};
+
+static const ls_param ballast_params[] = {
+    [PARAM_KIB] = {"size", "KiB", "size of the state", 64, 1, 65536},
+};
+
+static uint32_t word_count(const ls_sim_config *config)
+{
+    return (uint32_t)config->params[PARAM_KIB] * KIB / sizeof(uint32_t);
+}
+
+static size_t ballast_bytes(const ls_sim_config *config)
+{
+    return sizeof(ballast_state) + word_count(config) * sizeof(uint32_t);
+}
+
+static uint32_t ballast_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    const ls_field list[] = {
+        LS_FIELD_OF(ballast_state, rng.state, LS_FIELD_U64, ""),
+        LS_FIELD_OF(ballast_state, rng.increment, LS_FIELD_U64, ""),
+        LS_FIELD_OF(ballast_state, total, LS_FIELD_U64, ""),
+        {"words", "", LS_FIELD_U32, 1, word_count(config), sizeof(ballast_state), 4},
+    };
+    const uint32_t count = sizeof list / sizeof list[0];
+    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
+    return count;
+}
+
+static ls_status ballast_init(const ls_sim_config *config, void *block)
+{
+    ballast_state *state = block;
+    state->rng = ls_rng_make(config->seed, 4);
+    for (uint32_t i = 0; i < word_count(config); i += 2) {
+        state->words[i] = ls_rng_next(&state->rng);
+    }
+    return LS_OK;
+}
+
+static void ballast_run(const ls_step *step)
+{
+    ballast_state *state = step->state;
+    for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
+        const ls_slot_input *input = &step->inputs->slots[slot];
+        for (uint32_t i = 0; i < input->size; i++) {
+            state->total += input->bytes[i] + slot;
+        }
+    }
+    state->words[step->inputs->tick % word_count(step->config)] = ls_rng_next(&state->rng);
+}
+
+static const ls_pass ballast_passes[] = {{"run", ballast_run}};
+
+static const ls_simulation ballast = {
+    .abi = LS_SIMULATION_ABI,
+    .name = "ballast",
+    .version = 1,
+    .summary = "a state of any size",
+    .default_tick_rate_hz = 60,
+    .default_players = 2,
+    .players_max = 4,
+    .input_bytes_max = 4,
+    .params = ballast_params,
+    .param_count = 1,
+    .state_bytes = ballast_bytes,
+    .fields = ballast_fields,
+    .init = ballast_init,
+    .passes = ballast_passes,
+    .pass_count = 1,
+};
+
+static uint64_t ballast_hash(const ls_sim_config *config, const void *state)
+{
+    return ls_hash_bytes(state, ballast_bytes(config), 0);
+}
+
+/* The same as an engine that tells its root and cannot be saved. */
+static ls_simulation closed_ballast(void)
+{
+    ls_simulation simulation = ballast;
+    simulation.fields = NULL;
+    simulation.hash = ballast_hash;
+    return simulation;
+}
+
+/* ---- the match ---- */
+
+static const ls_memory_link far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS};
+
+static ls_match_config match_of(const ls_simulation *simulation, uint32_t seats)
+{
+    ls_match_config config = ls_match_config_default(simulation);
+    config.sim.players = seats;
+    config.start_players = 2;
+    config.finds_causes = false;
+    return config;
+}
+
+static ls_session_config player(void)
+{
+    ls_session_config config = ls_session_config_default();
+    config.finds_causes = false;
+    config.reconnect_ms = 60000;
+    return config;
+}
+
+static moving_match *start(const ls_match_config *config, const ls_memory_link *link)
+{
+    moving_match *run = moving_match_open(config, 7);
+    ls_session_config session = player();
+    for (uint32_t i = 0; i < config->start_players; i++) {
+        moving_match_add(run, &session, link);
+    }
+    moving_match_run(run, 5 * SECOND);
+    cr_assert_gt(run->ticks, 60);
+    return run;
+}
+
+Test(join, who_comes_late_plays_with_the_others)
+{
+    ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
+    ls_session_config session = player();
+    moving_match *run = start(&config, &far);
+    moving_client *late = moving_match_add(run, &session, &far);
+    cr_assert(moving_match_run_to(run, late, LS_SESSION_PLAYING, 5 * SECOND));
+    cr_assert_eq(late->join.source, LS_JOIN_SNAPSHOT);
+    moving_match_run(run, 5 * SECOND);
+    for (uint32_t i = 0; i < 3; i++) {
+        moving_check_plays(run->clients[i]);
+    }
+    ls_match_slot slot = ls_match_slot_of(run->match, moving_report(late).slot);
+    cr_assert_gt(slot.inputs_on_time, 200);
+    cr_assert_gt(slot.hashes_compared, 200);
+    cr_assert_leq(slot.inputs_substituted, 30, "%u", (unsigned)slot.inputs_substituted);
+    moving_match_close(run);
+}
+
+Test(join, many_join_at_once)
+{
+    ls_match_config config = match_of(ls_builtin_simulation_named("units"), 6);
+    ls_session_config session = player();
+    ls_memory_link lossy = far;
+    lossy.loss_ppm = 50000;
+    moving_match *run = start(&config, &lossy);
+    for (uint32_t i = 0; i < 4; i++) {
+        moving_match_add(run, &session, &lossy);
+        moving_match_run(run, SECOND / 3);
+    }
+    moving_match_run(run, 15 * SECOND);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_check_plays(run->clients[i]);
+    }
+    moving_match_close(run);
+}
+
+Test(join, who_predicts_joins_as_well)
+{
+    ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
+    ls_session_config session = player();
+    session.predict_ticks = 12;
+    moving_match *run = start(&config, &far);
+    moving_client *late = moving_match_add(run, &session, &far);
+    moving_match_run(run, 8 * SECOND);
+    ls_session_report report = moving_report(late);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING);
+    cr_assert_gt(report.shown_tick, report.tick);
+    ls_match_slot slot = ls_match_slot_of(run->match, report.slot);
+    cr_assert_gt(slot.hashes_compared, 200);
+    moving_match_close(run);
+}
+
+Test(join, a_match_that_ends_while_somebody_joins_ends_for_all)
+{
+    ls_match_config config = match_of(&ballast, 3);
+    ls_session_config session = player();
+    config.sim.params[PARAM_KIB] = 2048;
+    config.ticks = 420;
+    moving_match *run = start(&config, &far);
+    moving_match_add(run, &session, &far);
+    moving_match_run_to_end(run);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(moving_report(run->clients[i]).status, LS_OK);
+        cr_assert_eq(moving_report(run->clients[i]).tick, 420);
+    }
+    moving_match_close(run);
+}
+
+Test(join, what_cannot_be_saved_is_joined_by_its_history)
+{
+    ls_simulation simulation = closed_ballast();
+    ls_match_config config = match_of(&simulation, 4);
+    ls_session_config session = player();
+    ls_memory_link lossy = far;
+    lossy.loss_ppm = 50000;
+    moving_match *run = start(&config, &lossy);
+    moving_client *first = moving_match_add(run, &session, &lossy);
+    cr_assert(moving_match_run_to(run, first, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
+    moving_match_run(run, 20 * SECOND);
+    moving_client *second = moving_match_add(run, &session, &lossy);
+    cr_assert(moving_match_run_to(run, second, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(second->join.source, LS_JOIN_HISTORY);
+    cr_assert_geq(moving_report(second).steps, 20 * 60, "from the start");
+
+    /* Who was away for long begins at the start again. */
+    moving_client_cut(first, true);
+    moving_match_run(run, 25 * SECOND);
+    moving_client_cut(first, false);
+    moving_match_run(run, 10 * SECOND);
+    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
+    cr_assert_eq(moving_report(first).rejoins, 1);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_check_plays(run->clients[i]);
+    }
+    moving_match_close(run);
+}
+
+/* ---- how long it takes, and what it costs the others ---- */
+
+typedef struct size_case {
+    uint32_t kib;
+    uint32_t loss_ppm;
+    uint64_t join_max_ns; /* from connecting to playing */
+} size_case;
+
+/* The highest rate is 1 MiB/s, and half of the state is noise. */
+static const size_case size_cases[] = {
+    {1024, 0, 4 * SECOND},
+    {1024, 50000, 6 * SECOND},
+    {16384, 0, 15 * SECOND},
+    {16384, 50000, 25 * SECOND},
+};
+
+/* The same match once more, with nobody who joins. */
+static uint64_t p99_without(const ls_match_config *config, const ls_memory_link *link, uint64_t ns)
+{
+    moving_match *run = start(config, link);
+    moving_match_run(run, ns);
+    uint64_t p99_ns = moving_report(run->clients[0]).confirm_latency_p99_ns;
+    moving_match_close(run);
+    return p99_ns;
+}
+
+static void join_of_size(const size_case *given)
+{
+    ls_match_config config = match_of(&ballast, 3);
+    ls_session_config session = player();
+    ls_memory_link link = far;
+    config.sim.params[PARAM_KIB] = given->kib;
+    config.hash_interval_ticks = 60; /* large states are slow to hash */
+    link.loss_ppm = given->loss_ppm;
+    moving_match *run = start(&config, &link);
+    uint64_t begun_ns = run->now_ns;
+    moving_client *late = moving_match_add(run, &session, &link);
+    bool has_joined = moving_match_run_to(run, late, LS_SESSION_PLAYING, given->join_max_ns);
+    cr_assert(has_joined, "%u KiB, %u ppm: %u bytes after %.1f s", given->kib, given->loss_ppm,
+              moving_report(late).transferred_bytes, (double)given->join_max_ns / 1e9);
+    uint64_t took_ns = run->now_ns - begun_ns;
+    moving_match_run(run, 2 * SECOND);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_assert_eq(moving_report(run->clients[i]).state, LS_SESSION_PLAYING);
+    }
+    uint64_t with_ns = moving_report(run->clients[0]).confirm_latency_p99_ns;
+    uint64_t without_ns = p99_without(&config, &link, took_ns + 2 * SECOND);
+    fprintf(stderr,
+            "%5u KiB, loss %4.1f %%: joined after %.2f s, others' p99 %.1f ms, %.1f ms without\n",
+            given->kib, given->loss_ppm / 1e4, (double)took_ns / 1e9, (double)with_ns / 1e6,
+            (double)without_ns / 1e6);
+    cr_assert_leq(with_ns, without_ns + 20 * MS);
+    moving_match_close(run);
+}
+
+Test(join, a_mebibyte_joins_and_nobody_notices)
+{
+    join_of_size(&size_cases[0]);
+    join_of_size(&size_cases[1]);
+}
+
+Test(join, sixteen_mebibytes_join_and_nobody_notices)
+{
+    join_of_size(&size_cases[2]);
+    join_of_size(&size_cases[3]);
+}

@@ -1,0 +1,286 @@
+/* Players who lose their links and come back. */
+#include "lockstep/common/sims/builtin.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/moving_match.h"
+
+#include <stdio.h>
+
+enum {
+    PLAYERS = 3,
+};
+
+static const ls_memory_link far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS, .loss_ppm = 10000};
+
+static moving_match *run;
+
+static void start(const ls_match_config *config, const ls_session_config *session)
+{
+    run = moving_match_open(config, 11);
+    for (uint32_t i = 0; i < config->sim.players; i++) {
+        moving_match_add(run, session, &far);
+    }
+    moving_match_run(run, 5 * SECOND);
+    cr_assert_gt(run->ticks, 100);
+}
+
+static ls_match_config match_of_three(void)
+{
+    ls_match_config config = ls_match_config_default(ls_builtin_simulation_named("arena"));
+    config.sim.players = PLAYERS;
+    return config;
+}
+
+static ls_session_config player(void)
+{
+    ls_session_config config = ls_session_config_default();
+    config.reconnect_ms = 60000;
+    return config;
+}
+
+static void check_all_play(void)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_check_plays(run->clients[i]);
+    }
+}
+
+/* ---- how long nothing passes ---- */
+
+static void lose_for(uint64_t ns)
+{
+    moving_client *client = run->clients[1];
+    moving_client_cut(client, true);
+    moving_match_run(run, ns);
+    moving_client_cut(client, false);
+    uint64_t healed_ns = run->now_ns;
+    cr_assert(moving_match_run_to(run, client, LS_SESSION_PLAYING, 15 * SECOND));
+    uint64_t took_ns = run->now_ns - healed_ns;
+    moving_match_run(run, 3 * SECOND);
+    fprintf(stderr, "away for %4.1f s: back %.2f s after the link was, by %s, %u connections\n",
+            (double)ns / 1e9, (double)took_ns / 1e9,
+            client->joins == 0                    ? "waiting"
+            : client->join.source == LS_JOIN_HELD ? "the ticks that it lacked"
+                                                  : "a snapshot",
+            client->connections);
+    check_all_play();
+}
+
+static void lose_and_return(uint64_t ns, uint32_t rejoins, ls_join_source source)
+{
+    ls_match_config config = match_of_three();
+    ls_session_config session = player();
+    start(&config, &session);
+    const moving_client *client = run->clients[1];
+    ls_tick tick = moving_report(client).tick;
+    lose_for(ns);
+    ls_session_report report = moving_report(client);
+    cr_assert_eq(report.rejoins, rejoins);
+    cr_assert_eq(client->joins, rejoins);
+    cr_assert_eq(report.slot, 1, "its own seat");
+    if (rejoins > 0) {
+        cr_assert_eq(client->join.source, source);
+    }
+    if (rejoins > 0 && source == LS_JOIN_HELD) {
+        cr_assert_eq(report.steps, report.tick, "every tick was stepped once");
+        cr_assert_geq(client->join.tick, tick, "with only the ticks that it lacked");
+    }
+    ls_match_slot slot = ls_match_slot_of(run->match, 1);
+    cr_assert_eq(slot.rejoins, rejoins);
+    cr_assert_not(slot.is_desynced);
+    moving_match_close(run);
+}
+
+Test(reconnect, half_a_second_of_nothing_is_no_lost_link)
+{
+    lose_and_return(SECOND / 2, 0, LS_JOIN_HELD);
+}
+
+Test(reconnect, after_three_seconds_it_comes_back_with_what_it_has)
+{
+    lose_and_return(3 * SECOND, 1, LS_JOIN_HELD);
+}
+
+Test(reconnect, after_ten_seconds_it_comes_back_with_what_it_has)
+{
+    lose_and_return(10 * SECOND, 1, LS_JOIN_HELD);
+}
+
+Test(reconnect, after_25_seconds_it_is_sent_a_snapshot)
+{
+    lose_and_return(25 * SECOND, 1, LS_JOIN_SNAPSHOT);
+}
+
+Test(reconnect, who_predicts_comes_back_as_well)
+{
+    ls_match_config config = match_of_three();
+    ls_session_config session = player();
+    session.predict_ticks = 12;
+    start(&config, &session);
+    lose_for(6 * SECOND);
+    ls_session_report report = moving_report(run->clients[1]);
+    cr_assert_eq(report.rejoins, 1);
+    cr_assert_geq(report.stalled_ticks, 300);
+    cr_assert_leq(report.stalled_ticks, 450);
+    moving_match_close(run);
+}
+
+/* The others are not held up by somebody who is away, but for the limit of the rule. */
+Test(reconnect, under_the_rule_wait_the_others_play_on)
+{
+    ls_match_config config = match_of_three();
+    config.late_rule = LS_LATE_WAIT;
+    ls_session_config session = player();
+    start(&config, &session);
+    ls_tick before = run->ticks;
+    lose_for(8 * SECOND);
+    cr_assert_eq(moving_report(run->clients[1]).rejoins, 1);
+    cr_assert_geq(run->ticks - before, 5 * 60);
+    moving_match_close(run);
+}
+
+/* Nobody plays: nothing is closed, and nothing that was made is lost. */
+Test(reconnect, a_match_of_one_stands_still_until_that_one_is_back)
+{
+    ls_match_config config = match_of_three();
+    config.sim.players = 1;
+    ls_session_config session = player();
+    start(&config, &session);
+    run->clients[0]->is_cut = false;
+    moving_client *client = run->clients[0];
+    moving_client_cut(client, true);
+    moving_match_run(run, 13 * SECOND);
+    ls_tick stopped = run->ticks;
+    moving_match_run(run, SECOND);
+    cr_assert_eq(run->ticks, stopped);
+    moving_client_cut(client, false);
+    cr_assert(moving_match_run_to(run, client, LS_SESSION_PLAYING, 15 * SECOND));
+    moving_match_run(run, 3 * SECOND);
+    cr_assert_gt(run->ticks, stopped + 100);
+    check_all_play();
+    moving_match_close(run);
+}
+
+Test(reconnect, links_that_are_lost_again_and_again_are_survived)
+{
+    ls_match_config config = match_of_three();
+    ls_session_config session = player();
+    start(&config, &session);
+    ls_rng rng = ls_rng_make(9, 9);
+    for (uint32_t i = 0; i < 12; i++) {
+        moving_client *client = run->clients[ls_rng_below(&rng, PLAYERS)];
+        moving_client_cut(client, true);
+        moving_match_run(run, (500 + ls_rng_below(&rng, 5000)) * MS);
+        moving_client_cut(client, false);
+        moving_match_run(run, ls_rng_below(&rng, 3000) * MS);
+    }
+    moving_match_run(run, 15 * SECOND);
+    check_all_play();
+    uint32_t rejoins = 0;
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        rejoins += moving_report(run->clients[i]).rejoins;
+    }
+    cr_assert_geq(rejoins, 4);
+    moving_match_close(run);
+}
+
+Test(reconnect, all_who_lose_their_links_at_once_come_back)
+{
+    ls_match_config config = match_of_three();
+    ls_session_config session = player();
+    start(&config, &session);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        moving_client_cut(run->clients[i], true);
+    }
+    moving_match_run(run, 12 * SECOND);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        moving_client_cut(run->clients[i], false);
+    }
+    moving_match_run(run, 15 * SECOND);
+    check_all_play();
+    moving_match_close(run);
+}
+
+/* ---- giving up ---- */
+
+Test(reconnect, who_is_away_for_longer_than_it_tries_ends)
+{
+    ls_match_config config = match_of_three();
+    ls_session_config session = player();
+    session.reconnect_ms = 5000;
+    start(&config, &session);
+    moving_client_cut(run->clients[2], true);
+    cr_assert(moving_match_run_to(run, run->clients[2], LS_SESSION_OVER, 8 * SECOND));
+    cr_assert_eq(moving_report(run->clients[2]).status, LS_TIMED_OUT);
+    moving_match_close(run);
+}
+
+Test(reconnect, who_is_away_for_longer_than_the_seat_is_kept_is_told)
+{
+    ls_match_config config = match_of_three();
+    config.keep_seat_ms = 3000;
+    config.timeout_ms = 5000;
+    ls_session_config session = player();
+    start(&config, &session);
+    moving_client *client = run->clients[2];
+    moving_client_cut(client, true);
+    moving_match_run(run, 12 * SECOND);
+    moving_client_cut(client, false);
+    moving_match_run(run, 10 * SECOND);
+    ls_session_report report = moving_report(client);
+    bool is_told = report.state == LS_SESSION_OVER && report.status == LS_NOT_FOUND;
+    bool has_returned = report.state == LS_SESSION_PLAYING; /* nobody had taken the seat */
+    cr_assert(is_told || has_returned, "state %d, %s", (int)report.state,
+              ls_status_name(report.status));
+    moving_match_close(run);
+}
+
+/* ---- watching ---- */
+
+Test(reconnect, who_watches_comes_late_and_comes_back)
+{
+    ls_match_config config = match_of_three();
+    config.watchers_max = 4;
+    ls_session_config session = player();
+    start(&config, &session);
+    session.is_watching = true;
+    moving_client *watcher = moving_match_add(run, &session, &far);
+    cr_assert(moving_match_run_to(run, watcher, LS_SESSION_PLAYING, 10 * SECOND));
+    moving_match_run(run, 5 * SECOND);
+    ls_session_report report = moving_report(watcher);
+    cr_assert_geq(report.tick + 120, run->ticks, "tick %u of %u", report.tick, run->ticks);
+    cr_assert_leq(report.tick + 60, run->ticks, "it sees the past");
+    uint64_t stalled = report.stalled_ticks;
+    uint32_t compared = watcher->compared_count;
+    moving_match_run(run, 5 * SECOND);
+    cr_assert_leq(moving_report(watcher).stalled_ticks - stalled, 30);
+    cr_assert_geq(watcher->compared_count - compared, 250);
+
+    moving_client_cut(watcher, true);
+    moving_match_run(run, 20 * SECOND);
+    moving_client_cut(watcher, false);
+    cr_assert(moving_match_run_to(run, watcher, LS_SESSION_PLAYING, 15 * SECOND));
+    moving_match_run(run, 3 * SECOND);
+    report = moving_report(watcher);
+    cr_assert_eq(report.rejoins, 1);
+    cr_assert_geq(report.tick + 150, run->ticks);
+    cr_assert_eq(ls_match_watching_of(run->match).desynced, 0);
+    moving_match_close(run);
+}
+
+Test(reconnect, the_end_reaches_who_was_away)
+{
+    ls_match_config config = match_of_three();
+    config.ticks = 900;
+    ls_session_config session = player();
+    start(&config, &session);
+    moving_client_cut(run->clients[1], true);
+    moving_match_run(run, 6 * SECOND);
+    moving_client_cut(run->clients[1], false);
+    moving_match_run_to_end(run);
+    for (uint32_t i = 0; i < PLAYERS; i++) {
+        cr_assert_eq(moving_report(run->clients[i]).status, LS_OK, "client %u: %s", i,
+                     ls_status_name(moving_report(run->clients[i]).status));
+        cr_assert_eq(moving_report(run->clients[i]).tick, 900);
+    }
+    moving_match_close(run);
+}

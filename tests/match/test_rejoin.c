@@ -1,0 +1,723 @@
+/* Coming late and coming back, seen from the server: whose seat it is, how the state comes, when
+ * the input counts, and that nobody who lies or stops half way hurts those who play. */
+#include "lockstep/common/hash.h"
+#include "lockstep/common/secret.h"
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/moving_match.h"
+#include "lockstep/tests/support/raw_peer.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+#include <string.h>
+
+enum {
+    HONEST = 2,
+    TICKS = 1200,
+    PEERS_MAX = 8,
+};
+
+typedef struct stage {
+    virtual_match *run;
+    raw_peer *peer; /* whom it is about now */
+    uint32_t slot;
+    raw_peer *peers[PEERS_MAX];
+    uint32_t peer_count;
+} stage;
+
+static virtual_setup setup_of(uint32_t seats)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    setup.match.sim.players = seats;
+    setup.match.start_players = HONEST;
+    setup.match.timeout_ms = 2000;
+    return setup;
+}
+
+static void deliver(const stage *here)
+{
+    virtual_match_run(here->run, 3 * MS);
+}
+
+/* One more, connected. */
+static raw_peer *add_peer(stage *here)
+{
+    raw_peer *peer = raw_peer_create(here->run);
+    cr_assert_lt(here->peer_count, PEERS_MAX);
+    here->peers[here->peer_count++] = peer;
+    virtual_match_run(here->run, 5 * MS);
+    return peer;
+}
+
+/* Two play in a match with a free seat. */
+static stage open_stage(const virtual_setup *setup)
+{
+    stage here = {.run = virtual_match_create(setup)};
+    virtual_match_run_to_tick(here.run, 100);
+    here.peer = add_peer(&here);
+    return here;
+}
+
+static void discard(stage *here)
+{
+    for (uint32_t i = 0; i < here->peer_count; i++) {
+        raw_peer_destroy(here->peers[i]);
+    }
+    virtual_match_destroy(here->run);
+}
+
+/* As far as READY. */
+static void come(stage *here)
+{
+    raw_peer_join(here->peer);
+    here->slot = here->peer->offer.slot;
+    deliver(here);
+}
+
+/* Until the blob is there, acknowledging ticks as a session does. */
+static void follow(const stage *here, uint64_t ns)
+{
+    uint64_t end_ns = here->run->now_ns + ns;
+    while (here->run->now_ns < end_ns && !here->peer->is_closed) {
+        ls_inputs_header header = raw_peer_inputs_header(here->peer);
+        raw_peer_send_inputs(here->peer, &header, 0);
+        virtual_match_run(here->run, 20 * MS);
+    }
+}
+
+static void close_stage(stage *here)
+{
+    virtual_match_run_to_end(here->run);
+    for (uint32_t i = 0; i < HONEST; i++) {
+        check_played_to_the_end(here->run, here->run->clients[i]);
+        uint32_t slot = report_of(here->run->clients[i]).slot;
+        cr_assert_eq(slot_of(here->run, slot).inputs_substituted, 0);
+    }
+    check_sound(here->run);
+    discard(here);
+}
+
+static uint32_t events_at(const stage *here, ls_tick tick)
+{
+    return here->run->ticks[tick].events[here->slot];
+}
+
+static uint32_t count_events(const stage *here, uint32_t events)
+{
+    uint32_t count = 0;
+    for (ls_tick tick = 0; tick < here->run->tick_count; tick++) {
+        count += (events_at(here, tick) & events) != 0;
+    }
+    return count;
+}
+
+/* ---- coming late ---- */
+
+Test(rejoin, a_match_starts_with_as_many_as_it_is_told)
+{
+    virtual_setup setup = setup_of(HONEST + 2);
+    stage here = open_stage(&setup);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_seats_open(here.run->match), 1); /* the other may be the guest's */
+    close_stage(&here);
+}
+
+Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    cr_assert(here.peer->offer.is_running);
+    const ls_join *join = &here.peer->join;
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
+    cr_assert_eq(join->source, LS_JOIN_SNAPSHOT);
+    cr_assert_eq(join->blob_bytes, sizeof(tally_state));
+    cr_assert_str_eq(join->names[0], slot_of(here.run, 0).name);
+    follow(&here, 300 * MS);
+    cr_assert_eq(here.peer->first_tick, join->tick);
+    cr_assert_eq(ls_blob_receiver_state_of(here.peer->blob), LS_BLOB_COMPLETE);
+
+    ls_sim_instance *copy = NULL;
+    ls_text why;
+    cr_assert_eq(ls_sim_instance_create(tally_simulation(), &setup.match.sim, ls_allocator_heap(),
+                                        &copy, &why),
+                 LS_OK);
+    cr_assert_eq(ls_sim_instance_load(copy, ls_blob_receiver_bytes(here.peer->blob), join->tick),
+                 LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(copy), join->root);
+    ls_sim_instance_destroy(copy);
+
+    ls_tick first = ls_match_tick(here.run->match) + 30;
+    raw_peer_say_joined(here.peer, first);
+    deliver(&here);
+    const virtual_event *joined =
+        virtual_match_find_slot(here.run, LS_MATCH_PLAYER_JOINED, here.slot);
+    cr_assert_not_null(joined);
+    cr_assert_eq(joined->event.tick, first);
+    follow(&here, SECOND);
+    cr_assert_eq(events_at(&here, first), LS_EVENT_JOINED);
+    cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 1);
+    /* What it did not send before its first tick is nobody's loss. */
+    ls_match_slot slot = slot_of(here.run, here.slot);
+    cr_assert(slot.is_playing);
+    cr_assert_eq(slot.joined_tick, first);
+    cr_assert_eq(slot.inputs_substituted, here.run->tick_count - first);
+    close_stage(&here);
+}
+
+Test(rejoin, inputs_that_overtake_joined_are_kept)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 300 * MS);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    header.first += 10;
+    raw_peer_send_inputs(here.peer, &header, 20);
+    deliver(&here);
+    raw_peer_say_joined(here.peer, header.first);
+    follow(&here, 500 * MS);
+    cr_assert_eq(slot_of(here.run, here.slot).inputs_on_time, 20);
+    cr_assert_eq(slot_of(here.run, here.slot).joined_tick, header.first);
+    close_stage(&here);
+}
+
+Test(rejoin, the_rule_wait_does_not_wait_for_who_is_joining)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.late_rule = LS_LATE_WAIT;
+    stage here = open_stage(&setup);
+    come(&here);
+    ls_tick before = ls_match_tick(here.run->match);
+    follow(&here, SECOND);
+    raw_peer_say_joined(here.peer, ls_match_tick(here.run->match) + 60);
+    follow(&here, SECOND / 2);
+    cr_assert_geq(ls_match_tick(here.run->match), before + 85);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_STALLED, LS_PLAYERS_MAX), 0);
+    follow(&here, SECOND);
+    cr_assert_geq(virtual_match_count(here.run, LS_MATCH_STALLED, LS_PLAYERS_MAX), 1);
+    close_stage(&here);
+}
+
+Test(rejoin, a_first_input_far_away_is_brought_nearer)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 300 * MS);
+    raw_peer_say_joined(here.peer, UINT32_MAX);
+    deliver(&here);
+    cr_assert_lt(slot_of(here.run, here.slot).joined_tick,
+                 ls_match_tick(here.run->match) + LS_LEAD_TICKS_MAX);
+    close_stage(&here);
+}
+
+Test(rejoin, a_full_match_takes_nobody)
+{
+    virtual_setup setup = setup_of(HONEST);
+    stage here = open_stage(&setup);
+    virtual_match_run(here.run, 5 * MS);
+    raw_peer_say_hello(here.peer);
+    deliver(&here);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    close_stage(&here);
+}
+
+Test(rejoin, no_more_join_at_a_time_than_allowed)
+{
+    virtual_setup setup = setup_of(HONEST + 8);
+    setup.match.joiners_max = 3;
+    stage here = open_stage(&setup);
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        raw_peer *other = add_peer(&here);
+        raw_peer_say_hello(other);
+        deliver(&here);
+        refused += other->refusal.negated_status == (uint32_t)-LS_MATCH_FULL;
+    }
+    cr_assert_eq(refused, 2);
+    /* They get no further, and make room. */
+    virtual_match_run(here.run, 11 * SECOND);
+    here.peer = add_peer(&here);
+    come(&here);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
+    close_stage(&here);
+}
+
+Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
+{
+    virtual_setup setup = setup_of(HONEST + 2);
+    stage here = open_stage(&setup);
+    here.peer->takes_no_parts = true;
+    come(&here);
+    follow(&here, 300 * MS);
+    raw_peer *other = add_peer(&here);
+    raw_peer_join(other);
+    deliver(&here);
+    cr_assert_eq(other->join.tick, here.peer->join.tick);
+    cr_assert_eq(other->join.root, here.peer->join.root);
+    cr_assert_eq(other->join.blob_hash, here.peer->join.blob_hash);
+    cr_assert_eq(other->first_tick, 0);
+    virtual_match_run(here.run, 50 * MS);
+    cr_assert_eq(other->first_tick, other->join.tick);
+    close_stage(&here);
+}
+
+Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_through)
+{
+    virtual_setup setup = setup_of(HONEST + 2);
+    stage here = open_stage(&setup);
+    here.peer->takes_no_parts = true;
+    come(&here);
+    follow(&here, 1500 * MS);
+    raw_peer *other = add_peer(&here);
+    raw_peer_join(other);
+    virtual_match_run(here.run, 150 * MS);
+    cr_assert_eq(other->heard[LS_MESSAGE_JOIN], 0);
+    cr_assert_gt(other->heard[LS_MESSAGE_TICKS], 0); /* signs of life */
+    here.peer->takes_no_parts = false;
+    follow(&here, 500 * MS);
+    cr_assert_eq(other->heard[LS_MESSAGE_JOIN], 1);
+    cr_assert_gt(other->join.tick, here.peer->join.tick);
+    close_stage(&here);
+}
+
+/* ---- coming back ---- */
+
+/* The raw peer plays. */
+static void play(stage *here)
+{
+    come(here);
+    follow(here, 300 * MS);
+    raw_peer_say_joined(here->peer, 0);
+    follow(here, 300 * MS);
+    cr_assert(slot_of(here->run, here->slot).is_playing);
+}
+
+/* Its link is lost. */
+static void lose(stage *here)
+{
+    ls_transport_disconnect(here->peer->transport, here->peer->server);
+    virtual_match_run(here->run, 10 * MS);
+    cr_assert_not(slot_of(here->run, here->slot).is_playing);
+}
+
+/* It says that it comes back, with what it holds. */
+static raw_peer *say_back(stage *here, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
+{
+    raw_peer *again = add_peer(here);
+    raw_peer_say_back(again, offer, confirmed, chain);
+    deliver(here);
+    return again;
+}
+
+/* And is ready. */
+static raw_peer *come_back(stage *here, ls_tick confirmed, uint64_t chain)
+{
+    raw_peer *again = say_back(here, &here->peer->offer, confirmed, chain);
+    raw_peer_say_ready(again);
+    deliver(here);
+    return again;
+}
+
+Test(rejoin, who_has_the_secret_gets_the_seat_and_only_what_it_lacks)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 0);
+    ls_tick confirmed = ls_match_tick(here.run->match);
+    uint64_t chain = ls_match_tick_chain(here.run->match, confirmed);
+    virtual_match_run(here.run, 3 * SECOND);
+    raw_peer *again = come_back(&here, confirmed, chain);
+    cr_assert_eq(again->offer.slot, here.slot);
+    cr_assert_arr_eq(again->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
+    cr_assert_eq(again->join.source, LS_JOIN_HELD);
+    cr_assert_eq(again->join.tick, confirmed);
+    cr_assert_eq(again->join.tick_chain, chain);
+    cr_assert_eq(again->join.blob_bytes, 0);
+    here.peer = again;
+    virtual_match_run(here.run, 50 * MS);
+    cr_assert_eq(again->first_tick, confirmed);
+    follow(&here, 200 * MS);
+    raw_peer_say_joined(again, 0);
+    follow(&here, 200 * MS);
+    ls_match_slot slot = slot_of(here.run, here.slot);
+    cr_assert(slot.is_playing);
+    cr_assert_eq(slot.rejoins, 1);
+    cr_assert_eq(slot.left_status, LS_OK);
+    cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 2);
+    cr_assert_eq(count_events(&here, LS_EVENT_LEFT), 1);
+    close_stage(&here);
+}
+
+Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
+{
+    static const ls_tick ahead[] = {0, 1, 100000};
+    for (size_t i = 0; i < sizeof ahead / sizeof ahead[0]; i++) {
+        virtual_setup setup = setup_of(HONEST + 1);
+        stage here = open_stage(&setup);
+        play(&here);
+        lose(&here);
+        ls_tick tick = ls_match_tick(here.run->match);
+        uint64_t chain = ls_match_tick_chain(here.run->match, tick) + 1;
+        raw_peer *again = come_back(&here, tick + ahead[i], chain);
+        cr_assert_eq(again->join.source, LS_JOIN_SNAPSHOT);
+        close_stage(&here);
+    }
+}
+
+Test(rejoin, who_was_away_for_longer_than_ticks_are_held_gets_a_snapshot)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    ls_tick confirmed = ls_match_tick(here.run->match);
+    uint64_t chain = ls_match_tick_chain(here.run->match, confirmed);
+    virtual_match_run(here.run, 14 * SECOND);
+    raw_peer *again = come_back(&here, confirmed, chain);
+    cr_assert_eq(again->join.source, LS_JOIN_SNAPSHOT);
+    close_stage(&here);
+}
+
+Test(rejoin, the_old_connection_gives_way_to_the_new_one)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    play(&here);
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
+    cr_assert(here.peer->is_closed);
+    cr_assert_eq(again->offer.slot, here.slot);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
+    close_stage(&here);
+}
+
+Test(rejoin, a_wrong_secret_or_another_match_gets_nothing)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_setup setup = setup_of(HONEST + 1);
+        stage here = open_stage(&setup);
+        play(&here);
+        lose(&here);
+        ls_offer offer = here.peer->offer;
+        if (i == 0) {
+            offer.secret[15] ^= 1;
+        } else if (i == 1) {
+            offer.match_id++;
+        } else {
+            /* Of the one who would come next: it has not been given out. */
+            ls_secret_derive(&setup.match.key, setup.match.match_id, here.slot, 2, offer.secret);
+        }
+        raw_peer *again = say_back(&here, &offer, 0, LS_TICK_CHAIN_START);
+        cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+        cr_assert(again->is_closed);
+        cr_assert_eq(again->heard[LS_MESSAGE_OFFER], 0);
+        close_stage(&here);
+    }
+}
+
+Test(rejoin, a_seat_is_kept_for_its_player_and_then_for_whoever_comes)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.keep_seat_ms = 5000;
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    virtual_match_run(here.run, 4500 * MS);
+    raw_peer *early = add_peer(&here);
+    raw_peer_say_hello(early);
+    deliver(&here);
+    cr_assert_eq(early->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    virtual_match_run(here.run, SECOND);
+    cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 1);
+    raw_peer *other = add_peer(&here);
+    raw_peer_say_hello(other);
+    deliver(&here);
+    cr_assert_eq(other->offer.slot, here.slot);
+    cr_assert_arr_neq(other->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
+    close_stage(&here);
+}
+
+Test(rejoin, who_comes_back_before_anybody_else_sits_there_is_not_too_late)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.keep_seat_ms = 1000;
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    virtual_match_run(here.run, 3 * SECOND);
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
+    cr_assert_eq(again->offer.slot, here.slot);
+    close_stage(&here);
+}
+
+Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    play(&here);
+    ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
+    ls_text_set(&goodbye.body.farewell.text, "enough");
+    raw_peer_send_message(here.peer, &goodbye);
+    deliver(&here);
+    raw_peer *other = add_peer(&here);
+    raw_peer_join(other);
+    deliver(&here);
+    cr_assert_eq(other->offer.slot, here.slot);
+    /* It is the next player's now. */
+    raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
+    cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+    close_stage(&here);
+}
+
+/* ---- a simulation that cannot save ---- */
+
+static uint64_t hash_state(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    return ls_hash_bytes(state, sizeof(tally_state), 0);
+}
+
+Test(rejoin, who_cannot_be_sent_a_state_is_sent_every_tick)
+{
+    static ls_simulation unsaved;
+    unsaved = *tally_simulation();
+    unsaved.fields = NULL;
+    unsaved.hash = hash_state;
+    ls_match_config config = ls_match_config_default(&unsaved);
+    config.sim.players = 3;
+    config.start_players = 2;
+    ls_session_config session = ls_session_config_default();
+    session.reconnect_ms = 60000;
+    ls_memory_link link = {.delay_ns = 20 * MS};
+    moving_match *run = moving_match_open(&config, 5);
+    moving_match_add(run, &session, &link);
+    moving_match_add(run, &session, &link);
+    moving_match_run(run, 20 * SECOND);
+    moving_client *late = moving_match_add(run, &session, &link);
+    moving_match_run(run, 5 * SECOND);
+    cr_assert_eq(late->join.source, LS_JOIN_HISTORY);
+    cr_assert_gt(late->join.tick, 1100);
+    moving_check_plays(late);
+    /* And again, when it was away for longer than ticks are held. */
+    moving_client_cut(late, true);
+    moving_match_run(run, 25 * SECOND);
+    moving_client_cut(late, false);
+    moving_match_run(run, 8 * SECOND);
+    cr_assert_eq(late->join.source, LS_JOIN_HISTORY);
+    cr_assert_gt(late->join.tick, 2500);
+    moving_check_plays(late);
+    moving_match_close(run);
+}
+
+/* ---- nobody is there ---- */
+
+Test(rejoin, while_nobody_plays_and_seats_are_kept_no_tick_is_closed)
+{
+    virtual_setup setup = setup_of(HONEST);
+    setup.match.hash_interval_ticks = 8;
+    stage here = open_stage(&setup);
+    virtual_client_vanish(here.run->clients[0]);
+    virtual_client_vanish(here.run->clients[1]);
+    virtual_match_run(here.run, 4 * SECOND);
+    ls_tick tick = ls_match_tick(here.run->match);
+    cr_assert_eq(tick % 8, 0);
+    virtual_match_run(here.run, 10 * SECOND);
+    cr_assert_eq(ls_match_tick(here.run->match), tick);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
+    virtual_match_run(here.run, 20 * SECOND);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
+    cr_assert_eq(ls_match_tick(here.run->match), tick);
+    check_sound(here.run);
+    discard(&here);
+}
+
+Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
+{
+    virtual_setup setup = setup_of(1);
+    setup.clients = 0;
+    setup.match.start_players = 1;
+    stage here = {.run = virtual_match_create(&setup)};
+    here.peer = add_peer(&here);
+    raw_peer_join(here.peer);
+    virtual_match_run_to_tick(here.run, 50);
+    ls_transport_disconnect(here.peer->transport, here.peer->server);
+    virtual_match_run(here.run, 5 * SECOND);
+    ls_tick tick = ls_match_tick(here.run->match);
+    raw_peer *again = come_back(&here, tick, ls_match_tick_chain(here.run->match, tick));
+    virtual_match_run(here.run, SECOND);
+    cr_assert_eq(ls_match_tick(here.run->match), tick);
+    here.peer = again;
+    raw_peer_say_joined(again, tick);
+    follow(&here, 100 * MS);
+    cr_assert_gt(ls_match_tick(here.run->match), tick);
+    cr_assert_eq(here.run->ticks[tick].events[0], LS_EVENT_LEFT | LS_EVENT_JOINED);
+    cr_assert(virtual_match_is_sound(here.run), "%s", here.run->fault.bytes);
+    discard(&here);
+}
+
+/* ---- the end ---- */
+
+Test(rejoin, who_only_has_a_seat_when_the_match_ends_is_refused)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    raw_peer_say_hello(here.peer);
+    deliver(&here);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_OFFER], 1);
+    ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
+    deliver(&here);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_END], 0);
+    close_stage(&here);
+}
+
+Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 100 * MS);
+    ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
+    deliver(&here);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_END], 1);
+    follow(&here, 4900 * MS);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_ENDING);
+    virtual_match_run(here.run, 200 * MS);
+    cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    close_stage(&here);
+}
+
+Test(rejoin, who_joins_as_the_match_ends_gets_to_the_final_state)
+{
+    ls_match_config config = ls_match_config_default(tally_simulation());
+    config.sim.players = 3;
+    config.start_players = 2;
+    ls_session_config session = ls_session_config_default();
+    ls_memory_link link = {.delay_ns = 50 * MS};
+    moving_match *run = moving_match_open(&config, 5);
+    moving_match_add(run, &session, &link);
+    moving_match_add(run, &session, &link);
+    moving_match_run(run, 5 * SECOND);
+    moving_client *late = moving_match_add(run, &session, &link);
+    cr_assert(moving_match_run_to(run, late, LS_SESSION_JOINING, SECOND));
+    ls_match_stop(run->match, run->now_ns);
+    ls_tick last = ls_match_tick(run->match);
+    moving_match_run_to_end(run);
+    cr_assert_eq(moving_report(late).status, LS_OK);
+    cr_assert_eq(moving_report(late).tick, last);
+    cr_assert(ls_match_slot_of(run->match, moving_report(late).slot).has_finished);
+    moving_match_close(run);
+}
+
+/* ---- hostile ---- */
+
+Test(rejoin, a_wrong_root_ends_the_joining)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 300 * MS);
+    ls_tick tick = ls_match_tick(here.run->match);
+    uint64_t root = 0;
+    cr_assert(ls_match_root_of_tick(here.run->match, tick, &root));
+    raw_peer_send_joined(here.peer, tick, root + 1, tick);
+    deliver(&here);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_DESYNCED);
+    cr_assert_eq(slot_of(here.run, here.slot).left_status, LS_DESYNCED);
+    cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 0);
+    close_stage(&here);
+}
+
+Test(rejoin, a_state_that_cannot_have_been_reached_is_misbehaviour)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        virtual_setup setup = setup_of(HONEST + 1);
+        setup.match.hash_interval_ticks = 4;
+        stage here = open_stage(&setup);
+        come(&here);
+        follow(&here, 300 * MS);
+        ls_tick join = here.peer->join.chain_tick;
+        ls_tick ticks[] = {join - 4, join + 5, ls_match_tick(here.run->match) / 4 * 4 + 8};
+        raw_peer_send_joined(here.peer, ticks[i], 1, ticks[i]);
+        deliver(&here);
+        cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MISBEHAVED);
+        close_stage(&here);
+    }
+}
+
+Test(rejoin, joined_belongs_to_who_joins)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    come(&here);
+    follow(&here, 300 * MS);
+    raw_peer_say_joined(here.peer, 0);
+    deliver(&here);
+    raw_peer_say_joined(here.peer, 0);
+    deliver(&here);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MISBEHAVED);
+    close_stage(&here);
+}
+
+Test(rejoin, who_stops_half_way_loses_its_place)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    here.peer->takes_no_parts = true;
+    come(&here);
+    uint64_t began_ns = here.run->now_ns;
+    follow(&here, 12 * SECOND);
+    cr_assert(here.peer->is_closed);
+    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    cr_assert_lt(here.run->now_ns - began_ns, 11 * SECOND);
+    cr_assert_eq(ls_match_seats_open(here.run->match), 1);
+    close_stage(&here);
+}
+
+static size_t write_ack(uint32_t blob, uint32_t first, uint8_t bytes[LS_PACKET_BYTES_MAX])
+{
+    ls_blob_ack ack = {
+        .blob = blob, .first = first, .received = first, .newest = first, .hold = 255};
+    return ls_blob_ack_write(&ack, bytes);
+}
+
+Test(rejoin, an_ack_of_what_was_never_sent_is_malformed)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    here.peer->takes_no_parts = true;
+    come(&here);
+    size_t size = write_ack(here.peer->join.blob, 1000, bytes);
+    uint64_t before = ls_match_packets_rejected(here.run->match);
+    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+    deliver(&here);
+    cr_assert_eq(ls_match_packets_rejected(here.run->match), before + 1);
+    here.peer->takes_no_parts = false;
+    follow(&here, 300 * MS);
+    raw_peer_say_joined(here.peer, 0);
+    follow(&here, 100 * MS);
+    cr_assert(slot_of(here.run, here.slot).is_playing);
+    close_stage(&here);
+}
+
+Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    setup.match.sim.players = HONEST + 1;
+    setup.match.timeout_ms = 2000;
+    stage here = {.run = virtual_match_create(&setup)};
+    here.peer = add_peer(&here);
+    raw_peer_join(here.peer);
+    virtual_match_run_to_tick(here.run, 20);
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = write_ack(0, 0, bytes);
+    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+    deliver(&here);
+    cr_assert_eq(ls_match_packets_rejected(here.run->match), 1);
+    close_stage(&here);
+}

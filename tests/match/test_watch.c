@@ -1,0 +1,488 @@
+/* Watching: closed ticks that come late and all the same to everybody, from any tick on, and
+ * players who notice nothing of it. */
+#include "lockstep/common/sims/units.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/raw_watcher.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+enum {
+    DELAY_TICKS = 60,
+    TICKS = 600,
+    CROWD = 300,
+    CROWD_TICKS = 300,
+    THIN_CROWD = 120,
+};
+
+static const ls_memory_link near_link = {.delay_ns = 5 * MS};
+static const ls_memory_link lossy_link = {
+    .delay_ns = 30 * MS, .jitter_ns = 10 * MS, .loss_ppm = 50000, .duplicate_ppm = 10000};
+
+static virtual_setup setup_of(const ls_simulation *simulation, uint32_t watchers)
+{
+    virtual_setup setup = virtual_setup_default(simulation, 2, TICKS);
+    setup.match.watchers_max = watchers;
+    setup.match.watch_delay_ticks = DELAY_TICKS;
+    return setup;
+}
+
+static ls_match_watching watching_of(const virtual_match *run)
+{
+    return ls_match_watching_of(run->match);
+}
+
+/* It saw the match to its end, late enough, and every state of it was the server's. */
+static void check_watched(const virtual_match *run, const raw_watcher *watcher)
+{
+    cr_assert(watcher->has_finished, "refused: %s", watcher->refusal.text.bytes);
+    cr_assert_eq(raw_watcher_tick(watcher), ls_match_tick(run->match));
+    cr_assert_eq(watcher->root, ls_match_root(run->match));
+    cr_assert_geq(watcher->least_delay, run->setup.match.watch_delay_ticks);
+    cr_assert_eq(watcher->refusal.negated_status, 0);
+}
+
+static void end(virtual_match *run, raw_watcher *watcher)
+{
+    virtual_match_destroy(run);
+    raw_watcher_destroy(watcher);
+}
+
+/* ---- one who watches ---- */
+
+Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
+{
+    virtual_setup setup = setup_of(ls_units_simulation(), 1);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, TICKS / 2);
+    cr_assert_geq(raw_watcher_tick(watcher), TICKS / 2 - DELAY_TICKS - 8);
+    cr_assert_eq(ls_match_players(run->match), 2);
+    cr_assert_eq(watching_of(run).now, 1);
+    play_and_check(run);
+    check_watched(run, watcher);
+    virtual_match_run(run, 100 * MS);
+    cr_assert(watcher->is_closed);
+    ls_match_watching seen = watching_of(run);
+    cr_assert_eq(seen.ever, 1);
+    cr_assert_eq(seen.now, 0);
+    cr_assert_eq(seen.finished, 1);
+    cr_assert_eq(seen.roots_compared, TICKS);
+    uint64_t period_ns = 6 * SECOND / setup.match.sim.tick_rate_hz;
+    cr_assert_leq(watcher->longest_pause_ns, period_ns + 10 * MS);
+    cr_assert_leq(watcher->ticks_heard, (TICKS + DELAY_TICKS) / 6 + 10);
+    cr_assert_leq(watcher->most_heard, 1);
+    end(run, watcher);
+}
+
+static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t delay_ticks,
+                    uint32_t interval, const ls_memory_link *link)
+{
+    virtual_setup setup = setup_of(simulation, 4);
+    setup.match.watch_delay_ticks = delay_ticks;
+    setup.match.hash_interval_ticks = interval;
+    setup.match.ticks = tick + TICKS / 2;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, tick);
+    raw_watcher *watcher = raw_watcher_create(run, link, NULL);
+    play_and_check(run);
+    cr_assert_leq(watcher->join.tick, tick + 2 * DELAY_TICKS);
+    check_watched(run, watcher);
+    cr_assert_gt(watching_of(run).roots_compared, 0);
+    end(run, watcher);
+}
+
+Test(watch, one_may_come_at_any_tick)
+{
+    static const ls_tick ticks[] = {1,   2,   59,  60,  61,  119,  120,
+                                    121, 122, 180, 181, 500, 1024, 1500};
+    for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++) {
+        join_at(tally_simulation(), ticks[i], DELAY_TICKS, 1, &near_link);
+    }
+    join_at(ls_units_simulation(), 200, DELAY_TICKS, 1, &near_link);
+}
+
+Test(watch, one_may_come_with_any_delay)
+{
+    static const uint32_t delays[] = {0, 1, 7, 200, LS_WATCH_DELAY_TICKS_MAX};
+    static const ls_tick ticks[] = {300, 970, 1023, 1400};
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        for (size_t k = 0; k < sizeof ticks / sizeof ticks[0]; k++) {
+            join_at(tally_simulation(), ticks[k], delays[i], 1, &near_link);
+        }
+    }
+}
+
+Test(watch, one_may_come_over_a_lossy_link_and_with_rare_hashes)
+{
+    join_at(ls_units_simulation(), 400, DELAY_TICKS, 1, &lossy_link);
+    join_at(tally_simulation(), 401, DELAY_TICKS, 7, &lossy_link);
+    join_at(tally_simulation(), 1200, DELAY_TICKS, LS_HASH_INTERVAL_MAX / 4, &lossy_link);
+}
+
+Test(watch, who_comes_back_goes_on_with_what_it_has)
+{
+    virtual_setup setup = setup_of(ls_units_simulation(), 2);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
+    before->leave_tick = 200;
+    virtual_match_run_to_tick(run, 400);
+    cr_assert_eq(watching_of(run).now, 0);
+    raw_watcher *after = raw_watcher_create(run, &near_link, before);
+    play_and_check(run);
+    cr_assert_eq(after->join.source, LS_JOIN_HELD);
+    cr_assert_geq(after->join.tick, 200);
+    cr_assert_leq(after->join.tick, 210);
+    check_watched(run, after);
+    cr_assert_eq(watching_of(run).ever, 2);
+    raw_watcher_destroy(before);
+    end(run, after);
+}
+
+Test(watch, who_comes_back_with_other_ticks_is_sent_a_snapshot)
+{
+    virtual_setup setup = setup_of(ls_units_simulation(), 2);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
+    before->leave_tick = 200;
+    virtual_match_run_to_tick(run, 400);
+    before->tick_chain ^= 1;
+    raw_watcher *after = raw_watcher_create(run, &near_link, before);
+    play_and_check(run);
+    cr_assert_eq(after->join.source, LS_JOIN_SNAPSHOT);
+    check_watched(run, after);
+    raw_watcher_destroy(before);
+    end(run, after);
+}
+
+/* ---- the players notice nothing ---- */
+
+typedef struct play {
+    uint64_t closed_ns[CROWD_TICKS];
+    uint64_t states[CROWD_TICKS];
+    uint64_t latency_ns[2][3];
+    uint64_t inputs_late[2];
+} play;
+
+static void note_play(const virtual_match *run, play *out)
+{
+    for (ls_tick tick = 0; tick < CROWD_TICKS; tick++) {
+        out->closed_ns[tick] = run->ticks[tick].closed_ns;
+        out->states[tick] = run->ticks[tick].state;
+    }
+    for (uint32_t slot = 0; slot < 2; slot++) {
+        ls_session_report report = report_of(run->by_slot[slot]);
+        out->latency_ns[slot][0] = report.confirm_latency_p50_ns;
+        out->latency_ns[slot][1] = report.confirm_latency_p99_ns;
+        out->latency_ns[slot][2] = report.confirm_latency_max_ns;
+        out->inputs_late[slot] = slot_of(run, slot).inputs_late;
+    }
+}
+
+static virtual_setup setup_of_crowd(void)
+{
+    virtual_setup setup = setup_of(tally_simulation(), CROWD);
+    setup.match.ticks = CROWD_TICKS;
+    setup.link = (ls_memory_link){.delay_ns = 20 * MS};
+    return setup;
+}
+
+static void play_alone(play *out)
+{
+    virtual_setup setup = setup_of_crowd();
+    virtual_match *run = virtual_match_create(&setup);
+    play_and_check(run);
+    note_play(run, out);
+    virtual_match_destroy(run);
+}
+
+/* They come one after the other, over the first half of the match. */
+static void play_before_a_crowd(const virtual_setup *setup, uint32_t count, play *out)
+{
+    static raw_watcher *crowd[CROWD];
+    virtual_match *run = virtual_match_create(setup);
+    for (uint32_t i = 0; i < count; i++) {
+        virtual_match_run_to_tick(run, i * CROWD_TICKS / 2 / count);
+        crowd[i] = raw_watcher_create(run, &lossy_link, NULL);
+    }
+    play_and_check(run);
+    note_play(run, out);
+    for (uint32_t i = 0; i < count; i++) {
+        check_watched(run, crowd[i]);
+    }
+    ls_match_watching seen = watching_of(run);
+    cr_assert_eq(seen.finished, count);
+    cr_assert_eq(seen.desynced, 0);
+    cr_assert_gt(seen.roots_compared, (uint64_t)count * (CROWD_TICKS / 2));
+    bool is_thin = count == THIN_CROWD;
+    cr_assert(is_thin ? seen.thinned_turns > 100 : seen.thinned_turns == 0, "%lu turns",
+              (unsigned long)seen.thinned_turns);
+    virtual_match_destroy(run);
+    for (uint32_t i = 0; i < count; i++) {
+        raw_watcher_destroy(crowd[i]);
+    }
+}
+
+Test(watch, players_play_the_same_match_to_the_nanosecond_before_a_lossy_crowd)
+{
+    static play alone;
+    static play watched;
+    play_alone(&alone);
+    virtual_setup setup = setup_of_crowd();
+    play_before_a_crowd(&setup, CROWD, &watched);
+    cr_assert_eq(memcmp(&alone, &watched, sizeof alone), 0);
+}
+
+Test(watch, too_many_bytes_come_thinner_and_not_at_the_players_cost)
+{
+    static play alone;
+    static play watched;
+    play_alone(&alone);
+    virtual_setup setup = setup_of_crowd();
+    setup.match.watch_bytes_per_s = 65536;
+    play_before_a_crowd(&setup, THIN_CROWD, &watched);
+    cr_assert_eq(memcmp(&alone, &watched, sizeof alone), 0);
+}
+
+/* ---- who does not behave ---- */
+
+/* Runs a match before one honest watcher and one that is spoilt at tick 100. */
+static void play_before_two(void (*spoil)(raw_watcher *watcher), ls_status expected)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 2);
+    setup.match.ticks = 1800;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *honest = raw_watcher_create(run, &near_link, NULL);
+    raw_watcher *other = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, 200);
+    cr_assert(other->has_state);
+    spoil(other);
+    play_and_check(run);
+    check_watched(run, honest);
+    cr_assert_eq(other->refusal.negated_status, (uint32_t)-expected, "%s (%u)",
+                 other->refusal.text.bytes, other->refusal.negated_status);
+    cr_assert_not(other->has_finished);
+    cr_assert_eq(watching_of(run).finished, 1);
+    cr_assert_eq(watching_of(run).desynced, expected == LS_DESYNCED ? 1 : 0);
+    cr_assert_eq(watching_of(run).fell_behind, expected == LS_FELL_BEHIND ? 1 : 0);
+    cr_assert_null(virtual_match_find(run, LS_MATCH_DESYNC), "nobody who plays has differed");
+    raw_watcher_destroy(honest);
+    end(run, other);
+}
+
+static void make_wrong(raw_watcher *watcher)
+{
+    watcher->is_wrong = true;
+}
+
+static void make_silent(raw_watcher *watcher)
+{
+    watcher->is_silent = true;
+}
+
+static void make_stuck(raw_watcher *watcher)
+{
+    watcher->is_stuck = true;
+}
+
+static void flood(raw_watcher *watcher)
+{
+    const uint8_t nothing[1] = {LS_MESSAGE_INPUTS};
+    for (uint32_t i = 0; i < 10000; i++) {
+        ls_transport_send(watcher->transport, watcher->server, LS_LANE_UNRELIABLE, nothing, 1);
+    }
+}
+
+static void send_kind(raw_watcher *watcher, ls_message_kind kind)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_message message = {.kind = kind};
+    size_t size = ls_message_write(&message, bytes);
+    ls_transport_send(watcher->transport, watcher->server, LS_LANE_RELIABLE, bytes, size);
+}
+
+static void say_ready_again(raw_watcher *watcher)
+{
+    send_kind(watcher, LS_MESSAGE_READY);
+}
+
+static void say_finished_too_early(raw_watcher *watcher)
+{
+    send_kind(watcher, LS_MESSAGE_FINISHED);
+}
+
+static void say_healed(raw_watcher *watcher)
+{
+    send_kind(watcher, LS_MESSAGE_HEALED);
+}
+
+Test(watch, whose_state_differs_is_told_so_and_nobody_else)
+{
+    play_before_two(make_wrong, LS_DESYNCED);
+}
+
+Test(watch, who_is_silent_is_let_go)
+{
+    play_before_two(make_silent, LS_TIMED_OUT);
+}
+
+Test(watch, who_acknowledges_nothing_falls_behind)
+{
+    play_before_two(make_stuck, LS_FELL_BEHIND);
+}
+
+Test(watch, who_floods_or_says_what_does_not_belong_here_is_let_go)
+{
+    play_before_two(flood, LS_MISBEHAVED);
+    play_before_two(say_ready_again, LS_MISBEHAVED);
+    play_before_two(say_finished_too_early, LS_MISBEHAVED);
+    play_before_two(say_healed, LS_MISBEHAVED);
+}
+
+/* INPUTS of one who watches, changed by `change`, with one input or none. */
+static void send_inputs(raw_watcher *watcher, ls_inputs_header header, bool has_input)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
+    header.sequence = watcher->sequence++;
+    header.hold = LS_HOLD_NONE;
+    ls_inputs_header_bits(&stream, &header, 0);
+    ls_slot_input before = {0};
+    ls_slot_input input = {.bytes = bytes, .size = 1};
+    cr_assert(!has_input || ls_inputs_write_tick(&stream, &before, &input));
+    ls_tick_packet_write_end(&stream);
+    ls_transport_send(watcher->transport, watcher->server, LS_LANE_UNRELIABLE, bytes,
+                      ls_bits_size_bytes(&stream));
+}
+
+Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, 200);
+    uint64_t before = ls_match_packets_rejected(run->match);
+    ls_inputs_header header = {.next = watcher->next,
+                               .first = watcher->next,
+                               .chain_tick = watcher->chain_tick,
+                               .chain = (uint32_t)watcher->chain};
+    send_inputs(watcher, header, true);
+    virtual_match_run(run, 20 * MS);
+    cr_assert_eq(ls_match_packets_rejected(run->match), before + 1, "an input");
+    header.next = ls_match_tick(run->match); /* closed, but not shown yet */
+    header.first = header.next;
+    send_inputs(watcher, header, false);
+    virtual_match_run(run, 20 * MS);
+    cr_assert_eq(ls_match_packets_rejected(run->match), before + 2, "a tick that was not sent");
+    play_and_check(run);
+    check_watched(run, watcher);
+    end(run, watcher);
+}
+
+Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, 200);
+    uint64_t before = ls_match_packets_rejected(run->match);
+    watcher->is_altered = true;
+    play_and_check(run);
+    cr_assert_eq(ls_match_packets_rejected(run->match), before + 1);
+    check_watched(run, watcher);
+    end(run, watcher);
+}
+
+/* ---- how many, and what they are to the match ---- */
+
+Test(watch, there_are_as_many_places_as_were_made)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 1);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *first = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run(run, 100 * MS);
+    raw_watcher *second = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, 100);
+    cr_assert_eq(second->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    first->leave_tick = 1;
+    virtual_match_run_to_tick(run, 200);
+    raw_watcher *third = raw_watcher_create(run, &near_link, NULL);
+    play_and_check(run);
+    check_watched(run, third);
+    raw_watcher_destroy(first);
+    raw_watcher_destroy(second);
+    end(run, third);
+}
+
+Test(watch, nobody_watches_where_there_are_no_places)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 0);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    play_and_check(run);
+    cr_assert_eq(watcher->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    end(run, watcher);
+}
+
+Test(watch, they_do_not_start_a_match)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 4);
+    setup.clients = 1;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run(run, 30 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
+    cr_assert_eq(watching_of(run).now, 1, "and they may wait for it as long as the players do");
+    cr_assert_not(watcher->has_join);
+    ls_match_stop(run->match, virtual_match_server_ns(run));
+    virtual_match_run(run, SECOND);
+    cr_assert_eq(watcher->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    end(run, watcher);
+}
+
+Test(watch, they_do_not_keep_a_match_alive)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 4);
+    setup.match.ticks = 0;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, 300);
+    virtual_client_leave(run->clients[0]);
+    virtual_client_leave(run->clients[1]);
+    virtual_match_run(run, 3 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
+    check_watched(run, watcher);
+    end(run, watcher);
+}
+
+Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 4);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    watcher->is_lazy = true;
+    virtual_match_run_to_tick(run, TICKS);
+    uint64_t ended_ns = run->now_ns;
+    virtual_match_run_to_end(run);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
+    uint64_t limit_ns = ended_ns + SECOND + 6 * SECOND;
+    cr_assert_leq(run->now_ns, limit_ns);
+    cr_assert_gt(watcher->refusal.negated_status, 0);
+    check_complete(run);
+    end(run, watcher);
+}
+
+Test(watch, who_plays_is_let_go_before_who_watches)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 1);
+    setup.match.watch_delay_ticks = 300;
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    virtual_match_run_to_tick(run, TICKS);
+    virtual_match_run(run, SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_ENDING);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert(run->clients[i]->is_over);
+    }
+    play_and_check(run);
+    check_watched(run, watcher);
+    end(run, watcher);
+}

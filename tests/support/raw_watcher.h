@@ -1,0 +1,67 @@
+/* Raw watcher: somebody who watches a virtual match without a session: it takes JOIN, the blob and
+ * the closed ticks, steps the simulation on them and says what came out; honest only as far as the
+ * test wants. For tests only. */
+#ifndef LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
+#define LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
+
+#include "lockstep/common/input_buffer.h"
+#include "lockstep/protocol/blob_receiver.h"
+#include "lockstep/tools/faultsim/virtual_match.h"
+
+typedef struct raw_watcher {
+    virtual_match *run;
+    ls_transport *transport;
+    ls_peer_id server; /* 0 until connected */
+    bool is_closed;
+
+    /* What it is made to do. */
+    bool is_wrong;      /* its chains are not those of its states */
+    bool is_altered;    /* the next one alone */
+    bool is_silent;     /* says nothing any more */
+    bool is_stuck;      /* acknowledges nothing new */
+    bool is_lazy;       /* never says that it has joined, and steps nothing */
+    ls_tick leave_tick; /* closes its connection once it has stepped so many; 0: stays */
+
+    /* What it was told. */
+    ls_offer offer;
+    ls_join join;
+    bool has_join;
+    ls_end end;
+    bool has_end;
+    ls_farewell refusal;  /* negated_status 0: none */
+    uint32_t ticks_heard; /* TICKS since JOIN */
+    uint32_t most_heard;  /* TICKS in the same instant */
+    uint64_t heard_ns;
+    uint64_t last_heard_ns;
+    uint64_t longest_pause_ns; /* between two TICKS after JOIN */
+    uint32_t same_heard;
+    ls_tick least_delay; /* the server had closed at least so many more than it was sent */
+
+    /* What it did. */
+    ls_sim_instance *instance;
+    ls_input_buffer *received;
+    ls_blob_receiver *blob; /* NULL: none is to come */
+    ls_tick_cursor *cursor;
+    bool has_state;
+    bool has_finished;
+    ls_tick next; /* first closed tick that it does not have */
+    ls_tick chain_tick;
+    uint64_t chain;
+    ls_tick first_chain_tick; /* as they were when it joined */
+    uint64_t first_chain;
+    uint64_t tick_chain; /* before the tick that it steps next */
+    uint32_t sequence;
+    uint64_t sent_ns;
+    uint64_t root; /* of its newest state */
+} raw_watcher;
+
+/* Connects over this link, and says HELLO: new, or as who comes back with all that `before` has,
+ * which is taken from it. */
+raw_watcher *raw_watcher_create(virtual_match *run, const ls_memory_link *link,
+                                raw_watcher *before);
+void raw_watcher_destroy(raw_watcher *watcher);
+
+/* Ticks stepped. */
+ls_tick raw_watcher_tick(const raw_watcher *watcher);
+
+#endif

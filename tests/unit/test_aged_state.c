@@ -1,0 +1,106 @@
+#include "lockstep/server/aged_state.h"
+
+#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/tick_chain.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static ls_sim_instance *instance;
+static uint64_t initial;
+static ls_aged_state aged;
+
+static void open_state(uint32_t age_ticks, uint32_t pause_ticks)
+{
+    ls_sim_config config = ls_sim_config_default(ls_arena_simulation());
+    ls_text why;
+    cr_assert_eq(ls_sim_instance_create(ls_arena_simulation(), &config, ls_allocator_heap(),
+                                        &instance, &why),
+                 LS_OK, "%s", why.bytes);
+    initial = ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_aged_state_init(&aged, instance, age_ticks, pause_ticks, ls_allocator_heap()),
+                 LS_OK);
+}
+
+static void close_state(void)
+{
+    ls_aged_state_deinit(&aged, ls_allocator_heap());
+    ls_sim_instance_destroy(instance);
+}
+
+static void step(void)
+{
+    ls_slot_input inputs[LS_PLAYERS_MAX] = {{0}};
+    ls_tick tick = ls_sim_instance_tick(instance);
+    ls_tick_inputs all = {
+        .tick = tick, .slot_count = ls_sim_instance_config(instance)->players, .slots = inputs};
+    ls_sim_instance_step(instance, &all);
+    if (!ls_aged_state_is_due(&aged, tick + 1)) {
+        return;
+    }
+    ls_aged_copy live = {
+        .tick = tick + 1, .chain_tick = tick, .chain = tick * 3, .tick_chain = tick * 5};
+    ls_aged_state_advance(&aged, instance, &live);
+}
+
+/* What is given out is the state of its tick and no other. */
+static void check_ready(void)
+{
+    if (aged.ready.tick == 0) {
+        cr_assert_eq(aged.ready.root, initial);
+        return;
+    }
+    ls_sim_instance *other = NULL;
+    ls_text why;
+    cr_assert_eq(ls_sim_instance_create(ls_arena_simulation(), ls_sim_instance_config(instance),
+                                        ls_allocator_heap(), &other, &why),
+                 LS_OK);
+    cr_assert_eq(ls_sim_instance_load(other, aged.ready.bytes, aged.ready.tick), LS_OK);
+    cr_assert_eq(ls_sim_instance_hash(other), aged.ready.root);
+    cr_assert_eq(aged.ready.chain_tick, aged.ready.tick - 1);
+    cr_assert_eq(aged.ready.chain, (aged.ready.tick - 1) * UINT64_C(3));
+    cr_assert_eq(aged.ready.tick_chain, (aged.ready.tick - 1) * UINT64_C(5));
+    ls_sim_instance_destroy(other);
+}
+
+static void run(uint32_t age_ticks, uint32_t pause_ticks, ls_tick ticks)
+{
+    uint32_t renewed = 0;
+    ls_tick before = 0;
+    open_state(age_ticks, pause_ticks);
+    cr_assert_eq(aged.ready.tick_chain, LS_TICK_CHAIN_START);
+    ls_tick longest = age_ticks + (age_ticks > pause_ticks ? age_ticks : pause_ticks);
+    for (ls_tick tick = 1; tick <= ticks; tick++) {
+        step();
+        ls_tick age = tick - aged.ready.tick;
+        cr_assert(aged.ready.tick == 0 || age >= age_ticks, "tick %u: %u old", tick, age);
+        cr_assert_leq(age, longest, "tick %u", tick);
+        check_ready();
+        renewed += aged.ready.tick != before ? 1 : 0;
+        before = aged.ready.tick;
+    }
+    cr_assert_geq(renewed, ticks / longest - 1);
+    close_state();
+}
+
+Test(aged_state, what_is_given_out_is_old_enough_and_not_much_older)
+{
+    run(60, 60, 400);
+    run(60, 20, 400);
+    run(10, 60, 400);
+    run(1, 1, 50);
+    run(0, 30, 200);
+}
+
+Test(aged_state, state_0_is_there_from_the_start)
+{
+    open_state(60, 60);
+    cr_assert_eq(aged.ready.tick, 0);
+    cr_assert_eq(aged.ready.root, initial);
+    cr_assert_null(aged.ready.bytes);
+    for (ls_tick tick = 1; tick < 60; tick++) {
+        cr_assert_not(ls_aged_state_is_due(&aged, tick));
+    }
+    cr_assert(ls_aged_state_is_due(&aged, 60));
+    close_state();
+}

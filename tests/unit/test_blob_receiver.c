@@ -1,0 +1,323 @@
+#include "lockstep/protocol/blob_receiver.h"
+
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/compress.h"
+#include "lockstep/common/hash.h"
+#include "lockstep/common/rng.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    RAW_BYTES = 70000, /* two pieces, random: the stream has 59 parts */
+    PARTS = 59,
+    BLOB = 4,
+};
+
+static uint8_t raw[RAW_BYTES];
+static uint8_t stream[RAW_BYTES + 8];
+
+/* The stream of `raw`, as it is. */
+static uint32_t make_stream(void)
+{
+    ls_rng rng = ls_rng_make(2, 1);
+    for (uint32_t i = 0; i < RAW_BYTES; i++) {
+        raw[i] = (uint8_t)ls_rng_next(&rng);
+    }
+    ls_store_u32(stream, LS_BLOB_PIECE_BYTES);
+    memcpy(stream + 4, raw, LS_BLOB_PIECE_BYTES);
+    ls_store_u32(stream + 4 + LS_BLOB_PIECE_BYTES, RAW_BYTES - LS_BLOB_PIECE_BYTES);
+    memcpy(stream + 8 + LS_BLOB_PIECE_BYTES, raw + LS_BLOB_PIECE_BYTES,
+           RAW_BYTES - LS_BLOB_PIECE_BYTES);
+    return sizeof stream;
+}
+
+static ls_blob_promise promise_of(uint32_t bytes)
+{
+    return (ls_blob_promise){BLOB, bytes, ls_hash_bytes(raw, bytes, 0)};
+}
+
+static ls_blob_receiver *open_receiver(const ls_blob_promise *promise)
+{
+    ls_blob_receiver *receiver = NULL;
+    cr_assert_eq(ls_blob_receiver_create(RAW_BYTES, ls_allocator_heap(), &receiver), LS_OK);
+    cr_assert_eq(ls_blob_receiver_start(receiver, promise, 0), LS_OK);
+    return receiver;
+}
+
+static ls_status give(ls_blob_receiver *receiver, uint64_t now_ns, ls_blob_part part)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_blob_part_write(&part, bytes);
+    return ls_blob_receiver_take_part(receiver, now_ns, bytes, size);
+}
+
+/* Of a stream of so many bytes. */
+static ls_blob_part part_of(uint32_t index, uint32_t stream_bytes)
+{
+    uint32_t start = index * LS_BLOB_PART_BYTES;
+    uint32_t left = stream_bytes - start;
+    bool is_last = left <= LS_BLOB_PART_BYTES;
+    return (ls_blob_part){.blob = BLOB,
+                          .is_last = is_last,
+                          .index = index,
+                          .packet = index,
+                          .size = is_last ? left : LS_BLOB_PART_BYTES,
+                          .bytes = stream + start};
+}
+
+static void give_all(ls_blob_receiver *receiver, uint32_t stream_bytes)
+{
+    for (uint32_t index = 0; index * LS_BLOB_PART_BYTES < stream_bytes; index++) {
+        cr_assert_eq(give(receiver, 0, part_of(index, stream_bytes)), LS_OK);
+    }
+}
+
+static ls_blob_receiver_state result_of(ls_blob_receiver *receiver)
+{
+    while (ls_blob_receiver_advance(receiver, 1)) {
+    }
+    return ls_blob_receiver_state_of(receiver);
+}
+
+Test(blob_receiver, puts_parts_together_in_any_order)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    for (uint32_t i = 0; i < PARTS; i++) {
+        cr_assert_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_RECEIVING);
+        cr_assert_null(ls_blob_receiver_bytes(receiver));
+        cr_assert_eq(give(receiver, i, part_of(i * 7 % PARTS, size)), LS_OK);
+        cr_assert_eq(give(receiver, i, part_of(i * 7 % PARTS, size)), LS_OK);
+        while (ls_blob_receiver_advance(receiver, 1)) {
+        }
+    }
+    cr_assert_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_COMPLETE);
+    cr_assert_eq(memcmp(ls_blob_receiver_bytes(receiver), raw, RAW_BYTES), 0);
+    ls_blob_receiver_stop(receiver);
+    cr_assert_null(ls_blob_receiver_bytes(receiver));
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, decompresses_no_more_than_it_is_told)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    give_all(receiver, size);
+    cr_expect(ls_blob_receiver_advance(receiver, 0));
+    cr_expect_eq(ls_blob_receiver_progress(receiver), 0);
+    cr_expect(ls_blob_receiver_advance(receiver, 1));
+    cr_expect_eq(ls_blob_receiver_progress(receiver), LS_BLOB_PIECE_BYTES);
+    cr_expect(!ls_blob_receiver_advance(receiver, 1));
+    cr_expect_eq(ls_blob_receiver_progress(receiver), RAW_BYTES);
+    cr_expect_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_COMPLETE);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, a_promise_out_of_range_is_malformed)
+{
+    make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    ls_blob_promise wrong = promise;
+    wrong.bytes = RAW_BYTES + 1;
+    cr_expect_eq(ls_blob_receiver_start(receiver, &wrong, 0), LS_MALFORMED);
+    wrong.bytes = 0;
+    cr_expect_eq(ls_blob_receiver_start(receiver, &wrong, 0), LS_MALFORMED);
+    wrong = promise;
+    wrong.number = 256;
+    cr_expect_eq(ls_blob_receiver_start(receiver, &wrong, 0), LS_MALFORMED);
+    cr_expect_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_RECEIVING);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, parts_that_contradict_others_are_malformed)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    ls_blob_part part = part_of(5, size);
+    cr_assert_eq(give(receiver, 0, part), LS_OK);
+    part = part_of(4, size);
+    part.is_last = true; /* before one that was seen */
+    cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
+    part.index = PARTS; /* beyond what its size allows */
+    part.is_last = false;
+    cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
+    cr_assert_eq(give(receiver, 0, part_of(PARTS - 1, size)), LS_OK);
+    part.index = PARTS - 1; /* the last is not the last */
+    cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
+    part.is_last = true; /* it has another size */
+    part.size = 1;
+    cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
+    part.index = PARTS - 2; /* another one is it */
+    cr_expect_eq(give(receiver, 0, part), LS_MALFORMED);
+    cr_expect_eq(ls_blob_receiver_take_part(receiver, 0, raw, 100), LS_MALFORMED);
+    give_all(receiver, size);
+    cr_expect_eq(result_of(receiver), LS_BLOB_COMPLETE);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, parts_of_another_blob_are_stale)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = NULL;
+    cr_assert_eq(ls_blob_receiver_create(RAW_BYTES, ls_allocator_heap(), &receiver), LS_OK);
+    cr_expect_eq(give(receiver, 0, part_of(0, size)), LS_STALE);
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
+    cr_assert_eq(ls_blob_receiver_start(receiver, &promise, 0), LS_OK);
+    ls_blob_part part = part_of(0, size);
+    part.blob++;
+    cr_expect_eq(give(receiver, 0, part), LS_STALE);
+    ls_blob_receiver_stop(receiver);
+    cr_expect_eq(give(receiver, 0, part_of(0, size)), LS_STALE);
+    ls_blob_receiver_destroy(receiver);
+}
+
+/* What becomes of a stream of so many bytes. */
+static void expect_failure(uint32_t stream_bytes, ls_blob_promise promise)
+{
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    give_all(receiver, stream_bytes);
+    cr_expect_eq(result_of(receiver), LS_BLOB_FAILED);
+    cr_expect_null(ls_blob_receiver_bytes(receiver));
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
+    cr_expect_eq(give(receiver, 0, part_of(0, stream_bytes)), LS_STALE);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, a_stream_that_is_not_what_was_promised_fails)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    expect_failure(size - 1, promise); /* ends early */
+    expect_failure(3, promise);
+    ls_blob_promise smaller = promise_of(LS_BLOB_PIECE_BYTES - 1);
+    expect_failure(LS_BLOB_PIECE_BYTES, smaller); /* a piece that is too large */
+    ls_blob_promise other = promise;
+    other.hash ^= 1;
+    expect_failure(size, other);
+    ls_store_u32(stream, 0); /* an empty piece */
+    expect_failure(size, promise);
+    ls_store_u32(stream, LS_BLOB_PIECE_BYTES - 1); /* no zstd frame */
+    expect_failure(size, promise);
+}
+
+Test(blob_receiver, a_stream_that_goes_on_fails)
+{
+    static uint8_t packed[1000];
+    make_stream();
+    memset(raw, 0, 500);
+    size_t size = ls_compress(raw, 500, packed, sizeof packed);
+    cr_assert(size > 0 && size < 100);
+    ls_store_u32(stream, (uint32_t)size);
+    memcpy(stream + 4, packed, size);
+    ls_blob_promise promise = promise_of(500);
+    expect_failure((uint32_t)size + 5, promise);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    give_all(receiver, (uint32_t)size + 4);
+    cr_expect_eq(result_of(receiver), LS_BLOB_COMPLETE);
+    ls_blob_receiver_destroy(receiver);
+    promise.bytes = 499; /* more comes out than should */
+    expect_failure((uint32_t)size + 4, promise);
+}
+
+static ls_blob_ack ack_at(ls_blob_receiver *receiver, uint64_t now_ns)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_blob_receiver_next(receiver, now_ns, bytes);
+    ls_blob_ack ack;
+    cr_assert_gt(size, 0);
+    cr_assert_eq(ls_blob_ack_read(bytes, size, &ack), LS_OK);
+    cr_assert_eq(ack.blob, BLOB);
+    return ack;
+}
+
+Test(blob_receiver, acknowledges_what_it_has)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), LS_BLOB_ACK_IDLE_NS);
+    cr_expect_eq(ls_blob_receiver_next(receiver, LS_BLOB_ACK_IDLE_NS - 1, bytes), 0);
+    ls_blob_ack ack = ack_at(receiver, LS_BLOB_ACK_IDLE_NS);
+    cr_expect(ack.first == 0 && ack.received == 0 && ack.count == 0 && ack.hold == 255);
+
+    uint64_t now_ns = 10 * LS_NS_PER_SECOND;
+    static const uint32_t given[] = {0, 1, 3, 6, 3};
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert_eq(give(receiver, now_ns, part_of(given[i], size)), LS_OK);
+    }
+    ack = ack_at(receiver, now_ns + LS_NS_PER_MS);
+    cr_expect(ack.first == 2 && ack.received == 5 && ack.newest == 6 && ack.hold == 4);
+    cr_expect(ack.count == 4 && ack.has[0] == 0x9); /* 3 and 6 */
+    cr_expect_eq(ls_blob_receiver_next(receiver, now_ns + 2 * LS_NS_PER_MS, bytes), 0);
+    cr_assert_eq(give(receiver, now_ns + 2 * LS_NS_PER_MS, part_of(2, size)), LS_OK);
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
+    ack = ack_at(receiver, now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
+    cr_expect(ack.first == 4 && ack.received == 6 && ack.count == 2);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
+{
+    uint32_t size = make_stream();
+    ls_blob_promise promise = promise_of(RAW_BYTES);
+    ls_blob_receiver *receiver = open_receiver(&promise);
+    give_all(receiver, size);
+    cr_assert_eq(result_of(receiver), LS_BLOB_COMPLETE);
+    cr_expect_eq(ack_at(receiver, LS_NS_PER_SECOND).first, PARTS);
+    cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
+    cr_assert_eq(give(receiver, 2 * LS_NS_PER_SECOND, part_of(9, size)), LS_OK);
+    cr_expect_eq(ack_at(receiver, 2 * LS_NS_PER_SECOND).first, PARTS);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, what_lies_beyond_the_window_is_not_kept)
+{
+    enum {
+        LARGE = 2 << 20
+    };
+    ls_blob_receiver *receiver = NULL;
+    cr_assert_eq(ls_blob_receiver_create(LARGE, ls_allocator_heap(), &receiver), LS_OK);
+    ls_blob_promise promise = {BLOB, LARGE, 0};
+    cr_assert_eq(ls_blob_receiver_start(receiver, &promise, 0), LS_OK);
+    make_stream();
+    ls_blob_part part = part_of(0, RAW_BYTES);
+    part.index = LS_BLOB_WINDOW_PARTS;
+    cr_expect_eq(give(receiver, 0, part), LS_FUTURE);
+    part.index = LS_BLOB_WINDOW_PARTS - 1;
+    cr_expect_eq(give(receiver, 0, part), LS_OK);
+    part.index = 0;
+    cr_expect_eq(give(receiver, 0, part), LS_OK);
+    ls_blob_ack ack = ack_at(receiver, LS_NS_PER_SECOND);
+    cr_expect(ack.first == 1 && ack.count == LS_BLOB_WINDOW_PARTS - 2);
+    cr_expect(!ls_blob_receiver_advance(receiver, 1)); /* part 0 leaves the ring */
+    part.index = LS_BLOB_WINDOW_PARTS;
+    cr_expect_eq(give(receiver, 0, part), LS_OK);
+    ls_blob_receiver_destroy(receiver);
+}
+
+Test(blob_receiver, every_failed_allocation_is_survived)
+{
+    for (uint64_t allowed = 0;; allowed++) {
+        counting_allocator counting;
+        counting_allocator_init(&counting);
+        counting.allowed = allowed;
+        ls_blob_receiver *receiver = NULL;
+        ls_status status = ls_blob_receiver_create(RAW_BYTES, &counting.allocator, &receiver);
+        ls_blob_receiver_destroy(receiver);
+        cr_assert_eq(counting.live_blocks, 0);
+        if (status == LS_OK) {
+            cr_assert_gt(allowed, 0);
+            break;
+        }
+        cr_assert_eq(status, LS_NO_MEMORY);
+    }
+    ls_blob_receiver_destroy(NULL);
+}

@@ -1,0 +1,310 @@
+#include "lockstep/protocol/blob_sender.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/rng.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    BYTES = 3 << 20, /* random: 2,651 parts */
+    NUMBER = 3,
+};
+
+static const uint64_t START_NS = 1000 * LS_NS_PER_SECOND;
+static const uint64_t RTT_NS = 100 * LS_NS_PER_MS;
+
+typedef struct sending {
+    ls_blob *blob;
+    ls_blob_sender *sender;
+    uint64_t now_ns;
+    uint32_t sent; /* parts, once or more often */
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+} sending;
+
+static sending open_sending(uint32_t bytes)
+{
+    sending here = {.now_ns = START_NS};
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    cr_assert_eq(ls_blob_create(bytes, ls_allocator_heap(), &here.blob), LS_OK);
+    cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here.sender), LS_OK);
+    uint8_t *room = ls_blob_start(here.blob, bytes);
+    ls_rng rng = ls_rng_make(5, 1);
+    for (uint32_t i = 0; i < bytes; i++) {
+        room[i] = (uint8_t)ls_rng_next(&rng);
+    }
+    ls_blob_seal(here.blob);
+    ls_blob_advance(here.blob, UINT32_MAX);
+    ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
+    return here;
+}
+
+static void close_sending(sending *here)
+{
+    ls_blob_sender_destroy(here->sender);
+    cr_assert(!ls_blob_is_in_use(here->blob));
+    ls_blob_destroy(here->blob);
+}
+
+/* The next part, when one is due. */
+static bool take_due(sending *here, ls_blob_part *part)
+{
+    size_t size = ls_blob_sender_next(here->sender, here->now_ns, here->bytes);
+    if (size == 0) {
+        return false;
+    }
+    cr_assert_eq(ls_blob_part_read(here->bytes, size, part), LS_OK);
+    cr_assert_eq(part->blob, NUMBER);
+    here->sent = part->index >= here->sent ? part->index + 1 : here->sent;
+    return true;
+}
+
+static ls_blob_part take(sending *here)
+{
+    ls_blob_part part;
+    cr_assert(take_due(here, &part));
+    return part;
+}
+
+/* Takes what is due for so long; returns how many. */
+static uint32_t take_for(sending *here, uint64_t ns)
+{
+    ls_blob_part part;
+    uint32_t count = 0;
+    uint64_t end_ns = here->now_ns + ns;
+    for (;;) {
+        while (take_due(here, &part)) {
+            count++;
+        }
+        uint64_t next_ns = ls_blob_sender_next_ns(here->sender);
+        cr_assert_gt(next_ns, here->now_ns);
+        if (next_ns > end_ns) {
+            here->now_ns = end_ns;
+            return count;
+        }
+        here->now_ns = next_ns;
+    }
+}
+
+static ls_status give(sending *here, const ls_blob_ack *ack)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    size_t size = ls_blob_ack_write(ack, bytes);
+    return ls_blob_sender_take_ack(here->sender, here->now_ns, bytes, size);
+}
+
+static ls_blob_ack ack_of(uint32_t first)
+{
+    return (ls_blob_ack){
+        .blob = NUMBER, .first = first, .received = first, .newest = first - 1, .hold = 0};
+}
+
+Test(blob_sender, a_burst_goes_out_at_once_and_the_rest_by_and_by)
+{
+    sending here = open_sending(BYTES);
+    for (uint32_t i = 0; i < 4; i++) {
+        ls_blob_part part = take(&here);
+        cr_assert(part.index == i && part.packet == i && !part.is_last);
+    }
+    cr_assert_eq(ls_blob_sender_next(here.sender, here.now_ns, here.bytes), 0);
+    uint64_t next_ns = ls_blob_sender_next_ns(here.sender);
+    cr_assert_eq(ls_blob_sender_next(here.sender, next_ns - 1, here.bytes), 0);
+    here.now_ns = next_ns;
+    cr_assert_eq(take(&here).index, 4);
+    /* A quarter of 1 MiB/s, in packets of 1,240 bytes. */
+    cr_expect_eq(next_ns - START_NS, 1240 * LS_NS_PER_SECOND / (256 << 10));
+    close_sending(&here);
+}
+
+Test(blob_sender, no_more_than_the_window_is_on_its_way)
+{
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    config.bytes_per_second = LS_BLOB_RATE_MAX;
+    config.burst_packets = LS_BLOB_BURST_PACKETS_MAX;
+    sending here = open_sending(BYTES);
+    ls_blob_sender_destroy(here.sender);
+    cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here.sender), LS_OK);
+    ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
+    cr_expect_eq(take_for(&here, RTT_NS), LS_BLOB_WINDOW_PARTS);
+    ls_blob_ack ack = ack_of(10);
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(take_for(&here, LS_NS_PER_MS), 10);
+    close_sending(&here);
+}
+
+Test(blob_sender, only_what_is_missing_is_sent_again)
+{
+    sending here = open_sending(BYTES);
+    for (uint32_t i = 0; i < 4; i++) {
+        take(&here);
+    }
+    uint64_t sent_ns = here.now_ns;
+    ls_blob_ack ack = ack_of(1);
+    ack.newest = 3;
+    ack.received = 3;
+    ack.count = 2;
+    ack.has[0] = 2; /* part 3 */
+    here.now_ns = sent_ns + RTT_NS;
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    uint32_t again = 0;
+    for (uint32_t i = 0; i < 40; i++) {
+        uint64_t next_ns = ls_blob_sender_next_ns(here.sender);
+        here.now_ns = next_ns > here.now_ns ? next_ns : here.now_ns;
+        ls_blob_part part = take(&here);
+        if (part.packet != part.index) {
+            cr_assert(part.index == 2 || part.index == 1 || part.index >= 4);
+        }
+        again += part.index == 2;
+        if (part.index == 2) {
+            cr_assert_geq(here.now_ns, sent_ns + RTT_NS + 2 * LS_NS_PER_SECOND / 60);
+            cr_assert_gt(part.packet, 3);
+        }
+    }
+    cr_expect_eq(again, 1);
+    close_sending(&here);
+}
+
+/* Sends for `seconds`, while of each hundred packets so many arrive. */
+static uint32_t rate_after(sending *here, uint32_t arriving, uint32_t seconds)
+{
+    uint32_t received = ls_blob_sender_figures_of(here->sender).packets;
+    for (uint32_t round = 0; round < seconds * 10; round++) {
+        uint32_t sent = take_for(here, RTT_NS);
+        ls_blob_sender_figures figures = ls_blob_sender_figures_of(here->sender);
+        received += sent * arriving / 100;
+        ls_blob_ack ack = ack_of(here->sent);
+        ack.newest = figures.packets - 1;
+        ack.received = received;
+        cr_assert_eq(give(here, &ack), LS_OK);
+    }
+    return ls_blob_sender_figures_of(here->sender).bytes_per_second;
+}
+
+Test(blob_sender, gives_way_to_loss_and_comes_back)
+{
+    sending here = open_sending(16 << 20);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).bytes_per_second, 256u << 10);
+    cr_expect_eq(rate_after(&here, 100, 3), 1u << 20);
+    cr_expect_eq(rate_after(&here, 91, 1), 1u << 20, "9 %% are borne");
+    cr_expect_lt(rate_after(&here, 50, 1), 512u << 10);
+    cr_expect_lt(rate_after(&here, 50, 6), 200u << 10);
+    cr_expect_eq(rate_after(&here, 100, 3), 1u << 20);
+    close_sending(&here);
+}
+
+Test(blob_sender, the_rate_has_a_floor)
+{
+    sending here = open_sending(BYTES);
+    cr_expect_gt(take_for(&here, LS_NS_PER_SECOND), 0);
+    take_for(&here, 9 * LS_NS_PER_SECOND);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).bytes_per_second, LS_BLOB_RATE_MIN);
+    uint32_t packets = take_for(&here, 10 * LS_NS_PER_SECOND);
+    uint64_t bytes = (uint64_t)packets * 1240;
+    cr_expect(bytes <= 10 * LS_BLOB_RATE_MIN + 5000 && bytes >= 10 * LS_BLOB_RATE_MIN - 5000);
+    close_sending(&here);
+}
+
+Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
+{
+    sending here = open_sending(BYTES);
+    for (uint32_t i = 0; i < 4; i++) {
+        take(&here);
+    }
+    ls_blob_ack ack = ack_of(5);
+    ack.newest = 3;
+    cr_expect_eq(give(&here, &ack), LS_MALFORMED);
+    ack = ack_of(4);
+    ack.newest = 4;
+    cr_expect_eq(give(&here, &ack), LS_MALFORMED);
+    ack = ack_of(1);
+    ack.count = 3;
+    ack.has[0] = 4; /* part 4 */
+    cr_expect_eq(give(&here, &ack), LS_MALFORMED);
+    ack = ack_of(2);
+    ack.blob++;
+    cr_expect_eq(give(&here, &ack), LS_STALE);
+    cr_expect_eq(ls_blob_sender_take_ack(here.sender, here.now_ns, here.bytes, 60), LS_MALFORMED);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 0);
+    ack = ack_of(4);
+    cr_expect_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 4);
+    ack = ack_of(2); /* overtaken */
+    cr_expect_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 4);
+    close_sending(&here);
+}
+
+Test(blob_sender, the_round_trip_is_measured_without_the_hold)
+{
+    sending here = open_sending(BYTES);
+    ls_blob_sender_start(here.sender, here.blob, NUMBER, 0, here.now_ns);
+    take(&here);
+    here.now_ns += 50 * LS_NS_PER_MS;
+    ls_blob_ack ack = ack_of(1);
+    ack.hold = 40; /* 10 ms */
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).rtt_ns, 40 * LS_NS_PER_MS);
+    take(&here);
+    here.now_ns += LS_NS_PER_MS;
+    ack = ack_of(2);
+    ack.hold = 40; /* longer than it can be */
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    cr_expect_eq(ls_blob_sender_figures_of(here.sender).rtt_ns, 40 * LS_NS_PER_MS);
+    close_sending(&here);
+}
+
+Test(blob_sender, waits_for_what_is_not_compressed)
+{
+    sending here = open_sending(BYTES);
+    ls_blob_sender_stop(here.sender);
+    cr_expect(!ls_blob_sender_is_busy(here.sender));
+    cr_expect_eq(ls_blob_sender_next_ns(here.sender), UINT64_MAX);
+    ls_blob_ack ack = ack_of(1);
+    cr_expect_eq(give(&here, &ack), LS_STALE);
+    ls_blob_start(here.blob, 2 * LS_BLOB_PIECE_BYTES);
+    ls_blob_seal(here.blob);
+    ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
+    cr_expect(ls_blob_sender_is_busy(here.sender));
+    cr_expect_eq(ls_blob_sender_next_ns(here.sender), UINT64_MAX);
+    cr_expect_eq(ls_blob_sender_next(here.sender, here.now_ns, here.bytes), 0);
+    ls_blob_advance(here.blob, 1);
+    cr_expect_leq(ls_blob_sender_next_ns(here.sender), here.now_ns);
+    take(&here);
+    close_sending(&here);
+}
+
+Test(blob_sender, a_config_out_of_range_is_named)
+{
+    ls_text why;
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    cr_assert_eq(ls_blob_sender_config_check(&config, &why), LS_OK);
+    config.bytes_per_second = LS_BLOB_RATE_MIN - 1;
+    cr_expect_eq(ls_blob_sender_config_check(&config, &why), LS_BAD_ARGUMENT);
+    cr_expect(strstr(why.bytes, "bytes_per_second"));
+    config = ls_blob_sender_config_default();
+    config.burst_packets = 0;
+    cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
+    config = ls_blob_sender_config_default();
+    config.header_bytes = 257;
+    cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
+    config = ls_blob_sender_config_default();
+    config.tick_ns = LS_NS_PER_SECOND + 1;
+    cr_expect_eq(ls_blob_sender_config_check(&config, NULL), LS_BAD_ARGUMENT);
+}
+
+Test(blob_sender, a_failed_allocation_is_survived)
+{
+    counting_allocator counting;
+    counting_allocator_init(&counting);
+    counting.allowed = 0;
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    ls_blob_sender *sender = NULL;
+    cr_assert_eq(ls_blob_sender_create(&config, &counting.allocator, &sender), LS_NO_MEMORY);
+    ls_blob_sender_destroy(NULL);
+    counting.allowed = 1;
+    cr_assert_eq(ls_blob_sender_create(&config, &counting.allocator, &sender), LS_OK);
+    cr_expect_leq(counting.peak_bytes, 25u << 10);
+    ls_blob_sender_destroy(sender);
+    cr_assert_eq(counting.live_blocks, 0);
+}

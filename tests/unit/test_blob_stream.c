@@ -1,0 +1,330 @@
+/* A whole transfer: blob, sender and receiver over a network in virtual time that loses, repeats,
+ * reorders and alters packets. Prints how long transfers take. */
+#include "lockstep/protocol/blob_receiver.h"
+#include "lockstep/protocol/blob_sender.h"
+#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/transport_memory.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/rng.h"
+#include "lockstep/tests/support/counting_allocator.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    KIB = 1 << 10,
+    MIB = 1 << 20,
+    PER_MILLION = 1000000,
+    FRAME_NS = 1000000000 / 60,
+    PIECES_PER_TICK = 8,
+};
+
+static const uint64_t START_NS = 5 * LS_NS_PER_SECOND;
+static const uint64_t PATIENCE_NS = 600 * LS_NS_PER_SECOND;
+
+typedef struct transfer {
+    counting_allocator counting;
+    ls_memory_network *network;
+    ls_transport *server;
+    ls_transport *client;
+    ls_peer_id peer; /* the server's name for the client */
+    ls_peer_id host; /* the client's name for the server */
+    ls_blob *blob;
+    ls_blob_sender *sender;
+    ls_blob_receiver *receiver;
+    uint32_t number; /* of the blob */
+    uint64_t now_ns;
+    uint64_t frame_ns; /* of the client, which looks at its packets once a frame; 0: at once */
+    uint64_t looked_ns;
+    uint64_t ticked_ns;
+    uint32_t refused; /* packets that either side called malformed */
+    uint32_t packets_at_once_max;
+} transfer;
+
+/* Half of it is random, so that it compresses as states do. */
+static void fill(uint8_t *bytes, uint32_t size, uint64_t seed)
+{
+    ls_rng rng = ls_rng_make(seed, 1);
+    for (uint32_t i = 0; i < size; i++) {
+        bytes[i] = i % 8 < 4 ? (uint8_t)ls_rng_next(&rng) : (uint8_t)(i >> 12);
+    }
+}
+
+static void connect(transfer *here, uint64_t seed)
+{
+    ls_transport_event event;
+    cr_assert_eq(ls_memory_network_create(seed, ls_allocator_heap(), &here->network), LS_OK);
+    cr_assert_eq(ls_memory_server_create(here->network, &here->server), LS_OK);
+    cr_assert_eq(ls_memory_client_create(here->network, here->server, &here->client), LS_OK);
+    cr_assert(ls_transport_next_event(here->server, &event));
+    here->peer = event.peer;
+    cr_assert(ls_transport_next_event(here->client, &event));
+    here->host = event.peer;
+    here->now_ns = START_NS;
+    ls_memory_network_set_time(here->network, START_NS);
+}
+
+static void open_transfer(transfer *here, uint32_t bytes, const ls_blob_sender_config *config,
+                          uint64_t seed)
+{
+    memset(here, 0, sizeof *here);
+    counting_allocator_init(&here->counting);
+    const ls_allocator *allocator = &here->counting.allocator;
+    connect(here, seed);
+    cr_assert_eq(ls_blob_create(bytes, allocator, &here->blob), LS_OK);
+    cr_assert_eq(ls_blob_sender_create(config, allocator, &here->sender), LS_OK);
+    cr_assert_eq(ls_blob_receiver_create(bytes, allocator, &here->receiver), LS_OK);
+    fill(ls_blob_start(here->blob, bytes), bytes, seed);
+    ls_blob_seal(here->blob);
+}
+
+static void close_transfer(transfer *here)
+{
+    ls_blob_sender_destroy(here->sender);
+    ls_blob_receiver_destroy(here->receiver);
+    ls_blob_destroy(here->blob);
+    ls_memory_network_destroy(here->network);
+    cr_assert_eq(here->counting.live_blocks, 0);
+}
+
+static void set_links(transfer *here, ls_memory_link link)
+{
+    ls_memory_client_set_links(here->client, &link, &link);
+}
+
+static void run_server(transfer *here)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_transport_event event;
+    while (ls_transport_next_event(here->server, &event)) {
+        ls_status status =
+            ls_blob_sender_take_ack(here->sender, here->now_ns, event.bytes, event.size);
+        here->refused += status == LS_MALFORMED;
+    }
+    if (here->now_ns >= here->ticked_ns) {
+        here->ticked_ns = here->now_ns + FRAME_NS;
+        ls_blob_advance(here->blob, PIECES_PER_TICK);
+    }
+    uint32_t at_once = 0;
+    size_t size;
+    while ((size = ls_blob_sender_next(here->sender, here->now_ns, bytes)) > 0) {
+        ls_transport_send(here->server, here->peer, LS_LANE_UNRELIABLE, bytes, size);
+        at_once++;
+    }
+    if (at_once > here->packets_at_once_max) {
+        here->packets_at_once_max = at_once;
+    }
+}
+
+static void run_client(transfer *here)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_transport_event event;
+    if (here->now_ns < here->looked_ns) {
+        return;
+    }
+    here->looked_ns = here->now_ns + here->frame_ns;
+    while (ls_transport_next_event(here->client, &event)) {
+        ls_status status =
+            ls_blob_receiver_take_part(here->receiver, here->now_ns, event.bytes, event.size);
+        here->refused += status == LS_MALFORMED;
+    }
+    while (ls_blob_receiver_advance(here->receiver, 1)) {
+    }
+    size_t size = ls_blob_receiver_next(here->receiver, here->now_ns, bytes);
+    if (size > 0) {
+        ls_transport_send(here->client, here->host, LS_LANE_UNRELIABLE, bytes, size);
+    }
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t later(uint64_t ns, uint64_t floor_ns)
+{
+    return ns > floor_ns ? ns : floor_ns;
+}
+
+/* The next moment at which anything is due. */
+static uint64_t next_ns(const transfer *here)
+{
+    uint64_t client_ns =
+        least(ls_memory_network_next_ns(here->network), ls_blob_receiver_next_ns(here->receiver));
+    client_ns = client_ns == UINT64_MAX ? client_ns : later(client_ns, here->looked_ns);
+    uint64_t server_ns =
+        least(ls_memory_network_next_ns(here->network), ls_blob_sender_next_ns(here->sender));
+    if (!ls_blob_is_compressed(here->blob)) {
+        server_ns = least(server_ns, here->ticked_ns);
+    }
+    return later(least(client_ns, server_ns), here->now_ns + 1000);
+}
+
+/* Streams until the sender knows that everything came; returns the time until the receiver had it.
+ */
+static uint64_t stream(transfer *here)
+{
+    ls_blob_promise promise = {++here->number, ls_blob_bytes(here->blob), ls_blob_hash(here->blob)};
+    uint64_t start_ns = here->now_ns;
+    uint64_t took_ns = 0;
+    uint64_t calls = heap_calls();
+    uint64_t allocations = here->counting.allocations;
+    cr_assert_eq(ls_blob_receiver_start(here->receiver, &promise, start_ns), LS_OK);
+    ls_blob_sender_start(here->sender, here->blob, here->number, 0, start_ns);
+    for (;;) {
+        run_server(here);
+        run_client(here);
+        if (took_ns == 0 && ls_blob_receiver_state_of(here->receiver) == LS_BLOB_COMPLETE) {
+            took_ns = here->now_ns - start_ns;
+        }
+        cr_assert_neq(ls_blob_receiver_state_of(here->receiver), LS_BLOB_FAILED);
+        cr_assert_lt(here->now_ns - start_ns, PATIENCE_NS, "it never ends");
+        if (!ls_blob_sender_is_busy(here->sender)) {
+            break;
+        }
+        here->now_ns = next_ns(here);
+        ls_memory_network_set_time(here->network, here->now_ns);
+    }
+    cr_assert_eq(heap_calls(), calls);
+    cr_assert_eq(here->counting.allocations, allocations);
+    ls_blob_sender_stop(here->sender);
+    return took_ns;
+}
+
+static void expect_all(const transfer *here, uint64_t seed)
+{
+    uint32_t size = ls_blob_bytes(here->blob);
+    uint8_t *expected = malloc(size);
+    cr_assert(expected);
+    fill(expected, size, seed);
+    const uint8_t *bytes = ls_blob_receiver_bytes(here->receiver);
+    cr_assert(bytes);
+    cr_assert_eq(memcmp(bytes, expected, size), 0);
+    cr_assert_eq(ls_blob_receiver_progress(here->receiver), size);
+    free(expected);
+}
+
+static ls_memory_link link_of(uint32_t loss_percent)
+{
+    return (ls_memory_link){.delay_ns = 50 * LS_NS_PER_MS,
+                            .loss_ppm = loss_percent * (PER_MILLION / 100)};
+}
+
+Test(blob_stream, comes_whole_over_any_link)
+{
+    static const uint32_t losses[] = {0, 5, 20};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        ls_blob_sender_config config = ls_blob_sender_config_default();
+        transfer here;
+        ls_memory_link link = link_of(losses[seed % 3]);
+        link.jitter_ns = seed * 3 * LS_NS_PER_MS;
+        link.duplicate_ppm = 50000;
+        link.corrupt_ppm = 50000;
+        open_transfer(&here, (uint32_t)(200 * KIB + seed * 777), &config, seed);
+        here.frame_ns = seed % 2 == 0 ? 0 : FRAME_NS;
+        set_links(&here, link);
+        stream(&here);
+        expect_all(&here, seed);
+        ls_memory_counts counts = ls_memory_network_counts(here.network);
+        cr_assert_gt(counts.corrupted, 0);
+        cr_assert_gt(counts.duplicated, 0);
+        cr_assert(counts.reordered > 0 || seed == 0);
+        cr_assert_leq(here.refused, 2 * counts.corrupted); /* what was altered may come twice */
+        cr_assert_gt(here.refused, 0);
+        close_transfer(&here);
+    }
+}
+
+Test(blob_stream, one_byte_and_whole_pieces_come)
+{
+    static const uint32_t sizes[] = {1, 2, 1182, 1183, 1184, 65535, 65536, 65537, 131072};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        ls_blob_sender_config config = ls_blob_sender_config_default();
+        transfer here;
+        open_transfer(&here, sizes[i], &config, i);
+        set_links(&here, link_of(20));
+        stream(&here);
+        expect_all(&here, i);
+        close_transfer(&here);
+    }
+}
+
+Test(blob_stream, the_memory_serves_one_blob_after_the_other)
+{
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    transfer here;
+    open_transfer(&here, 300 * KIB, &config, 0);
+    set_links(&here, link_of(5));
+    for (uint64_t seed = 1; seed < 4; seed++) {
+        fill(ls_blob_start(here.blob, (uint32_t)(seed * 99 * KIB)), (uint32_t)(seed * 99 * KIB),
+             seed);
+        ls_blob_seal(here.blob);
+        stream(&here);
+        expect_all(&here, seed);
+    }
+    close_transfer(&here);
+}
+
+Test(blob_stream, an_outage_is_waited_out_at_the_lowest_rate)
+{
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    transfer here;
+    open_transfer(&here, 2 * MIB, &config, 1);
+    set_links(&here, (ls_memory_link){.delay_ns = 50 * LS_NS_PER_MS, .is_cut = true});
+    ls_blob_promise promise = {0, ls_blob_bytes(here.blob), ls_blob_hash(here.blob)};
+    cr_assert_eq(ls_blob_receiver_start(here.receiver, &promise, here.now_ns), LS_OK);
+    ls_blob_sender_start(here.sender, here.blob, 0, 100 * LS_NS_PER_MS, here.now_ns);
+    for (; here.now_ns < START_NS + 10 * LS_NS_PER_SECOND; here.now_ns = next_ns(&here)) {
+        ls_memory_network_set_time(here.network, here.now_ns);
+        run_server(&here);
+        run_client(&here);
+    }
+    ls_blob_sender_figures figures = ls_blob_sender_figures_of(here.sender);
+    cr_expect_eq(figures.bytes_per_second, LS_BLOB_RATE_MIN);
+    cr_expect_lt(figures.bytes, 10u * 2 * LS_BLOB_RATE_MIN);
+    set_links(&here, link_of(0));
+    stream(&here);
+    expect_all(&here, 1);
+    close_transfer(&here);
+}
+
+/* One line of figures: size, what it compresses to, link, highest rate, time, what it cost. */
+static uint64_t measure(uint32_t bytes, uint32_t loss_percent, uint32_t mib_per_second)
+{
+    ls_blob_sender_config config = ls_blob_sender_config_default();
+    config.bytes_per_second = mib_per_second * MIB;
+    transfer here;
+    open_transfer(&here, bytes, &config, 3);
+    set_links(&here, link_of(loss_percent));
+    here.frame_ns = FRAME_NS;
+    uint64_t took_ns = stream(&here);
+    expect_all(&here, 3);
+    ls_blob_sender_figures figures = ls_blob_sender_figures_of(here.sender);
+    fprintf(stderr,
+            "%8u KiB, RTT 100 ms, loss %2u %%, at most %u MiB/s: %6.2f s, %7.0f KiB sent, "
+            "%4.1f %% repeated, at the end %4.0f KiB/s\n",
+            bytes / KIB, loss_percent, mib_per_second, (double)took_ns / LS_NS_PER_SECOND,
+            (double)figures.bytes / KIB, 100.0 * figures.repeated / figures.packets,
+            (double)figures.bytes_per_second / KIB);
+    cr_assert_leq(here.packets_at_once_max, config.burst_packets);
+    close_transfer(&here);
+    return took_ns;
+}
+
+Test(blob_stream, takes_so_long)
+{
+    static const uint32_t sizes[] = {16 * KIB, MIB, 16 * MIB};
+    for (size_t i = 0; i < 3; i++) {
+        for (uint32_t loss_percent = 0; loss_percent <= 5; loss_percent += 5) {
+            uint64_t took_ns = measure(sizes[i], loss_percent, 1);
+            uint64_t least_ns = (uint64_t)sizes[i] / 2 * LS_NS_PER_SECOND / MIB;
+            cr_expect_lt(took_ns, 2 * LS_NS_PER_SECOND + 2 * least_ns);
+        }
+    }
+    measure(16 * MIB, 0, 8);
+    measure(16 * MIB, 5, 8);
+    measure(MIB, 20, 1);
+}

@@ -1,0 +1,613 @@
+/* A session that comes into a running match, against a server that a test plays. */
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/hash.h"
+#include "lockstep/tests/support/fake_server.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static fake_server here;
+
+static void open_with(const ls_session_config *config, uint32_t ticks)
+{
+    fake_server_open(&here, config);
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    cr_assert_eq(here.ready_count, 1);
+    fake_server_close_ticks(&here, ticks);
+}
+
+static void open_late(void)
+{
+    ls_session_config config = ls_session_config_default();
+    open_with(&config, 500);
+}
+
+static void shut(void)
+{
+    fake_server_close(&here);
+}
+
+static ls_join join_by(ls_join_source source)
+{
+    ls_join join = fake_server_make_join(&here, source);
+    fake_server_send_join(&here, &join);
+    return join;
+}
+
+static void check_state(ls_session_state state)
+{
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, state, "state %d, %s", (int)report.state,
+                 ls_status_name(report.status));
+}
+
+/* It plays, and agrees about every state from here on. */
+static void check_plays_on(void)
+{
+    check_state(LS_SESSION_PLAYING);
+    fake_server_frame_on(&here, 100);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING);
+    cr_assert_geq(report.tick + 10, here.closed);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
+    cr_assert_geq(here.inputs.chain_tick + 10, here.closed);
+    cr_assert_eq(report.packets_rejected, 0);
+}
+
+static void check_gave_up(ls_status status, const char *words)
+{
+    ls_session_event event;
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_OVER, &event), "state %d",
+              (int)fake_server_report(&here).state);
+    cr_assert_eq(event.status, status, "%s: %s", ls_status_name(event.status), event.text.bytes);
+    cr_assert_not_null(strstr(event.text.bytes, words), "%s", event.text.bytes);
+    cr_assert(here.has_goodbye);
+    cr_assert_eq(here.goodbye.negated_status, (uint32_t)-status);
+    cr_assert_eq(here.disconnections, 1);
+}
+
+/* ---- a snapshot ---- */
+
+Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_late, .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    check_state(LS_SESSION_JOINING);
+    cr_assert_eq(here.inputs.next, 500, "ticks are acknowledged from JOIN on");
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.transfer_bytes, join.blob_bytes);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    cr_assert_eq(here.joined_count, 1);
+    cr_assert_eq(here.joined.tick, 500);
+    cr_assert_eq(here.joined.root, here.roots[500]);
+    cr_assert_geq(here.joined.first_input, 500);
+    ls_session_event event;
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_JOINED, &event));
+    cr_assert_eq(event.tick, 500);
+    cr_assert_eq(event.away_ns, 0);
+    cr_assert_str_eq(ls_session_player_name(here.session, 1), "bert");
+    check_plays_on();
+    cr_assert_eq(fake_server_report(&here).joined_tick, 500);
+    cr_assert_eq(fake_server_report(&here).rejoins, 0);
+    cr_assert_geq(fake_server_report(&here).inputs_made, 90);
+}
+
+Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .init = open_late,
+     .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_frame_on(&here, 1500); /* more than a window */
+    check_state(LS_SESSION_JOINING);
+    cr_assert_eq(fake_server_report(&here).confirmed, 2000);
+    cr_assert_eq(fake_server_report(&here).behind_ticks, 1500);
+    cr_assert_geq(here.inputs.next, 1990, "and acknowledged");
+    cr_assert_eq(here.inputs_carried, 0);
+    fake_server_send_blob(&here, &join);
+    uint32_t frames = 0;
+    while (fake_server_report(&here).state == LS_SESSION_JOINING) {
+        fake_server_frame_on(&here, 1);
+        cr_assert_lt(++frames, 20);
+    }
+    cr_assert_gt(frames, 3, "no frame steps everything");
+    cr_assert_eq(here.joined.tick, here.closed);
+    cr_assert_eq(here.joined.root, here.roots[here.closed]);
+    check_plays_on();
+}
+
+Test(session_join, ticks_that_came_before_join_come_again, .init = open_late, .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    here.bare_tick = join.tick;
+    fake_server_close_ticks(&here, 5);
+    fake_server_send_ticks_to(&here, 3); /* overtook it */
+    cr_assert_eq(fake_server_report(&here).confirmed, 0);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_send_ticks(&here);
+    fake_server_frame(&here);
+    check_plays_on();
+}
+
+Test(session_join, a_long_frame_makes_the_next_one_step_less, .init = open_late, .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_frame_on(&here, 2000);
+    fake_server_send_blob(&here, &join);
+    uint32_t steps[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t before = fake_server_report(&here).steps;
+        here.now_ns += i == 2 ? LS_NS_PER_SECOND : 0;
+        fake_server_frame(&here);
+        steps[i] = (uint32_t)(fake_server_report(&here).steps - before);
+    }
+    cr_assert_gt(steps[1], steps[0]);
+    cr_assert_lt(steps[2], steps[0]);
+    cr_assert_geq(steps[2], 5, "but always faster than the match");
+}
+
+static void join_of_interval(uint32_t interval, ls_tick tick)
+{
+    ls_session_config config = ls_session_config_default();
+    fake_server_open(&here, &config);
+    here.offer.hash_interval_ticks = interval;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, tick);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+}
+
+Test(session_join, with_a_long_hash_interval_joins_own_root_is_told)
+{
+    join_of_interval(64, 500);
+    cr_assert_eq(here.joined_count, 1);
+    cr_assert_eq(here.joined.tick, 500);
+    cr_assert_eq(here.joined.root, here.roots[500]);
+    cr_assert_eq(here.inputs.chain_tick, 448);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[448]);
+    fake_server_frame_on(&here, 100);
+    cr_assert_eq(here.inputs.chain_tick, 576);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[576]);
+    fake_server_close(&here);
+}
+
+Test(session_join, with_prediction_guesses_begin_after_the_join)
+{
+    ls_session_config config = ls_session_config_default();
+    config.predict_ticks = 8;
+    open_with(&config, 500);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_frame_on(&here, 30);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 1);
+    check_plays_on();
+    ls_session_report report = fake_server_report(&here);
+    cr_assert(report.has_prediction);
+    cr_assert_gt(report.shown_tick, report.tick);
+    fake_server_close(&here);
+}
+
+Test(session_join, the_end_of_the_match_is_reached_by_who_came_late, .init = open_late,
+     .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_frame_on(&here, 50);
+    ls_message message = {.kind = LS_MESSAGE_END,
+                          .body.end = {.final_tick = 550, .final_root = here.roots[550]}};
+    fake_server_send(&here, &message);
+    fake_server_send_blob(&here, &join);
+    for (uint32_t i = 0; i < 10; i++) {
+        fake_server_frame(&here);
+    }
+    check_state(LS_SESSION_FINISHED);
+    cr_assert_eq(here.finished_count, 1);
+    cr_assert_eq(here.joined_count, 1);
+}
+
+/* ---- an engine that saves by itself ---- */
+
+static size_t engine_bytes(const ls_sim_config *config)
+{
+    return counter_simulation()->state_bytes(config);
+}
+
+static uint64_t engine_hash(const ls_sim_config *config, const void *state)
+{
+    return ls_hash_bytes(state, engine_bytes(config), 0);
+}
+
+static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                          size_t capacity)
+{
+    if (engine_bytes(config) <= capacity) {
+        memcpy(bytes, state, engine_bytes(config));
+    }
+    return engine_bytes(config);
+}
+
+static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
+                             size_t size)
+{
+    if (size != engine_bytes(config)) {
+        return LS_MALFORMED;
+    }
+    memcpy(state, bytes, size);
+    return LS_OK;
+}
+
+static void open_engine(bool can_save)
+{
+    ls_session_config config = ls_session_config_default();
+    fake_server_open(&here, &config);
+    here.simulation.fields = NULL;
+    here.simulation.hash = engine_hash;
+    here.simulation.save = can_save ? engine_save : NULL;
+    here.simulation.load = can_save ? engine_load : NULL;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, 300);
+}
+
+Test(session_join, an_engine_loads_its_own_snapshot, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_plays_on();
+}
+
+Test(session_join, a_snapshot_that_lies_about_its_size_is_not_loaded, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    here.raw[0]++;
+    fake_server_set_blob(&here, &join, here.raw, join.blob_bytes);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_MISBEHAVED, "another size");
+}
+
+Test(session_join, an_engine_says_that_it_cannot_load, .fini = shut)
+{
+    open_engine(true);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    here.raw[0]--;
+    fake_server_set_blob(&here, &join, here.raw, join.blob_bytes - 1);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_MALFORMED, "cannot load");
+}
+
+Test(session_join, an_engine_that_cannot_save_joins_by_history, .fini = shut)
+{
+    open_engine(false);
+    ls_join join = join_by(LS_JOIN_HISTORY);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 20);
+    check_plays_on();
+}
+
+Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused, .fini = shut)
+{
+    open_engine(false);
+    ls_join join = {.source = LS_JOIN_SNAPSHOT,
+                    .tick = 300,
+                    .chain_tick = 300,
+                    .next_close = 300,
+                    .blob_bytes = 500,
+                    .players = FAKE_SLOTS};
+    fake_server_send_join(&here, &join);
+    check_gave_up(LS_MISBEHAVED, "size");
+}
+
+/* ---- a history ---- */
+
+Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_HISTORY);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 40);
+    cr_assert_eq(here.joined_count, 1);
+    cr_assert_geq(here.joined.tick, 500);
+    cr_assert_eq(here.joined.root, here.roots[here.joined.tick]);
+    check_plays_on();
+    cr_assert_geq(fake_server_report(&here).steps, 600, "every tick was stepped");
+}
+
+/* Where the bytes of the blob are altered, and its hash is that of what is sent. */
+static void alter_history(ls_join *join, void (*alter)(uint8_t *bytes, uint32_t size))
+{
+    alter(here.raw, join->blob_bytes);
+    fake_server_set_blob(&here, join, here.raw, join->blob_bytes);
+}
+
+static void alter_chain(uint8_t *bytes, uint32_t size)
+{
+    (void)size;
+    bytes[4 + 16]++; /* of the first block */
+}
+
+static void alter_first(uint8_t *bytes, uint32_t size)
+{
+    (void)size;
+    bytes[4]++;
+}
+
+static void alter_root(uint8_t *bytes, uint32_t size)
+{
+    (void)size;
+    uint32_t block = bytes[0] | (uint32_t)bytes[1] << 8;
+    bytes[4 + block - 1] ^= 1; /* its last root */
+}
+
+static void alter_size(uint8_t *bytes, uint32_t size)
+{
+    (void)size;
+    bytes[3] = 0x7f;
+}
+
+static void fail_with_history(void (*alter)(uint8_t *bytes, uint32_t size), ls_status status,
+                              const char *words)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
+    alter_history(&join, alter);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    for (uint32_t i = 0; i < 40; i++) {
+        fake_server_frame(&here);
+    }
+    check_gave_up(status, words);
+    cr_assert_eq(here.joined_count, 0);
+}
+
+Test(session_join, a_history_whose_chain_is_another_is_refused, .init = open_late, .fini = shut)
+{
+    fail_with_history(alter_chain, LS_MISBEHAVED, "contradicts itself");
+}
+
+Test(session_join, a_history_that_begins_elsewhere_is_refused, .init = open_late, .fini = shut)
+{
+    fail_with_history(alter_first, LS_MISBEHAVED, "contradicts itself");
+}
+
+Test(session_join, a_history_with_another_root_is_a_desync, .init = open_late, .fini = shut)
+{
+    fail_with_history(alter_root, LS_DESYNCED, "tick 100");
+}
+
+Test(session_join, a_history_block_beyond_the_end_is_refused, .init = open_late, .fini = shut)
+{
+    fail_with_history(alter_size, LS_MISBEHAVED, "contradicts itself");
+}
+
+Test(session_join, a_history_that_ends_early_is_refused, .init = open_late, .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
+    fake_server_close_ticks(&here, 1);
+    join.tick = join.next_close = join.chain_tick = 501;
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    for (uint32_t i = 0; i < 40; i++) {
+        fake_server_frame(&here);
+    }
+    check_gave_up(LS_MISBEHAVED, "contradicts itself");
+}
+
+Test(session_join, a_history_that_does_not_lead_to_joins_chain_is_a_desync, .init = open_late,
+     .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
+    join.chain ^= 1;
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    for (uint32_t i = 0; i < 40; i++) {
+        fake_server_frame(&here);
+    }
+    check_gave_up(LS_DESYNCED, "not the server's");
+}
+
+/* ---- hostile ---- */
+
+Test(session_join, a_snapshot_of_another_root_is_a_desync_that_is_told, .init = open_late,
+     .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    join.root ^= 1;
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_DESYNCED, "tick 500");
+    cr_assert_eq(here.joined_count, 0);
+}
+
+Test(session_join, a_blob_that_does_not_fit_its_hash_is_refused, .init = open_late, .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    join.blob_hash ^= 1;
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_gave_up(LS_MISBEHAVED, "announced");
+    cr_assert_eq(here.joined_count, 0);
+}
+
+typedef struct bad_join {
+    const char *what;
+    void (*alter)(ls_join *join);
+    const char *words;
+} bad_join;
+
+static void no_bytes(ls_join *join)
+{
+    join->blob_bytes = 0;
+}
+
+static void a_byte_more(ls_join *join)
+{
+    join->blob_bytes++;
+}
+
+static void all_bytes(ls_join *join)
+{
+    join->blob_bytes = UINT32_MAX;
+}
+
+static void huge_history(ls_join *join)
+{
+    join->source = LS_JOIN_HISTORY;
+    join->blob_bytes = LS_BLOB_BYTES_MAX + 1;
+}
+
+static void history_of_nothing(ls_join *join)
+{
+    join->source = LS_JOIN_HISTORY;
+    join->tick = join->chain_tick = 0;
+}
+
+static void last_tick(ls_join *join)
+{
+    join->tick = join->next_close = join->chain_tick = UINT32_MAX;
+}
+
+static void closes_the_past(ls_join *join)
+{
+    join->next_close--;
+}
+
+static void chain_far_behind(ls_join *join)
+{
+    join->chain_tick -= 2;
+}
+
+static void goes_on_from_nothing(ls_join *join)
+{
+    join->source = LS_JOIN_HELD;
+    join->blob_bytes = 0;
+}
+
+static void other_ticks(ls_join *join)
+{
+    *join = (ls_join){.source = LS_JOIN_HELD, .tick_chain = 5, .players = FAKE_SLOTS};
+}
+
+static const bad_join bad_joins[] = {
+    {"no bytes", no_bytes, "size"},
+    {"a byte more than the state", a_byte_more, "size"},
+    {"all bytes", all_bytes, "size"},
+    {"a huge history", huge_history, "size"},
+    {"a history of nothing", history_of_nothing, "size"},
+    {"the last tick there is", last_tick, "ticks that cannot be"},
+    {"a closed tick is closed next", closes_the_past, "ticks that cannot be"},
+    {"an older hashed state", chain_far_behind, "hashed state"},
+    {"held, but it is not", goes_on_from_nothing, "not held"},
+    {"other ticks from the start", other_ticks, "not held"},
+};
+
+Test(session_join, a_join_that_cannot_be_ends_the_session_and_takes_no_memory)
+{
+    ls_session_config config = ls_session_config_default();
+    for (size_t i = 0; i < sizeof bad_joins / sizeof bad_joins[0]; i++) {
+        open_with(&config, 300);
+        ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+        bad_joins[i].alter(&join);
+        fake_server_send_join(&here, &join);
+        check_gave_up(LS_MISBEHAVED, bad_joins[i].words);
+        fake_server_frame(&here);
+        fake_server_close(&here);
+    }
+}
+
+Test(session_join, a_second_join_is_malformed_and_changes_nothing, .init = open_late, .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    check_state(LS_SESSION_PLAYING);
+    fake_server_send_join(&here, &join);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 2);
+    check_state(LS_SESSION_PLAYING);
+}
+
+Test(session_join, a_start_in_place_of_join_and_a_join_in_place_of_start_are_both_taken,
+     .init = open_late, .fini = shut)
+{
+    fake_server_send_start(&here); /* what OFFER said is no more than a hint */
+    check_state(LS_SESSION_PLAYING);
+}
+
+Test(session_join, parts_without_a_blob_are_passed_over, .init = open_late, .fini = shut)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_blob(&here, &join);
+    check_state(LS_SESSION_SEATED);
+    cr_assert_eq(here.blob_acks, 0);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 0);
+}
+
+Test(session_join, the_blob_is_acknowledged_as_it_comes, .init = open_late, .fini = shut)
+{
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    here.now_ns += 50 * LS_NS_PER_MS;
+    fake_server_send_blob(&here, &join);
+    cr_assert_geq(here.blob_acks, 1);
+}
+
+/* Inputs of noise, as large as there are: the limit is reached in a few hundred of them, not in
+ * hours. */
+enum {
+    LARGE_TICK_BYTES = FAKE_SLOTS * LS_INPUT_BYTES_MAX,
+    LARGE_TICKS = LS_TICK_BACKLOG_BYTES_MAX / LARGE_TICK_BYTES,
+};
+
+static void send_parts(ls_tick tick, const uint8_t *whole, uint32_t size)
+{
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    for (uint32_t index = 0; index < ls_tick_part_count(size); index++) {
+        ls_tick_part part = {.tick = tick, .total_bytes = size, .index = index};
+        part.size = ls_tick_part_size(size, index);
+        memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
+        ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
+        ls_tick_part_bits(&stream, &part);
+        fake_server_send_bytes(&here, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+    }
+}
+
+/* Each tick's sizes differ from those of the one before it, so that it is coded whole. */
+static void send_large_tick(ls_tick tick, uint8_t noise[LS_INPUT_BYTES_MAX])
+{
+    static uint8_t whole[LS_TICK_BYTES_MAX];
+    uint32_t size = LS_INPUT_BYTES_MAX - tick % 2;
+    ls_slot_input now[FAKE_SLOTS] = {{noise, size, 0}, {noise, size, 0}};
+    ls_slot_input before[FAKE_SLOTS] = {{noise, 0, 0}, {noise, 0, 0}};
+    ls_bit_stream stream = ls_bit_writer(whole, sizeof whole);
+    cr_assert(ls_ticks_write_tick(&stream, FAKE_SLOTS, before, now));
+    send_parts(tick, whole, (uint32_t)ls_bits_size_bytes(&stream));
+}
+
+Test(session_join, more_ticks_than_can_be_kept_end_the_session)
+{
+    static uint8_t noise[LS_INPUT_BYTES_MAX];
+    ls_session_config config = ls_session_config_default();
+    fake_server_open(&here, &config);
+    here.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, 1);
+    join_by(LS_JOIN_SNAPSHOT);
+    ls_tick tick = 1;
+    for (; fake_server_report(&here).state == LS_SESSION_JOINING; tick++) {
+        cr_assert_lt(tick, LARGE_TICKS + 2000);
+        memset(noise, (int)tick, sizeof noise);
+        send_large_tick(tick, noise);
+    }
+    check_gave_up(LS_FELL_BEHIND, "more ticks");
+    cr_assert_gt(tick, LARGE_TICKS - 2000);
+    fake_server_close(&here);
+}

@@ -1,0 +1,569 @@
+/* A session whose link is lost, against a server that a test plays. */
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/tests/support/fake_server.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    PLAYED_TICKS = 300,
+    RECONNECT_MS = 20000,
+};
+
+#define SECOND LS_NS_PER_SECOND
+#define MS LS_NS_PER_MS
+
+static fake_server here;
+
+static void play_with(const ls_session_config *config)
+{
+    fake_server_open(&here, config);
+    here.offer.is_running = false;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_send_start(&here);
+    here.offer.is_running = true;
+    fake_server_frame_on(&here, PLAYED_TICKS);
+    cr_assert_geq(fake_server_report(&here).tick + 10, PLAYED_TICKS);
+}
+
+static ls_session_config config_to_return(void)
+{
+    ls_session_config config = ls_session_config_default();
+    config.reconnect_ms = RECONNECT_MS;
+    return config;
+}
+
+static void play(void)
+{
+    ls_session_config config = config_to_return();
+    play_with(&config);
+}
+
+static void shut(void)
+{
+    fake_server_close(&here);
+}
+
+static void cut(void)
+{
+    ls_session_disconnected(here.session, LS_TIMED_OUT, here.now_ns);
+}
+
+static void check_state(ls_session_state state)
+{
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, state, "state %d, %s", (int)report.state,
+                 ls_status_name(report.status));
+}
+
+static void wait_frames(uint32_t frames)
+{
+    for (; frames > 0; frames--) {
+        fake_server_frame(&here);
+    }
+}
+
+/* As a driver does: when the session says so. */
+static void come_back(void)
+{
+    uint64_t at_ns = ls_session_reconnect_ns(here.session);
+    cr_assert_lt(at_ns, UINT64_MAX);
+    while (here.now_ns < at_ns) {
+        fake_server_frame(&here);
+    }
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+}
+
+static void check_plays_on(void)
+{
+    check_state(LS_SESSION_PLAYING);
+    fake_server_frame_on(&here, 100);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING);
+    cr_assert_geq(report.tick + 10, here.closed);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
+    cr_assert_eq(report.rejoins, 1);
+    cr_assert_eq(report.packets_rejected, 0);
+}
+
+static void join_held(void)
+{
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
+    fake_server_send_join(&here, &join);
+}
+
+/* ---- losing ---- */
+
+Test(session_return, without_the_wish_to_return_a_lost_link_ends_the_session)
+{
+    ls_session_config config = ls_session_config_default();
+    play_with(&config);
+    cut();
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+    cr_assert_eq(ls_session_reconnect_ns(here.session), UINT64_MAX);
+    shut();
+}
+
+Test(session_return, a_lost_link_is_told_and_made_anew_after_a_quarter_of_a_second, .init = play,
+     .fini = shut)
+{
+    uint64_t lost_ns = here.now_ns;
+    cr_assert_eq(ls_session_reconnect_ns(here.session), UINT64_MAX);
+    cut();
+    check_state(LS_SESSION_RECONNECTING);
+    ls_session_event event;
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_LOST, &event));
+    cr_assert_eq(event.status, LS_TIMED_OUT);
+    cr_assert_eq(event.retry_in_ns, 250 * MS);
+    cr_assert_eq(ls_session_reconnect_ns(here.session), lost_ns + 250 * MS);
+    cr_assert_eq(here.disconnections, 0, "it is closed already");
+}
+
+Test(session_return, silence_of_a_fifth_of_the_timeout_counts_as_a_lost_link, .init = play,
+     .fini = shut)
+{
+    wait_frames(198);
+    check_state(LS_SESSION_PLAYING);
+    wait_frames(3);
+    check_state(LS_SESSION_RECONNECTING);
+    cr_assert_eq(here.disconnections, 1, "the old connection is given up");
+    cr_assert_leq(ls_session_reconnect_ns(here.session), here.now_ns + 250 * MS);
+}
+
+Test(session_return, silence_of_less_than_a_second_never_counts)
+{
+    ls_session_config config = config_to_return();
+    fake_server_open(&here, &config);
+    here.offer.timeout_ms = 2000;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_send_start(&here);
+    fake_server_frame_on(&here, 10);
+    wait_frames(98);
+    check_state(LS_SESSION_PLAYING);
+    wait_frames(3);
+    check_state(LS_SESSION_RECONNECTING);
+    shut();
+}
+
+Test(session_return, attempts_come_after_twice_as_long_each_time_up_to_four_seconds, .init = play,
+     .fini = shut)
+{
+    static const uint64_t pauses_ms[] = {250, 500, 1000, 2000, 4000, 4000, 4000};
+    uint64_t lost_ns = here.now_ns;
+    cut();
+    for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
+        uint64_t at_ns = ls_session_reconnect_ns(here.session);
+        cr_assert_eq(at_ns, here.now_ns + pauses_ms[i] * MS, "attempt %zu", i);
+        /* News of the connection that was given up before are none of this attempt's. */
+        ls_session_disconnected(here.session, LS_DISCONNECTED, here.now_ns);
+        cr_assert_eq(ls_session_reconnect_ns(here.session), at_ns);
+        while (here.now_ns < at_ns) {
+            fake_server_frame(&here);
+        }
+        check_state(LS_SESSION_RECONNECTING);
+        ls_session_disconnected(here.session, LS_REFUSED, here.now_ns);
+    }
+    while (fake_server_report(&here).state == LS_SESSION_RECONNECTING) {
+        fake_server_frame(&here);
+        cr_assert_leq(here.now_ns, lost_ns + RECONNECT_MS * MS);
+    }
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+    cr_assert_geq(here.now_ns + 10 * MS, lost_ns + RECONNECT_MS * MS);
+}
+
+Test(session_return, a_server_that_says_nothing_fails_the_attempt, .init = play, .fini = shut)
+{
+    cut();
+    wait_frames(30);
+    fake_server_connect(&here);
+    cr_assert_eq(ls_session_reconnect_ns(here.session), UINT64_MAX);
+    wait_frames(201);
+    check_state(LS_SESSION_RECONNECTING);
+    cr_assert_eq(here.disconnections, 1);
+    cr_assert_leq(ls_session_reconnect_ns(here.session), here.now_ns + 500 * MS);
+    come_back();
+    join_held();
+    fake_server_frame_on(&here, 5);
+    check_plays_on();
+}
+
+Test(session_return, a_player_can_leave_meanwhile, .init = play, .fini = shut)
+{
+    cut();
+    wait_frames(3);
+    ls_session_leave(here.session, here.now_ns);
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_OK);
+    cr_assert_not(here.has_goodbye, "there is nobody to tell");
+}
+
+/* ---- coming back ---- */
+
+Test(session_return, who_comes_back_says_what_it_holds, .init = play, .fini = shut)
+{
+    ls_tick confirmed = fake_server_report(&here).confirmed;
+    cr_assert_eq(here.hello.back.match_id, 0, "at first it comes from nowhere");
+    cut();
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, FAKE_MATCH_ID);
+    cr_assert_eq(memcmp(here.hello.back.secret, here.offer.secret, LS_SECRET_BYTES), 0);
+    cr_assert_eq(here.hello.back.confirmed, confirmed);
+    cr_assert_eq(here.hello.back.tick_chain, here.tick_chains[confirmed]);
+    cr_assert_eq(here.ready_count, 2);
+    check_state(LS_SESSION_RECONNECTING);
+}
+
+Test(session_return, it_goes_on_with_what_it_holds, .init = play, .fini = shut)
+{
+    ls_tick tick = fake_server_report(&here).tick;
+    uint64_t steps = fake_server_report(&here).steps;
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 400);
+    ls_session_event event;
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
+    join.next_close = here.closed;
+    fake_server_send_join(&here, &join);
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_JOINING, &event));
+    cr_assert_eq(event.join.next_close - event.join.tick, 400);
+    cr_assert_geq(event.away_ns, 250 * MS);
+    check_state(LS_SESSION_JOINING);
+    uint32_t frames = 0;
+    while (fake_server_report(&here).state == LS_SESSION_JOINING) {
+        fake_server_frame_on(&here, 1);
+        cr_assert_lt(++frames, 20);
+    }
+    cr_assert_eq(here.joined.root, here.roots[here.joined.tick]);
+    cr_assert_geq(here.joined.tick, PLAYED_TICKS + 400);
+    cr_assert_eq(fake_server_report(&here).steps - steps, here.joined.tick - tick,
+                 "no tick was stepped twice");
+    check_plays_on();
+    cr_assert_geq(fake_server_report(&here).stalled_ticks, 25);
+}
+
+Test(session_return, what_had_come_is_played_while_the_link_is_lost, .init = play, .fini = shut)
+{
+    fake_server_close_ticks(&here, 20);
+    fake_server_send_ticks(&here);
+    cut();
+    wait_frames(60);
+    cr_assert_eq(fake_server_report(&here).tick, PLAYED_TICKS + 20);
+}
+
+Test(session_return, with_prediction_it_copes, .fini = shut)
+{
+    ls_session_config config = config_to_return();
+    config.predict_ticks = 8;
+    play_with(&config);
+    cut();
+    wait_frames(100);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_leq(report.shown_tick, report.tick + 8);
+    cr_assert_geq(report.stalled_ticks, 90);
+    come_back();
+    fake_server_close_ticks(&here, 100);
+    join_held();
+    fake_server_frame_on(&here, 10);
+    check_plays_on();
+    report = fake_server_report(&here);
+    cr_assert_gt(report.shown_tick, report.tick);
+}
+
+Test(session_return, who_leaves_on_the_way_has_got_as_far_as_it_has, .fini = shut)
+{
+    ls_session_config config = config_to_return();
+    config.predict_ticks = 8;
+    play_with(&config);
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 600);
+    join_held();
+    fake_server_send_ticks(&here);
+    fake_server_frame(&here);
+    check_state(LS_SESSION_JOINING);
+    ls_tick tick = fake_server_report(&here).tick;
+    cr_assert_gt(tick, PLAYED_TICKS);
+    ls_session_leave(here.session, here.now_ns);
+    cr_assert_eq(fake_server_report(&here).tick, tick);
+    cr_assert_eq(ls_sim_instance_hash(ls_session_instance(here.session)), here.roots[tick]);
+}
+
+/* While nobody plays nothing is closed: the inputs that were made count. */
+Test(session_return, inputs_whose_ticks_are_not_closed_are_not_made_twice, .init = play,
+     .fini = shut)
+{
+    ls_session_report before = fake_server_report(&here);
+    cr_assert_gt(before.next_input, before.confirmed);
+    cut();
+    come_back();
+    join_held();
+    fake_server_frame(&here);
+    check_state(LS_SESSION_PLAYING);
+    ls_session_report after = fake_server_report(&here);
+    cr_assert_eq(here.joined.first_input, before.confirmed);
+    cr_assert_eq(after.next_input, before.next_input);
+    wait_frames(1);
+    after = fake_server_report(&here);
+    cr_assert_eq(here.inputs.first, before.confirmed);
+    cr_assert_geq(here.inputs_carried, before.next_input - before.confirmed, "and sent again");
+    cr_assert_eq(after.inputs_made - before.inputs_made, after.next_input - before.next_input);
+}
+
+Test(session_return, a_snapshot_is_taken_when_the_ticks_are_gone, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 2000);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 2);
+    cr_assert_eq(here.joined_count, 1);
+    check_plays_on();
+    cr_assert_lt(fake_server_report(&here).steps, PLAYED_TICKS + 200);
+}
+
+/* A server that came back without the newest ticks, and found nobody who has them. */
+Test(session_return, a_snapshot_may_lie_before_what_was_played, .init = play, .fini = shut)
+{
+    fake_server *older = &here;
+    cut();
+    come_back();
+    ls_sim_instance_destroy(older->instance);
+    older->instance = NULL;
+    older->closed = 0;
+    cr_assert_eq(ls_sim_instance_create(&older->simulation, &older->offer.config,
+                                        ls_allocator_heap(), &older->instance, NULL),
+                 LS_OK);
+    fake_server_close_ticks(older, PLAYED_TICKS - 100);
+    ls_join join = fake_server_make_join(older, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(older, &join);
+    cr_assert_eq(here.inputs.next, PLAYED_TICKS - 100);
+    fake_server_send_blob(older, &join);
+    fake_server_frame_on(older, 2);
+    check_plays_on();
+}
+
+Test(session_return, a_history_begins_at_the_start_again, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 200);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 20);
+    check_plays_on();
+    cr_assert_geq(fake_server_report(&here).steps, 2 * PLAYED_TICKS + 200);
+}
+
+Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 2000);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    fake_server_frame_on(&here, 20);
+    cut();
+    check_state(LS_SESSION_RECONNECTING);
+    wait_frames(5);
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, FAKE_MATCH_ID);
+    cr_assert_eq(here.hello.back.confirmed, 0);
+    cr_assert_eq(here.hello.back.tick_chain, LS_TICK_CHAIN_START);
+    join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 2);
+    check_plays_on();
+}
+
+Test(session_return, who_holds_nothing_may_begin_at_the_start, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    cut();
+    come_back();
+    cr_assert_eq(here.hello.back.confirmed, 0);
+    here.bare_tick = 0;
+    join_held();
+    fake_server_frame_on(&here, 30);
+    check_plays_on();
+}
+
+Test(session_return, a_link_lost_on_the_way_keeps_what_was_there, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 600);
+    join_held();
+    fake_server_send_ticks(&here);
+    fake_server_frame(&here);
+    check_state(LS_SESSION_JOINING);
+    cut();
+    come_back();
+    cr_assert_eq(here.hello.back.confirmed, PLAYED_TICKS + 600);
+    fake_server_close_ticks(&here, 50);
+    join_held();
+    fake_server_frame_on(&here, 10);
+    check_plays_on();
+}
+
+/* ---- what a server that came back asks for ---- */
+
+static void ask(ls_tick first, uint32_t count)
+{
+    ls_message message = {.kind = LS_MESSAGE_TICKS_REQUEST,
+                          .body.ticks_request = {.first = first, .count = count}};
+    fake_server_send(&here, &message);
+}
+
+static void check_closed_tick(const ls_tick_part *part, ls_tick tick)
+{
+    static ls_tick_cursor cursor;
+    uint8_t bytes[2][FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX];
+    ls_slot_input slots[2][FAKE_SLOTS];
+    fake_server_inputs(tick - 1, bytes[0], slots[0]);
+    fake_server_inputs(tick, bytes[1], slots[1]);
+    cr_assert_eq(part->tick, tick);
+    cr_assert_eq(part->size, part->total_bytes);
+    ls_tick_cursor_start(&cursor, FAKE_SLOTS, COUNTER_INPUT_BYTES_MAX, slots[0]);
+    ls_bit_stream stream = ls_bit_reader(part->bytes, part->size);
+    cr_assert(ls_ticks_read_tick(&stream, &cursor));
+    cr_assert(ls_bits_is_complete(&stream));
+    for (uint32_t slot = 0; slot < FAKE_SLOTS; slot++) {
+        cr_assert_eq(cursor.sizes[slot], slots[1][slot].size);
+        cr_assert_eq(memcmp(cursor.bytes[slot], slots[1][slot].bytes, cursor.sizes[slot]), 0);
+    }
+}
+
+Test(session_return, closed_ticks_that_the_server_lost_are_given_back, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    ask(PLAYED_TICKS - 20, 32);
+    cr_assert_eq(here.closed_tick_count, 20, "as many as it holds");
+    for (uint32_t i = 0; i < 20; i++) {
+        check_closed_tick(&here.closed_ticks[i], PLAYED_TICKS - 20 + i);
+    }
+    ask(UINT32_MAX - 3, 32);
+    ask(PLAYED_TICKS, 1);
+    cr_assert_eq(here.closed_tick_count, 20);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 0);
+}
+
+Test(session_return, while_it_plays_nobody_may_ask_for_ticks, .init = play, .fini = shut)
+{
+    ask(10, 5);
+    cr_assert_eq(here.closed_tick_count, 0);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
+}
+
+Test(session_return, that_a_server_waits_for_others_is_told, .init = play, .fini = shut)
+{
+    ls_session_event event;
+    ls_message message = {.kind = LS_MESSAGE_RESUMING, .body.resuming = {2, 5000}};
+    cut();
+    come_back();
+    fake_server_send(&here, &message);
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_RESUMING, &event));
+    cr_assert_eq(event.resuming.slot_mask, 2);
+    cr_assert_eq(event.resuming.left_ms, 5000);
+    uint32_t sent = here.inputs_sent;
+    for (uint32_t i = 0; i < 15; i++) {
+        wait_frames(20);
+        fake_server_send(&here, &message);
+    }
+    check_state(LS_SESSION_RECONNECTING);
+    cr_assert_geq(here.inputs_sent, sent + 5, "who waits says that it is there");
+}
+
+/* ---- refused ---- */
+
+static void refuse(ls_status status)
+{
+    ls_message message = {.kind = LS_MESSAGE_REFUSE};
+    message.body.farewell.negated_status = (uint32_t)-status;
+    ls_text_set(&message.body.farewell.text, "no");
+    fake_server_send(&here, &message);
+}
+
+Test(session_return, a_refusal_ends_the_session, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    refuse(LS_NOT_FOUND);
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_NOT_FOUND);
+}
+
+Test(session_return, that_too_many_are_joining_is_no_reason_to_give_up, .init = play, .fini = shut)
+{
+    cut();
+    come_back();
+    refuse(LS_MATCH_FULL);
+    check_state(LS_SESSION_RECONNECTING);
+    cr_assert_lt(ls_session_reconnect_ns(here.session), UINT64_MAX);
+}
+
+Test(session_return, who_was_not_heard_comes_back, .init = play, .fini = shut)
+{
+    refuse(LS_TIMED_OUT);
+    check_state(LS_SESSION_RECONNECTING);
+}
+
+Test(session_return, another_match_is_not_the_one_that_was_left, .init = play, .fini = shut)
+{
+    cut();
+    here.offer.match_id++;
+    come_back();
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_ALREADY_OVER);
+}
+
+Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play, .fini = shut)
+{
+    cut();
+    here.offer.slot = 1;
+    come_back();
+    join_held();
+    fake_server_frame(&here);
+    check_state(LS_SESSION_PLAYING);
+    cr_assert_eq(fake_server_report(&here).slot, 1);
+    cr_assert_gt(here.joined.first_input, PLAYED_TICKS);
+    check_plays_on();
+}
+
+Test(session_return, a_match_that_was_complete_is_complete, .init = play, .fini = shut)
+{
+    ls_message message = {.kind = LS_MESSAGE_END, .body.end.final_tick = PLAYED_TICKS};
+    message.body.end.final_root = here.roots[PLAYED_TICKS];
+    fake_server_send(&here, &message);
+    cut();
+    wait_frames(60);
+    come_back();
+    refuse(LS_ALREADY_OVER);
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_OK);
+}
+
+Test(session_return, the_limit_can_be_checked)
+{
+    ls_text why;
+    ls_session_config config = ls_session_config_default();
+    cr_assert_eq(config.reconnect_ms, 0, "embedders get what they had");
+    config.find_simulation = (const ls_simulation *(*)(void *, const char *))play;
+    config.reconnect_ms = LS_SESSION_RECONNECT_MS_MAX;
+    cr_assert_eq(ls_session_config_check(&config, &why), LS_OK);
+    config.reconnect_ms++;
+    cr_assert_eq(ls_session_config_check(&config, &why), LS_BAD_ARGUMENT);
+    cr_assert_not_null(strstr(why.bytes, "reconnect_ms"));
+}

@@ -1,0 +1,167 @@
+/* A session that watches, against a server that a test plays. */
+#include "lockstep/tests/support/fake_server.h"
+
+#include <criterion/criterion.h>
+
+enum {
+    BURST_TICKS = 10, /* a tenth of a second */
+};
+
+static fake_server here;
+
+static void watch(void)
+{
+    ls_session_config config = ls_session_config_default();
+    config.is_watching = true;
+    config.reconnect_ms = 20000;
+    config.predict_ticks = 8; /* of whom it is asked in vain */
+    fake_server_open(&here, &config);
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, 700);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+}
+
+static void shut(void)
+{
+    fake_server_close(&here);
+}
+
+static void watch_bursts(uint32_t bursts)
+{
+    for (; bursts > 0; bursts--) {
+        fake_server_close_ticks(&here, BURST_TICKS);
+        fake_server_send_ticks(&here);
+        for (uint32_t i = 0; i < BURST_TICKS; i++) {
+            fake_server_frame(&here);
+        }
+    }
+}
+
+static void refuse(ls_status status)
+{
+    ls_message message = {.kind = LS_MESSAGE_REFUSE};
+    message.body.farewell.negated_status = (uint32_t)-status;
+    fake_server_send(&here, &message);
+}
+
+Test(session_watch, says_that_it_watches_and_makes_no_inputs, .init = watch, .fini = shut)
+{
+    cr_assert(here.hello.is_watching);
+    cr_assert_eq(here.joined_count, 1);
+    cr_assert_eq(here.joined.first_input, 0);
+    watch_bursts(50);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING);
+    cr_assert_eq(report.inputs_made, 0);
+    cr_assert_eq(report.inputs_skipped, 0);
+    cr_assert_eq(here.inputs_carried, 0);
+    cr_assert_not(report.has_prediction);
+}
+
+Test(session_watch, acknowledges_as_often_as_ticks_come, .init = watch, .fini = shut)
+{
+    watch_bursts(5);
+    uint32_t before = here.inputs_sent;
+    watch_bursts(50);
+    cr_assert_eq(here.inputs.next, here.closed);
+    cr_assert_geq(here.inputs_sent - before, 50);
+    cr_assert_leq(here.inputs_sent - before, 150, "the heartbeat beside it");
+}
+
+Test(session_watch, checks_every_root_by_its_chain, .init = watch, .fini = shut)
+{
+    watch_bursts(50);
+    cr_assert_geq(here.inputs.chain_tick + 3 * BURST_TICKS, here.closed);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
+}
+
+/* Ticks come all at once and are shown one at a time. */
+Test(session_watch, what_comes_in_bursts_is_played_evenly, .init = watch, .fini = shut)
+{
+    watch_bursts(100);
+    uint64_t stalled = fake_server_report(&here).stalled_ticks;
+    ls_tick before = fake_server_report(&here).tick;
+    uint32_t uneven = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        if (i % BURST_TICKS == 0) {
+            fake_server_close_ticks(&here, BURST_TICKS);
+            fake_server_send_ticks(&here);
+        }
+        fake_server_frame(&here);
+        ls_tick tick = fake_server_report(&here).tick;
+        uneven += tick - before != 1 ? 1 : 0;
+        before = tick;
+    }
+    cr_assert_leq(uneven, 20, "%u frames of 1000 did not step once", uneven);
+    cr_assert_leq(fake_server_report(&here).stalled_ticks - stalled, 2);
+}
+
+Test(session_watch, who_fell_behind_comes_again, .init = watch, .fini = shut)
+{
+    watch_bursts(5);
+    refuse(LS_FELL_BEHIND);
+    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_RECONNECTING);
+    while (here.now_ns < ls_session_reconnect_ns(here.session)) {
+        fake_server_frame(&here);
+    }
+    fake_server_close_ticks(&here, 2000);
+    fake_server_connect(&here);
+    cr_assert(here.hello.is_watching);
+    fake_server_send_offer(&here);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
+    fake_server_send_blob(&here, &join);
+    watch_bursts(30);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING);
+    cr_assert_eq(report.rejoins, 1);
+    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
+}
+
+Test(session_watch, who_differs_is_told_and_does_not_come_again, .init = watch, .fini = shut)
+{
+    refuse(LS_DESYNCED);
+    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_DESYNCED);
+}
+
+/* Its slot means nothing: another's desync is not its own. */
+Test(session_watch, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = shut)
+{
+    ls_message message = {.kind = LS_MESSAGE_DESYNC, .body.desync = {.slot = 0, .tick = 705}};
+    fake_server_send(&here, &message);
+    cr_assert_eq(fake_server_report(&here).desyncs, 1);
+    cr_assert_not(fake_server_report(&here).is_desynced);
+}
+
+Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
+{
+    watch_bursts(5);
+    ls_message message = {
+        .kind = LS_MESSAGE_END,
+        .body.end = {.final_tick = here.closed, .final_root = here.roots[here.closed]}};
+    fake_server_send(&here, &message);
+    for (uint32_t i = 0; i < 30; i++) {
+        fake_server_frame(&here);
+    }
+    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_FINISHED);
+    cr_assert_eq(fake_server_report(&here).tick, here.closed);
+}
+
+Test(session_watch, a_player_is_no_watcher_and_a_watcher_no_player)
+{
+    for (int i = 0; i < 2; i++) {
+        ls_session_config config = ls_session_config_default();
+        config.is_watching = i == 0;
+        fake_server_open(&here, &config);
+        here.offer.is_watching = i != 0;
+        fake_server_connect(&here);
+        fake_server_send_offer(&here);
+        cr_assert_eq(fake_server_report(&here).status, LS_MISBEHAVED);
+        fake_server_close(&here);
+    }
+}

@@ -1,0 +1,170 @@
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/bench/child.h"
+#include "lockstep/tools/bench/crowd.h"
+#include "lockstep/tools/bench/sections.h"
+#include "lockstep/tools/bench/watch_host.h"
+
+enum {
+    ROUNDS = 3,
+    CROWDS_MAX = 2, /* processes that those who watch are spread over */
+    WATCHERS = 1000,
+    SMOKE_WATCHERS = 20,
+    WATCHER_RATE_HZ = 10, /* of frames */
+    PLAYER_RATE_HZ = 500, /* of looking for packets: how exactly latency is measured */
+    DELAY_TICKS = 60,
+    SMOKE_DELAY_TICKS = 2,
+    PATIENCE_MS = 90000,
+};
+
+#define WINDOW_NS (3 * LS_NS_PER_SECOND)
+#define SMOKE_NS (LS_NS_PER_SECOND * 4 / 5)
+#define COMING_NS (3 * LS_NS_PER_SECOND) /* until all who watch have connected */
+
+/* One server, four players, and those who watch. */
+typedef struct stage {
+    ls_bench_child server;
+    ls_bench_child players;
+    ls_bench_child crowds[CROWDS_MAX];
+} stage;
+
+static ls_status start_watchers(stage *on, const ls_watch_plan *plan, uint16_t port, ls_text *why)
+{
+    ls_status status = LS_OK;
+    uint32_t count = plan->watchers == 0 ? 0 : CROWDS_MAX;
+    for (uint32_t i = 0; status == LS_OK && i < count; i++) {
+        ls_crowd crowd = {.port = port,
+                          .first = plan->watchers * i / count,
+                          .total = plan->watchers,
+                          .rate_hz = WATCHER_RATE_HZ,
+                          .is_watching = true,
+                          .pause_ns = plan->coming_ns * count / plan->watchers};
+        crowd.clients = plan->watchers * (i + 1) / count - crowd.first;
+        status = ls_bench_child_start(&on->crowds[i], ls_crowd_play, &crowd, why);
+    }
+    return status;
+}
+
+static void clear(stage *on)
+{
+    for (uint32_t i = 0; i < CROWDS_MAX; i++) {
+        ls_bench_child_stop(&on->crowds[i]);
+    }
+    ls_bench_child_stop(&on->players);
+    ls_bench_child_stop(&on->server);
+}
+
+static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_text *why)
+{
+    stage on = {0};
+    ls_crowd players = {.clients = LS_WATCH_PLAYERS,
+                        .total = LS_WATCH_PLAYERS,
+                        .rate_hz = PLAYER_RATE_HZ,
+                        .is_eager = true};
+    ls_status status = ls_bench_child_start(&on.server, ls_watch_host_serve, plan, why);
+    if (status == LS_OK) {
+        status =
+            ls_bench_child_hear(&on.server, &players.port, sizeof players.port, PATIENCE_MS, why);
+    }
+    if (status == LS_OK && plan->is_late) {
+        status = ls_bench_child_start(&on.players, ls_crowd_play, &players, why);
+    }
+    if (status == LS_OK) {
+        status = start_watchers(&on, plan, players.port, why);
+    }
+    if (status == LS_OK) {
+        uint16_t port = 0;
+        status = ls_bench_child_hear(&on.server, &port, sizeof port, PATIENCE_MS, why);
+    }
+    if (status == LS_OK && !plan->is_late) {
+        status = ls_bench_child_start(&on.players, ls_crowd_play, &players, why);
+    }
+    if (status == LS_OK) {
+        status = ls_bench_child_hear(&on.server, window, sizeof *window, PATIENCE_MS, why);
+    }
+    clear(&on);
+    if (status == LS_OK && !window->is_sound) {
+        ls_text_set(why, "not everybody played and watched on with %u who watch", plan->watchers);
+        return LS_DESYNCED;
+    }
+    return status;
+}
+
+/* ---- what comes of it ---- */
+
+typedef struct figures {
+    ls_bench_series core_percent;
+    ls_bench_series p50_ms;
+    ls_bench_series p99_ms;
+    ls_bench_series late_percent;
+    ls_watch_window last;
+} figures;
+
+static void add(figures *to, const ls_watch_window *window)
+{
+    to->last = *window;
+    ls_bench_series_add(&to->core_percent,
+                        100 * (double)window->processor_ns / (double)window->lasted_ns);
+    ls_bench_series_add(&to->p50_ms, window->confirm_p50_us / 1e3);
+    ls_bench_series_add(&to->p99_ms, window->confirm_p99_us / 1e3);
+    ls_bench_series_add(&to->late_percent, 100 * window->late_share);
+}
+
+static void report_figures(ls_bench_report *report, const char *whom, const figures *of)
+{
+    const struct {
+        const char *what;
+        const char *unit;
+        double value;
+    } rows[] = {
+        {"server, of a core", "%", ls_bench_series_median(&of->core_percent)},
+        {"confirm latency p50", "ms", ls_bench_series_median(&of->p50_ms)},
+        {"confirm latency p99", "ms", ls_bench_series_median(&of->p99_ms)},
+        {"inputs too late", "%", ls_bench_series_median(&of->late_percent)},
+        {"sent in all", "kB/s", (double)of->last.bytes_down * 1e6 / (double)of->last.lasted_ns},
+    };
+    char name[LS_NAME_BYTES_MAX];
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
+        ls_bench_report_number(report, name, rows[i].unit, rows[i].value, LS_BENCH_UNBUDGETED);
+    }
+}
+
+/* Nobody watches; all are there from the start; all come while the match runs. */
+enum {
+    ALONE,
+    WATCHED,
+    WATCHED_LATE,
+    CASES,
+};
+
+static ls_status play_rounds(const ls_bench_plan *bench, figures of[CASES], ls_text *why)
+{
+    ls_watch_plan plan = {.delay_ticks = bench->is_smoke ? SMOKE_DELAY_TICKS : DELAY_TICKS,
+                          .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS,
+                          .coming_ns = bench->is_smoke ? SMOKE_NS : COMING_NS};
+    uint32_t rounds = bench->is_smoke ? 1 : ROUNDS;
+    ls_status status = LS_OK;
+    for (uint32_t turn = 0; status == LS_OK && turn < CASES * rounds; turn++) {
+        ls_watch_window window = {0};
+        plan.watchers = bench->is_smoke ? SMOKE_WATCHERS : WATCHERS;
+        plan.watchers = turn % CASES == ALONE ? 0 : plan.watchers;
+        plan.is_late = turn % CASES == WATCHED_LATE;
+        status = play(&plan, &window, why);
+        if (status == LS_OK) {
+            add(&of[turn % CASES], &window);
+        }
+    }
+    return status;
+}
+
+ls_status ls_bench_watch(const ls_bench_plan *bench, ls_bench_report *report, ls_text *why)
+{
+    static const char *const names[CASES] = {"nobody watches", "1000 watch", "1000 come"};
+    static const char *const smoke_names[CASES] = {"nobody watches", "20 watch", "20 come"};
+    static figures of[CASES];
+    ls_status status = play_rounds(bench, of, why);
+    for (uint32_t i = 0; status == LS_OK && i < CASES; i++) {
+        report_figures(report, bench->is_smoke ? smoke_names[i] : names[i], &of[i]);
+    }
+    return status;
+}

@@ -1,0 +1,37 @@
+/* Watch host: a server of one match of the pad simulation with those who watch it, the whole work
+ * of a child process. Tells its port (uint16_t), later that all of them are connected (uint16_t
+ * again), and in the end what a window of its life cost once all of them watch, with what the
+ * players' confirm latency was. Called by section_watch. */
+#ifndef LOCKSTEP_TOOLS_BENCH_WATCH_HOST_H
+#define LOCKSTEP_TOOLS_BENCH_WATCH_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LS_WATCH_PLAYERS 4u
+#define LS_WATCH_RATE_HZ 60u
+
+typedef struct ls_watch_plan {
+    uint32_t watchers;
+    uint32_t delay_ticks;
+    bool is_late;       /* they come while the match runs; else all of them are there before it */
+    uint64_t coming_ns; /* they come within so long */
+    uint64_t window_ns;
+} ls_watch_plan;
+
+typedef struct ls_watch_window {
+    uint64_t processor_ns;
+    uint64_t lasted_ns;
+    uint64_t bytes_down; /* to everybody, with every header */
+
+    /* Of the whole match, of the player who had the worst. */
+    uint32_t confirm_p50_us;
+    uint32_t confirm_p99_us;
+    double late_share;
+    bool is_sound; /* all played and watched on, states were compared and none differs */
+} ls_watch_window;
+
+/* An ls_bench_child_work; `user` is an ls_watch_plan. */
+void ls_watch_host_serve(const void *user, int pipe);
+
+#endif
