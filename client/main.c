@@ -1,11 +1,8 @@
 /* lockstep-client: reads the command line, plays one match, reports. */
 #include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
-<<<<<<< HEAD
-#include "lockstep/client/view_options.h"
-=======
 #include "lockstep/client/session.h"
->>>>>>> main
+#include "lockstep/client/view_options.h"
 #include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"

@@ -101,3 +101,16 @@ Test(playhead, a_record_may_grow_or_hold_one_state_alone)
     cr_expect_eq(ls_playhead_tick(&playhead), 5);
     cr_expect_eq(ls_playhead_share(&playhead), 1.0);
 }
+
+Test(playhead, a_tick_is_gone_to_or_the_end_that_is_nearer)
+{
+    ls_playhead_go_to(&playhead, 12);
+    cr_expect_eq(ls_playhead_tick(&playhead), 12);
+    cr_expect_eq(ls_playhead_alpha(&playhead), LS_FIXED_ONE);
+    cr_expect(!ls_playhead_is_at_end(&playhead));
+    ls_playhead_go_to(&playhead, 4);
+    cr_expect_eq(ls_playhead_tick(&playhead), 5);
+    ls_playhead_go_to(&playhead, UINT32_MAX);
+    cr_expect_eq(ls_playhead_tick(&playhead), 25);
+    cr_expect(ls_playhead_is_at_end(&playhead));
+}

@@ -53,28 +53,46 @@ static ls_status step(ls_record_view *record)
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
 static ls_status approach(ls_record_view *record)
 {
-    ls_tick here = ls_sim_instance_tick(instance_of(record));
     bool blends = record->previous && record->wanted > record->first_tick;
     ls_tick target = blends ? record->wanted - 1 : record->wanted;
-    if (here <= target && here >= record->first_tick && target - here < NEAR_TICKS) {
-        return LS_OK;
-    }
     ls_status status = ls_playback_approach(record->config.playback, target, &record->problem);
-    /* Nothing leads there from before, but a snapshot may stand at the very tick. */
+    /* A cut begins with a snapshot: nothing leads there. */
     return status == LS_NOT_FOUND
                ? ls_playback_approach(record->config.playback, record->wanted, &record->problem)
                : status;
 }
 
-/* Ticks are missing on the way: a snapshot of the tick itself does too, without a blend. */
-static void tell_gap(ls_record_view *record)
+static bool is_near(const ls_record_view *record)
+{
+    ls_tick here = ls_sim_instance_tick(instance_of(record));
+    return here >= record->first_tick && here < record->wanted &&
+           record->wanted - here <= NEAR_TICKS;
+}
+
+static ls_status step_on(ls_record_view *record, uint64_t deadline_ns)
+{
+    while (ls_sim_instance_tick(instance_of(record)) < record->wanted) {
+        ls_status status = step(record);
+        if (status != LS_OK || is_behind(record, deadline_ns)) {
+            return status;
+        }
+    }
+    return LS_OK;
+}
+
+/* The next tick is missing: a snapshot behind it will do, or one of the very tick, without a blend.
+ * False when there is none. */
+static bool leap(ls_record_view *record)
 {
     ls_tick gap = ls_sim_instance_tick(instance_of(record));
-    ls_text ignored;
-    ls_playback_approach(record->config.playback, record->wanted, &ignored);
-    if (ls_sim_instance_tick(instance_of(record)) != record->wanted) {
-        ls_text_set(&record->problem, "The journal lacks ticks from %" PRIu32 " on", gap);
+    if (approach(record) == LS_OK && ls_sim_instance_tick(instance_of(record)) == gap) {
+        ls_playback_approach(record->config.playback, record->wanted, &record->problem);
     }
+    if (ls_sim_instance_tick(instance_of(record)) == gap) {
+        ls_text_set(&record->problem, "The journal lacks ticks from %" PRIu32 " on", gap);
+        return false;
+    }
+    return true;
 }
 
 static void arrive(ls_record_view *record)
@@ -99,16 +117,14 @@ static void go_to(void *user, ls_tick tick)
     record->is_through = false;
     record->has_root = false;
     record->problem.bytes[0] = '\0';
-    ls_status status = approach(record);
-    while (status == LS_OK && ls_sim_instance_tick(instance_of(record)) < tick) {
-        status = step(record);
-        if (status == LS_OK && is_behind(record, deadline_ns)) {
-            break;
-        }
+    ls_status status = is_near(record) ? LS_OK : approach(record);
+    if (status == LS_OK) {
+        status = step_on(record, deadline_ns);
     }
-    if (status == LS_NOT_FOUND || status == LS_STALE) {
-        tell_gap(record);
-    } else if (status != LS_OK && !record->problem.bytes[0]) {
+    if ((status == LS_NOT_FOUND || status == LS_STALE) && leap(record)) {
+        status = step_on(record, deadline_ns);
+    }
+    if (status != LS_OK && !record->problem.bytes[0]) {
         ls_text_set(&record->problem, "%s", ls_status_text(status));
     }
     if (status != LS_OK || ls_sim_instance_tick(instance_of(record)) == tick) {
