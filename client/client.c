@@ -166,12 +166,12 @@ static void tell_lost(const client *player, const ls_session_event *event)
     if (event->away_ns == 0) {
         ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
                     event->text.bytes, retry_s);
-    } else {
-        ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
-                    (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+        ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+                    event->tick, event->tick_chain);
+        return;
     }
-    ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
-                event->tick, event->tick_chain);
+    ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+                (double)event->away_ns / 1e9, event->text.bytes, retry_s);
 }
 
 static void tell_joining(const client *player, const ls_session_event *event)

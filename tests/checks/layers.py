@@ -155,6 +155,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "poll.h",
     "pthread.h",
     "pty.h",
+    "sched.h",
     "setjmp.h",
     "signal.h",
     "spawn.h",
