@@ -4,8 +4,9 @@
 
 #include <inttypes.h>
 
-/* Joining a running match, in virtual time: the same in every run. The state is random numbers,
- * which cannot be compressed, and goes out at the rate that a match gives a joiner by default. */
+/* Joining a running match, in virtual time: the same in every run. Half of the state are random
+ * bits, which cannot be compressed, and it goes out at the rate that a match gives a joiner by
+ * default. */
 
 enum {
     PLAYERS = 4,
