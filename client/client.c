@@ -166,12 +166,12 @@ static void tell_lost(const client *player, const ls_session_event *event)
     if (event->away_ns == 0) {
         ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
                     event->text.bytes, retry_s);
-    } else {
-        ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
-                    (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+        ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+                    event->tick, event->tick_chain);
+        return;
     }
-    ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
-                event->tick, event->tick_chain);
+    ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+                (double)event->away_ns / 1e9, event->text.bytes, retry_s);
 }
 
 static void tell_joining(const client *player, const ls_session_event *event)
@@ -287,19 +287,6 @@ static void draw_progress(void *user, uint64_t now_ns)
     client *player = user;
     (void)now_ns;
     ls_session_report report = ls_session_report_of(player->session);
-<<<<<<< HEAD
-=======
-    static const char *const states[] = {
-        [LS_SESSION_CONNECTING] = "connecting",
-        [LS_SESSION_GREETING] = "greeting",
-        [LS_SESSION_SEATED] = "waiting for the others",
-        [LS_SESSION_JOINING] = "joining",
-        [LS_SESSION_PLAYING] = "playing",
-        [LS_SESSION_RECONNECTING] = "link lost",
-        [LS_SESSION_FINISHED] = "finished",
-        [LS_SESSION_OVER] = "over",
-    };
->>>>>>> joinserver
     ls_console_begin(player->console);
     ls_console_line(player->console,
                     "tick %" PRIu32 "  %s  rtt %.1f ms  slack %.1f ms  stalled %" PRIu64

@@ -90,7 +90,7 @@ static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
             ls_text_add(&facts->banner, "   %s: server %s, here %s", report->own_cause.field,
                         report->own_cause.server_value, report->own_cause.client_value);
         }
-    } else if (report->state < LS_SESSION_PLAYING) {
+    } else if (report->state < LS_SESSION_FINISHED && report->state != LS_SESSION_PLAYING) {
         ls_text_set(&facts->banner, "%s", ls_session_state_words(report->state));
     }
 }
@@ -98,7 +98,9 @@ static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
 static void tell_timing(const ls_session_report *report, const ls_offer *offer,
                         ls_view_facts *facts)
 {
-    uint32_t lead = report->next_input - report->confirmed;
+    /* Who watches, or is on the way into a match, makes no inputs. */
+    bool is_ahead = report->next_input > report->confirmed;
+    uint32_t lead = is_ahead ? report->next_input - report->confirmed : 0;
     ls_view_facts_add(facts, "tick      %-8" PRIu32 " alpha %.2f", facts->tick,
                       ls_fixed_to_double(facts->alpha));
     ls_view_facts_add(facts, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
@@ -121,7 +123,7 @@ static void tell(void *user, ls_view_facts *facts)
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_session_instance(shown->session));
     shown->slot = report.slot;
-    facts->owner = report.slot + 1;
+    facts->owner = offer->is_watching ? 0 : report.slot + 1;
     facts->is_selecting = simulation->draw_control != NULL;
     ls_view_facts_add(facts, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
                       simulation->name, report.slot, offer->config.players,

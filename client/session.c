@@ -560,8 +560,16 @@ ls_session_state ls_session_state_of(const ls_session *session)
 
 const char *ls_session_state_words(ls_session_state state)
 {
-    static const char *const words[] = {"connecting", "greeting", "waiting for the others",
-                                        "playing",    "finished", "over"};
+    static const char *const words[] = {
+        [LS_SESSION_CONNECTING] = "connecting",
+        [LS_SESSION_GREETING] = "greeting",
+        [LS_SESSION_SEATED] = "waiting for the others",
+        [LS_SESSION_JOINING] = "joining",
+        [LS_SESSION_PLAYING] = "playing",
+        [LS_SESSION_RECONNECTING] = "link lost",
+        [LS_SESSION_FINISHED] = "finished",
+        [LS_SESSION_OVER] = "over",
+    };
     return words[state];
 }
 

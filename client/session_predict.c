@@ -85,7 +85,7 @@ void ls_session_predict(ls_session *session)
 
 void ls_session_predict_end(ls_session *session)
 {
-    if (session->prediction) {
+    if (session->prediction && !session->joining) { /* on the way nothing is guessed */
         /* What a simulation cannot load is reported where it happens first. */
         (void)ls_prediction_drop_guesses(session->prediction);
     }

@@ -260,11 +260,6 @@ void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_input
     copy_where_due(window, inputs->tick + 1, saved);
 }
 
-bool ls_replay_window_wants(const ls_replay_window *window, ls_tick tick)
-{
-    return is_snapshot_due(window, tick) || window->config.recent_states > 0;
-}
-
 /* ---- questions ---- */
 
 ls_tick ls_replay_window_newest(const ls_replay_window *window)

@@ -45,13 +45,10 @@ void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inp
                              const ls_sim_instance *instance, uint64_t root);
 
 /* The same for a match that guesses ahead and may never stand at this state: `saved` is what
- * ls_sim_instance_save gave for it, or NULL when that is not to be had; needed when wanted says so.
- */
+ * ls_sim_instance_save gave for it, or NULL when that is not to be had: then a snapshot may be
+ * missing. */
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
                                    const uint8_t *saved, uint64_t root);
-
-/* Whether the state of that tick would be kept, so that without it a snapshot would be missing. */
-bool ls_replay_window_wants(const ls_replay_window *window, ls_tick tick);
 
 /* Tick of the newest state, and of the oldest whose root is held. */
 ls_tick ls_replay_window_newest(const ls_replay_window *window);

@@ -1,7 +1,8 @@
 /* Match: the server's side of one match, as a state machine without I/O. Time and packets come in
  * as arguments; packets leave through the sink, news through ls_match_next_event.
  * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
- * Never reads a clock, a socket or a file; allocates nothing once it is created.
+ * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
+ * simulation cannot save its state, or saves it in different sizes (tick_history.h).
  * Called by server.c, by tests in virtual time, and by games that embed a server. */
 #ifndef LOCKSTEP_SERVER_MATCH_H
 #define LOCKSTEP_SERVER_MATCH_H

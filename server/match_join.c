@@ -21,19 +21,50 @@ enum {
 
 static bool is_blob_free(const ls_match *match)
 {
-    return match->join.blob && !ls_blob_is_in_use(match->join.blob);
+    return !match->join.blob || !ls_blob_is_in_use(match->join.blob);
 }
 
-/* Fills in what goes with the live state, and the blob with the state itself. */
+/* A blob with room for so many bytes. Most states have a fixed size: then it was made with the
+ * match. */
+static ls_status make_blob(ls_match *match, size_t bytes)
+{
+    match_join_room *join = &match->join;
+    if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
+        return LS_UNSUPPORTED;
+    }
+    if (join->blob && bytes <= join->blob_bytes_max) {
+        return LS_OK;
+    }
+    ls_blob_destroy(join->blob);
+    join->blob = NULL;
+    size_t room = bytes + (match->next_close > 0 ? bytes / 4 : 0);
+    join->blob_bytes_max = (uint32_t)(room < LS_BLOB_BYTES_MAX ? room : LS_BLOB_BYTES_MAX);
+    return ls_blob_create(join->blob_bytes_max, match->allocator, &join->blob);
+}
+
+/* Fills the blob with the live state, or with the ticks that lead to it. */
+static ls_status fill_blob(ls_match *match)
+{
+    match_join_room *join = &match->join;
+    size_t bytes = join->history ? ls_tick_history_flush(join->history)
+                                 : ls_sim_instance_save_bytes(match->instance);
+    ls_status status = make_blob(match, bytes);
+    if (status != LS_OK) {
+        return status;
+    }
+    uint8_t *raw = ls_blob_start(join->blob, (uint32_t)bytes);
+    if (join->history) {
+        ls_tick_history_write(join->history, raw);
+        return LS_OK;
+    }
+    return ls_sim_instance_save(match->instance, raw);
+}
+
+/* The same, with what goes with it. */
 static ls_status make_snapshot(ls_match *match)
 {
     match_snapshot *made = &match->join.snapshot;
-    size_t bytes = ls_sim_instance_save_bytes(match->instance);
-    if (bytes == 0 || bytes > match->join.blob_bytes_max) {
-        return LS_UNSUPPORTED;
-    }
-    uint8_t *state = ls_blob_start(match->join.blob, (uint32_t)bytes);
-    ls_status status = ls_sim_instance_save(match->instance, state);
+    ls_status status = fill_blob(match);
     if (status != LS_OK) {
         return status;
     }
@@ -121,7 +152,9 @@ static bool is_held(const ls_match *match, uint32_t slot)
     if (back->match_id == 0) {
         return match->next_close == 0;
     }
-    return match->arbiter.slots[slot].agreement != LS_AGREEMENT_DIFFERS &&
+    bool has_base =
+        back->confirmed == 0 || ls_input_buffer_has(match->closed, back->confirmed - 1, 0);
+    return match->arbiter.slots[slot].agreement != LS_AGREEMENT_DIFFERS && has_base &&
            back->confirmed <= match->next_close &&
            match->next_close - back->confirmed < LS_WINDOW_TICKS - HELD_SPARE_TICKS &&
            ls_match_tick_chain(match, back->confirmed) == back->tick_chain;
@@ -145,7 +178,8 @@ static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
     ls_seat *seat = &match->seats[slot];
     const match_snapshot *made = &match->join.snapshot;
     ls_text how;
-    ls_join *join = ls_match_begin_join(match, LS_JOIN_SNAPSHOT);
+    bool is_history = match->join.history != NULL;
+    ls_join *join = ls_match_begin_join(match, is_history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT);
     join->tick = made->tick;
     join->root = made->root;
     join->chain_tick = made->chain_tick;
@@ -158,7 +192,11 @@ static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
     match->join.is_sender_taken[sender] = true;
     ls_blob_sender_start(match->join.senders[sender], match->join.blob, join->blob, 0,
                          match->now_ns);
-    ls_text_set(&how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
+    if (is_history) {
+        ls_text_set(&how, "with %" PRIu32 " ticks from the first on", join->tick);
+    } else {
+        ls_text_set(&how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
+    }
     send_join(match, slot, how.bytes);
 }
 
@@ -171,10 +209,10 @@ static bool try_join(ls_match *match, uint32_t slot)
     }
     uint32_t sender = free_sender(match);
     bool is_free = is_blob_free(match);
-    if (sender == MATCH_NO_SENDER || (!is_free && match->join.blob && !is_snapshot_fresh(match))) {
+    if (sender == MATCH_NO_SENDER || (!is_free && !is_snapshot_fresh(match))) {
         return false;
     }
-    ls_status status = !match->join.blob ? LS_UNSUPPORTED : is_free ? make_snapshot(match) : LS_OK;
+    ls_status status = is_free ? make_snapshot(match) : LS_OK;
     if (status != LS_OK) {
         ls_match_drop(match, slot, status, "the state of this simulation cannot be handed on");
         return true;
@@ -305,7 +343,7 @@ static void drop_who_stands_still(ls_match *match, uint32_t slot)
     uint64_t limit_ns = match->config.timeout_ms * LS_NS_PER_MS;
     limit_ns = limit_ns > JOIN_STILL_MIN_NS ? limit_ns : JOIN_STILL_MIN_NS;
     if (match->now_ns - match->seats[slot].progress_ns >= limit_ns) {
-        ls_match_drop(match, slot, LS_TIMED_OUT, "it got no further with joining");
+        ls_match_lose(match, slot, LS_TIMED_OUT, "it got no further with joining");
     }
 }
 
@@ -348,7 +386,7 @@ void ls_match_join_advance(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_KEPT) {
+        if (seat->state == LS_SEAT_KEPT && match->state == LS_MATCH_RUNNING) {
             expire_seat(match, slot);
         } else if (seat->state == LS_SEAT_READY) {
             try_join(match, slot);
@@ -389,11 +427,13 @@ ls_status ls_match_join_create(ls_match *match)
 {
     match_join_room *join = &match->join;
     size_t bytes = ls_sim_instance_save_bytes(match->instance);
-    if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
-        return LS_OK; /* nothing can be saved */
+    ls_status status = bytes > 0 ? make_blob(match, bytes)
+                                 : ls_tick_history_create(match->config.sim.players,
+                                                          match->config.simulation->input_bytes_max,
+                                                          match->allocator, &join->history);
+    if (status == LS_UNSUPPORTED) {
+        return LS_OK; /* too large to be handed on: nobody can join */
     }
-    join->blob_bytes_max = (uint32_t)bytes;
-    ls_status status = ls_blob_create(join->blob_bytes_max, match->allocator, &join->blob);
     ls_blob_sender_config config = ls_blob_sender_config_default();
     config.bytes_per_second = match->config.join_bytes_per_s;
     config.tick_ns = match->timestep.config.dt_ns;
@@ -411,4 +451,5 @@ void ls_match_join_destroy(ls_match *match)
         ls_blob_sender_destroy(match->join.senders[i]);
     }
     ls_blob_destroy(match->join.blob);
+    ls_tick_history_destroy(match->join.history);
 }

@@ -166,6 +166,10 @@ void ls_match_play_tick(ls_match *match)
     if (match->ladder) {
         ls_replay_window_record(match->ladder->window, &all, match->instance, root);
     }
+    if (match->join.history) {
+        ls_tick_history_add(match->join.history, &all, root,
+                            match->tick_chains[(tick + 1) % LS_WINDOW_TICKS]);
+    }
 }
 
 static void close_tick(ls_match *match)
@@ -334,7 +338,7 @@ static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING ||
+        if (seat->state == LS_SEAT_JOINING || seat->state == LS_SEAT_PLAYING ||
             (seat->state == LS_SEAT_FINISHED && is_asked(match, slot))) {
             return false;
         }
@@ -342,11 +346,17 @@ static bool are_all_finished(const ls_match *match)
     return !ls_match_desync_is_open(match);
 }
 
-static void refuse_joiners(ls_match *match)
+/* Who has been sent JOIN may still get to the final state; who has not, would only come for it. */
+static void tell_end(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        ls_seat_state state = match->seats[slot].state;
-        if (state >= LS_SEAT_OFFERED && state <= LS_SEAT_JOINING) {
+        const ls_seat *seat = &match->seats[slot];
+        if (ls_seat_follows(seat)) {
+            match->message.kind = LS_MESSAGE_END;
+            match->message.body.end =
+                (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
+            ls_match_send(match, seat->report.peer);
+        } else if (ls_seat_is_taken(seat)) {
             ls_match_drop(match, slot, LS_ALREADY_OVER, "the match has ended meanwhile");
         }
     }
@@ -354,14 +364,10 @@ static void refuse_joiners(ls_match *match)
 
 void ls_match_play_end(ls_match *match)
 {
-    refuse_joiners(match);
     match->final_root = ls_sim_instance_hash(match->instance);
     match->state = LS_MATCH_ENDING;
     match->ending_ns = match->now_ns;
-    match->message.kind = LS_MESSAGE_END;
-    match->message.body.end =
-        (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
-    ls_match_send_all(match);
+    tell_end(match);
     ls_match_push_event(match, LS_MATCH_ENDED)->tick = match->next_close;
 }
 
@@ -372,7 +378,7 @@ static void finish(ls_match *match)
     ls_match_desync_finish(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING) {
+        if (seat->state == LS_SEAT_PLAYING || seat->state == LS_SEAT_JOINING) {
             ls_match_drop(match, slot, LS_TIMED_OUT, "the final state was not reached in time");
         } else if (seat->state == LS_SEAT_FINISHED) {
             match->sink.disconnect(match->sink.user, seat->report.peer);
@@ -416,6 +422,7 @@ void ls_match_play_advance(ls_match *match)
     }
     if (!match->is_let_go) {
         ls_match_send_due(match);
+        ls_match_join_advance(match);
     }
 }
 
@@ -452,12 +459,12 @@ uint64_t ls_match_next_ns(const ls_match *match)
     if (match->state == LS_MATCH_RESUMING) {
         return earlier(send_ns, ls_match_resume_next_ns(match));
     }
+    send_ns = earlier(send_ns, ls_match_join_next_ns(match));
     if (match->state != LS_MATCH_RUNNING) {
         return send_ns;
     }
     uint64_t dt_ns = match->timestep.config.dt_ns;
     uint64_t next_ns = earlier(send_ns, match->last_ns + dt_ns - match->timestep.bank_ns);
-    next_ns = earlier(next_ns, ls_match_join_next_ns(match));
     return match->waiting_ns != 0 ? earlier(next_ns, next_waiting_ns(match)) : next_ns;
 }
 

@@ -101,7 +101,7 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
 static bool is_sent_twice(const ls_match *match, const ls_seat *seat)
 {
     return ls_seat_is_in_play(seat) && seat->downlink.next < match->next_close &&
-            ls_send_rate_is_double(match->config.send_rate, seat->downlink.is_losing);
+           ls_send_rate_is_double(match->config.send_rate, seat->downlink.is_losing);
 }
 
 void ls_match_send_ticks(ls_match *match)

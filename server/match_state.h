@@ -14,6 +14,7 @@
 #include "lockstep/server/ladder.h"
 #include "lockstep/server/match.h"
 #include "lockstep/server/seat.h"
+#include "lockstep/server/tick_history.h"
 
 enum {
     MATCH_EVENTS_MAX = 256,
@@ -50,7 +51,8 @@ typedef struct match_snapshot {
 
 /* What is needed for those who join while the match runs. */
 typedef struct match_join_room {
-    ls_blob *blob; /* NULL: the state cannot be saved */
+    ls_blob *blob;            /* NULL: none was needed yet, or the state is too large */
+    ls_tick_history *history; /* NULL: the state can be saved */
     uint32_t blob_bytes_max;
     uint32_t sender_count;
     match_snapshot snapshot;                     /* in the blob */

@@ -33,6 +33,8 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
                             .inputs_late = player.inputs_late,
                             .inputs_substituted = player.inputs_substituted,
                             .input_delay_ticks = player.input_delay_ticks,
+                            .joined_tick = player.joined_tick,
+                            .rejoins = player.rejoins,
                             .has_client_figures = player.has_finished,
                             .stalled_ticks = own->stalled_ticks,
                             .rtt_ms = own->rtt_us / 1e3,

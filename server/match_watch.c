@@ -191,12 +191,23 @@ static bool stays(ls_match *match, ls_watcher *watcher)
     return true;
 }
 
+/* Its time has come, or will have before the next turn. Who waits for START is only told that the
+ * server is there. */
+static bool is_due(const ls_match *match, const ls_watcher *watcher)
+{
+    uint64_t early_ns = match->timestep.config.dt_ns / 2;
+    uint64_t silence_max_ns = match->config.timeout_ms * LS_NS_PER_MS / 4;
+    uint64_t wait_ns = MATCH_HEARTBEAT_NS < silence_max_ns ? MATCH_HEARTBEAT_NS : silence_max_ns;
+    uint64_t pause_ns = match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING
+                            ? period_ns_of(match)
+                            : wait_ns;
+    return match->now_ns - watcher->sent_ns + early_ns >= pause_ns;
+}
+
 /* True when it was sent something. */
 static bool serve(ls_match *match, ls_watcher *watcher)
 {
-    uint64_t early_ns = match->timestep.config.dt_ns / 2;
-    uint64_t since_ns = match->now_ns - watcher->sent_ns;
-    if (!stays(match, watcher) || since_ns + early_ns < period_ns_of(match)) {
+    if (!stays(match, watcher) || !is_due(match, watcher)) {
         return false;
     }
     if (watcher->state == LS_WATCHER_READY && match->state == LS_MATCH_RUNNING) {

@@ -45,6 +45,8 @@ struct ls_recorder {
     turn out;          /* what the store has */
     uint64_t retry_ns; /* nothing is handed on before; 0: at once */
     bool is_over;      /* the match has said its last word */
+    bool is_left_open; /* it was stopped before it went on: it can still be resumed */
+    bool has_ended;    /* its players were told that it is over */
     bool has_header;   /* it is in the file */
     bool has_end;      /* likewise */
     bool has_given_up; /* it cannot be */
@@ -234,7 +236,10 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *news)
 {
     ls_journal_event event;
+    recorder->has_ended = recorder->has_ended || news->kind == LS_MATCH_ENDED;
     recorder->is_over = recorder->is_over || news->kind == LS_MATCH_FINISHED;
+    recorder->is_left_open =
+        recorder->is_over && recorder->config.is_continued && !recorder->has_ended;
     if (ls_recorder_event_of(news, ls_match_tick(recorder->match), &event)) {
         ls_recorder_note(recorder, &event);
     }
@@ -368,7 +373,7 @@ static bool is_block_due(const ls_recorder *recorder, uint64_t now_ns)
 /* Events that tell of a gap stand before the block behind it, as they were noted. */
 static turn choose(ls_recorder *recorder, uint64_t now_ns)
 {
-    if (recorder->has_end) {
+    if (recorder->has_end || recorder->is_left_open) {
         return TURN_NONE;
     }
     if (!recorder->has_header) {
@@ -568,7 +573,8 @@ void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *co
 
 bool ls_recorder_is_through(const ls_recorder *recorder)
 {
-    return recorder->is_over && (recorder->has_end || recorder->has_given_up);
+    bool is_left = recorder->is_left_open && recorder->out == TURN_NONE;
+    return recorder->is_over && (recorder->has_end || recorder->has_given_up || is_left);
 }
 
 const ls_recorder_figures *ls_recorder_figures_of(const ls_recorder *recorder)

@@ -63,7 +63,8 @@ void ls_recorder_destroy(ls_recorder *recorder);
 void ls_recorder_pull(ls_recorder *recorder, uint64_t now_ns);
 
 /* A piece of the match's news: each of them, in the order in which they come. The journal is closed
- * behind LS_MATCH_FINISHED. */
+ * behind LS_MATCH_FINISHED; but one that is continued, of a match that was stopped before it went
+ * on, is left as it is: its players may hold more ticks than it does. */
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event);
 
 /* Anything else that is worth writing down. */

@@ -78,6 +78,8 @@ static cJSON *player_json(const ls_summary_player *player)
     add_known(json, "inputs_late", is_server, (double)player->inputs_late);
     add_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
     add_known(json, "input_delay_ticks", is_server, player->input_delay_ticks);
+    add_known(json, "joined_tick", is_server, player->joined_tick);
+    add_known(json, "rejoins", is_server, player->rejoins);
     add_lag(json, &player->lag);
     add_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
     add_known(json, "rtt_ms", is_told, player->rtt_ms);

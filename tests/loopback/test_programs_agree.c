@@ -198,17 +198,17 @@ static void expect_keys(const cJSON *object, const char *const *keys)
 
 static void expect_contract(const cJSON *summary)
 {
-    expect_keys(summary, LS_ARGUMENTS("program", "status", "sim", "seed", "tick_rate_hz", "ticks",
-                                      "final_tick", "final_hash", "hashes_compared",
-                                      "packets_rejected", "spectators", "journal", "players",
-                                      "desyncs"));
+    expect_keys(summary,
+                LS_ARGUMENTS("program", "status", "sim", "seed", "tick_rate_hz", "ticks",
+                             "final_tick", "final_hash", "hashes_compared", "packets_rejected",
+                             "spectators", "journal", "players", "desyncs"));
     for (int i = 0; i < ls_hosted_count(summary, "players"); i++) {
         const cJSON *player = ls_hosted_item(summary, "players", i);
-        expect_keys(player,
-                    LS_ARGUMENTS("slot", "name", "status", "hashes_compared", "inputs_on_time",
-                                 "inputs_late", "inputs_substituted", "input_delay_ticks", "lag",
-                                 "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
-                                 "prediction", "bytes_up", "bytes_down"));
+        expect_keys(player, LS_ARGUMENTS("slot", "name", "status", "hashes_compared",
+                                         "inputs_on_time", "inputs_late", "inputs_substituted",
+                                         "input_delay_ticks", "joined_tick", "rejoins", "lag",
+                                         "stalled_ticks", "rtt_ms", "confirm_latency_ms", "frames",
+                                         "prediction", "bytes_up", "bytes_down"));
         expect_keys(cJSON_GetObjectItemCaseSensitive(player, "confirm_latency_ms"),
                     LS_ARGUMENTS("p50", "p99", "max"));
         const cJSON *lag = cJSON_GetObjectItemCaseSensitive(player, "lag");

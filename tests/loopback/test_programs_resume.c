@@ -36,7 +36,8 @@ static struct {
     uint64_t snapshots;       /* that a client had to be sent */
     uint64_t resume_ms;       /* from the start of the program until the match went on */
     uint64_t resume_ms_max;
-    uint32_t resumed; /* rounds in which it did */
+    uint32_t resumed; /* rounds in which it did ... */
+    uint32_t timed;   /* ... and in which that was waited for */
 } seen;
 
 static void open_hosted(void)
@@ -231,6 +232,7 @@ static void wait_until_it_goes_on(uint64_t begun_ms)
 {
     ls_hosted_expect_words(&hosted.server, "the match goes on");
     uint64_t took_ms = ls_process_now_ms() - begun_ms;
+    seen.timed++;
     seen.resume_ms += took_ms;
     seen.resume_ms_max = took_ms > seen.resume_ms_max ? took_ms : seen.resume_ms_max;
 }
@@ -279,8 +281,92 @@ Test(programs_resume, no_tick_that_a_client_saw_is_lost_however_often_the_server
     expect_nothing_lost();
     fprintf(stderr,
             "%" PRIu32 " rounds: %" PRIu64 " ticks lost, %" PRIu64 " came from clients, %" PRIu64
-            " records compared, %" PRIu64 " snapshots sent, resumed %" PRIu32 " times in %" PRIu64
-            " ms, %" PRIu64 " at most\n",
+            " records compared, %" PRIu64 " snapshots sent, resumed %" PRIu32
+            " times, after %" PRIu64 " ms, %" PRIu64 " at most\n",
             rounds, seen.ticks_lost, seen.ticks_recovered, seen.records, seen.snapshots,
-            seen.resumed, seen.resumed > 0 ? seen.resume_ms / seen.resumed : 0, seen.resume_ms_max);
+            seen.resumed, seen.timed > 0 ? seen.resume_ms / seen.timed : 0, seen.resume_ms_max);
+}
+
+Test(programs_resume, a_tick_that_a_client_had_and_the_journal_has_not_counts_as_lost)
+{
+    uint64_t chains[] = {LS_TICK_CHAIN_START, 11, 12};
+    const chain_list list = {.chains = chains, .end = 2};
+    compare_record(&list, 2, 12, "who has the same");
+    cr_expect_eq(seen.ticks_lost, 0u);
+    compare_record(&list, 1, 12, "who has another");
+    cr_expect_eq(seen.ticks_lost, 1u);
+    compare_record(&list, 5, 12, "who has more");
+    cr_expect_eq(seen.ticks_lost, 4u);
+}
+
+Test(programs_resume, a_resumed_match_plays_on_to_its_end)
+{
+    begin("units", 2, "240");
+    wait_until_it_goes_on(kill_and_resume(0));
+    ls_hosted_expect_clean_exits(&hosted);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        ls_hosted_expect_agreement(&hosted, i);
+    }
+    const cJSON *server = ls_hosted_server_summary(&hosted);
+    cr_expect_eq(ls_hosted_number(server, "final_tick"), 240);
+    cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
+    cr_expect_str_eq(ls_hosted_word(ls_hosted_object(server, "journal"), "file"), journal_path);
+    expect_nothing_lost();
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+}
+
+Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
+{
+    begin("arena", 2, "0");
+    ls_hosted_kill(&hosted);
+    ls_process_signal(&hosted.clients[1], SIGKILL);
+    ls_process_wait(&hosted.clients[1], LS_PROCESS_PATIENCE_MS);
+    hosted.client_count = 1;
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path, "--resume-wait", "4"));
+    ls_hosted_expect_words(&hosted.server, "1 of 2 players are back");
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_clean_exits(&hosted);
+    ls_hosted_expect_agreement(&hosted, 0);
+    expect_nothing_lost();
+    ls_process_stop(&hosted.clients[1]);
+}
+
+Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_resumed_again)
+{
+    begin("arena", 1, "0");
+    ls_process_signal(&hosted.clients[0], SIGSTOP);
+    kill_and_resume(0);
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_process_signal(&hosted.clients[0], SIGCONT);
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    end_by_signal();
+    expect_nothing_lost();
+}
+
+static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
+{
+    const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
+    cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
+}
+
+Test(programs_resume, what_cannot_be_resumed_is_said)
+{
+    begin("arena", 1, "0");
+    ls_hosted_kill(&hosted);
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--seed", "7"), 2, "--seed 7");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--players", "2"), 2, "--players 2");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--late", "wait"), 2, "--late");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--sim", "units"), 2, "units");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--journal", hosted.folder), 2,
+                   "--journal");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--matches", "2"), 2, "--matches");
+    expect_refusal(LS_ARGUMENTS("--resume", LS_TEST_SERVER), 1, LS_TEST_SERVER);
+    expect_refusal(LS_ARGUMENTS("--resume", "/nowhere/to.journal"), 1, "/nowhere/to.journal");
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    end_by_signal();
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "is over");
 }

@@ -1,4 +1,5 @@
 /* Players who come into a match that runs. */
+#include "lockstep/common/hash.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
@@ -89,6 +90,20 @@ static const ls_simulation ballast = {
     .passes = ballast_passes,
     .pass_count = 1,
 };
+
+static uint64_t ballast_hash(const ls_sim_config *config, const void *state)
+{
+    return ls_hash_bytes(state, ballast_bytes(config), 0);
+}
+
+/* The same as an engine that tells its root and cannot be saved. */
+static ls_simulation closed_ballast(void)
+{
+    ls_simulation simulation = ballast;
+    simulation.fields = NULL;
+    simulation.hash = ballast_hash;
+    return simulation;
+}
 
 /* ---- the match ---- */
 
@@ -188,6 +203,36 @@ Test(join, a_match_that_ends_while_somebody_joins_ends_for_all)
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert_eq(moving_report(run->clients[i]).status, LS_OK);
         cr_assert_eq(moving_report(run->clients[i]).tick, 420);
+    }
+    moving_match_close(run);
+}
+
+Test(join, what_cannot_be_saved_is_joined_by_its_history)
+{
+    ls_simulation simulation = closed_ballast();
+    ls_match_config config = match_of(&simulation, 4);
+    ls_session_config session = player();
+    ls_memory_link lossy = far;
+    lossy.loss_ppm = 50000;
+    moving_match *run = start(&config, &lossy);
+    moving_client *first = moving_match_add(run, &session, &lossy);
+    cr_assert(moving_match_run_to(run, first, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
+    moving_match_run(run, 20 * SECOND);
+    moving_client *second = moving_match_add(run, &session, &lossy);
+    cr_assert(moving_match_run_to(run, second, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(second->join.source, LS_JOIN_HISTORY);
+    cr_assert_geq(moving_report(second).steps, 20 * 60, "from the start");
+
+    /* Who was away for long begins at the start again. */
+    moving_client_cut(first, true);
+    moving_match_run(run, 25 * SECOND);
+    moving_client_cut(first, false);
+    moving_match_run(run, 10 * SECOND);
+    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
+    cr_assert_eq(moving_report(first).rejoins, 1);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_check_plays(run->clients[i]);
     }
     moving_match_close(run);
 }

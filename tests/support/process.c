@@ -159,15 +159,17 @@ bool ls_process_has_ended(ls_process *process)
     return true;
 }
 
-/* A terminal holds little: who writes to it must be read. */
+/* A terminal holds little: who writes to it must be read. One read gives a part of what is there.
+ */
 static void read_terminal(ls_process *process)
 {
-    if (process->terminal < 0) {
-        return;
-    }
     size_t size = strlen(process->text);
-    ssize_t more = read(process->terminal, process->text + size, sizeof process->text - 1 - size);
-    process->text[size + (more > 0 ? (size_t)more : 0)] = '\0';
+    ssize_t more = process->terminal < 0 ? 0 : 1;
+    while (more > 0 && size < sizeof process->text - 1) {
+        more = read(process->terminal, process->text + size, sizeof process->text - 1 - size);
+        size += more > 0 ? (size_t)more : 0;
+        process->text[size] = '\0';
+    }
 }
 
 bool ls_process_wait(ls_process *process, uint32_t patience_ms)

@@ -8,11 +8,9 @@ import subprocess
 import sys
 import tempfile
 
-<<<<<<< HEAD
-SECTIONS = ("sims", "hash", "session", "net", "timestep", "view", "math")
-=======
-SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "math")
->>>>>>> joinserver
+SECTIONS = (
+    "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math"
+)
 VERDICTS = ("ok", "MISSED")
 
 

@@ -164,7 +164,6 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
         ls_sim_instance_step(saved.instance, &inputs);
         saved.roots[i + 1] = ls_sim_instance_hash(saved.instance);
         cr_assert_eq(ls_sim_instance_save(saved.instance, bytes), LS_OK);
-        cr_assert(ls_replay_window_wants(saved.window, i + 1));
         ls_replay_window_record_saved(saved.window, &inputs, i + 1 == 40 ? NULL : bytes,
                                       saved.roots[i + 1]);
     }
@@ -180,14 +179,6 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
     cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
     cr_expect_eq(ls_sim_instance_hash(saved.other), saved.roots[50]);
     close_fixture(&saved);
-    close_fixture(&made);
-}
-
-Test(replay_window, only_what_would_be_kept_is_wanted)
-{
-    fixture made = open_fixture((ls_replay_window_config){32, 8, 0, NULL});
-    cr_expect(ls_replay_window_wants(made.window, 8));
-    cr_expect_not(ls_replay_window_wants(made.window, 9));
     close_fixture(&made);
 }
 

@@ -274,6 +274,25 @@ Test(session_return, with_prediction_it_copes, .fini = shut)
     cr_assert_gt(report.shown_tick, report.tick);
 }
 
+Test(session_return, who_leaves_on_the_way_has_got_as_far_as_it_has, .fini = shut)
+{
+    ls_session_config config = config_to_return();
+    config.predict_ticks = 8;
+    play_with(&config);
+    cut();
+    come_back();
+    fake_server_close_ticks(&here, 600);
+    join_held();
+    fake_server_send_ticks(&here);
+    fake_server_frame(&here);
+    check_state(LS_SESSION_JOINING);
+    ls_tick tick = fake_server_report(&here).tick;
+    cr_assert_gt(tick, PLAYED_TICKS);
+    ls_session_leave(here.session, here.now_ns);
+    cr_assert_eq(fake_server_report(&here).tick, tick);
+    cr_assert_eq(ls_sim_instance_hash(ls_session_instance(here.session)), here.roots[tick]);
+}
+
 /* While nobody plays nothing is closed: the inputs that were made count. */
 Test(session_return, inputs_whose_ticks_are_not_closed_are_not_made_twice, .init = play,
      .fini = shut)

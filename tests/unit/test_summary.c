@@ -40,6 +40,8 @@ static ls_summary example(void)
                                              .inputs_late = 4,
                                              .inputs_substituted = 10,
                                              .input_delay_ticks = 1,
+                                             .joined_tick = 77,
+                                             .rejoins = 2,
                                              .lag = {.cause = "uplink",
                                                      .text = {"uplink loses 4.8 %"},
                                                      .late_share = 0.0625,
@@ -117,6 +119,8 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_late\":\t4,\n"
                                "\t\t\t\"inputs_substituted\":\t10,\n"
                                "\t\t\t\"input_delay_ticks\":\t1,\n"
+                               "\t\t\t\"joined_tick\":\t77,\n"
+                               "\t\t\t\"rejoins\":\t2,\n"
                                "\t\t\t\"lag\":\t{\n"
                                "\t\t\t\t\"cause\":\t\"uplink\",\n"
                                "\t\t\t\t\"text\":\t\"uplink loses 4.8 %\",\n"
@@ -159,6 +163,8 @@ static const char expected[] = "{\n"
                                "\t\t\t\"inputs_late\":\tnull,\n"
                                "\t\t\t\"inputs_substituted\":\tnull,\n"
                                "\t\t\t\"input_delay_ticks\":\tnull,\n"
+                               "\t\t\t\"joined_tick\":\tnull,\n"
+                               "\t\t\t\"rejoins\":\tnull,\n"
                                "\t\t\t\"lag\":\tnull,\n"
                                "\t\t\t\"stalled_ticks\":\tnull,\n"
                                "\t\t\t\"rtt_ms\":\tnull,\n"

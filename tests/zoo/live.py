@@ -29,8 +29,10 @@ MATCHES_AT_ONCE = 6
 RULES = ["--ticks", TICKS, "--tick-rate", TICK_RATE_HZ, "--late", "wait"]
 BOT_DELAY = 20
 # What a live entry may say.
-KEYS = {"server", "client", "arguments", "environment", "flip_bit", "finds", "also", "refused"}
-FIND_KEYS = {"tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
+KEYS = {"server", "server_arguments", "client", "arguments", "environment", "flip_bit", "finds",
+        "also", "refused"}
+# `first_tick`: which tick it is depends on how packets come, but it is none before this one.
+FIND_KEYS = {"tick", "first_tick", "field", "pass", "class", "culprit", "why", "agrees_with"}
 
 
 class Process:
@@ -83,7 +85,7 @@ def wait_until(process, what, condition):
 class Match:
     """One server and its clients, one after another, so that everybody has the same slot always."""
 
-    def __init__(self, tools, server, players):
+    def __init__(self, tools, server, players, arguments=()):
         self.tools = tools
         self.folder = tempfile.TemporaryDirectory(prefix="lockstep-zoo-")
         self.clients = []
@@ -91,7 +93,7 @@ class Match:
         self.server = Process([
             tools.server, "--sim", tools.plugins / server, "--players", players, *RULES, "--bind",
             "127.0.0.1", "--port", 0, "--port-file", port, "--bundle-dir", self.folder.name,
-            "--json", self.path("server.json")])
+            "--json", self.path("server.json"), *arguments])
         wait_until(self.server, "port", lambda: port.exists() and port.read_text().endswith("\n"))
         self.port = port.read_text().strip()
 
@@ -153,7 +155,7 @@ def clean_problems(match, codes, players):
 
 
 def visit_healthy(tools, entry, healthy):
-    with Match(tools, healthy, 2) as match:
+    with Match(tools, healthy, 2, entry.get("server_arguments", [])) as match:
         match.join("ann", healthy)
         match.join("bob", healthy, entry.get("arguments", []), entry.get("environment"))
         problems = clean_problems(match, match.end(), 2)
@@ -194,7 +196,11 @@ def find_problems(match, entry, codes):
     desync = desyncs["bob"]
     problems = [f"{key} is {desync.get(key)!r}, not {value!r}"
                 for key, value in entry["finds"].items()
-                if key != "agrees_with" and not offline.fits(value, desync.get(key))]
+                if key not in ("agrees_with", "first_tick")
+                and not offline.fits(value, desync.get(key))]
+    first_tick = entry["finds"].get("first_tick", 0)
+    if desync["tick"] < first_tick:
+        problems.append(f"tick is {desync['tick']}, before {first_tick}")
     wanted = [FOUND, FOUND if "ann" in desyncs else CLEAN, FOUND]
     if codes != wanted:
         problems.append(f"exit codes {codes}, not {wanted}")
@@ -211,7 +217,7 @@ def find_problems(match, entry, codes):
 
 def visit_faulty(tools, entry):
     """Ann plays what the server plays; bob has the fault."""
-    with Match(tools, entry["server"], 2) as match:
+    with Match(tools, entry["server"], 2, entry.get("server_arguments", [])) as match:
         match.join("ann", entry["server"])
         flip = ["--flip-bit", entry["flip_bit"]] if "flip_bit" in entry else []
         match.join("bob", entry["client"], entry.get("arguments", []) + flip,

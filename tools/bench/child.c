@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -77,4 +78,13 @@ void ls_bench_child_stop(ls_bench_child *child)
         close(child->pipe);
         child->pid = 0;
     }
+}
+
+void ls_bench_child_stay_on(unsigned core)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    sched_setaffinity(0, sizeof cores,
+                      &cores); /* fails where there is no such core: then anywhere */
 }

@@ -29,6 +29,10 @@ ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t s
 /* In the child. */
 void ls_bench_child_tell(int pipe, const void *bytes, size_t size);
 
+/* In the child: runs on one core alone, as far as the machine has so many. Who would be on another
+ * machine leaves those who are measured theirs. */
+void ls_bench_child_stay_on(unsigned core);
+
 /* Ends it if it runs. */
 void ls_bench_child_stop(ls_bench_child *child);
 

@@ -1,20 +1,20 @@
-#define _DEFAULT_SOURCE /* nice */
 #include "lockstep/tools/bench/crowd.h"
 
 #include "lockstep/client/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/event_loop.h"
 #include "lockstep/protocol/transport_enet.h"
+#include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
 
-/* Those who watch would not be on the players' machine: here they give way. */
-#define WATCHING_NICE 19
+/* The server and who plays share the first core. */
+#define PLAYING_CORE 0u
+#define WATCHING_CORE 1u
 
 #define CONNECT_NS (30 * LS_NS_PER_SECOND)
 
@@ -205,8 +205,11 @@ void ls_crowd_play(const void *user, int pipe)
     crowd_loop owner = {.crowd = user};
     ls_text why = {{0}};
     (void)pipe;
-    if (owner.crowd->is_watching && nice(WATCHING_NICE) == -1) {
-        fprintf(stderr, "lockstep-bench: who watches disturbs who plays\n");
+    if (owner.crowd->is_eager) {
+        ls_bench_child_stay_on(PLAYING_CORE);
+    }
+    if (owner.crowd->is_watching) {
+        ls_bench_child_stay_on(WATCHING_CORE);
     }
     owner.clients =
         ls_allocate_array(ls_allocator_heap(), owner.crowd->clients, sizeof *owner.clients);

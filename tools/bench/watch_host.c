@@ -20,16 +20,30 @@ typedef struct watch_host {
     int pipe;
     uint64_t playing_ns; /* since when the match runs; 0: not yet */
     uint64_t begun_ns;   /* of the window; 0: not yet */
+    bool has_told_of_all;
     bool has_ended;
     uint32_t finished; /* players */
     ls_watch_window window;
     ls_match_watching watching; /* when the window began */
 } watch_host;
 
-static bool is_all_there(const watch_host *server, uint64_t now_ns)
+/* Everybody has seen a second of the match. */
+static bool are_all_watching(const watch_host *server, uint64_t now_ns)
 {
-    return server->playing_ns != 0 && now_ns - server->playing_ns >= server->plan->coming_ns &&
+    uint64_t shown_ns = server->plan->delay_ticks * LS_NS_PER_SECOND / LS_WATCH_RATE_HZ;
+    uint64_t warm_ns = 2 * shown_ns + (server->plan->is_late ? server->plan->coming_ns : 0);
+    return server->playing_ns != 0 && now_ns - server->playing_ns >= warm_ns &&
            ls_match_watching_of(server->match).ever >= server->plan->watchers;
+}
+
+static void tell_of_all(watch_host *server)
+{
+    if (!server->has_told_of_all &&
+        ls_match_watching_of(server->match).now >= server->plan->watchers) {
+        uint16_t port = ls_host_port(server->host);
+        ls_bench_child_tell(server->pipe, &port, sizeof port);
+        server->has_told_of_all = true;
+    }
 }
 
 static void begin(watch_host *server, uint64_t now_ns)
@@ -60,7 +74,8 @@ static void look(void *user, uint64_t now_ns)
     if (server->playing_ns == 0 && ls_match_state_of(server->match) == LS_MATCH_RUNNING) {
         server->playing_ns = now_ns;
     }
-    if (server->begun_ns == 0 && is_all_there(server, now_ns)) {
+    tell_of_all(server);
+    if (server->begun_ns == 0 && are_all_watching(server, now_ns)) {
         begin(server, now_ns);
     } else if (server->begun_ns != 0 && !server->has_ended &&
                now_ns - server->begun_ns >= server->plan->window_ns) {
@@ -87,9 +102,6 @@ static void on_news(void *user, const ls_match_table_event *news)
 {
     watch_host *server = user;
     server->finished += news->event.kind == LS_MATCH_PLAYER_FINISHED ? 1 : 0;
-    if (news->event.kind == LS_MATCH_PEER_REFUSED) {
-        fprintf(stderr, "lockstep-bench: refused: %s\n", news->event.text.bytes);
-    }
     if (news->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < LS_WATCH_PLAYERS) {
         return;
     }
@@ -105,6 +117,7 @@ void ls_watch_host_serve(const void *user, int pipe)
 {
     watch_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
+    ls_bench_child_stay_on(0); /* with who plays, and away from who watches */
     ls_host_config config = {.match = ls_match_config_default(ls_pad_simulation()),
                              .matches = 1,
                              .bind_host = "127.0.0.1",

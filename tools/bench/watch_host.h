@@ -1,6 +1,7 @@
 /* Watch host: a server of one match of the pad simulation with those who watch it, the whole work
- * of a child process. Tells its port (uint16_t), and what a window of its life cost once all of
- * them are there, with what the players' confirm latency was. Called by section_watch. */
+ * of a child process. Tells its port (uint16_t), later that all of them are connected (uint16_t
+ * again), and in the end what a window of its life cost once all of them watch, with what the
+ * players' confirm latency was. Called by section_watch. */
 #ifndef LOCKSTEP_TOOLS_BENCH_WATCH_HOST_H
 #define LOCKSTEP_TOOLS_BENCH_WATCH_HOST_H
 
@@ -13,7 +14,8 @@
 typedef struct ls_watch_plan {
     uint32_t watchers;
     uint32_t delay_ticks;
-    uint64_t coming_ns; /* the window begins so long after START, when all are there, or later */
+    bool is_late;       /* they come while the match runs; else all of them are there before it */
+    uint64_t coming_ns; /* they come within so long */
     uint64_t window_ns;
 } ls_watch_plan;
 

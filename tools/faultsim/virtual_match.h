@@ -147,6 +147,7 @@ struct virtual_client {
     uint32_t life;         /* the server's, whose closed ticks it steps on */
     uint8_t entries;       /* how often it was let into a running match */
     bool is_entering;      /* it is being */
+    ls_tick entry_tick;    /* of the state with which it was */
     bool is_settled;       /* it plays, or watches ... */
     uint64_t since_ns;     /* ... since then, or does not */
     ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */

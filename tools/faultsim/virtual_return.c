@@ -171,7 +171,8 @@ static void check_let_in(virtual_match *run, const ls_match_event *event)
         return;
     }
     ls_tick joined = ls_session_report_of(client->session).joined_tick;
-    if (client->hashed_difference_tick <= joined) {
+    bool is_new = client->hashed_difference_tick > client->entry_tick;
+    if (is_new && client->hashed_difference_tick <= joined) {
         virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
                            "slot %u is let in at tick %u with another state", event->slot, joined);
     }
@@ -220,6 +221,7 @@ static void enter(virtual_client *client, const ls_join *join)
     client->life = client->run->life;
     client->is_entering = true;
     client->entries++;
+    client->entry_tick = join->tick;
     if (client->flips_on_entry) {
         client->flips_on_entry = false;
         client->flip_tick = join->tick + 1;

@@ -1,0 +1,149 @@
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/server/tick_history.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLOTS = 4,
+    BYTES_MAX = 1000,
+};
+
+static uint8_t bytes[SLOTS][BYTES_MAX];
+
+/* Every input of a tick is of `size` bytes that no other tick has. */
+static ls_tick_inputs make_tick(ls_tick tick, uint32_t size, ls_slot_input slots[SLOTS])
+{
+    for (uint32_t slot = 0; slot < SLOTS; slot++) {
+        for (uint32_t i = 0; i < size; i++) {
+            bytes[slot][i] = (uint8_t)(tick * 31 + slot * 7 + i * (tick | 1));
+        }
+        slots[slot] = (ls_slot_input){bytes[slot], size, tick == 0 ? LS_EVENT_JOINED : 0};
+    }
+    return (ls_tick_inputs){.tick = tick, .slot_count = SLOTS, .slots = slots};
+}
+
+static ls_tick_history *create(void)
+{
+    ls_tick_history *history = NULL;
+    cr_assert_eq(ls_tick_history_create(SLOTS, BYTES_MAX, ls_allocator_heap(), &history), LS_OK);
+    return history;
+}
+
+static uint64_t add_ticks(ls_tick_history *history, ls_tick first, ls_tick end, uint32_t size,
+                          uint64_t chain)
+{
+    for (ls_tick tick = first; tick < end; tick++) {
+        ls_slot_input slots[SLOTS];
+        ls_tick_inputs inputs = make_tick(tick, size, slots);
+        chain = ls_tick_chain_next(chain, &inputs);
+        ls_tick_history_add(history, &inputs, tick + 1, chain);
+    }
+    return chain;
+}
+
+/* Reads it back: `count` ticks from 0 on, with this chain behind them. */
+static void check(ls_tick_history *history, ls_tick count, uint64_t expected_chain)
+{
+    uint32_t size = ls_tick_history_flush(history);
+    uint8_t *all = malloc(size);
+    uint64_t chain = LS_TICK_CHAIN_START;
+    ls_tick next = 0;
+    ls_tick_history_write(history, all);
+    for (uint32_t at = 0; at < size;) {
+        static ls_tick_block_reader reader;
+        uint32_t block = ls_load_u32(all + at);
+        cr_assert_leq(block, size - at - 4);
+        cr_assert_eq(ls_tick_block_open(&reader, all + at + 4, block, SLOTS, BYTES_MAX), LS_OK);
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        ls_tick_inputs inputs;
+        uint64_t root = 0;
+        while (ls_tick_block_next(&reader, slots, &inputs, &root) == LS_OK) {
+            cr_assert_eq(inputs.tick, next);
+            cr_assert_eq(root, next + 1);
+            chain = ls_tick_chain_next(chain, &inputs);
+            next++;
+        }
+        cr_assert_eq(reader.head.chain, chain);
+        at += 4 + block;
+    }
+    cr_assert_eq(next, count);
+    cr_assert_eq(chain, expected_chain);
+    free(all);
+}
+
+Test(tick_history, every_tick_comes_back_in_order)
+{
+    ls_tick_history *history = create();
+    uint64_t chain = add_ticks(history, 0, 5000, 3, LS_TICK_CHAIN_START);
+    check(history, 5000, chain);
+    ls_tick_history_destroy(history);
+}
+
+Test(tick_history, it_goes_on_after_it_was_read)
+{
+    ls_tick_history *history = create();
+    uint64_t chain = add_ticks(history, 0, 10, 3, LS_TICK_CHAIN_START);
+    check(history, 10, chain);
+    check(history, 10, chain);
+    chain = add_ticks(history, 10, 25, 3, chain);
+    check(history, 25, chain);
+    ls_tick_history_destroy(history);
+}
+
+Test(tick_history, large_ticks_fill_many_blocks_and_pieces)
+{
+    ls_tick_history *history = create();
+    uint64_t chain = add_ticks(history, 0, 1000, BYTES_MAX, LS_TICK_CHAIN_START);
+    cr_assert_gt(ls_tick_history_flush(history), 2u << 20);
+    check(history, 1000, chain);
+    ls_tick_history_destroy(history);
+}
+
+Test(tick_history, without_ticks_it_is_empty)
+{
+    ls_tick_history *history = create();
+    cr_assert_eq(ls_tick_history_flush(history), 0);
+    ls_tick_history_destroy(history);
+    ls_tick_history_destroy(NULL);
+}
+
+/* ---- when memory is out ---- */
+
+typedef struct few_pieces {
+    uint32_t left;
+} few_pieces;
+
+static void *allocate_few(void *user, size_t size)
+{
+    few_pieces *few = user;
+    if (few->left == 0) {
+        return NULL;
+    }
+    few->left--;
+    return calloc(1, size);
+}
+
+static void release_few(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
+}
+
+Test(tick_history, without_memory_for_all_of_it_there_is_none_of_it)
+{
+    few_pieces few = {.left = 2}; /* itself and one piece */
+    ls_allocator allocator = {allocate_few, release_few, &few};
+    ls_tick_history *history = NULL;
+    cr_assert_eq(ls_tick_history_create(SLOTS, BYTES_MAX, &allocator, &history), LS_OK);
+    uint64_t chain = add_ticks(history, 0, 200, BYTES_MAX, LS_TICK_CHAIN_START);
+    cr_assert_gt(ls_tick_history_flush(history), 0);
+    add_ticks(history, 200, 1000, BYTES_MAX, chain);
+    cr_assert_eq(ls_tick_history_flush(history), 0);
+    few.left = 100; /* too late */
+    add_ticks(history, 1000, 1001, BYTES_MAX, chain);
+    cr_assert_eq(ls_tick_history_flush(history), 0);
+    ls_tick_history_destroy(history);
+}
