@@ -287,6 +287,7 @@ static void close_due(ls_match *match)
 {
     while (match->due_ticks > 0 && !is_last_closed(match)) {
         if (is_halted(match)) {
+            end_waiting(match); /* whom it waited for is not there any more */
             match->due_ticks = 0;
             break;
         }

@@ -376,8 +376,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
                    is_cut_off(client, event->status, client->ticks_ns))) {
         client->may_leave = true;
     }
-    bool is_excused =
-        !client || client->may_leave || (client->returns && event->kind == LS_MATCH_PLAYER_LOST);
+    bool is_done = client && client->is_over && run->life > 0; /* it was, before the crash */
+    bool is_excused = !client || client->may_leave || is_done ||
+                      (client->returns && event->kind == LS_MATCH_PLAYER_LOST);
     if (run->setup.is_strict && !is_excused) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
                            ls_status_name(event->status), event->text.bytes);
