@@ -401,16 +401,6 @@ static void pump_server(virtual_match *run)
     virtual_check_silence(run);
 }
 
-static void take_seat(virtual_client *client)
-{
-    if (!client->is_watching) {
-        client->run->by_slot[ls_session_report_of(client->session).slot] = client;
-    }
-    if (!client->is_watched) {
-        virtual_check_watch_client(client);
-    }
-}
-
 static void take_session_events(virtual_client *client)
 {
     ls_session_event event;
@@ -423,8 +413,8 @@ static void take_session_events(virtual_client *client)
             client->waiting_count++;
             client->waiting_mask |= event.waiting.slot_mask;
         }
-        if (event.kind == LS_SESSION_EVENT_SEATED) {
-            take_seat(client);
+        if (event.kind == LS_SESSION_EVENT_SEATED && !client->is_watched) {
+            virtual_check_watch_client(client);
         }
         virtual_return_session_event(client, &event);
         virtual_check_session_event(client, &event);

@@ -147,7 +147,8 @@ struct virtual_client {
     uint32_t life;         /* the server's, whose closed ticks it steps on */
     uint8_t entries;       /* how often it was let into a running match */
     bool is_entering;      /* it is being */
-    ls_tick entry_tick;    /* of the state with which it was */
+    ls_tick entry_tick;    /* of the state with which it was ... */
+    ls_tick held_from;     /* ... and the first closed tick that it can tell of */
     bool is_settled;       /* it plays, or watches ... */
     uint64_t since_ns;     /* ... since then, or does not */
     ls_tick acknowledged;  /* newest `next` of its INPUTS, as the server has read it */
@@ -261,8 +262,9 @@ struct virtual_match {
     uint32_t back_mask;                /* slots that are ready, of a match that is resumed */
     uint32_t life;                     /* servers that have died */
     virtual_life lives[VIRTUAL_CRASHES_MAX];
-    uint32_t first_event; /* of this server */
-    uint64_t resumed_ns;  /* when it last went on */
+    uint32_t first_event;  /* of this server */
+    uint64_t resumed_ns;   /* when it last went on */
+    ls_tick restored_tick; /* where its journal ended */
     uint32_t fault_count;
     virtual_invariant broken; /* the first one */
     ls_text fault;            /* "I3 at tick 212 (3.841000 s): ..." */

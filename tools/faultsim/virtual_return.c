@@ -59,17 +59,20 @@ void virtual_return_crashed(virtual_match *run)
 void virtual_return_restored(virtual_match *run)
 {
     run->tick_count = ls_match_tick(run->match);
+    run->restored_tick = run->tick_count;
     run->unscheduled_until_ns = VIRTUAL_NEVER;
 }
 
 /* ---- I7 ---- */
 
-/* It is back, it tells the truth, and it stepped on what the server closed that died last. */
+/* It is back, it tells the truth, it stepped on what the server closed that died last, and it has
+ * what the journal lacks: who was sent a state has nothing before that. */
 static bool is_witness(const virtual_match *run, uint32_t slot)
 {
     const virtual_client *client = run->by_slot[slot];
     return (run->back_mask >> slot & 1u) && client && !client->is_fed_wrong &&
-           !client->is_hostile && !client->is_gone && client->life + 1 == run->life;
+           !client->is_hostile && !client->is_gone && client->life + 1 == run->life &&
+           client->held_from <= run->restored_tick;
 }
 
 /* The first tick that nobody who is back had confirmed. */
@@ -178,12 +181,27 @@ static void check_let_in(virtual_match *run, const ls_match_event *event)
     }
 }
 
+/* Before the client hears of it. */
+static void take_seated(virtual_match *run, const ls_match_event *event)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        virtual_client *client = run->clients[i];
+        if (client->server == event->peer && !client->is_watching) {
+            run->by_slot[event->slot] = client;
+        }
+    }
+}
+
 void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
 {
     uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
     switch (event->kind) {
     case LS_MATCH_STARTED:
         take_started(run);
+        break;
+    case LS_MATCH_PLAYER_SEATED:
+    case LS_MATCH_PLAYER_RETURNED:
+        take_seated(run, event);
         break;
     case LS_MATCH_PLAYER_READY:
         run->back_mask |= bit;
@@ -217,11 +235,14 @@ static void settle(virtual_client *client, bool is_settled)
 
 static void enter(virtual_client *client, const ls_join *join)
 {
-    virtual_check_frame(client); /* what has settled before it counts by the old ticks */
+    if (ls_session_tick(client->session) >= client->tick) {
+        virtual_check_frame(client); /* what has settled before it counts by the old ticks */
+    }
     client->life = client->run->life;
     client->is_entering = true;
     client->entries++;
     client->entry_tick = join->tick;
+    client->held_from = join->source == LS_JOIN_HELD ? client->held_from : join->tick;
     if (client->flips_on_entry) {
         client->flips_on_entry = false;
         client->flip_tick = join->tick + 1;
