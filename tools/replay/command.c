@@ -1,5 +1,7 @@
 #include "lockstep/tools/replay/command.h"
 
+#include "lockstep/common/program/output.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -47,6 +49,18 @@ static ls_status open_journal(ls_replay_run *run, ls_text *why)
     return status;
 }
 
+/* A journal is read while the answer is written. */
+static ls_status check_output(const ls_replay_config *config, const char *output, ls_text *why)
+{
+    for (uint32_t i = 0; output && i < 2 && config->paths[i]; i++) {
+        if (ls_output_is_same_file(output, config->paths[i])) {
+            ls_text_set(why, "%s is the journal itself: write to another file", output);
+            return LS_BAD_ARGUMENT;
+        }
+    }
+    return LS_OK;
+}
+
 static ls_status write_summary(const ls_replay_run *run, ls_status status, const ls_text *why,
                                ls_text *failure)
 {
@@ -63,6 +77,12 @@ ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *c
     ls_replay_run run = {.config = config, .console = console, .json = ls_json_create()};
     ls_text why = {{0}};
     ls_text failure = {{0}};
+    if (check_output(config, config->output, &why) != LS_OK ||
+        check_output(config, config->json_path, &why) != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        ls_json_destroy(run.json);
+        return LS_EXIT_USAGE;
+    }
     ls_json_text(run.json, "program", "lockstep-replay");
     ls_json_text(run.json, "command", config->command);
     ls_status status = open_journal(&run, &why);
