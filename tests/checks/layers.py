@@ -96,12 +96,9 @@ ADAPTERS = {
     "sanitizer/*": ("common/sim_instance.c", "tests/unit/test_sim_instance.c"),
     "capstone/*": ("tools/synctest/lint_code.c",),
     "cjson/*": (
-        "common/program/summary.c",
+        "common/program/json.c",
         "tests/loopback/*",
         "tests/unit/test_explain.c",
-        "tools/replay/json.c",
-        "tools/synctest/result_json.c",
-        "tools/timestep/report_json.c",
     ),
     "dwarf.h": ("tools/schema/debug_types.c",),
     "elfutils/*": ("tools/desync/code_place.c", "tools/schema/debug_types.c"),

@@ -7,7 +7,7 @@
 #include "lockstep/client/view/screen.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/tools/replay/json.h"
+#include "lockstep/common/program/json.h"
 #include "lockstep/tools/replay/playback.h"
 
 typedef struct ls_replay_config {
