@@ -62,6 +62,11 @@ static uint8_t *raw_of(ls_blob *blob)
     return blob->memory + ls_blob_piece_count(blob->raw_bytes) * LS_BLOB_FRAME_BYTES;
 }
 
+uint32_t ls_blob_bytes_max(const ls_blob *blob)
+{
+    return blob->bytes_max;
+}
+
 uint8_t *ls_blob_start(ls_blob *blob, uint32_t bytes)
 {
     LS_ASSERT(bytes >= 1 && bytes <= blob->bytes_max && blob->users == 0);

@@ -15,6 +15,8 @@ ls_status ls_blob_create(uint32_t bytes_max, const ls_allocator *allocator, ls_b
 /* No sender may be streaming it. */
 void ls_blob_destroy(ls_blob *blob);
 
+uint32_t ls_blob_bytes_max(const ls_blob *blob);
+
 /* Begins a new string of `bytes` (1 .. bytes_max), which the caller writes to where the result
  * points before it seals it. What was there before is lost: no sender may be streaming it. */
 uint8_t *ls_blob_start(ls_blob *blob, uint32_t bytes);

@@ -2,16 +2,20 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/tick_chain.h"
+#include "lockstep/protocol/blob_packet.h"
 
-ls_status ls_aged_state_init(ls_aged_state *aged, const ls_sim_instance *instance,
-                             uint32_t age_ticks, uint32_t pause_min_ticks,
+ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *config,
                              const ls_allocator *allocator)
 {
-    uint64_t root = ls_sim_instance_digests(instance).initial;
+    uint64_t root = ls_sim_instance_digests(config->instance).initial;
+    size_t bytes = ls_sim_instance_save_bytes(config->instance);
+    bool is_saved = bytes > 0 && bytes <= LS_BLOB_BYTES_MAX;
     *aged = (ls_aged_state){
-        .bytes = ls_sim_instance_save_bytes(instance),
-        .age_ticks = age_ticks,
-        .pause_ticks = age_ticks > pause_min_ticks ? age_ticks : pause_min_ticks,
+        .config = *config,
+        .bytes = is_saved ? bytes : 0,
+        .has_copies = is_saved || config->history,
+        .pause_ticks = config->age_ticks > config->pause_min_ticks ? config->age_ticks
+                                                                   : config->pause_min_ticks,
         .ready = {
             .root = root, .chain = ls_hash_chain_start(root), .tick_chain = LS_TICK_CHAIN_START}};
     for (uint32_t i = 0; aged->bytes > 0 && i < 2; i++) {
@@ -32,28 +36,34 @@ void ls_aged_state_deinit(ls_aged_state *aged, const ls_allocator *allocator)
 
 static bool is_copy_due(const ls_aged_state *aged, ls_tick tick)
 {
-    return !aged->is_coming && tick - aged->ready.tick >= aged->pause_ticks;
+    return aged->has_copies && !aged->is_coming && tick - aged->ready.tick >= aged->pause_ticks;
 }
 
 static bool is_of_age(const ls_aged_state *aged, ls_tick tick)
 {
-    return aged->is_coming && tick - aged->coming.tick >= aged->age_ticks;
+    return aged->is_coming && tick - aged->coming.tick >= aged->config.age_ticks;
 }
 
 bool ls_aged_state_is_due(const ls_aged_state *aged, ls_tick tick)
 {
-    return aged->bytes > 0 && (is_copy_due(aged, tick) || is_of_age(aged, tick));
+    return is_copy_due(aged, tick) || is_of_age(aged, tick);
 }
 
-static void copy_live(ls_aged_state *aged, ls_sim_instance *instance, const ls_aged_copy *live)
+static void copy_live(ls_aged_state *aged, const ls_aged_copy *live)
 {
-    uint8_t *bytes = aged->rooms[0];
-    if (ls_sim_instance_save(instance, bytes) != LS_OK) {
+    const ls_aged_state_config *config = &aged->config;
+    size_t size = aged->bytes;
+    if (size > 0 && ls_sim_instance_save(config->instance, aged->rooms[0]) != LS_OK) {
         return; /* the next tick's state, perhaps */
     }
+    if (size == 0 && (size = ls_tick_history_flush(config->history)) == 0) {
+        aged->has_copies = false; /* it has ended */
+        return;
+    }
     aged->coming = *live;
-    aged->coming.root = ls_sim_instance_hash(instance);
-    aged->coming.bytes = bytes;
+    aged->coming.root = ls_sim_instance_hash(config->instance);
+    aged->coming.size = (uint32_t)size;
+    aged->coming.bytes = aged->rooms[0];
     aged->is_coming = true;
 }
 
@@ -68,11 +78,11 @@ static void come_of_age(ls_aged_state *aged, ls_tick tick)
     aged->rooms[1] = aged->ready.bytes;
 }
 
-void ls_aged_state_advance(ls_aged_state *aged, ls_sim_instance *instance, const ls_aged_copy *live)
+void ls_aged_state_advance(ls_aged_state *aged, const ls_aged_copy *live)
 {
     come_of_age(aged, live->tick);
-    if (aged->bytes > 0 && is_copy_due(aged, live->tick)) {
-        copy_live(aged, instance, live);
+    if (is_copy_due(aged, live->tick)) {
+        copy_live(aged, live);
         come_of_age(aged, live->tick);
     }
 }

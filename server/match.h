@@ -58,7 +58,7 @@ typedef struct ls_match_config {
     const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
 
     /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
-     * state; 0 (nobody may) .. LS_WATCHERS_MAX. */
+     * state, or one of all ticks where it cannot be saved; 0 (nobody may) .. LS_WATCHERS_MAX. */
     uint32_t watchers_max;
     uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
     uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */

@@ -24,22 +24,20 @@ static bool is_blob_free(const ls_match *match)
     return !match->join.blob || !ls_blob_is_in_use(match->join.blob);
 }
 
-/* A blob with room for so many bytes. Most states have a fixed size: then it was made with the
- * match. */
-static ls_status make_blob(ls_match *match, size_t bytes)
+/* Most states have a fixed size: then it was made with the match. */
+ls_status ls_match_make_blob(const ls_match *match, size_t bytes, ls_blob **blob)
 {
-    match_join_room *join = &match->join;
     if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
         return LS_UNSUPPORTED;
     }
-    if (join->blob && bytes <= join->blob_bytes_max) {
+    if (*blob && bytes <= ls_blob_bytes_max(*blob)) {
         return LS_OK;
     }
-    ls_blob_destroy(join->blob);
-    join->blob = NULL;
+    ls_blob_destroy(*blob);
+    *blob = NULL;
     size_t room = bytes + (match->next_close > 0 ? bytes / 4 : 0);
-    join->blob_bytes_max = (uint32_t)(room < LS_BLOB_BYTES_MAX ? room : LS_BLOB_BYTES_MAX);
-    return ls_blob_create(join->blob_bytes_max, match->allocator, &join->blob);
+    room = room < LS_BLOB_BYTES_MAX ? room : LS_BLOB_BYTES_MAX;
+    return ls_blob_create((uint32_t)room, match->allocator, blob);
 }
 
 /* Fills the blob with the live state, or with the ticks that lead to it. */
@@ -48,13 +46,13 @@ static ls_status fill_blob(ls_match *match)
     match_join_room *join = &match->join;
     size_t bytes = join->history ? ls_tick_history_flush(join->history)
                                  : ls_sim_instance_save_bytes(match->instance);
-    ls_status status = make_blob(match, bytes);
+    ls_status status = ls_match_make_blob(match, bytes, &join->blob);
     if (status != LS_OK) {
         return status;
     }
     uint8_t *raw = ls_blob_start(join->blob, (uint32_t)bytes);
     if (join->history) {
-        ls_tick_history_write(join->history, raw);
+        ls_tick_history_write(join->history, raw, (uint32_t)bytes);
         return LS_OK;
     }
     return ls_sim_instance_save(match->instance, raw);
@@ -168,6 +166,15 @@ static void join_with_what_it_has(ls_match *match, uint32_t slot)
     send_join(match, slot, how.bytes);
 }
 
+void ls_match_say_blob(const ls_join *join, ls_text *how)
+{
+    if (join->source == LS_JOIN_HISTORY) {
+        ls_text_set(how, "with %" PRIu32 " ticks from the first on", join->tick);
+    } else {
+        ls_text_set(how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
+    }
+}
+
 /* The blob is sealed, and `sender` is free. */
 static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
 {
@@ -188,11 +195,7 @@ static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
     match->join.is_sender_taken[sender] = true;
     ls_blob_sender_start(match->join.senders[sender], match->join.blob, join->blob, 0,
                          match->now_ns);
-    if (is_history) {
-        ls_text_set(&how, "with %" PRIu32 " ticks from the first on", join->tick);
-    } else {
-        ls_text_set(&how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
-    }
+    ls_match_say_blob(join, &how);
     send_join(match, slot, how.bytes);
 }
 
@@ -210,7 +213,7 @@ static bool try_join(ls_match *match, uint32_t slot)
     }
     ls_status status = is_free ? make_snapshot(match) : LS_OK;
     if (status != LS_OK) {
-        ls_match_drop(match, slot, status, "the state of this simulation cannot be handed on");
+        ls_match_drop(match, slot, status, MATCH_NOT_HANDED_ON);
         return true;
     }
     join_with_blob(match, slot, sender);
@@ -423,7 +426,7 @@ ls_status ls_match_join_create(ls_match *match)
 {
     match_join_room *join = &match->join;
     size_t bytes = ls_sim_instance_save_bytes(match->instance);
-    ls_status status = bytes > 0 ? make_blob(match, bytes)
+    ls_status status = bytes > 0 ? ls_match_make_blob(match, bytes, &join->blob)
                                  : ls_tick_history_create(match->config.sim.players,
                                                           match->config.simulation->input_bytes_max,
                                                           match->allocator, &join->history);

@@ -33,6 +33,8 @@ enum {
 #define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
 #define MATCH_WAITING_NEXT_NS (UINT64_C(500) * LS_NS_PER_MS)
 
+#define MATCH_NOT_HANDED_ON "the state of this simulation cannot be handed on"
+
 typedef struct match_guest {
     ls_peer_id peer; /* 0: free */
     uint64_t since_ns;
@@ -53,7 +55,6 @@ typedef struct match_snapshot {
 typedef struct match_join_room {
     ls_blob *blob;            /* NULL: none was needed yet, or the state is too large */
     ls_tick_history *history; /* NULL: the state can be saved */
-    uint32_t blob_bytes_max;
     uint32_t sender_count;
     match_snapshot snapshot;                     /* in the blob */
     uint64_t compress_ns;                        /* when more of it is compressed */
@@ -215,8 +216,15 @@ void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
 ls_status ls_match_join_create(ls_match *match);
 void ls_match_join_destroy(ls_match *match);
 
+/* A blob with room for so many bytes; the one that is there goes when it is too small, and nobody
+ * may be sent it then. UNSUPPORTED: more than a blob can be. NO_MEMORY. */
+ls_status ls_match_make_blob(const ls_match *match, size_t bytes, ls_blob **blob);
+
 /* Makes match->message a JOIN, with what all of them have in common. */
 ls_join *ls_match_begin_join(ls_match *match, ls_join_source source);
+
+/* What this JOIN brings, in words. */
+void ls_match_say_blob(const ls_join *join, ls_text *how);
 
 /* READY came while the match runs: JOIN goes out, at once or when it is this one's turn. */
 void ls_match_join_ready(ls_match *match, uint32_t slot);

@@ -27,31 +27,51 @@ static bool is_young_enough(const ls_match *match, ls_tick tick)
 
 /* ---- the blob, one for all ---- */
 
-/* A state that newcomers can begin with is in the blob. One that others are being sent is kept as
- * long as it is any good, or it would never be renewed while somebody always comes. */
-static bool has_good_blob(ls_match *match)
+static ls_status fill_blob(ls_match *match)
 {
     struct ls_match_watch *watch = match->watch;
     const ls_aged_copy *ready = &watch->aged.ready;
-    bool is_newest = watch->in_blob.bytes && watch->in_blob.tick == ready->tick;
-    if (is_newest || ls_blob_is_in_use(watch->blob)) {
-        return is_young_enough(match, watch->in_blob.tick);
+    watch->in_blob.size = 0;
+    ls_status status = ls_match_make_blob(match, ready->size, &watch->blob);
+    if (status != LS_OK) {
+        return status;
     }
-    if (!ready->bytes || !is_young_enough(match, ready->tick)) {
-        return false;
+    uint8_t *bytes = ls_blob_start(watch->blob, ready->size);
+    if (ready->bytes) {
+        memcpy(bytes, ready->bytes, ready->size);
+    } else {
+        ls_tick_history_write(match->join.history, bytes, ready->size);
     }
-    uint8_t *bytes = ls_blob_start(watch->blob, (uint32_t)watch->aged.bytes);
-    memcpy(bytes, ready->bytes, watch->aged.bytes);
     ls_blob_seal(watch->blob);
     watch->in_blob = *ready;
-    watch->in_blob.bytes = bytes;
-    return true;
+    return LS_OK;
+}
+
+static bool is_good(const ls_match *match, const ls_aged_copy *copy)
+{
+    return copy->size > 0 && is_young_enough(match, copy->tick);
+}
+
+/* OK: a state that newcomers can begin with is in the blob. One that others are being sent is kept
+ * as long as it is any good, or it would never be renewed while somebody always comes. STALE:
+ * there is none at the moment. UNSUPPORTED: nor will there be one. */
+static ls_status provide_blob(ls_match *match)
+{
+    struct ls_match_watch *watch = match->watch;
+    const ls_aged_state *aged = &watch->aged;
+    bool is_newest = watch->in_blob.size > 0 && watch->in_blob.tick == aged->ready.tick;
+    bool is_kept = is_newest || (watch->blob && ls_blob_is_in_use(watch->blob));
+    if (is_good(match, is_kept ? &watch->in_blob : &aged->ready)) {
+        return is_kept ? LS_OK : fill_blob(match);
+    }
+    bool is_one_to_come = aged->has_copies || aged->is_coming || is_good(match, &aged->ready);
+    return is_one_to_come ? LS_STALE : LS_UNSUPPORTED;
 }
 
 static bool is_blob_unfinished(const ls_match *match)
 {
     const struct ls_match_watch *watch = match->watch;
-    return watch->in_blob.bytes && !ls_blob_is_compressed(watch->blob);
+    return watch->in_blob.size > 0 && !ls_blob_is_compressed(watch->blob);
 }
 
 /* ---- streams ---- */
@@ -120,7 +140,7 @@ void ls_match_watch_join_turn(ls_match *match)
     struct ls_match_watch *watch = match->watch;
     if (is_copy_due(match)) {
         ls_aged_copy live = live_of(match);
-        ls_aged_state_advance(&watch->aged, match->instance, &live);
+        ls_aged_state_advance(&watch->aged, &live);
     }
     if (is_blob_unfinished(match)) {
         ls_blob_advance(watch->blob, 1);
@@ -188,10 +208,11 @@ static void join_held(ls_match *match, ls_watcher *watcher, ls_tick tick)
     send_join(match, watcher, "with the state that it has");
 }
 
-static void join_snapshot(ls_match *match, ls_watcher *watcher, watch_stream *stream)
+static void join_with_blob(ls_match *match, ls_watcher *watcher, watch_stream *stream)
 {
     const ls_aged_copy *copy = &match->watch->in_blob;
-    ls_join *join = begin_join(match, LS_JOIN_SNAPSHOT, copy->tick);
+    ls_join_source source = match->join.history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
+    ls_join *join = begin_join(match, source, copy->tick);
     join->root = copy->root;
     join->chain_tick = copy->chain_tick;
     join->chain = copy->chain;
@@ -199,7 +220,7 @@ static void join_snapshot(ls_match *match, ls_watcher *watcher, watch_stream *st
     join->blob_bytes = ls_blob_bytes(match->watch->blob);
     join->blob_hash = ls_blob_hash(match->watch->blob);
     ls_text how;
-    ls_text_set(&how, "with a snapshot of %" PRIu32 " bytes", join->blob_bytes);
+    ls_match_say_blob(join, &how);
     watcher->downlink.alone = copy->tick;
     stream->watcher = watcher;
     ls_blob_sender_start(stream->sender, match->watch->blob, join->blob, 0, match->now_ns);
@@ -218,16 +239,16 @@ bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
         join_held(match, watcher, 0); /* everybody can make state 0 */
         return true;
     }
-    if (!match->watch->blob) {
-        ls_match_watch_refuse(match, watcher, LS_UNSUPPORTED,
-                              "the state of this simulation cannot be handed on");
-        return false;
-    }
     watch_stream *stream = stream_of(match, NULL);
-    if (!stream || !has_good_blob(match)) {
+    ls_status status = provide_blob(match);
+    if (status == LS_STALE || (status == LS_OK && !stream)) {
         return false;
     }
-    join_snapshot(match, watcher, stream);
+    if (status != LS_OK) {
+        ls_match_watch_refuse(match, watcher, status, MATCH_NOT_HANDED_ON);
+        return false;
+    }
+    join_with_blob(match, watcher, stream);
     return true;
 }
 
@@ -278,17 +299,16 @@ static ls_blob_sender_config sender_config(const ls_match *match)
 ls_status ls_match_watch_join_create(ls_match *match)
 {
     struct ls_match_watch *watch = match->watch;
-    uint32_t pause_ticks = match->config.sim.tick_rate_hz;
-    pause_ticks = pause_ticks < 128 ? pause_ticks : 128;
-    ls_status status =
-        ls_aged_state_init(&watch->aged, match->instance, match->config.watch_delay_ticks,
-                           pause_ticks, match->allocator);
-    size_t bytes = watch->aged.bytes;
-    if (status != LS_OK || bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
-        return status;
+    uint32_t rate_hz = match->config.sim.tick_rate_hz;
+    ls_aged_state_config aged = {.instance = match->instance,
+                                 .history = match->join.history,
+                                 .age_ticks = match->config.watch_delay_ticks,
+                                 .pause_min_ticks = rate_hz < 128 ? rate_hz : 128};
+    ls_status status = ls_aged_state_init(&watch->aged, &aged, match->allocator);
+    if (status == LS_OK && watch->aged.bytes > 0) {
+        status = ls_match_make_blob(match, watch->aged.bytes, &watch->blob);
     }
     ls_blob_sender_config config = sender_config(match);
-    status = ls_blob_create((uint32_t)bytes, match->allocator, &watch->blob);
     for (uint32_t i = 0; status == LS_OK && i < WATCH_STREAMS_MAX; i++) {
         status = ls_blob_sender_create(&config, match->allocator, &watch->streams[i].sender);
     }

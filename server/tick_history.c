@@ -124,9 +124,10 @@ uint32_t ls_tick_history_flush(ls_tick_history *history)
     return history->is_cut ? 0 : history->bytes;
 }
 
-void ls_tick_history_write(const ls_tick_history *history, uint8_t *bytes)
+void ls_tick_history_write(const ls_tick_history *history, uint8_t *bytes, uint32_t size)
 {
-    uint32_t left = history->bytes;
+    LS_ASSERT(size <= history->bytes);
+    uint32_t left = size;
     for (uint32_t i = 0; left > 0; i++) {
         uint32_t part = left < PIECE_BYTES ? left : PIECE_BYTES;
         memcpy(bytes + (size_t)i * PIECE_BYTES, history->pieces[i], part);

@@ -1,7 +1,7 @@
 /* Tick history: every closed tick of a match from tick 0 on, as blocks (common/tick_block.h), for
- * simulations whose state cannot be saved: who joins simulates all of it. Memory grows by a piece
- * of 1 MiB now and then, up to the largest blob; then the history ends, and nobody can join any
- * more. Never drops a tick from the middle. Called by match. */
+ * simulations whose state cannot be saved: who joins or watches simulates all of it. Memory grows
+ * by a piece of 1 MiB now and then, up to the largest blob; then the history ends, and nobody can
+ * join any more. Never drops a tick from the middle. Called by match and aged_state. */
 #ifndef LOCKSTEP_SERVER_TICK_HISTORY_H
 #define LOCKSTEP_SERVER_TICK_HISTORY_H
 
@@ -24,7 +24,7 @@ void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs,
  * bytes, little-endian; 0 when there is no tick, or when memory was out. */
 uint32_t ls_tick_history_flush(ls_tick_history *history);
 
-/* Writes so many bytes. */
-void ls_tick_history_write(const ls_tick_history *history, uint8_t *bytes);
+/* Writes so many bytes, or as many as an earlier flush returned: the ticks up to that one. */
+void ls_tick_history_write(const ls_tick_history *history, uint8_t *bytes, uint32_t size);
 
 #endif

@@ -1,7 +1,9 @@
 /* Watching: closed ticks that come late and all the same to everybody, from any tick on, and
  * players who notice nothing of it. */
+#include "lockstep/common/hash.h"
 #include "lockstep/common/sims/units.h"
 #include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tests/support/raw_watcher.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
@@ -167,6 +169,71 @@ Test(watch, who_comes_back_with_other_ticks_does_not_begin_at_state_0_again)
     check_watched(run, after);
     raw_watcher_destroy(before);
     end(run, after);
+}
+
+/* ---- a simulation that cannot save ---- */
+
+static uint64_t hash_tally(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    return ls_hash_bytes(state, sizeof(tally_state), 0);
+}
+
+static moving_client *late_one;
+
+static void check_is_late(void *user, const ls_match *match)
+{
+    const ls_match_config *config = user;
+    if (late_one && late_one->joins > 0) {
+        ls_tick shown = moving_report(late_one).confirmed;
+        cr_assert_leq(shown + config->watch_delay_ticks, ls_match_tick(match), "%u of %u", shown,
+                      ls_match_tick(match));
+    }
+}
+
+/* Real sessions: two play, and one comes to watch after `tick` ticks and stays to the end. */
+static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interval,
+                            const ls_memory_link *link)
+{
+    ls_simulation unsaved = *tally_simulation();
+    unsaved.fields = NULL;
+    unsaved.hash = hash_tally;
+    ls_match_config config = ls_match_config_default(&unsaved);
+    config.sim.players = 2;
+    config.watchers_max = 1;
+    config.watch_delay_ticks = delay_ticks;
+    config.hash_interval_ticks = interval;
+    config.ticks = tick + TICKS;
+    ls_session_config session = ls_session_config_default();
+    moving_match *run = moving_match_open(&config, 5);
+    run->on_tick = check_is_late;
+    run->user = &config;
+    late_one = NULL;
+    moving_match_add(run, &session, &near_link);
+    moving_match_add(run, &session, &near_link);
+    while (run->ticks < tick) {
+        moving_match_run(run, 100 * MS);
+    }
+    session.is_watching = true;
+    late_one = moving_match_add(run, &session, link);
+    moving_match_run_to_end(run);
+    ls_session_report report = moving_report(late_one);
+    cr_assert_eq(late_one->join.source, LS_JOIN_HISTORY);
+    cr_assert_geq(late_one->join.tick + 2 * LS_WATCH_DELAY_TICKS_MAX, tick);
+    cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
+    cr_assert_eq(report.tick, config.ticks);
+    cr_assert_eq(report.steps, config.ticks, "every tick from the first on");
+    cr_assert_eq(ls_match_watching_of(run->match).finished, 1);
+    cr_assert_gt(ls_match_watching_of(run->match).roots_compared, 0);
+    moving_match_close(run);
+}
+
+Test(watch, what_cannot_be_saved_is_watched_from_its_first_tick_on)
+{
+    join_history_at(200, DELAY_TICKS, 1, &near_link);
+    join_history_at(1500, DELAY_TICKS, 1, &lossy_link);
+    join_history_at(1501, LS_WATCH_DELAY_TICKS_MAX, 1, &near_link);
+    join_history_at(1200, 0, 7, &near_link);
 }
 
 /* ---- the players notice nothing ---- */

@@ -4,7 +4,7 @@
 #include "lockstep/common/tick_chain.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
+#include <stdlib.h>
 
 static ls_sim_instance *instance;
 static uint64_t initial;
@@ -18,8 +18,9 @@ static void open_state(uint32_t age_ticks, uint32_t pause_ticks)
                                         &instance, &why),
                  LS_OK, "%s", why.bytes);
     initial = ls_sim_instance_hash(instance);
-    cr_assert_eq(ls_aged_state_init(&aged, instance, age_ticks, pause_ticks, ls_allocator_heap()),
-                 LS_OK);
+    ls_aged_state_config ages = {
+        .instance = instance, .age_ticks = age_ticks, .pause_min_ticks = pause_ticks};
+    cr_assert_eq(ls_aged_state_init(&aged, &ages, ls_allocator_heap()), LS_OK);
 }
 
 static void close_state(void)
@@ -40,7 +41,7 @@ static void step(void)
     }
     ls_aged_copy live = {
         .tick = tick + 1, .chain_tick = tick, .chain = tick * 3, .tick_chain = tick * 5};
-    ls_aged_state_advance(&aged, instance, &live);
+    ls_aged_state_advance(&aged, &live);
 }
 
 /* What is given out is the state of its tick and no other. */
@@ -90,6 +91,79 @@ Test(aged_state, what_is_given_out_is_old_enough_and_not_much_older)
     run(10, 60, 400);
     run(1, 1, 50);
     run(0, 30, 200);
+}
+
+/* ---- a simulation that cannot save ---- */
+
+static uint64_t hash_nothing(const ls_sim_config *config, const void *state)
+{
+    (void)config;
+    (void)state;
+    return 1;
+}
+
+static void *refuse(void *context, size_t bytes)
+{
+    (void)context;
+    return bytes < 1 << 20 ? calloc(1, bytes) : NULL;
+}
+
+static void release(void *context, void *memory)
+{
+    (void)context;
+    free(memory);
+}
+
+/* Copies every ten ticks, ten ticks old, of 100. */
+static void run_history(const ls_allocator *allocator)
+{
+    static ls_simulation unsaved;
+    unsaved = *ls_arena_simulation();
+    unsaved.fields = NULL;
+    unsaved.hash = hash_nothing;
+    ls_sim_config config = ls_sim_config_default(&unsaved);
+    ls_text why;
+    ls_status status =
+        ls_sim_instance_create(&unsaved, &config, ls_allocator_heap(), &instance, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    ls_tick_history *history = NULL;
+    status = ls_tick_history_create(config.players, unsaved.input_bytes_max, allocator, &history);
+    cr_assert_eq(status, LS_OK);
+    ls_aged_state_config ages = {
+        .instance = instance, .history = history, .age_ticks = 10, .pause_min_ticks = 10};
+    cr_assert_eq(ls_aged_state_init(&aged, &ages, ls_allocator_heap()), LS_OK);
+    uint32_t size = 0;
+    for (ls_tick tick = 0; tick < 100; tick++) {
+        ls_slot_input slots[LS_PLAYERS_MAX] = {{0}};
+        ls_tick_inputs all = {.tick = tick, .slot_count = config.players, .slots = slots};
+        ls_tick_history_add(history, &all, 0, tick);
+        step();
+        cr_assert(aged.ready.tick == 0 || tick + 1 - aged.ready.tick >= 10);
+        cr_assert_geq(aged.ready.size, size);
+        size = aged.ready.size;
+    }
+    ls_tick_history_destroy(history);
+}
+
+Test(aged_state, what_cannot_be_saved_has_a_history_that_goes_so_far)
+{
+    run_history(ls_allocator_heap());
+    cr_assert_geq(aged.ready.tick, 80);
+    cr_assert_gt(aged.ready.size, 0);
+    cr_assert_null(aged.ready.bytes);
+    cr_assert(aged.has_copies);
+    close_state();
+}
+
+Test(aged_state, a_history_that_has_ended_gives_no_more)
+{
+    ls_allocator small = {.allocate = refuse, .release = release};
+    run_history(&small);
+    cr_assert_not(aged.has_copies);
+    cr_assert_eq(aged.ready.tick, 0);
+    cr_assert_eq(aged.ready.size, 0);
+    cr_assert_not(ls_aged_state_is_due(&aged, 1000));
+    close_state();
 }
 
 Test(aged_state, state_0_is_there_from_the_start)

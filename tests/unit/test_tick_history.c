@@ -44,14 +44,14 @@ static uint64_t add_ticks(ls_tick_history *history, ls_tick first, ls_tick end, 
     return chain;
 }
 
-/* Reads it back: `count` ticks from 0 on, with this chain behind them. */
-static void check(ls_tick_history *history, ls_tick count, uint64_t expected_chain)
+/* Reads the first `size` bytes back: `count` ticks from 0 on, with this chain behind them. */
+static void check_start(const ls_tick_history *history, uint32_t size, ls_tick count,
+                        uint64_t expected_chain)
 {
-    uint32_t size = ls_tick_history_flush(history);
     uint8_t *all = malloc(size);
     uint64_t chain = LS_TICK_CHAIN_START;
     ls_tick next = 0;
-    ls_tick_history_write(history, all);
+    ls_tick_history_write(history, all, size);
     for (uint32_t at = 0; at < size;) {
         static ls_tick_block_reader reader;
         uint32_t block = ls_load_u32(all + at);
@@ -72,6 +72,11 @@ static void check(ls_tick_history *history, ls_tick count, uint64_t expected_cha
     cr_assert_eq(next, count);
     cr_assert_eq(chain, expected_chain);
     free(all);
+}
+
+static void check(ls_tick_history *history, ls_tick count, uint64_t expected_chain)
+{
+    check_start(history, ls_tick_history_flush(history), count, expected_chain);
 }
 
 Test(tick_history, every_tick_comes_back_in_order)
@@ -145,5 +150,16 @@ Test(tick_history, without_memory_for_all_of_it_there_is_none_of_it)
     few.left = 100; /* too late */
     add_ticks(history, 1000, 1001, BYTES_MAX, chain);
     cr_assert_eq(ls_tick_history_flush(history), 0);
+    ls_tick_history_destroy(history);
+}
+
+Test(tick_history, what_was_flushed_stays_what_it_was)
+{
+    ls_tick_history *history = create();
+    uint64_t early = add_ticks(history, 0, 500, 20, LS_TICK_CHAIN_START);
+    uint32_t size = ls_tick_history_flush(history);
+    uint64_t late = add_ticks(history, 500, 5000, 20, early);
+    check(history, 5000, late);
+    check_start(history, size, 500, early);
     ls_tick_history_destroy(history);
 }

@@ -110,7 +110,7 @@ static ls_status write_reports(const explanation *made, const ls_code_places *pl
         status = write_report(config->html_path, ls_report_write_html, &report, why);
     }
     if (status == LS_OK && config->json_path) {
-        status = write_report(config->json_path, ls_report_write_json, &report, why);
+        status = ls_report_write_json(&report, config->json_path, why);
     }
     return status;
 }

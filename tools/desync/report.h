@@ -16,8 +16,10 @@ typedef struct ls_report {
 } ls_report;
 
 void ls_report_write_text(FILE *file, const ls_report *report);
-void ls_report_write_json(FILE *file, const ls_report *report);
 void ls_report_write_html(FILE *file, const ls_report *report);
+
+/* To a file, or standard output for "-". IO or NO_MEMORY. */
+ls_status ls_report_write_json(const ls_report *report, const char *path, ls_text *why);
 
 /* ---- what the three share ---- */
 

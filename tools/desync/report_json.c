@@ -1,235 +1,179 @@
+#include "lockstep/common/program/json.h"
 #include "lockstep/tools/desync/report.h"
 
-#include <inttypes.h>
-
-/* Texts are printable ASCII: two characters need help. */
-static void write_string(FILE *file, const char *text)
+/* Texts came with the bundle, from another machine. */
+static void add_text(ls_json *json, const char *key, const char *text)
 {
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            fputc('\\', file);
-        }
-        fputc(*text >= ' ' && *text <= '~' ? *text : '?', file);
-    }
-    fputc('"', file);
+    char clean[4096];
+    ls_name_copy(clean, sizeof clean, text);
+    ls_json_text(json, key, clean);
 }
 
-static void write_key(FILE *file, const char *key)
+static void add_root(ls_json *json, const char *key, bool is_known, uint64_t root)
 {
-    fprintf(file, ",\n  \"%s\": ", key);
-}
-
-static void write_text(FILE *file, const char *key, const char *text)
-{
-    write_key(file, key);
-    write_string(file, text);
-}
-
-static void write_root(FILE *file, const char *key, bool is_known, uint64_t root)
-{
-    fprintf(file, "\"%s\": ", key);
     if (is_known) {
-        fprintf(file, "\"%016" PRIx64 "\"", root);
+        ls_json_hash(json, key, root);
     } else {
-        fprintf(file, "null");
+        ls_json_null(json, key);
     }
 }
 
-static void write_differences(FILE *file, const ls_evidence *evidence)
+static void add_differences(ls_json *json, const ls_evidence *evidence)
 {
     const ls_state_difference *found = &evidence->difference;
-    write_key(file, "elements");
-    fprintf(file, "%" PRIu64, found->elements);
-    write_key(file, "fields");
-    fprintf(file, "%" PRIu32, found->fields);
-    write_key(file, "is_lower_bound");
-    fprintf(file, "%s", found->is_lower_bound ? "true" : "false");
-    write_key(file, "differences");
-    fprintf(file, "[");
+    ls_json_number(json, "elements", (double)found->elements);
+    ls_json_number(json, "fields", found->fields);
+    ls_json_bool(json, "is_lower_bound", found->is_lower_bound);
+    ls_json *differences = ls_json_array(json, "differences");
     for (uint32_t i = 0; i < found->place_count; i++) {
         ls_difference_text text = ls_state_difference_text(
             &found->places[i], evidence->server_state, evidence->client_state);
-        fprintf(file, "%s\n    {\"field\": ", i == 0 ? "" : ",");
-        write_string(file, text.name);
-        fprintf(file, ", \"server\": ");
-        write_string(file, text.a);
-        fprintf(file, ", \"client\": ");
-        write_string(file, text.b);
-        fprintf(file, "}");
+        ls_json *item = ls_json_append(differences);
+        add_text(item, "field", text.name);
+        add_text(item, "server", text.a);
+        add_text(item, "client", text.b);
     }
-    fprintf(file, "]");
 }
 
-static void write_passes(FILE *file, const ls_evidence *evidence)
+static void add_passes(ls_json *json, const ls_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *server = &bundle->server.passes;
     const ls_pass_trace *client = &bundle->client.passes;
-    write_key(file, "pass");
     if (evidence->parting == LS_PASS_AT && evidence->pass < bundle->pass_count) {
-        write_string(file, bundle->passes[evidence->pass]);
+        add_text(json, "pass", bundle->passes[evidence->pass]);
     } else {
-        fprintf(file, "null");
+        ls_json_null(json, "pass");
     }
-    write_key(file, "passes");
-    fprintf(file, "[");
+    ls_json *passes = ls_json_array(json, "passes");
     for (uint32_t i = 0; i < bundle->pass_count; i++) {
-        fprintf(file, "%s\n    {\"name\": ", i == 0 ? "" : ",");
-        write_string(file, bundle->passes[i]);
-        fprintf(file, ", ");
-        write_root(file, "server", i < server->pass_count, server->roots[i]);
-        fprintf(file, ", ");
-        write_root(file, "client", i < client->pass_count, client->roots[i]);
-        fprintf(file, ", ");
-        write_root(file, "here", i < evidence->passes.pass_count, evidence->passes.roots[i]);
-        fprintf(file, "}");
+        ls_json *item = ls_json_append(passes);
+        add_text(item, "name", bundle->passes[i]);
+        add_root(item, "server", i < server->pass_count, server->roots[i]);
+        add_root(item, "client", i < client->pass_count, client->roots[i]);
+        add_root(item, "here", i < evidence->passes.pass_count, evidence->passes.roots[i]);
     }
-    fprintf(file, "]");
 }
 
-static void write_inputs(FILE *file, const ls_evidence *evidence)
+static void add_inputs(ls_json *json, const ls_evidence *evidence)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
-    bool has_inputs = ls_report_inputs(evidence, slots);
-    write_key(file, "inputs");
-    fprintf(file, has_inputs ? "[" : "null");
-    for (uint32_t slot = 0; has_inputs && slot < evidence->bundle->config.players; slot++) {
-        fprintf(file, "%s\n    {\"slot\": %" PRIu32 ", \"events\": ", slot == 0 ? "" : ",", slot);
-        write_string(file, ls_report_events_text(slots[slot].events));
-        fprintf(file, ", \"bytes\": \"");
-        for (uint32_t i = 0; i < slots[slot].size; i++) {
-            fprintf(file, "%02x", slots[slot].bytes[i]);
-        }
-        fprintf(file, "\"}");
+    if (!ls_report_inputs(evidence, slots)) {
+        ls_json_null(json, "inputs");
+        return;
     }
-    fprintf(file, has_inputs ? "]" : "");
+    ls_json *inputs = ls_json_array(json, "inputs");
+    for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
+        ls_json *item = ls_json_append(inputs);
+        ls_json_number(item, "slot", slot);
+        add_text(item, "events", ls_report_events_text(slots[slot].events));
+        ls_json_bytes(item, "bytes", slots[slot].bytes, slots[slot].size);
+    }
 }
 
-static void write_figures(FILE *file, const char *key, const ls_rerun_figures *figures)
+static void add_figures(ls_json *json, const ls_rerun_figures *figures)
 {
     uint32_t known = figures->known;
-    fprintf(file, "\"%s\": {", key);
-    write_root(file, "match", known & LS_RERUN_LIVE, figures->live);
-    fprintf(file, ", ");
-    write_root(file, "fresh", known & LS_RERUN_FRESH, figures->fresh);
-    fprintf(file, ", ");
-    write_root(file, "again", known & LS_RERUN_AGAIN, figures->again);
-    fprintf(file, ", ");
-    write_root(file, "reloaded", known & LS_RERUN_RELOADED, figures->reloaded);
-    fprintf(file, ", ");
-    write_root(file, "in_place", known & LS_RERUN_IN_PLACE, figures->in_place);
-    fprintf(file, "}");
+    add_root(json, "match", known & LS_RERUN_LIVE, figures->live);
+    add_root(json, "fresh", known & LS_RERUN_FRESH, figures->fresh);
+    add_root(json, "again", known & LS_RERUN_AGAIN, figures->again);
+    add_root(json, "reloaded", known & LS_RERUN_RELOADED, figures->reloaded);
+    add_root(json, "in_place", known & LS_RERUN_IN_PLACE, figures->in_place);
 }
 
-static void write_reruns(FILE *file, const ls_evidence *evidence)
+static void add_reruns(ls_json *json, const ls_evidence *evidence)
 {
     ls_rerun_figures here = evidence->figures;
     here.known &= ~LS_RERUN_LIVE;
-    write_key(file, "reruns");
-    fprintf(file, "{");
-    write_figures(file, "server", &evidence->bundle->server.figures);
-    fprintf(file, ",\n    ");
-    write_figures(file, "client", &evidence->bundle->client.figures);
-    fprintf(file, ",\n    ");
-    write_figures(file, "here", &here);
-    fprintf(file, "}");
+    ls_json *reruns = ls_json_object(json, "reruns");
+    add_figures(ls_json_object(reruns, "server"), &evidence->bundle->server.figures);
+    add_figures(ls_json_object(reruns, "client"), &evidence->bundle->client.figures);
+    add_figures(ls_json_object(reruns, "here"), &here);
 }
 
-static void write_machines(FILE *file, const ls_evidence *evidence)
+static void add_machines(ls_json *json, const ls_evidence *evidence)
 {
     const ls_build_print *prints[] = {&evidence->bundle->server.print,
                                       &evidence->bundle->client.print, &evidence->here};
     static const char *const names[] = {"server", "client", "here"};
-    write_key(file, "machines");
-    fprintf(file, "[");
+    ls_json *machines = ls_json_array(json, "machines");
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        fprintf(file, "%s\n    {\"item\": ", item == 0 ? "" : ",");
-        write_string(file, ls_print_item_name((ls_print_item)item));
+        ls_json *row = ls_json_append(machines);
+        add_text(row, "item", ls_print_item_name((ls_print_item)item));
         for (uint32_t i = 0; i < 3; i++) {
-            fprintf(file, ", \"%s\": ", names[i]);
-            write_string(file, prints[i]->items[item]);
+            add_text(row, names[i], prints[i]->items[item]);
         }
-        fprintf(file, ", \"differs\": %s}",
-                ls_build_print_differs(prints[0], prints[1], (ls_print_item)item) ? "true"
-                                                                                  : "false");
+        ls_json_bool(row, "differs",
+                     ls_build_print_differs(prints[0], prints[1], (ls_print_item)item));
     }
-    fprintf(file, "]");
 }
 
-static void write_write(FILE *file, const ls_report *report, const ls_field_write *write)
+static void add_write(ls_json *json, const ls_report *report, const ls_field_write *write)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     char text[128];
-    fprintf(file, "{\"pass\": ");
-    write_string(file, write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
-    fprintf(file, ", \"field\": ");
+    add_text(json, "pass", write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
     ls_schema_place_name(&write->place, text, sizeof text);
-    write_string(file, text);
-    fprintf(file, ", \"before\": ");
+    add_text(json, "field", text);
     ls_field_write_value(write, false, text, sizeof text);
-    write_string(file, text);
-    fprintf(file, ", \"after\": ");
+    add_text(json, "before", text);
     ls_field_write_value(write, true, text, sizeof text);
-    write_string(file, text);
-    fprintf(file, ", \"by\": ");
+    add_text(json, "after", text);
     text[0] = '\0';
     if (write->instruction != 0) {
         ls_code_places_name(report->places, write->instruction, text, sizeof text);
     }
-    write_string(file, text);
-    fprintf(file, "}");
+    add_text(json, "by", text);
 }
 
-static void write_trace(FILE *file, const ls_report *report)
+static void add_trace(ls_json *json, const ls_report *report)
 {
     const ls_evidence *evidence = report->evidence;
     if (!evidence->trace_name) {
         return;
     }
-    write_text(file, "trace", evidence->trace_name);
-    write_text(file, "not_traced", evidence->not_traced.bytes);
-    write_key(file, "write_count");
-    fprintf(file, "%" PRIu64, evidence->trace.count);
-    write_key(file, "writes");
-    fprintf(file, "[");
+    add_text(json, "trace", evidence->trace_name);
+    add_text(json, "not_traced", evidence->not_traced.bytes);
+    ls_json_number(json, "write_count", (double)evidence->trace.count);
+    ls_json *writes = ls_json_array(json, "writes");
     for (uint32_t i = 0; i < evidence->trace.list_count; i++) {
-        fprintf(file, "%s\n    ", i == 0 ? "" : ",");
-        write_write(file, report, &evidence->trace.writes[i]);
+        add_write(ls_json_append(writes), report, &evidence->trace.writes[i]);
     }
-    fprintf(file, "]");
 }
 
-void ls_report_write_json(FILE *file, const ls_report *report)
+static void add_report(ls_json *json, const ls_report *report)
 {
     const ls_evidence *evidence = report->evidence;
     const ls_desync_bundle *bundle = evidence->bundle;
     bool is_run = evidence->agreement != LS_AGREES_NOT_RUN;
-    fprintf(file, "{\n  \"program\": \"lockstep-desync\"");
-    write_text(file, "bundle", report->bundle_path);
-    write_text(file, "sim", bundle->simulation);
-    write_key(file, "seed");
-    fprintf(file, "\"%" PRIu64 "\"", bundle->config.seed);
-    write_key(file, "tick");
-    fprintf(file, "%" PRIu32, bundle->tick);
-    write_key(file, "slot");
-    fprintf(file, "%" PRIu32, bundle->slot);
-    write_text(file, "player", bundle->player);
-    fprintf(file, ",\n  ");
-    write_root(file, "server_root", true, bundle->server_root);
-    fprintf(file, ",\n  ");
-    write_root(file, "client_root", true, bundle->client_root);
-    write_text(file, "missing", evidence->missing.bytes);
-    write_text(file, "class", ls_desync_class_word(bundle->verdict.kind));
-    write_text(file, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));
-    write_text(file, "why", bundle->verdict.why.bytes);
-    write_text(file, "agrees_with", ls_agreement_word(evidence->agreement));
-    write_text(file, "not_run", is_run ? "" : evidence->not_run.bytes);
-    write_differences(file, evidence);
-    write_passes(file, evidence);
-    write_inputs(file, evidence);
-    write_reruns(file, evidence);
-    write_machines(file, evidence);
-    write_trace(file, report);
-    fprintf(file, "\n}\n");
+    ls_json_text(json, "program", "lockstep-desync");
+    add_text(json, "bundle", report->bundle_path);
+    add_text(json, "sim", bundle->simulation);
+    ls_json_decimal(json, "seed", bundle->config.seed);
+    ls_json_number(json, "tick", bundle->tick);
+    ls_json_number(json, "slot", bundle->slot);
+    add_text(json, "player", bundle->player);
+    ls_json_hash(json, "server_root", bundle->server_root);
+    ls_json_hash(json, "client_root", bundle->client_root);
+    add_text(json, "missing", evidence->missing.bytes);
+    add_text(json, "class", ls_desync_class_word(bundle->verdict.kind));
+    add_text(json, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));
+    add_text(json, "why", bundle->verdict.why.bytes);
+    add_text(json, "agrees_with", ls_agreement_word(evidence->agreement));
+    add_text(json, "not_run", is_run ? "" : evidence->not_run.bytes);
+    add_differences(json, evidence);
+    add_passes(json, evidence);
+    add_inputs(json, evidence);
+    add_reruns(json, evidence);
+    add_machines(json, evidence);
+    add_trace(json, report);
+}
+
+ls_status ls_report_write_json(const ls_report *report, const char *path, ls_text *why)
+{
+    ls_json *json = ls_json_create();
+    add_report(json, report);
+    ls_status status = ls_json_write(json, path, why);
+    ls_json_destroy(json);
+    return status;
 }

@@ -35,11 +35,12 @@ static ls_status dispatch(ls_replay_run *run, ls_text *why)
     return LS_BAD_ARGUMENT;
 }
 
-/* A seek needs little of the file, everything else all of it. */
+/* Seeking needs little of the file, everything else all of it. */
 static ls_status open_journal(ls_replay_run *run, ls_text *why)
 {
-    bool is_seek = strcmp(run->config->command, "seek") == 0;
-    ls_journal_trust trust = is_seek ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
+    const char *command = run->config->command;
+    bool needs_little = strcmp(command, "seek") == 0 || strcmp(command, "view") == 0;
+    ls_journal_trust trust = needs_little ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
     ls_status status = ls_playback_open(run->config->paths[0], trust, &run->playback, why);
     if (status == LS_OK && ls_playback_loss(run->playback)[0] != '\0') {
         ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[0],

@@ -1,5 +1,6 @@
-#include "lockstep/tools/replay/json.h"
+#include "lockstep/common/program/json.h"
 
+#include "lockstep/common/base/limits.h"
 #include "lockstep/common/program/output.h"
 
 #include <cjson/cJSON.h>
@@ -24,6 +25,15 @@ void ls_json_text(ls_json *object, const char *key, const char *text)
 void ls_json_number(ls_json *object, const char *key, double number)
 {
     cJSON_AddNumberToObject(object, key, number);
+}
+
+void ls_json_known(ls_json *object, const char *key, bool is_known, double number)
+{
+    if (is_known) {
+        ls_json_number(object, key, number);
+    } else {
+        ls_json_null(object, key);
+    }
 }
 
 void ls_json_bool(ls_json *object, const char *key, bool value)
@@ -78,6 +88,11 @@ ls_json *ls_json_append(ls_json *array)
     cJSON *object = cJSON_CreateObject();
     cJSON_AddItemToArray(array, object);
     return object;
+}
+
+void ls_json_append_number(ls_json *array, double number)
+{
+    cJSON_AddItemToArray(array, cJSON_CreateNumber(number));
 }
 
 void ls_json_append_text(ls_json *array, const char *text)
