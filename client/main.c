@@ -2,6 +2,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/client/client.h"
 #include "lockstep/client/session.h"
+#include "lockstep/client/view_options.h"
 #include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
@@ -27,15 +28,12 @@ enum option_key {
     KEY_RECONNECT,
     KEY_SPECTATE,
     KEY_RECORD_FRAMES,
-    KEY_VIEW,
-    KEY_NO_INTERPOLATION,
-    KEY_SCREENSHOT,
-    KEY_SIZE,
 };
 
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The player:", 1},
-    {"bot", KEY_BOT, "SEED", 0, "Let a seeded bot play; without it the inputs are empty", 1},
+    {"bot", KEY_BOT, "SEED", 0,
+     "Let a seeded bot play; without it the inputs are empty, or a person's with --view", 1},
     {"bot-delay", KEY_BOT_DELAY, "TICKS", 0,
      "Let the bot answer the state of TICKS ago, 1 to 255: with the server's --late wait the whole "
      "match can then be repeated, at any frame rate (0: the newest state)",
@@ -60,18 +58,6 @@ static const struct argp_option options[] = {
      1},
     {"record-frames", KEY_RECORD_FRAMES, "FILE", 0,
      "Write how long each frame lasted, for lockstep-timestep --trace", 1},
-    {0, 0, 0, 0, "To see it:", 5},
-    {"view", KEY_VIEW, "window|text", OPTION_ARG_OPTIONAL,
-     "Show the match in a window, or as text on a terminal, and play it by hand unless --bot does "
-     "(window)",
-     5},
-    {"size", KEY_SIZE, "WxH", 0, "Size of the window (1280x720)", 5},
-    {"no-interpolation", KEY_NO_INTERPOLATION, 0, 0,
-     "Show the newest state as it is, instead of the blend of the two newest: to feel the "
-     "difference",
-     5},
-    {"screenshot", KEY_SCREENSHOT, "FILE@TICK", 0,
-     "Write a PNG of the first frame that shows TICK; up to 16 of them, and F12 writes more", 5},
     {0, 0, 0, 0, "Faults, to see what happens:", 9},
     {"flip-bit", KEY_FLIP_BIT, "TICK[:BIT]", 0,
      "Flip one bit of this client's state after the step to TICK: a desync", 9},
@@ -100,62 +86,6 @@ static void parse_flip_bit(struct argp_state *state, arguments *args, char *valu
     }
     ls_command_line_number(state, "flip-bit", value, (ls_option_range){1, UINT32_MAX},
                            &args->flip_tick);
-}
-
-static void parse_screenshot(struct argp_state *state, ls_screen_config *view, char *value)
-{
-    char *at = strrchr(value, '@');
-    uint64_t tick;
-    if (!at || at == value || view->screenshot_count == LS_SCREENSHOTS_MAX) {
-        argp_error(state, "--screenshot takes FILE@TICK, up to %u times, not '%s'",
-                   LS_SCREENSHOTS_MAX, value);
-        return;
-    }
-    *at = '\0';
-    ls_command_line_number(state, "screenshot", at + 1, (ls_option_range){0, UINT32_MAX}, &tick);
-    view->screenshots[view->screenshot_count++] = (ls_screenshot){value, (ls_tick)tick};
-}
-
-static void parse_size(struct argp_state *state, ls_screen_config *view, char *value)
-{
-    char *by = strchr(value, 'x');
-    uint64_t width = 0;
-    uint64_t height = 0;
-    if (!by) {
-        argp_error(state, "--size takes WIDTHxHEIGHT, not '%s'", value);
-        return;
-    }
-    *by = '\0';
-    ls_option_range range = {LS_SCREEN_SIDE_MIN, LS_SCREEN_SIDE_MAX};
-    ls_command_line_number(state, "size", value, range, &width);
-    ls_command_line_number(state, "size", by + 1, range, &height);
-    view->width = (uint32_t)width;
-    view->height = (uint32_t)height;
-}
-
-static error_t parse_view(int key, char *value, struct argp_state *state, ls_screen_config *view)
-{
-    static const char *const view_words[] = {"window", "text"};
-    uint32_t kind = 0;
-    switch (key) {
-    case KEY_VIEW:
-        if (value) {
-            ls_command_line_word(state, "view", value, view_words, 2, &kind);
-        }
-        view->kind = kind == 0 ? LS_SCREEN_WINDOW : LS_SCREEN_TEXT;
-        return 0;
-    case KEY_NO_INTERPOLATION:
-        view->interpolates = false;
-        return 0;
-    case KEY_SIZE:
-        parse_size(state, view, value);
-        return 0;
-    case KEY_SCREENSHOT:
-        parse_screenshot(state, view, value);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
 }
 
 static error_t parse_player(int key, char *value, struct argp_state *state, arguments *args)
@@ -210,22 +140,7 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         parse_flip_bit(state, args, value);
         return 0;
     default:
-        return parse_view(key, value, state, &args->view);
-    }
-}
-
-static void check_view(struct argp_state *state, const arguments *args)
-{
-    const ls_screen_config *view = &args->view;
-    bool is_json_there = args->output.json_path && strcmp(args->output.json_path, "-") == 0;
-    if (view->kind != LS_SCREEN_WINDOW && view->screenshot_count > 0) {
-        argp_error(state, "--screenshot needs --view=window");
-    }
-    if (view->kind == LS_SCREEN_NONE && !view->interpolates) {
-        argp_error(state, "--no-interpolation needs --view");
-    }
-    if (view->kind == LS_SCREEN_TEXT && is_json_there) {
-        argp_error(state, "--view=text and --json - both write to standard output");
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -234,7 +149,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
     arguments *args = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
+        state->child_inputs[0] = &args->view;
+        state->child_inputs[1] = &args->output;
         return 0;
     case ARGP_KEY_ARG:
         if (args->server) {
@@ -252,7 +168,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (args->bot_delay > 0 && !args->has_bot) {
             argp_error(state, "--bot-delay needs --bot");
         }
-        check_view(state, args);
+        ls_view_options_check(state, &args->view, &args->output);
         return 0;
     default:
         return parse_player(key, value, state, args);
@@ -261,7 +177,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&ls_view_argp, 0, "To see it:", 5}, {&ls_output_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
         .options = options,
         .children = children,

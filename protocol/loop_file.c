@@ -1,8 +1,10 @@
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* flock */
 #include "lockstep/protocol/loop_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <uv.h>
 
 /* Takes the result of a call that was made without a callback. */
@@ -17,6 +19,23 @@ static ls_status finish(uv_fs_t *request, const char *what, ls_text *why)
     return LS_OK;
 }
 
+void ls_loop_file_close(int file)
+{
+    uv_fs_t request;
+    uv_fs_close(NULL, &request, file, NULL);
+    uv_fs_req_cleanup(&request);
+}
+
+/* A file system without locks is no reason not to write. */
+static ls_status lock(const char *path, int file, ls_text *why)
+{
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        ls_text_set(why, "%s: another process is writing to it", path);
+        return LS_IO;
+    }
+    return LS_OK;
+}
+
 ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why)
 {
     uv_fs_t request;
@@ -24,17 +43,16 @@ ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file,
     int flags = mode == LS_LOOP_FILE_NEW ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY;
     int opened = uv_fs_open(NULL, &request, path, flags, 0600, NULL);
     ls_status status = finish(&request, path, why);
-    if (status == LS_OK) {
-        *file = opened;
+    if (status != LS_OK) {
+        return status;
     }
-    return status;
-}
-
-void ls_loop_file_close(int file)
-{
-    uv_fs_t request;
-    uv_fs_close(NULL, &request, file, NULL);
-    uv_fs_req_cleanup(&request);
+    status = lock(path, opened, why);
+    if (status != LS_OK) {
+        ls_loop_file_close(opened);
+        return status;
+    }
+    *file = opened;
+    return LS_OK;
 }
 
 ls_status ls_loop_file_write(int file, const uint8_t *bytes, size_t size, uint64_t offset,

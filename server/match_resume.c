@@ -154,6 +154,7 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
     match->now_ns = now_ns;
     match->state = LS_MATCH_RESUMING;
     match->resume.until_ns = now_ns + match->config.resume_wait_ms * LS_NS_PER_MS;
+    bool is_before_tick_0 = match->next_close == 0; /* which seats them in band */
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
@@ -161,7 +162,8 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
             seat->state = LS_SEAT_KEPT;
             seat->report.left_status = LS_DISCONNECTED;
         }
-        match->resume.waited_mask |= seat->is_in_band ? UINT32_C(1) << slot : 0;
+        bool is_waited_for = seat->is_in_band || (is_before_tick_0 && seat->report.has_played);
+        match->resume.waited_mask |= is_waited_for ? UINT32_C(1) << slot : 0;
     }
 }
 
@@ -352,14 +354,28 @@ void ls_match_resume_leave(ls_match *match, uint32_t slot)
 
 /* ---- going on ---- */
 
+/* Ticks that somebody who is back saw confirmed, and that nobody could give. */
+static uint32_t lost_ticks(const ls_match *match)
+{
+    uint32_t lost = 0;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        if (has_claim(seat) && seat->back.confirmed > match->next_close + lost) {
+            lost = seat->back.confirmed - match->next_close;
+        }
+    }
+    return lost;
+}
+
 static void go_on(ls_match *match)
 {
     uint32_t back = 0;
     uint32_t players = 0;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        players += seat->is_in_band ? 1 : 0;
-        back += seat->is_in_band && seat->state == LS_SEAT_READY ? 1 : 0;
+        bool is_waited_for = (match->resume.waited_mask >> slot & 1u) != 0;
+        players += is_waited_for ? 1 : 0;
+        back += is_waited_for && seat->state == LS_SEAT_READY ? 1 : 0;
         if (seat->state != LS_SEAT_READY) {
             ls_seat_leave_band(seat);
         }
@@ -373,6 +389,12 @@ static void go_on(ls_match *match)
                 "%" PRIu32 " of %" PRIu32 " players are back, %" PRIu32
                 " ticks that the journal had not came from them",
                 back, players, match->resume.recovered);
+    uint32_t lost = lost_ticks(match);
+    if (lost > 0) {
+        ls_text_add(&event->text,
+                    "; up to %" PRIu32 " more, which they saw and do not hold any more, are lost",
+                    lost);
+    }
     ls_match_join_advance(match);
 }
 

@@ -220,7 +220,8 @@ bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
         join_held(match, watcher, watcher->confirmed);
         return true;
     }
-    if (ready->tick == 0 && has_ticks_from(match, 0)) {
+    bool is_beyond = watcher->is_back && watcher->confirmed > 0; /* state 0 is behind it */
+    if (ready->tick == 0 && !is_beyond && has_ticks_from(match, 0)) {
         join_held(match, watcher, 0); /* everybody can make state 0 */
         return true;
     }

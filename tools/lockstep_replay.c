@@ -1,4 +1,5 @@
 /* lockstep-replay: reads the command line, looks into the journal of a match. */
+#include "lockstep/client/view_options.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/replay/command.h"
 
@@ -10,6 +11,8 @@ enum option_key {
     KEY_SIM = 's',
     KEY_OUTPUT = 'o',
     KEY_FIELDS = 'f',
+    KEY_FROM = 0x100,
+    KEY_SPEED,
 };
 
 static const struct argp_option options[] = {
@@ -19,6 +22,9 @@ static const struct argp_option options[] = {
      "Where export (standard output) and cut (a new file; needed) write", 0},
     {"fields", KEY_FIELDS, "NAME", OPTION_ARG_OPTIONAL,
      "With seek: print every value whose name begins with NAME, or all", 0},
+    {"from", KEY_FROM, "TICK", 0, "With view: begin there (the first one)", 0},
+    {"speed", KEY_SPEED, "X", 0,
+     "With view: begin so many times as fast as it was, a power of two from 1/16 to 64 (1)", 0},
     {0},
 };
 
@@ -68,6 +74,24 @@ static ls_tick read_tick(struct argp_state *state, const char *word)
     return (ls_tick)tick;
 }
 
+static int32_t read_speed(struct argp_state *state, const char *word)
+{
+    static const struct {
+        const char *word;
+        int32_t power;
+    } fractions[] = {{"0.0625", -4}, {"0.125", -3}, {"0.25", -2}, {"0.5", -1}};
+    static const char *const words[] = {"1/16", "1/8", "1/4", "1/2", "1", "2",
+                                        "4",    "8",   "16",  "32",  "64"};
+    uint32_t index = 0;
+    for (size_t i = 0; i < sizeof fractions / sizeof fractions[0]; i++) {
+        if (strcmp(word, fractions[i].word) == 0) {
+            return fractions[i].power;
+        }
+    }
+    ls_command_line_word(state, "speed", word, words, sizeof words / sizeof words[0], &index);
+    return (int32_t)index + LS_PLAYHEAD_SLOWEST;
+}
+
 static void take_word(struct argp_state *state, arguments *args, const char *word)
 {
     if (!args->config.command) {
@@ -97,6 +121,7 @@ static void check(struct argp_state *state, arguments *args)
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
         argp_error(state, "cut takes --output FILE");
     }
+    ls_view_options_check(state, &args->config.screen, &args->output);
     args->config.output = args->config.output ? args->config.output : "-";
 }
 
@@ -113,8 +138,15 @@ static error_t parse(int key, char *value, struct argp_state *state)
     case KEY_FIELDS:
         args->config.fields = value ? value : "";
         return 0;
+    case KEY_FROM:
+        args->config.from = read_tick(state, value);
+        return 0;
+    case KEY_SPEED:
+        args->config.speed = read_speed(state, value);
+        return 0;
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
+        state->child_inputs[0] = &args->config.screen;
+        state->child_inputs[1] = &args->output;
         return 0;
     case ARGP_KEY_ARG:
         take_word(state, args, value);
@@ -129,7 +161,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&ls_view_argp, 0, "With view:", 5}, {&ls_output_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {
         .options = options,
         .children = children,
@@ -146,8 +179,10 @@ int main(int argc, char **argv)
             "cannot be written, 2 usage, or a simulation that cannot be used, 3 a difference "
             "was found.",
     };
-    arguments args = {.output = {.level = LS_LOG_INFO}};
+    arguments args = {.config = {.screen = ls_screen_config_default()},
+                      .output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);
+    args.config.screen.is_terminal_live = ls_console_can_redraw_output();
 
     ls_console console;
     ls_console_init(&console, "lockstep-replay", args.output.level);

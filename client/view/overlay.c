@@ -172,16 +172,16 @@ bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double
            at.y >= (float)(bottom - BAR_HEIGHT) && at.y <= (float)bottom;
 }
 
-static void speed_words(const ls_playback *playback, char *words, size_t capacity)
+static void speed_words(const ls_playhead *playhead, char *words, size_t capacity)
 {
-    if (playback->speed >= 0) {
-        snprintf(words, capacity, "x%d", 1 << playback->speed);
+    if (playhead->speed >= 0) {
+        snprintf(words, capacity, "x%d", 1 << playhead->speed);
     } else {
-        snprintf(words, capacity, "x1/%d", 1 << -playback->speed);
+        snprintf(words, capacity, "x1/%d", 1 << -playhead->speed);
     }
 }
 
-void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playback *playback)
+void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playhead *playhead)
 {
     ls_canvas *canvas = overlay->canvas;
     ls_canvas_rect bar = bar_of(overlay);
@@ -190,12 +190,12 @@ void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playback *playback)
     ls_canvas_fill(canvas, panel, PANEL);
     char speed[16];
     char words[64];
-    speed_words(playback, speed, sizeof speed);
-    snprintf(words, sizeof words, "%-6s %-6s %" PRIu32, playback->is_paused ? "paused" : "plays",
-             speed, ls_playback_tick(playback));
+    speed_words(playhead, speed, sizeof speed);
+    snprintf(words, sizeof words, "%-6s %-6s %" PRIu32, playhead->is_paused ? "paused" : "plays",
+             speed, ls_playhead_tick(playhead));
     ls_canvas_text(canvas, overlay->font, MARGIN + PADDING,
                    top + (BAR_HEIGHT - (int32_t)overlay->font->height) / 2, TEXT, words);
-    int32_t done = (int32_t)(ls_playback_share(playback) * bar.width);
+    int32_t done = (int32_t)(ls_playhead_share(playhead) * bar.width);
     ls_canvas_fill(canvas, bar, 0x3A4655FFu);
     ls_canvas_fill(canvas, (ls_canvas_rect){bar.x, bar.y, done, bar.height}, WORK);
     ls_canvas_point knob = {(float)(bar.x + done), (float)bar.y + (float)BAR_THICKNESS / 2.0f};

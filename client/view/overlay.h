@@ -5,7 +5,7 @@
 #define LOCKSTEP_CLIENT_VIEW_OVERLAY_H
 
 #include "lockstep/client/view/canvas.h"
-#include "lockstep/client/view/playback.h"
+#include "lockstep/client/view/playhead.h"
 #include "lockstep/client/view/view_source.h"
 
 #define LS_FRAME_TIMES_MAX 180u
@@ -51,7 +51,7 @@ void ls_overlay_box(const ls_overlay *overlay, ls_canvas_point from, ls_canvas_p
 int32_t ls_overlay_alarm_height(const ls_overlay *overlay);
 
 /* Along the lower edge. */
-void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playback *playback);
+void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playhead *playhead);
 
 /* Whether this place is on the seek bar, and which share of the record it stands for. */
 bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share);

@@ -29,6 +29,7 @@ struct ls_screen {
     ls_frame_pace pace;
     uint64_t work_ns;   /* what the last frame took */
     uint64_t text_ns;   /* when text was shown last */
+    bool has_shown_end; /* of a record, as text */
     bool wants_picture; /* a key asked for one */
     uint32_t pictures;  /* that keys asked for so far */
 };
@@ -112,6 +113,19 @@ ls_view *ls_screen_view(ls_screen *screen)
     return screen->view;
 }
 
+bool ls_screen_is_through(const ls_screen *screen)
+{
+    const ls_screen_config *config = &screen->config;
+    if (config->kind == LS_SCREEN_TEXT) {
+        return !config->is_terminal_live && screen->has_shown_end;
+    }
+    uint32_t written = 0;
+    for (uint32_t i = 0; i < config->screenshot_count; i++) {
+        written += config->screenshots[i].path == NULL;
+    }
+    return written > 0 && written == config->screenshot_count;
+}
+
 /* ---- frames ---- */
 
 bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
@@ -165,10 +179,12 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
 {
     const ls_view_facts *facts = ls_view_facts_of(screen->view);
     const char *lines[TEXT_LINES] = {"", "", "", "", "", ""};
-    if (!screen->config.is_terminal_live && now_ns - screen->text_ns < PLAIN_PERIOD_NS) {
+    bool is_due = screen->config.is_terminal_live || now_ns - screen->text_ns >= PLAIN_PERIOD_NS;
+    if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
     screen->text_ns = now_ns;
+    screen->has_shown_end = ls_view_is_at_end(screen->view);
     lines[0] = facts->banner.bytes;
     for (uint32_t i = 0; i + 1 < TEXT_LINES && i < facts->line_count; i++) {
         lines[i + 1] = facts->lines[i];

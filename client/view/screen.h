@@ -55,6 +55,10 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);
 /* Paints and shows the frame that began at `now_ns`, and says when the next one is to begin. */
 uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns);
 
+/* Of a record: nothing more is asked of it. A window has written its screenshots, if there were
+ * any, text in a file shows the end; what a person looks at is never through. */
+bool ls_screen_is_through(const ls_screen *screen);
+
 ls_view *ls_screen_view(ls_screen *screen);
 
 #endif

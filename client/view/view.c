@@ -16,7 +16,7 @@ struct ls_view {
     ls_view_config config;
     ls_camera camera;
     ls_hands hands;
-    ls_playback playback;
+    ls_playhead playhead;
     ls_frame_times times;
     ls_view_facts facts;
     ls_view_wishes wishes;
@@ -43,7 +43,7 @@ ls_status ls_view_create(const ls_view_config *config, const ls_allocator *alloc
     view->camera = ls_camera_make();
     view->canvas = (ls_canvas){.width = 1, .height = 1};
     ls_hands_init(&view->hands);
-    ls_playback_init(&view->playback);
+    ls_playhead_init(&view->playhead);
     *out = view;
     return LS_OK;
 }
@@ -78,27 +78,27 @@ static void seek_to(ls_view *view, ls_canvas_point at)
     double share;
     ls_overlay overlay = overlay_of(view, &view->canvas);
     ls_overlay_seek_share(&overlay, at, &share);
-    ls_playback_seek(&view->playback, share);
+    ls_playhead_seek(&view->playhead, share);
 }
 
 /* Keys that mean something over a record; true when the key was one. */
-static bool take_playback_key(ls_view *view, ls_view_key key)
+static bool take_playhead_key(ls_view *view, ls_view_key key)
 {
     switch (key) {
     case LS_KEY_SPACE:
-        ls_playback_toggle(&view->playback);
+        ls_playhead_toggle(&view->playhead);
         return true;
     case LS_KEY_LEFT:
-        ls_playback_step(&view->playback, -1);
+        ls_playhead_step(&view->playhead, -1);
         return true;
     case LS_KEY_RIGHT:
-        ls_playback_step(&view->playback, 1);
+        ls_playhead_step(&view->playhead, 1);
         return true;
     case LS_KEY_UP:
-        ls_playback_change_speed(&view->playback, 1);
+        ls_playhead_change_speed(&view->playhead, 1);
         return true;
     case LS_KEY_DOWN:
-        ls_playback_change_speed(&view->playback, -1);
+        ls_playhead_change_speed(&view->playhead, -1);
         return true;
     default:
         return false;
@@ -169,7 +169,7 @@ void ls_view_take(ls_view *view, const ls_view_event *event)
 {
     switch (event->kind) {
     case LS_VIEW_EVENT_KEY:
-        if (event->is_down && !(is_record(view) && take_playback_key(view, event->key))) {
+        if (event->is_down && !(is_record(view) && take_playhead_key(view, event->key))) {
             take_key(view, event->key);
         }
         break;
@@ -212,26 +212,34 @@ static void pan_by_keys(ls_view *view, double elapsed_s)
     }
 }
 
-/* Where a record goes in this frame, and what the source says of itself then. */
-static void ask_source(ls_view *view, uint64_t elapsed_ns)
+static void ask_source(ls_view *view)
 {
     const ls_view_source *source = &view->config.source;
     memset(&view->facts, 0, sizeof view->facts);
     source->tell(source->user, &view->facts);
+    if (is_record(view)) {
+        ls_playhead_set_range(&view->playhead, view->facts.first_tick, view->facts.last_tick,
+                              view->facts.tick_rate_hz);
+    }
+}
+
+/* Where a record goes in this frame, and what the source says of itself then. */
+static void advance(ls_view *view, uint64_t elapsed_ns)
+{
+    const ls_view_source *source = &view->config.source;
+    ask_source(view);
     if (!is_record(view)) {
         return;
     }
-    const ls_view_facts *facts = &view->facts;
-    ls_playback_set_range(&view->playback, facts->first_tick, facts->last_tick,
-                          facts->tick_rate_hz);
-    ls_playback_advance(&view->playback, elapsed_ns);
-    ls_tick tick = ls_playback_tick(&view->playback);
+    if (!view->facts.is_on_its_way) {
+        ls_playhead_advance(&view->playhead, elapsed_ns);
+    }
+    ls_tick tick = ls_playhead_tick(&view->playhead);
     source->go_to(source->user, tick);
-    memset(&view->facts, 0, sizeof view->facts);
-    source->tell(source->user, &view->facts);
+    ask_source(view);
     /* Still on its way there: shows where it is. */
     view->facts.alpha =
-        view->facts.tick == tick ? ls_playback_alpha(&view->playback) : LS_FIXED_ONE;
+        view->facts.tick == tick ? ls_playhead_alpha(&view->playhead) : LS_FIXED_ONE;
 }
 
 static ls_draw_list draw(ls_view *view)
@@ -276,7 +284,7 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
                                       : "wheel zoom  F follow  Home all  N blend  H text");
     }
     if (is_record(view)) {
-        ls_overlay_seek_bar(&overlay, &view->playback);
+        ls_overlay_seek_bar(&overlay, &view->playhead);
     }
     if (view->facts.banner.bytes[0]) {
         ls_overlay_banner(&overlay, view->facts.banner.bytes, view->facts.is_alarm);
@@ -303,7 +311,7 @@ void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *
     elapsed_ns = elapsed_ns < ELAPSED_MAX_NS ? elapsed_ns : ELAPSED_MAX_NS;
     view->now_ns = now_ns;
     view->canvas = *canvas;
-    ask_source(view, elapsed_ns);
+    advance(view, elapsed_ns);
     ls_draw_list list = draw(view);
     double elapsed_s = (double)elapsed_ns / 1e9;
     pan_by_keys(view, elapsed_s);
@@ -312,6 +320,19 @@ void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *
     paint_floor(view, &list, canvas);
     ls_scene_paint(&list, &view->camera, view->facts.owner, canvas);
     paint_overlay(view, &list, canvas);
+}
+
+void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed)
+{
+    ask_source(view);
+    ls_playhead_go_to(&view->playhead, tick);
+    ls_playhead_change_speed(&view->playhead, speed - view->playhead.speed);
+}
+
+bool ls_view_is_at_end(const ls_view *view)
+{
+    return is_record(view) && ls_playhead_is_at_end(&view->playhead) &&
+           !view->facts.is_on_its_way && view->now_ns > 0;
 }
 
 /* ---- controls ---- */

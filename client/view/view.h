@@ -51,6 +51,13 @@ const ls_controls *ls_view_next_controls(ls_view *view);
 /* Those of the newest input, for drawing. */
 const ls_controls *ls_view_controls(const ls_view *view);
 
+/* Of a record: where it begins to play (the nearest tick that there is) and how fast, as a power of
+ * two. */
+void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed);
+
+/* Of a record: it is at its end, and that was painted. */
+bool ls_view_is_at_end(const ls_view *view);
+
 /* What was painted last. */
 const ls_view_facts *ls_view_facts_of(const ls_view *view);
 const ls_camera *ls_view_camera(const ls_view *view);

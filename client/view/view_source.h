@@ -29,6 +29,7 @@ typedef struct ls_view_facts {
     ls_tick first_tick;
     ls_tick last_tick;
     uint32_t tick_rate_hz; /* > 0 */
+    bool is_on_its_way;    /* to where go_to sent it: playing waits */
 } ls_view_facts;
 
 typedef struct ls_view_source {

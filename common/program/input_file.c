@@ -3,10 +3,12 @@
 #include "lockstep/common/program/input_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static ls_status refuse(ls_status status, const char *path, const char *reason, ls_text *why)
 {
@@ -47,9 +49,14 @@ static ls_status read_open(FILE *file, const char *path, uint64_t size_max,
 ls_status ls_input_file_read(const char *path, uint64_t size_max, const ls_allocator *allocator,
                              uint8_t **out, size_t *out_size, ls_text *why)
 {
-    FILE *file = fopen(path, "rb");
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
     if (!file) {
-        return refuse(LS_IO, path, strerror(errno), why);
+        ls_status status = refuse(LS_IO, path, strerror(errno), why);
+        if (descriptor >= 0) {
+            close(descriptor);
+        }
+        return status;
     }
     ls_status status = read_open(file, path, size_max, allocator, out, out_size, why);
     fclose(file);

@@ -41,7 +41,7 @@ static ls_status map(int descriptor, const char *path, ls_mapped_file *out, ls_t
 
 ls_status ls_mapped_file_open(const char *path, ls_mapped_file *out, ls_text *why)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is not waited for */
     if (descriptor < 0) {
         return refuse(path, strerror(errno), why);
     }

@@ -20,6 +20,14 @@ ls_status ls_output_check_path(const char *path, ls_text *why)
     return LS_OK;
 }
 
+bool ls_output_is_same_file(const char *path, const char *other)
+{
+    struct stat one;
+    struct stat two;
+    return stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+           one.st_ino == two.st_ino;
+}
+
 ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why)
 {
     struct stat found;

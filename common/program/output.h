@@ -6,12 +6,16 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
  * reason. An empty file is left where there was none. */
 ls_status ls_output_check_path(const char *path, ls_text *why);
+
+/* Whether both are names of one file that is there: what is read must not be written over. */
+bool ls_output_is_same_file(const char *path, const char *other);
 
 /* Whether files can be made in the directory: IO, with the reason. `what` they would be. */
 ls_status ls_output_check_directory(const char *path, const char *what, ls_text *why);

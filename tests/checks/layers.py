@@ -41,6 +41,7 @@ ROOMS = (
     ("client program", "client/main.c"),
     ("client program", "client/client."),
     ("client program", "client/client_view."),
+    ("view options", "client/view_options."),
     ("view", "client/view/"),
     ("client", "client/"),
     ("tools", "tools/"),
@@ -75,8 +76,9 @@ MAY_USE = {
     "server host": PURE | {"record", "protocol", "network", "server", "server host"},
     "server program": AROUND | {"server", "server host", "server program"},
     "view": PURE | {"view"},
-    "client program": AROUND | {"client", "client program", "view"},
-    "tools": AROUND | {"server", "server host", "client", "tools", "view"},
+    "view options": PURE | {"program", "view", "view options"},
+    "client program": AROUND | {"client", "client program", "view", "view options"},
+    "tools": AROUND | {"server", "server host", "client", "tools", "view", "view options"},
     "tests": {room for room, _ in ROOMS},
 }
 

@@ -154,6 +154,27 @@ Test(programs_journal, a_cut_is_a_journal_of_its_own)
     replay(LS_ARGUMENTS("cut", path, "0", "100", "--output", cut), 1, NULL);
 }
 
+Test(programs_journal, an_answer_is_not_written_over_the_journal_it_is_about)
+{
+    const char *path = play("12");
+    uint64_t size = size_of(path);
+    const char *const lines[][6] = {{"export", path, "--output", path, NULL},
+                                    {"verify", path, "--json", path, NULL}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const char *errors = ls_hosted_run(&hosted, LS_TEST_REPLAY, lines[i], 2);
+        cr_expect(strstr(errors, "is the journal itself"), "%s", errors);
+    }
+    cr_expect_eq(size_of(path), size);
+    replay(LS_ARGUMENTS("verify", path), 0, NULL);
+}
+
+Test(programs_journal, fields_that_are_not_there_are_told)
+{
+    const char *errors = NULL;
+    replay(LS_ARGUMENTS("seek", play("12"), "5", "--fields=sails"), 0, &errors);
+    cr_expect(strstr(errors, "no value begins with 'sails'"), "%s", errors);
+}
+
 Test(programs_journal, an_export_has_a_line_for_each_tick)
 {
     const char *path = play("12");

@@ -155,6 +155,22 @@ Test(watch, who_comes_back_with_other_ticks_is_sent_a_snapshot)
     end(run, after);
 }
 
+Test(watch, who_comes_back_with_other_ticks_does_not_begin_at_state_0_again)
+{
+    virtual_setup setup = setup_of(ls_units_simulation(), 2);
+    virtual_match *run = virtual_match_create(&setup);
+    raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
+    before->leave_tick = 20;
+    virtual_match_run_to_tick(run, 60); /* they still watch state 0 */
+    before->tick_chain ^= 1;
+    raw_watcher *after = raw_watcher_create(run, &near_link, before);
+    play_and_check(run);
+    cr_assert_eq(after->join.source, LS_JOIN_SNAPSHOT);
+    check_watched(run, after);
+    raw_watcher_destroy(before);
+    end(run, after);
+}
+
 /* ---- a simulation that cannot save ---- */
 
 static uint64_t hash_tally(const ls_sim_config *config, const void *state)

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import tempfile
 
-SECTIONS = ("sims", "hash", "session", "net", "watch", "timestep", "view", "math")
+SECTIONS = (
+    "sims", "hash", "session", "net", "watch", "join", "journal", "timestep", "view", "math"
+)
 VERDICTS = ("ok", "MISSED")
 
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/lockstep-input-XXXXXX";
@@ -60,4 +61,14 @@ Test(input_file, what_cannot_be_read_is_named)
     cr_expect_not_null(strstr(why.bytes, "/nowhere/file"));
     cr_expect_eq(read_file("/tmp", 5, &size, &why), LS_IO);
     cr_expect_not_null(strstr(why.bytes, "/tmp"));
+}
+
+Test(input_file, a_pipe_that_nobody_writes_to_is_refused_at_once)
+{
+    size_t size = 0;
+    ls_text why = {{0}};
+    remove(path);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_expect_eq(read_file(path, 5, &size, &why), LS_IO);
+    cr_expect_not_null(strstr(why.bytes, "it is not a file"));
 }

@@ -195,6 +195,40 @@ Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
     cr_expect_eq(count_records(), 14u);
 }
 
+/* Goes on with the first half of the journal, as a server that resumes it does. */
+static ls_status open_second(ls_journal_file **second, ls_text *why)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    ls_journal *journal = NULL;
+    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
+                 LS_OK);
+    cr_assert_eq(
+        ls_journal_open(bytes, size / 2, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
+        LS_OK);
+    ls_journal_file_config config = {
+        .path = path, .raw_bytes_max = RECORD_BYTES, .continued = journal, .on_done = on_done};
+    ls_status status = ls_journal_file_create(&config, here.loop, ls_allocator_heap(), second, why);
+    ls_journal_close(journal);
+    ls_release(ls_allocator_heap(), bytes);
+    return status;
+}
+
+Test(journal_file, one_that_is_being_written_is_not_gone_on_with)
+{
+    ls_journal_file *second = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(open_file(NULL, NULL), LS_OK);
+    write_records(10);
+    cr_expect_eq(open_second(&second, &why), LS_IO);
+    cr_expect(strstr(why.bytes, "another process"), "%s", why.bytes);
+    cr_expect_eq(count_records(), 10u, "and nothing was cut off");
+    ls_journal_file_destroy(here.file);
+    here.file = NULL;
+    cr_expect_eq(open_second(&second, NULL), LS_OK);
+    ls_journal_file_destroy(second);
+}
+
 Test(journal_file, is_destroyed_while_it_writes)
 {
     cr_assert_eq(open_file(NULL, NULL), LS_OK);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/lockstep-mapped-XXXXXX";
@@ -59,4 +60,14 @@ Test(mapped_file, what_is_no_file_is_refused_with_its_name)
     cr_expect_eq(ls_mapped_file_open("/tmp", &map, &why), LS_IO);
     cr_expect(strstr(why.bytes, "it is not a file"), "%s", why.bytes);
     cr_expect_eq(map.size, 7u, "untouched");
+}
+
+Test(mapped_file, a_pipe_that_nobody_writes_to_is_refused_at_once)
+{
+    ls_mapped_file map;
+    ls_text why = {{0}};
+    remove_file();
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    cr_expect_eq(ls_mapped_file_open(path, &map, &why), LS_IO);
+    cr_expect(strstr(why.bytes, "it is not a file"), "%s", why.bytes);
 }

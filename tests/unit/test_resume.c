@@ -369,6 +369,8 @@ Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
     plan made = plan_of(0, 0);
     make(&made);
     cr_expect_eq(restore_all().tick, 0u);
+    ls_match_advance(here.match, 1000 + UINT64_C(1000000000));
+    cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_RESUMING, "its players may know more");
 }
 
 Test(resume, who_sits_where_is_known_by_turns_and_newest_names)

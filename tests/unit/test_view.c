@@ -18,6 +18,8 @@ typedef struct fake {
     bool is_record;
     ls_tick tick;
     uint32_t step_max; /* ticks that it goes in one call; 0: any */
+    bool tells_its_way;
+    ls_tick wanted;
     uint32_t draws;
     ls_fixed alpha;
 } fake;
@@ -40,6 +42,7 @@ static void tell(void *user, ls_view_facts *facts)
     facts->first_tick = 10;
     facts->last_tick = 50;
     facts->tick_rate_hz = 10;
+    facts->is_on_its_way = from->tells_its_way && from->tick < from->wanted;
     ls_view_facts_add(facts, "a line");
 }
 
@@ -61,6 +64,7 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
 static void go_to(void *user, ls_tick tick)
 {
     fake *from = user;
+    from->wanted = tick;
     bool is_far = from->step_max > 0 && tick > from->tick + from->step_max;
     from->tick = is_far ? from->tick + from->step_max : tick;
 }
@@ -259,4 +263,43 @@ Test(view, without_a_font_nothing_but_shapes_is_painted)
     frame(FRAME_NS);
     cr_expect_eq(pixels[(HEIGHT - 27) * WIDTH + WIDTH - 19], pixels[(HEIGHT - 5) * WIDTH + 5]);
     cr_expect_eq(source.tick, 11, "there is no bar to click on");
+}
+
+Test(view, a_record_begins_where_and_as_fast_as_it_is_told)
+{
+    open_view(true);
+    ls_view_start_at(view, 30, 2);
+    frame(0);
+    cr_expect_eq(source.tick, 30);
+    cr_expect_eq(source.alpha, LS_FIXED_ONE, "that state and no blend");
+    frames(10); /* a tenth of a second, four times as fast: four ticks */
+    cr_expect_eq(source.tick, 34);
+}
+
+Test(view, playing_waits_for_a_record_that_is_on_its_way)
+{
+    open_view(true);
+    source.step_max = 1;
+    source.tells_its_way = true;
+    ls_view_start_at(view, 30, 0);
+    frames(20);
+    cr_expect_eq(source.tick, 30);
+    frame(FRAME_NS);
+    cr_expect_eq(source.alpha, ls_fixed_div(LS_FIXED_ONE, LS_FIXED_INT(10)), "and no further");
+}
+
+Test(view, the_end_of_a_record_is_reached_when_it_was_painted)
+{
+    open_view(true);
+    ls_view_start_at(view, 50, 0);
+    cr_expect(!ls_view_is_at_end(view));
+    frame(0);
+    cr_expect(ls_view_is_at_end(view));
+    press(LS_KEY_LEFT);
+    frame(FRAME_NS);
+    cr_expect(!ls_view_is_at_end(view));
+    close_view();
+    open_view(false);
+    frame(0);
+    cr_expect(!ls_view_is_at_end(view), "a match is no record");
 }

@@ -1,36 +1,10 @@
 """What the window shows is what the two newest states and the time between them say."""
 
 import argparse
-import math
 
-from screen import HEIGHT, VIEW_HEIGHT_M, WIDTH, Stage, expect, expect_near
+from screen import HEIGHT, RED, VIEW_HEIGHT_M, WIDTH, Stage, check_picture, expect
 
-RED, GREEN = (255, 0, 0), (0, 255, 0)
-TOLERANCE = 1.0  # pixels
 SHOTS = 8
-
-
-def red_x(tick):
-    return min(-14 + tick / 4, 14)
-
-
-def needle_angle(tick):
-    """Of state `tick`: ten degrees to one side, then to the other, across 0."""
-    return math.radians(10 if tick % 2 == 0 else -10)
-
-
-def blend(older, newer, alpha):
-    return older + (newer - older) * alpha
-
-
-def check_picture(picture):
-    """Both shapes, where they are for this tick and alpha."""
-    older, newer, alpha = picture.tick - 1, picture.tick, picture.alpha
-    x = blend(red_x(older), red_x(newer), alpha)
-    expect_near(picture.centre(RED), picture.place(x, -2), TOLERANCE, "the red disc")
-    angle = blend(needle_angle(older), needle_angle(newer), alpha)
-    tip = picture.place(3 * math.cos(angle), -6 + 3 * math.sin(angle))
-    expect_near(picture.centre(GREEN), tip, TOLERANCE, "the middle of the needle")
 
 
 def check_blended(programs):
@@ -98,7 +72,7 @@ def check_moves_between_ticks(programs):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--server", "--client", "--stage"):
+    for name in ("--server", "--client", "--stage", "--replay"):
         parser.add_argument(name, required=True)
     programs = parser.parse_args()
     check_blended(programs)

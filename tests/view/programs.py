@@ -8,9 +8,7 @@ import re
 import select
 import subprocess
 
-from screen import HEIGHT, WIDTH, Stage, expect, expect_near
-
-RED = (255, 0, 0)
+from screen import HEIGHT, WIDTH, Stage, expect
 
 
 def check_screenshots(programs):
@@ -109,7 +107,7 @@ def check_usage(programs):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--server", "--client", "--stage"):
+    for name in ("--server", "--client", "--stage", "--replay"):
         parser.add_argument(name, required=True)
     programs = parser.parse_args()
     check_usage(programs)

@@ -1,5 +1,6 @@
 """A screen of its own (Xvfb), a match of one player on the stage, and what its window shows."""
 
+import math
 import pathlib
 import re
 import subprocess
@@ -10,6 +11,8 @@ import zlib
 PATIENCE_S = 20
 WIDTH, HEIGHT = 640, 360
 DARK = 60
+RED, GREEN = (255, 0, 0), (0, 255, 0)
+TOLERANCE = 1.0  # pixels
 VIEW_WIDTH_M, VIEW_HEIGHT_M = 32.0, 18.0
 NOTE = re.compile(
     r"(\S+\.png): tick (\d+), alpha ([\d.]+), middle (\S+) (\S+) m, ([\d.]+) pixels a metre"
@@ -112,6 +115,34 @@ class Picture:
         )
 
 
+def red_x(tick):
+    return min(-14 + tick / 4, 14)
+
+
+def needle_angle(tick):
+    """Of state `tick`: ten degrees to one side, then to the other, across 0."""
+    return math.radians(10 if tick % 2 == 0 else -10)
+
+
+def blend(older, newer, alpha):
+    return older + (newer - older) * alpha
+
+
+def check_disc(picture):
+    """The red disc, where it is for this tick and alpha."""
+    x = blend(red_x(picture.tick - 1), red_x(picture.tick), picture.alpha)
+    expect_near(picture.centre(RED), picture.place(x, -2), TOLERANCE, "the red disc")
+
+
+def check_picture(picture):
+    """Likewise the needle."""
+    check_disc(picture)
+    older, newer, alpha = picture.tick - 1, picture.tick, picture.alpha
+    angle = blend(needle_angle(older), needle_angle(newer), alpha)
+    tip = picture.place(3 * math.cos(angle), -6 + 3 * math.sin(angle))
+    expect_near(picture.centre(GREEN), tip, TOLERANCE, "the middle of the needle")
+
+
 class Screen:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -181,8 +212,13 @@ class Stage:
         subprocess.run(["xdotool", *arguments], env=self.environment, check=True)
 
     def start_watching(self):
-        """Waits for the match and makes the window the one that has the keyboard."""
+        """Waits for the match and its window."""
         wait_for("the match", lambda: "the match starts" in self.text("client.err"))
+        self.take_window()
+        wait_for("the first ticks", lambda: self.take_picture().tick >= 2)
+
+    def take_window(self):
+        """The window that opens has the keyboard, and no text before the shapes."""
         self.window = (
             subprocess.run(
                 ["xdotool", "search", "--sync", "--onlyvisible", "--name", "Lockstep"],
@@ -195,8 +231,7 @@ class Stage:
         )
         self.do("windowfocus", "--sync", self.window)
         self.do("mousemove", "--window", self.window, str(WIDTH // 2), "20")
-        self.do("key", "h")  # no text before the shapes
-        wait_for("the first ticks", lambda: self.take_picture().tick >= 2)
+        self.do("key", "h")
 
     def geometry(self):
         command = ["xdotool", "getwindowgeometry", "--shell", self.window]

@@ -1,5 +1,6 @@
 #include "lockstep/tools/bench/memory_match.h"
 
+#include "lockstep/client/bots.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/transport_memory.h"
@@ -40,6 +41,7 @@ typedef struct member {
     ls_session *session;
     ls_transport *transport;
     ls_pad_player pad;
+    ls_bot bot;
     ls_tick confirmed;
     uint64_t made_ns[LS_WINDOW_TICKS];
 } member;
@@ -51,6 +53,8 @@ struct ls_memory_match {
     sender out;
     ls_match *match;
     member members[LS_PLAYERS_MAX];
+    uint32_t member_count; /* that were let in */
+    uint32_t watched;      /* the first so many, whose latency counts */
     uint64_t now_ns;
     uint64_t step_ns;
     uint64_t steps;
@@ -65,20 +69,25 @@ struct ls_memory_match {
 
 /* ---- what the cores call ---- */
 
+static const ls_simulation *simulation_of(const ls_memory_match *match)
+{
+    return match->config.simulation ? match->config.simulation : ls_pad_simulation();
+}
+
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
-    (void)user;
-    return strcmp(name, ls_pad_simulation()->name) == 0 ? ls_pad_simulation() : NULL;
+    const member *player = user;
+    const ls_simulation *simulation = simulation_of(player->out.match);
+    return strcmp(name, simulation->name) == 0 ? simulation : NULL;
 }
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
                            uint8_t *bytes)
 {
-    (void)instance;
-    (void)slot;
     member *player = user;
     player->made_ns[tick % LS_WINDOW_TICKS] = player->out.match->now_ns;
-    return ls_pad_player_input(&player->pad, bytes);
+    return player->out.match->config.simulation ? ls_bot_input(&player->bot, instance, slot, bytes)
+                                                : ls_pad_player_input(&player->pad, bytes);
 }
 
 static post_item *add_item(post *box)
@@ -191,6 +200,9 @@ static void run_server(ls_memory_match *match)
     ls_match_advance(match->match, match->now_ns);
     match->server_ns += lap(match, start_ns);
     post_out(match);
+    if (match->config.after_server) {
+        match->config.after_server(match->config.user, match->match, match->now_ns);
+    }
 }
 
 /* Clients draw one frame a tick, each at its own time within the tick. */
@@ -203,14 +215,14 @@ static bool is_frame_due(const ls_memory_match *match, uint32_t client)
 static void run_sessions(ls_memory_match *match)
 {
     match->inbox.count = 0;
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->member_count; i++) {
         collect(match, match->members[i].transport, i);
     }
     uint64_t start_ns = ls_bench_now_ns();
     for (uint32_t i = 0; i < match->inbox.count; i++) {
         feed_session(match, &match->inbox.items[i]);
     }
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->member_count; i++) {
         ls_session *session = match->members[i].session;
         if (is_frame_due(match, i)) {
             ls_session_frame(session, match->now_ns);
@@ -228,7 +240,7 @@ static void run_sessions(ls_memory_match *match)
 static ls_tick least_confirmed(const ls_memory_match *match)
 {
     ls_tick least = UINT32_MAX;
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->watched; i++) {
         ls_tick confirmed = match->members[i].confirmed;
         least = confirmed < least ? confirmed : least;
     }
@@ -256,11 +268,13 @@ static void watch_member(ls_memory_match *match, member *player)
 static void watch_latency(ls_memory_match *match)
 {
     for (uint32_t i = 0; i < match->inbox.count; i++) {
-        watch_member(match, &match->members[match->inbox.items[i].client]);
+        if (match->inbox.items[i].client < match->watched) {
+            watch_member(match, &match->members[match->inbox.items[i].client]);
+        }
     }
     ls_tick confirmed = least_confirmed(match);
     for (; match->confirmed_by_all < confirmed; match->confirmed_by_all++) {
-        for (uint32_t i = 0; i < match->config.players; i++) {
+        for (uint32_t i = 0; i < match->watched; i++) {
             member *player = &match->members[i];
             add_latency(&match->latency.all, match, player, match->confirmed_by_all);
             player->made_ns[match->confirmed_by_all % LS_WINDOW_TICKS] = 0;
@@ -276,6 +290,10 @@ const ls_memory_match_latency *ls_memory_match_latency_of(const ls_memory_match 
 void ls_memory_match_forget_latency(ls_memory_match *match)
 {
     memset(&match->latency, 0, sizeof match->latency);
+    for (uint32_t i = match->watched; i < match->member_count; i++) {
+        match->members[i].confirmed = ls_session_report_of(match->members[i].session).confirmed;
+    }
+    match->watched = match->member_count;
 }
 
 /* ---- life ---- */
@@ -284,6 +302,7 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
 {
     member *player = &match->members[index];
     player->pad = ls_pad_player_make(match->config.seed, index + 1);
+    player->bot = ls_bot_make(match->config.seed + index);
     ls_status status =
         ls_memory_client_create(match->network, match->transport, &player->transport);
     if (status != LS_OK) {
@@ -298,9 +317,33 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
     config.predict_ticks = match->config.predict_ticks;
     config.user = player;
     config.makes_inputs_between_frames = true;
+    config.finds_causes = config.finds_causes && !match->config.finds_no_causes;
     player->out = (sender){match, player->transport};
     ls_packet_sink sink = {post_send, post_disconnect, &player->out};
     return ls_session_create(&config, &sink, ls_allocator_heap(), &player->session, why);
+}
+
+ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why)
+{
+    LS_ASSERT(match->member_count < match->config.players);
+    return create_member(match, match->member_count++, why);
+}
+
+static ls_match_config host_config(const ls_memory_match *match)
+{
+    const ls_memory_match_config *config = &match->config;
+    ls_match_config host = ls_match_config_default(simulation_of(match));
+    if (config->simulation) {
+        host.sim.players = config->players;
+    } else {
+        host.sim = ls_pad_config(config->state_bytes, config->players);
+    }
+    host.start_players = config->players - config->late_players;
+    host.finds_causes = host.finds_causes && !config->finds_no_causes;
+    if (config->hash_interval_ticks > 0) {
+        host.hash_interval_ticks = config->hash_interval_ticks;
+    }
+    return host;
 }
 
 static ls_status create_parts(ls_memory_match *match, ls_text *why)
@@ -315,14 +358,14 @@ static ls_status create_parts(ls_memory_match *match, ls_text *why)
         ls_text_set(why, "%s", ls_status_text(status));
         return status;
     }
-    ls_match_config host = ls_match_config_default(ls_pad_simulation());
-    host.sim = ls_pad_config(config->state_bytes, config->players);
+    ls_match_config host = host_config(match);
     match->out = (sender){match, match->transport};
     ls_packet_sink sink = {post_send, post_disconnect, &match->out};
     status = ls_match_create(&host, &sink, heap, &match->match, why);
-    for (uint32_t i = 0; status == LS_OK && i < config->players; i++) {
-        status = create_member(match, i, why);
+    for (uint32_t i = config->late_players; status == LS_OK && i < config->players; i++) {
+        status = ls_memory_match_let_in(match, why);
     }
+    match->watched = match->member_count;
     match->step_ns = LS_NS_PER_SECOND / (host.sim.tick_rate_hz * config->steps_per_tick);
     return status;
 }
@@ -352,7 +395,7 @@ void ls_memory_match_destroy(ls_memory_match *match)
     if (!match) {
         return;
     }
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->member_count; i++) {
         ls_session_destroy(match->members[i].session);
     }
     ls_match_destroy(match->match);
@@ -377,12 +420,28 @@ void ls_memory_match_run(ls_memory_match *match, uint32_t ticks)
 
 /* ---- what came of it ---- */
 
+bool ls_memory_match_all_play(const ls_memory_match *match)
+{
+    const ls_session *newest = match->members[match->member_count - 1].session;
+    return ls_session_report_of(newest).state == LS_SESSION_PLAYING;
+}
+
+uint64_t ls_memory_match_now_ns(const ls_memory_match *match)
+{
+    return match->now_ns;
+}
+
+ls_match *ls_memory_match_host(ls_memory_match *match)
+{
+    return match->match;
+}
+
 ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
 {
     ls_memory_match_totals totals = {.ticks = ls_match_tick(match->match),
                                      .server_ns = match->server_ns,
                                      .sessions_ns = match->sessions_ns};
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->member_count; i++) {
         ls_match_slot slot = ls_match_slot_of(match->match, i);
         totals.hashes_compared += slot.hashes_compared;
         totals.inputs_substituted += slot.inputs_substituted;
@@ -398,7 +457,7 @@ ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
 
 ls_status ls_memory_match_check(const ls_memory_match *match, ls_text *why)
 {
-    for (uint32_t i = 0; i < match->config.players; i++) {
+    for (uint32_t i = 0; i < match->member_count; i++) {
         ls_match_slot slot = ls_match_slot_of(match->match, i);
         ls_session_report report = ls_session_report_of(match->members[i].session);
         if (slot.is_desynced) {

@@ -1,8 +1,8 @@
 /* Memory match: one match and its sessions in one process, in virtual time, over the memory
  * network. Counts the time spent inside the two cores and nothing else: packets are taken off the
  * network before the clock is read and put on it afterwards.
- * Every player holds a pad of four bytes of which one bit flips with a chance of 1/8 a tick.
- * Called by the benchmarks alone. */
+ * Every player holds a pad of four bytes of which one bit flips with a chance of 1/8 a tick, or is
+ * a bot of the simulation that is named. Called by the benchmarks alone. */
 #ifndef LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
 #define LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
 
@@ -19,6 +19,15 @@ typedef struct ls_memory_match_config {
     uint32_t steps_per_tick; /* how often the network is looked at */
     bool watches_latency;    /* costs the caches something between the timed parts */
     uint64_t seed;
+
+    const ls_simulation *simulation; /* with its defaults; NULL: the pad simulation */
+    uint32_t late_players;           /* the last so many of `players` come when they are let in */
+    uint32_t hash_interval_ticks;    /* 0: every tick */
+    bool finds_no_causes;            /* no copies of the state */
+
+    /* Called when the match has done what was due, outside of what is timed; NULL: nobody. */
+    void (*after_server)(void *user, ls_match *match, uint64_t now_ns);
+    void *user;
 } ls_memory_match_config;
 
 /* Sums since the start; a window's figures are differences of two of them. */
@@ -43,10 +52,20 @@ void ls_memory_match_destroy(ls_memory_match *match);
 /* Plays on for so many ticks of the server. */
 void ls_memory_match_run(ls_memory_match *match, uint32_t ticks);
 
+/* The next of the late players connects. The status of creating it, explained. */
+ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why);
+
+/* Who was let in last plays. */
+bool ls_memory_match_all_play(const ls_memory_match *match);
+
+uint64_t ls_memory_match_now_ns(const ls_memory_match *match);
+ls_match *ls_memory_match_host(ls_memory_match *match);
+
 ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match);
 
 /* From making an input to receiving its closed tick, of the ticks confirmed since the last call of
- * ls_memory_match_forget_latency; empty unless the config asks for it. */
+ * ls_memory_match_forget_latency, on those clients that were there then; empty unless the config
+ * asks for it. */
 typedef struct ls_memory_match_latency {
     ls_histogram own; /* on the client that made the input */
     ls_histogram all; /* on the last of all clients */

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#define LS_BENCH_FIGURES_MAX 192u
+#define LS_BENCH_FIGURES_MAX 320u
 
 typedef enum ls_bench_rule {
     LS_BENCH_NO_BUDGET,

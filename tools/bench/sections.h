@@ -20,6 +20,8 @@ ls_status ls_bench_hash(const ls_bench_plan *plan, ls_bench_report *report, ls_t
 ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_watch(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status ls_bench_join(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status ls_bench_journal(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_view(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
 ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);

@@ -1,5 +1,7 @@
 #include "lockstep/tools/replay/command.h"
 
+#include "lockstep/common/program/output.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -33,17 +35,30 @@ static ls_status dispatch(ls_replay_run *run, ls_text *why)
     return LS_BAD_ARGUMENT;
 }
 
-/* A seek needs little of the file, everything else all of it. */
+/* Seeking needs little of the file, everything else all of it. */
 static ls_status open_journal(ls_replay_run *run, ls_text *why)
 {
-    bool is_seek = strcmp(run->config->command, "seek") == 0;
-    ls_journal_trust trust = is_seek ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
+    const char *command = run->config->command;
+    bool needs_little = strcmp(command, "seek") == 0 || strcmp(command, "view") == 0;
+    ls_journal_trust trust = needs_little ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
     ls_status status = ls_playback_open(run->config->paths[0], trust, &run->playback, why);
     if (status == LS_OK && ls_playback_loss(run->playback)[0] != '\0') {
         ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[0],
                     ls_playback_loss(run->playback));
     }
     return status;
+}
+
+/* A journal is read while the answer is written. */
+static ls_status check_output(const ls_replay_config *config, const char *output, ls_text *why)
+{
+    for (uint32_t i = 0; output && i < 2 && config->paths[i]; i++) {
+        if (ls_output_is_same_file(output, config->paths[i])) {
+            ls_text_set(why, "%s is the journal itself: write to another file", output);
+            return LS_BAD_ARGUMENT;
+        }
+    }
+    return LS_OK;
 }
 
 static ls_status write_summary(const ls_replay_run *run, ls_status status, const ls_text *why,
@@ -62,6 +77,12 @@ ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *c
     ls_replay_run run = {.config = config, .console = console, .json = ls_json_create()};
     ls_text why = {{0}};
     ls_text failure = {{0}};
+    if (check_output(config, config->output, &why) != LS_OK ||
+        check_output(config, config->json_path, &why) != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
+        ls_json_destroy(run.json);
+        return LS_EXIT_USAGE;
+    }
     ls_json_text(run.json, "program", "lockstep-replay");
     ls_json_text(run.json, "command", config->command);
     ls_status status = open_journal(&run, &why);

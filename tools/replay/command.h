@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_REPLAY_COMMAND_H
 #define LOCKSTEP_TOOLS_REPLAY_COMMAND_H
 
+#include "lockstep/client/view/screen.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/program/json.h"
@@ -11,14 +12,16 @@
 
 typedef struct ls_replay_config {
     const char *command;
-    const char *paths[2];   /* of journals; diff has two */
-    const char *simulation; /* NULL: the built-in that the journal names */
-    const char *output;     /* of export and cut; "-": standard output */
-    const char *fields;     /* seek: prints those whose names begin so; NULL: none */
-    ls_tick from;           /* seek, cut */
-    ls_tick to;             /* cut */
-    const char *json_path;  /* NULL: no summary */
-    bool is_quiet;          /* prints nothing but warnings */
+    const char *paths[2];    /* of journals; diff has two */
+    const char *simulation;  /* NULL: the built-in that the journal names */
+    const char *output;      /* of export and cut; "-": standard output */
+    const char *fields;      /* seek: prints those whose names begin so; NULL: none */
+    ls_tick from;            /* seek, cut; view: where it begins to play */
+    ls_tick to;              /* cut */
+    int32_t speed;           /* view: as a power of two */
+    ls_screen_config screen; /* view */
+    const char *json_path;   /* NULL: no summary */
+    bool is_quiet;           /* prints nothing but warnings */
 } ls_replay_config;
 
 typedef struct ls_replay_run {
@@ -35,6 +38,7 @@ typedef struct ls_replay_run {
     X(seek, 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot")                     \
     X(diff, 2, 0, "FILE FILE: the first tick at which two journals differ, and in what")           \
     X(export, 1, 0, "FILE: everything as JSON lines, to --output")                                 \
+    X(view, 1, 0, "FILE: watch it")                                                                \
     X(cut, 1, 2, "FILE FROM TO: a journal of ticks FROM to TO - 1, to --output")
 
 /* Each prints, fills run->json, and returns DESYNCED for a difference; any other failure is

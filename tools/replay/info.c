@@ -14,7 +14,7 @@ static void show_header(const ls_replay_run *run, const ls_journal_header *heade
     ls_replay_say(run, "%s version %" PRIu32 ", %" PRIu32 " players, %" PRIu32 " Hz, seed %" PRIu64,
                   header->simulation, header->simulation_version, config->players,
                   config->tick_rate_hz, config->seed);
-    ls_replay_say(run, "match %016" PRIx64 ", late %s, a state of %" PRIu32 " hashed",
+    ls_replay_say(run, "match %016" PRIx64 ", late %s, one state in %" PRIu32 " hashed",
                   header->match_id, rule, header->hash_interval_ticks);
     ls_json_hash(run->json, "match_id", header->match_id);
     ls_json_text(run->json, "sim", header->simulation);

@@ -212,25 +212,7 @@ ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64
     return LS_OK;
 }
 
-/* Whoever reads the journal as well has moved its place. */
-static ls_status go_on_to(ls_playback *playback, ls_tick tick, ls_text *why)
-{
-    playback->has_next = false;
-    ls_journal_seek(playback->journal, ls_sim_instance_tick(playback->instance));
-    while (ls_sim_instance_tick(playback->instance) < tick) {
-        ls_tick_inputs inputs;
-        uint64_t root = 0;
-        ls_status status = ls_playback_step(playback, &inputs, &root);
-        if (status != LS_OK) {
-            ls_text_set(why, "tick %" PRIu32 " is not in the journal",
-                        ls_sim_instance_tick(playback->instance));
-            return LS_NOT_FOUND;
-        }
-    }
-    return LS_OK;
-}
-
-ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
+ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why)
 {
     const ls_journal_info *info = ls_journal_info_of(playback->journal);
     ls_journal_snapshot snapshot;
@@ -243,15 +225,30 @@ ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
     bool has_snapshot = ls_journal_find_snapshot(playback->journal, tick, &snapshot) == LS_OK &&
                         (here > tick || snapshot.tick > here || here < info->first_tick);
     if (has_snapshot && load_snapshot(playback, &snapshot) == LS_OK) {
-        return go_on_to(playback, tick, why);
+        return LS_OK;
     }
-    if (here > tick) {
-        ls_status status = create_instance(playback, why);
-        if (status != LS_OK) {
-            return status;
+    ls_status status = here > tick ? create_instance(playback, why) : LS_OK;
+    if (status == LS_OK) {
+        /* Whoever reads the journal as well has moved its place. */
+        playback->has_next = false;
+        ls_journal_seek(playback->journal, ls_sim_instance_tick(playback->instance));
+    }
+    return status;
+}
+
+ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
+{
+    ls_status status = ls_playback_approach(playback, tick, why);
+    while (status == LS_OK && ls_sim_instance_tick(playback->instance) < tick) {
+        ls_tick_inputs inputs;
+        uint64_t root = 0;
+        if (ls_playback_step(playback, &inputs, &root) != LS_OK) {
+            ls_text_set(why, "tick %" PRIu32 " is not in the journal",
+                        ls_sim_instance_tick(playback->instance));
+            status = LS_NOT_FOUND;
         }
     }
-    return go_on_to(playback, tick, why);
+    return status;
 }
 
 ls_status ls_playback_skip(ls_playback *playback)

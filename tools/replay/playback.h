@@ -30,6 +30,10 @@ ls_sim_instance *ls_playback_instance(ls_playback *playback);
  * nearer. NOT_FOUND when ticks on the way are missing, or when it is outside of the journal. */
 ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why);
 
+/* The first part of it: stands where steps lead to state `tick`: at the nearest snapshot, or where
+ * it stands already. */
+ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why);
+
 /* Steps on with the inputs of the tick it stands at, which are borrowed until the next call; *root
  * is the recorded root of the state that it stands at then, 0: it was not hashed. NOT_FOUND at the
  * end; STALE when that tick is missing and later ones are there. */

@@ -5,14 +5,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void show_element(const ls_replay_run *run, ls_json *fields, const ls_schema_place *place,
+static bool show_element(const ls_replay_run *run, ls_json *fields, const ls_schema_place *place,
                          const void *state)
 {
     ls_difference_text text = ls_state_difference_text(place, state, state);
-    if (strncmp(text.name, run->config->fields, strlen(run->config->fields)) == 0) {
-        ls_replay_say(run, "%s = %s", text.name, text.a);
-        ls_json_text(fields, text.name, text.a);
+    if (strncmp(text.name, run->config->fields, strlen(run->config->fields)) != 0) {
+        return false;
     }
+    ls_replay_say(run, "%s = %s", text.name, text.a);
+    ls_json_text(fields, text.name, text.a);
+    return true;
 }
 
 static void show_fields(const ls_replay_run *run)
@@ -20,6 +22,7 @@ static void show_fields(const ls_replay_run *run)
     const ls_sim_instance *instance = ls_playback_instance(run->playback);
     const ls_schema *schema = ls_sim_instance_schema(instance);
     ls_json *fields = ls_json_object(run->json, "fields");
+    uint64_t shown = 0;
     for (uint32_t i = 0; schema && i < ls_schema_field_count(schema); i++) {
         const ls_field *field = ls_schema_field(schema, i);
         if (field->type == LS_FIELD_PADDING) {
@@ -33,9 +36,16 @@ static void show_fields(const ls_replay_run *run)
                                          .offset =
                                              field->offset + item * field->stride +
                                              (size_t)element * ls_field_type_bytes(field->type)};
-                show_element(run, fields, &place, ls_sim_instance_view(instance));
+                shown += show_element(run, fields, &place, ls_sim_instance_view(instance));
             }
         }
+    }
+    if (!schema) {
+        ls_log_line(&run->console->log, LS_LOG_WARNING,
+                    "the fields of this simulation's state are not known");
+    } else if (shown == 0) {
+        ls_log_line(&run->console->log, LS_LOG_WARNING,
+                    "no value begins with '%s': --fields alone shows all", run->config->fields);
     }
 }
 

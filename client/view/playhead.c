@@ -1,0 +1,108 @@
+#include "lockstep/client/view/playhead.h"
+
+#include "lockstep/common/base/clock.h"
+
+void ls_playhead_init(ls_playhead *playhead)
+{
+    *playhead = (ls_playhead){.dt_ns = LS_NS_PER_SECOND};
+}
+
+static uint64_t length_ns(const ls_playhead *playhead)
+{
+    return (uint64_t)(playhead->last_tick - playhead->first_tick) * playhead->dt_ns;
+}
+
+void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick last_tick,
+                           uint32_t tick_rate_hz)
+{
+    playhead->first_tick = first_tick;
+    playhead->last_tick = last_tick > first_tick ? last_tick : first_tick;
+    playhead->dt_ns = LS_NS_PER_SECOND / tick_rate_hz;
+    if (playhead->place_ns > length_ns(playhead)) {
+        playhead->place_ns = length_ns(playhead);
+    }
+}
+
+void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
+{
+    if (playhead->is_paused) {
+        return;
+    }
+    uint64_t played_ns =
+        playhead->speed >= 0 ? elapsed_ns << playhead->speed : elapsed_ns >> -playhead->speed;
+    uint64_t rest_ns = length_ns(playhead) - playhead->place_ns;
+    if (played_ns >= rest_ns) {
+        played_ns = rest_ns;
+        playhead->is_paused = true;
+    }
+    playhead->place_ns += played_ns;
+}
+
+void ls_playhead_toggle(ls_playhead *playhead)
+{
+    if (playhead->is_paused && ls_playhead_is_at_end(playhead)) {
+        playhead->place_ns = 0;
+    }
+    playhead->is_paused = !playhead->is_paused;
+}
+
+/* From between two ticks a step back goes to the earlier one, a step on to the later one. */
+void ls_playhead_step(ls_playhead *playhead, int32_t ticks)
+{
+    uint64_t dt_ns = playhead->dt_ns;
+    int64_t whole = (int64_t)(playhead->place_ns / dt_ns);
+    if (ticks < 0 && playhead->place_ns % dt_ns != 0) {
+        whole++;
+    }
+    int64_t last = (int64_t)(playhead->last_tick - playhead->first_tick);
+    int64_t wanted = whole + ticks;
+    wanted = wanted < 0 ? 0 : wanted > last ? last : wanted;
+    playhead->place_ns = (uint64_t)wanted * dt_ns;
+    playhead->is_paused = true;
+}
+
+void ls_playhead_change_speed(ls_playhead *playhead, int32_t powers)
+{
+    int32_t speed = playhead->speed + powers;
+    playhead->speed = speed < LS_PLAYHEAD_SLOWEST   ? LS_PLAYHEAD_SLOWEST
+                      : speed > LS_PLAYHEAD_FASTEST ? LS_PLAYHEAD_FASTEST
+                                                    : speed;
+}
+
+void ls_playhead_seek(ls_playhead *playhead, double share)
+{
+    double inside = share > 0.0 ? share < 1.0 ? share : 1.0 : 0.0;
+    double ticks = inside * (double)(playhead->last_tick - playhead->first_tick) + 0.5;
+    playhead->place_ns = (uint64_t)ticks * playhead->dt_ns;
+}
+
+void ls_playhead_go_to(ls_playhead *playhead, ls_tick tick)
+{
+    ls_tick inside = tick < playhead->first_tick  ? playhead->first_tick
+                     : tick > playhead->last_tick ? playhead->last_tick
+                                                  : tick;
+    playhead->place_ns = (uint64_t)(inside - playhead->first_tick) * playhead->dt_ns;
+}
+
+bool ls_playhead_is_at_end(const ls_playhead *playhead)
+{
+    return playhead->place_ns == length_ns(playhead);
+}
+
+ls_tick ls_playhead_tick(const ls_playhead *playhead)
+{
+    uint64_t dt_ns = playhead->dt_ns;
+    return playhead->first_tick + (ls_tick)((playhead->place_ns + dt_ns - 1) / dt_ns);
+}
+
+ls_fixed ls_playhead_alpha(const ls_playhead *playhead)
+{
+    uint64_t into_ns = playhead->place_ns % playhead->dt_ns;
+    return into_ns == 0 ? LS_FIXED_ONE : ls_fixed_div((ls_fixed)into_ns, (ls_fixed)playhead->dt_ns);
+}
+
+double ls_playhead_share(const ls_playhead *playhead)
+{
+    uint64_t length = length_ns(playhead);
+    return length == 0 ? 1.0 : (double)playhead->place_ns / (double)length;
+}

@@ -1,0 +1,51 @@
+/* Playhead: where a record is being watched: plays at a chosen speed, pauses, steps by single ticks
+ * in both directions and jumps. Time is an argument. Knows no source and no picture. Called by
+ * view. */
+#ifndef LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
+#define LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
+
+#include "lockstep/common/simulation.h"
+
+#include <stdbool.h>
+
+/* Speeds are powers of two of real time: 1/16 .. 64. */
+#define LS_PLAYHEAD_SLOWEST (-4)
+#define LS_PLAYHEAD_FASTEST 6
+
+typedef struct ls_playhead {
+    ls_tick first_tick;
+    ls_tick last_tick;
+    uint64_t dt_ns;
+    uint64_t place_ns; /* behind first_tick; 0 .. ticks of the record * dt */
+    int32_t speed;     /* as a power of two */
+    bool is_paused;
+} ls_playhead;
+
+/* Before the first frame; at the start of the record, playing in real time. */
+void ls_playhead_init(ls_playhead *playhead);
+
+/* What the source says of itself; a record that is still written grows. tick_rate_hz > 0. */
+void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick last_tick,
+                           uint32_t tick_rate_hz);
+
+/* A frame: plays on, up to the end, where it pauses. */
+void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns);
+
+void ls_playhead_toggle(ls_playhead *playhead);              /* from the end: starts over */
+void ls_playhead_step(ls_playhead *playhead, int32_t ticks); /* and pauses */
+void ls_playhead_change_speed(ls_playhead *playhead, int32_t powers);
+
+/* `share` of the record, 0 .. 1; goes on playing if it does. */
+void ls_playhead_seek(ls_playhead *playhead, double share);
+
+/* Likewise to a tick, or to the end that is nearer to it. */
+void ls_playhead_go_to(ls_playhead *playhead, ls_tick tick);
+
+bool ls_playhead_is_at_end(const ls_playhead *playhead);
+
+/* The newer state to be blended, the share of it, and how much of the record lies behind. */
+ls_tick ls_playhead_tick(const ls_playhead *playhead);
+ls_fixed ls_playhead_alpha(const ls_playhead *playhead);
+double ls_playhead_share(const ls_playhead *playhead);
+
+#endif

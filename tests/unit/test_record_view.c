@@ -1,0 +1,209 @@
+#define _XOPEN_SOURCE 700
+#include "lockstep/tools/replay/record_view.h"
+
+#include "lockstep/common/hash.h"
+#include "lockstep/common/sims/builtin.h"
+#include "lockstep/tools/bench/journal_maker.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TICKS = 240,
+    SNAPSHOT_TICKS = 60,
+    SHAPES_MAX = 4096,
+};
+
+static char path[] = "/tmp/lockstep-record-view-XXXXXX";
+static ls_playback *playback;
+static ls_record_view *record;
+static ls_view_source source;
+static ls_text why;
+static uint64_t now_ns;
+static uint64_t look_ns; /* how far the clock goes on at each look */
+
+static uint64_t tick_clock(void *user)
+{
+    (void)user;
+    now_ns += look_ns;
+    return now_ns;
+}
+
+static void open_record(ls_tick gap_first, ls_tick gap_end)
+{
+    ls_journal_maker_config config =
+        ls_journal_maker_config_default(ls_builtin_simulation_named("spring"));
+    config.ticks = TICKS;
+    config.snapshot_ticks = SNAPSHOT_TICKS;
+    config.gap_first = gap_first;
+    config.gap_end = gap_end;
+    int file = mkstemp(path);
+    cr_assert_geq(file, 0);
+    close(file);
+    cr_assert_eq(ls_journal_make(&config, path, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_playback_open(path, LS_JOURNAL_TRUST_INDEX, &playback, &why), LS_OK, "%s",
+                 why.bytes);
+    unlink(path);
+    cr_assert_eq(ls_playback_load(playback, NULL, &why), LS_OK, "%s", why.bytes);
+    ls_record_view_config view = {
+        .playback = playback, .clock = {tick_clock, NULL}, .budget_ns = 10};
+    cr_assert_eq(ls_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);
+    source = ls_record_view_source(record);
+    look_ns = 0;
+}
+
+static void close_record(void)
+{
+    ls_record_view_destroy(record);
+    ls_playback_close(playback);
+}
+
+TestSuite(record_view, .fini = close_record);
+
+static ls_view_facts facts(void)
+{
+    static ls_view_facts told;
+    told = (ls_view_facts){0};
+    source.tell(source.user, &told);
+    return told;
+}
+
+/* The picture, as a number. */
+static uint64_t picture(ls_fixed alpha)
+{
+    static ls_draw_shape shapes[SHAPES_MAX];
+    memset(shapes, 0, sizeof shapes);
+    ls_draw_list list = {.shapes = shapes, .capacity = SHAPES_MAX};
+    source.draw(source.user, alpha, &list);
+    cr_assert_gt(list.count, 0);
+    return ls_hash_bytes(shapes, list.count * sizeof shapes[0], 0);
+}
+
+Test(record_view, tells_what_there_is_and_that_it_is_as_recorded)
+{
+    open_record(0, 0);
+    source.go_to(source.user, 77);
+    ls_view_facts told = facts();
+    cr_expect_eq(told.first_tick, 0);
+    cr_expect_eq(told.last_tick, TICKS);
+    cr_expect_eq(told.tick, 77);
+    cr_expect_eq(told.tick_rate_hz, 60);
+    cr_expect(!told.is_on_its_way);
+    cr_expect_str_empty(told.banner.bytes);
+    cr_expect_not_null(strstr(told.lines[2], "as recorded"), "%s", told.lines[2]);
+    cr_expect_eq(ls_record_view_differences(record), 0);
+}
+
+Test(record_view, a_tick_looks_the_same_from_wherever_it_is_reached)
+{
+    open_record(0, 0);
+    source.go_to(source.user, 99);
+    source.go_to(source.user, 100);
+    uint64_t between = picture(LS_FIXED_HALF);
+    uint64_t whole = picture(LS_FIXED_ONE);
+    cr_expect_neq(between, whole, "it moves");
+    const ls_tick from[] = {0, 101, 180, TICKS, 99, 59, 60, 61};
+    for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
+        source.go_to(source.user, from[i]);
+        cr_expect_neq(picture(LS_FIXED_ONE), whole);
+        source.go_to(source.user, 100);
+        cr_expect_eq(facts().tick, 100);
+        cr_expect_eq(picture(LS_FIXED_HALF), between, "from %u", from[i]);
+        cr_expect_eq(picture(LS_FIXED_ONE), whole, "from %u", from[i]);
+    }
+}
+
+Test(record_view, a_tick_with_a_snapshot_is_blended_with_the_one_before)
+{
+    open_record(0, 0);
+    for (ls_tick tick = 58; tick <= SNAPSHOT_TICKS; tick++) {
+        source.go_to(source.user, tick);
+    }
+    uint64_t between = picture(LS_FIXED_HALF);
+    source.go_to(source.user, 0);
+    source.go_to(source.user, SNAPSHOT_TICKS);
+    cr_expect_eq(picture(LS_FIXED_HALF), between);
+}
+
+Test(record_view, the_first_tick_has_none_before_it)
+{
+    open_record(0, 0);
+    source.go_to(source.user, 5);
+    source.go_to(source.user, 0);
+    cr_expect_eq(facts().tick, 0);
+    cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
+}
+
+Test(record_view, what_is_far_takes_several_frames)
+{
+    open_record(0, 0);
+    source.go_to(source.user, 60);
+    look_ns = 1; /* ten steps a frame, the look before the first one not counted */
+    uint32_t frames = 0;
+    do {
+        ls_tick before = facts().tick;
+        source.go_to(source.user, 119);
+        frames++;
+        cr_assert_leq(facts().tick - before, 10);
+        cr_assert_gt(facts().tick, before);
+        cr_assert_eq(facts().is_on_its_way, facts().tick < 119);
+    } while (facts().is_on_its_way);
+    cr_expect_eq(frames, 6);
+    uint64_t between = picture(LS_FIXED_HALF);
+    look_ns = 0;
+    source.go_to(source.user, 118);
+    source.go_to(source.user, 119);
+    cr_expect_eq(picture(LS_FIXED_HALF), between);
+}
+
+Test(record_view, a_frame_makes_a_step_however_slow_it_is)
+{
+    open_record(0, 0);
+    look_ns = 1000;
+    for (ls_tick tick = 1; tick <= 3; tick++) {
+        source.go_to(source.user, 3);
+        cr_expect_eq(facts().tick, tick);
+    }
+    cr_expect(!facts().is_on_its_way);
+}
+
+Test(record_view, missing_ticks_are_told_and_what_follows_is_shown)
+{
+    open_record(100, 120);
+    source.go_to(source.user, 100);
+    cr_expect_str_empty(facts().banner.bytes);
+    source.go_to(source.user, 110);
+    cr_expect_eq(facts().tick, 100);
+    cr_expect(facts().is_alarm);
+    cr_expect_not_null(strstr(facts().banner.bytes, "lacks ticks from 100 on"));
+    cr_expect(!facts().is_on_its_way, "nothing is coming");
+    source.go_to(source.user, 119);
+    cr_expect_eq(facts().tick, 100);
+    source.go_to(source.user, 130);
+    cr_expect_eq(facts().tick, 130);
+    cr_expect_str_empty(facts().banner.bytes);
+    cr_expect_not_null(strstr(facts().lines[2], "as recorded"));
+}
+
+Test(record_view, a_snapshot_behind_missing_ticks_is_shown_unblended)
+{
+    open_record(100, 120); /* nothing leads to state 119 */
+    source.go_to(source.user, 120);
+    cr_expect_eq(facts().tick, 120);
+    cr_expect_str_empty(facts().banner.bytes);
+    cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
+}
+
+Test(record_view, a_state_that_is_not_the_recorded_one_raises_an_alarm)
+{
+    open_record(0, 0);
+    source.go_to(source.user, 10);
+    uint8_t *state = ls_sim_instance_state(ls_playback_instance(playback));
+    state[0] ^= 1;
+    source.go_to(source.user, 11);
+    cr_expect(facts().is_alarm);
+    cr_expect_not_null(strstr(facts().banner.bytes, "not the one that was recorded"));
+    cr_expect_eq(ls_record_view_differences(record), 1);
+}

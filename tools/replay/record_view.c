@@ -1,0 +1,234 @@
+#include "lockstep/tools/replay/record_view.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What is nearer is stepped to without looking for a snapshot. */
+#define NEAR_TICKS 32u
+
+struct ls_record_view {
+    const ls_allocator *allocator;
+    ls_record_view_config config;
+    ls_tick first_tick;
+    ls_tick last_tick;
+    uint8_t *previous; /* the state before the one that it stands at; NULL: there are no copies */
+    ls_tick previous_tick;
+    bool has_previous;
+    ls_tick wanted;  /* where go_to sent it */
+    bool is_through; /* it is there, or cannot get there */
+    bool has_root;   /* of the state that it stands at */
+    uint64_t root;
+    uint64_t differences;
+    ls_text problem;
+};
+
+/* ---- going ---- */
+
+static ls_sim_instance *instance_of(const ls_record_view *record)
+{
+    return ls_playback_instance(record->config.playback);
+}
+
+static bool is_behind(const ls_record_view *record, uint64_t deadline_ns)
+{
+    return ls_clock_now_ns(&record->config.clock) >= deadline_ns;
+}
+
+/* One tick; the state before is kept when the next one is the last. */
+static ls_status step(ls_record_view *record)
+{
+    ls_sim_instance *instance = instance_of(record);
+    ls_tick_inputs inputs;
+    uint64_t root = 0;
+    ls_tick tick = ls_sim_instance_tick(instance);
+    if (record->previous && tick + 1 == record->wanted) {
+        memcpy(record->previous, ls_sim_instance_view(instance),
+               ls_sim_instance_state_bytes(instance));
+        record->previous_tick = tick;
+        record->has_previous = true;
+    }
+    return ls_playback_step(record->config.playback, &inputs, &root);
+}
+
+/* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
+static ls_status approach(ls_record_view *record)
+{
+    bool blends = record->previous && record->wanted > record->first_tick;
+    ls_tick target = blends ? record->wanted - 1 : record->wanted;
+    ls_status status = ls_playback_approach(record->config.playback, target, &record->problem);
+    /* A cut begins with a snapshot: nothing leads there. */
+    return status == LS_NOT_FOUND
+               ? ls_playback_approach(record->config.playback, record->wanted, &record->problem)
+               : status;
+}
+
+static bool is_near(const ls_record_view *record)
+{
+    ls_tick here = ls_sim_instance_tick(instance_of(record));
+    return here >= record->first_tick && here < record->wanted &&
+           record->wanted - here <= NEAR_TICKS;
+}
+
+static ls_status step_on(ls_record_view *record, uint64_t deadline_ns)
+{
+    while (ls_sim_instance_tick(instance_of(record)) < record->wanted) {
+        ls_status status = step(record);
+        if (status != LS_OK || is_behind(record, deadline_ns)) {
+            return status;
+        }
+    }
+    return LS_OK;
+}
+
+/* The next tick is missing: a snapshot behind it will do, or one of the very tick, without a blend.
+ * False when there is none. */
+static bool leap(ls_record_view *record)
+{
+    ls_tick gap = ls_sim_instance_tick(instance_of(record));
+    if (approach(record) == LS_OK && ls_sim_instance_tick(instance_of(record)) == gap) {
+        ls_playback_approach(record->config.playback, record->wanted, &record->problem);
+    }
+    if (ls_sim_instance_tick(instance_of(record)) == gap) {
+        ls_text_set(&record->problem, "The journal lacks ticks from %" PRIu32 " on", gap);
+        return false;
+    }
+    return true;
+}
+
+static void arrive(ls_record_view *record)
+{
+    record->is_through = true;
+    uint64_t recorded = ls_playback_root(record->config.playback);
+    record->has_root = recorded != 0 && !record->problem.bytes[0];
+    if (record->has_root) {
+        record->root = ls_sim_instance_hash(instance_of(record));
+        record->differences += record->root != recorded;
+    }
+}
+
+static void go_to(void *user, ls_tick tick)
+{
+    ls_record_view *record = user;
+    if (record->is_through && record->wanted == tick) {
+        return;
+    }
+    uint64_t deadline_ns = ls_clock_now_ns(&record->config.clock) + record->config.budget_ns;
+    record->wanted = tick;
+    record->is_through = false;
+    record->has_root = false;
+    record->problem.bytes[0] = '\0';
+    ls_status status = is_near(record) ? LS_OK : approach(record);
+    if (status == LS_OK) {
+        status = step_on(record, deadline_ns);
+    }
+    if ((status == LS_NOT_FOUND || status == LS_STALE) && leap(record)) {
+        status = step_on(record, deadline_ns);
+    }
+    if (status != LS_OK && !record->problem.bytes[0]) {
+        ls_text_set(&record->problem, "%s", ls_status_text(status));
+    }
+    if (status != LS_OK || ls_sim_instance_tick(instance_of(record)) == tick) {
+        arrive(record);
+    }
+}
+
+/* ---- showing ---- */
+
+static void tell_root(const ls_record_view *record, ls_view_facts *facts)
+{
+    uint64_t recorded = ls_playback_root(record->config.playback);
+    if (!record->is_through || !record->has_root) {
+        ls_view_facts_add(facts, "root      %s", record->is_through ? "not recorded" : "...");
+    } else if (record->root == recorded) {
+        ls_view_facts_add(facts, "root      %016" PRIx64 ", as recorded", record->root);
+    } else {
+        ls_view_facts_add(facts, "root      %016" PRIx64 ", recorded %016" PRIx64, record->root,
+                          recorded);
+        facts->is_alarm = true;
+        ls_text_set(&facts->banner, "State %" PRIu32 " is not the one that was recorded",
+                    facts->tick);
+    }
+}
+
+static void tell(void *user, ls_view_facts *facts)
+{
+    const ls_record_view *record = user;
+    ls_journal *journal = ls_playback_journal(record->config.playback);
+    const ls_journal_header *header = ls_journal_header_of(journal);
+    uint32_t rate_hz = header->config.tick_rate_hz;
+    facts->tick = ls_sim_instance_tick(instance_of(record));
+    facts->alpha = LS_FIXED_ONE;
+    facts->first_tick = record->first_tick;
+    facts->last_tick = record->last_tick;
+    facts->tick_rate_hz = rate_hz;
+    facts->is_on_its_way = !record->is_through;
+    ls_view_facts_add(facts, "%s, %" PRIu32 " players, %" PRIu32 " Hz", header->simulation,
+                      header->config.players, rate_hz);
+    ls_view_facts_add(
+        facts, "tick      %-8" PRIu32 " of %" PRIu32 ", minute %" PRIu32 ":%02" PRIu32, facts->tick,
+        record->last_tick, facts->tick / rate_hz / 60, facts->tick / rate_hz % 60);
+    tell_root(record, facts);
+    if (record->problem.bytes[0]) {
+        facts->is_alarm = true;
+        facts->banner = record->problem;
+    }
+}
+
+static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
+{
+    const ls_record_view *record = user;
+    const ls_sim_instance *instance = instance_of(record);
+    const void *current = ls_sim_instance_view(instance);
+    bool has_previous =
+        record->has_previous && record->previous_tick + 1 == ls_sim_instance_tick(instance);
+    ls_sim_instance_simulation(instance)->draw(ls_sim_instance_config(instance),
+                                               has_previous ? record->previous : current, current,
+                                               alpha, list);
+}
+
+/* ---- life ---- */
+
+ls_status ls_record_view_create(const ls_record_view_config *config, const ls_allocator *allocator,
+                                ls_record_view **out, ls_text *why)
+{
+    const ls_sim_instance *instance = ls_playback_instance(config->playback);
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    if (!simulation->draw) {
+        ls_text_set(why, "simulation '%s' draws nothing", simulation->name);
+        return LS_UNSUPPORTED;
+    }
+    ls_record_view *record = ls_allocate(allocator, sizeof *record);
+    bool is_flat = ls_sim_instance_schema(instance) != NULL;
+    size_t bytes = ls_sim_instance_state_bytes(instance);
+    uint8_t *previous = record && is_flat ? ls_allocate(allocator, bytes) : NULL;
+    if (!record || (is_flat && !previous)) {
+        ls_release(allocator, record);
+        return LS_NO_MEMORY;
+    }
+    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(config->playback));
+    record->allocator = allocator;
+    record->config = *config;
+    record->first_tick = info->first_tick;
+    record->last_tick = info->end_tick;
+    record->previous = previous;
+    *out = record;
+    return LS_OK;
+}
+
+void ls_record_view_destroy(ls_record_view *record)
+{
+    if (record) {
+        ls_release(record->allocator, record->previous);
+        ls_release(record->allocator, record);
+    }
+}
+
+ls_view_source ls_record_view_source(ls_record_view *record)
+{
+    return (ls_view_source){.user = record, .tell = tell, .draw = draw, .go_to = go_to};
+}
+
+uint64_t ls_record_view_differences(const ls_record_view *record)
+{
+    return record->differences;
+}

@@ -1,0 +1,30 @@
+/* Record view: a playback as something that a view can show: goes to the tick that the view asks
+ * for, in parts when it is far, keeps the state before it for the blend, and says what the journal
+ * knows of the state that is shown. Opens no window. Called by the command view. */
+#ifndef LOCKSTEP_TOOLS_REPLAY_RECORD_VIEW_H
+#define LOCKSTEP_TOOLS_REPLAY_RECORD_VIEW_H
+
+#include "lockstep/client/view/view_source.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/tools/replay/playback.h"
+
+typedef struct ls_record_view_config {
+    ls_playback *playback; /* loaded; borrowed, and nobody else moves it */
+    ls_clock clock;
+    uint64_t budget_ns; /* of steps in a frame; it makes one at least */
+} ls_record_view_config;
+
+typedef struct ls_record_view ls_record_view;
+
+/* UNSUPPORTED for a simulation that draws nothing, with the reason in `why`; NO_MEMORY. */
+ls_status ls_record_view_create(const ls_record_view_config *config, const ls_allocator *allocator,
+                                ls_record_view **out, ls_text *why);
+void ls_record_view_destroy(ls_record_view *record);
+
+/* Borrowed from the record view. */
+ls_view_source ls_record_view_source(ls_record_view *record);
+
+/* States that were shown and are not those that were recorded. */
+uint64_t ls_record_view_differences(const ls_record_view *record);
+
+#endif
