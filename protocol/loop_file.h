@@ -16,8 +16,8 @@ typedef enum ls_loop_file_mode {
     LS_LOOP_FILE_PRESENT, /* must be there */
 } ls_loop_file_mode;
 
-/* IO, with the reason of the system in `why`: here and below. The file is this process's until it is
- * closed: IO as well while another one, or another opening of it, has it. */
+/* IO, with the reason of the system in `why`: here and below. The file is this process's until it
+ * is closed: IO as well while another one, or another opening of it, has it. */
 ls_status ls_loop_file_open(const char *path, ls_loop_file_mode mode, int *file, ls_text *why);
 void ls_loop_file_close(int file);
 
