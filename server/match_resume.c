@@ -160,6 +160,7 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
         ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
         if (seat->report.has_played) {
             seat->state = LS_SEAT_KEPT;
+            ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
             seat->report.left_status = LS_DISCONNECTED;
         }
         bool is_waited_for = seat->is_in_band || (is_before_tick_0 && seat->report.has_played);

@@ -587,10 +587,10 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
     raw_peer *liar = come_back(&stage, 1, 100000, 0);
     cr_assert_eq(liar->heard[LS_MESSAGE_TICKS_REQUEST], 0);
     cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
-    const virtual_event *told = virtual_match_find(stage.run, LS_MATCH_RESUMED);
-    cr_assert_not_null(told);
-    cr_assert(strstr(told->event.text.bytes, "up to 100000 more"), "%s", told->event.text.bytes);
-    cr_assert(strstr(told->event.text.bytes, "are lost"), "%s", told->event.text.bytes);
+    const virtual_event *news = virtual_match_find(stage.run, LS_MATCH_RESUMED);
+    cr_assert_not_null(news);
+    cr_assert(strstr(news->event.text.bytes, "up to 100000 more"), "%s", news->event.text.bytes);
+    cr_assert(strstr(news->event.text.bytes, "are lost"), "%s", news->event.text.bytes);
     close_liars(&stage);
 }
 
