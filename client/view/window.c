@@ -199,11 +199,6 @@ void ls_window_close(ls_window *window)
     ls_release(window->allocator, window);
 }
 
-void ls_window_set_title(ls_window *window, const char *title)
-{
-    SDL_SetWindowTitle(window->window, title);
-}
-
 uint32_t ls_window_display_hz(const ls_window *window)
 {
     return window->display_hz;
