@@ -144,17 +144,17 @@ ls_return ls_session_return_claim(const ls_session *session)
     return claim;
 }
 
-static bool is_same_match(const ls_offer *old, const ls_offer *new)
+static bool is_same_match(const ls_offer *left, const ls_offer *offered)
 {
-    const ls_sim_config *a = &old->config;
-    const ls_sim_config *b = &new->config;
-    return old->match_id == new->match_id &&strcmp(old->simulation, new->simulation) == 0 &&
-           old->simulation_version == new->simulation_version && a->seed == b->seed &&
+    const ls_sim_config *a = &left->config;
+    const ls_sim_config *b = &offered->config;
+    return left->match_id == offered->match_id &&
+           strcmp(left->simulation, offered->simulation) == 0 &&
+           left->simulation_version == offered->simulation_version && a->seed == b->seed &&
            a->tick_rate_hz == b->tick_rate_hz && a->players == b->players &&
-           a->param_count ==
-               b->param_count &&memcmp(a->params, b->params,
-                                       a->param_count * sizeof a->params[0]) == 0 &&
-           old->hash_interval_ticks == new->hash_interval_ticks;
+           a->param_count == b->param_count &&
+           memcmp(a->params, b->params, a->param_count * sizeof a->params[0]) == 0 &&
+           left->hash_interval_ticks == offered->hash_interval_ticks;
 }
 
 ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offer, ls_text *why)

@@ -44,8 +44,3 @@ bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SEC
 {
     return sodium_memcmp(a, b, LS_SECRET_BYTES) == 0;
 }
-
-const char *ls_secret_library(void)
-{
-    return "libsodium " SODIUM_VERSION_STRING;
-}

@@ -33,9 +33,6 @@ void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot
 /* Takes as long whatever they differ in. */
 bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SECRET_BYTES]);
 
-/* "libsodium 1.0.18" */
-const char *ls_secret_library(void);
-
 LS_C_END
 
 #endif

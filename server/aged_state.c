@@ -49,7 +49,7 @@ bool ls_aged_state_is_due(const ls_aged_state *aged, ls_tick tick)
     return is_copy_due(aged, tick) || is_of_age(aged, tick);
 }
 
-static void copy_live(ls_aged_state *aged, const ls_aged_copy *live)
+static void copy_live(ls_aged_state *aged, const ls_state_copy *live)
 {
     const ls_aged_state_config *config = &aged->config;
     size_t size = aged->bytes;
@@ -78,7 +78,7 @@ static void come_of_age(ls_aged_state *aged, ls_tick tick)
     aged->rooms[1] = aged->ready.bytes;
 }
 
-void ls_aged_state_advance(ls_aged_state *aged, const ls_aged_copy *live)
+void ls_aged_state_advance(ls_aged_state *aged, const ls_state_copy *live)
 {
     come_of_age(aged, live->tick);
     if (is_copy_due(aged, live->tick)) {

@@ -1,7 +1,8 @@
 /* Aged state: a copy of a running simulation's state that is at least so many ticks old, for those
  * who may not see newer ones. Two copies take turns: one can be given out while the other comes of
  * age. Of a simulation that cannot save it notes how far the history of its ticks went by then.
- * Copies only; nothing is compressed here. Called by match_watch. */
+ * Copies only; nothing is compressed here. Called by match_watch; match_join describes
+ * the live state with the same words. */
 #ifndef LOCKSTEP_SERVER_AGED_STATE_H
 #define LOCKSTEP_SERVER_AGED_STATE_H
 
@@ -9,7 +10,7 @@
 #include "lockstep/server/tick_history.h"
 
 /* A state and what goes with it. */
-typedef struct ls_aged_copy {
+typedef struct ls_state_copy {
     ls_tick tick;
     uint64_t root;
     ls_tick chain_tick;  /* the newest hashed state up to there */
@@ -17,7 +18,7 @@ typedef struct ls_aged_copy {
     uint64_t tick_chain; /* before `tick` */
     uint32_t size;       /* of the bytes, or of the history up to there; 0: state 0 */
     uint8_t *bytes;      /* as saved; NULL for state 0, and when the simulation cannot save */
-} ls_aged_copy;
+} ls_state_copy;
 
 typedef struct ls_aged_state_config {
     ls_sim_instance *instance; /* whose state is copied */
@@ -31,8 +32,8 @@ typedef struct ls_aged_state {
     size_t bytes;         /* of a copy; 0: the simulation cannot save */
     bool has_copies;      /* false: none is made, or none any more */
     uint32_t pause_ticks; /* between two copies */
-    ls_aged_copy ready;   /* the one that is old enough */
-    ls_aged_copy coming;
+    ls_state_copy ready;  /* the one that is old enough */
+    ls_state_copy coming;
     bool is_coming;
     uint8_t *rooms[2]; /* the next copy goes into the first */
 } ls_aged_state;
@@ -48,6 +49,6 @@ bool ls_aged_state_is_due(const ls_aged_state *aged, ls_tick tick);
 
 /* The live state is `live`, but for its root, size and bytes, which are taken from the instance
  * when it is time to: makes a copy of it, or gives out the one that has come of age. */
-void ls_aged_state_advance(ls_aged_state *aged, const ls_aged_copy *live);
+void ls_aged_state_advance(ls_aged_state *aged, const ls_state_copy *live);
 
 #endif

@@ -92,11 +92,6 @@ ls_journal_store ls_journal_file_store(ls_journal_file *file)
     return (ls_journal_store){.submit = submit, .user = file};
 }
 
-bool ls_journal_file_is_idle(const ls_journal_file *file)
-{
-    return !ls_loop_job_is_running(file->job);
-}
-
 /* ---- life ---- */
 
 static ls_status open_file(ls_journal_file *file, ls_text *why)

@@ -1,6 +1,6 @@
 /* Journal file: the store of a recorder on a real disk: one file, written by the event loop's
  * thread pool, synchronised about once a second, never in the loop's own thread. Decides nothing
- * about what is written. Called by server.c. */
+ * about what is written. Called by journals. */
 #ifndef LOCKSTEP_SERVER_JOURNAL_FILE_H
 #define LOCKSTEP_SERVER_JOURNAL_FILE_H
 
@@ -33,8 +33,5 @@ void ls_journal_file_destroy(ls_journal_file *file);
 
 /* Borrowed from the file. */
 ls_journal_store ls_journal_file_store(ls_journal_file *file);
-
-/* Nothing is waiting or being written. */
-bool ls_journal_file_is_idle(const ls_journal_file *file);
 
 #endif

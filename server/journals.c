@@ -51,6 +51,16 @@ static void tell_news(one_journal *journal)
     }
 }
 
+static void tell_what_is_missing(const one_journal *journal)
+{
+    const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
+    if (figures->ticks_missing > 0) {
+        ls_log_line(journal->all->config.log, LS_LOG_WARNING,
+                    "the journal %s lacks %" PRIu64 " ticks of the match", journal->path,
+                    figures->ticks_missing);
+    }
+}
+
 /* ---- while matches run ---- */
 
 static void on_done(void *user, const ls_journal_completion *completion, uint64_t now_ns)
@@ -59,6 +69,9 @@ static void on_done(void *user, const ls_journal_completion *completion, uint64_
     ls_recorder_complete(journal->recorder, completion, now_ns);
     tell_news(journal);
     bool is_end = ls_recorder_is_through(journal->recorder);
+    if (is_end) {
+        tell_what_is_missing(journal);
+    }
     if (is_end && ls_journals_are_closed(journal->all)) {
         ls_event_loop_stop(ls_host_loop(journal->all->host));
     }

@@ -265,6 +265,9 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
 /* Who sat there last: the `turn`-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of. */
 void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn);
 
+/* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
+void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
+
 /* It is all there: the match is RESUMING from now on. */
 void ls_match_restore_end(ls_match *match, uint64_t now_ns);
 

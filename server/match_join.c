@@ -58,28 +58,33 @@ static ls_status fill_blob(ls_match *match)
     return ls_sim_instance_save(match->instance, raw);
 }
 
+ls_state_copy ls_match_live(const ls_match *match)
+{
+    ls_state_copy live = {.tick = match->next_close,
+                          .tick_chain = ls_match_tick_chain(match, match->next_close)};
+    live.chain = ls_match_root_chain(match, &live.chain_tick);
+    return live;
+}
+
 /* The same, with what goes with it. */
 static ls_status make_snapshot(ls_match *match)
 {
-    match_snapshot *made = &match->join.snapshot;
     ls_status status = fill_blob(match);
     if (status != LS_OK) {
         return status;
     }
     ls_blob_seal(match->join.blob);
-    *made = (match_snapshot){.made_ns = match->now_ns,
-                             .tick = match->next_close,
-                             .root = ls_sim_instance_hash(match->instance),
-                             .tick_chain = ls_match_tick_chain(match, match->next_close)};
-    made->chain = ls_match_root_chain(match, &made->chain_tick);
+    match->join.in_blob = ls_match_live(match);
+    match->join.in_blob.root = ls_sim_instance_hash(match->instance);
+    match->join.made_ns = match->now_ns;
     return LS_OK;
 }
 
 static bool is_snapshot_fresh(const ls_match *match)
 {
-    const match_snapshot *made = &match->join.snapshot;
-    return match->now_ns - made->made_ns < BLOB_SHARED_NS &&
-           match->next_close - made->tick < LS_WINDOW_TICKS / 2;
+    const match_join_room *join = &match->join;
+    return match->now_ns - join->made_ns < BLOB_SHARED_NS &&
+           match->next_close - join->in_blob.tick < LS_WINDOW_TICKS / 2;
 }
 
 static uint32_t free_sender(const ls_match *match)
@@ -170,8 +175,16 @@ static void join_with_what_it_has(ls_match *match, uint32_t slot)
     send_join(match, slot, how.bytes);
 }
 
-void ls_match_say_blob(const ls_join *join, ls_text *how)
+void ls_match_join_by_blob(ls_join *join, const ls_state_copy *copy, const ls_blob *blob,
+                           ls_text *how)
 {
+    join->tick = copy->tick;
+    join->root = copy->root;
+    join->chain_tick = copy->chain_tick;
+    join->chain = copy->chain;
+    join->tick_chain = copy->tick_chain;
+    join->blob_bytes = ls_blob_bytes(blob);
+    join->blob_hash = ls_blob_hash(blob);
     if (join->source == LS_JOIN_HISTORY) {
         ls_text_set(how, "with %" PRIu32 " ticks from the first on", join->tick);
     } else {
@@ -183,23 +196,15 @@ void ls_match_say_blob(const ls_join *join, ls_text *how)
 static void join_with_blob(ls_match *match, uint32_t slot, uint32_t sender)
 {
     ls_seat *seat = &match->seats[slot];
-    const match_snapshot *made = &match->join.snapshot;
     ls_text how;
     bool is_history = match->join.history != NULL;
     ls_join *join = ls_match_begin_join(match, is_history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT);
-    join->tick = made->tick;
-    join->root = made->root;
-    join->chain_tick = made->chain_tick;
-    join->chain = made->chain;
-    join->tick_chain = made->tick_chain;
+    ls_match_join_by_blob(join, &match->join.in_blob, match->join.blob, &how);
     join->blob = seat->blobs++ % 256;
-    join->blob_bytes = ls_blob_bytes(match->join.blob);
-    join->blob_hash = ls_blob_hash(match->join.blob);
     seat->sender = sender;
     match->join.is_sender_taken[sender] = true;
     ls_blob_sender_start(match->join.senders[sender], match->join.blob, join->blob, 0,
                          match->now_ns);
-    ls_match_say_blob(join, &how);
     send_join(match, slot, how.bytes);
 }
 

@@ -148,6 +148,13 @@ void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uin
     ls_name_copy(seat->report.name, sizeof seat->report.name, name);
 }
 
+void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
+{
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
+    ls_seat *seat = &match->seats[slot];
+    seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
+}
+
 void ls_match_restore_end(ls_match *match, uint64_t now_ns)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven);
@@ -159,11 +166,10 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
         ls_seat *seat = &match->seats[slot];
         ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
         if (seat->report.has_played) {
-            seat->state = LS_SEAT_KEPT;
-            ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
+            seat->state = seat->state == LS_SEAT_LEFT ? LS_SEAT_LEFT : LS_SEAT_KEPT;
             seat->report.left_status = LS_DISCONNECTED;
         }
-        bool is_waited_for = seat->is_in_band || (is_before_tick_0 && seat->report.has_played);
+        bool is_waited_for = seat->is_in_band || (is_before_tick_0 && seat->state == LS_SEAT_KEPT);
         match->resume.waited_mask |= is_waited_for ? UINT32_C(1) << slot : 0;
     }
 }

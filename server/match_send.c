@@ -94,7 +94,7 @@ static uint64_t heartbeat_ns_of(const ls_match *match)
     if (match->state == LS_MATCH_ENDING && dt_ns < heartbeat_ns) {
         heartbeat_ns = dt_ns;
     }
-    uint64_t silence_max_ns = match->config.timeout_ms * LS_NS_PER_MS / 4;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return heartbeat_ns < silence_max_ns ? heartbeat_ns : silence_max_ns;
 }
 

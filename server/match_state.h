@@ -1,15 +1,16 @@
-/* Match state: the inside of a match, shared by match.c (who is in it: greeting, seating, leaving)
- * match_join.c (coming late and coming back), match_play.c (what is played: closing, comparing,
- * ending) and match_send.c (closed ticks going out), match_lag.c (who lags and why), match_desync.c
- * (what made a slot differ, and what is done about it), match_record.c (what a recorder takes),
- * match_watch.c (who watches), match_seats.c (whose seat it is), match_resume.c (going on after a
- * restart), and the few helpers that they need. Never included by anybody else.
- */
+/* Match state: the inside of a match, shared by match.c (who is in it: greeting, leaving),
+ * match_seats.c (whose seat it is), match_join.c (coming late and coming back), match_play.c (what
+ * is played: closing, comparing, ending), match_send.c (closed ticks going out), match_lag.c (who
+ * lags and why), match_desync.c (what made a slot differ, and what is done about it),
+ * match_record.c (what a recorder takes), match_watch.h (who watches), match_resume.c (going on
+ * after a restart), and the few helpers that they need. Never included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_STATE_H
 
+#include "lockstep/common/base/clock.h"
 #include "lockstep/common/timestep.h"
 #include "lockstep/protocol/blob_sender.h"
+#include "lockstep/server/aged_state.h"
 #include "lockstep/server/arbiter.h"
 #include "lockstep/server/ladder.h"
 #include "lockstep/server/match.h"
@@ -41,22 +42,13 @@ typedef struct match_guest {
     uint64_t number; /* in the order in which they came */
 } match_guest;
 
-/* What the blob brings to whoever is sent it. */
-typedef struct match_snapshot {
-    uint64_t made_ns;
-    ls_tick tick;
-    uint64_t root;
-    ls_tick chain_tick; /* newest hashed state up to there */
-    uint64_t chain;
-    uint64_t tick_chain;
-} match_snapshot;
-
 /* What is needed for those who join while the match runs. */
 typedef struct match_join_room {
     ls_blob *blob;            /* NULL: none was needed yet, or the state is too large */
     ls_tick_history *history; /* NULL: the state can be saved */
     uint32_t sender_count;
-    match_snapshot snapshot;                     /* in the blob */
+    ls_state_copy in_blob;                       /* the state that it holds, or leads to */
+    uint64_t made_ns;                            /* when */
     uint64_t compress_ns;                        /* when more of it is compressed */
     ls_blob_sender *senders[LS_PLAYERS_MAX + 1]; /* from 1 on */
     bool is_sender_taken[LS_PLAYERS_MAX + 1];
@@ -216,8 +208,10 @@ void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 
 /* ---- match_lag.c ---- */
 
-/* A tick has been closed: counts for each player how it came about, and now and then judges it. */
+/* The slot begins to play. */
 void ls_match_lag_begin(ls_match *match, uint32_t slot);
+
+/* A tick has been closed: counts for each player how it came about, and now and then judges it. */
 void ls_match_lag_count(ls_match *match, uint32_t slot, bool is_on_time);
 
 /* ---- match_join.c ---- */
@@ -229,11 +223,15 @@ void ls_match_join_destroy(ls_match *match);
  * may be sent it then. UNSUPPORTED: more than a blob can be. NO_MEMORY. */
 ls_status ls_match_make_blob(const ls_match *match, size_t bytes, ls_blob **blob);
 
+/* What goes with the live state, but for its root and bytes. */
+ls_state_copy ls_match_live(const ls_match *match);
+
 /* Makes match->message a JOIN, with what all of them have in common. */
 ls_join *ls_match_begin_join(ls_match *match, ls_join_source source);
 
-/* What this JOIN brings, in words. */
-void ls_match_say_blob(const ls_join *join, ls_text *how);
+/* Completes a JOIN that brings a blob; `how` says so in words. */
+void ls_match_join_by_blob(ls_join *join, const ls_state_copy *copy, const ls_blob *blob,
+                           ls_text *how);
 
 /* READY came while the match runs: JOIN goes out, at once or when it is this one's turn. */
 void ls_match_join_ready(ls_match *match, uint32_t slot);
@@ -320,6 +318,12 @@ ls_downlink_ticks ls_match_ticks(const ls_match *match);
  * sends in parts those that are due. Returns how many packets. */
 uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
                              ls_tick end);
+
+/* No side is ever silent for longer. */
+static inline uint64_t ls_match_silence_max_ns(const ls_match *match)
+{
+    return match->config.timeout_ms * LS_NS_PER_MS / 4;
+}
 
 /* In the match from START on and still connected. */
 static inline bool ls_seat_is_in_play(const ls_seat *seat)

@@ -28,7 +28,7 @@ static uint64_t period_ns_of(const ls_match *match)
 {
     uint64_t period_ns = PERIOD_TICKS * match->timestep.config.dt_ns;
     period_ns = period_ns > PERIOD_NS ? period_ns : PERIOD_NS;
-    uint64_t silence_max_ns = match->config.timeout_ms * LS_NS_PER_MS / 4;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return period_ns < silence_max_ns ? period_ns : silence_max_ns;
 }
 
@@ -196,7 +196,7 @@ static bool stays(ls_match *match, ls_watcher *watcher)
 static bool is_due(const ls_match *match, const ls_watcher *watcher)
 {
     uint64_t early_ns = match->timestep.config.dt_ns / 2;
-    uint64_t silence_max_ns = match->config.timeout_ms * LS_NS_PER_MS / 4;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     uint64_t wait_ns = MATCH_HEARTBEAT_NS < silence_max_ns ? MATCH_HEARTBEAT_NS : silence_max_ns;
     uint64_t pause_ns = match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING
                             ? period_ns_of(match)

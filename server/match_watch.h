@@ -29,8 +29,8 @@ struct ls_match_watch {
     uint64_t turn_ns;   /* the next turn; UINT64_MAX: nothing to do */
     uint64_t closed_ns; /* of the newest closed tick that was taken note of */
     ls_aged_state aged;
-    ls_blob *blob;        /* NULL: none was needed yet, or the state is too large */
-    ls_aged_copy in_blob; /* the state that it holds, or leads to; size 0: none */
+    ls_blob *blob;         /* NULL: none was needed yet, or the state is too large */
+    ls_state_copy in_blob; /* the state that it holds, or leads to; size 0: none */
     watch_stream streams[WATCH_STREAMS_MAX];
     ls_match_watching figures;
 };

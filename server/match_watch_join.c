@@ -6,14 +6,6 @@
 
 /* ---- copies of the state ---- */
 
-static ls_aged_copy live_of(const ls_match *match)
-{
-    ls_aged_copy live = {.tick = match->next_close,
-                         .tick_chain = ls_match_tick_chain(match, match->next_close)};
-    live.chain = ls_match_root_chain(match, &live.chain_tick);
-    return live;
-}
-
 static bool is_copy_due(const ls_match *match)
 {
     return match->state == LS_MATCH_RUNNING &&
@@ -30,7 +22,7 @@ static bool is_young_enough(const ls_match *match, ls_tick tick)
 static ls_status fill_blob(ls_match *match)
 {
     struct ls_match_watch *watch = match->watch;
-    const ls_aged_copy *ready = &watch->aged.ready;
+    const ls_state_copy *ready = &watch->aged.ready;
     watch->in_blob.size = 0;
     ls_status status = ls_match_make_blob(match, ready->size, &watch->blob);
     if (status != LS_OK) {
@@ -47,7 +39,7 @@ static ls_status fill_blob(ls_match *match)
     return LS_OK;
 }
 
-static bool is_good(const ls_match *match, const ls_aged_copy *copy)
+static bool is_good(const ls_match *match, const ls_state_copy *copy)
 {
     return copy->size > 0 && is_young_enough(match, copy->tick);
 }
@@ -139,7 +131,7 @@ void ls_match_watch_join_turn(ls_match *match)
 {
     struct ls_match_watch *watch = match->watch;
     if (is_copy_due(match)) {
-        ls_aged_copy live = live_of(match);
+        ls_state_copy live = ls_match_live(match);
         ls_aged_state_advance(&watch->aged, &live);
     }
     if (is_blob_unfinished(match)) {
@@ -210,17 +202,11 @@ static void join_held(ls_match *match, ls_watcher *watcher, ls_tick tick)
 
 static void join_with_blob(ls_match *match, ls_watcher *watcher, watch_stream *stream)
 {
-    const ls_aged_copy *copy = &match->watch->in_blob;
+    const ls_state_copy *copy = &match->watch->in_blob;
     ls_join_source source = match->join.history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
     ls_join *join = begin_join(match, source, copy->tick);
-    join->root = copy->root;
-    join->chain_tick = copy->chain_tick;
-    join->chain = copy->chain;
-    join->tick_chain = copy->tick_chain;
-    join->blob_bytes = ls_blob_bytes(match->watch->blob);
-    join->blob_hash = ls_blob_hash(match->watch->blob);
     ls_text how;
-    ls_match_say_blob(join, &how);
+    ls_match_join_by_blob(join, copy, match->watch->blob, &how);
     watcher->downlink.alone = copy->tick;
     stream->watcher = watcher;
     ls_blob_sender_start(stream->sender, match->watch->blob, join->blob, 0, match->now_ns);
@@ -229,7 +215,7 @@ static void join_with_blob(ls_match *match, ls_watcher *watcher, watch_stream *s
 
 bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
 {
-    const ls_aged_copy *ready = &match->watch->aged.ready;
+    const ls_state_copy *ready = &match->watch->aged.ready;
     if (is_held(match, watcher)) {
         join_held(match, watcher, watcher->confirmed);
         return true;

@@ -562,10 +562,12 @@ void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *co
     }
     recorder->figures.records++;
     recorder->figures.bytes += completion->written_bytes;
-    recorder->has_news = recorder->has_news || recorder->figures.is_failing;
-    recorder->figures.is_failing = false;
     recorder->retry_ns = 0;
     take_success(recorder, what);
+    bool is_word =
+        what == TURN_EVENT && recorder->ready.size > 0; /* small: the ticks may not fit */
+    recorder->has_news = recorder->has_news || (recorder->figures.is_failing && !is_word);
+    recorder->figures.is_failing = recorder->figures.is_failing && is_word;
     ls_recorder_pull(recorder, now_ns);
 }
 

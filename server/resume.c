@@ -31,6 +31,9 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     if (seat && is_seating) {
         seat->turn += event->kind == LS_JOURNAL_EVENT_SEATED ? 1 : 0;
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
+        seat->has_left = false;
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
+        seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;
     } else if (event->kind == LS_JOURNAL_EVENT_ENDED) {
@@ -370,6 +373,9 @@ static void restore_seats(restoring *work)
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
         seat->turn += is_in_band && seat->turn == 0 ? 1 : 0;
         ls_match_restore_seat(work->match, slot, seat->name, seat->turn);
+        if (seat->has_left) {
+            ls_match_restore_vacancy(work->match, slot);
+        }
     }
 }
 

@@ -85,7 +85,8 @@ static ls_view_key key_of(char letter)
         LS_KEY_K,    LS_KEY_L,     LS_KEY_F,    LS_KEY_H,      LS_KEY_N, LS_KEY_SPACE,
         LS_KEY_PLUS, LS_KEY_MINUS, LS_KEY_PLUS, LS_KEY_ESCAPE,
     };
-    const char *place = letter ? strchr(letters, letter) : NULL;
+    char small = letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    const char *place = small ? strchr(letters, small) : NULL;
     return place ? keys[place - letters] : LS_KEY_NONE;
 }
 

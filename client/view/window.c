@@ -4,6 +4,7 @@
 
 #include <SDL2/SDL.h>
 #include <SDL2/SDL_ttf.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -125,6 +126,14 @@ static void open_renderer(ls_window *window, bool follows_display)
     window->renderer = SDL_CreateRenderer(window->window, -1, SDL_RENDERER_SOFTWARE);
 }
 
+/* Where it finds no screen, SDL takes a driver that shows its windows to nobody, unasked. */
+static bool is_seen(void)
+{
+    const char *driver = SDL_GetCurrentVideoDriver();
+    bool is_blind = !driver || strcmp(driver, "offscreen") == 0 || strcmp(driver, "dummy") == 0;
+    return !is_blind || getenv("SDL_VIDEODRIVER");
+}
+
 static ls_status open_parts(ls_window *window, const ls_window_config *config, ls_text *why)
 {
     SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1"); /* the event loop has them */
@@ -134,6 +143,11 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
         ls_text_set(why, "there is no screen for a window here: %s (--view=text needs none)",
                     SDL_GetError());
+        return LS_IO;
+    }
+    if (!is_seen()) {
+        ls_text_set(why, "there is no screen for a window here: is DISPLAY set? (--view=text needs "
+                         "none)");
         return LS_IO;
     }
     window->window = SDL_CreateWindow(
@@ -183,11 +197,6 @@ void ls_window_close(ls_window *window)
     ls_release(window->allocator, window->glyphs);
     ls_release(window->allocator, window->canvas.pixels);
     ls_release(window->allocator, window);
-}
-
-void ls_window_set_title(ls_window *window, const char *title)
-{
-    SDL_SetWindowTitle(window->window, title);
 }
 
 uint32_t ls_window_display_hz(const ls_window *window)

@@ -26,8 +26,6 @@ ls_status ls_window_open(const ls_window_config *config, const ls_allocator *all
                          ls_window **out, ls_text *why);
 void ls_window_close(ls_window *window);
 
-void ls_window_set_title(ls_window *window, const char *title);
-
 bool ls_window_next_event(ls_window *window, ls_view_event *event);
 
 /* What to paint the next picture on: as large as the window is now. */

@@ -19,12 +19,6 @@ void ls_window_close(ls_window *window)
     (void)window;
 }
 
-void ls_window_set_title(ls_window *window, const char *title)
-{
-    (void)window;
-    (void)title;
-}
-
 bool ls_window_next_event(ls_window *window, ls_view_event *event)
 {
     (void)window;

@@ -237,6 +237,22 @@ Test(join, what_cannot_be_saved_is_joined_by_its_history)
     moving_match_close(run);
 }
 
+Test(join, who_joins_as_the_match_ends_gets_to_the_final_state)
+{
+    ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
+    ls_session_config session = player();
+    moving_match *run = start(&config, &far);
+    moving_client *late = moving_match_add(run, &session, &far);
+    cr_assert(moving_match_run_to(run, late, LS_SESSION_JOINING, SECOND));
+    ls_match_stop(run->match, run->now_ns);
+    ls_tick last = ls_match_tick(run->match);
+    moving_match_run_to_end(run);
+    cr_assert_eq(moving_report(late).status, LS_OK);
+    cr_assert_eq(moving_report(late).tick, last);
+    cr_assert(ls_match_slot_of(run->match, moving_report(late).slot).has_finished);
+    moving_match_close(run);
+}
+
 /* ---- how long it takes, and what it costs the others ---- */
 
 typedef struct size_case {

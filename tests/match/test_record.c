@@ -286,6 +286,26 @@ Test(record, a_full_disk_costs_ticks_is_said_and_is_gone_on_from)
     ls_journal_close(journal);
 }
 
+Test(record, a_disk_that_has_room_for_words_and_not_for_ticks_is_full)
+{
+    begin(ls_arena_simulation(), 1800, quick());
+    play_on(2 * SECOND);
+    here.store.is_failing = true;
+    here.store.takes_events = true;
+    play_on(10 * SECOND);
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect(ls_recorder_has_news(here.recorder) && figures->is_failing);
+    play_on(5 * SECOND);
+    cr_expect(!ls_recorder_has_news(here.recorder), "not written again, and not full again");
+    here.store.is_failing = false;
+    play_to_end();
+    cr_expect(!figures->is_failing && ls_recorder_has_news(here.recorder));
+    check_complete(here.run);
+    ls_journal *journal = open_journal();
+    cr_expect_eq(ls_journal_info_of(journal)->ticks, 1800u);
+    ls_journal_close(journal);
+}
+
 Test(record, a_disk_that_is_full_at_the_end_is_given_up)
 {
     begin(ls_arena_simulation(), 300, quick());

@@ -1,10 +1,8 @@
 /* Coming late and coming back, seen from the server: whose seat it is, how the state comes, when
  * the input counts, and that nobody who lies or stops half way hurts those who play. */
-#include "lockstep/common/hash.h"
 #include "lockstep/common/secret.h"
 #include "lockstep/common/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
@@ -472,46 +470,6 @@ Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
     close_stage(&here);
 }
 
-/* ---- a simulation that cannot save ---- */
-
-static uint64_t hash_state(const ls_sim_config *config, const void *state)
-{
-    (void)config;
-    return ls_hash_bytes(state, sizeof(tally_state), 0);
-}
-
-Test(rejoin, who_cannot_be_sent_a_state_is_sent_every_tick)
-{
-    static ls_simulation unsaved;
-    unsaved = *tally_simulation();
-    unsaved.fields = NULL;
-    unsaved.hash = hash_state;
-    ls_match_config config = ls_match_config_default(&unsaved);
-    config.sim.players = 3;
-    config.start_players = 2;
-    ls_session_config session = ls_session_config_default();
-    session.reconnect_ms = 60000;
-    ls_memory_link link = {.delay_ns = 20 * MS};
-    moving_match *run = moving_match_open(&config, 5);
-    moving_match_add(run, &session, &link);
-    moving_match_add(run, &session, &link);
-    moving_match_run(run, 20 * SECOND);
-    moving_client *late = moving_match_add(run, &session, &link);
-    moving_match_run(run, 5 * SECOND);
-    cr_assert_eq(late->join.source, LS_JOIN_HISTORY);
-    cr_assert_gt(late->join.tick, 1100);
-    moving_check_plays(late);
-    /* And again, when it was away for longer than ticks are held. */
-    moving_client_cut(late, true);
-    moving_match_run(run, 25 * SECOND);
-    moving_client_cut(late, false);
-    moving_match_run(run, 8 * SECOND);
-    cr_assert_eq(late->join.source, LS_JOIN_HISTORY);
-    cr_assert_gt(late->join.tick, 2500);
-    moving_check_plays(late);
-    moving_match_close(run);
-}
-
 /* ---- nobody is there ---- */
 
 Test(rejoin, while_nobody_plays_and_seats_are_kept_no_tick_is_closed)
@@ -589,28 +547,6 @@ Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
     cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
     close_stage(&here);
-}
-
-Test(rejoin, who_joins_as_the_match_ends_gets_to_the_final_state)
-{
-    ls_match_config config = ls_match_config_default(tally_simulation());
-    config.sim.players = 3;
-    config.start_players = 2;
-    ls_session_config session = ls_session_config_default();
-    ls_memory_link link = {.delay_ns = 50 * MS};
-    moving_match *run = moving_match_open(&config, 5);
-    moving_match_add(run, &session, &link);
-    moving_match_add(run, &session, &link);
-    moving_match_run(run, 5 * SECOND);
-    moving_client *late = moving_match_add(run, &session, &link);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_JOINING, SECOND));
-    ls_match_stop(run->match, run->now_ns);
-    ls_tick last = ls_match_tick(run->match);
-    moving_match_run_to_end(run);
-    cr_assert_eq(moving_report(late).status, LS_OK);
-    cr_assert_eq(moving_report(late).tick, last);
-    cr_assert(ls_match_slot_of(run->match, moving_report(late).slot).has_finished);
-    moving_match_close(run);
 }
 
 /* ---- hostile ---- */

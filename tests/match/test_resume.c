@@ -623,6 +623,30 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
     close_liars(&stage);
 }
 
+Test(resume, a_seat_that_was_free_is_free_again)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
+    setup.clients = 0;
+    setup.match.resume_wait_ms = 3000;
+    liars stage = {.run = virtual_match_create(&setup)};
+    ls_match *match = stage.run->match;
+    ls_match_restore from = {0};
+    cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
+    for (uint32_t slot = 0; slot < SEATS; slot++) {
+        ls_match_restore_seat(match, slot, "somebody", 1);
+    }
+    ls_match_restore_vacancy(match, 1);
+    ls_match_restore_end(match, virtual_match_server_ns(stage.run));
+    stage.peers[1] = raw_peer_create(stage.run);
+    virtual_match_run(stage.run, 5 * MS);
+    raw_peer_say_hello(stage.peers[1]);
+    virtual_match_run(stage.run, 5 * MS);
+    cr_assert_gt(stage.peers[1]->heard[LS_MESSAGE_OFFER], 0);
+    cr_assert_eq(stage.peers[1]->offer.slot, 1);
+    cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING, "the others are waited for");
+    close_liars(&stage);
+}
+
 Test(resume, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
 {
     liars stage = open_liars();

@@ -161,7 +161,7 @@ Test(watch, who_comes_back_with_other_ticks_does_not_begin_at_state_0_again)
     virtual_match *run = virtual_match_create(&setup);
     raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
     before->leave_tick = 20;
-    virtual_match_run_to_tick(run, 60); /* they still watch state 0 */
+    virtual_match_run_to_tick(run, 120);
     before->tick_chain ^= 1;
     raw_watcher *after = raw_watcher_create(run, &near_link, before);
     play_and_check(run);

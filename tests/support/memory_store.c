@@ -58,7 +58,8 @@ void memory_store_pump(memory_store *store, ls_recorder *recorder, uint64_t now_
 {
     while (store->has_record && !store->is_stuck) {
         ls_journal_completion done = {.status = LS_IO, .why = "the disk is full"};
-        if (store->is_failing) {
+        bool fits = store->takes_events && store->raw.kind == LS_JOURNAL_EVENT;
+        if (store->is_failing && !fits) {
             store->failures++;
         } else {
             done = (ls_journal_completion){

@@ -39,7 +39,7 @@ static void step(void)
     if (!ls_aged_state_is_due(&aged, tick + 1)) {
         return;
     }
-    ls_aged_copy live = {
+    ls_state_copy live = {
         .tick = tick + 1, .chain_tick = tick, .chain = tick * 3, .tick_chain = tick * 5};
     ls_aged_state_advance(&aged, &live);
 }

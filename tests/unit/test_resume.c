@@ -369,7 +369,7 @@ Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
     plan made = plan_of(0, 0);
     make(&made);
     cr_expect_eq(restore_all().tick, 0u);
-    ls_match_advance(here.match, 1000 + UINT64_C(1000000000));
+    ls_match_advance(here.match, 1000 + UINT64_C(50000000)); /* it waits for 100 ms */
     cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_RESUMING, "its players may know more");
 }
 

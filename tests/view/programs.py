@@ -82,14 +82,37 @@ def check_terminal(programs):
         expect(data.rfind(b"\033[?25h") > data.rfind(b"\033[?25l") >= 0, "the cursor is back")
 
 
+def leave_with(programs, key):
+    with Stage(programs, "--name", "bob", "--ticks", "1", shows=None,
+               server_arguments=("--matches", "2", "--tick-rate", "30")) as stage:
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            client_command(programs, stage, "--view=text"),
+            env=dict(stage.environment, TERM="xterm"), preexec_fn=lambda: os.login_tty(slave),
+        )
+        os.close(slave)
+        while b"tick" not in os.read(master, 65536):
+            pass
+        os.write(master, key)
+        read_terminal(master, process)
+        os.close(master)
+        expect(process.wait(timeout=20) == 0, f"{key} leaves")
+
+
+def check_leaving(programs):
+    leave_with(programs, b"q")
+    leave_with(programs, b"Q")
+
+
 def check_no_screen(programs):
-    environment = {"PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "DISPLAY": ":nowhere"}
-    result = subprocess.run(
-        [programs.client, "127.0.0.1:9", "--view"],
-        capture_output=True, text=True, check=False, env=environment, timeout=20,
-    )
-    expect(result.returncode == 1, f"the environment's fault, not {result.returncode}")
-    expect("no screen" in result.stderr and "--view=text" in result.stderr, result.stderr)
+    bare = {"PATH": "/usr/bin:/bin"}  # where SDL would find a driver that shows nothing
+    for environment in (bare, {**bare, "SDL_VIDEODRIVER": "x11", "DISPLAY": ":nowhere"}):
+        result = subprocess.run(
+            [programs.client, "127.0.0.1:9", "--view"],
+            capture_output=True, text=True, check=False, env=environment, timeout=20,
+        )
+        expect(result.returncode == 1, f"the environment's fault, not {result.returncode}")
+        expect("no screen" in result.stderr and "--view=text" in result.stderr, result.stderr)
 
 
 def check_usage(programs):
@@ -116,6 +139,7 @@ def main():
     check_desync(programs)
     check_plain_text(programs)
     check_terminal(programs)
+    check_leaving(programs)
 
 
 main()
