@@ -625,14 +625,14 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
 
 Test(resume, a_seat_that_was_free_is_free_again)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
     liars stage = {.run = virtual_match_create(&setup)};
     ls_match *match = stage.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
-    for (uint32_t slot = 0; slot < SEATS; slot++) {
+    for (uint32_t slot = 0; slot < seats; slot++) {
         ls_match_restore_seat(match, slot, "somebody", 1);
     }
     ls_match_restore_vacancy(match, 1);
