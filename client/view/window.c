@@ -4,7 +4,6 @@
 
 #include <SDL2/SDL.h>
 #include <SDL2/SDL_ttf.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -131,7 +130,7 @@ static bool is_seen(void)
 {
     const char *driver = SDL_GetCurrentVideoDriver();
     bool is_blind = !driver || strcmp(driver, "offscreen") == 0 || strcmp(driver, "dummy") == 0;
-    return !is_blind || getenv("SDL_VIDEODRIVER");
+    return !is_blind || SDL_GetHint(SDL_HINT_VIDEODRIVER) != NULL;
 }
 
 static ls_status open_parts(ls_window *window, const ls_window_config *config, ls_text *why)
