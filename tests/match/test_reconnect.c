@@ -284,33 +284,3 @@ Test(reconnect, the_end_reaches_who_was_away)
     }
     moving_match_close(run);
 }
-
-/* It has the state that it was sent, and no tick behind it: it could not read the next one, and
- * begins anew. */
-Test(reconnect, who_was_sent_a_state_and_nothing_else_comes_back)
-{
-    ls_match_config config = match_of_three();
-    ls_session_config session = player();
-    config.start_players = 1;
-    config.late_rule = LS_LATE_WAIT;
-    config.wait_limit_ms = 20000;
-    config.timeout_ms = 20000;
-    run = moving_match_open(&config, 5);
-    moving_client *first = moving_match_add(run, &session, &far);
-    moving_match_run(run, 3 * SECOND);
-    moving_client_cut(first, true);
-    moving_match_run(run, SECOND);
-    ls_tick still = run->ticks;
-    moving_client *late = moving_match_add(run, &session, &far);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_PLAYING, 10 * SECOND));
-    moving_client_cut(late, true);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_RECONNECTING, 10 * SECOND));
-    cr_assert_eq(run->ticks, still, "no tick is closed meanwhile");
-    moving_client_cut(late, false);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_PLAYING, 15 * SECOND));
-    moving_client_cut(first, false);
-    moving_match_run(run, 15 * SECOND);
-    moving_check_plays(late);
-    moving_check_plays(first);
-    moving_match_close(run);
-}
