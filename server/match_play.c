@@ -32,6 +32,7 @@ void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
     seat->heard_ns = match->now_ns;
     seat->report.rejoins += seat->report.has_played ? 1 : 0;
     seat->report.joined_tick = seat->report.has_played ? seat->report.joined_tick : tick;
+    seat->report.here_tick = tick;
     seat->report.is_playing = true;
     seat->report.has_played = true;
     seat->report.left_status = LS_OK;

@@ -134,7 +134,7 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
     cr_assert_geq(after->join.tick, 200);
     cr_assert_leq(after->join.tick, 210);
     check_watched(run, after);
-    cr_assert_eq(watching_of(run).ever, 2);
+    cr_assert_eq(watching_of(run).ever, 1);
     raw_watcher_destroy(before);
     end(run, after);
 }
