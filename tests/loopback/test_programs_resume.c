@@ -106,6 +106,35 @@ static void damage_tail(uint32_t kind)
     fclose(file);
 }
 
+/* Two bits flip in the block of ticks before the last one. */
+static void damage_a_block(void)
+{
+    size_t size = 0;
+    uint8_t *bytes = read_journal(&size);
+    ls_journal *journal = NULL;
+    ls_journal_record record;
+    ls_text why;
+    uint64_t offset = 0;
+    long places[2] = {0};
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
+        LS_OK);
+    while (ls_journal_next_record(journal, &offset, &record) == LS_OK) {
+        if (record.kind == LS_JOURNAL_TICKS) {
+            places[0] = places[1];
+            places[1] = (long)(record.offset + record.stored_bytes - 3);
+        }
+    }
+    ls_journal_close(journal);
+    cr_assert_gt(places[0], 0, "the journal is too short");
+    FILE *file = fopen(journal_path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, places[0], SEEK_SET);
+    fputc(bytes[places[0]] ^ 0x42, file);
+    fclose(file);
+    free(bytes);
+}
+
 /* ---- what was lost ---- */
 
 typedef struct chain_list {
@@ -311,6 +340,20 @@ Test(programs_resume, a_resumed_match_plays_on_to_its_end)
     cr_expect_eq(ls_hosted_number(server, "final_tick"), 240);
     cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
     cr_expect_str_eq(ls_hosted_word(ls_hosted_object(server, "journal"), "file"), journal_path);
+    expect_nothing_lost();
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+}
+
+Test(programs_resume, a_damaged_block_in_the_midst_costs_no_tick_that_the_clients_hold)
+{
+    begin("arena", 2, "0");
+    ls_hosted_kill(&hosted);
+    damage_a_block();
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "it ends there");
+    ls_hosted_expect_words(&hosted.server, "the match goes on");
+    end_by_signal();
+    cr_expect_gt(seen.ticks_recovered, 0u);
     expect_nothing_lost();
     ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
 }
