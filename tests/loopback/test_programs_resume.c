@@ -389,6 +389,21 @@ Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_res
     expect_nothing_lost();
 }
 
+Test(programs_resume, who_is_back_when_a_waiting_server_is_stopped_comes_back_again)
+{
+    begin("arena", 2, "0");
+    ls_process_signal(&hosted.clients[1], SIGSTOP);
+    kill_and_resume(0);
+    ls_hosted_expect_words(&hosted.clients[0], "the server came back and waits for");
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_process_signal(&hosted.clients[1], SIGCONT);
+    ls_hosted_expect_words(&hosted.server, "2 of 2 players are back");
+    end_by_signal();
+    expect_nothing_lost();
+}
+
 static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
 {
     const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
