@@ -101,8 +101,9 @@ static ls_status check_can_go_on(const ls_resume *resume, ls_text *why)
         return LS_UNSUPPORTED;
     }
     if (resume->end_tick == 0 && !resume->has_started) {
-        ls_text_set(why, "the match of this journal had not begun");
-        return LS_UNSUPPORTED;
+        ls_text_set(why, "the match of this journal had not begun: nothing of it can be gone on "
+                         "with, start a new one without --resume");
+        return LS_NOT_FOUND;
     }
     return LS_OK;
 }

@@ -35,8 +35,8 @@ typedef struct ls_resume_report {
 
 /* Reads the whole journal; the bytes stay borrowed until close. Where ticks are missing and no
  * snapshot stands behind them, it ends there. MALFORMED: it is none, or its header is damaged;
- * ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another, or its match never
- * began; NOT_FOUND: nothing of the match is left before the missing ticks; NO_MEMORY. `why` says
+ * ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another; NOT_FOUND: its match
+ * never began, or nothing of it is left before the missing ticks; NO_MEMORY. `why` says
  * it. */
 ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
                          ls_resume **out, ls_text *why);

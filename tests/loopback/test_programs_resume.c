@@ -410,6 +410,20 @@ static void expect_refusal(const char *const *arguments, int exit_code, const ch
     cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
 }
 
+Test(programs_resume, a_match_that_had_not_begun_is_no_mistake_of_the_command_line)
+{
+    struct stat info = {0};
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--journal", hosted.folder));
+    find_journal();
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
+    while (info.st_size == 0 && ls_process_now_ms() < end_ms) { /* until its header is there */
+        ls_process_pause();
+        cr_assert_eq(stat(journal_path, &info), 0);
+    }
+    ls_hosted_kill(&hosted);
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "had not begun");
+}
+
 Test(programs_resume, what_cannot_be_resumed_is_said)
 {
     begin("arena", 1, "0");

@@ -588,7 +588,8 @@ Test(resume, a_match_that_had_not_begun_is_refused)
     plan made = plan_of(0, 0);
     made.is_started = false;
     make(&made);
-    expect_refused(LS_UNSUPPORTED, "had not begun");
+    expect_refused(LS_NOT_FOUND, "had not begun");
+    cr_expect(strstr(here.why.bytes, "start a new one"), "%s", here.why.bytes);
 }
 
 Test(resume, a_part_of_another_journal_is_refused)
