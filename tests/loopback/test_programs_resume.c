@@ -435,6 +435,9 @@ Test(programs_resume, what_cannot_be_resumed_is_said)
     expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--journal", hosted.folder), 2,
                    "--journal");
     expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--matches", "2"), 2, "--matches");
+    expect_refusal(LS_ARGUMENTS("--json", journal_path, "--resume", journal_path), 2, "--json");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--port-file", journal_path), 2,
+                   "--port-file");
     expect_refusal(LS_ARGUMENTS("--resume", LS_TEST_SERVER), 1, LS_TEST_SERVER);
     expect_refusal(LS_ARGUMENTS("--resume", "/nowhere/to.journal"), 1, "/nowhere/to.journal");
     ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
