@@ -165,6 +165,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (args->is_watching && args->has_bot) {
             argp_error(state, "--spectate plays nothing, so there is nothing for --bot to do");
         }
+        if (args->is_watching && args->predict > 0) {
+            argp_error(state, "--spectate has no inputs of its own, so there is nothing for "
+                              "--predict to do");
+        }
         if (args->bot_delay > 0 && !args->has_bot) {
             argp_error(state, "--bot-delay needs --bot");
         }

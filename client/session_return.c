@@ -72,6 +72,13 @@ static void plan_attempt(ls_session *session, ls_status status, const char *why)
     back->pause_ns = 2 * back->pause_ns < PAUSE_MAX_NS ? 2 * back->pause_ns : PAUSE_MAX_NS;
 }
 
+/* A state that was sent, and no tick behind it yet: the inputs before it, against which the next
+ * tick would be coded, are not here. */
+static bool is_bare(const ls_session *session)
+{
+    return session->bare_tick > 0 && session->confirmed == session->bare_tick;
+}
+
 /* What was on its way when the link was lost comes from the beginning next time; what it leads to
  * is kept once it is there. */
 static void begin_returning(ls_session *session, ls_status status)
@@ -84,7 +91,8 @@ static void begin_returning(ls_session *session, ls_status status)
     }
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
-    if (session->joining && !session->joining->has_state) {
+    bool is_on_its_way = session->joining && !session->joining->has_state;
+    if (is_on_its_way || is_bare(session)) {
         ls_session_join_hold_nothing(session);
     }
 }

@@ -84,6 +84,14 @@ ls_status ls_loop_file_synchronise(int file, ls_text *why)
     return finish(&request, "synchronising", why);
 }
 
+bool ls_loop_file_is_deleted(int file)
+{
+    uv_fs_t request;
+    bool is_deleted = uv_fs_fstat(NULL, &request, file, NULL) == 0 && request.statbuf.st_nlink == 0;
+    uv_fs_req_cleanup(&request);
+    return is_deleted;
+}
+
 ls_status ls_loop_file_cut(int file, uint64_t size, ls_text *why)
 {
     uv_fs_t request;

@@ -7,6 +7,7 @@
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 LS_C_BEGIN
@@ -27,6 +28,10 @@ ls_status ls_loop_file_write(int file, const uint8_t *bytes, size_t size, uint64
 
 /* Everything written so far survives the loss of power. */
 ls_status ls_loop_file_synchronise(int file, ls_text *why);
+
+/* Whether the open file has no name any more: it was deleted, and ends with its closing. False when
+ * the system does not say. */
+bool ls_loop_file_is_deleted(int file);
 
 /* Cuts the file, or leaves it as it is. */
 ls_status ls_loop_file_cut(int file, uint64_t size, ls_text *why);

@@ -32,6 +32,7 @@ typedef struct endpoint {
     packet *packets; /* INBOX_CAPACITY */
     uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
     uint32_t heap_count;
+    bool is_gone; /* nobody takes what arrives */
 } endpoint;
 
 typedef struct direction {
@@ -170,6 +171,9 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
                     ls_transport_event_kind kind, ls_lane lane, uint64_t arrival_ns,
                     const uint8_t *bytes, size_t size)
 {
+    if (to->is_gone) {
+        return true;
+    }
     packet *sent = inbox_next_free(to, kind);
     if (!sent) {
         network->counts.lost++;
@@ -365,6 +369,8 @@ static void endpoint_destroy(ls_transport *transport)
     for (ls_peer_id peer = 1; peer <= owner->network->connection_count; peer++) {
         endpoint_disconnect(transport, peer);
     }
+    owner->is_gone = true;
+    owner->heap_count = 0;
 }
 
 static const ls_transport_operations endpoint_operations = {
@@ -477,6 +483,16 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
     send_reliable(network, index, false, LS_TRANSPORT_CONNECTED, NULL, 0);
     *out = &client->transport;
     return LS_OK;
+}
+
+void ls_memory_server_forget(ls_transport *server)
+{
+    endpoint *owner = (endpoint *)server;
+    owner->heap_count = 0;
+    for (uint32_t i = 0; i < owner->network->connection_count; i++) {
+        connection *between = &owner->network->connections[i];
+        between->is_open = between->is_open && between->server != owner;
+    }
 }
 
 /* A cut has ended: sends off what was waiting for that, in its order. */

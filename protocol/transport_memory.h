@@ -56,11 +56,16 @@ ls_memory_counts ls_memory_network_counts(const ls_memory_network *network);
 /* When the next packet arrives anywhere, or UINT64_MAX. */
 uint64_t ls_memory_network_next_ns(const ls_memory_network *network);
 
-/* Endpoints live as long as the network; ls_transport_destroy on one closes its connections.
- * A client is connected to its server after a round trip. FULL beyond the maximum. */
+/* Endpoints live as long as the network; ls_transport_destroy on one closes its connections, and
+ * what is on its way to it is lost. A client is connected to its server after a round trip. FULL
+ * beyond the maximum. */
 ls_status ls_memory_server_create(ls_memory_network *network, ls_transport **out);
 ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *server,
                                   ls_transport **out);
+
+/* The server's process dies and another one takes its place: it knows no connection of before, what
+ * was on its way to it is lost, and nobody is told. */
+void ls_memory_server_forget(ls_transport *server);
 
 /* Sets how packets from the client travel (up) and to it (down), from now on. */
 void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,

@@ -22,6 +22,9 @@ struct ls_journal_file {
     uint64_t written_bytes;
     ls_text why;
     uint64_t synchronised_ns;
+    bool is_found_deleted;
+
+    bool is_deleted; /* the loop's own */
 };
 
 /* ---- in a thread of the pool ---- */
@@ -43,6 +46,7 @@ static ls_status write_record(ls_journal_file *file)
     if (status == LS_OK && is_due) {
         file->synchronised_ns = now_ns;
         status = ls_loop_file_synchronise(file->file, &file->why);
+        file->is_found_deleted = ls_loop_file_is_deleted(file->file);
     }
     file->written_bytes = size;
     if (status != LS_OK) {
@@ -71,6 +75,7 @@ static void work(void *user)
 static void on_worked(void *user, uint64_t now_ns)
 {
     ls_journal_file *file = user;
+    file->is_deleted = file->is_found_deleted;
     ls_journal_completion completion = {
         .status = file->status, .written_bytes = file->written_bytes, .why = file->why.bytes};
     file->config.on_done(file->config.user, &completion, now_ns);
@@ -90,6 +95,11 @@ static bool submit(void *user, const ls_journal_raw *raw)
 ls_journal_store ls_journal_file_store(ls_journal_file *file)
 {
     return (ls_journal_store){.submit = submit, .user = file};
+}
+
+bool ls_journal_file_is_deleted(const ls_journal_file *file)
+{
+    return file->is_deleted;
 }
 
 /* ---- life ---- */

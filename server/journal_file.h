@@ -34,4 +34,8 @@ void ls_journal_file_destroy(ls_journal_file *file);
 /* Borrowed from the file. */
 ls_journal_store ls_journal_file_store(ls_journal_file *file);
 
+/* Whether somebody had deleted the file, or its directory, when it was last synchronised: what is
+ * written to it is lost with its closing, though no writing fails. */
+bool ls_journal_file_is_deleted(const ls_journal_file *file);
+
 #endif

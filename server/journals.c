@@ -19,6 +19,7 @@ typedef struct one_journal {
     ls_match *match;
     ls_recorder *recorder;
     ls_journal_file *file;
+    bool is_deletion_told;
     char path[PATH_BYTES_MAX];
 } one_journal;
 
@@ -51,6 +52,16 @@ static void tell_news(one_journal *journal)
     }
 }
 
+static void tell_deletion(one_journal *journal)
+{
+    if (ls_journal_file_is_deleted(journal->file) && !journal->is_deletion_told) {
+        journal->is_deletion_told = true;
+        ls_log_line(journal->all->config.log, LS_LOG_WARNING,
+                    "the journal %s was deleted while it was written: nothing will be left of it",
+                    journal->path);
+    }
+}
+
 static void tell_what_is_missing(const one_journal *journal)
 {
     const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
@@ -58,6 +69,11 @@ static void tell_what_is_missing(const one_journal *journal)
         ls_log_line(journal->all->config.log, LS_LOG_WARNING,
                     "the journal %s lacks %" PRIu64 " ticks of the match", journal->path,
                     figures->ticks_missing);
+    }
+    if (journal->is_deletion_told) {
+        ls_log_line(journal->all->config.log, LS_LOG_WARNING,
+                    "there is no journal of match %" PRIu32 ": %s was deleted", journal->number,
+                    journal->path);
     }
 }
 
@@ -68,6 +84,7 @@ static void on_done(void *user, const ls_journal_completion *completion, uint64_
     one_journal *journal = user;
     ls_recorder_complete(journal->recorder, completion, now_ns);
     tell_news(journal);
+    tell_deletion(journal);
     bool is_end = ls_recorder_is_through(journal->recorder);
     if (is_end) {
         tell_what_is_missing(journal);

@@ -17,9 +17,14 @@ enum {
     LOSS_TAIL_TICKS = 16, /* more packets in a row than this are not lost by chance */
 };
 
+/* At most all of it: what a client says that it missed may lie before the stretch that it is
+ * counted in. */
 static uint32_t share_ppm(uint64_t part, uint64_t whole)
 {
-    return whole == 0 ? 0 : (uint32_t)(part * PPM / whole);
+    if (whole == 0) {
+        return 0;
+    }
+    return part >= whole ? PPM : (uint32_t)(part * PPM / whole);
 }
 
 static uint32_t less(uint32_t a, uint32_t b)

@@ -619,6 +619,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
         ls_match_send_due(match);
     }
     ls_match_watch_advance(match);
+    ls_match_play_close(match); /* the last who watched may just have been let go */
 }
 
 void ls_match_stop(ls_match *match, uint64_t now_ns)

@@ -136,6 +136,7 @@ typedef struct ls_match_slot {
     uint32_t input_delay_ticks;
     ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
     ls_tick joined_tick;   /* the first tick that could have its input */
+    ls_tick here_tick;     /* likewise, since it came back the last time */
     uint32_t rejoins;      /* how often it came back */
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
@@ -143,7 +144,7 @@ typedef struct ls_match_slot {
 /* What is known of those who watch. */
 typedef struct ls_match_watching {
     uint32_t now;            /* connected, whether they see anything yet or not */
-    uint64_t ever;           /* were sent a JOIN */
+    uint64_t ever;           /* came and were sent a JOIN; who comes back is not counted again */
     uint64_t finished;       /* watched to the end */
     uint64_t desynced;       /* let go, because their state was not the server's */
     uint64_t fell_behind;    /* let go for that */

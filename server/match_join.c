@@ -122,7 +122,11 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     ls_seat *seat = &match->seats[slot];
     ls_join *join = &match->message.body.join;
     ls_tick tick = join->tick;
-    join->tick += LS_FAULT(JOIN_WRONG_TICK) ? 1 : 0;
+    if (LS_FAULT(JOIN_WRONG_TICK) && join->source == LS_JOIN_SNAPSHOT) {
+        join->tick++;
+        join->chain_tick += match->config.hash_interval_ticks == 1 ? 1 : 0;
+        join->next_close += join->next_close < join->tick ? 1 : 0;
+    }
     ls_match_send(match, seat->report.peer);
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;

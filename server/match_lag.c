@@ -10,7 +10,9 @@ static const uint64_t NEWS_NS = 5 * LS_NS_PER_SECOND;
 void ls_match_lag_begin(ls_match *match, uint32_t slot)
 {
     ls_seat *seat = &match->seats[slot];
-    if (seat->report.has_played) {
+    /* Ticks that come from clients after a restart may tell of one who played on a seat that
+     * somebody else has taken since: that one has no meter yet. */
+    if (seat->report.has_played && seat->lag.dt_ns > 0) {
         ls_lag_meter_forget_recent(&seat->lag);
     } else {
         ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);

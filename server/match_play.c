@@ -32,6 +32,7 @@ void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
     seat->heard_ns = match->now_ns;
     seat->report.rejoins += seat->report.has_played ? 1 : 0;
     seat->report.joined_tick = seat->report.has_played ? seat->report.joined_tick : tick;
+    seat->report.here_tick = tick;
     seat->report.is_playing = true;
     seat->report.has_played = true;
     seat->report.left_status = LS_OK;
@@ -287,6 +288,7 @@ static void close_due(ls_match *match)
 {
     while (match->due_ticks > 0 && !is_last_closed(match)) {
         if (is_halted(match)) {
+            end_waiting(match); /* whom it waited for is not there any more */
             match->due_ticks = 0;
             break;
         }
@@ -423,7 +425,12 @@ void ls_match_play_advance(ls_match *match)
     if (!match->is_let_go) {
         ls_match_send_due(match);
         ls_match_join_advance(match);
-    } else if (ls_match_watch_is_done(match)) {
+    }
+}
+
+void ls_match_play_close(ls_match *match)
+{
+    if (match->state == LS_MATCH_ENDING && match->is_let_go && ls_match_watch_is_done(match)) {
         ls_match_close(match);
     }
 }

@@ -236,33 +236,68 @@ static void ask(ls_match *match)
     ls_match_send(match, match->seats[resume->asked_slot].report.peer);
 }
 
+static void ask_slot(ls_match *match, uint32_t slot)
+{
+    match_resume *resume = &match->resume;
+    resume->asked_slot = slot;
+    resume->asked_mask |= UINT32_C(1) << slot;
+    resume->next = match->next_close;
+    resume->chain = ls_match_tick_chain(match, match->next_close);
+    resume->part = 0;
+    resume->agreeing = 0;
+    resume->contradicting = 0;
+    ls_input_buffer_restart(resume->unproven, match->next_close);
+    ask(match);
+}
+
+/* Where those who are back contradict each other: whom most agree with, and of several that one
+ * who says least. */
+static uint32_t most_believed(const ls_match *match)
+{
+    const match_resume *resume = &match->resume;
+    uint32_t best = MATCH_NO_SLOT;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        if (!has_claim(seat) || resume->support[slot] == 0) {
+            continue;
+        }
+        bool is_better = best == MATCH_NO_SLOT || resume->support[slot] > resume->support[best] ||
+                         (resume->support[slot] == resume->support[best] &&
+                          seat->back.confirmed < match->seats[best].back.confirmed);
+        best = is_better ? slot : best;
+    }
+    return best;
+}
+
 /* False when there is nobody left to ask. */
 static bool ask_next(ls_match *match)
 {
     match_resume *resume = &match->resume;
-    resume->asked_slot = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? MATCH_NO_SLOT : furthest(match);
-    if (resume->asked_slot == MATCH_NO_SLOT) {
+    uint32_t slot = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? MATCH_NO_SLOT : furthest(match);
+    if (slot == MATCH_NO_SLOT) {
+        slot = most_believed(match);
+        resume->is_settling = slot != MATCH_NO_SLOT;
+    }
+    resume->asked_slot = MATCH_NO_SLOT;
+    if (slot == MATCH_NO_SLOT) {
         return false;
     }
-    resume->asked_mask |= UINT32_C(1) << resume->asked_slot;
-    resume->next = match->next_close;
-    resume->chain = ls_match_tick_chain(match, match->next_close);
-    resume->part = 0;
-    ls_input_buffer_restart(resume->unproven, match->next_close);
-    ask(match);
+    resume->support[slot] = 0; /* this is the last time */
+    ask_slot(match, slot);
     return true;
 }
 
-/* Every one that is back and knows the chain before this tick says the same. */
-static bool is_agreed(const ls_match *match, ls_tick tick, uint64_t chain)
+/* Who is back and knows the chain before this tick says the same, or does not. */
+static void count_claims(ls_match *match, ls_tick tick, uint64_t chain)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (has_claim(seat) && seat->back.confirmed == tick && seat->back.tick_chain != chain) {
-            return false;
+        if (has_claim(seat) && seat->back.confirmed == tick) {
+            bool is_same = seat->back.tick_chain == chain;
+            match->resume.agreeing += is_same ? 1 : 0;
+            match->resume.contradicting += is_same ? 0 : 1;
         }
     }
-    return true;
 }
 
 /* They are what was closed. */
@@ -304,9 +339,11 @@ static ls_status take_tick(ls_match *match, uint32_t size)
     ls_tick_inputs inputs = {
         .tick = resume->next, .slot_count = match->config.sim.players, .slots = slots};
     resume->chain = ls_tick_chain_next(resume->chain, &inputs);
-    if (!is_agreed(match, resume->next + 1, resume->chain)) {
-        return LS_MALFORMED;
+    const ls_return *own = &match->seats[resume->asked_slot].back;
+    if (own->confirmed == resume->next + 1 && own->tick_chain != resume->chain) {
+        return LS_MALFORMED; /* not what it said itself */
     }
+    count_claims(match, resume->next + 1, resume->chain);
     put_closed(resume->unproven, &inputs);
     resume->next++;
     return LS_OK;
@@ -329,6 +366,23 @@ static ls_status take_part(ls_match *match, const ls_tick_part *part)
     return take_tick(match, part->index * LS_TICK_PART_BYTES + part->size);
 }
 
+/* All that it was asked for is there. */
+static ls_status take_all(ls_match *match, uint32_t slot)
+{
+    match_resume *resume = &match->resume;
+    resume->asked_slot = MATCH_NO_SLOT;
+    resume->is_disputed = resume->is_disputed || resume->contradicting > 0;
+    resume->support[slot] = resume->agreeing;
+    bool is_decided = !resume->is_disputed || resume->is_settling ||
+                      (furthest(match) == MATCH_NO_SLOT && most_believed(match) == slot);
+    if (!is_decided) {
+        return LS_STALE; /* perhaps it is asked again */
+    }
+    accept_ticks(match);
+    memset(resume->support, 0, sizeof resume->support);
+    return LS_OK;
+}
+
 ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_part *part)
 {
     match_resume *resume = &match->resume;
@@ -344,8 +398,7 @@ ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_par
     resume->progress_ns = match->now_ns;
     match->seats[slot].packets_since_tick = 0; /* it was asked for them */
     if (resume->next == match->seats[slot].back.confirmed) {
-        accept_ticks(match);
-        resume->asked_slot = MATCH_NO_SLOT;
+        return take_all(match, slot);
     } else if (resume->next == resume->asked_end) {
         ask(match);
     }

@@ -71,7 +71,13 @@ typedef struct match_resume {
     uint64_t chain;      /* tick chain before that one */
     uint32_t part;       /* of it, that comes next */
     uint64_t progress_ns;
-    ls_input_buffer *unproven; /* what came, from next_close on; NULL: not restored */
+    uint32_t agreeing;      /* claims of those who are back that what came so far bears out ... */
+    uint32_t contradicting; /* ... and that it does not */
+    bool is_disputed;       /* somebody's ticks have contradicted somebody's claim */
+    bool is_settling;       /* whoever is asked now is whom most agree with */
+    uint32_t
+        support[LS_PLAYERS_MAX]; /* claims that bear out this one's ticks; 0: not to be asked */
+    ls_input_buffer *unproven;   /* what came, from next_close on; NULL: not restored */
 } match_resume;
 
 struct ls_match {
@@ -190,6 +196,9 @@ void ls_match_play_tick(ls_match *match);
 /* The slot plays: its input counts from `tick` on, which is not closed yet. */
 void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick);
 void ls_match_play_advance(ls_match *match);
+
+/* Ends the match when its players have been let go and nobody watches any more. */
+void ls_match_play_close(ls_match *match);
 void ls_match_play_end(ls_match *match);
 ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *bytes, size_t size);
 ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes);

@@ -34,6 +34,7 @@ static void fill_player(const ls_match *match, uint32_t slot, const ls_transport
                             .inputs_substituted = player.inputs_substituted,
                             .input_delay_ticks = player.input_delay_ticks,
                             .joined_tick = player.joined_tick,
+                            .here_tick = player.here_tick,
                             .rejoins = player.rejoins,
                             .has_client_figures = player.has_finished,
                             .stalled_ticks = own->stalled_ticks,
@@ -99,11 +100,18 @@ static void log_absent(const ls_summary_player *player, const ls_log *log)
     ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s %s", player->slot, player->name, fate.bytes);
 }
 
+static double seconds_since(const ls_summary *summary, uint32_t tick)
+{
+    uint32_t ticks = summary->final_tick > tick ? summary->final_tick - tick : 0;
+    return ticks > 0 ? (double)ticks / summary->tick_rate_hz : 1;
+}
+
+/* A client counts its frames from when it joined; bytes are counted for each connection anew. */
 static void log_player(const ls_summary *summary, const ls_summary_player *player,
                        const ls_log *log)
 {
-    double seconds = (double)summary->final_tick / summary->tick_rate_hz;
-    seconds = seconds > 0 ? seconds : 1;
+    double played_s = seconds_since(summary, player->joined_tick);
+    double connected_s = seconds_since(summary, player->here_tick);
     if (!player->has_client_figures) {
         log_absent(player, log);
         return;
@@ -111,11 +119,11 @@ static void log_player(const ls_summary *summary, const ls_summary_player *playe
     ls_log_line(log, LS_LOG_INFO,
                 "%4" PRIu32 "  %-16s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
                 " %8" PRIu64 " %6.2f %6.2f",
-                player->slot, player->name, player->frames / seconds, player->rtt_ms,
+                player->slot, player->name, (double)player->frames / played_s, player->rtt_ms,
                 player->confirm_latency_p50_ms, player->confirm_latency_p99_ms,
                 player->inputs_on_time, player->inputs_substituted, player->stalled_ticks,
-                player->hashes_compared, (double)player->bytes_up / seconds / 1e3,
-                (double)player->bytes_down / seconds / 1e3);
+                player->hashes_compared, (double)player->bytes_up / connected_s / 1e3,
+                (double)player->bytes_down / connected_s / 1e3);
 }
 
 static void log_lag(const ls_summary_player *player, const ls_log *log)

@@ -255,8 +255,9 @@ static uint64_t next_turn_ns(const ls_match *match)
         return UINT64_MAX;
     }
     uint64_t dt_ns = match->timestep.config.dt_ns;
-    if (match->closed_ns != watch->closed_ns) {
-        return match->closed_ns + dt_ns / 2;
+    uint64_t after_ns = match->closed_ns + dt_ns / 2;
+    if (match->closed_ns != watch->closed_ns && after_ns > match->now_ns) {
+        return after_ns;
     }
     return watch->turn_ns != UINT64_MAX && watch->turn_ns > match->now_ns ? watch->turn_ns
                                                                           : match->now_ns + dt_ns;
@@ -268,7 +269,10 @@ void ls_match_watch_advance(ls_match *match)
     if (!watch || match->state == LS_MATCH_OVER) {
         return;
     }
-    if (match->now_ns >= watch->turn_ns) {
+    /* A tick may have been closed between two turns of the match: by an input that came. */
+    uint64_t after_ns = match->closed_ns + match->timestep.config.dt_ns / 2;
+    bool is_after = match->closed_ns != watch->closed_ns && match->now_ns >= after_ns;
+    if (match->now_ns >= watch->turn_ns || is_after) {
         ls_send_budget_fill(&watch->ticks_budget, match->now_ns);
         ls_send_budget_fill(&watch->blobs_budget, match->now_ns);
         ls_match_watch_join_turn(match);

@@ -242,7 +242,7 @@ int main(int argc, char **argv)
         .parser = parse,
         .children = children,
         .doc = "Plays whole matches in virtual time over a network that does its worst, and checks "
-               "the invariants I1 to I6 at every tick. A seed is a match: everything in it is "
+               "the invariants I1 to I7 at every tick. A seed is a match: everything in it is "
                "drawn from the seed, and the same seed plays the same match again.\v"
                "Exit codes: 0 clean, 1 environment, 2 usage, 3 an invariant broke or a flip was "
                "missed, 4 internal: nothing was compared.",

@@ -41,13 +41,14 @@ typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     const char *status;      /* why the player left, or "OK"; NULL: nobody played here */
-    bool has_server_figures; /* the next eight are known */
+    bool has_server_figures; /* the next nine are known */
     uint64_t hashes_compared;
     uint64_t inputs_on_time;
     uint64_t inputs_late;
     uint64_t inputs_substituted;
     uint32_t input_delay_ticks; /* at the end */
     uint32_t joined_tick;       /* the first that could have its input */
+    uint32_t here_tick;         /* likewise, of its last connection, which the bytes are of */
     uint32_t rejoins;           /* how often it came back */
     ls_summary_lag lag;
     bool has_client_figures; /* the next seven are known */

@@ -146,6 +146,8 @@ Test(programs_usage, lines_that_make_no_sense_are_refused)
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "surplus"), "unexpected argument 'surplus'");
     expect_client_refuses(LS_ARGUMENTS("--fps", "60"), "HOST:PORT is missing");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--bot-delay", "9"), "--bot-delay needs --bot");
+    expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--spectate", "--predict", "4"),
+                          "--spectate has no inputs of its own");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--name", ""), "--name takes 1 to 31 bytes");
     expect_client_refuses(LS_ARGUMENTS(NOWHERE, "--name", "a234567890123456789012345678901_"),
                           "--name takes 1 to 31 bytes");

@@ -407,3 +407,23 @@ Test(leaving, leaving_before_the_connection_stands_is_no_mistake)
     check_played_to_the_end(run, run->clients[1]);
     virtual_match_destroy(run);
 }
+
+/* That the match asks to be called again at once is noted as a fault. */
+Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 600);
+    setup.match.late_rule = LS_LATE_WAIT;
+    setup.match.wait_limit_ms = 5000;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 60);
+    virtual_client_vanish(run->clients[0]);
+    virtual_match_run(run, SECOND / 2);
+    cr_assert(virtual_match_find(run, LS_MATCH_STALLED));
+    virtual_client_set_links(run->clients[0], &setup.link);
+    ls_transport_destroy(run->clients[0]->transport);
+    virtual_match_run(run, SECOND / 2);
+    cr_assert(virtual_match_find(run, LS_MATCH_PLAYER_LOST));
+    virtual_match_run(run, SECOND);
+    cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+    virtual_match_destroy(run);
+}

@@ -356,30 +356,32 @@ Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
 
 enum {
     CLOSED = 100, /* ticks in the journal */
-    SEATS = 2,
+    SEATS_MAX = 3,
 };
+
+static uint32_t seats = 2; /* a test may want another number, before it begins */
 
 /* A match restored as of tick CLOSED, in which raw peers come back to its seats. */
 typedef struct liars {
     virtual_match *run;
-    raw_peer *peers[SEATS];
+    raw_peer *peers[SEATS_MAX];
     uint64_t chain; /* before tick CLOSED */
 } liars;
 
 /* What was closed at a tick; `variant` 0 is the truth. */
-static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input slots[SEATS])
+static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input slots[SEATS_MAX])
 {
-    static uint8_t bytes[SEATS];
-    for (uint32_t slot = 0; slot < SEATS; slot++) {
+    static uint8_t bytes[SEATS_MAX];
+    for (uint32_t slot = 0; slot < seats; slot++) {
         bytes[slot] = (uint8_t)(tick * 7 + slot + (tick >= CLOSED ? variant : 0));
         slots[slot] = (ls_slot_input){&bytes[slot], 1, tick == 0 ? LS_EVENT_JOINED : 0};
     }
-    return (ls_tick_inputs){.tick = tick, .slot_count = SEATS, .slots = slots};
+    return (ls_tick_inputs){.tick = tick, .slot_count = seats, .slots = slots};
 }
 
 static liars open_liars(void)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
     liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
@@ -389,12 +391,12 @@ static liars open_liars(void)
     ls_match *match = stage.run->match;
     cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_OK);
     for (ls_tick tick = 0; tick < CLOSED; tick++) {
-        ls_slot_input slots[SEATS];
+        ls_slot_input slots[SEATS_MAX];
         ls_tick_inputs inputs = made_tick(tick, 0, slots);
         cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_OK);
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
-    for (uint32_t slot = 0; slot < SEATS; slot++) {
+    for (uint32_t slot = 0; slot < seats; slot++) {
         ls_match_restore_seat(match, slot, "liar", 3);
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
@@ -404,7 +406,7 @@ static liars open_liars(void)
 static void close_liars(liars *stage)
 {
     cr_assert(virtual_match_is_sound(stage->run), "%s", stage->run->fault.bytes);
-    for (uint32_t i = 0; i < SEATS; i++) {
+    for (uint32_t i = 0; i < seats; i++) {
         if (stage->peers[i]) {
             raw_peer_destroy(stage->peers[i]);
         }
@@ -421,7 +423,7 @@ static raw_peer *come_back(liars *stage, uint32_t slot, uint32_t ticks, uint32_t
     ls_secret_derive(&config->key, config->match_id, slot, 3, offer.secret);
     uint64_t chain = stage->chain;
     for (ls_tick tick = CLOSED; tick < CLOSED + ticks; tick++) {
-        ls_slot_input slots[SEATS];
+        ls_slot_input slots[SEATS_MAX];
         ls_tick_inputs inputs = made_tick(tick, variant, slots);
         chain = ls_tick_chain_next(chain, &inputs);
     }
@@ -443,19 +445,19 @@ static void answer(const liars *stage, raw_peer *peer, uint32_t variant)
     cr_assert_gt(request.count, 0);
     peer->request.count = 0;
     for (ls_tick tick = request.first; tick < request.first + request.count; tick++) {
-        ls_slot_input before[SEATS];
-        ls_slot_input slots[SEATS];
-        uint8_t kept[SEATS];
+        ls_slot_input before[SEATS_MAX];
+        ls_slot_input slots[SEATS_MAX];
+        uint8_t kept[SEATS_MAX];
         ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK, .body.closed_tick = {.tick = tick}};
         made_tick(tick - 1, variant, before);
-        for (uint32_t slot = 0; slot < SEATS; slot++) {
+        for (uint32_t slot = 0; slot < seats; slot++) {
             kept[slot] = before[slot].bytes[0];
             before[slot].bytes = &kept[slot];
         }
         made_tick(tick, variant, slots);
         ls_tick_part *part = &message.body.closed_tick;
         ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
-        cr_assert(ls_ticks_write_tick(&stream, SEATS, before, slots));
+        cr_assert(ls_ticks_write_tick(&stream, seats, before, slots));
         part->size = (uint32_t)ls_bits_size_bytes(&stream);
         part->total_bytes = part->size;
         raw_peer_send_message(peer, &message);
@@ -500,6 +502,33 @@ Test(resume, invented_ticks_are_not_taken_when_another_one_knows_better)
     cr_assert_eq(honest->join.source, LS_JOIN_HELD);
     cr_assert_gt(ls_match_packets_rejected(stage.run->match), 0);
     close_liars(&stage);
+}
+
+/* Its bytes were altered, or it lies: by itself it keeps nobody's ticks from being taken. */
+Test(resume, one_who_contradicts_the_others_is_outvoted)
+{
+    seats = 3;
+    for (uint32_t far = 0; far < 2; far++) {
+        liars stage = open_liars();
+        raw_peer *first = come_back(&stage, 0, 9, 0);
+        raw_peer *liar = come_back(&stage, 1, far == 0 ? 7 : 12, 1);
+        raw_peer *second = come_back(&stage, 2, 5, 0);
+        for (uint32_t i = 0; i < 2 * seats; i++) {
+            raw_peer *asked = first->request.count > 0    ? first
+                              : liar->request.count > 0   ? liar
+                              : second->request.count > 0 ? second
+                                                          : NULL;
+            if (asked) {
+                answer(&stage, asked, asked == liar ? 1 : 0);
+            }
+        }
+        cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+        cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 9);
+        cr_assert_eq(first->join.source, LS_JOIN_HELD);
+        cr_assert_eq(second->join.source, LS_JOIN_HELD);
+        cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
+        close_liars(&stage);
+    }
 }
 
 Test(resume, ticks_that_are_not_those_of_the_chain_are_not_taken)
@@ -596,14 +625,14 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
 
 Test(resume, a_seat_that_was_free_is_free_again)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
     liars stage = {.run = virtual_match_create(&setup)};
     ls_match *match = stage.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
-    for (uint32_t slot = 0; slot < SEATS; slot++) {
+    for (uint32_t slot = 0; slot < seats; slot++) {
         ls_match_restore_seat(match, slot, "somebody", 1);
     }
     ls_match_restore_vacancy(match, 1);

@@ -134,7 +134,7 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
     cr_assert_geq(after->join.tick, 200);
     cr_assert_leq(after->join.tick, 210);
     check_watched(run, after);
-    cr_assert_eq(watching_of(run).ever, 2);
+    cr_assert_eq(watching_of(run).ever, 1);
     raw_watcher_destroy(before);
     end(run, after);
 }
@@ -568,4 +568,49 @@ Test(watch, who_plays_is_let_go_before_who_watches)
     play_and_check(run);
     check_watched(run, watcher);
     end(run, watcher);
+}
+
+/* ---- the real session watches ---- */
+
+static virtual_client *add_session(virtual_match *run)
+{
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.is_watching = true;
+    return virtual_match_add_client(run, &setup);
+}
+
+Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
+{
+    virtual_setup setup = setup_of(tally_simulation(), 1);
+    setup.match.ticks = 120;
+    setup.match.timeout_ms = 2500;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *watcher = add_session(run);
+    virtual_match_run_to_tick(run, 100);
+    virtual_client_vanish(watcher);
+    virtual_match_run(run, 10 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
+    cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+    virtual_match_destroy(run);
+}
+
+/* That the match asks to be called again at once is noted as a fault. */
+Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
+{
+    for (uint32_t i = 0; i < 20; i++) {
+        virtual_setup setup = setup_of(tally_simulation(), 1);
+        setup.match.ticks = 40;
+        setup.match.sim.tick_rate_hz = 20;
+        setup.match.late_rule = LS_LATE_WAIT;
+        setup.match.send_rate = LS_SEND_DOUBLE; /* half a tick later */
+        setup.seed = i;
+        setup.link = (ls_memory_link){.delay_ns = 150 * MS, .jitter_ns = 3 * MS};
+        setup.link.loss_ppm = 300000;
+        virtual_match *run = virtual_match_create(&setup);
+        add_session(run);
+        virtual_match_run(run, 20 * SECOND);
+        cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+        cr_assert_gt(run->tick_count, 20);
+        virtual_match_destroy(run);
+    }
 }

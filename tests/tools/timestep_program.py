@@ -246,6 +246,7 @@ def check_refusals(program, folder):
         result = run(program, *arguments)
         expect(result.returncode == ENVIRONMENT, f"{arguments} is no usage error", result)
         expect("/nonexistent/" in result.stderr, f"{arguments} is named", result)
+        expect(result.stdout == "", f"{arguments} is found out before anything is computed", result)
     result = run(program, "--help")
     expect(result.returncode == CLEAN, "--help ends with 0", result)
     expect(all(f"  {name} " in result.stdout for name in TRACES + STRATEGIES), "names", result)

@@ -229,6 +229,28 @@ Test(journal_file, one_that_is_being_written_is_not_gone_on_with)
     ls_journal_file_destroy(second);
 }
 
+static void write_end(void)
+{
+    ls_journal_raw raw = {
+        .kind = LS_JOURNAL_END, .bytes = here.bytes, .size = LS_JOURNAL_END_BYTES};
+    here.wanted++;
+    cr_assert(here.store.submit(here.store.user, &raw));
+    ls_event_loop_run(here.loop);
+    cr_assert_eq(here.written, here.wanted);
+}
+
+Test(journal_file, one_that_is_deleted_is_found_out_when_it_is_synchronised)
+{
+    ls_text why;
+    cr_assert_eq(open_file(NULL, &why), LS_OK);
+    write_records(2);
+    write_end();
+    cr_assert_not(ls_journal_file_is_deleted(here.file));
+    cr_assert_eq(remove(path), 0);
+    write_end();
+    cr_assert(ls_journal_file_is_deleted(here.file));
+}
+
 Test(journal_file, is_destroyed_while_it_writes)
 {
     cr_assert_eq(open_file(NULL, NULL), LS_OK);

@@ -82,6 +82,19 @@ Test(lag_attribution, stalls_that_nothing_else_explains_are_the_downlink)
     expect(&figures, LS_LAG_FINE);
 }
 
+/* Who was halted tells of all that it missed in one stretch. */
+Test(lag_attribution, no_share_is_more_than_all)
+{
+    ls_lag_figures figures = well();
+    figures.stalled = TICKS;
+    cr_expect_eq(ls_lag_judge(&figures).stalled_ppm, 1000000);
+    figures.stalled = 5 * TICKS + 224;
+    figures.uplink_lost = 2 * TICKS;
+    ls_lag lag = ls_lag_judge(&figures);
+    cr_expect_eq(lag.stalled_ppm, 1000000);
+    cr_expect_eq(lag.uplink_loss_ppm, 1000000);
+}
+
 Test(lag_attribution, loss_of_closed_ticks_is_the_downlink)
 {
     ls_lag_figures figures = well();

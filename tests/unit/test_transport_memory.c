@@ -129,6 +129,42 @@ Test(transport_memory, destroying_an_endpoint_ends_its_connections)
     close_net(&here);
 }
 
+Test(transport_memory, what_is_on_its_way_to_an_endpoint_that_is_gone_is_lost)
+{
+    net here = open_net(1, 2);
+    send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, 1);
+    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 2);
+    ls_transport_destroy(here.clients[0]);
+    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 3);
+    move_time(&here, LS_NS_PER_SECOND);
+    ls_transport_event event;
+    cr_assert_not(ls_transport_next_event(here.clients[0], &event));
+    cr_assert(ls_transport_next_event(here.server, &event));
+    cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
+    cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
+    close_net(&here);
+}
+
+Test(transport_memory, a_server_that_died_knows_nobody_and_tells_nobody)
+{
+    net here = open_net(1, 2);
+    send_number(here.clients[0], here.peers[0], LS_LANE_RELIABLE, 1);
+    ls_memory_server_forget(here.server);
+    send_number(here.clients[0], here.peers[0], LS_LANE_RELIABLE, 2);
+    send_number(here.server, here.peers[1], LS_LANE_UNRELIABLE, 3);
+    move_time(&here, LS_NS_PER_SECOND);
+    ls_transport_event event;
+    cr_assert_not(ls_transport_next_event(here.server, &event));
+    cr_assert_not(ls_transport_next_event(here.clients[0], &event));
+    cr_assert_not(ls_transport_next_event(here.clients[1], &event));
+    ls_transport *again = NULL;
+    cr_assert_eq(ls_memory_client_create(here.network, here.server, &again), LS_OK);
+    move_time(&here, LS_NS_PER_SECOND);
+    cr_assert(ls_transport_next_event(here.server, &event));
+    cr_assert_eq(event.kind, LS_TRANSPORT_CONNECTED);
+    close_net(&here);
+}
+
 Test(transport_memory, a_peer_that_does_not_exist_is_sent_nothing)
 {
     net here = open_net(1, 2);

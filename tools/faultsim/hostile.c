@@ -111,6 +111,41 @@ static void lie(ls_hostile *hostile, const virtual_client *client)
     send(hostile, client, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
+/* Well-formed words of one that comes back: that it holds what it does not, and closed ticks that
+ * nobody closed. Any other message it passes on as it is. */
+static size_t lie_about_return(ls_hostile *hostile, const uint8_t *bytes, size_t size,
+                               uint8_t lied[LS_PACKET_BYTES_MAX])
+{
+    uint32_t kind = ls_message_peek(bytes, size);
+    ls_message *message = &hostile->message;
+    bool is_one = kind == LS_MESSAGE_HELLO || kind == LS_MESSAGE_CLOSED_TICK;
+    if (!is_one || ls_message_read(bytes, size, 0, message) != LS_OK) {
+        return 0;
+    }
+    if (kind == LS_MESSAGE_HELLO) {
+        ls_return *back = &message->body.hello.back;
+        uint32_t what = below(hostile, 3);
+        back->confirmed = what == 0 ? back->confirmed : near(hostile, back->confirmed);
+        back->tick_chain ^= what == 1 ? 0 : ls_rng_next(&hostile->rng);
+    } else if (below(hostile, 4) == 0) {
+        ls_tick_part *part = &message->body.closed_tick;
+        uint32_t bit = below(hostile, part->size * 8);
+        part->bytes[bit / 8] = (uint8_t)(part->bytes[bit / 8] ^ (1u << bit % 8));
+    }
+    hostile->sent++;
+    return ls_message_write(message, lied);
+}
+
+static void pass_on(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+                    const uint8_t *bytes, size_t size)
+{
+    uint8_t lied[LS_PACKET_BYTES_MAX];
+    bool is_lying = hostile->hostility == LS_HOSTILITY_LIE && lane == LS_LANE_RELIABLE;
+    size_t lied_size = is_lying ? lie_about_return(hostile, bytes, size, lied) : 0;
+    ls_transport_send(client->transport, client->server, lane, lied_size > 0 ? lied : bytes,
+                      lied_size > 0 ? lied_size : size);
+}
+
 static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
                    size_t size)
 {
@@ -118,7 +153,7 @@ static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8
     bool is_silent = hostile->hostility == LS_HOSTILITY_SILENCE;
     bool is_bent = hostile->hostility == LS_HOSTILITY_BEND && below(hostile, 4) == 0;
     if (!is_silent && !is_bent) {
-        ls_transport_send(client->transport, client->server, lane, bytes, size);
+        pass_on(hostile, client, lane, bytes, size);
     }
     keep(hostile, lane, bytes, size);
     switch (hostile->hostility) {

@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 #define LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 
+#include "lockstep/protocol/message.h"
 #include "lockstep/tools/faultsim/scenario.h"
 
 enum {
@@ -22,6 +23,7 @@ typedef struct ls_hostile {
     uint64_t sent; /* packets that no honest player would have sent */
     uint32_t kept_count;
     ls_hostile_packet kept[LS_HOSTILE_KEPT];
+    ls_message message; /* that it makes a lie of */
 
     /* A stranger's. */
     virtual_match *run;

@@ -12,6 +12,7 @@
 enum {
     LOBBY_SECONDS_MAX = 60,
     SPARE_TICKS = 3,
+    WATCH_TICKS = 40, /* watchers are sent ticks many at a time */
 };
 
 /* A session holds back what jitter may need, a quarter of a second at most, and mends another one
@@ -23,7 +24,7 @@ struct ls_play {
     ls_scenario_options options;
     ls_match_memory *memory;
     ls_scenario scenario;
-    ls_hostile players[LS_PLAYERS_MAX];
+    ls_hostile players[LS_SCENARIO_CLIENTS_MAX];
     ls_hostile strangers[LS_SCENARIO_STRANGERS_MAX];
     uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
 };
@@ -58,7 +59,9 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
     uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
-    return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS;
+    ls_tick delay_ticks =
+        client->setup.is_watching ? scenario->setup.match.watch_delay_ticks + WATCH_TICKS : 0;
+    return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS + delay_ticks;
 }
 
 static void add_client(ls_play *play, virtual_match *run, uint32_t index)
@@ -69,6 +72,7 @@ static void add_client(ls_play *play, virtual_match *run, uint32_t index)
     virtual_client *client = virtual_match_add_client(run, &setup);
     client->flip_tick = drawn->flip_tick;
     client->flip_byte = drawn->flip_byte;
+    client->flips_on_entry = drawn->flips_on_entry;
     client->may_leave = drawn->is_free || drawn->end != LS_OK || setup.ticks > 0;
     /* Ticks that fit no packet come 32 a round trip: it takes long to make up for lost ones. */
     bool is_large = run->setup.match.simulation == tally_simulation();
@@ -109,7 +113,7 @@ static virtual_match *create_run(ls_play *play, void (*log)(void *user, const ch
 static void set_links(virtual_client *client, const ls_action *action)
 {
     if (!client->is_gone) {
-        ls_memory_client_set_links(client->transport, &action->up, &action->down);
+        virtual_client_set_ways(client, &action->up, &action->down);
     }
 }
 
@@ -143,8 +147,16 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
         virtual_client_leave(client);
         return LS_CLASS_VANISH;
     case LS_ACTION_HANG_UP:
-        ls_transport_destroy(client->transport);
+        if (client->transport) {
+            ls_transport_destroy(client->transport);
+        }
         return LS_CLASS_VANISH;
+    case LS_ACTION_COME:
+        virtual_client_come(client);
+        return client->is_watching ? LS_CLASS_WATCH : LS_CLASS_JOIN;
+    case LS_ACTION_CUT_LINK:
+        set_links(client, action);
+        return LS_CLASS_RECONNECT;
     case LS_ACTION_TURN_HOSTILE:
         ls_hostile_turn(&play->players[client->index], client,
                         play->scenario.clients[client->index].hostility, run->setup.seed);
@@ -182,6 +194,14 @@ static void act(ls_play *play, virtual_match *run, const ls_action *action)
         virtual_log(run, "%s", ls_action_name(action->kind));
         virtual_match_step_clock(run, action->ns);
         fault = LS_CLASS_CLOCK;
+        break;
+    case LS_ACTION_CRASH:
+        virtual_match_crash(run, action->ns);
+        break;
+    case LS_ACTION_SET_DISK:
+        virtual_log(run, "%s", ls_action_name(action->kind));
+        run->disk->state = action->disk;
+        fault = LS_CLASS_DISK;
         break;
     default:
         virtual_log(run, "client %u: %s", action->client, ls_action_name(action->kind));
@@ -228,6 +248,9 @@ static void run_through(ls_play *play, virtual_match *run)
 /* Who was to be dropped has been, and with the reason that was to be expected. */
 static void check_ends(const ls_play *play, virtual_match *run)
 {
+    if (run->is_beyond_help) {
+        return;
+    }
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         const virtual_client *client = run->by_slot[slot];
         ls_match_slot report = ls_match_slot_of(run->match, slot);
@@ -258,6 +281,10 @@ static void count_slots(virtual_match *run, ls_play_totals *totals)
         totals->desyncs += report.is_desynced;
         totals->players_left += report.left_status != LS_OK;
     }
+    totals->watched += ls_match_watching_of(run->match).finished;
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        totals->joins += run->clients[i]->entries;
+    }
 }
 
 static void count(const ls_play *play, virtual_match *run, ls_play_totals *totals)
@@ -268,6 +295,9 @@ static void count(const ls_play *play, virtual_match *run, ls_play_totals *total
                           .packets = network.sent,
                           .packets_rejected = ls_match_packets_rejected(run->match)};
     memcpy(one.faults, play->moments, sizeof one.faults);
+    one.resumes = run->resumes;
+    one.faults[LS_CLASS_CRASH] = run->resumes.crashes;
+    one.disk_failures = run->disk ? run->disk->counts.failures : 0;
     count_slots(run, &one);
     one.faults[LS_CLASS_LOSS] = network.lost - network.lost_in_bursts - network.lost_in_cuts;
     one.faults[LS_CLASS_BURST] = network.lost_in_bursts;
@@ -317,6 +347,16 @@ void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part)
     sum->packets_rejected += part->packets_rejected;
     sum->desyncs += part->desyncs;
     sum->players_left += part->players_left;
+    sum->joins += part->joins;
+    sum->watched += part->watched;
+    sum->disk_failures += part->disk_failures;
+    sum->resumes.crashes += part->resumes.crashes;
+    sum->resumes.resumed += part->resumes.resumed;
+    sum->resumes.hopeless += part->resumes.hopeless;
+    sum->resumes.finished += part->resumes.finished;
+    sum->resumes.recovered += part->resumes.recovered;
+    sum->resumes.forgotten += part->resumes.forgotten;
+    sum->resumes.lost += part->resumes.lost;
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
         sum->faults[i] += part->faults[i];
     }

@@ -11,6 +11,21 @@ static double per_second(uint64_t count, uint64_t ns)
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
+static void print_resumes(FILE *file, const ls_play_totals *totals)
+{
+    const virtual_resumes *resumes = &totals->resumes;
+    fprintf(file,
+            "servers killed %" PRIu64 ", matches resumed %" PRIu64
+            ", over by their journals %" PRIu64 ", without journals %" PRIu64 "\n"
+            "closed ticks that players brought back %" PRIu64 ", that nobody who came back had "
+            "%" PRIu64 ", lost %" PRIu64 "\n"
+            "let into running matches %" PRIu64 ", watched to the end %" PRIu64
+            ", failed writes %" PRIu64 "\n",
+            resumes->crashes, resumes->resumed, resumes->finished, resumes->hopeless,
+            resumes->recovered, resumes->forgotten, resumes->lost, totals->joins, totals->watched,
+            totals->disk_failures);
+}
+
 void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report)
 {
     const ls_play_totals *totals = &report->totals;
@@ -27,6 +42,7 @@ void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report)
             totals->ticks, totals->packets, totals->hashes_compared, totals->inputs_on_time,
             totals->inputs_late, totals->inputs_substituted, totals->packets_rejected,
             totals->players_left, totals->desyncs, report->digest);
+    print_resumes(file, totals);
     fprintf(file,
             "%" PRIu64 " matches in %.1f s on %" PRIu32 " processes: %.0f a second, %.0f a second "
             "of CPU time; %" PRIu64 " broke an invariant\n",
@@ -51,16 +67,25 @@ static void write_failures(FILE *file, const ls_faultsim_report *report)
 
 static void write_totals(FILE *file, const ls_play_totals *totals)
 {
+    const virtual_resumes *resumes = &totals->resumes;
     fprintf(file,
             "  \"matches\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"packets\": %" PRIu64 ",\n"
             "  \"hashes_compared\": %" PRIu64 ", \"packets_rejected\": %" PRIu64 ",\n"
             "  \"inputs_on_time\": %" PRIu64 ", \"inputs_late\": %" PRIu64
             ", \"inputs_substituted\": %" PRIu64 ",\n"
             "  \"players_left\": %" PRIu64 ", \"desyncs\": %" PRIu64 ",\n"
+            "  \"joins\": %" PRIu64 ", \"watched\": %" PRIu64 ", \"disk_failures\": %" PRIu64 ",\n"
+            "  \"resumes\": {\"killed\": %" PRIu64 ", \"resumed\": %" PRIu64
+            ", \"finished\": %" PRIu64 ", \"hopeless\": %" PRIu64 ",\n"
+            "    \"ticks_recovered\": %" PRIu64 ", \"ticks_forgotten\": %" PRIu64
+            ", \"ticks_lost\": %" PRIu64 "},\n"
             "  \"faults\": {",
             totals->matches, totals->ticks, totals->packets, totals->hashes_compared,
             totals->packets_rejected, totals->inputs_on_time, totals->inputs_late,
-            totals->inputs_substituted, totals->players_left, totals->desyncs);
+            totals->inputs_substituted, totals->players_left, totals->desyncs, totals->joins,
+            totals->watched, totals->disk_failures, resumes->crashes, resumes->resumed,
+            resumes->finished, resumes->hopeless, resumes->recovered, resumes->forgotten,
+            resumes->lost);
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
         fprintf(file, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ",
                 ls_fault_class_key((ls_fault_class)i), totals->faults[i]);

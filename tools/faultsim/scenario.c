@@ -1,4 +1,4 @@
-#include "lockstep/tools/faultsim/scenario.h"
+#include "lockstep/tools/faultsim/scenario_draw.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
@@ -12,75 +12,16 @@ enum {
 
 #define MS LS_NS_PER_MS
 #define SILENCE_MS 1000 /* a fault is over by so much before anybody gives up */
-#define PPM_OF_PERCENT 10000u
-
-/* What a scenario is drawn with. */
-typedef struct draw {
-    ls_scenario *scenario;
-    const ls_scenario_options *options;
-    ls_rng rng;
-    uint64_t calm_ns;    /* no fault lasts longer */
-    uint64_t silence_ns; /* nobody is cut off for longer */
-} draw;
-
-/* ---- drawing ---- */
-
-static bool one_in(draw *here, uint32_t count)
-{
-    return ls_rng_below(&here->rng, count) == 0;
-}
-
-static uint32_t between(draw *here, uint32_t low, uint32_t high)
-{
-    return low + ls_rng_below(&here->rng, high - low + 1);
-}
-
-static uint64_t ns_between(draw *here, uint64_t low_ns, uint64_t high_ns)
-{
-    uint32_t share = ls_rng_next(&here->rng);
-    return high_ns <= low_ns ? low_ns : low_ns + (high_ns - low_ns) / 65536 * (share >> 16);
-}
-
-static uint32_t pick(draw *here, const uint32_t *values, uint32_t count)
-{
-    return values[ls_rng_below(&here->rng, count)];
-}
-
-/* Draws in any case, so that leaving out one class changes no other. */
-static bool happens(draw *here, ls_fault_class fault, uint32_t one_in_count)
-{
-    bool is_drawn = one_in(here, one_in_count);
-    return is_drawn && (here->options->classes >> fault & 1u);
-}
-
-static ls_action *add_action(draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client)
-{
-    ls_scenario *scenario = here->scenario;
-    LS_ASSERT(scenario->action_count < LS_ACTIONS_MAX);
-    uint32_t at = scenario->action_count++;
-    for (; at > 0 && scenario->actions[at - 1].at_ns > at_ns; at--) {
-        scenario->actions[at] = scenario->actions[at - 1];
-    }
-    scenario->actions[at] = (ls_action){.at_ns = at_ns, .kind = kind, .client = client};
-    return &scenario->actions[at];
-}
-
-static void add_links(draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client,
-                      const ls_memory_link *up, const ls_memory_link *down)
-{
-    ls_action *action = add_action(here, at_ns, kind, client);
-    action->up = *up;
-    action->down = *down;
-}
 
 /* ---- the match ---- */
 
-static void draw_simulation(draw *here)
+static void draw_simulation(ls_draw *here)
 {
     ls_match_config *match = &here->scenario->setup.match;
-    bool is_large = one_in(here, LARGE_ONE_IN);
-    uint32_t large_bytes = between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes = one_in(here, 8) ? TALLY_SMALL_BYTES : between(here, 1, 3);
+    bool is_large = ls_draw_one_in(here, LARGE_ONE_IN);
+    uint32_t large_bytes = ls_draw_between(here, 1, LARGE_BYTES_MAX);
+    uint32_t small_bytes =
+        ls_draw_one_in(here, 8) ? TALLY_SMALL_BYTES : ls_draw_between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? tally_simulation() : tally_small_simulation();
@@ -92,7 +33,7 @@ static void draw_simulation(draw *here)
     }
 }
 
-static void draw_match(draw *here)
+static void draw_match(ls_draw *here)
 {
     static const uint32_t tick_rates[] = {60, 60, 60, 60, 60, 30, 20, 128};
     static const uint32_t intervals[] = {1, 1, 1, 1, 2, 7, 32, 64};
@@ -102,19 +43,19 @@ static void draw_match(draw *here)
     draw_simulation(here);
     here->scenario->setup.seed = here->scenario->seed;
     here->scenario->setup.is_strict = true;
-    uint32_t players = between(here, 2, 6);
+    uint32_t players = ls_draw_between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
-    match->sim.tick_rate_hz = pick(here, tick_rates, 8);
+    match->sim.tick_rate_hz = ls_draw_pick(here, tick_rates, 8);
     bool is_large = match->simulation == tally_simulation();
     if (is_large && match->sim.tick_rate_hz > 60) {
         match->sim.tick_rate_hz = 60; /* 32 ticks a round trip are all that goes out in parts */
     }
-    match->hash_interval_ticks = pick(here, intervals, 8);
-    match->input_delay_ticks = pick(here, delays, 5);
-    match->timeout_ms = pick(here, timeouts, 3);
-    match->adapts_input_delay = one_in(here, 4);
+    match->hash_interval_ticks = ls_draw_pick(here, intervals, 8);
+    match->input_delay_ticks = ls_draw_pick(here, delays, 5);
+    match->timeout_ms = ls_draw_pick(here, timeouts, 3);
+    match->adapts_input_delay = ls_draw_one_in(here, 4);
     match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_RATE_COUNT);
-    match->late_rule = one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
+    match->late_rule = ls_draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
     if (here->options->late_rule >= 0) {
         match->late_rule = (ls_late_rule)here->options->late_rule;
     }
@@ -134,103 +75,103 @@ static void draw_match(draw *here)
     here->silence_ns = (patience_ms - SILENCE_MS) * MS;
 }
 
-static void draw_server(draw *here)
+static void draw_server(ls_draw *here)
 {
     ls_scenario *scenario = here->scenario;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    scenario->server_drift_ppm = happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    uint64_t loop_ns = ns_between(here, MS, 5 * MS);
-    scenario->server_loop_ns = one_in(here, 6) ? loop_ns : 0;
-    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
-    uint64_t pause_ns = ns_between(here, 5 * MS, 600 * MS);
+    scenario->server_drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    uint64_t loop_ns = ls_draw_ns_between(here, MS, 5 * MS);
+    scenario->server_loop_ns = ls_draw_one_in(here, 6) ? loop_ns : 0;
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t pause_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
     pause_ns = pause_ns < here->calm_ns - at_ns ? pause_ns : here->calm_ns - at_ns;
-    if (happens(here, LS_CLASS_SLOW, 6)) {
-        add_action(here, at_ns, LS_ACTION_PAUSE_SERVER, 0);
-        add_action(here, at_ns + pause_ns, LS_ACTION_RESUME_SERVER, 0);
+    if (ls_draw_happens(here, LS_CLASS_SLOW, 6)) {
+        ls_draw_add_action(here, at_ns, LS_ACTION_PAUSE_SERVER, 0);
+        ls_draw_add_action(here, at_ns + pause_ns, LS_ACTION_RESUME_SERVER, 0);
     }
-    at_ns = ns_between(here, 0, here->calm_ns);
-    uint64_t step_ns = ns_between(here, 5 * MS, 600 * MS);
-    if (happens(here, LS_CLASS_CLOCK, 8)) {
-        add_action(here, at_ns, LS_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
+    at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t step_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
+    if (ls_draw_happens(here, LS_CLASS_CLOCK, 8)) {
+        ls_draw_add_action(here, at_ns, LS_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
     }
 }
 
 /* ---- links ---- */
 
 /* The link that a player has for good. */
-static ls_memory_link draw_calm_link(draw *here)
+ls_memory_link ls_draw_calm_link(ls_draw *here)
 {
     static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
     /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
     bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
-    return (ls_memory_link){.delay_ns = pick(here, delays_ms, is_fast ? 6 : 8) * MS};
+    return (ls_memory_link){.delay_ns = ls_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
 }
 
-static ls_memory_link draw_weather(draw *here, const ls_memory_link *calm)
+ls_memory_link ls_draw_weather(ls_draw *here, const ls_memory_link *calm)
 {
     ls_memory_link link = *calm;
-    uint32_t loss_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
-    uint32_t burst_ppm = between(here, 1000, 20000);
-    uint64_t burst_ns = ns_between(here, 20 * MS, 400 * MS);
-    uint64_t jitter_ns = ns_between(here, MS, 60 * MS);
-    uint32_t duplicate_ppm = between(here, 1, 30) * PPM_OF_PERCENT;
-    if (happens(here, LS_CLASS_LOSS, 3)) {
+    uint32_t loss_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    uint32_t burst_ppm = ls_draw_between(here, 1000, 20000);
+    uint64_t burst_ns = ls_draw_ns_between(here, 20 * MS, 400 * MS);
+    uint64_t jitter_ns = ls_draw_ns_between(here, MS, 60 * MS);
+    uint32_t duplicate_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    if (ls_draw_happens(here, LS_CLASS_LOSS, 3)) {
         link.loss_ppm = loss_ppm;
     }
-    if (happens(here, LS_CLASS_BURST, 4)) {
+    if (ls_draw_happens(here, LS_CLASS_BURST, 4)) {
         link.burst_ppm = burst_ppm;
         link.burst_ns = burst_ns;
     }
-    if (happens(here, LS_CLASS_JITTER, 3)) {
+    if (ls_draw_happens(here, LS_CLASS_JITTER, 3)) {
         link.jitter_ns = jitter_ns;
     }
-    if (happens(here, LS_CLASS_DUPLICATE, 4)) {
+    if (ls_draw_happens(here, LS_CLASS_DUPLICATE, 4)) {
         link.duplicate_ppm = duplicate_ppm;
     }
     return link;
 }
 
-static void draw_links(draw *here, uint32_t index)
+static void draw_links(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    client->calm = draw_calm_link(here);
-    ls_memory_link first_up = draw_weather(here, &client->calm);
-    ls_memory_link first_down = draw_weather(here, &client->calm);
-    add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
+    client->calm = ls_draw_calm_link(here);
+    ls_memory_link first_up = ls_draw_weather(here, &client->calm);
+    ls_memory_link first_down = ls_draw_weather(here, &client->calm);
+    ls_draw_add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
     /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
     client->setup.up = first_up;
     client->setup.down = first_down;
     client->setup.up.burst_ppm = 0;
     client->setup.down.burst_ppm = 0;
-    uint64_t change_ns = ns_between(here, 0, here->calm_ns);
-    ls_memory_link up = draw_weather(here, &client->calm);
-    ls_memory_link down = draw_weather(here, &client->calm);
-    if (one_in(here, 3)) {
-        add_links(here, change_ns, LS_ACTION_LINKS, index, &up, &down);
+    uint64_t change_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    ls_memory_link up = ls_draw_weather(here, &client->calm);
+    ls_memory_link down = ls_draw_weather(here, &client->calm);
+    if (ls_draw_one_in(here, 3)) {
+        ls_draw_add_links(here, change_ns, LS_ACTION_LINKS, index, &up, &down);
     }
-    add_links(here, here->calm_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    ls_draw_add_links(here, here->calm_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
 }
 
-static void draw_altering(draw *here, uint32_t index)
+static void draw_altering(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
-    uint32_t corrupt_ppm = between(here, 1, 40) * PPM_OF_PERCENT / 10;
-    bool is_up = one_in(here, 2);
-    bool is_both = one_in(here, 3);
-    if (!happens(here, LS_CLASS_ALTER, 12)) {
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint32_t corrupt_ppm = ls_draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
+    bool is_up = ls_draw_one_in(here, 2);
+    bool is_both = ls_draw_one_in(here, 3);
+    if (!ls_draw_happens(here, LS_CLASS_ALTER, 12)) {
         return;
     }
     ls_memory_link up = client->calm;
     ls_memory_link down = client->calm;
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
-    add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
+    ls_draw_add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
 }
 
 /* ---- one player's bad luck: at most one long silence each ---- */
 
-static void draw_partition(draw *here, uint32_t index, uint64_t from_ns, uint64_t length_ns)
+static void draw_partition(ls_draw *here, uint32_t index, uint64_t from_ns, uint64_t length_ns)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     uint32_t way = ls_rng_below(&here->rng, 3);
@@ -238,108 +179,109 @@ static void draw_partition(draw *here, uint32_t index, uint64_t from_ns, uint64_
     ls_memory_link down = client->calm;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
-    add_links(here, from_ns, LS_ACTION_LINKS, index, &up, &down);
-    add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    ls_draw_add_links(here, from_ns, LS_ACTION_LINKS, index, &up, &down);
+    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->calm,
+                      &client->calm);
 }
 
-static void draw_silence(draw *here, uint32_t index)
+static void draw_silence(ls_draw *here, uint32_t index)
 {
-    uint64_t from_ns = ns_between(here, 0, here->calm_ns);
-    uint64_t length_ns = ns_between(here, 5 * MS, here->silence_ns);
+    uint64_t from_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t length_ns = ls_draw_ns_between(here, 5 * MS, here->silence_ns);
     uint64_t left_ns = here->calm_ns - from_ns;
     length_ns = length_ns < left_ns ? length_ns : left_ns;
-    bool is_cut = happens(here, LS_CLASS_PARTITION, 4);
-    bool is_paused = happens(here, LS_CLASS_SLOW, 6);
-    bool is_stepped = happens(here, LS_CLASS_CLOCK, 8);
+    bool is_cut = ls_draw_happens(here, LS_CLASS_PARTITION, 4);
+    bool is_paused = ls_draw_happens(here, LS_CLASS_SLOW, 6);
+    bool is_stepped = ls_draw_happens(here, LS_CLASS_CLOCK, 8);
     if (is_cut) {
         draw_partition(here, index, from_ns, length_ns);
     } else if (is_paused) {
-        add_action(here, from_ns, LS_ACTION_PAUSE, index);
-        add_action(here, from_ns + length_ns, LS_ACTION_RESUME, index);
+        ls_draw_add_action(here, from_ns, LS_ACTION_PAUSE, index);
+        ls_draw_add_action(here, from_ns + length_ns, LS_ACTION_RESUME, index);
     } else if (is_stepped) {
-        add_action(here, from_ns, LS_ACTION_STEP_CLOCK, index)->ns = length_ns;
+        ls_draw_add_action(here, from_ns, LS_ACTION_STEP_CLOCK, index)->ns = length_ns;
     }
 }
 
-static void draw_computer(draw *here, uint32_t index)
+void ls_draw_computer(ls_draw *here, uint32_t index)
 {
     static const uint32_t usual[] = {60, 60, 60, 60, 72, 144};
     static const uint32_t slow[] = {10, 20, 30, 45};
     virtual_client_setup *setup = &here->scenario->clients[index].setup;
-    setup->frame_hz = pick(here, usual, 6);
-    uint32_t slow_hz = pick(here, slow, 4);
-    if (happens(here, LS_CLASS_SLOW, 8)) {
+    setup->frame_hz = ls_draw_pick(here, usual, 6);
+    uint32_t slow_hz = ls_draw_pick(here, slow, 4);
+    if (ls_draw_happens(here, LS_CLASS_SLOW, 8)) {
         setup->frame_hz = slow_hz;
     }
     uint64_t frame_ns = LS_NS_PER_SECOND / setup->frame_hz;
-    uint64_t jitter_ns = ns_between(here, 0, frame_ns / 2);
-    setup->frame_jitter_ns = happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
+    uint64_t jitter_ns = ls_draw_ns_between(here, 0, frame_ns / 2);
+    setup->frame_jitter_ns = ls_draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    setup->drift_ppm = happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    setup->has_previous_state = one_in(here, 8);
-    setup->makes_inputs_in_frames = one_in(here, 3);
-    uint32_t predict_ticks = between(here, 1, 12);
-    setup->predict_ticks = one_in(here, 4) ? predict_ticks : 0;
+    setup->drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    setup->has_previous_state = ls_draw_one_in(here, 8);
+    setup->makes_inputs_in_frames = ls_draw_one_in(here, 3);
+    uint32_t predict_ticks = ls_draw_between(here, 1, 12);
+    setup->predict_ticks = ls_draw_one_in(here, 4) ? predict_ticks : 0;
     setup->simulation = here->scenario->setup.match.simulation;
 }
 
-static void draw_departure(draw *here, uint32_t index)
+static void draw_departure(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
     uint32_t how = ls_rng_below(&here->rng, 4);
-    if (!happens(here, LS_CLASS_VANISH, 14)) {
+    if (!ls_draw_happens(here, LS_CLASS_VANISH, 14)) {
         return;
     }
     static const ls_action_kind kinds[] = {LS_ACTION_VANISH, LS_ACTION_LEAVE, LS_ACTION_HANG_UP};
     if (how < 3) {
-        add_action(here, at_ns, kinds[how], index);
+        ls_draw_add_action(here, at_ns, kinds[how], index);
     } else {
-        client->setup.ticks = between(here, 1, here->options->ticks);
+        client->setup.ticks = ls_draw_between(here, 1, here->options->ticks);
     }
     client->is_free = how != 0;
     client->end = how == 0 ? LS_TIMED_OUT : LS_OK;
 }
 
-static void draw_flip(draw *here, uint32_t index)
+static void draw_flip(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     uint32_t ticks = here->options->ticks;
-    uint32_t tick = between(here, 1, ticks);
+    uint32_t tick = ls_draw_between(here, 1, ticks);
     client->flip_byte = ls_rng_next(&here->rng);
-    if (happens(here, LS_CLASS_FLIP, 20)) {
+    if (ls_draw_happens(here, LS_CLASS_FLIP, 20)) {
         client->flip_tick = tick;
         client->is_free =
             client->is_free || here->scenario->setup.match.on_desync == LS_ON_DESYNC_DROP;
     }
 }
 
-static void draw_hostility(draw *here, uint32_t index)
+static void draw_hostility(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
-    uint32_t hostility = between(here, 1, LS_HOSTILITY_COUNT - 1);
-    if (happens(here, LS_CLASS_HOSTILE, 10)) {
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint32_t hostility = ls_draw_between(here, 1, LS_HOSTILITY_COUNT - 1);
+    if (ls_draw_happens(here, LS_CLASS_HOSTILE, 10)) {
         client->hostility = (ls_hostility)hostility;
         client->is_free = true;
-        add_action(here, at_ns, LS_ACTION_TURN_HOSTILE, index);
+        ls_draw_add_action(here, at_ns, LS_ACTION_TURN_HOSTILE, index);
     }
 }
 
 /* No fault: what players and hosts do in the middle of a match. */
-static void draw_input_delays(draw *here, uint32_t index)
+static void draw_input_delays(ls_draw *here, uint32_t index)
 {
-    uint64_t at_ns = ns_between(here, 0, here->calm_ns);
-    uint32_t delay_ticks = between(here, 0, 12);
-    ls_action_kind kind = one_in(here, 2) ? LS_ACTION_SET_DELAY : LS_ACTION_SET_SLOT_DELAY;
-    if (one_in(here, 6)) {
-        add_action(here, at_ns, kind, index)->ticks = delay_ticks;
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint32_t delay_ticks = ls_draw_between(here, 0, 12);
+    ls_action_kind kind = ls_draw_one_in(here, 2) ? LS_ACTION_SET_DELAY : LS_ACTION_SET_SLOT_DELAY;
+    if (ls_draw_one_in(here, 6)) {
+        ls_draw_add_action(here, at_ns, kind, index)->ticks = delay_ticks;
     }
 }
 
-static void draw_client(draw *here, uint32_t index)
+static void draw_client(ls_draw *here, uint32_t index)
 {
-    draw_computer(here, index);
+    ls_draw_computer(here, index);
     draw_links(here, index);
     draw_silence(here, index);
     draw_altering(here, index);
@@ -353,13 +295,15 @@ void ls_scenario_draw(ls_scenario *scenario, uint64_t seed, const ls_scenario_op
 {
     memset(scenario, 0, sizeof *scenario);
     scenario->seed = seed;
-    draw here = {.scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
+    ls_draw here = {.scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
     draw_match(&here);
     draw_server(&here);
-    uint32_t strangers = between(&here, 1, LS_SCENARIO_STRANGERS_MAX);
-    scenario->stranger_count = happens(&here, LS_CLASS_HOSTILE, 8) ? strangers : 0;
+    uint32_t strangers = ls_draw_between(&here, 1, LS_SCENARIO_STRANGERS_MAX);
+    scenario->stranger_count = ls_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? strangers : 0;
     scenario->client_count = scenario->setup.match.sim.players;
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         draw_client(&here, i);
     }
+    here.rng = ls_rng_make(seed, 0x726574); /* what was drawn before stays as it was */
+    ls_draw_comebacks(&here);
 }

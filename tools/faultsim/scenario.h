@@ -18,7 +18,12 @@
     X(CLOCK, clock, "clocks drift by up to 500 ppm and jump forward")                              \
     X(VANISH, vanish, "players leave, hang up or are never heard of again")                        \
     X(HOSTILE, hostile, "players and strangers break the rules")                                   \
-    X(FLIP, flip, "a bit of a player's state is flipped")
+    X(FLIP, flip, "a bit of a player's state is flipped")                                          \
+    X(CRASH, crash, "the server dies, and comes back from what its disk kept")                     \
+    X(JOIN, join, "players come after the match has started")                                      \
+    X(RECONNECT, reconnect, "links are lost, and sessions make them anew")                         \
+    X(WATCH, watch, "spectators come, go and stand still")                                         \
+    X(DISK, disk, "the journal's disk is slow, full or fails")
 
 typedef enum ls_fault_class {
 #define LS_FAULT_CLASS_ENUM(name, key, text) LS_CLASS_##name,
@@ -59,9 +64,13 @@ typedef enum ls_action_kind {
     LS_ACTION_TURN_HOSTILE,
     LS_ACTION_SET_DELAY,      /* the player's own wish: ticks */
     LS_ACTION_SET_SLOT_DELAY, /* the server's: ticks */
+    LS_ACTION_COME,
+    LS_ACTION_CUT_LINK, /* likewise `up` and `down`, for so long that it is lost */
     LS_ACTION_PAUSE_SERVER,
     LS_ACTION_RESUME_SERVER,
     LS_ACTION_STEP_SERVER_CLOCK, /* by ns */
+    LS_ACTION_CRASH,             /* back after ns */
+    LS_ACTION_SET_DISK,          /* to `disk` */
 } ls_action_kind;
 
 const char *ls_action_name(ls_action_kind kind);
@@ -74,6 +83,7 @@ typedef struct ls_action {
     uint32_t ticks;
     ls_memory_link up;
     ls_memory_link down;
+    virtual_disk_state disk;
 } ls_action;
 
 typedef struct ls_scenario_client {
@@ -84,11 +94,14 @@ typedef struct ls_scenario_client {
     bool is_free;           /* it may end in any way that has a name */
     ls_tick flip_tick;      /* 0: never */
     uint32_t flip_byte;
+    bool flips_on_entry;
 } ls_scenario_client;
 
 enum {
-    LS_ACTIONS_MAX = 256,
+    LS_ACTIONS_MAX = 512,
     LS_SCENARIO_STRANGERS_MAX = 3,
+    LS_SCENARIO_WATCHERS_MAX = 4,
+    LS_SCENARIO_CLIENTS_MAX = LS_PLAYERS_MAX + LS_SCENARIO_WATCHERS_MAX,
 };
 
 typedef struct ls_scenario {
@@ -97,8 +110,8 @@ typedef struct ls_scenario {
     uint64_t calm_ns;    /* after START; from then on there are no faults */
     int32_t server_drift_ppm;
     uint64_t server_loop_ns;
-    uint32_t client_count;
-    ls_scenario_client clients[LS_PLAYERS_MAX];
+    uint32_t client_count; /* players, then watchers */
+    ls_scenario_client clients[LS_SCENARIO_CLIENTS_MAX];
     uint32_t stranger_count; /* who come to the door and are no players */
     uint32_t action_count;
     ls_action actions[LS_ACTIONS_MAX]; /* by time */

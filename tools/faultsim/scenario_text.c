@@ -45,9 +45,13 @@ const char *ls_action_name(ls_action_kind kind)
                                         "turns hostile",
                                         "wants another input delay",
                                         "is given another input delay",
+                                        "comes",
+                                        "its link is cut",
                                         "the server stands still",
                                         "the server goes on",
-                                        "the server's clock jumps"};
+                                        "the server's clock jumps",
+                                        "the server dies",
+                                        "the disk changes"};
     return names[kind];
 }
 
@@ -114,9 +118,24 @@ static void describe_client(writer *out, const ls_scenario *scenario, uint32_t i
     if (client->flip_tick > 0) {
         add(out, ", a bit flips in state %u", client->flip_tick);
     }
+    add(out, "%s%s", client->setup.is_watching ? ", watches" : "",
+        client->setup.comes_later ? ", comes later" : "");
+    if (client->setup.reconnect_ms > 0) {
+        add(out, ", comes back within %u ms", client->setup.reconnect_ms);
+    }
     if (client->hostility != LS_HOSTILITY_NONE) {
         add(out, ", turns to %s", ls_hostility_name(client->hostility));
     }
+}
+
+static void add_disk(writer *out, const virtual_disk_state *disk)
+{
+    add(out, ": %.0f to %.0f ms", (double)disk->delay_min_ns / 1e6,
+        (double)disk->delay_max_ns / 1e6);
+    if (disk->failing_ppm > 0) {
+        add(out, ", %.0f %% of writes fail", disk->failing_ppm / 1e4);
+    }
+    add(out, "%s", disk->is_full ? ", full" : "");
 }
 
 static void describe_action(writer *out, const ls_action *action)
@@ -127,13 +146,17 @@ static void describe_action(writer *out, const ls_action *action)
         add(out, "client %u ", action->client);
     }
     add(out, "%s", ls_action_name(action->kind));
-    if (action->kind == LS_ACTION_LINKS || action->kind == LS_ACTION_ALTER) {
+    if (action->kind == LS_ACTION_LINKS || action->kind == LS_ACTION_ALTER ||
+        action->kind == LS_ACTION_CUT_LINK) {
         add_link(out, ": up", &action->up);
         add_link(out, ", down", &action->down);
+    } else if (action->kind == LS_ACTION_SET_DISK) {
+        add_disk(out, &action->disk);
     } else if (action->ticks > 0) {
         add(out, ": %u ticks", action->ticks);
     } else if (action->ns > 0) {
-        add(out, " by %.0f ms", (double)action->ns / 1e6);
+        add(out, action->kind == LS_ACTION_CRASH ? ", for %.0f ms" : " by %.0f ms",
+            (double)action->ns / 1e6);
     }
 }
 
@@ -155,6 +178,16 @@ void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capaci
         rates[match->send_rate]);
     add(&out, "\nserver: drift %d ppm, loop %.1f ms, strangers %u", scenario->server_drift_ppm,
         (double)scenario->server_loop_ns / 1e6, scenario->stranger_count);
+    if (match->start_players > 0) {
+        add(&out, ", starts with %u players", match->start_players);
+    }
+    add(&out, ", seats kept for %u ms", match->keep_seat_ms);
+    if (scenario->setup.has_journal) {
+        add(&out,
+            "\njournal: blocks of %u ms, snapshots every %u ms, waits %u ms for who comes back",
+            scenario->setup.block_ms, scenario->setup.snapshot_ms, match->resume_wait_ms);
+        add_disk(&out, &scenario->setup.disk);
+    }
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         describe_client(&out, scenario, i);
     }

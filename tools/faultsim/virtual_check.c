@@ -49,7 +49,8 @@ static uint64_t digest_of(const ls_slot_input *input)
     return witness_digest(input->bytes, input->size);
 }
 
-static void take_tick(virtual_tick *taken, const ls_tick_inputs *inputs, uint64_t state_digest)
+void virtual_check_take_tick(virtual_tick *taken, const ls_tick_inputs *inputs,
+                             uint64_t state_digest)
 {
     taken->state = state_digest;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
@@ -85,6 +86,12 @@ static void check_input(virtual_match *run, ls_tick tick, uint32_t slot, uint64_
     if (!(run->joined_mask & UINT32_C(1) << slot)) {
         if (digest != nothing) {
             virtual_check_note(run, VIRTUAL_I2, tick, "slot %u is empty and has an input", slot);
+        }
+        return;
+    }
+    if (tick < run->play_from[slot]) {
+        if (digest != nothing) {
+            virtual_check_note(run, VIRTUAL_I2, tick, "slot %u is not back and has an input", slot);
         }
         return;
     }
@@ -142,8 +149,9 @@ static void check_progress(virtual_match *run, ls_tick tick)
     }
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
-        bool is_watched =
-            client->lag_max_ticks > 0 && !client->is_gone && !client->is_over && !client->may_leave;
+        bool is_watched = client->lag_max_ticks > 0 && !client->is_gone && !client->is_over &&
+                          !client->may_leave && client->is_settled && !client->is_watching &&
+                          run->now_ns >= client->since_ns + RECOVERY_NS;
         if (is_watched && client->tick + client->lag_max_ticks < tick) {
             virtual_check_note(run, VIRTUAL_I4, tick,
                                "client %u is only at tick %u, %.1f s after "
@@ -159,6 +167,11 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     virtual_match *run = user;
     ls_tick tick = inputs->tick;
     LS_ASSERT(tick < run->tick_capacity);
+    bool is_again = run->is_restoring || ls_match_state_of(run->match) == LS_MATCH_RESUMING;
+    if (is_again && run->life > 0) {
+        virtual_return_step(run, inputs, state_digest);
+        return;
+    }
     if (tick != run->tick_count) {
         virtual_check_note(run, VIRTUAL_I1, tick, "the server steps it after %u ticks",
                            run->tick_count);
@@ -166,7 +179,7 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     virtual_tick *closed = &run->ticks[tick];
     closed->closed_ns = run->now_ns;
     closed->closed_local_ns = virtual_match_server_ns(run);
-    take_tick(closed, inputs, state_digest);
+    virtual_check_take_tick(closed, inputs, state_digest);
     run->tick_count = tick + 1;
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         check_events(run, tick, slot, inputs->slots[slot].events);
@@ -175,6 +188,7 @@ static void on_server_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     check_schedule(run, tick);
     check_memory(run, tick);
     check_progress(run, tick);
+    virtual_return_check_away(run, tick);
 }
 
 void virtual_check_watch_server(virtual_match *run)
@@ -188,7 +202,9 @@ void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_
                               uint32_t size)
 {
     LS_ASSERT(tick < client->run->tick_capacity);
-    if (client->made[tick] != 0) {
+    bool is_again = client->made[tick] != 0 && client->made_in[tick] == client->entries;
+    client->made_in[tick] = client->entries;
+    if (is_again) {
         virtual_check_note(client->run, VIRTUAL_I2, tick, "client %u makes its input twice",
                            client->index);
     }
@@ -211,7 +227,7 @@ static void note_input_difference(virtual_client *client, ls_tick tick)
     }
 }
 
-static bool is_as_closed(const virtual_tick *closed, const ls_tick_inputs *inputs)
+bool virtual_check_is_as_closed(const virtual_tick *closed, const ls_tick_inputs *inputs)
 {
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
         const ls_slot_input *input = &inputs->slots[slot];
@@ -233,8 +249,20 @@ void virtual_check_difference(virtual_client *client, ls_tick tick)
         client->state_difference_tick = tick;
     }
     if (is_hashed && !client->has_hashed_difference) {
+        client->difference_life = client->life;
         client->has_hashed_difference = true;
         client->hashed_difference_tick = tick;
+    }
+}
+
+/* Whoever is let in goes on from a state that the server had. */
+static void check_entry(virtual_client *client, ls_tick tick)
+{
+    bool is_honest = !client->is_flipped && !client->is_fed_wrong && !client->is_hostile;
+    if (client->entries > 0 && is_honest && client->run->setup.is_strict) {
+        virtual_check_note(client->run, VIRTUAL_I1, tick,
+                           "client %u, let in while the match ran, steps it from another state",
+                           client->index);
     }
 }
 
@@ -243,32 +271,34 @@ void virtual_check_difference(virtual_client *client, ls_tick tick)
 static void check_client_tick(virtual_client *client, ls_tick tick, bool is_same_inputs,
                               uint64_t state_digest)
 {
-    virtual_match *run = client->run;
     client->tick = tick + 1;
     if (!is_same_inputs) {
         note_input_difference(client, tick);
     }
-    if (tick > run->tick_count) {
+    virtual_life line = virtual_return_life_of(client);
+    if (tick > line.tick_count) {
         client->has_run_ahead = true;
         return;
     }
-    uint64_t closed_state = tick < run->tick_count ? run->ticks[tick].state
-                                                   : witness_state(ls_match_instance(run->match));
+    uint64_t closed_state =
+        tick < line.tick_count ? line.ticks[tick].state : virtual_return_end_of(client);
     if (state_digest != closed_state) {
         virtual_check_difference(client, tick);
+        check_entry(client, tick);
     }
 }
 
 static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t state_digest)
 {
     virtual_client *client = user;
-    virtual_match *run = client->run;
     ls_tick tick = inputs->tick;
-    if (client->stepped) {
-        take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs, state_digest);
+    virtual_life line = virtual_return_life_of(client);
+    if (client->stepped && !client->is_entering) {
+        virtual_check_take_tick(&client->stepped[tick % VIRTUAL_STEPPED_TICKS], inputs,
+                                state_digest);
         return;
     }
-    bool is_same = tick < run->tick_count && is_as_closed(&run->ticks[tick], inputs);
+    bool is_same = tick < line.tick_count && virtual_check_is_as_closed(&line.ticks[tick], inputs);
     check_client_tick(client, tick, is_same, state_digest);
 }
 
@@ -276,16 +306,17 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
  * own is the one that counts. */
 void virtual_check_frame(virtual_client *client)
 {
-    if (!client->stepped) {
+    if (!client->stepped || client->is_entering) {
         return;
     }
+    virtual_life line = virtual_return_life_of(client);
     const ls_sim_instance *shown = ls_session_instance(client->session);
     LS_ASSERT(!shown || ls_sim_instance_tick(shown) - client->tick <= VIRTUAL_STEPPED_TICKS);
     ls_tick settled = ls_session_tick(client->session);
     while (client->tick < settled) {
         const virtual_tick *seen = &client->stepped[client->tick % VIRTUAL_STEPPED_TICKS];
-        const virtual_tick *closed = &client->run->ticks[client->tick];
-        bool is_same = client->tick < client->run->tick_count &&
+        const virtual_tick *closed = &line.ticks[client->tick];
+        bool is_same = client->tick < line.tick_count &&
                        memcmp(seen->inputs, closed->inputs, sizeof seen->inputs) == 0 &&
                        memcmp(seen->events, closed->events, sizeof seen->events) == 0;
         check_client_tick(client, client->tick, is_same, seen->state);
@@ -317,6 +348,9 @@ static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t 
     if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < limit_ms) {
         limit_ms = match->wait_limit_ms;
     }
+    if (client->run->is_beyond_help) {
+        return true;
+    }
     /* A match may be stopped while nothing but luck gets its end to somebody in time. */
     bool is_stormy = client->run->now_ns < client->run->setup.calm_ns + STOP_MAX_NS;
     bool is_ending = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING;
@@ -331,6 +365,7 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
     virtual_client *client = run->by_slot[event->slot];
     if (client) {
         client->is_dropped = true;
+        virtual_return_check_leave(client, event);
     }
     if (event->status == LS_OK || event->text.bytes[0] == '\0') {
         virtual_check_note(run, VIRTUAL_I6, event->tick, "slot %u is dropped without a reason",
@@ -341,7 +376,10 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
                    is_cut_off(client, event->status, client->ticks_ns))) {
         client->may_leave = true;
     }
-    if (run->setup.is_strict && client && !client->may_leave) {
+    bool is_done = client && client->is_over && run->life > 0; /* it was, before the crash */
+    bool is_excused = !client || client->may_leave || is_done ||
+                      (client->returns && event->kind == LS_MATCH_PLAYER_LOST);
+    if (run->setup.is_strict && !is_excused) {
         virtual_check_note(run, VIRTUAL_I4, event->tick, "slot %u is dropped: %s (%s)", event->slot,
                            ls_status_name(event->status), event->text.bytes);
     }
@@ -367,7 +405,8 @@ void virtual_check_event(virtual_match *run, const ls_match_event *event)
         check_leave(run, event);
     } else if (event->kind == LS_MATCH_PLAYER_JOINED) {
         take_join(run, event->slot);
-    } else if (event->kind == LS_MATCH_STARTED && run->setup.allocations) {
+    } else if ((event->kind == LS_MATCH_STARTED || event->kind == LS_MATCH_RESUMED) &&
+               run->setup.allocations) {
         run->start_allocations = *run->setup.allocations;
     }
 }
@@ -382,13 +421,24 @@ void virtual_check_session_event(virtual_client *client, const ls_session_event 
         virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
                            client->index);
     }
-    if (is_cut_off(client, event->status, client->hearing_ns)) {
+    if (is_cut_off(client, event->status, client->hearing_ns) ||
+        virtual_return_is_shut_out(client, event->status)) {
         client->may_leave = true;
     }
     if (client->run->setup.is_strict && !client->may_leave) {
         virtual_check_note(client->run, VIRTUAL_I4, client->tick, "client %u ends: %s (%s)",
                            client->index, ls_status_name(event->status), event->text.bytes);
     }
+}
+
+static bool is_anybody_playing(const virtual_match *run)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        if (ls_match_slot_of(run->match, slot).is_playing) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Nobody may wonder why nothing moves. */
@@ -401,7 +451,7 @@ void virtual_check_silence(virtual_match *run)
     uint64_t news_ns = run->ticks[run->tick_count - 1].closed_ns + dt_ns_of(run);
     news_ns = run->told_ns > news_ns ? run->told_ns : news_ns;
     news_ns = run->unscheduled_until_ns > news_ns ? run->unscheduled_until_ns : news_ns;
-    if (run->now_ns > news_ns + SILENCE_MAX_NS + run->server_loop_ns) {
+    if (run->now_ns > news_ns + SILENCE_MAX_NS + run->server_loop_ns && is_anybody_playing(run)) {
         virtual_check_note(run, VIRTUAL_I4, run->tick_count,
                            "the match stands still and does not say why");
     }

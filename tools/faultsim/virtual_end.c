@@ -12,7 +12,8 @@ static void compare_final_state(virtual_client *client)
     virtual_match *run = client->run;
     ls_session_report report = ls_session_report_of(client->session);
     bool is_guessed = report.shown_tick != report.tick;
-    if (!client->is_watched || is_guessed || client->has_hashed_difference) {
+    if (!client->is_watched || is_guessed || client->has_hashed_difference ||
+        client->life != run->life || client->is_entering) {
         return;
     }
     ls_sim_instance *instance = ls_session_instance(client->session);
@@ -28,11 +29,28 @@ static void compare_final_state(virtual_client *client)
     }
 }
 
+/* As a desync, by this server. */
+static uint32_t told_of(const virtual_match *run, uint32_t slot)
+{
+    uint32_t count = 0;
+    for (uint32_t i = run->first_event; i < run->event_count; i++) {
+        const ls_match_event *event = &run->events[i].event;
+        count += event->kind == LS_MATCH_DESYNC && event->slot == slot;
+    }
+    return count;
+}
+
 static void check_desync(virtual_client *client, uint32_t slot, const ls_match_slot *report)
 {
     virtual_match *run = client->run;
-    uint32_t told = virtual_match_count(run, LS_MATCH_DESYNC, slot);
-    if (told != (report->is_desynced ? 1 : 0)) {
+    uint32_t told = told_of(run, slot);
+    bool is_old = client->has_hashed_difference && client->difference_life != run->life;
+    if (is_old) {
+        return; /* who was told of it is dead */
+    }
+    bool may_be_again = client->entries > 0; /* another one, or with another state */
+    bool is_told = report->is_desynced ? told == 1 || (told > 1 && may_be_again) : told == 0;
+    if (!is_told) {
         virtual_check_note(run, VIRTUAL_I3, report->desync_tick,
                            "slot %u was told of %u times as a desync", slot, told);
     }
@@ -53,7 +71,10 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
         }
         return;
     }
-    bool is_exact = report->desync_tick == client->hashed_difference_tick || client->has_run_ahead;
+    /* Who leaves before it has answered is called different for what it was asked about. */
+    bool is_unanswered = report->desync_client_root == 0 && client->returns;
+    bool is_exact = report->desync_tick == client->hashed_difference_tick ||
+                    client->has_run_ahead || is_unanswered || told > 1;
     if (!is_exact || report->desync_server_root == report->desync_client_root) {
         virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
                            "slot %u is called different from tick %u on", slot,
@@ -64,9 +85,12 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
 static void check_counts(virtual_match *run, uint32_t slot, const ls_match_slot *report)
 {
     uint64_t closed = report->inputs_on_time + report->inputs_substituted;
-    bool is_from_start = report->has_finished && report->joined_tick == 0 && report->rejoins == 0;
+    bool is_from_start = report->has_finished && run->by_slot[slot]->entries == 0;
     bool is_whole = is_from_start ? closed == run->tick_count : closed <= run->tick_count;
-    if (!is_whole || report->inputs_late > report->inputs_substituted) {
+    /* Who comes back may be late with what it makes before it plays again. */
+    bool is_return = run->by_slot[slot]->entries > 0;
+    bool is_late = !is_return && report->inputs_late > report->inputs_substituted;
+    if (!is_whole || is_late) {
         virtual_check_note(run, VIRTUAL_I2, run->tick_count,
                            "slot %u: %" PRIu64 " on time, %" PRIu64 " substituted, %" PRIu64
                            " late in %u ticks",
@@ -79,7 +103,8 @@ static void check_counts(virtual_match *run, uint32_t slot, const ls_match_slot 
 static void check_late(virtual_match *run, uint32_t slot, const ls_match_slot *report)
 {
     const virtual_client *client = run->by_slot[slot];
-    if (!client->is_fed_wrong && report->inputs_late != client->late) {
+    bool is_from_start = client->entries == 0 && run->life == 0;
+    if (is_from_start && !client->is_fed_wrong && report->inputs_late != client->late) {
         virtual_check_note(run, VIRTUAL_I2, run->tick_count,
                            "slot %u: %" PRIu64 " inputs came late, %" PRIu64 " are reported", slot,
                            client->late, report->inputs_late);
@@ -98,10 +123,28 @@ static void check_completion(virtual_match *run)
     }
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
-        if (!client->may_leave && (client->has_left || client->tick != run->tick_count)) {
+        ls_tick end = virtual_return_life_of(client).tick_count; /* it may have outlived it */
+        bool is_awaited = !client->may_leave && !client->is_absent;
+        if (is_awaited && (client->has_left || client->tick != end)) {
             virtual_check_note(run, VIRTUAL_I4, run->tick_count, "client %u ends at tick %u",
                                client->index, client->tick);
         }
+    }
+}
+
+/* Who watches is told itself. */
+static void check_watcher(virtual_match *run, const virtual_client *client)
+{
+    ls_session_report report = ls_session_report_of(client->session);
+    bool is_blamed = client->is_over && report.status == LS_DESYNCED;
+    bool is_whole = client->is_over && report.status == LS_OK;
+    bool is_different = client->has_hashed_difference;
+    if (is_blamed && !client->is_flipped && !client->is_fed_wrong) {
+        virtual_check_note(run, VIRTUAL_I3, client->tick, "watcher %u is called different",
+                           client->index);
+    } else if (is_whole && is_different && client->tick == run->tick_count) {
+        virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
+                           "watcher %u differs and nobody says so", client->index);
     }
 }
 
@@ -121,7 +164,7 @@ static void check_slot(virtual_match *run, uint32_t slot)
     check_desync(client, slot, &report);
     uint32_t interval = run->setup.match.hash_interval_ticks;
     uint64_t states = run->tick_count / interval + 1;
-    bool is_from_start = report.has_finished && report.joined_tick == 0 && report.rejoins == 0;
+    bool is_from_start = report.has_finished && client->entries == 0;
     if (is_from_start && !report.is_desynced && report.hashes_compared != states) {
         virtual_check_note(run, VIRTUAL_I3, run->tick_count,
                            "slot %u: %" PRIu64 " states compared, not %" PRIu64, slot,
@@ -131,8 +174,16 @@ static void check_slot(virtual_match *run, uint32_t slot)
 
 bool virtual_match_is_sound(virtual_match *run)
 {
+    if (run->is_beyond_help) {
+        return run->fault_count == 0; /* nobody is there to report anything */
+    }
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         check_slot(run, slot);
+    }
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i]->is_watching) {
+            check_watcher(run, run->clients[i]);
+        }
     }
     check_completion(run);
     return run->fault_count == 0;

@@ -35,6 +35,9 @@ static void send_packet(void *user, ls_peer_id peer, ls_lane lane, const uint8_t
 {
     virtual_client *client = user;
     client->server = peer;
+    if (!client->transport) {
+        return;
+    }
     if (client->tamper.send) {
         client->tamper.send(client->tamper.user, client, lane, bytes, size);
     } else {
@@ -45,7 +48,9 @@ static void send_packet(void *user, ls_peer_id peer, ls_lane lane, const uint8_t
 static void disconnect(void *user, ls_peer_id peer)
 {
     const virtual_client *client = user;
-    ls_transport_disconnect(client->transport, peer);
+    if (client->transport) {
+        ls_transport_disconnect(client->transport, peer);
+    }
 }
 
 static void note_flip(virtual_client *client, ls_sim_instance *instance, size_t at, uint8_t mask)
@@ -130,6 +135,8 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.keeps_previous_state = setup->has_previous_state;
     config.predict_ticks = setup->predict_ticks;
     config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
+    config.reconnect_ms = setup->reconnect_ms;
+    config.is_watching = setup->is_watching;
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
     ls_status status =
@@ -163,34 +170,31 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->made_size = reserve(run, run->tick_capacity, sizeof *client->made_size);
     client->arrived = reserve(run, run->tick_capacity, sizeof *client->arrived);
     client->made_at = reserve(run, run->tick_capacity, sizeof *client->made_at);
+    client->made_in = reserve(run, run->tick_capacity, sizeof *client->made_in);
+    client->up = setup->up;
+    client->down = setup->down;
+    client->returns = setup->reconnect_ms > 0;
+    client->is_watching = setup->is_watching;
+    client->is_absent = setup->comes_later;
+    client->since_ns = run->now_ns;
+    client->life = run->life;
     if (setup->predict_ticks > 0) {
         client->stepped = reserve(run, VIRTUAL_STEPPED_TICKS, sizeof *client->stepped);
     }
-    ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &client->transport);
-    LS_ASSERT(status == LS_OK);
-    ls_memory_client_set_links(client->transport, &setup->up, &setup->down);
     client->session = create_session(client, setup);
     run->clients[run->client_count++] = client;
+    if (!client->is_absent) {
+        virtual_link_connect(client);
+    }
     return client;
 }
 
-static void create_server(virtual_match *run)
+static void create_network(virtual_match *run)
 {
     ls_status status = ls_memory_network_create(run->setup.seed, run->setup.storage, &run->network);
     LS_ASSERT(status == LS_OK);
     status = ls_memory_server_create(run->network, &run->server_transport);
     LS_ASSERT(status == LS_OK);
-    ls_match_config config = run->setup.match;
-    config.simulation = witness_simulation(config.simulation);
-    ls_packet_sink sink = ls_transport_sink(run->server_transport);
-    ls_text why = {{0}};
-    status = ls_match_create(&config, &sink, run->setup.allocator, &run->match, &why);
-    if (status != LS_OK) {
-        fprintf(stderr, "%s\n", why.bytes);
-    }
-    LS_ASSERT(status == LS_OK);
-    virtual_check_watch_server(run);
 }
 
 virtual_match *virtual_match_create(const virtual_setup *setup)
@@ -207,7 +211,8 @@ virtual_match *virtual_match_create(const virtual_setup *setup)
     run->events = reserve(run, VIRTUAL_EVENTS_MAX, sizeof *run->events);
     run->ticks = reserve(run, run->tick_capacity, sizeof *run->ticks);
     run->cursor = reserve(run, 1, sizeof *run->cursor);
-    create_server(run);
+    create_network(run);
+    virtual_server_create(run);
     for (uint32_t i = 0; i < setup->clients; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         virtual_match_add_client(run, &client);
@@ -226,11 +231,15 @@ void virtual_match_destroy(virtual_match *run)
         ls_release(storage, client->made_size);
         ls_release(storage, client->arrived);
         ls_release(storage, client->made_at);
+        ls_release(storage, client->made_in);
         ls_release(storage, client->stepped);
         ls_release(storage, client);
     }
-    ls_match_destroy(run->match);
+    virtual_server_destroy(run);
     ls_memory_network_destroy(run->network);
+    for (uint32_t i = 0; i < run->life; i++) {
+        ls_release(storage, run->lives[i].ticks);
+    }
     ls_release(storage, run->cursor);
     ls_release(storage, run->ticks);
     ls_release(storage, run->events);
@@ -241,26 +250,6 @@ void virtual_match_add_stranger(virtual_match *run, virtual_stranger stranger)
 {
     LS_ASSERT(run->stranger_count < VIRTUAL_STRANGERS_MAX);
     run->strangers[run->stranger_count++] = stranger;
-}
-
-/* ---- links ---- */
-
-void virtual_client_set_links(virtual_client *client, const ls_memory_link *link)
-{
-    ls_memory_client_set_links(client->transport, link, link);
-}
-
-void virtual_client_cut(virtual_client *client)
-{
-    ls_memory_link cut = {.is_cut = true};
-    virtual_client_set_links(client, &cut);
-}
-
-void virtual_match_set_links(virtual_match *run, const ls_memory_link *link)
-{
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        virtual_client_set_links(run->clients[i], link);
-    }
 }
 
 /* ---- clocks ---- */
@@ -284,8 +273,8 @@ uint64_t virtual_client_ns(const virtual_client *client)
 /* About the first moment, in the run's time, at which the server's clock shows `local_ns`. */
 static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
 {
-    if (local_ns <= run->server_epoch_ns) {
-        return 0;
+    if (local_ns <= run->server_epoch_ns + LS_NS_PER_US) {
+        return 0; /* drift is reckoned from there */
     }
     uint64_t moment_ns = local_ns - run->server_epoch_ns;
     int64_t drift_ppm = run->server_drift_ppm;
@@ -305,7 +294,8 @@ static uint64_t when_server_shows(const virtual_match *run, uint64_t local_ns)
 /* When the server's loop turns next, in the run's time. */
 static uint64_t server_due_ns(const virtual_match *run)
 {
-    if (run->is_server_paused || ls_match_state_of(run->match) == LS_MATCH_OVER) {
+    bool is_still = run->is_server_paused || run->is_server_dead;
+    if (is_still || ls_match_state_of(run->match) == LS_MATCH_OVER) {
         return VIRTUAL_NEVER;
     }
     uint64_t due_ns = when_server_shows(run, ls_match_next_ns(run->match));
@@ -334,7 +324,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* When a client draws its next frame or asks to be updated, in the run's time. */
 static uint64_t client_due_ns(const virtual_client *client)
 {
-    if (client->is_paused || client->is_gone) {
+    if (client->is_paused || client->is_gone || client->is_absent) {
         return VIRTUAL_NEVER;
     }
     uint64_t due_ns = ls_session_next_ns(client->session);
@@ -349,7 +339,7 @@ static uint64_t client_due_ns(const virtual_client *client)
 static uint64_t next_event_ns(const virtual_match *run)
 {
     bool is_anybody_paused = run->is_server_paused;
-    uint64_t next_ns = run->server_due_ns;
+    uint64_t next_ns = earlier(run->server_due_ns, virtual_server_next_ns(run));
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
         is_anybody_paused = is_anybody_paused || client->is_paused;
@@ -366,17 +356,6 @@ static uint64_t next_event_ns(const virtual_match *run)
 }
 
 /* ---- the pumps ---- */
-
-static void take_match_events(virtual_match *run)
-{
-    ls_match_event event;
-    while (ls_match_next_event(run->match, &event)) {
-        LS_ASSERT(run->event_count < VIRTUAL_EVENTS_MAX);
-        run->events[run->event_count++] = (virtual_event){run->now_ns, event};
-        virtual_log_match_event(run, &event);
-        virtual_check_event(run, &event);
-    }
-}
 
 static void take_server_packets(virtual_match *run)
 {
@@ -396,25 +375,28 @@ static void take_server_packets(virtual_match *run)
             virtual_wire_after_match(run, &event);
             break;
         }
-        take_match_events(run);
+        virtual_server_take_events(run);
     }
 }
 
 static void pump_server(virtual_match *run)
 {
-    if (run->is_server_paused) {
+    virtual_server_pump_death(run);
+    if (run->is_server_paused || run->is_server_dead) {
         return;
     }
     take_server_packets(run);
+    virtual_server_pump_disk(run);
     run->server_due_ns = server_due_ns(run);
     if (run->now_ns >= run->server_due_ns) {
         ls_match_advance(run->match, virtual_match_server_ns(run));
-        take_match_events(run);
+        virtual_server_take_events(run);
         run->server_due_ns = server_due_ns(run);
         if (run->server_due_ns <= run->now_ns) {
             virtual_check_note(run, VIRTUAL_I4, run->tick_count,
                                "the match asks to be called again at once");
         }
+        virtual_server_record(run);
     }
     virtual_check_silence(run);
 }
@@ -431,10 +413,10 @@ static void take_session_events(virtual_client *client)
             client->waiting_count++;
             client->waiting_mask |= event.waiting.slot_mask;
         }
-        if (event.kind == LS_SESSION_EVENT_SEATED) {
-            client->run->by_slot[ls_session_report_of(client->session).slot] = client;
+        if (event.kind == LS_SESSION_EVENT_SEATED && !client->is_watched) {
             virtual_check_watch_client(client);
         }
+        virtual_return_session_event(client, &event);
         virtual_check_session_event(client, &event);
     }
 }
@@ -445,13 +427,14 @@ static bool take_client_packets(virtual_client *client)
     uint64_t local_ns = virtual_client_ns(client);
     bool is_any = false;
     ls_transport_event event;
-    while (ls_transport_next_event(client->transport, &event)) {
+    while (client->transport && ls_transport_next_event(client->transport, &event)) {
         switch (event.kind) {
         case LS_TRANSPORT_CONNECTED:
+            client->is_connecting = false;
             ls_session_connected(client->session, event.peer, local_ns);
             break;
         case LS_TRANSPORT_DISCONNECTED:
-            ls_session_disconnected(client->session, event.reason, local_ns);
+            virtual_link_take_disconnect(client, event.reason);
             break;
         case LS_TRANSPORT_RECEIVED:
             virtual_wire_before_session(client, &event);
@@ -483,9 +466,12 @@ static void draw_frame(virtual_client *client)
 static void pump_client(virtual_client *client)
 {
     virtual_match *run = client->run;
+    if (client->is_absent) {
+        return;
+    }
     if (client->is_gone) {
         ls_transport_event nobody_sees;
-        while (ls_transport_next_event(client->transport, &nobody_sees)) {
+        while (client->transport && ls_transport_next_event(client->transport, &nobody_sees)) {
         }
         return;
     }
@@ -493,6 +479,7 @@ static void pump_client(virtual_client *client)
         return;
     }
     bool has_heard = take_client_packets(client);
+    virtual_link_pump(client);
     if (!has_heard && run->now_ns < client->due_ns) {
         return;
     }
@@ -510,11 +497,12 @@ static void pump_client(virtual_client *client)
 bool virtual_match_is_over(const virtual_match *run)
 {
     for (uint32_t i = 0; i < run->client_count; i++) {
-        if (!run->clients[i]->is_over && !run->clients[i]->is_gone) {
+        const virtual_client *client = run->clients[i];
+        if (!client->is_over && !client->is_gone && !client->is_absent) {
             return false;
         }
     }
-    return ls_match_state_of(run->match) == LS_MATCH_OVER;
+    return run->is_beyond_help || ls_match_state_of(run->match) == LS_MATCH_OVER;
 }
 
 /* What may have been changed from outside: clocks, who stands still. */
@@ -532,6 +520,19 @@ static bool is_given_up(const virtual_match *run)
     return run->setup.is_strict && run->fault_count > 0;
 }
 
+/* Who comes in takes memory for that; who plays does not. */
+static void pump_and_count(virtual_client *client)
+{
+    virtual_match *run = client->run;
+    const uint64_t *allocations = run->setup.allocations;
+    uint64_t before = allocations ? *allocations : 0;
+    bool was_settled = client->is_settled;
+    pump_client(client);
+    if (allocations && !(was_settled && client->is_settled)) {
+        run->start_allocations += *allocations - before;
+    }
+}
+
 static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
 {
     find_due(run);
@@ -541,7 +542,7 @@ static void run_until(virtual_match *run, uint64_t end_ns, ls_tick tick)
         ls_memory_network_set_time(run->network, run->now_ns);
         pump_server(run);
         for (uint32_t i = 0; i < run->client_count; i++) {
-            pump_client(run->clients[i]);
+            pump_and_count(run->clients[i]);
         }
         for (uint32_t i = 0; i < run->stranger_count; i++) {
             run->strangers[i].pump(run->strangers[i].user);

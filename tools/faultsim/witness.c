@@ -7,7 +7,7 @@
 
 enum {
     SIMULATIONS_MAX = 16,
-    WATCHED_MAX = 2 * LS_PLAYERS_MAX
+    WATCHED_MAX = 4 * LS_PLAYERS_MAX
 };
 
 typedef struct witnessed {
@@ -69,6 +69,16 @@ void witness_watch(ls_sim_instance *instance, witness_function on_step, void *us
 uint64_t witness_state(const ls_sim_instance *instance)
 {
     return ls_hash_bytes(ls_sim_instance_view(instance), ls_sim_instance_state_bytes(instance), 0);
+}
+
+void witness_forget(const void *user)
+{
+    for (uint32_t i = 0; i < watch_count; i++) {
+        if (watches[i].user == user) {
+            watches[i] = watches[--watch_count];
+            return;
+        }
+    }
 }
 
 void witness_forget_all(void)

@@ -21,6 +21,9 @@ void witness_watch(ls_sim_instance *instance, witness_function on_step, void *us
 /* The digest of the instance's state as it is now. */
 uint64_t witness_state(const ls_sim_instance *instance);
 
+/* Ends the reports to this user, of which there is one instance. */
+void witness_forget(const void *user);
+
 /* Ends all reports. */
 void witness_forget_all(void);
 

@@ -280,6 +280,9 @@ ls_exit_code ls_compare_run(const ls_compare_config *config, ls_console *console
     c.report.seconds = config->seconds;
     c.report.seed = config->seed;
     ls_status status = config->json_path ? ls_output_check_path(config->json_path, &why) : LS_OK;
+    if (status == LS_OK && config->plot_path) {
+        status = ls_gnuplot_check_path(config->plot_path, &why);
+    }
     if (status == LS_OK) {
         status = run(&c, &why);
     }

@@ -93,10 +93,29 @@ static ls_status draw(const char *script, size_t size, const char *path, int out
     return LS_OK;
 }
 
+static int open_output(const char *path, int flags)
+{
+    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+}
+
+ls_status ls_gnuplot_check_path(const char *path, ls_text *why)
+{
+    bool was_there = access(path, F_OK) == 0;
+    int output = open_output(path, O_APPEND);
+    if (output < 0) {
+        return fail(path, strerror(errno), why);
+    }
+    close(output);
+    if (!was_there) {
+        unlink(path);
+    }
+    return LS_OK;
+}
+
 ls_status ls_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why)
 {
     bool was_there = access(path, F_OK) == 0;
-    int output = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int output = open_output(path, O_TRUNC);
     if (output < 0) {
         return fail(path, strerror(errno), why);
     }

@@ -1,0 +1,40 @@
+/* Scenario draw: what the files that draw a scenario share: the stream, and how to draw from it.
+ * Never called by anybody else. */
+#ifndef LOCKSTEP_TOOLS_FAULTSIM_SCENARIO_DRAW_H
+#define LOCKSTEP_TOOLS_FAULTSIM_SCENARIO_DRAW_H
+
+#include "lockstep/tools/faultsim/scenario.h"
+
+#define PPM_OF_PERCENT 10000u
+
+/* What a scenario is drawn with. */
+typedef struct ls_draw {
+    ls_scenario *scenario;
+    const ls_scenario_options *options;
+    ls_rng rng;
+    uint64_t calm_ns;    /* no fault lasts longer */
+    uint64_t silence_ns; /* nobody is cut off for longer */
+} ls_draw;
+
+bool ls_draw_one_in(ls_draw *here, uint32_t count);
+uint32_t ls_draw_between(ls_draw *here, uint32_t low, uint32_t high);
+uint64_t ls_draw_ns_between(ls_draw *here, uint64_t low_ns, uint64_t high_ns);
+uint32_t ls_draw_pick(ls_draw *here, const uint32_t *values, uint32_t count);
+
+/* Draws in any case, so that leaving out one class changes no other. */
+bool ls_draw_happens(ls_draw *here, ls_fault_class fault, uint32_t one_in_count);
+
+ls_action *ls_draw_add_action(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client);
+void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client,
+                       const ls_memory_link *up, const ls_memory_link *down);
+
+/* A client's link for good; what goes wrong on it; its computer. */
+ls_memory_link ls_draw_calm_link(ls_draw *here);
+ls_memory_link ls_draw_weather(ls_draw *here, const ls_memory_link *calm);
+void ls_draw_computer(ls_draw *here, uint32_t index);
+
+/* scenario_return.c: crashes of the server, its disk, players who come late, lost links, those who
+ * watch. After everything else is drawn. */
+void ls_draw_comebacks(ls_draw *here);
+
+#endif
