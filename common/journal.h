@@ -57,6 +57,7 @@ typedef struct ls_journal_info {
     uint64_t ticks_missing; /* between first_tick and end_tick */
     uint32_t gaps;
     ls_tick gap_tick;    /* the first that is missing */
+    uint64_t gap_offset; /* the file, were it cut there, would end before the first gap, whole */
     uint64_t roots;      /* of states that were hashed */
     uint64_t snapshots;  /* whole ones */
     uint64_t tick_chain; /* behind the last tick */

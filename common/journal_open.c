@@ -95,13 +95,16 @@ typedef struct counting {
     ls_journal_walk walk;
     ls_journal_frame frame;
     uint64_t lost_before; /* how much had been lost when the last block was read */
+    uint64_t whole_end;   /* behind the last record before which nothing was, since that block */
     ls_journal_pieces_read pieces;
 } counting;
 
-static void note_gap(ls_journal_info *info, ls_tick from, ls_tick to)
+static void note_gap(counting *count, ls_tick from, ls_tick to)
 {
+    ls_journal_info *info = &count->journal->info;
     if (info->gaps++ == 0) {
         info->gap_tick = from;
+        info->gap_offset = count->whole_end;
     }
     info->ticks_missing += to - from;
 }
@@ -124,7 +127,7 @@ static ls_status count_block(counting *count, const uint8_t *raw)
     }
     if (head->first > info->end_tick) {
         note_lost(count);
-        note_gap(info, info->end_tick, head->first);
+        note_gap(count, info->end_tick, head->first);
     }
     count->lost_before = count->walk.lost_bytes;
     info->end_tick = head->first + head->count;
@@ -182,6 +185,9 @@ static ls_status count_all(ls_journal *journal)
         if (status != LS_OK) {
             return status;
         }
+        if (count.walk.lost_bytes == count.lost_before) {
+            count.whole_end = ls_journal_frame_end(&count.frame);
+        }
     }
     note_lost(&count); /* behind the last block */
     info->is_counted = true;
@@ -189,7 +195,7 @@ static ls_status count_all(ls_journal *journal)
     info->lost_offset = count.walk.lost_offset;
     info->is_complete = read_end(journal, &end_offset, &info->end);
     if (info->is_complete && info->end.final_tick > info->end_tick) {
-        note_gap(info, info->end_tick, info->end.final_tick);
+        note_gap(&count, info->end_tick, info->end.final_tick);
     }
     return LS_OK;
 }

@@ -3,6 +3,7 @@
 #include "lockstep/common/desync_bundle.h"
 #include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/program/output.h"
 #include "lockstep/common/sims/builtin.h"
 #include "lockstep/protocol/blob_sender.h"
 #include "lockstep/server/match_table.h"
@@ -210,6 +211,15 @@ static error_t parse_rules(int key, char *value, struct argp_state *state, argum
     }
 }
 
+/* The journal that is gone on with is no place for anything else. */
+static void refuse_to_overwrite(struct argp_state *state, const arguments *args, const char *flag,
+                                const char *path)
+{
+    if (args->resume_path && path && ls_output_is_same_file(path, args->resume_path)) {
+        argp_error(state, "--%s %s is the journal that is resumed: name another file", flag, path);
+    }
+}
+
 static error_t parse(int key, char *value, struct argp_state *state)
 {
     arguments *args = state->input;
@@ -248,6 +258,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
             argp_error(state, "--resume goes on with one match and its journal: without %s",
                        args->journal_dir ? "--journal" : "--matches");
         }
+        refuse_to_overwrite(state, args, "json", args->output.json_path);
+        refuse_to_overwrite(state, args, "port-file", args->port_file);
         return 0;
     default:
         break;

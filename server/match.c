@@ -256,10 +256,12 @@ bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
 void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
     ls_farewell *farewell = &match->message.body.farewell;
-    match->message.kind = LS_MESSAGE_REFUSE;
-    farewell->negated_status = (uint32_t)-status;
-    ls_text_set(&farewell->text, "%s", why);
-    ls_match_send(match, peer);
+    if (!match->resume.is_given_up) { /* its journal can be resumed again: nobody is told an end */
+        match->message.kind = LS_MESSAGE_REFUSE;
+        farewell->negated_status = (uint32_t)-status;
+        ls_text_set(&farewell->text, "%s", why);
+        ls_match_send(match, peer);
+    }
     match->sink.disconnect(match->sink.user, peer);
 }
 
@@ -626,9 +628,11 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
     if (match->state == LS_MATCH_RUNNING) {
         ls_match_play_end(match);
     } else if (match->state < LS_MATCH_RUNNING) {
+        match->resume.is_given_up = match->state == LS_MATCH_RESUMING;
+        ls_status status = match->resume.is_given_up ? LS_DISCONNECTED : LS_ALREADY_OVER;
         for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
             if (ls_seat_is_taken(&match->seats[slot])) {
-                ls_match_drop(match, slot, LS_ALREADY_OVER, "the server stopped");
+                ls_match_drop(match, slot, status, "the server stopped");
             }
         }
         ls_match_close(match);

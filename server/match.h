@@ -188,7 +188,8 @@ void ls_match_advance(ls_match *match, uint64_t now_ns);
  * there. */
 void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
 
-/* Ends the match after the newest closed tick. */
+/* Ends the match after the newest closed tick. One that is resumed and still waits for its players
+ * closes their connections without a REFUSE: they may come back when it is resumed again. */
 void ls_match_stop(ls_match *match, uint64_t now_ns);
 
 /* The oldest piece of news not yet taken, or false. At most 256 wait; more are lost and counted. */

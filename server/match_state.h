@@ -56,8 +56,9 @@ typedef struct match_join_room {
 
 /* A match that goes on after its server was stopped. */
 typedef struct match_resume {
-    uint64_t until_ns;    /* players are waited for */
-    uint64_t told_ns;     /* when RESUMING last went out */
+    bool is_given_up;  /* it was stopped before it went on: who was back comes back another time */
+    uint64_t until_ns; /* players are waited for */
+    uint64_t told_ns;  /* when RESUMING last went out */
     uint32_t waited_mask; /* slots that played */
     uint32_t recovered;   /* ticks that came from clients */
 

@@ -10,6 +10,8 @@
 struct ls_resume {
     const ls_allocator *allocator;
     ls_journal *journal;
+    uint64_t bytes;     /* of the file, of which the journal may be the beginning */
+    bool is_cut_at_gap; /* it is */
     ls_tick ticks;      /* after which the match ends; 0: open end */
     ls_tick whole_from; /* from here on no tick is missing */
     ls_tick gap_tick;   /* the first that is, before there; NO_TICK: none */
@@ -99,13 +101,14 @@ static ls_status check_can_go_on(const ls_resume *resume, ls_text *why)
         return LS_UNSUPPORTED;
     }
     if (resume->end_tick == 0 && !resume->has_started) {
-        ls_text_set(why, "the match of this journal had not begun");
-        return LS_UNSUPPORTED;
+        ls_text_set(why, "the match of this journal had not begun: nothing of it can be gone on "
+                         "with, start a new one without --resume");
+        return LS_NOT_FOUND;
     }
     return LS_OK;
 }
 
-static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
+static ls_status read_journal(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
 {
     ls_status status = ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, resume->allocator,
                                        &resume->journal, why);
@@ -119,11 +122,52 @@ static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, 
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
     status = find_whole_ticks(resume);
-    if (status != LS_OK) {
-        return status;
+    if (status == LS_OK) {
+        look_behind_the_ticks(resume);
     }
-    look_behind_the_ticks(resume);
-    return check_can_go_on(resume, why);
+    return status;
+}
+
+static bool is_stuck(ls_resume *resume)
+{
+    ls_journal_snapshot snapshot;
+    return resume->whole_from > 0 &&
+           (ls_journal_next_snapshot(resume->journal, resume->whole_from, &snapshot) != LS_OK ||
+            snapshot.tick > resume->end_tick);
+}
+
+/* No state is known behind the missing ticks: what those who played still hold leads further than
+ * what stands there. Only where the match ends is kept of it: its players were told. */
+static ls_status cut_at_gap(ls_resume *resume, const uint8_t *bytes, ls_text *why)
+{
+    uint64_t size = ls_journal_info_of(resume->journal)->gap_offset;
+    ls_resume whole = *resume;
+    *resume = (ls_resume){.allocator = whole.allocator,
+                          .bytes = whole.bytes,
+                          .is_cut_at_gap = true,
+                          .gap_tick = NO_TICK};
+    ls_status status = read_journal(resume, bytes, (size_t)size, why);
+    resume->loss = whole.loss;
+    resume->has_ended = whole.has_ended;
+    resume->ticks = whole.ticks;
+    if (status == LS_OK && resume->end_tick == 0 && !resume->has_started) {
+        ls_text_set(why,
+                    "ticks are missing in the journal from tick %" PRIu32
+                    " on, and no snapshot stands behind the last of them, tick %" PRIu32,
+                    whole.gap_tick, whole.whole_from - 1);
+        status = LS_NOT_FOUND;
+    }
+    ls_journal_close(whole.journal);
+    return status;
+}
+
+static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
+{
+    ls_status status = read_journal(resume, bytes, size, why);
+    if (status == LS_OK) {
+        status = check_can_go_on(resume, why);
+    }
+    return status == LS_OK && is_stuck(resume) ? cut_at_gap(resume, bytes, why) : status;
 }
 
 ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
@@ -136,6 +180,7 @@ ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *
         return LS_NO_MEMORY;
     }
     resume->allocator = allocator;
+    resume->bytes = size;
     resume->gap_tick = NO_TICK;
     ls_status status = read_all(resume, bytes, size, &reason);
     if (status != LS_OK) {
@@ -278,14 +323,7 @@ static ls_status choose_start(restoring *work)
     }
     work->has_snapshot = ls_journal_next_snapshot(journal, whole_from, &work->snapshot) == LS_OK &&
                          work->snapshot.tick <= end;
-    if (work->has_snapshot) {
-        return LS_OK;
-    }
-    ls_text_set(work->why,
-                "ticks are missing in the journal from tick %" PRIu32
-                " on, and no snapshot stands behind the last of them, tick %" PRIu32,
-                work->resume->gap_tick, whole_from - 1);
-    return LS_NOT_FOUND;
+    return work->has_snapshot ? LS_OK : LS_NOT_FOUND;
 }
 
 /* A seat that changes hands in a tick has both events: LEFT is the former player's. */
@@ -416,7 +454,8 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
     const ls_journal_info *info = ls_journal_info_of(resume->journal);
     ls_text reason = {{0}};
     ls_resume_report told = {.loss = resume->loss,
-                             .cut_bytes = info->bytes - info->append_offset,
+                             .cut_bytes = resume->bytes - info->append_offset,
+                             .is_cut_at_gap = resume->is_cut_at_gap,
                              .missing_tick = resume->gap_tick};
     restoring work = {.resume = resume, .match = match, .why = &reason, .report = &told};
     ls_status status = restore(&work);

@@ -27,13 +27,17 @@ typedef struct ls_resume_report {
     uint64_t roots;        /* compared */
     ls_text loss;          /* what was lost of the file, to damage; empty: nothing */
     uint64_t cut_bytes;    /* at its end, which are written over */
+    bool is_cut_at_gap;    /* ticks were missing there and no snapshot stood behind them: told.tick
+                              is the first of them */
     uint32_t in_band_mask; /* slots that were playing, as the simulation was told */
     ls_tick missing_tick;  /* ticks are missing before from_tick, the first of them; UINT32_MAX */
 } ls_resume_report;
 
-/* Reads the whole journal; the bytes stay borrowed until close. MALFORMED: it is none, or its
- * header is damaged; ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another, or
- * its match never began; NO_MEMORY. `why` says it. */
+/* Reads the whole journal; the bytes stay borrowed until close. Where ticks are missing and no
+ * snapshot stands behind them, it ends there. MALFORMED: it is none, or its header is damaged;
+ * ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another; NOT_FOUND: its match
+ * never began, or nothing of it is left before the missing ticks; NO_MEMORY. `why` says
+ * it. */
 ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
                          ls_resume **out, ls_text *why);
 void ls_resume_close(ls_resume *resume);
@@ -55,8 +59,8 @@ ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config
 
 /* Brings a match that was created with that configuration, and has not been called since, to where
  * its journal ends; it waits for its players then (LS_MATCH_RESUMING). DESYNCED with tick and both
- * roots when a state is not what was recorded; NOT_FOUND when ticks are missing that nothing makes
- * up for; a mismatch of digests; MALFORMED; NO_MEMORY. After a failure the match is destroyed. */
+ * roots when a state is not what was recorded; a mismatch of digests; MALFORMED; NO_MEMORY. After a
+ * failure the match is destroyed. */
 ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
                             ls_resume_report *report, ls_text *why);
 

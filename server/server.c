@@ -455,6 +455,13 @@ static void tell_restored(const server *host, const ls_resume_report *report)
     if (report->loss.bytes[0]) {
         ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
     }
+    if (report->is_cut_at_gap) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "%s: ticks are missing from tick %" PRIu32
+                    " on and no snapshot stands behind them: it ends there, its players give what "
+                    "they hold",
+                    path, report->tick);
+    }
     if (report->cut_bytes > 0) {
         ls_log_line(log, LS_LOG_WARNING, "%s: the last %" PRIu64 " bytes are cut off", path,
                     report->cut_bytes);

@@ -106,6 +106,35 @@ static void damage_tail(uint32_t kind)
     fclose(file);
 }
 
+/* Two bits flip in the block of ticks before the last one. */
+static void damage_a_block(void)
+{
+    size_t size = 0;
+    uint8_t *bytes = read_journal(&size);
+    ls_journal *journal = NULL;
+    ls_journal_record record;
+    ls_text why;
+    uint64_t offset = 0;
+    long places[2] = {0};
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
+        LS_OK);
+    while (ls_journal_next_record(journal, &offset, &record) == LS_OK) {
+        if (record.kind == LS_JOURNAL_TICKS) {
+            places[0] = places[1];
+            places[1] = (long)(record.offset + record.stored_bytes - 3);
+        }
+    }
+    ls_journal_close(journal);
+    cr_assert_gt(places[0], 0, "the journal is too short");
+    FILE *file = fopen(journal_path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, places[0], SEEK_SET);
+    fputc(bytes[places[0]] ^ 0x42, file);
+    fclose(file);
+    free(bytes);
+}
+
 /* ---- what was lost ---- */
 
 typedef struct chain_list {
@@ -315,6 +344,20 @@ Test(programs_resume, a_resumed_match_plays_on_to_its_end)
     ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
 }
 
+Test(programs_resume, a_damaged_block_in_the_midst_costs_no_tick_that_the_clients_hold)
+{
+    begin("arena", 2, "0");
+    ls_hosted_kill(&hosted);
+    damage_a_block();
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "it ends there");
+    ls_hosted_expect_words(&hosted.server, "the match goes on");
+    end_by_signal();
+    cr_expect_gt(seen.ticks_recovered, 0u);
+    expect_nothing_lost();
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+}
+
 Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
 {
     begin("arena", 2, "0");
@@ -346,10 +389,39 @@ Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_res
     expect_nothing_lost();
 }
 
+Test(programs_resume, who_is_back_when_a_waiting_server_is_stopped_comes_back_again)
+{
+    begin("arena", 2, "0");
+    ls_process_signal(&hosted.clients[1], SIGSTOP);
+    kill_and_resume(0);
+    ls_hosted_expect_words(&hosted.clients[0], "the server came back and waits for");
+    ls_process_signal(&hosted.server, SIGTERM);
+    ls_hosted_expect_exit(&hosted.server, 0);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_process_signal(&hosted.clients[1], SIGCONT);
+    ls_hosted_expect_words(&hosted.server, "2 of 2 players are back");
+    end_by_signal();
+    expect_nothing_lost();
+}
+
 static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
 {
     const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
     cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
+}
+
+Test(programs_resume, a_match_that_had_not_begun_is_no_mistake_of_the_command_line)
+{
+    struct stat info = {0};
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--journal", hosted.folder));
+    find_journal();
+    uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
+    while (info.st_size == 0 && ls_process_now_ms() < end_ms) { /* until its header is there */
+        ls_process_pause();
+        cr_assert_eq(stat(journal_path, &info), 0);
+    }
+    ls_hosted_kill(&hosted);
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "had not begun");
 }
 
 Test(programs_resume, what_cannot_be_resumed_is_said)
@@ -363,6 +435,9 @@ Test(programs_resume, what_cannot_be_resumed_is_said)
     expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--journal", hosted.folder), 2,
                    "--journal");
     expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--matches", "2"), 2, "--matches");
+    expect_refusal(LS_ARGUMENTS("--json", journal_path, "--resume", journal_path), 2, "--json");
+    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--port-file", journal_path), 2,
+                   "--port-file");
     expect_refusal(LS_ARGUMENTS("--resume", LS_TEST_SERVER), 1, LS_TEST_SERVER);
     expect_refusal(LS_ARGUMENTS("--resume", "/nowhere/to.journal"), 1, "/nowhere/to.journal");
     ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));

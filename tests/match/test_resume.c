@@ -663,6 +663,34 @@ Test(resume, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
     close_liars(&stage);
 }
 
+/* The run itself stands still once the match is over. */
+static void deliver_last_words(virtual_match *run)
+{
+    run->now_ns += 20 * MS;
+    ls_memory_network_set_time(run->network, run->now_ns);
+    for (uint32_t i = 0; i < run->stranger_count; i++) {
+        run->strangers[i].pump(run->strangers[i].user);
+    }
+}
+
+Test(resume, who_is_back_when_the_server_stops_is_not_told_an_end)
+{
+    liars stage = open_liars();
+    ls_match *match = stage.run->match;
+    raw_peer *back = come_back(&stage, 0, 5, 0);
+    raw_peer *guest = raw_peer_create(stage.run);
+    stage.peers[1] = guest;
+    virtual_match_run(stage.run, 5 * MS);
+    cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
+    ls_match_stop(match, virtual_match_server_ns(stage.run));
+    deliver_last_words(stage.run);
+    cr_assert_eq(ls_match_state_of(match), LS_MATCH_OVER);
+    cr_assert(back->is_closed);
+    cr_assert(guest->is_closed);
+    cr_assert_eq(back->heard[LS_MESSAGE_REFUSE] + guest->heard[LS_MESSAGE_REFUSE], 0);
+    close_liars(&stage);
+}
+
 Test(resume, a_secret_of_who_sat_there_before_is_none)
 {
     liars stage = open_liars();

@@ -412,22 +412,109 @@ Test(resume, ticks_that_are_missing_before_a_snapshot_are_told_and_do_no_harm)
     cr_expect_not(holds(2149));
 }
 
-Test(resume, missing_ticks_with_no_snapshot_behind_them_are_refused)
+/* The match stands before the gap, and the journal is gone on with where a file ends that was cut
+ * there. */
+static void expect_cut_at(ls_tick tick, ls_tick from_tick)
+{
+    ls_resume_report report = {0};
+    cr_assert_eq(restore(here.size, &report), LS_OK, "%s", here.why.bytes);
+    const ls_journal_info *info = ls_journal_info_of(ls_resume_journal(here.resume));
+    size_t end = (size_t)info->append_offset;
+    cr_expect_eq(report.tick, tick);
+    cr_expect_eq(ls_match_tick(here.match), tick);
+    cr_expect_eq(report.from_tick, from_tick);
+    cr_expect(report.is_cut_at_gap);
+    cr_expect_eq(report.missing_tick, UINT32_MAX, "none is missing before");
+    cr_expect_lt(end, here.size);
+    cr_expect_eq(report.cut_bytes, here.size - end);
+    uint64_t root = ls_match_root(here.match);
+    forget_match();
+    cr_assert_eq(restore(end, &report), LS_OK, "%s", here.why.bytes);
+    cr_expect_eq(report.tick, tick);
+    cr_expect_eq(report.cut_bytes, 0u);
+    cr_expect_not(report.is_cut_at_gap);
+    cr_expect_eq(ls_match_root(here.match), root);
+}
+
+Test(resume, missing_ticks_with_no_snapshot_behind_them_end_the_journal)
 {
     plan made = plan_of(1000, 400);
     made.gap_first = 900;
     made.gap_end = 910;
     make(&made);
-    expect_refused(LS_NOT_FOUND, "from tick 900 on");
+    expect_cut_at(900, 0);
 }
 
-Test(resume, missing_ticks_of_a_match_without_snapshots_are_refused)
+Test(resume, missing_ticks_of_a_match_without_snapshots_end_the_journal)
 {
     plan made = plan_of(300, 0);
     made.gap_first = 100;
     made.gap_end = 101;
     make(&made);
-    expect_refused(LS_NOT_FOUND, "from tick 100 on");
+    expect_cut_at(100, 0);
+}
+
+Test(resume, a_snapshot_before_the_gap_is_gone_on_from)
+{
+    plan made = plan_of(500 + LS_WINDOW_TICKS, 400);
+    made.gap_first = 450 + LS_WINDOW_TICKS;
+    made.gap_end = 460 + LS_WINDOW_TICKS;
+    make(&made);
+    expect_cut_at(450 + LS_WINDOW_TICKS, 400);
+}
+
+/* Bits that flip in a block tear a gap; what stands behind it is no use. */
+Test(resume, a_damaged_block_ends_the_journal_wherever_it_is)
+{
+    plan made = plan_of(300, 0);
+    make(&made);
+    uint64_t offset = 0;
+    ls_journal_record record;
+    ls_journal *journal = NULL;
+    cr_assert_eq(ls_journal_open(here.bytes, here.size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(),
+                                 &journal, &here.why),
+                 LS_OK);
+    ls_tick tick = 0;
+    while (ls_journal_next_record(journal, &offset, &record) == LS_OK) {
+        if (record.kind != LS_JOURNAL_TICKS || offset == here.size) {
+            continue;
+        }
+        uint8_t *byte = &here.bytes[record.offset + record.stored_bytes / 2];
+        *byte ^= 0x24;
+        expect_cut_at(tick, 0);
+        cr_expect_eq(ls_journal_info_of(ls_resume_journal(here.resume))->append_offset,
+                     record.offset);
+        forget_match();
+        *byte ^= 0x24;
+        tick += BLOCK_TICKS;
+    }
+    cr_expect_eq(tick, 288u);
+    ls_journal_close(journal);
+}
+
+Test(resume, missing_ticks_with_nothing_before_them_are_refused)
+{
+    plan made = plan_of(300, 0);
+    made.is_started = false;
+    made.gap_end = 20;
+    make(&made);
+    expect_refused(LS_NOT_FOUND, "from tick 0 on");
+}
+
+Test(resume, a_match_that_is_cut_at_a_gap_ends_where_its_players_were_told)
+{
+    plan made = plan_of(300, 0);
+    made.gap_first = 100;
+    made.gap_end = 101;
+    made.has_ended = true;
+    make(&made);
+    expect_cut_at(100, 0);
+    forget_match();
+    ls_match_config config;
+    cr_assert_eq(open_resume(here.size), LS_OK);
+    cr_assert_eq(ls_resume_configure(here.resume, here.config.simulation, &config, &here.why),
+                 LS_OK);
+    cr_expect_eq(config.ticks, 300u);
 }
 
 Test(resume, a_snapshot_behind_the_last_tick_is_gone_on_from)
@@ -501,7 +588,8 @@ Test(resume, a_match_that_had_not_begun_is_refused)
     plan made = plan_of(0, 0);
     made.is_started = false;
     make(&made);
-    expect_refused(LS_UNSUPPORTED, "had not begun");
+    expect_refused(LS_NOT_FOUND, "had not begun");
+    cr_expect(strstr(here.why.bytes, "start a new one"), "%s", here.why.bytes);
 }
 
 Test(resume, a_part_of_another_journal_is_refused)

@@ -196,7 +196,7 @@ static void judge_failure(virtual_match *run, ls_status status, const ls_text *w
         return;
     }
     run->resumes.hopeless++;
-    bool is_lost = is_young && (status == LS_MALFORMED || status == LS_UNSUPPORTED);
+    bool is_lost = is_young && (status == LS_MALFORMED || status == LS_NOT_FOUND);
     if (!is_lost && !is_gap && !(is_young && run->disk->has_failed)) {
         virtual_check_note(run, VIRTUAL_I7, run->lives[run->life - 1].tick_count,
                            "the match cannot be resumed: %s", why->bytes);
