@@ -155,7 +155,8 @@ void ls_journal_end_stream(ls_byte_stream *stream, ls_journal_end *end);
 /* A record that is to be written: its payload is `head`, then `bytes`. */
 typedef struct ls_journal_raw {
     ls_journal_kind kind;
-    ls_tick tick; /* TICKS: its first; SNAPSHOT: its own; otherwise nothing */
+    ls_tick tick;     /* TICKS: its first; SNAPSHOT: its own; otherwise nothing */
+    bool is_pressing; /* it, and all before it, is to survive a crash from now on */
     uint8_t head[64];
     uint32_t head_bytes;
     const uint8_t *bytes; /* borrowed until its completion */

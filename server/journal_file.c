@@ -40,8 +40,7 @@ static ls_status write_record(ls_journal_file *file)
         return status;
     }
     uint64_t now_ns = ls_event_loop_now_ns(file->loop);
-    bool is_due =
-        file->raw.kind == LS_JOURNAL_END || now_ns - file->synchronised_ns >= SYNCHRONISE_NS;
+    bool is_due = file->raw.is_pressing || now_ns - file->synchronised_ns >= SYNCHRONISE_NS;
     status = ls_loop_file_write(file->file, bytes, size, offset, &file->why);
     if (status == LS_OK && is_due) {
         file->synchronised_ns = now_ns;

@@ -33,6 +33,7 @@ typedef struct block {
 typedef struct event_bytes {
     uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX];
     size_t size;
+    bool is_pressing;
 } event_bytes;
 
 struct ls_recorder {
@@ -231,6 +232,8 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
     ls_journal_event_stream(&stream, &copy);
     LS_ASSERT(!stream.has_failed);
     place->size = stream.at;
+    /* A match whose beginning is lost cannot be resumed, whatever its clients hold. */
+    place->is_pressing = event->kind == LS_JOURNAL_EVENT_STARTED;
 }
 
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *news)
@@ -415,7 +418,7 @@ static ls_journal_raw raw_end(const ls_recorder *recorder)
                           .final_root = ls_match_root(recorder->match),
                           .tick_chain = ls_match_tick_chain(recorder->match, tick),
                           .ticks = recorder->figures.ticks};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
+    ls_journal_raw raw = {.kind = LS_JOURNAL_END, .is_pressing = true};
     ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
     ls_journal_end_stream(&stream, &end);
     raw.head_bytes = (uint32_t)stream.at;
@@ -431,8 +434,10 @@ static ls_journal_raw raw_of(const ls_recorder *recorder, turn what)
         return (ls_journal_raw){
             .kind = LS_JOURNAL_HEADER, .bytes = recorder->header, .size = recorder->header_bytes};
     case TURN_EVENT:
-        return (ls_journal_raw){
-            .kind = LS_JOURNAL_EVENT, .bytes = event->bytes, .size = event->size};
+        return (ls_journal_raw){.kind = LS_JOURNAL_EVENT,
+                                .is_pressing = event->is_pressing,
+                                .bytes = event->bytes,
+                                .size = event->size};
     case TURN_BLOCK:
         return (ls_journal_raw){.kind = LS_JOURNAL_TICKS,
                                 .tick = ready->first,

@@ -231,8 +231,10 @@ Test(journal_file, one_that_is_being_written_is_not_gone_on_with)
 
 static void write_end(void)
 {
-    ls_journal_raw raw = {
-        .kind = LS_JOURNAL_END, .bytes = here.bytes, .size = LS_JOURNAL_END_BYTES};
+    ls_journal_raw raw = {.kind = LS_JOURNAL_END,
+                          .is_pressing = true,
+                          .bytes = here.bytes,
+                          .size = LS_JOURNAL_END_BYTES};
     here.wanted++;
     cr_assert(here.store.submit(here.store.user, &raw));
     ls_event_loop_run(here.loop);

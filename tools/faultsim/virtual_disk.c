@@ -101,8 +101,7 @@ static size_t put_record(virtual_disk *disk, bool is_whole)
 
 static void synchronise(virtual_disk *disk)
 {
-    bool is_due =
-        disk->raw.kind == LS_JOURNAL_END || disk->now_ns - disk->synchronised_ns >= SYNCHRONISE_NS;
+    bool is_due = disk->raw.is_pressing || disk->now_ns - disk->synchronised_ns >= SYNCHRONISE_NS;
     if (is_due) {
         disk->synchronised = disk->size;
         disk->synchronised_ns = disk->now_ns;
