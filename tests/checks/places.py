@@ -1,8 +1,9 @@
 """Places: what may stand at the top, and that no file names one machine's paths or hosts."""
 
+import os
 import re
 
-from tree import Finding
+from tree import IGNORED_DIRECTORIES, IGNORED_FILES, Finding
 
 TOP = {
     "CMakeLists.txt",
@@ -56,9 +57,9 @@ def text_problems(source):
 
 def find(sources, context):
     findings = []
-    strangers = sorted({source.path.split("/")[0] for source in sources} - TOP)
-    for name in strangers:
-        if not name.startswith("."):
+    # By name, not by source: what is no text, a core file say, belongs there even less.
+    for name in sorted(set(os.listdir(context.root)) - TOP - set(IGNORED_FILES)):
+        if not name.startswith(".") and not IGNORED_DIRECTORIES.match(name):
             findings.append(Finding(name, 1, "does not belong at the top"))
     for source in sources:
         findings += [
@@ -81,6 +82,7 @@ SAMPLES = (
         [],
     ),
     ("a stranger at the top", {"notes.txt": "x\n", "src/a.c": "x\n"}, ["notes.txt", "src"]),
+    ("a stranger that is no text", {"core": "\0ELF\0", "build/a.o": "\0"}, ["core"]),
     (
         "paths of one machine",
         {"tools/a": "cd /work" "/main\ncd /tmp/w" "t/x\nls /home/me" "/x\nls /root" "/x\n"},
