@@ -182,36 +182,32 @@ static void lose_ticks_and_resume(ls_tick lost, bool has_snapshot, bool has_befo
     }
 }
 
-Test(resume, the_ticks_that_the_journal_lacks_come_from_the_clients)
+static void play_and_resume(ls_tick ticks, ls_tick lost, bool has_snapshot)
 {
     ls_match_config config = config_of(1);
-    start(&config, 500);
-    lose_ticks_and_resume(45, true, false);
+    start(&config, ticks);
+    lose_ticks_and_resume(lost, has_snapshot, false);
     moving_match_close(here.run);
+}
+
+Test(resume, the_ticks_that_the_journal_lacks_come_from_the_clients)
+{
+    play_and_resume(500, 45, true);
 }
 
 Test(resume, a_journal_that_lacks_nothing_needs_nobody)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 500);
-    lose_ticks_and_resume(0, true, false);
-    moving_match_close(here.run);
+    play_and_resume(500, 0, true);
 }
 
 Test(resume, more_ticks_than_one_request_asks_for)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 500);
-    lose_ticks_and_resume(190, true, false);
-    moving_match_close(here.run);
+    play_and_resume(500, 190, true);
 }
 
 Test(resume, without_a_snapshot_everything_is_simulated_from_the_start)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 200);
-    lose_ticks_and_resume(20, false, false);
-    moving_match_close(here.run);
+    play_and_resume(200, 20, false);
 }
 
 Test(resume, a_snapshot_at_the_very_end_needs_the_tick_before_it)
