@@ -139,13 +139,12 @@ void ls_match_play_make_room(ls_match *match)
     }
 }
 
-void ls_match_play_tick(ls_match *match)
+/* The tick's inputs are stored; `before`: those of the tick before it. */
+static void play_tick(ls_match *match, const ls_slot_input before[LS_PLAYERS_MAX])
 {
     ls_tick tick = match->next_close;
     uint32_t players = match->config.sim.players;
-    ls_slot_input before[LS_PLAYERS_MAX];
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    tick_before(match, before);
     ls_status held = ls_input_buffer_tick(match->closed, tick, inputs);
     LS_ASSERT(held == LS_OK);
     bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
@@ -173,6 +172,13 @@ void ls_match_play_tick(ls_match *match)
     }
 }
 
+void ls_match_play_tick(ls_match *match)
+{
+    ls_slot_input before[LS_PLAYERS_MAX];
+    tick_before(match, before);
+    play_tick(match, before);
+}
+
 static void close_tick(ls_match *match)
 {
     ls_tick tick = match->next_close;
@@ -187,7 +193,7 @@ static void close_tick(ls_match *match)
     }
     match->waited_mask = 0;
     match->excused_ticks = 0;
-    ls_match_play_tick(match);
+    play_tick(match, before);
 }
 
 /* ---- the rule `wait` ---- */
