@@ -132,6 +132,13 @@ uint64_t ls_session_reconnect_ns(const ls_session *session)
     return is_waiting ? session->back.retry_ns : UINT64_MAX;
 }
 
+/* None is missing between the oldest of them and the first that has not come. */
+static uint32_t held_ticks(const ls_session *session)
+{
+    ls_tick first = ls_input_buffer_first(session->closed);
+    return first < session->confirmed ? session->confirmed - first : 0;
+}
+
 ls_return ls_session_return_claim(const ls_session *session)
 {
     ls_return claim = {0};
@@ -140,6 +147,8 @@ ls_return ls_session_return_claim(const ls_session *session)
         memcpy(claim.secret, session->offer.secret, sizeof claim.secret);
         claim.confirmed = session->confirmed;
         claim.tick_chain = session->tick_chain;
+        claim.held = held_ticks(session);
+        claim.is_desynced = session->report.is_desynced;
     }
     return claim;
 }
@@ -248,18 +257,17 @@ static void send_closed_tick(ls_session *session, ls_tick tick, const uint8_t *b
     }
 }
 
-/* Codes a tick against the one before it; 0 when either is not held. */
+/* Codes a tick against empty inputs, as nothing is known of what the server has before it; 0 when
+ * it is not held. */
 static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *bytes)
 {
-    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    const ls_slot_input empty[LS_PLAYERS_MAX] = {{0}};
     ls_slot_input inputs[LS_PLAYERS_MAX];
-    bool is_held = ls_input_buffer_tick(session->closed, tick, inputs) == LS_OK &&
-                   (tick == 0 || ls_input_buffer_tick(session->closed, tick - 1, before) == LS_OK);
-    if (!is_held) {
+    if (ls_input_buffer_tick(session->closed, tick, inputs) != LS_OK) {
         return 0;
     }
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = ls_ticks_write_tick(&stream, session->offer.config.players, before, inputs);
+    bool is_written = ls_ticks_write_tick(&stream, session->offer.config.players, empty, inputs);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }

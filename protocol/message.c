@@ -40,6 +40,8 @@ static void return_fields(ls_bit_stream *stream, ls_return *back)
     bytes_field(stream, back->secret, sizeof back->secret);
     u32_field(stream, &back->confirmed);
     u64_field(stream, &back->tick_chain);
+    ls_bits_uvar(stream, &back->held, 0, back->confirmed);
+    ls_bits_bool(stream, &back->is_desynced);
     if (back->match_id == 0) {
         ls_bits_fail(stream);
     }

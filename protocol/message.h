@@ -16,7 +16,7 @@
 LS_C_BEGIN
 
 #define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
-#define LS_PROTOCOL_VERSION 4u
+#define LS_PROTOCOL_VERSION 5u
 #define LS_TOKEN_BYTES_MAX 256u
 #define LS_TICKS_PER_REQUEST 32u /* LS_TICK_PARTS_AHEAD */
 #define LS_HASHES_PER_MESSAGE 128u
@@ -86,6 +86,8 @@ typedef struct ls_return {
     uint8_t secret[LS_SECRET_BYTES];
     ls_tick confirmed;   /* first closed tick that it does not hold */
     uint64_t tick_chain; /* before that tick */
+    uint32_t held;       /* closed ticks that it holds before that one, 0 .. confirmed */
+    bool is_desynced;    /* it was told that its states differ: its ticks may */
 } ls_return;
 
 typedef struct ls_hello {

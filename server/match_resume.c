@@ -207,6 +207,14 @@ static bool has_claim(const ls_seat *seat)
     return seat->state == LS_SEAT_READY && seat->back.match_id != 0;
 }
 
+/* It says that it holds the next tick, and how it goes on to where it got. */
+static bool is_possible(const ls_match *match, const ls_return *back)
+{
+    return back->confirmed > match->next_close &&
+           back->confirmed - match->next_close < LS_WINDOW_TICKS &&
+           back->confirmed - back->held <= match->next_close;
+}
+
 /* Who says that it has got furthest, of those who have not been asked. */
 static uint32_t furthest(const ls_match *match)
 {
@@ -215,8 +223,8 @@ static uint32_t furthest(const ls_match *match)
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
         bool is_asked = (match->resume.asked_mask >> slot & 1u) != 0;
-        bool is_possible = seat->back.confirmed - match->next_close < LS_WINDOW_TICKS;
-        if (has_claim(seat) && !is_asked && seat->back.confirmed > end && is_possible) {
+        if (has_claim(seat) && !is_asked && seat->back.confirmed > end &&
+            is_possible(match, &seat->back)) {
             best = slot;
             end = seat->back.confirmed;
         }
@@ -250,8 +258,17 @@ static void ask_slot(ls_match *match, uint32_t slot)
     ask(match);
 }
 
+/* What it holds is rather right than what the other does. */
+static bool is_rather(const ls_return *back, const ls_return *other)
+{
+    if (back->is_desynced != other->is_desynced) {
+        return other->is_desynced;
+    }
+    return back->confirmed < other->confirmed;
+}
+
 /* Where those who are back contradict each other: whom most agree with, and of several that one
- * who says least. */
+ * who was not told that it differs, and who says least. */
 static uint32_t most_believed(const ls_match *match)
 {
     const match_resume *resume = &match->resume;
@@ -263,7 +280,7 @@ static uint32_t most_believed(const ls_match *match)
         }
         bool is_better = best == MATCH_NO_SLOT || resume->support[slot] > resume->support[best] ||
                          (resume->support[slot] == resume->support[best] &&
-                          seat->back.confirmed < match->seats[best].back.confirmed);
+                          is_rather(&seat->back, &match->seats[best].back));
         best = is_better ? slot : best;
     }
     return best;
@@ -314,24 +331,14 @@ static void accept_ticks(ls_match *match)
     }
 }
 
-static bool has_base(const ls_match *match, ls_tick tick, ls_slot_input base[LS_PLAYERS_MAX])
-{
-    const ls_input_buffer *buffer =
-        tick > match->next_close ? match->resume.unproven : match->closed;
-    return tick == 0 || ls_input_buffer_tick(buffer, tick - 1, base) == LS_OK;
-}
-
 /* The tick in match->large_tick is whole. */
 static ls_status take_tick(ls_match *match, uint32_t size)
 {
     match_resume *resume = &match->resume;
-    ls_slot_input slots[LS_PLAYERS_MAX] = {{0}};
-    if (!has_base(match, resume->next, slots)) {
-        return LS_STALE;
-    }
+    ls_slot_input slots[LS_PLAYERS_MAX];
     ls_bit_stream stream = ls_bit_reader(match->large_tick, size);
     ls_tick_cursor_start(&match->cursor, match->config.sim.players,
-                         match->config.simulation->input_bytes_max, slots);
+                         match->config.simulation->input_bytes_max, NULL);
     if (!ls_ticks_read_tick(&stream, &match->cursor) || !ls_bits_is_complete(&stream)) {
         return LS_MALFORMED;
     }

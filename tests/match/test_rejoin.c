@@ -303,7 +303,8 @@ static void lose(stage *here)
 static raw_peer *say_back(stage *here, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
 {
     raw_peer *again = add_peer(here);
-    raw_peer_say_back(again, offer, confirmed, chain);
+    ls_return claim = {.confirmed = confirmed, .tick_chain = chain, .held = confirmed};
+    raw_peer_say_back(again, offer, &claim);
     deliver(here);
     return again;
 }

@@ -410,28 +410,41 @@ static void close_liars(liars *stage)
     virtual_match_destroy(stage->run);
 }
 
-/* Slot i comes back and says that it has confirmed `ticks` ticks more, of a variant. */
-static raw_peer *come_back(liars *stage, uint32_t slot, uint32_t ticks, uint32_t variant)
+/* Who has confirmed `ticks` ticks more, of a variant, and holds all of them. */
+static ls_return claim_of(const liars *stage, uint32_t ticks, uint32_t variant)
+{
+    ls_return claim = {
+        .confirmed = CLOSED + ticks, .tick_chain = stage->chain, .held = CLOSED + ticks};
+    for (ls_tick tick = CLOSED; tick < CLOSED + ticks; tick++) {
+        ls_slot_input slots[SEATS_MAX];
+        ls_tick_inputs inputs = made_tick(tick, variant, slots);
+        claim.tick_chain = ls_tick_chain_next(claim.tick_chain, &inputs);
+    }
+    return claim;
+}
+
+static raw_peer *come_back_with(liars *stage, uint32_t slot, const ls_return *claim)
 {
     raw_peer *peer = raw_peer_create(stage->run);
     const ls_match_config *config = ls_match_config_of(stage->run->match);
     ls_offer offer = {.match_id = config->match_id};
     ls_secret_derive(&config->key, config->match_id, slot, 3, offer.secret);
-    uint64_t chain = stage->chain;
-    for (ls_tick tick = CLOSED; tick < CLOSED + ticks; tick++) {
-        ls_slot_input slots[SEATS_MAX];
-        ls_tick_inputs inputs = made_tick(tick, variant, slots);
-        chain = ls_tick_chain_next(chain, &inputs);
-    }
     stage->peers[slot] = peer;
     virtual_match_run(stage->run, 5 * MS);
-    raw_peer_say_back(peer, &offer, CLOSED + ticks, chain);
+    raw_peer_say_back(peer, &offer, claim);
     virtual_match_run(stage->run, 5 * MS);
     cr_assert_eq(peer->offer.slot, slot);
     cr_assert(peer->offer.is_running);
     raw_peer_say_ready(peer);
     virtual_match_run(stage->run, 5 * MS);
     return peer;
+}
+
+/* Slot i comes back and says that it has confirmed `ticks` ticks more, of a variant. */
+static raw_peer *come_back(liars *stage, uint32_t slot, uint32_t ticks, uint32_t variant)
+{
+    ls_return claim = claim_of(stage, ticks, variant);
+    return come_back_with(stage, slot, &claim);
 }
 
 /* Answers what it was asked for. */
@@ -441,19 +454,13 @@ static void answer(const liars *stage, raw_peer *peer, uint32_t variant)
     cr_assert_gt(request.count, 0);
     peer->request.count = 0;
     for (ls_tick tick = request.first; tick < request.first + request.count; tick++) {
-        ls_slot_input before[SEATS_MAX];
+        const ls_slot_input empty[SEATS_MAX] = {{0}};
         ls_slot_input slots[SEATS_MAX];
-        uint8_t kept[SEATS_MAX];
         ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK, .body.closed_tick = {.tick = tick}};
-        made_tick(tick - 1, variant, before);
-        for (uint32_t slot = 0; slot < seats; slot++) {
-            kept[slot] = before[slot].bytes[0];
-            before[slot].bytes = &kept[slot];
-        }
         made_tick(tick, variant, slots);
         ls_tick_part *part = &message.body.closed_tick;
         ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
-        cr_assert(ls_ticks_write_tick(&stream, seats, before, slots));
+        cr_assert(ls_ticks_write_tick(&stream, seats, empty, slots));
         part->size = (uint32_t)ls_bits_size_bytes(&stream);
         part->total_bytes = part->size;
         raw_peer_send_message(peer, &message);
@@ -497,6 +504,50 @@ Test(resume, invented_ticks_are_not_taken_when_another_one_knows_better)
     cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
     cr_assert_eq(honest->join.source, LS_JOIN_HELD);
     cr_assert_gt(ls_match_packets_rejected(stage.run->match), 0);
+    close_liars(&stage);
+}
+
+/* Who was sent a state has no tick from before it. */
+Test(resume, ticks_are_put_together_from_those_who_hold_a_part)
+{
+    seats = 3;
+    liars stage = open_liars();
+    ls_return late = claim_of(&stage, 20, 0);
+    late.held = 12;
+    ls_return latest = claim_of(&stage, 30, 0);
+    latest.held = 5;
+    raw_peer *near = come_back(&stage, 0, 10, 0);
+    raw_peer *far = come_back_with(&stage, 1, &late);
+    raw_peer *farthest = come_back_with(&stage, 2, &latest);
+    cr_assert_eq(far->request.count + farthest->request.count, 0);
+    answer(&stage, near, 0);
+    cr_assert_eq(far->request.first, CLOSED + 10);
+    cr_assert_eq(far->request.count, 10);
+    answer(&stage, far, 0);
+    cr_assert_eq(farthest->heard[LS_MESSAGE_TICKS_REQUEST], 0, "nobody has the ticks between");
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 20);
+    cr_assert_eq(near->join.source, LS_JOIN_HELD);
+    cr_assert_eq(far->join.source, LS_JOIN_HELD);
+    cr_assert_eq(farthest->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+Test(resume, who_was_told_that_it_differs_is_believed_less)
+{
+    liars stage = open_liars();
+    ls_return told = claim_of(&stage, 5, 1);
+    told.is_desynced = true;
+    raw_peer *liar = come_back_with(&stage, 0, &told);
+    raw_peer *honest = come_back(&stage, 1, 9, 0);
+    answer(&stage, honest, 0);
+    answer(&stage, liar, 1);
+    if (honest->request.count > 0) {
+        answer(&stage, honest, 0);
+    }
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 9);
+    cr_assert_eq(honest->join.source, LS_JOIN_HELD);
+    cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
     close_liars(&stage);
 }
 
@@ -652,7 +703,8 @@ Test(resume, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
     ls_offer offer = {.match_id = config->match_id};
     ls_secret_derive(&config->key, config->match_id, 1, 4, offer.secret);
     virtual_match_run(stage.run, 5 * MS);
-    raw_peer_say_back(peer, &offer, CLOSED, stage.chain);
+    ls_return claim = claim_of(&stage, 0, 0);
+    raw_peer_say_back(peer, &offer, &claim);
     virtual_match_run(stage.run, 5 * MS);
     cr_assert_eq(peer->offer.slot, 1);
     cr_assert_arr_eq(peer->offer.secret, offer.secret, LS_SECRET_BYTES);
@@ -696,7 +748,8 @@ Test(resume, a_secret_of_who_sat_there_before_is_none)
     ls_offer offer = {.match_id = config->match_id};
     ls_secret_derive(&config->key, config->match_id, 1, 2, offer.secret);
     virtual_match_run(stage.run, 5 * MS);
-    raw_peer_say_back(peer, &offer, CLOSED, stage.chain);
+    ls_return claim = claim_of(&stage, 0, 0);
+    raw_peer_say_back(peer, &offer, &claim);
     virtual_match_run(stage.run, 5 * MS);
     cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
     close_liars(&stage);

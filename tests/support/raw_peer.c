@@ -155,11 +155,12 @@ void raw_peer_join(raw_peer *peer)
     raw_peer_say_ready(peer);
 }
 
-void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
+void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, const ls_return *claim)
 {
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
     ls_return *back = &message.body.hello.back;
-    *back = (ls_return){.match_id = offer->match_id, .confirmed = confirmed, .tick_chain = chain};
+    *back = *claim;
+    back->match_id = offer->match_id;
     memcpy(back->secret, offer->secret, sizeof back->secret);
     raw_peer_send_message(peer, &message);
 }

@@ -43,8 +43,8 @@ void raw_peer_say_hello(raw_peer *peer);
 /* HELLO and an honest READY, in a few milliseconds of the run. */
 void raw_peer_join(raw_peer *peer);
 
-/* HELLO of who comes back to the seat of this OFFER, with what it holds. */
-void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, ls_tick confirmed, uint64_t chain);
+/* HELLO of who comes back to the seat of this OFFER; match and secret are the OFFER's. */
+void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, const ls_return *claim);
 
 /* An honest READY. */
 void raw_peer_say_ready(raw_peer *peer);

@@ -54,7 +54,9 @@ Test(message_join, hello_of_who_comes_back_has_the_layout_of_the_page)
     hello->protocol_version = LS_PROTOCOL_VERSION;
     hello->back = (ls_return){.match_id = UINT64_C(0xfedcba9876543210),
                               .confirmed = 1234,
-                              .tick_chain = UINT64_C(0x1122334455667788)};
+                              .tick_chain = UINT64_C(0x1122334455667788),
+                              .held = 300,
+                              .is_desynced = true};
     wire_bits wire = wire_of(1);
     wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
     wire_u(&wire, LS_PROTOCOL_VERSION, 16);
@@ -70,7 +72,13 @@ Test(message_join, hello_of_who_comes_back_has_the_layout_of_the_page)
     }
     wire_u(&wire, 1234, 32);
     wire_u(&wire, UINT64_C(0x1122334455667788), 64);
+    wire_bits more = wire;
+    wire_uvar(&wire, 300);
+    wire_u(&wire, 1, 1);
     expect_layout(&message, &wire);
+    wire_uvar(&more, 1235);
+    wire_u(&more, 1, 1);
+    cr_assert_eq(read_wire(&more), LS_MALFORMED, "more than there are");
 }
 
 static ls_join usual_join(void)

@@ -127,6 +127,9 @@ static size_t lie_about_return(ls_hostile *hostile, const uint8_t *bytes, size_t
         uint32_t what = below(hostile, 3);
         back->confirmed = what == 0 ? back->confirmed : near(hostile, back->confirmed);
         back->tick_chain ^= what == 1 ? 0 : ls_rng_next(&hostile->rng);
+        back->held =
+            below(hostile, 2) == 0 || back->held > back->confirmed ? back->confirmed : back->held;
+        back->is_desynced = back->is_desynced && below(hostile, 2) == 0;
     } else if (below(hostile, 4) == 0) {
         ls_tick_part *part = &message->body.closed_tick;
         uint32_t bit = below(hostile, part->size * 8);

@@ -65,25 +65,47 @@ void virtual_return_restored(virtual_match *run)
 
 /* ---- I7 ---- */
 
-/* It is back, it tells the truth, it stepped on what the server closed that died last, and it has
- * what the journal lacks: who was sent a state has nothing before that. */
-static bool is_witness(const virtual_match *run, uint32_t slot)
+static bool is_truthful(const virtual_client *client)
 {
-    const virtual_client *client = run->by_slot[slot];
-    return (run->back_mask >> slot & 1u) && client && !client->is_fed_wrong &&
-           !client->is_hostile && !client->is_gone && client->life + 1 == run->life &&
-           client->held_from <= run->restored_tick;
+    return !client->is_fed_wrong && !client->is_hostile;
 }
 
-/* The first tick that nobody who is back had confirmed. */
+/* It is back, tells the truth or does not, stepped on what the server closed that died last, and
+ * has this tick: who was sent a state has nothing before that. */
+static bool is_witness(const virtual_match *run, uint32_t slot, ls_tick tick)
+{
+    const virtual_client *client = run->by_slot[slot];
+    return (run->back_mask >> slot & 1u) && client && !client->is_gone &&
+           client->life + 1 == run->life && client->held_from <= tick &&
+           ls_session_report_of(client->session).confirmed > tick;
+}
+
+/* Somebody who is back has it, and those who may have another one, which packets altered on their
+ * way or ill will can bring about, are fewer. Of as many nobody can say who is right, unless the
+ * others were told that they differ. */
+static bool is_seen(const virtual_match *run, ls_tick tick)
+{
+    uint32_t truthful = 0;
+    uint32_t others = 0;
+    bool is_told = true;
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        const virtual_client *client = run->by_slot[slot];
+        if (is_witness(run, slot, tick)) {
+            truthful += is_truthful(client) ? 1 : 0;
+            others += is_truthful(client) ? 0 : 1;
+            is_told =
+                is_told && is_truthful(client) != ls_session_report_of(client->session).is_desynced;
+        }
+    }
+    return truthful > others || (truthful > 0 && truthful == others && is_told);
+}
+
+/* The first tick that nobody who is back had confirmed, on from what the journal held. */
 static ls_tick seen_by_who_is_back(const virtual_match *run)
 {
-    ls_tick seen = 0;
-    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        if (is_witness(run, slot)) {
-            ls_tick confirmed = ls_session_report_of(run->by_slot[slot]->session).confirmed;
-            seen = confirmed > seen ? confirmed : seen;
-        }
+    ls_tick seen = run->restored_tick;
+    while (is_seen(run, seen)) {
+        seen++;
     }
     return seen;
 }
