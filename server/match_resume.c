@@ -139,13 +139,20 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
     return LS_OK;
 }
 
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn)
+static void restore_turns(ls_seat *seat, const ls_match_restored_seat *from)
+{
+    seat->turn = from->turn;
+    seat->oldest_turn = from->turn;
+    seat->turns = from->turns + LS_MATCH_TURNS_FORGOTTEN;
+}
+
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const ls_match_restored_seat *from)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
-    seat->turn = turn;
-    seat->report.has_played = seat->report.has_played || turn > 0;
-    ls_name_copy(seat->report.name, sizeof seat->report.name, name);
+    restore_turns(seat, from);
+    seat->report.has_played = seat->report.has_played || from->turn > 0;
+    ls_name_copy(seat->report.name, sizeof seat->report.name, from->name);
 }
 
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
@@ -155,22 +162,74 @@ void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
     seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
 }
 
-void ls_match_restore_end(ls_match *match, uint64_t now_ns)
+/* Its player, who is not here now. */
+static void keep_seat(ls_seat *seat)
+{
+    seat->state = seat->state == LS_SEAT_LEFT ? LS_SEAT_LEFT : LS_SEAT_KEPT;
+    seat->report.has_played = true;
+    seat->report.left_status = LS_DISCONNECTED;
+}
+
+static void begin_waiting(ls_match *match)
+{
+    match->state = LS_MATCH_RESUMING;
+    match->resume.until_ns = match->now_ns + match->config.resume_wait_ms * LS_NS_PER_MS;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_lag_meter_init(&match->seats[slot].lag, match->timestep.config.dt_ns);
+    }
+}
+
+static void tell_restored(ls_match *match, uint64_t now_ns)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven);
     match->now_ns = now_ns;
-    match->state = LS_MATCH_RESUMING;
-    match->resume.until_ns = now_ns + match->config.resume_wait_ms * LS_NS_PER_MS;
+    ls_match_push_event(match, LS_MATCH_RESTORED)->tick = match->next_close;
+}
+
+void ls_match_restore_end(ls_match *match, uint64_t now_ns)
+{
+    tell_restored(match, now_ns);
+    begin_waiting(match);
     bool is_before_tick_0 = match->next_close == 0; /* which seats them in band */
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        ls_lag_meter_init(&seat->lag, match->timestep.config.dt_ns);
         if (seat->report.has_played) {
-            seat->state = seat->state == LS_SEAT_LEFT ? LS_SEAT_LEFT : LS_SEAT_KEPT;
-            seat->report.left_status = LS_DISCONNECTED;
+            keep_seat(seat);
         }
         bool is_waited_for = seat->is_in_band || (is_before_tick_0 && seat->state == LS_SEAT_KEPT);
         match->resume.waited_mask |= is_waited_for ? UINT32_C(1) << slot : 0;
+    }
+}
+
+void ls_match_restore_lobby(ls_match *match, const ls_match_restored_seat seats[LS_PLAYERS_MAX],
+                            uint64_t now_ns)
+{
+    LS_ASSERT(match->next_close == 0);
+    tell_restored(match, now_ns);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        restore_turns(&match->seats[slot], &seats[slot]);
+    }
+}
+
+bool ls_match_is_forgetful(const ls_match *match)
+{
+    return match->resume.unproven &&
+           (match->state == LS_MATCH_LOBBY || match->state == LS_MATCH_RESUMING);
+}
+
+/* Whom the match began with is not known: everybody is waited for. */
+void ls_match_resume_begin(ls_match *match)
+{
+    if (!match->resume.unproven || match->state != LS_MATCH_LOBBY) {
+        return;
+    }
+    begin_waiting(match);
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        ls_seat *seat = &match->seats[slot];
+        match->resume.waited_mask |= UINT32_C(1) << slot;
+        if (seat->oldest_turn > 0 && !ls_seat_is_taken(seat)) {
+            keep_seat(seat);
+        }
     }
 }
 

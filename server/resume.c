@@ -31,9 +31,14 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     bool is_seating =
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
-        seat->turn += event->kind == LS_JOURNAL_EVENT_SEATED ? 1 : 0;
-        ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
+        seat->last.turn =
+            event->kind == LS_JOURNAL_EVENT_SEATED ? ++seat->last.turns : seat->last.turn;
+        ls_name_copy(seat->last.name, sizeof seat->last.name, event->text.bytes);
         seat->has_left = false;
+    } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
+        for (uint32_t slot = 0; slot < players; slot++) {
+            resume->seats[slot].last.turns += LS_MATCH_TURNS_FORGOTTEN;
+        }
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
@@ -99,11 +104,6 @@ static ls_status check_can_go_on(const ls_resume *resume, ls_text *why)
         ls_text_set(why, "this journal was cut out of another one: it begins at tick %" PRIu32,
                     info->first_tick);
         return LS_UNSUPPORTED;
-    }
-    if (resume->end_tick == 0 && !resume->has_started) {
-        ls_text_set(why, "the match of this journal had not begun: nothing of it can be gone on "
-                         "with, start a new one without --resume");
-        return LS_NOT_FOUND;
     }
     return LS_OK;
 }
@@ -408,13 +408,23 @@ static void restore_seats(restoring *work)
 {
     for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
         ls_resume_seat *seat = &work->resume->seats[slot];
-        bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
-        seat->turn += is_in_band && seat->turn == 0 ? 1 : 0;
-        ls_match_restore_seat(work->match, slot, seat->name, seat->turn);
+        bool is_unknown = (work->in_band_mask >> slot & 1u) != 0 && seat->last.turn == 0;
+        seat->last.turn += is_unknown ? 1 : 0;
+        seat->last.turns += is_unknown ? 1 : 0;
+        ls_match_restore_seat(work->match, slot, &seat->last);
         if (seat->has_left) {
             ls_match_restore_vacancy(work->match, slot);
         }
     }
+}
+
+static void restore_lobby(restoring *work, uint64_t now_ns)
+{
+    ls_match_restored_seat seats[LS_PLAYERS_MAX];
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        seats[slot] = work->resume->seats[slot].last;
+    }
+    ls_match_restore_lobby(work->match, seats, now_ns);
 }
 
 static ls_status check_end(const restoring *work)
@@ -463,8 +473,13 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
         ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));
         return status;
     }
-    restore_seats(&work);
-    ls_match_restore_end(match, now_ns);
+    told.has_begun = resume->has_started || resume->end_tick > 0;
+    if (told.has_begun) {
+        restore_seats(&work);
+        ls_match_restore_end(match, now_ns);
+    } else {
+        restore_lobby(&work, now_ns);
+    }
     told.from_tick = work.has_snapshot ? work.snapshot.tick : 0;
     told.tick = resume->end_tick;
     told.in_band_mask = work.in_band_mask;

@@ -15,15 +15,15 @@ typedef struct ls_resume ls_resume;
 
 /* What the journal tells about a seat, as far as it was written down. */
 typedef struct ls_resume_seat {
-    uint32_t turn;                       /* players who sat there so far */
-    char name[LS_PLAYER_NAME_BYTES_MAX]; /* of the last one */
-    bool has_left;                       /* the last one has, and the seat was free */
+    ls_match_restored_seat last;
+    bool has_left; /* the last one has, and the seat was free */
 } ls_resume_seat;
 
 /* What a person wants to know of a restored match. */
 typedef struct ls_resume_report {
     ls_tick from_tick;     /* of the snapshot it was simulated from; 0: from the beginning */
     ls_tick tick;          /* the next to be closed */
+    bool has_begun;        /* as far as the journal says; otherwise its lobby is open again */
     uint64_t roots;        /* compared */
     ls_text loss;          /* what was lost of the file, to damage; empty: nothing */
     uint64_t cut_bytes;    /* at its end, which are written over */
@@ -35,9 +35,8 @@ typedef struct ls_resume_report {
 
 /* Reads the whole journal; the bytes stay borrowed until close. Where ticks are missing and no
  * snapshot stands behind them, it ends there. MALFORMED: it is none, or its header is damaged;
- * ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another; NOT_FOUND: its match
- * never began, or nothing of it is left before the missing ticks; NO_MEMORY. `why` says
- * it. */
+ * ALREADY_OVER: its match has ended; UNSUPPORTED: it was cut out of another; NOT_FOUND: nothing of
+ * it is left before the missing ticks; NO_MEMORY. `why` says it. */
 ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
                          ls_resume **out, ls_text *why);
 void ls_resume_close(ls_resume *resume);
@@ -58,7 +57,8 @@ ls_status ls_resume_configure(const ls_resume *resume, const ls_simulation *simu
 ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config, ls_text *why);
 
 /* Brings a match that was created with that configuration, and has not been called since, to where
- * its journal ends; it waits for its players then (LS_MATCH_RESUMING). DESYNCED with tick and both
+ * its journal ends; it waits for its players then (LS_MATCH_RESUMING, or LS_MATCH_LOBBY when the
+ * journal does not say that it had begun). DESYNCED with tick and both
  * roots when a state is not what was recorded; a mismatch of digests; MALFORMED; NO_MEMORY. After a
  * failure the match is destroyed. */
 ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,

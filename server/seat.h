@@ -49,6 +49,8 @@ typedef struct ls_seat {
 
     /* Coming late and coming back. */
     uint32_t turn;           /* counts those who sat here, the first is 1; 0: nobody yet */
+    uint32_t turns;          /* given out so far, perhaps by a server that died of it */
+    uint32_t oldest_turn;    /* of those who may come back while the match is RESUMING */
     bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
     ls_tick play_from;       /* the first tick that may have its input */
     uint64_t kept_until_ns;  /* KEPT */
@@ -66,7 +68,8 @@ typedef struct ls_seat {
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator);
 void ls_seat_deinit(ls_seat *seat);
 
-/* Forgets the player that sat here; keeps the memory, the turn and what the simulation was told. */
+/* Forgets the player that sat here; keeps the memory, the turns and what the simulation was told.
+ */
 void ls_seat_reset(ls_seat *seat);
 
 /* Forgets the connection alone: its player has come back on another one. */

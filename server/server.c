@@ -187,6 +187,8 @@ static void tell(server *host, const ls_match_event *event)
     case LS_MATCH_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;
+    case LS_MATCH_RESTORED: /* told at length when it happened */
+        break;
     case LS_MATCH_RESUMED:
         ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
                     event->text.bytes);
@@ -469,6 +471,12 @@ static void tell_restored(const server *host, const ls_resume_report *report)
     if (report->missing_tick != UINT32_MAX) {
         ls_log_line(log, LS_LOG_WARNING, "%s: ticks are missing, from tick %" PRIu32 " on", path,
                     report->missing_tick);
+    }
+    if (!report->has_begun) {
+        ls_log_line(
+            log, LS_LOG_INFO,
+            "the match of %s had not begun, as far as is written there: waiting for players", path);
+        return;
     }
     ls_log_line(log, LS_LOG_INFO,
                 "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32

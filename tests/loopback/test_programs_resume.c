@@ -410,10 +410,11 @@ static void expect_refusal(const char *const *arguments, int exit_code, const ch
     cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
 }
 
-Test(programs_resume, a_match_that_had_not_begun_is_no_mistake_of_the_command_line)
+Test(programs_resume, a_match_that_had_not_begun_waits_for_its_players_again)
 {
     struct stat info = {0};
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--journal", hosted.folder));
+    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "60",
+                                          "--journal", hosted.folder));
     find_journal();
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
     while (info.st_size == 0 && ls_process_now_ms() < end_ms) { /* until its header is there */
@@ -421,7 +422,52 @@ Test(programs_resume, a_match_that_had_not_begun_is_no_mistake_of_the_command_li
         cr_assert_eq(stat(journal_path, &info), 0);
     }
     ls_hosted_kill(&hosted);
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "had not begun");
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "had not begun");
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
+    ls_hosted_expect_clean_exits(&hosted);
+    ls_hosted_expect_agreement(&hosted, 0);
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+}
+
+/* Nothing but the header had come to the disk. */
+static void cut_behind_header(void)
+{
+    size_t size = 0;
+    uint8_t *bytes = read_journal(&size);
+    ls_journal *journal = NULL;
+    ls_journal_record record;
+    ls_text why;
+    uint64_t offset = 0;
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
+        LS_OK);
+    do {
+        cr_assert_eq(ls_journal_next_record(journal, &offset, &record), LS_OK);
+    } while (record.kind == LS_JOURNAL_HEADER);
+    cr_assert_eq(truncate(journal_path, (off_t)record.offset), 0);
+    ls_journal_close(journal);
+    free(bytes);
+}
+
+Test(programs_resume, clients_bring_back_a_match_of_which_only_the_header_is_left)
+{
+    begin("arena", 3, "0");
+    ls_hosted_kill(&hosted);
+    cut_behind_header();
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "had not begun");
+    ls_hosted_expect_words(&hosted.server, "3 of 3 players are back");
+    pause_ms(200);
+    ls_hosted_kill(&hosted);
+    count_recovered();
+    cr_expect_gt(seen.ticks_recovered, 0u);
+    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    ls_hosted_expect_words(&hosted.server, "3 of 3 players are back");
+    end_by_signal();
+    expect_nothing_lost();
+    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
 }
 
 Test(programs_resume, what_cannot_be_resumed_is_said)

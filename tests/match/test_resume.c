@@ -129,7 +129,9 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
                      "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        ls_match_restore_seat(match, slot, names[slot], 1);
+        ls_match_restored_seat seat = {.turn = 1, .turns = 1};
+        ls_name_copy(seat.name, sizeof seat.name, names[slot]);
+        ls_match_restore_seat(match, slot, &seat);
     }
     ls_match_restore_end(match, here.run->now_ns);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
@@ -351,7 +353,8 @@ Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
 /* ---- lies ---- */
 
 enum {
-    CLOSED = 100, /* ticks in the journal */
+    CLOSED = 100, /* ticks that everybody saw */
+    TURN = 3,     /* of whoever sits somewhere */
     SEATS_MAX = 3,
 };
 
@@ -361,7 +364,8 @@ static uint32_t seats = 2; /* a test may want another number, before it begins *
 typedef struct liars {
     virtual_match *run;
     raw_peer *peers[SEATS_MAX];
-    uint64_t chain; /* before tick CLOSED */
+    ls_tick closed; /* in the journal */
+    uint64_t chain; /* before that tick */
 } liars;
 
 /* What was closed at a tick; `variant` 0 is the truth. */
@@ -380,7 +384,8 @@ static liars open_liars(void)
     virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
-    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
+    liars stage = {
+        .run = virtual_match_create(&setup), .closed = CLOSED, .chain = LS_TICK_CHAIN_START};
     stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_match_restore from = {0};
     ls_text why;
@@ -392,8 +397,9 @@ static liars open_liars(void)
         cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_OK);
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
+    const ls_match_restored_seat liar = {.name = "liar", .turn = TURN, .turns = TURN};
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "liar", 3);
+        ls_match_restore_seat(match, slot, &liar);
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;
@@ -413,9 +419,9 @@ static void close_liars(liars *stage)
 /* Who has confirmed `ticks` ticks more, of a variant, and holds all of them. */
 static ls_return claim_of(const liars *stage, uint32_t ticks, uint32_t variant)
 {
-    ls_return claim = {
-        .confirmed = CLOSED + ticks, .tick_chain = stage->chain, .held = CLOSED + ticks};
-    for (ls_tick tick = CLOSED; tick < CLOSED + ticks; tick++) {
+    ls_tick end = stage->closed + ticks;
+    ls_return claim = {.confirmed = end, .tick_chain = stage->chain, .held = end};
+    for (ls_tick tick = stage->closed; tick < end; tick++) {
         ls_slot_input slots[SEATS_MAX];
         ls_tick_inputs inputs = made_tick(tick, variant, slots);
         claim.tick_chain = ls_tick_chain_next(claim.tick_chain, &inputs);
@@ -428,7 +434,7 @@ static raw_peer *come_back_with(liars *stage, uint32_t slot, const ls_return *cl
     raw_peer *peer = raw_peer_create(stage->run);
     const ls_match_config *config = ls_match_config_of(stage->run->match);
     ls_offer offer = {.match_id = config->match_id};
-    ls_secret_derive(&config->key, config->match_id, slot, 3, offer.secret);
+    ls_secret_derive(&config->key, config->match_id, slot, TURN, offer.secret);
     stage->peers[slot] = peer;
     virtual_match_run(stage->run, 5 * MS);
     raw_peer_say_back(peer, &offer, claim);
@@ -679,8 +685,9 @@ Test(resume, a_seat_that_was_free_is_free_again)
     ls_match *match = stage.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
+    const ls_match_restored_seat somebody = {.name = "somebody", .turn = 1, .turns = 1};
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "somebody", 1);
+        ls_match_restore_seat(match, slot, &somebody);
     }
     ls_match_restore_vacancy(match, 1);
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
@@ -708,6 +715,92 @@ Test(resume, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
     virtual_match_run(stage.run, 5 * MS);
     cr_assert_eq(peer->offer.slot, 1);
     cr_assert_arr_eq(peer->offer.secret, offer.secret, LS_SECRET_BYTES);
+    close_liars(&stage);
+}
+
+/* ---- a match of which not even the beginning was written down ---- */
+
+/* It is told who sat there last, `turn`-th of all. */
+static liars open_lobby(uint32_t turn)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
+    setup.clients = 0;
+    setup.match.resume_wait_ms = 3000;
+    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
+    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    ls_match_restore from = {0};
+    ls_match_restored_seat restored[LS_PLAYERS_MAX] = {{{0}, 0, 0}};
+    for (uint32_t slot = 0; slot < seats; slot++) {
+        restored[slot] = (ls_match_restored_seat){.name = "nobody", .turn = turn, .turns = turn};
+    }
+    cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
+    ls_match_restore_lobby(stage.run->match, restored, virtual_match_server_ns(stage.run));
+    return stage;
+}
+
+/* TURN - 2: the newest who sat down are not in the journal either. */
+Test(resume, who_saw_ticks_of_a_match_brings_its_beginning_back)
+{
+    for (uint32_t turn = TURN - 2; turn <= TURN; turn++) {
+        liars stage = open_lobby(turn);
+        const ls_match *match = stage.run->match;
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_LOBBY);
+        raw_peer *far = come_back(&stage, 1, 5, 0);
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
+        cr_assert_eq(far->resuming.slot_mask, 1, "everybody is waited for");
+        raw_peer *near = come_back(&stage, 0, 0, 0);
+        cr_assert_eq(far->request.first, 0);
+        cr_assert_eq(far->request.count, 5);
+        answer(&stage, far, 0);
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_RUNNING);
+        cr_assert_eq(ls_match_tick(match), 5);
+        cr_assert_eq(far->join.source, LS_JOIN_HELD);
+        cr_assert_eq(near->join.source, LS_JOIN_HELD);
+        cr_assert_eq(near->join.tick, 0);
+        close_liars(&stage);
+    }
+}
+
+static raw_peer *newcomer(liars *stage)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+Test(resume, a_lobby_that_is_open_again_begins_with_whom_it_has)
+{
+    liars stage = open_lobby(0);
+    for (uint32_t i = 0; i < seats; i++) {
+        raw_peer *peer = newcomer(&stage);
+        cr_assert_not(peer->offer.is_running);
+        cr_assert_eq(peer->offer.slot, seats - 1 - i, "the first seats are for who was forgotten");
+        stage.peers[i] = peer;
+        raw_peer_say_ready(peer);
+        virtual_match_run(stage.run, 5 * MS);
+    }
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(stage.peers[0]->heard[LS_MESSAGE_START], 1);
+    close_liars(&stage);
+}
+
+Test(resume, a_seat_is_given_back_to_who_was_forgotten)
+{
+    liars stage = open_lobby(TURN - 1);
+    const ls_match_config *config = ls_match_config_of(stage.run->match);
+    raw_peer *guest = newcomer(&stage);
+    cr_assert_eq(guest->offer.slot, 1);
+    for (uint32_t turn = 0; turn <= TURN + LS_MATCH_TURNS_FORGOTTEN - 1; turn++) {
+        uint8_t secret[LS_SECRET_BYTES];
+        ls_secret_derive(&config->key, config->match_id, 1, turn, secret);
+        cr_assert_arr_neq(guest->offer.secret, secret, LS_SECRET_BYTES, "another may have it");
+    }
+    raw_peer *owner = come_back(&stage, 1, 5, 0);
+    cr_assert_eq(owner->offer.slot, 1);
+    cr_assert_eq(guest->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    raw_peer_destroy(guest);
     close_liars(&stage);
 }
 

@@ -378,10 +378,10 @@ Test(resume, who_sits_where_is_known_by_turns_and_newest_names)
     plan made = plan_of(100, 0);
     make(&made);
     restore_all();
-    cr_expect_eq(ls_resume_seat_of(here.resume, 0)->turn, 1u);
-    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->turn, 2u, "a return is no new turn");
-    cr_expect_str_eq(ls_resume_seat_of(here.resume, 0)->name, "Ada");
-    cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->name, "Cid");
+    cr_expect_eq(ls_resume_seat_of(here.resume, 0)->last.turn, 1u);
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->last.turn, 2u, "a return is no new turn");
+    cr_expect_str_eq(ls_resume_seat_of(here.resume, 0)->last.name, "Ada");
+    cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->last.name, "Cid");
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Cid");
 }
 
@@ -583,13 +583,19 @@ Test(resume, a_match_whose_end_was_told_ends_there_again)
     cr_expect_eq(config.ticks, 60u);
 }
 
-Test(resume, a_match_that_had_not_begun_is_refused)
+Test(resume, a_match_that_had_not_begun_has_its_lobby_again)
 {
     plan made = plan_of(0, 0);
     made.is_started = false;
     make(&made);
-    expect_refused(LS_NOT_FOUND, "had not begun");
-    cr_expect(strstr(here.why.bytes, "start a new one"), "%s", here.why.bytes);
+    ls_resume_report report;
+    cr_assert_eq(restore(here.size, &report), LS_OK, "%s", here.why.bytes);
+    cr_expect_not(report.has_begun);
+    cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_LOBBY);
+    cr_expect_not(ls_match_slot_of(here.match, 0).has_played);
+    ls_match_event event;
+    cr_assert(ls_match_next_event(here.match, &event));
+    cr_expect_eq(event.kind, LS_MATCH_RESTORED);
 }
 
 Test(resume, a_part_of_another_journal_is_refused)

@@ -167,8 +167,15 @@ static void take_resumed(virtual_match *run, const ls_match_event *event)
 
 /* ---- who is let in ---- */
 
+/* Of a match whose journal did not say that it had begun, and of which nobody came back, another
+ * one may be made. */
 static void take_started(virtual_match *run)
 {
+    if (run->life > 0) {
+        run->is_resumed_yet = true;
+        run->resumed_ns = run->now_ns;
+        run->unscheduled_until_ns = run->now_ns;
+    }
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         bool is_playing = ls_match_slot_of(run->match, slot).is_playing;
         run->play_from[slot] = is_playing ? 0 : VIRTUAL_NO_TICK;

@@ -177,8 +177,8 @@ static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)
     run->is_restoring = false;
     if (status == LS_OK) {
         create_recorder(run, ls_resume_journal(resume));
-        virtual_log(run, "the server is back at tick %u, from tick %u on", report.tick,
-                    report.from_tick);
+        virtual_log(run, "the server is back at tick %u, from tick %u on%s", report.tick,
+                    report.from_tick, report.has_begun ? "" : ": the lobby is open");
     }
     return status;
 }
