@@ -179,6 +179,9 @@ static void take_started(virtual_match *run)
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         bool is_playing = ls_match_slot_of(run->match, slot).is_playing;
         run->play_from[slot] = is_playing ? 0 : VIRTUAL_NO_TICK;
+        if (is_playing && run->by_slot[slot]) {
+            run->by_slot[slot]->is_dropped = false;
+        }
     }
 }
 
