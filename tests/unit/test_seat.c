@@ -652,6 +652,46 @@ Test(seat, a_closed_tick_without_an_input_is_no_base, .init = open_table, .fini 
     ls_input_buffer_destroy(closed);
 }
 
+/* Ten ticks have been closed while nothing came of the client, one fits into a TICKS: when the
+ * others were closed says nothing about when they went out. */
+Test(seat, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it_goes_out, .init = open_table,
+     .fini = close_table)
+{
+    packet sent;
+    close_to(10);
+    ls_input_buffer *closed = make_closed(10, 500);
+    cr_assert_not(write_packet(closed, &sent));
+    here.clock.now_ns += 20 * DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "nor does it for the one that did, by now");
+    cr_assert_not(write_packet(closed, &sent));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    here.clock.now_ns += 2 * DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "this one was sent in no way that is known");
+    cr_assert_eq(take((ls_inputs_header){.next = 6, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 2 * DT_NS);
+    ls_input_buffer_destroy(closed);
+}
+
+Test(seat, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_says_nothing, .init = open_table,
+     .fini = close_table)
+{
+    packet sent;
+    close_to(10);
+    ls_input_buffer *closed = make_closed(10, 500);
+    cr_assert_not(write_packet(closed, &sent));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 0));
+    here.clock.now_ns += DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0);
+    ls_input_buffer_destroy(closed);
+}
+
 /* ---- life ---- */
 
 Test(seat, a_reset_seat_is_as_new, .init = open_table, .fini = close_table)
