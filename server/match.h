@@ -264,8 +264,22 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
 ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
                                 ls_text *why);
 
-/* Who sat there last: the `turn`-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of. */
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn);
+/* Each time that a server comes back it may have forgotten so many players of a seat, who sat down
+ * after what of its journal was kept. */
+#define LS_FORGOTTEN_TURNS_MAX 8u
+
+/* Which turns of a seat there have been: each player that LS_MATCH_PLAYER_SEATED told of has one,
+ * from 1 on. */
+typedef struct ls_seat_turns {
+    uint32_t newest;    /* that is known of; 0: nobody sat there */
+    uint32_t forgotten; /* so many more after it may have been given out: nobody new gets them */
+} ls_seat_turns;
+
+/* A player sits down who has not sat there before. */
+void ls_seat_turns_next(ls_seat_turns *turns);
+
+/* Who sat there last. */
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns);
 
 /* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot);

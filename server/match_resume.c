@@ -139,12 +139,12 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
     return LS_OK;
 }
 
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn)
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
-    seat->turn = turn;
-    seat->report.has_played = seat->report.has_played || turn > 0;
+    seat->turns = turns;
+    seat->report.has_played = seat->report.has_played || turns.newest > 0;
     ls_name_copy(seat->report.name, sizeof seat->report.name, name);
 }
 
@@ -436,8 +436,12 @@ static void go_on(ls_match *match)
         bool is_waited_for = (match->resume.waited_mask >> slot & 1u) != 0;
         players += is_waited_for ? 1 : 0;
         back += is_waited_for && seat->state == LS_SEAT_READY ? 1 : 0;
-        if (seat->state != LS_SEAT_READY) {
+        bool is_back = seat->state == LS_SEAT_READY && seat->back.match_id != 0;
+        if (!is_back) {
             ls_seat_leave_band(seat);
+        }
+        if (seat->state == LS_SEAT_EMPTY && seat->report.has_played) {
+            seat->state = LS_SEAT_KEPT; /* so the ticks say that came from the others */
         }
         seat->kept_until_ns = match->now_ns + match->config.keep_seat_ms * LS_NS_PER_MS;
     }

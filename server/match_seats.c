@@ -1,16 +1,24 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/server/match_state.h"
 
-enum {
-    FORGOTTEN_TURNS_MAX = 8, /* of a seat, between the end of a journal and the end of its server */
-};
-
 /* ---- whose seat it is ---- */
 
-static uint32_t find_slot(const ls_match *match, ls_seat_state state)
+/* Of seats that may be forgotten players' the last: they were given out from the first on. */
+static uint32_t empty_slot(const ls_match *match)
+{
+    uint32_t found = MATCH_NO_SLOT;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_better = found == MATCH_NO_SLOT || seat->turns.forgotten > 0;
+        found = seat->state == LS_SEAT_EMPTY && is_better ? slot : found;
+    }
+    return found;
+}
+
+static uint32_t left_slot(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        if (match->seats[slot].state == state) {
+        if (match->seats[slot].state == LS_SEAT_LEFT) {
             return slot;
         }
     }
@@ -19,8 +27,8 @@ static uint32_t find_slot(const ls_match *match, ls_seat_state state)
 
 static uint32_t free_slot(const ls_match *match)
 {
-    uint32_t slot = find_slot(match, LS_SEAT_EMPTY);
-    return slot != MATCH_NO_SLOT ? slot : find_slot(match, LS_SEAT_LEFT);
+    uint32_t slot = empty_slot(match);
+    return slot != MATCH_NO_SLOT ? slot : left_slot(match);
 }
 
 static bool is_coming(const ls_seat *seat)
@@ -44,18 +52,19 @@ static uint32_t newcomers_joining(const ls_match *match)
  * can have given out is one of them. */
 static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
-    ls_seat *seat = &match->seats[slot];
-    uint32_t known = seat->turn;
-    uint32_t forgotten = match->state == LS_MATCH_RESUMING ? FORGOTTEN_TURNS_MAX : 0;
-    for (; seat->turn <= known + forgotten; seat->turn++) {
+    ls_seat_turns *turns = &match->seats[slot].turns;
+    const ls_seat_turns known = *turns;
+    for (;; turns->newest++, turns->forgotten--) {
         uint8_t expected[LS_SECRET_BYTES];
         ls_match_secret(match, slot, expected);
-        if (seat->turn > 0 && ls_secret_is_equal(expected, secret)) {
+        if (turns->newest > 0 && ls_secret_is_equal(expected, secret)) {
             return true;
         }
+        if (turns->forgotten == 0) {
+            *turns = known;
+            return false;
+        }
     }
-    seat->turn = known;
-    return false;
 }
 
 static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t *slot, ls_text *why)
@@ -74,10 +83,16 @@ static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t 
     return LS_NOT_FOUND;
 }
 
+void ls_seat_turns_next(ls_seat_turns *turns)
+{
+    turns->newest += 1 + turns->forgotten;
+    turns->forgotten = 0;
+}
+
 void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
 {
-    ls_secret_derive(&match->config.key, match->config.match_id, slot, match->seats[slot].turn,
-                     out);
+    ls_secret_derive(&match->config.key, match->config.match_id, slot,
+                     match->seats[slot].turns.newest, out);
 }
 
 ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why)
@@ -175,7 +190,7 @@ void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const l
     } else {
         ls_match_slot before = seat->report;
         ls_seat_reset(seat);
-        seat->turn++;
+        ls_seat_turns_next(&seat->turns);
         /* That the seat was one that differed is not forgotten with who sat there. */
         seat->report.is_desynced = before.is_desynced;
         seat->report.desync_tick = before.desync_tick;

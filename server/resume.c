@@ -24,6 +24,14 @@ struct ls_resume {
 
 /* ---- what the journal says ---- */
 
+/* A server came back here, from what was kept of the journal. */
+static void forget_turns(ls_resume *resume)
+{
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        resume->seats[slot].turns.forgotten += LS_FORGOTTEN_TURNS_MAX;
+    }
+}
+
 static void take_event(ls_resume *resume, const ls_journal_event *event)
 {
     uint32_t players = ls_journal_header_of(resume->journal)->config.players;
@@ -31,11 +39,15 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     bool is_seating =
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
-        seat->turn += event->kind == LS_JOURNAL_EVENT_SEATED ? 1 : 0;
+        if (event->kind == LS_JOURNAL_EVENT_SEATED) {
+            ls_seat_turns_next(&seat->turns);
+        }
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
         seat->has_left = false;
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
         seat->has_left = true;
+    } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
+        forget_turns(resume);
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;
     } else if (event->kind == LS_JOURNAL_EVENT_ENDED) {
@@ -121,6 +133,7 @@ static ls_status read_journal(ls_resume *resume, const uint8_t *bytes, size_t si
     why->bytes[0] = '\0';
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
+    forget_turns(resume);
     status = find_whole_ticks(resume);
     if (status == LS_OK) {
         look_behind_the_ticks(resume);
@@ -409,8 +422,8 @@ static void restore_seats(restoring *work)
     for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
         ls_resume_seat *seat = &work->resume->seats[slot];
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
-        seat->turn += is_in_band && seat->turn == 0 ? 1 : 0;
-        ls_match_restore_seat(work->match, slot, seat->name, seat->turn);
+        seat->turns.newest += is_in_band && seat->turns.newest == 0 ? 1 : 0;
+        ls_match_restore_seat(work->match, slot, seat->name, seat->turns);
         if (seat->has_left) {
             ls_match_restore_vacancy(work->match, slot);
         }

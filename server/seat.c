@@ -34,7 +34,7 @@ void ls_seat_reset(ls_seat *seat)
     memset(seat, 0, sizeof *seat);
     seat->received = before.received;
     seat->input_bytes_max = before.input_bytes_max;
-    seat->turn = before.turn;
+    seat->turns = before.turns;
     seat->is_in_band = before.is_in_band;
     seat->is_leave_pending = before.is_leave_pending;
     seat->slack = LS_SLACK_NONE;

@@ -49,7 +49,7 @@ typedef struct ls_seat {
     uint32_t packets_since_tick;
 
     /* Coming late and coming back. */
-    uint32_t turn;           /* counts those who sat here, the first is 1; 0: nobody yet */
+    ls_seat_turns turns;
     bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
     ls_tick play_from;       /* the first tick that may have its input */
     uint64_t kept_until_ns;  /* KEPT */
@@ -67,7 +67,8 @@ typedef struct ls_seat {
 ls_status ls_seat_init(ls_seat *seat, uint32_t input_bytes_max, const ls_allocator *allocator);
 void ls_seat_deinit(ls_seat *seat);
 
-/* Forgets the player that sat here; keeps the memory, the turn and what the simulation was told. */
+/* Forgets the player that sat here; keeps the memory, the turns and what the simulation was told.
+ */
 void ls_seat_reset(ls_seat *seat);
 
 /* Forgets the connection alone: its player has come back on another one. */

@@ -74,6 +74,12 @@ static ls_tick_inputs kept_tick(ls_tick tick, ls_slot_input slots[PLAYERS])
     return (ls_tick_inputs){.tick = tick, .slot_count = PLAYERS, .slots = slots};
 }
 
+/* A seat of which the journal knows so many players. */
+static ls_seat_turns turns_of(uint32_t newest)
+{
+    return (ls_seat_turns){.newest = newest, .forgotten = LS_FORGOTTEN_TURNS_MAX};
+}
+
 /* ---- killing and coming back ---- */
 
 static ls_match_config config_of(uint32_t interval)
@@ -129,7 +135,7 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
                      "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        ls_match_restore_seat(match, slot, names[slot], 1);
+        ls_match_restore_seat(match, slot, names[slot], turns_of(1));
     }
     ls_match_restore_end(match, here.run->now_ns);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
@@ -393,7 +399,7 @@ static liars open_liars(void)
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "liar", 3);
+        ls_match_restore_seat(match, slot, "liar", turns_of(3));
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;
@@ -619,7 +625,8 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
     close_liars(&stage);
 }
 
-Test(resume, a_seat_that_was_free_is_free_again)
+/* A match whose journal ends before its first tick; slot 1 is free, and so are those above it. */
+static liars open_young(ls_seat_turns turns)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
@@ -628,18 +635,80 @@ Test(resume, a_seat_that_was_free_is_free_again)
     ls_match *match = stage.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
-    for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "somebody", 1);
+    ls_match_restore_seat(match, 0, "somebody", turns_of(1));
+    for (uint32_t slot = 1; slot < seats; slot++) {
+        ls_match_restore_seat(match, slot, "somebody", turns);
+        if (turns.newest > 0) {
+            ls_match_restore_vacancy(match, slot);
+        }
     }
-    ls_match_restore_vacancy(match, 1);
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
-    stage.peers[1] = raw_peer_create(stage.run);
-    virtual_match_run(stage.run, 5 * MS);
-    raw_peer_say_hello(stage.peers[1]);
-    virtual_match_run(stage.run, 5 * MS);
-    cr_assert_gt(stage.peers[1]->heard[LS_MESSAGE_OFFER], 0);
-    cr_assert_eq(stage.peers[1]->offer.slot, 1);
-    cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING, "the others are waited for");
+    return stage;
+}
+
+static raw_peer *come_anew(liars *stage, uint32_t index)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(stage->run, 5 * MS);
+    cr_assert_gt(peer->heard[LS_MESSAGE_OFFER], 0);
+    return peer;
+}
+
+/* Somebody says that it was the seat's `turn`-th player. */
+static raw_peer *claim(liars *stage, uint32_t index, uint32_t slot, uint32_t turn)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, slot, turn, offer.secret);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_back(peer, &offer, 0, LS_TICK_CHAIN_START);
+    virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+Test(resume, a_seat_that_was_free_is_free_again)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *peer = come_anew(&stage, 1);
+    cr_assert_eq(peer->offer.slot, 1);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RESUMING,
+                 "the others are waited for");
+    close_liars(&stage);
+}
+
+/* The server does not know of those who sat down after its journal's end, and gave them secrets. */
+Test(resume, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *newcomer = come_anew(&stage, 1);
+    cr_assert_eq(newcomer->offer.slot, 1);
+    for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
+        raw_peer *forgotten = claim(&stage, 0, 1, turn);
+        cr_assert_eq(forgotten->refusal.negated_status, (uint32_t)-LS_NOT_FOUND, "turn %u", turn);
+        raw_peer_destroy(forgotten);
+        stage.peers[0] = NULL;
+    }
+    cr_assert_not(newcomer->is_closed);
+    close_liars(&stage);
+}
+
+/* Seats are given out from the first on: the last is the least likely to be a forgotten player's.
+ */
+Test(resume, who_was_forgotten_has_its_seat_while_another_one_is_free)
+{
+    seats = 3;
+    liars stage = open_young(turns_of(0));
+    const raw_peer *newcomer = come_anew(&stage, 2);
+    cr_assert_eq(newcomer->offer.slot, 2);
+    const raw_peer *forgotten = claim(&stage, 1, 1, 1);
+    cr_assert_eq(forgotten->heard[LS_MESSAGE_REFUSE], 0);
+    cr_assert_eq(forgotten->offer.slot, 1);
+    cr_assert_not(newcomer->is_closed);
     close_liars(&stage);
 }
 
