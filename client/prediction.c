@@ -107,11 +107,6 @@ static bool guessed_inputs(const ls_prediction *prediction, ls_tick tick, const 
            ls_input_buffer_get(config->own, tick, 0, &slots[config->slot]) == LS_OK;
 }
 
-static bool is_same_bytes(const ls_slot_input *a, const ls_slot_input *b)
-{
-    return a->size == b->size && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
-
 static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
 {
     ls_slot_input closed[LS_PLAYERS_MAX];
@@ -121,7 +116,7 @@ static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
         return false;
     }
     for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
-        if (closed[slot].events != 0 || !is_same_bytes(&closed[slot], &guessed[slot])) {
+        if (closed[slot].events != 0 || !ls_slot_input_is_same(&closed[slot], &guessed[slot])) {
             return false;
         }
     }
@@ -146,7 +141,7 @@ static void learn_habits(ls_prediction *prediction, ls_tick tick)
         }
         if (now[slot].size == 0) {
             *level = (uint8_t)(*level + (*level < QUIET_LEVEL_MAX));
-        } else if (is_same_bytes(&before[slot], &now[slot])) {
+        } else if (ls_slot_input_is_same(&before[slot], &now[slot])) {
             *level = (uint8_t)(*level - (*level > 0));
         }
     }

@@ -172,7 +172,7 @@ void ls_session_play_send_inputs(ls_session *session)
                                .first = session->confirmed};
     if (is_playing(session)) {
         header.first = session->wanted;
-        header.has_base = session->has_base;
+        header.has_base = session->has_base && session->wanted > session->altered_end;
     }
     if (session->confirmed > 0 && !session->is_arrival_reported) {
         header.hold = ls_hold_from_ns(session->now_ns - session->newest_arrival_ns);

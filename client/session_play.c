@@ -100,6 +100,23 @@ static void confirm_latency(ls_session *session, ls_tick tick)
     }
 }
 
+/* A tick is closed with the slot's own input or with that of the tick before. Where it is another
+ * one, what the server received was altered on its way, and so is all that is coded against it:
+ * nothing that was made so far is a base any more. */
+static void compare_own_input(ls_session *session, ls_tick tick, const ls_slot_input *closed)
+{
+    ls_slot_input own;
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    if (ls_input_buffer_get(session->own, tick, 0, &own) != LS_OK ||
+        ls_slot_input_is_same(&own, closed)) {
+        return;
+    }
+    bool is_known = tick == 0 || ls_input_buffer_tick(session->closed, tick - 1, before) == LS_OK;
+    if (is_known && !ls_slot_input_is_same(&before[session->report.slot], closed)) {
+        session->altered_end = session->sync.next_input;
+    }
+}
+
 /* Stores the cursor's tick as the next confirmed one; false when the buffer is full because this
  * machine does not keep up: then it is not acknowledged and comes again. */
 static bool store_tick(ls_session *session)
@@ -120,6 +137,7 @@ static bool store_tick(ls_session *session)
             return false;
         }
     }
+    compare_own_input(session, tick, &inputs[session->report.slot]);
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
     ls_playout_add_arrival(&session->playout, tick, session->now_ns);

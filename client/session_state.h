@@ -108,6 +108,7 @@ struct ls_session {
     ls_tick wanted;                          /* first input the server still wants */
     ls_tick unbroken;                        /* inputs from here on have all been made */
     bool has_base;                           /* it has the one before */
+    ls_tick altered_end;                     /* inputs before this one are no base any more */
     bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
     uint32_t sequence;                       /* of the next INPUTS */
     uint64_t first_sent_ns;                  /* when new inputs last went out */

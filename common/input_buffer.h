@@ -8,7 +8,15 @@
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/simulation.h"
 
+#include <string.h>
+
 LS_C_BEGIN
+
+/* The same bytes, whatever the events. */
+static inline bool ls_slot_input_is_same(const ls_slot_input *a, const ls_slot_input *b)
+{
+    return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
+}
 
 typedef struct ls_input_buffer ls_input_buffer;
 

@@ -1,6 +1,7 @@
 #include "lockstep/protocol/tick_packet.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/input_buffer.h"
 #include "lockstep/protocol/message.h"
 
 #include <string.h>
@@ -108,11 +109,6 @@ void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t 
     }
 }
 
-static bool is_same(const ls_slot_input *a, const ls_slot_input *b)
-{
-    return a->size == b->size && (a->size == 0 || memcmp(a->bytes, b->bytes, a->size) == 0);
-}
-
 static size_t uvar_bits(uint32_t value)
 {
     size_t bits = 5;
@@ -141,7 +137,7 @@ static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input
 static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
                          const ls_slot_input *input)
 {
-    if (is_same(before, input)) {
+    if (ls_slot_input_is_same(before, input)) {
         ls_bits_write_bit(stream, false);
         return;
     }
@@ -219,7 +215,7 @@ bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_sl
     bool has_changes = false;
     for (uint32_t slot = 0; slot < slot_count; slot++) {
         has_events = has_events || inputs[slot].events != 0;
-        has_changes = has_changes || !is_same(&before[slot], &inputs[slot]);
+        has_changes = has_changes || !ls_slot_input_is_same(&before[slot], &inputs[slot]);
     }
     ls_bits_write_bit(stream, true);
     ls_bits_write_bit(stream, has_events);

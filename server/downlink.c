@@ -14,16 +14,24 @@ static const uint64_t ANSWER_MAX_NS = 100 * LS_NS_PER_MS;
 
 /* ---- what the peer says ---- */
 
+/* When a tick first went out, if it did so once for long enough that its acknowledgement is known
+ * to be that one's; else 0. `closed_ns`: when it was closed. */
+static uint64_t when_sent(const ls_downlink *link, ls_tick tick, uint64_t closed_ns)
+{
+    const ls_downlink_parts *parts = &link->parts[tick % LS_TICK_PARTS_AHEAD];
+    if (parts->tick == tick && parts->sent_ns != 0) {
+        return parts->is_repeated ? 0 : parts->sent_ns;
+    }
+    return tick < link->delayed_end ? 0 : closed_ns;
+}
+
 static void measure_rtt(ls_downlink *link, uint64_t now_ns, const ls_inputs_header *header,
-                        uint64_t sent_ns)
+                        uint64_t closed_ns)
 {
     if (header->hold == LS_HOLD_NONE || header->next == 0) {
         return;
     }
-    const ls_downlink_parts *parts = &link->parts[(header->next - 1) % LS_TICK_PARTS_AHEAD];
-    if (parts->tick == header->next - 1 && parts->is_repeated) {
-        return;
-    }
+    uint64_t sent_ns = closed_ns == 0 ? 0 : when_sent(link, header->next - 1, closed_ns);
     uint64_t away_ns = now_ns - sent_ns;
     uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
     if (sent_ns == 0 || now_ns < sent_ns || away_ns < held_ns) {
@@ -95,7 +103,7 @@ static bool write_tick(ls_bit_stream *stream, const ls_downlink_ticks *ticks, ls
     return ls_ticks_write_tick(stream, ticks->slot_count, before, inputs);
 }
 
-ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *ticks,
+ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
                           ls_ticks_header *header, ls_bit_stream *stream)
 {
     ls_ticks_header_bits(stream, header, 0);
@@ -111,6 +119,8 @@ ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *tick
         }
     }
     ls_tick_packet_write_end(stream);
+    link->fitted_end = tick > link->fitted_end ? tick : link->fitted_end;
+    link->delayed_end = tick < ticks->end ? ticks->end : link->delayed_end;
     return tick;
 }
 
@@ -122,7 +132,8 @@ bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *cloc
     if (was_sent && clock->now_ns - sent->sent_ns < link->rtt_ns + answer_ns) {
         return false;
     }
-    *sent = (ls_downlink_parts){.tick = tick, .sent_ns = clock->now_ns, .is_repeated = was_sent};
+    *sent = (ls_downlink_parts){
+        .tick = tick, .sent_ns = clock->now_ns, .is_repeated = was_sent || tick < link->fitted_end};
     return true;
 }
 

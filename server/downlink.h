@@ -17,7 +17,9 @@ typedef struct ls_downlink_parts {
 } ls_downlink_parts;
 
 typedef struct ls_downlink {
-    ls_tick next;  /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick next; /* first closed tick that the peer has not acknowledged, as its newest says */
+    ls_tick fitted_end;  /* behind the last tick that any TICKS carried */
+    ls_tick delayed_end; /* behind the last tick that did not fit into TICKS once it was closed */
     ls_tick alone; /* coded against empty inputs, for who does not hold the one before it; or 0 */
     uint32_t sequence; /* of the next TICKS */
     uint64_t rtt_ns;   /* smoothed; 0 until measured */
@@ -46,8 +48,9 @@ typedef struct ls_downlink_ticks {
 } ls_downlink_ticks;
 
 /* Takes what the header of an INPUTS says about the link. `sent_ns`: when tick header->next - 1
- * first went out (0: not known); `stamp_ns`: when the packet's newest content was due. A repetition
- * changes nothing; a packet that was overtaken acknowledges nothing. */
+ * first went out if it then fitted into TICKS (0: not known); `stamp_ns`: when the packet's newest
+ * content was due. A repetition changes nothing; a packet that was overtaken acknowledges nothing.
+ */
 ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clock,
                                  const ls_inputs_header *header, uint64_t sent_ns,
                                  int64_t stamp_ns);
@@ -57,7 +60,7 @@ ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns);
 
 /* Writes TICKS: the header and the ticks from header->first on, as many as fit. Returns the first
  * tick that did not. */
-ls_tick ls_downlink_write(const ls_downlink *link, const ls_downlink_ticks *ticks,
+ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
                           ls_ticks_header *header, ls_bit_stream *stream);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */

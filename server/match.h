@@ -84,7 +84,6 @@ typedef enum ls_match_event_kind {
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
-    LS_MATCH_RESTORED, /* tick: the next that is closed; comes first of all */
     LS_MATCH_RESUMED,  /* tick: the next that is closed; text: who is back, what was recovered */
     LS_MATCH_STALLED,  /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,   /* slot, tick, server_root, client_root */
@@ -265,19 +264,22 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
 ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
                                 ls_text *why);
 
-/* What a journal tells of a seat. */
-typedef struct ls_match_restored_seat {
-    char name[LS_PLAYER_NAME_BYTES_MAX]; /* of who sat there last */
-    uint32_t turn;  /* ... the turn-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of; 0: nobody */
-    uint32_t turns; /* that were given out, LS_MATCH_TURNS_FORGOTTEN for each LS_MATCH_RESTORED */
-} ls_match_restored_seat;
+/* Each time that a server comes back it may have forgotten so many players of a seat, who sat down
+ * after what of its journal was kept. */
+#define LS_FORGOTTEN_TURNS_MAX 8u
 
-/* Those who may have sat down on a seat, one after the other, between the end of a journal and the
- * end of its server: so many turns are left out for them. */
-#define LS_MATCH_TURNS_FORGOTTEN 8u
+/* Which turns of a seat there have been: each player that LS_MATCH_PLAYER_SEATED told of has one,
+ * from 1 on. */
+typedef struct ls_seat_turns {
+    uint32_t newest;    /* that is known of; 0: nobody sat there */
+    uint32_t forgotten; /* so many more after it may have been given out: nobody new gets them */
+} ls_seat_turns;
 
-/* Who sat there last played, or was going to when the match began. */
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const ls_match_restored_seat *seat);
+/* A player sits down who has not sat there before. */
+void ls_seat_turns_next(ls_seat_turns *turns);
+
+/* Who sat there last. */
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns);
 
 /* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
@@ -287,8 +289,7 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns);
 
 /* Instead of that, when the journal does not say that the match had begun: its lobby is open again,
  * until somebody comes back who knows better. */
-void ls_match_restore_lobby(ls_match *match, const ls_match_restored_seat seats[LS_PLAYERS_MAX],
-                            uint64_t now_ns);
+void ls_match_restore_lobby(ls_match *match, const ls_seat_turns turns[LS_PLAYERS_MAX]);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

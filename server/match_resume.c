@@ -139,20 +139,13 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
     return LS_OK;
 }
 
-static void restore_turns(ls_seat *seat, const ls_match_restored_seat *from)
-{
-    seat->turn = from->turn;
-    seat->oldest_turn = from->turn;
-    seat->turns = from->turns + LS_MATCH_TURNS_FORGOTTEN;
-}
-
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const ls_match_restored_seat *from)
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
-    restore_turns(seat, from);
-    seat->report.has_played = seat->report.has_played || from->turn > 0;
-    ls_name_copy(seat->report.name, sizeof seat->report.name, from->name);
+    seat->turns = turns;
+    seat->report.has_played = seat->report.has_played || turns.newest > 0;
+    ls_name_copy(seat->report.name, sizeof seat->report.name, name);
 }
 
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
@@ -179,16 +172,10 @@ static void begin_waiting(ls_match *match)
     }
 }
 
-static void tell_restored(ls_match *match, uint64_t now_ns)
+void ls_match_restore_end(ls_match *match, uint64_t now_ns)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven);
     match->now_ns = now_ns;
-    ls_match_push_event(match, LS_MATCH_RESTORED)->tick = match->next_close;
-}
-
-void ls_match_restore_end(ls_match *match, uint64_t now_ns)
-{
-    tell_restored(match, now_ns);
     begin_waiting(match);
     bool is_before_tick_0 = match->next_close == 0; /* which seats them in band */
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -201,20 +188,12 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
     }
 }
 
-void ls_match_restore_lobby(ls_match *match, const ls_match_restored_seat seats[LS_PLAYERS_MAX],
-                            uint64_t now_ns)
+void ls_match_restore_lobby(ls_match *match, const ls_seat_turns turns[LS_PLAYERS_MAX])
 {
-    LS_ASSERT(match->next_close == 0);
-    tell_restored(match, now_ns);
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven && match->next_close == 0);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        restore_turns(&match->seats[slot], &seats[slot]);
+        match->seats[slot].turns = turns[slot];
     }
-}
-
-bool ls_match_is_forgetful(const ls_match *match)
-{
-    return match->resume.unproven &&
-           (match->state == LS_MATCH_LOBBY || match->state == LS_MATCH_RESUMING);
 }
 
 /* Whom the match began with is not known: everybody is waited for. */
@@ -227,7 +206,7 @@ void ls_match_resume_begin(ls_match *match)
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         match->resume.waited_mask |= UINT32_C(1) << slot;
-        if (seat->oldest_turn > 0 && !ls_seat_is_taken(seat)) {
+        if (seat->turns.newest > 0 && !ls_seat_is_taken(seat)) {
             keep_seat(seat);
         }
     }
@@ -502,8 +481,12 @@ static void go_on(ls_match *match)
         bool is_waited_for = (match->resume.waited_mask >> slot & 1u) != 0;
         players += is_waited_for ? 1 : 0;
         back += is_waited_for && seat->state == LS_SEAT_READY ? 1 : 0;
-        if (seat->state != LS_SEAT_READY) {
+        bool is_back = seat->state == LS_SEAT_READY && seat->back.match_id != 0;
+        if (!is_back) {
             ls_seat_leave_band(seat);
+        }
+        if (seat->state == LS_SEAT_EMPTY && seat->report.has_played) {
+            seat->state = LS_SEAT_KEPT; /* so the ticks say that came from the others */
         }
         seat->kept_until_ns = match->now_ns + match->config.keep_seat_ms * LS_NS_PER_MS;
     }

@@ -3,15 +3,22 @@
 
 /* ---- whose seat it is ---- */
 
-/* A match that was restored and has not gone on may have forgotten who sat where, and those came to
- * the first seats: its newcomers are given the last ones. */
-static uint32_t find_slot(const ls_match *match, ls_seat_state state)
+/* Of seats that may be forgotten players' the last: they were given out from the first on. */
+static uint32_t empty_slot(const ls_match *match)
 {
-    uint32_t players = match->config.sim.players;
-    bool is_forgetful = ls_match_is_forgetful(match);
-    for (uint32_t i = 0; i < players; i++) {
-        uint32_t slot = is_forgetful ? players - 1 - i : i;
-        if (match->seats[slot].state == state) {
+    uint32_t found = MATCH_NO_SLOT;
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        const ls_seat *seat = &match->seats[slot];
+        bool is_better = found == MATCH_NO_SLOT || seat->turns.forgotten > 0;
+        found = seat->state == LS_SEAT_EMPTY && is_better ? slot : found;
+    }
+    return found;
+}
+
+static uint32_t left_slot(const ls_match *match)
+{
+    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+        if (match->seats[slot].state == LS_SEAT_LEFT) {
             return slot;
         }
     }
@@ -20,8 +27,8 @@ static uint32_t find_slot(const ls_match *match, ls_seat_state state)
 
 static uint32_t free_slot(const ls_match *match)
 {
-    uint32_t slot = find_slot(match, LS_SEAT_EMPTY);
-    return slot != MATCH_NO_SLOT ? slot : find_slot(match, LS_SEAT_LEFT);
+    uint32_t slot = empty_slot(match);
+    return slot != MATCH_NO_SLOT ? slot : left_slot(match);
 }
 
 static bool is_coming(const ls_seat *seat)
@@ -41,27 +48,23 @@ static uint32_t newcomers_joining(const ls_match *match)
     return count;
 }
 
-static void derive_secret(const ls_match *match, uint32_t slot, uint32_t turn,
-                          uint8_t out[LS_SECRET_BYTES])
-{
-    ls_secret_derive(&match->config.key, match->config.match_id, slot, turn, out);
-}
-
 /* A server that came back may have forgotten the newest who sat down: who has a secret that only it
- * can have given out is one of them. 0: of nobody. */
-static uint32_t turn_of(const ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
+ * can have given out is one of them. */
+static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
-    const ls_seat *seat = &match->seats[slot];
-    bool is_forgetful = ls_match_is_forgetful(match);
-    uint32_t last = is_forgetful ? seat->turns : seat->turn;
-    for (uint32_t turn = is_forgetful ? seat->oldest_turn : seat->turn; turn <= last; turn++) {
+    ls_seat_turns *turns = &match->seats[slot].turns;
+    const ls_seat_turns known = *turns;
+    for (;; turns->newest++, turns->forgotten--) {
         uint8_t expected[LS_SECRET_BYTES];
-        derive_secret(match, slot, turn, expected);
-        if (turn > 0 && ls_secret_is_equal(expected, secret)) {
-            return turn;
+        ls_match_secret(match, slot, expected);
+        if (turns->newest > 0 && ls_secret_is_equal(expected, secret)) {
+            return true;
+        }
+        if (turns->forgotten == 0) {
+            *turns = known;
+            return false;
         }
     }
-    return 0;
 }
 
 static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t *slot, ls_text *why)
@@ -71,10 +74,7 @@ static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t 
         return LS_NOT_FOUND;
     }
     for (uint32_t i = 0; i < match->config.sim.players; i++) {
-        uint32_t turn = turn_of(match, i, back->secret);
-        if (turn > 0) {
-            match->seats[i].turn = turn;
-            match->seats[i].oldest_turn = turn;
+        if (is_whose(match, i, back->secret)) {
             *slot = i;
             return LS_OK;
         }
@@ -83,9 +83,16 @@ static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t 
     return LS_NOT_FOUND;
 }
 
+void ls_seat_turns_next(ls_seat_turns *turns)
+{
+    turns->newest += 1 + turns->forgotten;
+    turns->forgotten = 0;
+}
+
 void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
 {
-    derive_secret(match, slot, match->seats[slot].turn, out);
+    ls_secret_derive(&match->config.key, match->config.match_id, slot,
+                     match->seats[slot].turns.newest, out);
 }
 
 ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why)
@@ -162,15 +169,10 @@ void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char 
 
 /* ---- sitting down ---- */
 
-/* Its player has come back, and has not been missed yet; or the seat was given to somebody else by
- * a server that had forgotten whose it was. */
+/* Its player has come back, and has not been missed yet. */
 static void close_old_connection(ls_match *match, uint32_t slot)
 {
     ls_peer_id old = match->seats[slot].report.peer;
-    if (ls_match_is_forgetful(match) && match->seats[slot].back.match_id == 0) {
-        ls_match_drop(match, slot, LS_MATCH_FULL, "the player whose seat it is has come back");
-        return;
-    }
     ls_match_vacate(match, slot, true, LS_DISCONNECTED,
                     "its player has come back on another connection");
     match->sink.disconnect(match->sink.user, old);
@@ -186,11 +188,11 @@ void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const l
     if (is_back) {
         ls_match_resume_begin(match);
         ls_seat_reconnect(seat);
-        seat->report.has_played = seat->report.has_played || ls_match_is_forgetful(match);
+        seat->report.has_played = seat->report.has_played || match->state == LS_MATCH_RESUMING;
     } else {
         ls_match_slot before = seat->report;
         ls_seat_reset(seat);
-        seat->turn = ++seat->turns;
+        ls_seat_turns_next(&seat->turns);
         /* That the seat was one that differed is not forgotten with who sat there. */
         seat->report.is_desynced = before.is_desynced;
         seat->report.desync_tick = before.desync_tick;

@@ -249,10 +249,6 @@ uint64_t ls_match_join_next_ns(const ls_match *match);
 
 /* ---- match_resume.c ---- */
 
-/* It was restored and has not gone on yet, or been begun anew: there may be more to it than its
- * journal said. */
-bool ls_match_is_forgetful(const ls_match *match);
-
 /* Somebody is back who knows that the match had begun, if the match itself did not. */
 void ls_match_resume_begin(ls_match *match);
 

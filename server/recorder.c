@@ -200,6 +200,11 @@ ls_status ls_recorder_create(const ls_recorder_config *config, ls_match *match,
     recorder->has_header = config->is_continued;
     recorder->is_snapshot_wanted = config->is_continued;
     write_header(recorder);
+    if (config->is_continued) {
+        ls_journal_event event = {
+            .kind = LS_JOURNAL_EVENT_RESTORED, .tick = recorder->next, .slot = LS_JOURNAL_NO_SLOT};
+        ls_recorder_note(recorder, &event);
+    }
     recorder->config.print = NULL;
     start_block(recorder);
     *out = recorder;
@@ -232,8 +237,10 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
     ls_journal_event_stream(&stream, &copy);
     LS_ASSERT(!stream.has_failed);
     place->size = stream.at;
-    /* A match whose beginning is lost cannot be resumed, whatever its clients hold. */
-    place->is_pressing = event->kind == LS_JOURNAL_EVENT_STARTED;
+    /* A match whose beginning is lost cannot be resumed, whatever its clients hold; where it is not
+     * known that a server came back, two players may get the same secret. */
+    place->is_pressing =
+        event->kind == LS_JOURNAL_EVENT_STARTED || event->kind == LS_JOURNAL_EVENT_RESTORED;
 }
 
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *news)

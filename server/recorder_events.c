@@ -54,11 +54,6 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
         out->kind = LS_JOURNAL_EVENT_HEALED;
         out->tick = news->tick;
         return true;
-    case LS_MATCH_RESTORED:
-        out->kind = LS_JOURNAL_EVENT_RESTORED;
-        out->tick = news->tick;
-        out->slot = LS_JOURNAL_NO_SLOT;
-        return true;
     case LS_MATCH_RESUMED:
         out->kind = LS_JOURNAL_EVENT_RESUMED;
         out->tick = news->tick;

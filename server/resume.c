@@ -24,6 +24,14 @@ struct ls_resume {
 
 /* ---- what the journal says ---- */
 
+/* A server came back here, from what was kept of the journal. */
+static void forget_turns(ls_resume *resume)
+{
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        resume->seats[slot].turns.forgotten += LS_FORGOTTEN_TURNS_MAX;
+    }
+}
+
 static void take_event(ls_resume *resume, const ls_journal_event *event)
 {
     uint32_t players = ls_journal_header_of(resume->journal)->config.players;
@@ -31,16 +39,15 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     bool is_seating =
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
-        seat->last.turn =
-            event->kind == LS_JOURNAL_EVENT_SEATED ? ++seat->last.turns : seat->last.turn;
-        ls_name_copy(seat->last.name, sizeof seat->last.name, event->text.bytes);
-        seat->has_left = false;
-    } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
-        for (uint32_t slot = 0; slot < players; slot++) {
-            resume->seats[slot].last.turns += LS_MATCH_TURNS_FORGOTTEN;
+        if (event->kind == LS_JOURNAL_EVENT_SEATED) {
+            ls_seat_turns_next(&seat->turns);
         }
+        ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
+        seat->has_left = false;
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
         seat->has_left = true;
+    } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
+        forget_turns(resume);
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;
     } else if (event->kind == LS_JOURNAL_EVENT_ENDED) {
@@ -121,6 +128,7 @@ static ls_status read_journal(ls_resume *resume, const uint8_t *bytes, size_t si
     why->bytes[0] = '\0';
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
+    forget_turns(resume);
     status = find_whole_ticks(resume);
     if (status == LS_OK) {
         look_behind_the_ticks(resume);
@@ -408,23 +416,22 @@ static void restore_seats(restoring *work)
 {
     for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
         ls_resume_seat *seat = &work->resume->seats[slot];
-        bool is_unknown = (work->in_band_mask >> slot & 1u) != 0 && seat->last.turn == 0;
-        seat->last.turn += is_unknown ? 1 : 0;
-        seat->last.turns += is_unknown ? 1 : 0;
-        ls_match_restore_seat(work->match, slot, &seat->last);
+        bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
+        seat->turns.newest += is_in_band && seat->turns.newest == 0 ? 1 : 0;
+        ls_match_restore_seat(work->match, slot, seat->name, seat->turns);
         if (seat->has_left) {
             ls_match_restore_vacancy(work->match, slot);
         }
     }
 }
 
-static void restore_lobby(restoring *work, uint64_t now_ns)
+static void restore_lobby(const restoring *work)
 {
-    ls_match_restored_seat seats[LS_PLAYERS_MAX];
+    ls_seat_turns turns[LS_PLAYERS_MAX];
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        seats[slot] = work->resume->seats[slot].last;
+        turns[slot] = work->resume->seats[slot].turns;
     }
-    ls_match_restore_lobby(work->match, seats, now_ns);
+    ls_match_restore_lobby(work->match, turns);
 }
 
 static ls_status check_end(const restoring *work)
@@ -478,7 +485,7 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
         restore_seats(&work);
         ls_match_restore_end(match, now_ns);
     } else {
-        restore_lobby(&work, now_ns);
+        restore_lobby(&work);
     }
     told.from_tick = work.has_snapshot ? work.snapshot.tick : 0;
     told.tick = resume->end_tick;

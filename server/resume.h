@@ -15,8 +15,9 @@ typedef struct ls_resume ls_resume;
 
 /* What the journal tells about a seat, as far as it was written down. */
 typedef struct ls_resume_seat {
-    ls_match_restored_seat last;
-    bool has_left; /* the last one has, and the seat was free */
+    ls_seat_turns turns;
+    char name[LS_PLAYER_NAME_BYTES_MAX]; /* of the last one */
+    bool has_left;                       /* the last one has, and the seat was free */
 } ls_resume_seat;
 
 /* What a person wants to know of a restored match. */

@@ -34,9 +34,7 @@ void ls_seat_reset(ls_seat *seat)
     memset(seat, 0, sizeof *seat);
     seat->received = before.received;
     seat->input_bytes_max = before.input_bytes_max;
-    seat->turn = before.turn;
     seat->turns = before.turns;
-    seat->oldest_turn = before.oldest_turn;
     seat->is_in_band = before.is_in_band;
     seat->is_leave_pending = before.is_leave_pending;
     seat->slack = LS_SLACK_NONE;
@@ -133,6 +131,16 @@ static void take_header(ls_seat *seat, const ls_downlink_clock *clock,
     }
 }
 
+/* Perhaps what is held as the base was altered on its way, and is none: then nothing that is coded
+ * against it can be read, and where the rule `wait` waits for the next input it would stay the base
+ * for ever. Until the client hears of that, its packets are no fault of its own. */
+static ls_status give_up_base(ls_seat *seat, ls_tick first, ls_status status)
+{
+    bool is_known = seat->unread == first;
+    seat->unread = first;
+    return is_known ? LS_STALE : status;
+}
+
 ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
                               const ls_inputs_header *header, ls_bit_stream stream,
                               ls_tick_cursor *cursor)
@@ -156,7 +164,7 @@ ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
     ls_tick end = 0;
     ls_status status = walk_inputs(seat, clock, stream, header, cursor, false, &end);
     if (status != LS_OK) {
-        return status;
+        return header->has_base ? give_up_base(seat, header->first, status) : status;
     }
     ls_tick_cursor_start(cursor, 1, seat->input_bytes_max, known_base);
     status = walk_inputs(seat, clock, stream, header, cursor, true, &end);
@@ -202,7 +210,8 @@ static ls_ticks_header make_header(ls_seat *seat, const ls_downlink_clock *clock
     ls_ticks_header header = ls_downlink_header(&seat->downlink, clock->now_ns);
     header.wanted = seat->wanted;
     header.slack = seat->slack;
-    header.has_base = seat->wanted > 0 && ls_input_buffer_has(seat->received, seat->wanted - 1, 0);
+    header.has_base = seat->wanted > 0 && seat->wanted != seat->unread &&
+                      ls_input_buffer_has(seat->received, seat->wanted - 1, 0);
     if (seat->has_newest && seat->newest + 1 == seat->wanted && !seat->is_arrival_reported) {
         header.hold = ls_hold_from_ns(clock->now_ns - seat->newest_arrival_ns);
         seat->is_arrival_reported = true;

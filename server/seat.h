@@ -28,6 +28,7 @@ typedef struct ls_seat {
     ls_tick wanted; /* first input tick that is still wanted */
     ls_tick newest; /* newest input tick received */
     bool has_newest;
+    ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
     bool is_leave_pending; /* LEFT goes into the next tick closed */
     uint64_t newest_arrival_ns;
@@ -48,9 +49,7 @@ typedef struct ls_seat {
     uint32_t packets_since_tick;
 
     /* Coming late and coming back. */
-    uint32_t turn;           /* counts those who sat here, the first is 1; 0: nobody yet */
-    uint32_t turns;          /* given out so far, perhaps by a server that died of it */
-    uint32_t oldest_turn;    /* of those who may come back while the match is RESUMING */
+    ls_seat_turns turns;
     bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
     ls_tick play_from;       /* the first tick that may have its input */
     uint64_t kept_until_ns;  /* KEPT */
@@ -83,7 +82,8 @@ void ls_seat_leave_band(ls_seat *seat);
 void ls_seat_pass_tick(ls_seat *seat, ls_tick tick);
 
 /* Goes through the inputs behind a header that has been read from `stream`, to their end, then
- * stores what is new. MALFORMED, STALE or FUTURE change nothing. `cursor` is working memory. */
+ * stores what is new. MALFORMED, STALE or FUTURE change nothing but that the base, if there is one,
+ * is not offered again as one. `cursor` is working memory. */
 ls_status ls_seat_read_inputs(ls_seat *seat, const ls_downlink_clock *clock,
                               const ls_inputs_header *header, ls_bit_stream stream,
                               ls_tick_cursor *cursor);

@@ -187,8 +187,6 @@ static void tell(server *host, const ls_match_event *event)
     case LS_MATCH_STARTED:
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;
-    case LS_MATCH_RESTORED: /* told at length when it happened */
-        break;
     case LS_MATCH_RESUMED:
         ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
                     event->text.bytes);

@@ -1,6 +1,6 @@
-/* One bit of one packet's header altered on its way, each bit in turn, in both directions: nobody
- * is lost, nobody stands still for longer than it takes the next packet to mend it, and what only
- * acknowledges leaves no state that differs. */
+/* One bit of one packet altered on its way, each bit of the header in turn, in both directions:
+ * nobody is lost, nobody stands still for longer than it takes the next packet to mend it, and what
+ * only acknowledges leaves no state that differs. Bits of inputs cost no more than inputs. */
 #include "lockstep/protocol/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
@@ -25,6 +25,7 @@ typedef struct alteration {
     ls_peer_id peer; /* from whom; 0: anybody */
     ls_late_rule late_rule;
     bool has_report; /* of a packet that carries health, or one of the others */
+    bool is_content; /* bits of what stands behind the header, not of the header */
     size_t bit;
     bool is_armed;
     bool is_done;
@@ -34,8 +35,9 @@ typedef struct alteration {
 
 static alteration here;
 
-/* Bits of a packet's header; 0 when it is not one that is meant. */
-static size_t header_bits(const ls_transport_event *event)
+/* Bits of a packet that come into question, *first is where they begin; 0 when it is not one that
+ * is meant. */
+static size_t bits_of(const ls_transport_event *event, size_t *first)
 {
     if (event->kind != LS_TRANSPORT_RECEIVED || (here.peer != 0 && event->peer != here.peer) ||
         ls_message_peek(event->bytes, event->size) != here.kind) {
@@ -50,13 +52,16 @@ static size_t header_bits(const ls_transport_event *event)
         ls_ticks_header_bits(&stream, &ticks, ALTERED_FROM_TICK);
     }
     bool has_report = inputs.has_health || ticks.has_uplink;
-    return has_report == here.has_report ? stream.position_bits : 0;
+    *first = here.is_content ? stream.position_bits : 0;
+    size_t bits = here.is_content ? 8 * event->size - stream.position_bits : stream.position_bits;
+    return has_report == here.has_report ? bits : 0;
 }
 
 static int next_event(ls_transport *transport, ls_transport_event *event)
 {
     int has_event = here.next_event(transport, event);
-    size_t bits = has_event && here.is_armed && !here.is_done ? header_bits(event) : 0;
+    size_t first = 0;
+    size_t bits = has_event && here.is_armed && !here.is_done ? bits_of(event, &first) : 0;
     if (bits == 0) {
         return has_event;
     }
@@ -66,7 +71,8 @@ static int next_event(ls_transport *transport, ls_transport_event *event)
         return has_event;
     }
     memcpy(here.bytes, event->bytes, event->size);
-    here.bytes[here.bit / 8] ^= (uint8_t)(1u << here.bit % 8);
+    size_t bit = first + here.bit;
+    here.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     event->bytes = here.bytes;
     return has_event;
 }
@@ -227,4 +233,68 @@ Test(altered, nobody_waits_for_long_because_of_a_bit_of_a_header_of_inputs)
 Test(altered, nobody_waits_for_long_because_of_a_bit_of_a_header_of_ticks)
 {
     alter_headers(LS_MESSAGE_TICKS, LS_LATE_WAIT);
+}
+
+/* ---- what stands behind the header ---- */
+
+enum {
+    SETTLED_TICKS = 60, /* after the altered packet everything is as if there had been none */
+};
+
+/* Ticks that were closed with another input than the client made for them. */
+static uint32_t count_wrong(const virtual_match *run, const virtual_client *client, ls_tick from)
+{
+    uint32_t slot = report_of(client).slot;
+    uint32_t wrong = 0;
+    for (ls_tick tick = from; tick < run->tick_count; tick++) {
+        wrong += run->ticks[tick].inputs[slot] != client->made[tick];
+    }
+    return wrong;
+}
+
+/* False when the packet has no such bit. */
+static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, TICKS);
+    setup.link.delay_ns = RTT_NS / 2;
+    setup.match.late_rule = late_rule;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client *client = run->clients[1];
+    client->is_fed_wrong = true;
+    here = (alteration){.kind = LS_MESSAGE_INPUTS, .is_content = true, .bit = bit};
+    virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
+    here.peer = slot_of(run, report_of(client).slot).peer;
+    here.is_armed = true;
+    stand_before(run->server_transport);
+    virtual_match_run_to_end(run);
+    cr_assert(here.is_done);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        check_played_to_the_end(run, run->clients[i]);
+    }
+    cr_assert_eq(count_wrong(run, client, ALTERED_FROM_TICK + SETTLED_TICKS), 0, "bit %zu", bit);
+    *wrong += count_wrong(run, client, 0);
+    check_sound(run);
+    virtual_match_destroy(run);
+    return !here.is_beyond;
+}
+
+static void alter_contents(ls_late_rule late_rule)
+{
+    uint32_t wrong = 0;
+    size_t bit = 0;
+    while (alter_content(late_rule, bit, &wrong)) {
+        bit++;
+    }
+    cr_assert_gt(bit, 50, "only %zu", bit);
+    cr_assert_gt(wrong, 0, "no input was altered");
+}
+
+Test(altered, no_bit_of_an_input_costs_more_than_inputs_of_its_time)
+{
+    alter_contents(LS_LATE_REPEAT);
+}
+
+Test(altered, nobody_is_waited_for_in_vain_because_of_a_bit_of_an_input)
+{
+    alter_contents(LS_LATE_WAIT);
 }

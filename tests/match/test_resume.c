@@ -74,6 +74,12 @@ static ls_tick_inputs kept_tick(ls_tick tick, ls_slot_input slots[PLAYERS])
     return (ls_tick_inputs){.tick = tick, .slot_count = PLAYERS, .slots = slots};
 }
 
+/* A seat of which the journal knows so many players. */
+static ls_seat_turns turns_of(uint32_t newest)
+{
+    return (ls_seat_turns){.newest = newest, .forgotten = LS_FORGOTTEN_TURNS_MAX};
+}
+
 /* ---- killing and coming back ---- */
 
 static ls_match_config config_of(uint32_t interval)
@@ -129,9 +135,7 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
                      "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        ls_match_restored_seat seat = {.turn = 1, .turns = 1};
-        ls_name_copy(seat.name, sizeof seat.name, names[slot]);
-        ls_match_restore_seat(match, slot, &seat);
+        ls_match_restore_seat(match, slot, names[slot], turns_of(1));
     }
     ls_match_restore_end(match, here.run->now_ns);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
@@ -397,9 +401,8 @@ static liars open_liars(void)
         cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_OK);
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
-    const ls_match_restored_seat liar = {.name = "liar", .turn = TURN, .turns = TURN};
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, &liar);
+        ls_match_restore_seat(match, slot, "liar", turns_of(TURN));
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;
@@ -676,7 +679,8 @@ Test(resume, more_ticks_than_anybody_holds_are_not_asked_for)
     close_liars(&stage);
 }
 
-Test(resume, a_seat_that_was_free_is_free_again)
+/* A match whose journal ends before its first tick; slot 1 is free, and so are those above it. */
+static liars open_young(ls_seat_turns turns)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
@@ -685,19 +689,81 @@ Test(resume, a_seat_that_was_free_is_free_again)
     ls_match *match = stage.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
-    const ls_match_restored_seat somebody = {.name = "somebody", .turn = 1, .turns = 1};
-    for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, &somebody);
+    ls_match_restore_seat(match, 0, "somebody", turns_of(1));
+    for (uint32_t slot = 1; slot < seats; slot++) {
+        ls_match_restore_seat(match, slot, "somebody", turns);
+        if (turns.newest > 0) {
+            ls_match_restore_vacancy(match, slot);
+        }
     }
-    ls_match_restore_vacancy(match, 1);
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
-    stage.peers[1] = raw_peer_create(stage.run);
-    virtual_match_run(stage.run, 5 * MS);
-    raw_peer_say_hello(stage.peers[1]);
-    virtual_match_run(stage.run, 5 * MS);
-    cr_assert_gt(stage.peers[1]->heard[LS_MESSAGE_OFFER], 0);
-    cr_assert_eq(stage.peers[1]->offer.slot, 1);
-    cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING, "the others are waited for");
+    return stage;
+}
+
+static raw_peer *come_anew(liars *stage, uint32_t index)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(stage->run, 5 * MS);
+    cr_assert_gt(peer->heard[LS_MESSAGE_OFFER], 0);
+    return peer;
+}
+
+/* Somebody says that it was the seat's `turn`-th player. */
+static raw_peer *claim(liars *stage, uint32_t index, uint32_t slot, uint32_t turn)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, slot, turn, offer.secret);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    const ls_return nothing = {.tick_chain = LS_TICK_CHAIN_START};
+    raw_peer_say_back(peer, &offer, &nothing);
+    virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+Test(resume, a_seat_that_was_free_is_free_again)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *peer = come_anew(&stage, 1);
+    cr_assert_eq(peer->offer.slot, 1);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RESUMING,
+                 "the others are waited for");
+    close_liars(&stage);
+}
+
+/* The server does not know of those who sat down after its journal's end, and gave them secrets. */
+Test(resume, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *newcomer = come_anew(&stage, 1);
+    cr_assert_eq(newcomer->offer.slot, 1);
+    for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
+        raw_peer *forgotten = claim(&stage, 0, 1, turn);
+        cr_assert_eq(forgotten->refusal.negated_status, (uint32_t)-LS_NOT_FOUND, "turn %u", turn);
+        raw_peer_destroy(forgotten);
+        stage.peers[0] = NULL;
+    }
+    cr_assert_not(newcomer->is_closed);
+    close_liars(&stage);
+}
+
+/* Seats are given out from the first on: the last is the least likely to be a forgotten player's.
+ */
+Test(resume, who_was_forgotten_has_its_seat_while_another_one_is_free)
+{
+    seats = 3;
+    liars stage = open_young(turns_of(0));
+    const raw_peer *newcomer = come_anew(&stage, 2);
+    cr_assert_eq(newcomer->offer.slot, 2);
+    const raw_peer *forgotten = claim(&stage, 1, 1, 1);
+    cr_assert_eq(forgotten->heard[LS_MESSAGE_REFUSE], 0);
+    cr_assert_eq(forgotten->offer.slot, 1);
+    cr_assert_not(newcomer->is_closed);
     close_liars(&stage);
 }
 
@@ -729,12 +795,12 @@ static liars open_lobby(uint32_t turn)
     liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
     stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_match_restore from = {0};
-    ls_match_restored_seat restored[LS_PLAYERS_MAX] = {{{0}, 0, 0}};
-    for (uint32_t slot = 0; slot < seats; slot++) {
-        restored[slot] = (ls_match_restored_seat){.name = "nobody", .turn = turn, .turns = turn};
+    ls_seat_turns turns[LS_PLAYERS_MAX];
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        turns[slot] = turns_of(turn);
     }
     cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
-    ls_match_restore_lobby(stage.run->match, restored, virtual_match_server_ns(stage.run));
+    ls_match_restore_lobby(stage.run->match, turns);
     return stage;
 }
 
@@ -761,46 +827,18 @@ Test(resume, who_saw_ticks_of_a_match_brings_its_beginning_back)
     }
 }
 
-static raw_peer *newcomer(liars *stage)
-{
-    raw_peer *peer = raw_peer_create(stage->run);
-    virtual_match_run(stage->run, 5 * MS);
-    raw_peer_say_hello(peer);
-    virtual_match_run(stage->run, 5 * MS);
-    return peer;
-}
-
 Test(resume, a_lobby_that_is_open_again_begins_with_whom_it_has)
 {
     liars stage = open_lobby(0);
     for (uint32_t i = 0; i < seats; i++) {
-        raw_peer *peer = newcomer(&stage);
+        raw_peer *peer = come_anew(&stage, i);
         cr_assert_not(peer->offer.is_running);
         cr_assert_eq(peer->offer.slot, seats - 1 - i, "the first seats are for who was forgotten");
-        stage.peers[i] = peer;
         raw_peer_say_ready(peer);
         virtual_match_run(stage.run, 5 * MS);
     }
     cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
     cr_assert_eq(stage.peers[0]->heard[LS_MESSAGE_START], 1);
-    close_liars(&stage);
-}
-
-Test(resume, a_seat_is_given_back_to_who_was_forgotten)
-{
-    liars stage = open_lobby(TURN - 1);
-    const ls_match_config *config = ls_match_config_of(stage.run->match);
-    raw_peer *guest = newcomer(&stage);
-    cr_assert_eq(guest->offer.slot, 1);
-    for (uint32_t turn = 0; turn <= TURN + LS_MATCH_TURNS_FORGOTTEN - 1; turn++) {
-        uint8_t secret[LS_SECRET_BYTES];
-        ls_secret_derive(&config->key, config->match_id, 1, turn, secret);
-        cr_assert_arr_neq(guest->offer.secret, secret, LS_SECRET_BYTES, "another may have it");
-    }
-    raw_peer *owner = come_back(&stage, 1, 5, 0);
-    cr_assert_eq(owner->offer.slot, 1);
-    cr_assert_eq(guest->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
-    raw_peer_destroy(guest);
     close_liars(&stage);
 }
 

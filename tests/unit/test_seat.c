@@ -195,6 +195,59 @@ Test(seat, a_base_must_be_known, .init = open_table, .fini = close_table)
                  "it has been forgotten");
 }
 
+/* INPUTS of `count` inputs that are as large as their base and have nothing else in common with it.
+ */
+static packet write_unlike(ls_tick first, bool has_base, uint32_t count)
+{
+    packet made = {.size = 0};
+    const uint8_t base[] = {1, 2, 3, 4};
+    ls_slot_input before = {base, has_base ? sizeof base : 0, 0};
+    ls_inputs_header header = {.first = first, .has_base = has_base, .sequence = here.sequence++};
+    ls_bit_stream stream = ls_bit_writer(made.bytes, sizeof made.bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint8_t bytes[] = {(uint8_t)(first + i), 0xff, 0xff, 0xff};
+        ls_slot_input input = {bytes, sizeof bytes, 0};
+        cr_assert(ls_inputs_write_tick(&stream, &before, &input));
+    }
+    ls_tick_packet_write_end(&stream);
+    made.size = ls_bits_size_bytes(&stream);
+    return made;
+}
+
+static bool is_base_offered(void)
+{
+    ls_tick end = 0;
+    ls_ticks_header header = {0};
+    ls_downlink_ticks none = {.end = 0};
+    packet sent;
+    sent.size = ls_seat_write_ticks(&here.seat, &here.clock, &none, sent.bytes, &end);
+    ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
+    ls_ticks_header_bits(&stream, &header, 0);
+    cr_assert_eq(header.wanted, here.seat.wanted);
+    return header.has_base;
+}
+
+/* What the seat holds of tick 0 was altered on its way: one byte instead of four. */
+Test(seat, a_base_that_nothing_can_be_read_against_is_given_up, .init = open_table,
+     .fini = close_table)
+{
+    const uint8_t altered = 1;
+    ls_input_buffer_put(here.seat.received, 0, 0, &altered, 1, 0);
+    packet first = write_unlike(0, false, 1);
+    cr_assert_eq(receive(&first, first.size), LS_OK);
+    cr_assert(is_base_offered());
+    packet coded = write_unlike(1, true, 1);
+    cr_assert_eq(receive(&coded, coded.size), LS_MALFORMED);
+    cr_assert_not(is_base_offered());
+    packet next = write_unlike(1, true, 1);
+    cr_assert_eq(receive(&next, next.size), LS_STALE, "its client has not heard of that yet");
+    packet bare = write_unlike(1, false, 1);
+    cr_assert_eq(receive(&bare, bare.size), LS_OK);
+    cr_assert_eq(here.seat.wanted, 2);
+    cr_assert(is_base_offered(), "the next one is as good as any");
+}
+
 Test(seat, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = open_table,
      .fini = close_table)
 {
@@ -281,6 +334,7 @@ Test(seat, every_truncation_changes_nothing, .init = open_table, .fini = close_t
     ls_seat before = here.seat;
     for (size_t cut = 0; cut < sent.size; cut++) {
         cr_assert_eq(receive(&sent, cut), LS_MALFORMED, "cut to %zu bytes", cut);
+        here.seat.unread = 0; /* nothing, but that its base is not offered again */
         cr_assert_eq(memcmp(&here.seat, &before, sizeof before), 0, "cut to %zu bytes", cut);
         for (ls_tick tick = 60; tick < 160; tick++) {
             cr_assert_not(ls_input_buffer_has(here.seat.received, tick, 0));
@@ -649,6 +703,46 @@ Test(seat, a_closed_tick_without_an_input_is_no_base, .init = open_table, .fini 
     read_ticks(&sent, closed, &header);
     cr_assert_eq(header.wanted, 4);
     cr_assert_not(header.has_base);
+    ls_input_buffer_destroy(closed);
+}
+
+/* Ten ticks have been closed while nothing came of the client, one fits into a TICKS: when the
+ * others were closed says nothing about when they went out. */
+Test(seat, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it_goes_out, .init = open_table,
+     .fini = close_table)
+{
+    packet sent;
+    close_to(10);
+    ls_input_buffer *closed = make_closed(10, 500);
+    cr_assert_not(write_packet(closed, &sent));
+    here.clock.now_ns += 20 * DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "nor does it for the one that did, by now");
+    cr_assert_not(write_packet(closed, &sent));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    here.clock.now_ns += 2 * DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "this one was sent in no way that is known");
+    cr_assert_eq(take((ls_inputs_header){.next = 6, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 2 * DT_NS);
+    ls_input_buffer_destroy(closed);
+}
+
+Test(seat, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_says_nothing, .init = open_table,
+     .fini = close_table)
+{
+    packet sent;
+    close_to(10);
+    ls_input_buffer *closed = make_closed(10, 500);
+    cr_assert_not(write_packet(closed, &sent));
+    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 0));
+    here.clock.now_ns += DT_NS;
+    cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
+                 LS_OK);
+    cr_assert_eq(here.seat.downlink.rtt_ns, 0);
     ls_input_buffer_destroy(closed);
 }
 

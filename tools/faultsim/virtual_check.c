@@ -340,8 +340,10 @@ static void check_stall(virtual_match *run, const ls_match_event *event)
     }
 }
 
-/* Whether nothing passed for so long that giving up is right; the network loses what it likes. */
-static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t since_ns)
+/* Whether nothing passed for so long that giving up is right; the network loses what it likes.
+ * `silent_ns` is by the clock of whoever gives up, which knows no other: when it jumps while
+ * nothing passes, the silence is that much longer. */
+static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t silent_ns)
 {
     const ls_match_config *match = &client->run->setup.match;
     uint64_t limit_ms = match->timeout_ms;
@@ -355,7 +357,7 @@ static bool is_cut_off(const virtual_client *client, ls_status status, uint64_t 
     bool is_stormy = client->run->now_ns < client->run->setup.calm_ns + STOP_MAX_NS;
     bool is_ending = ls_match_state_of(client->run->match) >= LS_MATCH_ENDING;
     /* What is waited for may have been on its way when the last packet arrived. */
-    bool is_silent = client->run->now_ns - since_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
+    bool is_silent = silent_ns >= limit_ms * LS_NS_PER_MS / 4 * 3;
     return status == LS_TIMED_OUT && (is_silent || (is_stormy && is_ending));
 }
 
@@ -372,8 +374,9 @@ static void check_leave(virtual_match *run, const ls_match_event *event)
                            event->slot);
     }
     /* Who hears of no ticks may not go on either, under the rule `wait`. */
-    if (client && (is_cut_off(client, event->status, client->heard_ns) ||
-                   is_cut_off(client, event->status, client->ticks_ns))) {
+    uint64_t now_ns = virtual_match_server_ns(run);
+    if (client && (is_cut_off(client, event->status, now_ns - client->heard_ns) ||
+                   is_cut_off(client, event->status, now_ns - client->ticks_ns))) {
         client->may_leave = true;
     }
     bool is_done = client && client->is_over && run->life > 0; /* it was, before the crash */
@@ -421,7 +424,7 @@ void virtual_check_session_event(virtual_client *client, const ls_session_event 
         virtual_check_note(client->run, VIRTUAL_I6, client->tick, "client %u ends without a reason",
                            client->index);
     }
-    if (is_cut_off(client, event->status, client->hearing_ns) ||
+    if (is_cut_off(client, event->status, virtual_client_ns(client) - client->hearing_ns) ||
         virtual_return_is_shut_out(client, event->status)) {
         client->may_leave = true;
     }

@@ -127,9 +127,9 @@ struct virtual_client {
 
     /* What it did. */
     bool is_watched;
-    uint64_t heard_ns;   /* when anything of it last reached the server ... */
-    uint64_t hearing_ns; /* ... and anything of the server's it */
-    uint64_t ticks_ns;   /* ... and any ticks it */
+    uint64_t heard_ns;   /* when anything of it last reached the server, by the server's clock, */
+    uint64_t hearing_ns; /* ... anything of the server's it, by its own, */
+    uint64_t ticks_ns;   /* ... and any ticks it, by the server's */
     bool is_flipped;
     size_t flipped_byte;        /* flip_byte, or the next one that the root depends on */
     uint64_t flipped_ns;        /* when */

@@ -117,7 +117,7 @@ void virtual_wire_before_match(virtual_match *run, const ls_transport_event *eve
     run->arriving = NULL;
     virtual_client *client = client_of_peer(run, event->peer);
     if (client) {
-        client->heard_ns = run->now_ns;
+        client->heard_ns = virtual_match_server_ns(run);
     }
     bool is_inputs = !is_wrong && event->lane == LS_LANE_UNRELIABLE &&
                      ls_message_peek(event->bytes, event->size) == LS_MESSAGE_INPUTS &&
@@ -153,9 +153,9 @@ static uint64_t rejected_by(const virtual_client *client)
 void virtual_wire_before_session(virtual_client *client, const ls_transport_event *event)
 {
     virtual_match *run = client->run;
-    client->hearing_ns = run->now_ns;
+    client->hearing_ns = virtual_client_ns(client);
     if (event->lane == LS_LANE_UNRELIABLE) {
-        client->ticks_ns = run->now_ns;
+        client->ticks_ns = virtual_match_server_ns(run);
     }
     run->must_be_rejected =
         is_malformed(event, false) && ls_session_state_of(client->session) != LS_SESSION_OVER;
