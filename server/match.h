@@ -84,9 +84,9 @@ typedef enum ls_match_event_kind {
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
-    LS_MATCH_RESUMED,  /* tick: the next that is closed; text: who is back, what was recovered */
-    LS_MATCH_STALLED,  /* rule wait: slot_mask, tick, waited_ms */
-    LS_MATCH_DESYNC,   /* slot, tick, server_root, client_root */
+    LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
+    LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
+    LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,

@@ -1,0 +1,545 @@
+/* A server that came back is told by raw peers what it lacks: lies, contradictions, parts, ticks
+ * that nobody asked for; and who gets which seat, whether the journal knew of its players or not.
+ */
+#include "lockstep/common/tick_chain.h"
+#include "lockstep/tests/match/match_test.h"
+#include "lockstep/tests/support/raw_peer.h"
+#include "lockstep/tools/faultsim/tally_simulation.h"
+
+#include <string.h>
+
+enum {
+    CLOSED = 100, /* ticks that everybody saw */
+    TURN = 3,     /* of whoever sits somewhere */
+    SEATS_MAX = 3,
+};
+
+static uint32_t seats = 2; /* a test may want another number, before it begins */
+
+/* A seat of which the journal knows so many players. */
+static ls_seat_turns turns_of(uint32_t newest)
+{
+    return (ls_seat_turns){.newest = newest, .forgotten = LS_FORGOTTEN_TURNS_MAX};
+}
+
+/* A match restored as of tick CLOSED, in which raw peers come back to its seats. */
+typedef struct liars {
+    virtual_match *run;
+    raw_peer *peers[SEATS_MAX];
+    ls_tick closed; /* in the journal */
+    uint64_t chain; /* before that tick */
+} liars;
+
+/* What was closed at a tick; `variant` 0 is the truth. */
+static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input slots[SEATS_MAX])
+{
+    static uint8_t bytes[SEATS_MAX];
+    for (uint32_t slot = 0; slot < seats; slot++) {
+        bytes[slot] = (uint8_t)(tick * 7 + slot + (tick >= CLOSED ? variant : 0));
+        slots[slot] = (ls_slot_input){&bytes[slot], 1, tick == 0 ? LS_EVENT_JOINED : 0};
+    }
+    return (ls_tick_inputs){.tick = tick, .slot_count = seats, .slots = slots};
+}
+
+static liars open_liars(void)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
+    setup.clients = 0;
+    setup.match.resume_wait_ms = 3000;
+    liars stage = {
+        .run = virtual_match_create(&setup), .closed = CLOSED, .chain = LS_TICK_CHAIN_START};
+    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    ls_match_restore from = {0};
+    ls_text why;
+    ls_match *match = stage.run->match;
+    cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_OK);
+    for (ls_tick tick = 0; tick < CLOSED; tick++) {
+        ls_slot_input slots[SEATS_MAX];
+        ls_tick_inputs inputs = made_tick(tick, 0, slots);
+        cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_OK);
+        stage.chain = ls_tick_chain_next(stage.chain, &inputs);
+    }
+    for (uint32_t slot = 0; slot < seats; slot++) {
+        ls_match_restore_seat(match, slot, "liar", turns_of(TURN));
+    }
+    ls_match_restore_end(match, virtual_match_server_ns(stage.run));
+    return stage;
+}
+
+static void close_liars(liars *stage)
+{
+    cr_assert(virtual_match_is_sound(stage->run), "%s", stage->run->fault.bytes);
+    for (uint32_t i = 0; i < seats; i++) {
+        if (stage->peers[i]) {
+            raw_peer_destroy(stage->peers[i]);
+        }
+    }
+    virtual_match_destroy(stage->run);
+}
+
+/* Who has confirmed `ticks` ticks more, of a variant, and holds all of them. */
+static ls_return claim_of(const liars *stage, uint32_t ticks, uint32_t variant)
+{
+    ls_tick end = stage->closed + ticks;
+    ls_return claim = {.confirmed = end, .tick_chain = stage->chain, .held = end};
+    for (ls_tick tick = stage->closed; tick < end; tick++) {
+        ls_slot_input slots[SEATS_MAX];
+        ls_tick_inputs inputs = made_tick(tick, variant, slots);
+        claim.tick_chain = ls_tick_chain_next(claim.tick_chain, &inputs);
+    }
+    return claim;
+}
+
+static raw_peer *come_back_with(liars *stage, uint32_t slot, const ls_return *claim)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, slot, TURN, offer.secret);
+    stage->peers[slot] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_back(peer, &offer, claim);
+    virtual_match_run(stage->run, 5 * MS);
+    cr_assert_eq(peer->offer.slot, slot);
+    cr_assert(peer->offer.is_running);
+    raw_peer_say_ready(peer);
+    virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+/* Slot i comes back and says that it has confirmed `ticks` ticks more, of a variant. */
+static raw_peer *come_back(liars *stage, uint32_t slot, uint32_t ticks, uint32_t variant)
+{
+    ls_return claim = claim_of(stage, ticks, variant);
+    return come_back_with(stage, slot, &claim);
+}
+
+/* Answers what it was asked for. */
+static void answer(const liars *stage, raw_peer *peer, uint32_t variant)
+{
+    ls_ticks_request request = peer->request;
+    cr_assert_gt(request.count, 0);
+    peer->request.count = 0;
+    for (ls_tick tick = request.first; tick < request.first + request.count; tick++) {
+        const ls_slot_input empty[SEATS_MAX] = {{0}};
+        ls_slot_input slots[SEATS_MAX];
+        ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK, .body.closed_tick = {.tick = tick}};
+        made_tick(tick, variant, slots);
+        ls_tick_part *part = &message.body.closed_tick;
+        ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
+        cr_assert(ls_ticks_write_tick(&stream, seats, empty, slots));
+        part->size = (uint32_t)ls_bits_size_bytes(&stream);
+        part->total_bytes = part->size;
+        raw_peer_send_message(peer, &message);
+    }
+    virtual_match_run(stage->run, 5 * MS);
+}
+
+Test(resume_claims, the_furthest_is_asked_once_everybody_is_back)
+{
+    liars stage = open_liars();
+    raw_peer *near = come_back(&stage, 0, 3, 0);
+    cr_assert_eq(near->heard[LS_MESSAGE_TICKS_REQUEST], 0);
+    cr_assert_gt(near->heard[LS_MESSAGE_RESUMING], 0);
+    cr_assert_eq(near->resuming.slot_mask, 2);
+    cr_assert_leq(near->resuming.left_ms, 3000);
+    raw_peer *far = come_back(&stage, 1, 40, 0);
+    cr_assert_eq(near->heard[LS_MESSAGE_TICKS_REQUEST], 0);
+    cr_assert_eq(far->request.first, CLOSED);
+    cr_assert_eq(far->request.count, LS_TICKS_PER_REQUEST);
+    answer(&stage, far, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED); /* nothing before all is proven */
+    cr_assert_eq(far->request.count, 8);
+    answer(&stage, far, 0);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 40);
+    cr_assert_eq(near->join.source, LS_JOIN_HELD);
+    cr_assert_eq(near->join.tick, CLOSED + 3);
+    cr_assert_eq(far->join.tick, CLOSED + 40);
+    close_liars(&stage);
+}
+
+Test(resume_claims, invented_ticks_are_not_taken_when_another_one_knows_better)
+{
+    liars stage = open_liars();
+    raw_peer *honest = come_back(&stage, 0, 5, 0);
+    raw_peer *liar = come_back(&stage, 1, 9, 1);
+    answer(&stage, liar, 1);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED);
+    answer(&stage, honest, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5);
+    cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
+    cr_assert_eq(honest->join.source, LS_JOIN_HELD);
+    cr_assert_gt(ls_match_packets_rejected(stage.run->match), 0);
+    close_liars(&stage);
+}
+
+/* Who was sent a state has no tick from before it. */
+Test(resume_claims, ticks_are_put_together_from_those_who_hold_a_part)
+{
+    seats = 3;
+    liars stage = open_liars();
+    ls_return late = claim_of(&stage, 20, 0);
+    late.held = 12;
+    ls_return latest = claim_of(&stage, 30, 0);
+    latest.held = 5;
+    raw_peer *near = come_back(&stage, 0, 10, 0);
+    raw_peer *far = come_back_with(&stage, 1, &late);
+    raw_peer *farthest = come_back_with(&stage, 2, &latest);
+    cr_assert_eq(far->request.count + farthest->request.count, 0);
+    answer(&stage, near, 0);
+    cr_assert_eq(far->request.first, CLOSED + 10);
+    cr_assert_eq(far->request.count, 10);
+    answer(&stage, far, 0);
+    cr_assert_eq(farthest->heard[LS_MESSAGE_TICKS_REQUEST], 0, "nobody has the ticks between");
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 20);
+    cr_assert_eq(near->join.source, LS_JOIN_HELD);
+    cr_assert_eq(far->join.source, LS_JOIN_HELD);
+    cr_assert_eq(farthest->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_was_told_that_it_differs_is_believed_less)
+{
+    liars stage = open_liars();
+    ls_return told = claim_of(&stage, 5, 1);
+    told.is_desynced = true;
+    raw_peer *liar = come_back_with(&stage, 0, &told);
+    raw_peer *honest = come_back(&stage, 1, 9, 0);
+    answer(&stage, honest, 0);
+    answer(&stage, liar, 1);
+    if (honest->request.count > 0) {
+        answer(&stage, honest, 0);
+    }
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 9);
+    cr_assert_eq(honest->join.source, LS_JOIN_HELD);
+    cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
+    close_liars(&stage);
+}
+
+/* Its bytes were altered, or it lies: by itself it keeps nobody's ticks from being taken. */
+Test(resume_claims, one_who_contradicts_the_others_is_outvoted)
+{
+    seats = 3;
+    for (uint32_t far = 0; far < 2; far++) {
+        liars stage = open_liars();
+        raw_peer *first = come_back(&stage, 0, 9, 0);
+        raw_peer *liar = come_back(&stage, 1, far == 0 ? 7 : 12, 1);
+        raw_peer *second = come_back(&stage, 2, 5, 0);
+        for (uint32_t i = 0; i < 2 * seats; i++) {
+            raw_peer *asked = first->request.count > 0    ? first
+                              : liar->request.count > 0   ? liar
+                              : second->request.count > 0 ? second
+                                                          : NULL;
+            if (asked) {
+                answer(&stage, asked, asked == liar ? 1 : 0);
+            }
+        }
+        cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+        cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 9);
+        cr_assert_eq(first->join.source, LS_JOIN_HELD);
+        cr_assert_eq(second->join.source, LS_JOIN_HELD);
+        cr_assert_eq(liar->join.source, LS_JOIN_SNAPSHOT);
+        close_liars(&stage);
+    }
+}
+
+Test(resume_claims, ticks_that_are_not_those_of_the_chain_are_not_taken)
+{
+    liars stage = open_liars();
+    come_back(&stage, 0, 0, 0);
+    raw_peer *liar = come_back(&stage, 1, 9, 0);
+    answer(&stage, liar, 1);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_does_not_answer_is_passed_over_after_five_seconds)
+{
+    liars stage = open_liars();
+    raw_peer *honest = come_back(&stage, 0, 5, 0);
+    raw_peer *mute = come_back(&stage, 1, 9, 0);
+    virtual_match_run(stage.run, 4900 * MS);
+    cr_assert_eq(honest->heard[LS_MESSAGE_TICKS_REQUEST], 0);
+    virtual_match_run(stage.run, 200 * MS);
+    cr_assert_eq(honest->heard[LS_MESSAGE_TICKS_REQUEST], 1);
+    /* Its answer comes too late, and harms nobody. */
+    answer(&stage, mute, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED);
+    answer(&stage, honest, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5);
+    cr_assert_not(mute->is_closed);
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_leaves_while_it_is_asked_is_passed_over)
+{
+    liars stage = open_liars();
+    raw_peer *honest = come_back(&stage, 0, 5, 0);
+    raw_peer *gone = come_back(&stage, 1, 9, 0);
+    ls_transport_disconnect(gone->transport, gone->server);
+    virtual_match_run(stage.run, 10 * MS);
+    answer(&stage, honest, 0);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    close_liars(&stage);
+}
+
+Test(resume_claims, ticks_out_of_order_or_without_sense_end_the_asking)
+{
+    for (uint32_t i = 0; i < 3; i++) {
+        liars stage = open_liars();
+        come_back(&stage, 0, 0, 0);
+        raw_peer *liar = come_back(&stage, 1, 9, 0);
+        ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK};
+        ls_tick_part *part = &message.body.closed_tick;
+        *part = (ls_tick_part){.tick = CLOSED, .total_bytes = 3, .size = 3};
+        memset(part->bytes, 0xff, 3);
+        part->tick += i == 0 ? 1 : 0;
+        if (i == 1) {
+            part->total_bytes = 2 * LS_TICK_PART_BYTES;
+            part->index = 1;
+            part->size = LS_TICK_PART_BYTES;
+        }
+        raw_peer_send_message(liar, &message);
+        virtual_match_run(stage.run, 5 * MS);
+        cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+        cr_assert_eq(ls_match_tick(stage.run->match), CLOSED);
+        cr_assert_not(liar->is_closed);
+        close_liars(&stage);
+    }
+}
+
+Test(resume_claims, closed_ticks_that_nobody_asked_for_are_misbehaviour)
+{
+    liars stage = open_liars();
+    raw_peer *eager = come_back(&stage, 0, 5, 0);
+    eager->request = (ls_ticks_request){.first = CLOSED, .count = 1};
+    answer(&stage, eager, 0);
+    cr_assert_eq(eager->refusal.negated_status, (uint32_t)-LS_MISBEHAVED);
+    cr_assert_eq(ls_match_tick(stage.run->match), CLOSED);
+    close_liars(&stage);
+}
+
+Test(resume_claims, more_ticks_than_anybody_holds_are_not_asked_for)
+{
+    liars stage = open_liars();
+    come_back(&stage, 0, 0, 0);
+    raw_peer *liar = come_back(&stage, 1, 100000, 0);
+    cr_assert_eq(liar->heard[LS_MESSAGE_TICKS_REQUEST], 0);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    const virtual_event *news = virtual_match_find(stage.run, LS_MATCH_RESUMED);
+    cr_assert_not_null(news);
+    cr_assert(strstr(news->event.text.bytes, "up to 100000 more"), "%s", news->event.text.bytes);
+    cr_assert(strstr(news->event.text.bytes, "are lost"), "%s", news->event.text.bytes);
+    close_liars(&stage);
+}
+
+/* A match whose journal ends before its first tick; slot 1 is free, and so are those above it. */
+static liars open_young(ls_seat_turns turns)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
+    setup.clients = 0;
+    setup.match.resume_wait_ms = 3000;
+    liars stage = {.run = virtual_match_create(&setup)};
+    ls_match *match = stage.run->match;
+    ls_match_restore from = {0};
+    cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
+    ls_match_restore_seat(match, 0, "somebody", turns_of(1));
+    for (uint32_t slot = 1; slot < seats; slot++) {
+        ls_match_restore_seat(match, slot, "somebody", turns);
+        if (turns.newest > 0) {
+            ls_match_restore_vacancy(match, slot);
+        }
+    }
+    ls_match_restore_end(match, virtual_match_server_ns(stage.run));
+    return stage;
+}
+
+static raw_peer *come_anew(liars *stage, uint32_t index)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    raw_peer_say_hello(peer);
+    virtual_match_run(stage->run, 5 * MS);
+    cr_assert_gt(peer->heard[LS_MESSAGE_OFFER], 0);
+    return peer;
+}
+
+/* Somebody says that it was the seat's `turn`-th player. */
+static raw_peer *claim(liars *stage, uint32_t index, uint32_t slot, uint32_t turn)
+{
+    raw_peer *peer = raw_peer_create(stage->run);
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, slot, turn, offer.secret);
+    stage->peers[index] = peer;
+    virtual_match_run(stage->run, 5 * MS);
+    const ls_return nothing = {.tick_chain = LS_TICK_CHAIN_START};
+    raw_peer_say_back(peer, &offer, &nothing);
+    virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+Test(resume_claims, a_seat_that_was_free_is_free_again)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *peer = come_anew(&stage, 1);
+    cr_assert_eq(peer->offer.slot, 1);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RESUMING,
+                 "the others are waited for");
+    close_liars(&stage);
+}
+
+/* The server does not know of those who sat down after its journal's end, and gave them secrets. */
+Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
+{
+    liars stage = open_young(turns_of(1));
+    const raw_peer *newcomer = come_anew(&stage, 1);
+    cr_assert_eq(newcomer->offer.slot, 1);
+    for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
+        raw_peer *forgotten = claim(&stage, 0, 1, turn);
+        cr_assert_eq(forgotten->refusal.negated_status, (uint32_t)-LS_NOT_FOUND, "turn %u", turn);
+        raw_peer_destroy(forgotten);
+        stage.peers[0] = NULL;
+    }
+    cr_assert_not(newcomer->is_closed);
+    close_liars(&stage);
+}
+
+/* Seats are given out from the first on: the last is the least likely to be a forgotten player's.
+ */
+Test(resume_claims, who_was_forgotten_has_its_seat_while_another_one_is_free)
+{
+    seats = 3;
+    liars stage = open_young(turns_of(0));
+    const raw_peer *newcomer = come_anew(&stage, 2);
+    cr_assert_eq(newcomer->offer.slot, 2);
+    const raw_peer *forgotten = claim(&stage, 1, 1, 1);
+    cr_assert_eq(forgotten->heard[LS_MESSAGE_REFUSE], 0);
+    cr_assert_eq(forgotten->offer.slot, 1);
+    cr_assert_not(newcomer->is_closed);
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
+{
+    liars stage = open_liars();
+    const ls_match_config *config = ls_match_config_of(stage.run->match);
+    raw_peer *peer = raw_peer_create(stage.run);
+    stage.peers[1] = peer;
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, 1, 4, offer.secret);
+    virtual_match_run(stage.run, 5 * MS);
+    ls_return claim = claim_of(&stage, 0, 0);
+    raw_peer_say_back(peer, &offer, &claim);
+    virtual_match_run(stage.run, 5 * MS);
+    cr_assert_eq(peer->offer.slot, 1);
+    cr_assert_arr_eq(peer->offer.secret, offer.secret, LS_SECRET_BYTES);
+    close_liars(&stage);
+}
+
+/* ---- a match of which not even the beginning was written down ---- */
+
+/* It is told who sat there last, `turn`-th of all. */
+static liars open_lobby(uint32_t turn)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
+    setup.clients = 0;
+    setup.match.resume_wait_ms = 3000;
+    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
+    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    ls_match_restore from = {0};
+    ls_seat_turns turns[LS_PLAYERS_MAX];
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        turns[slot] = turns_of(turn);
+    }
+    cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
+    ls_match_restore_lobby(stage.run->match, turns);
+    return stage;
+}
+
+/* TURN - 2: the newest who sat down are not in the journal either. */
+Test(resume_claims, who_saw_ticks_of_a_match_brings_its_beginning_back)
+{
+    for (uint32_t turn = TURN - 2; turn <= TURN; turn++) {
+        liars stage = open_lobby(turn);
+        const ls_match *match = stage.run->match;
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_LOBBY);
+        raw_peer *far = come_back(&stage, 1, 5, 0);
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
+        cr_assert_eq(far->resuming.slot_mask, 1, "everybody is waited for");
+        raw_peer *near = come_back(&stage, 0, 0, 0);
+        cr_assert_eq(far->request.first, 0);
+        cr_assert_eq(far->request.count, 5);
+        answer(&stage, far, 0);
+        cr_assert_eq(ls_match_state_of(match), LS_MATCH_RUNNING);
+        cr_assert_eq(ls_match_tick(match), 5);
+        cr_assert_eq(far->join.source, LS_JOIN_HELD);
+        cr_assert_eq(near->join.source, LS_JOIN_HELD);
+        cr_assert_eq(near->join.tick, 0);
+        close_liars(&stage);
+    }
+}
+
+Test(resume_claims, a_lobby_that_is_open_again_begins_with_whom_it_has)
+{
+    liars stage = open_lobby(0);
+    for (uint32_t i = 0; i < seats; i++) {
+        raw_peer *peer = come_anew(&stage, i);
+        cr_assert_not(peer->offer.is_running);
+        cr_assert_eq(peer->offer.slot, seats - 1 - i, "the first seats are for who was forgotten");
+        raw_peer_say_ready(peer);
+        virtual_match_run(stage.run, 5 * MS);
+    }
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    cr_assert_eq(stage.peers[0]->heard[LS_MESSAGE_START], 1);
+    close_liars(&stage);
+}
+
+/* The run itself stands still once the match is over. */
+static void deliver_last_words(virtual_match *run)
+{
+    run->now_ns += 20 * MS;
+    ls_memory_network_set_time(run->network, run->now_ns);
+    for (uint32_t i = 0; i < run->stranger_count; i++) {
+        run->strangers[i].pump(run->strangers[i].user);
+    }
+}
+
+Test(resume_claims, who_is_back_when_the_server_stops_is_not_told_an_end)
+{
+    liars stage = open_liars();
+    ls_match *match = stage.run->match;
+    raw_peer *back = come_back(&stage, 0, 5, 0);
+    raw_peer *guest = raw_peer_create(stage.run);
+    stage.peers[1] = guest;
+    virtual_match_run(stage.run, 5 * MS);
+    cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
+    ls_match_stop(match, virtual_match_server_ns(stage.run));
+    deliver_last_words(stage.run);
+    cr_assert_eq(ls_match_state_of(match), LS_MATCH_OVER);
+    cr_assert(back->is_closed);
+    cr_assert(guest->is_closed);
+    cr_assert_eq(back->heard[LS_MESSAGE_REFUSE] + guest->heard[LS_MESSAGE_REFUSE], 0);
+    close_liars(&stage);
+}
+
+Test(resume_claims, a_secret_of_who_sat_there_before_is_none)
+{
+    liars stage = open_liars();
+    const ls_match_config *config = ls_match_config_of(stage.run->match);
+    raw_peer *peer = raw_peer_create(stage.run);
+    stage.peers[1] = peer;
+    ls_offer offer = {.match_id = config->match_id};
+    ls_secret_derive(&config->key, config->match_id, 1, 2, offer.secret);
+    virtual_match_run(stage.run, 5 * MS);
+    ls_return claim = claim_of(&stage, 0, 0);
+    raw_peer_say_back(peer, &offer, &claim);
+    virtual_match_run(stage.run, 5 * MS);
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+    close_liars(&stage);
+}
