@@ -113,6 +113,32 @@ Test(late, repeat_repeats_the_last_input)
     virtual_match_destroy(run);
 }
 
+/* Its player has given the link up and makes a new one, while they were on their way. */
+Test(late, repeat_takes_the_inputs_of_a_link_that_was_given_up)
+{
+    virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 0);
+    setup.clients = 1;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_client_setup far = virtual_client_setup_default(run);
+    far.up.delay_ns = 400 * MS;
+    far.reconnect_ms = 30000;
+    virtual_client *client = virtual_match_add_client(run, &far);
+    virtual_match_run_to_tick(run, 100);
+    uint32_t slot = slot_of_client(client);
+    ls_memory_link cut = {.is_cut = true};
+    virtual_client_set_ways(client, &far.up, &cut);
+    uint64_t end_ns = run->now_ns + 5 * SECOND;
+    while (client->server != 0 && run->now_ns < end_ns) {
+        virtual_match_run(run, MS);
+    }
+    cr_assert_eq(client->server, 0);
+    uint64_t on_time = slot_of(run, slot).inputs_on_time;
+    virtual_match_run(run, 80 * MS);
+    cr_assert_geq(slot_of(run, slot).inputs_on_time, on_time + 4);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 /* ---- repeat: one player's troubles are nobody else's ---- */
 
 typedef enum trouble {

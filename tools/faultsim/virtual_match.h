@@ -238,6 +238,7 @@ struct virtual_match {
     uint32_t client_count;
     virtual_client *clients[VIRTUAL_CLIENTS_MAX];
     virtual_client *by_slot[LS_PLAYERS_MAX]; /* who sits there or sat there last; NULL: nobody */
+    ls_peer_id seated_as[LS_PLAYERS_MAX];    /* the connection over which it sat down there */
     uint32_t stranger_count;
     virtual_stranger strangers[VIRTUAL_STRANGERS_MAX];
     uint32_t event_count;

@@ -220,6 +220,7 @@ static void take_seated(virtual_match *run, const ls_match_event *event)
         virtual_client *client = run->clients[i];
         if (client->server == event->peer && !client->is_watching) {
             run->by_slot[event->slot] = client;
+            run->seated_as[event->slot] = event->peer;
         }
     }
 }

@@ -47,12 +47,13 @@ static void check_rejection(virtual_match *run, uint64_t counted, const char *wh
 
 /* ---- to the server ---- */
 
+/* Whoever sat down over this connection. It may have hung up since: what it sent before is on its
+ * way still, and counts for as long as the server has not missed it. */
 static virtual_client *client_of_peer(const virtual_match *run, ls_peer_id peer)
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        virtual_client *client = run->by_slot[slot];
-        if (client && client->server == peer) {
-            return client;
+        if (run->by_slot[slot] && run->seated_as[slot] == peer) {
+            return run->by_slot[slot];
         }
     }
     return NULL;
