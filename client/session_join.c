@@ -102,7 +102,7 @@ static void continue_at(ls_session *session, ls_tick tick, uint64_t tick_chain)
     session->is_arrival_reported = true;
     ls_input_buffer_restart(session->closed, tick);
     memset(session->coded, 0, sizeof session->coded);
-    memset(session->parts.ticks, 0, sizeof session->parts.ticks);
+    ls_tick_parts_forget(&session->parts);
     ls_input_buffer_restart(session->own, session->sync.next_input);
 }
 

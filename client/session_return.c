@@ -91,6 +91,8 @@ static void begin_returning(ls_session *session, ls_status status)
     }
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
+    /* A server that comes back from its journal may close those ticks with other inputs. */
+    ls_tick_parts_forget(&session->parts);
     bool is_on_its_way = session->joining && !session->joining->has_state;
     if (is_on_its_way || is_bare(session)) {
         ls_session_join_hold_nothing(session);

@@ -27,6 +27,11 @@ void ls_tick_parts_deinit(ls_tick_parts *parts)
     }
 }
 
+void ls_tick_parts_forget(ls_tick_parts *parts)
+{
+    memset(parts->ticks, 0, sizeof parts->ticks);
+}
+
 static uint8_t *bytes_of(const ls_tick_parts *parts, ls_tick tick)
 {
     return parts->bytes + (size_t)(tick % LS_TICK_PARTS_AHEAD) * parts->capacity_bytes;

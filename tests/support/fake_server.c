@@ -358,6 +358,25 @@ void fake_server_send_ticks(fake_server *fake)
     fake_server_send_ticks_to(fake, fake->closed);
 }
 
+void fake_server_send_tick_in_parts(fake_server *fake, ls_tick tick,
+                                    const ls_slot_input before[FAKE_SLOTS],
+                                    const ls_slot_input now[FAKE_SLOTS])
+{
+    static uint8_t whole[LS_TICK_BYTES_MAX];
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    ls_bit_stream stream = ls_bit_writer(whole, sizeof whole);
+    cr_assert(ls_ticks_write_tick(&stream, FAKE_SLOTS, before, now));
+    uint32_t size = (uint32_t)ls_bits_size_bytes(&stream);
+    for (uint32_t index = 0; index < ls_tick_part_count(size); index++) {
+        ls_tick_part part = {.tick = tick, .total_bytes = size, .index = index};
+        part.size = ls_tick_part_size(size, index);
+        memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
+        stream = ls_bit_writer(packet, sizeof packet);
+        ls_tick_part_bits(&stream, &part);
+        fake_server_send_bytes(fake, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+    }
+}
+
 /* ---- time ---- */
 
 void fake_server_frame(fake_server *fake)

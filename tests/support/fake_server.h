@@ -91,6 +91,11 @@ void fake_server_send_bytes(fake_server *fake, ls_lane lane, const uint8_t *byte
 void fake_server_send_ticks_to(fake_server *fake, ls_tick end);
 void fake_server_send_ticks(fake_server *fake);
 
+/* A closed tick, whatever it is, coded against the inputs of the one before it. */
+void fake_server_send_tick_in_parts(fake_server *fake, ls_tick tick,
+                                    const ls_slot_input before[FAKE_SLOTS],
+                                    const ls_slot_input now[FAKE_SLOTS]);
+
 /* FAKE_DT_NS passes, and a frame; `frame_on`: so often, with a tick closed and sent before each. */
 void fake_server_frame(fake_server *fake);
 void fake_server_frame_on(fake_server *fake, uint32_t frames);

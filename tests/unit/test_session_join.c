@@ -566,29 +566,13 @@ enum {
     LARGE_TICKS = LS_TICK_BACKLOG_BYTES_MAX / LARGE_TICK_BYTES,
 };
 
-static void send_parts(ls_tick tick, const uint8_t *whole, uint32_t size)
-{
-    uint8_t packet[LS_PACKET_BYTES_MAX];
-    for (uint32_t index = 0; index < ls_tick_part_count(size); index++) {
-        ls_tick_part part = {.tick = tick, .total_bytes = size, .index = index};
-        part.size = ls_tick_part_size(size, index);
-        memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
-        ls_bit_stream stream = ls_bit_writer(packet, sizeof packet);
-        ls_tick_part_bits(&stream, &part);
-        fake_server_send_bytes(&here, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
-    }
-}
-
 /* Each tick's sizes differ from those of the one before it, so that it is coded whole. */
 static void send_large_tick(ls_tick tick, uint8_t noise[LS_INPUT_BYTES_MAX])
 {
-    static uint8_t whole[LS_TICK_BYTES_MAX];
     uint32_t size = LS_INPUT_BYTES_MAX - tick % 2;
     ls_slot_input now[FAKE_SLOTS] = {{noise, size, 0}, {noise, size, 0}};
     ls_slot_input before[FAKE_SLOTS] = {{noise, 0, 0}, {noise, 0, 0}};
-    ls_bit_stream stream = ls_bit_writer(whole, sizeof whole);
-    cr_assert(ls_ticks_write_tick(&stream, FAKE_SLOTS, before, now));
-    send_parts(tick, whole, (uint32_t)ls_bits_size_bytes(&stream));
+    fake_server_send_tick_in_parts(&here, tick, before, now);
 }
 
 Test(session_join, more_ticks_than_can_be_kept_end_the_session)

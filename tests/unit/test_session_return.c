@@ -246,6 +246,23 @@ Test(session_return, it_goes_on_with_what_it_holds, .init = play, .fini = shut)
     cr_assert_geq(fake_server_report(&here).stalled_ticks, 25);
 }
 
+/* A server that comes back from its journal may close other ticks than those it told of last. */
+Test(session_return, parts_of_ticks_that_were_not_the_next_are_forgotten, .init = play,
+     .fini = shut)
+{
+    uint8_t bytes[FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX];
+    ls_slot_input before[FAKE_SLOTS];
+    fake_server_send_ticks(&here);
+    fake_server_inputs(here.closed, bytes, before);
+    static const ls_slot_input other[FAKE_SLOTS] = {{NULL, 0, LS_EVENT_LEFT}};
+    fake_server_send_tick_in_parts(&here, here.closed + 1, before, other);
+    cut();
+    come_back();
+    join_held();
+    fake_server_frame_on(&here, 5);
+    check_plays_on();
+}
+
 Test(session_return, what_had_come_is_played_while_the_link_is_lost, .init = play, .fini = shut)
 {
     fake_server_close_ticks(&here, 20);
