@@ -71,8 +71,11 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
         }
         return;
     }
-    /* Who leaves before it has answered is called different for what it was asked about. */
-    bool is_unanswered = report->desync_client_root == 0 && client->returns;
+    /* Who leaves, or loses its link, before it has answered is called different for what it was
+     * asked about: the newest state that it had told of, which is not before the difference. */
+    bool has_been_away = client->returns || !report->has_finished;
+    bool is_unanswered = report->desync_client_root == 0 && has_been_away &&
+                         report->desync_tick >= client->hashed_difference_tick;
     bool is_exact = report->desync_tick == client->hashed_difference_tick ||
                     client->has_run_ahead || is_unanswered || told > 1;
     if (!is_exact || report->desync_server_root == report->desync_client_root) {
