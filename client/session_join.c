@@ -222,6 +222,8 @@ void ls_session_join(ls_session *session, const ls_join *join)
     session->back.is_void = false;
     session->frame_ns = session->now_ns;
     session->report.state = LS_SESSION_JOINING;
+    /* The match runs. One whose server was killed before the end was on its disk has none yet. */
+    session->report.has_end = false;
     if (session->back.lost_ns == 0) {
         session->frames_before = session->report.frames;
     }

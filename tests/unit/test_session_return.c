@@ -582,11 +582,28 @@ Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play,
     check_plays_on();
 }
 
+static void say_end(ls_tick tick)
+{
+    ls_message message = {.kind = LS_MESSAGE_END, .body.end.final_tick = tick};
+    message.body.end.final_root = here.roots[tick];
+    fake_server_send(&here, &message);
+}
+
+/* A server that was killed before it had written the end down does not know of it. */
+Test(session_return, an_end_that_the_server_forgot_is_none, .init = play, .fini = shut)
+{
+    say_end(here.closed + 20);
+    cut();
+    come_back();
+    join_held();
+    fake_server_frame_on(&here, 5);
+    check_plays_on();
+    cr_assert_not(fake_server_report(&here).has_end);
+}
+
 Test(session_return, a_match_that_was_complete_is_complete, .init = play, .fini = shut)
 {
-    ls_message message = {.kind = LS_MESSAGE_END, .body.end.final_tick = PLAYED_TICKS};
-    message.body.end.final_root = here.roots[PLAYED_TICKS];
-    fake_server_send(&here, &message);
+    say_end(PLAYED_TICKS);
     cut();
     wait_frames(60);
     come_back();
