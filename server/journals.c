@@ -107,9 +107,12 @@ static void on_timer(void *user, uint64_t now_ns)
     }
 }
 
+/* START says nothing of ticks: the match may be called for the first of them only much later. */
 void ls_journals_take_event(ls_journals *journals, const ls_match_table_event *news)
 {
-    ls_recorder_take_event(journals->journals[news->match].recorder, &news->event);
+    ls_recorder *recorder = journals->journals[news->match].recorder;
+    ls_recorder_take_event(recorder, &news->event);
+    ls_recorder_pull(recorder, ls_event_loop_now_ns(ls_host_loop(journals->host)));
 }
 
 bool ls_journals_are_closed(const ls_journals *journals)

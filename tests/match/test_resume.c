@@ -245,6 +245,28 @@ Test(resume, a_match_survives_that_time_and_again)
     moving_match_close(here.run);
 }
 
+Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
+{
+    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    setup.clients = 0;
+    setup.has_journal = true;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup player = virtual_client_setup_default(run);
+        player.reconnect_ms = 30000;
+        virtual_match_add_client(run, &player);
+    }
+    while (!virtual_match_find(run, LS_MATCH_STARTED)) {
+        virtual_match_run(run, MS);
+    }
+    virtual_match_run(run, 20 * MS);
+    cr_assert_eq(run->tick_count, 0);
+    virtual_match_crash(run, SECOND);
+    play_and_check(run);
+    cr_assert_eq(run->resumes.resumed, 1);
+    virtual_match_destroy(run);
+}
+
 Test(resume, who_does_not_come_back_has_left_and_the_others_go_on)
 {
     ls_match_config config = config_of(1);

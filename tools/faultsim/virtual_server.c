@@ -74,6 +74,14 @@ void virtual_server_destroy(virtual_match *run)
 
 /* ---- it lives ---- */
 
+void virtual_server_record(virtual_match *run)
+{
+    if (run->recorder) {
+        run->disk->now_ns = run->now_ns;
+        ls_recorder_pull(run->recorder, virtual_match_server_ns(run));
+    }
+}
+
 void virtual_server_take_events(virtual_match *run)
 {
     ls_match_event event;
@@ -85,15 +93,8 @@ void virtual_server_take_events(virtual_match *run)
         virtual_check_event(run, &event);
         if (run->recorder) {
             ls_recorder_take_event(run->recorder, &event);
+            virtual_server_record(run);
         }
-    }
-}
-
-void virtual_server_record(virtual_match *run)
-{
-    if (run->recorder) {
-        run->disk->now_ns = run->now_ns;
-        ls_recorder_pull(run->recorder, virtual_match_server_ns(run));
     }
 }
 
