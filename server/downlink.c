@@ -124,6 +124,17 @@ ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
     return tick;
 }
 
+ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first)
+{
+    /* The peer takes parts of so many ticks from the first that it lacks on. Counted from what it
+     * has acknowledged there would be none to send beside a TICKS that holds as many. While it gets
+     * on, the TICKS before them arrives as well, and then it lacks `first`; while it does not,
+     * perhaps nothing arrives, and they would be sent in vain, again and again. */
+    bool is_getting_on = link->next != link->parts_next;
+    link->parts_next = link->next;
+    return (is_getting_on ? first : link->next) + LS_TICK_PARTS_AHEAD;
+}
+
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick)
 {
     ls_downlink_parts *sent = &link->parts[tick % LS_TICK_PARTS_AHEAD];

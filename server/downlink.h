@@ -27,6 +27,7 @@ typedef struct ls_downlink {
     uint64_t uplink_told_ns;
     ls_client_health health;                      /* what the peer said last */
     bool is_losing;                               /* the downlink is lossy (send_rate.h) */
+    ls_tick parts_next;                           /* `next` when parts were last to be sent */
     ls_downlink_parts parts[LS_TICK_PARTS_AHEAD]; /* tick t stands at t % LS_TICK_PARTS_AHEAD */
 } ls_downlink;
 
@@ -62,6 +63,10 @@ ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns);
  * tick that did not. */
 ls_tick ls_downlink_write(ls_downlink *link, const ls_downlink_ticks *ticks,
                           ls_ticks_header *header, ls_bit_stream *stream);
+
+/* Before which tick parts may go out in this turn, when TICKS has just carried the ticks before
+ * `first`; notes what the peer has acknowledged by now. */
+ls_tick ls_downlink_take_parts_end(ls_downlink *link, ls_tick first);
 
 /* Whether a tick that is not in TICKS has to go out in parts now; notes that it does. */
 bool ls_downlink_take_parts_due(ls_downlink *link, const ls_downlink_clock *clock, ls_tick tick);

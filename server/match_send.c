@@ -1,6 +1,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/send_rate.h"
 #include "lockstep/server/match_state.h"
+#include "lockstep/server/match_watch.h"
 
 #include <string.h>
 
@@ -41,8 +42,9 @@ static uint32_t code_large_tick(ls_match *match, ls_tick tick, bool is_alone)
     return match->large_tick_bytes;
 }
 
-/* Sends one tick in parts; returns how many. */
-static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_alone)
+/* Sends one tick in parts; returns how many, and adds up their bytes. */
+static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool is_alone,
+                           size_t *bytes)
 {
     ls_tick_part part = {.tick = tick, .total_bytes = code_large_tick(match, tick, is_alone)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
@@ -51,26 +53,27 @@ static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool 
                ls_tick_part_size(part.total_bytes, part.index));
         ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
         ls_tick_part_bits(&stream, &part);
-        match->sink.send(match->sink.user, peer, LS_LANE_UNRELIABLE, match->packet,
-                         ls_bits_size_bytes(&stream));
+        size_t size = ls_bits_size_bytes(&stream);
+        match->sink.send(match->sink.user, peer, LS_LANE_UNRELIABLE, match->packet, size);
+        *bytes += size + WATCH_HEADER_BYTES;
     }
     return count;
 }
 
-uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
-                             ls_tick end)
+size_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                           ls_tick end)
 {
     ls_downlink_clock clock = ls_match_clock(match);
+    ls_tick parts_end = ls_downlink_take_parts_end(link, first);
     uint32_t sent = 0;
-    for (ls_tick tick = first; tick < end && sent < MATCH_PARTS_PER_TURN; tick++) {
-        if (tick - link->next >= LS_TICK_PARTS_AHEAD) {
-            break;
-        }
+    size_t bytes = 0;
+    for (ls_tick tick = first; tick < end && tick < parts_end && sent < MATCH_PARTS_PER_TURN;
+         tick++) {
         if (ls_downlink_take_parts_due(link, &clock, tick)) {
-            sent += send_parts(match, peer, tick, tick == link->alone);
+            sent += send_parts(match, peer, tick, tick == link->alone, &bytes);
         }
     }
-    return sent;
+    return bytes;
 }
 
 /* Returns the first closed tick that did not fit. */

@@ -317,11 +317,11 @@ uint64_t ls_match_send_next_ns(const ls_match *match);
 ls_downlink_clock ls_match_clock(const ls_match *match);
 ls_downlink_ticks ls_match_ticks(const ls_match *match);
 
-/* Ticks from `first` to before `end` did not fit into TICKS. They do not wait for the
- * acknowledgement of the rest, or no more than a packet would ever be confirmed in a round trip:
- * sends in parts those that are due. Returns how many packets. */
-uint32_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
-                             ls_tick end);
+/* Ticks from `first` to before `end` did not fit into the TICKS that was sent just now. They do not
+ * wait for the acknowledgement of the rest, or no more than a packet would ever be confirmed in a
+ * round trip: sends in parts those that are due. Returns how many bytes, headers counted. */
+size_t ls_match_send_parts(ls_match *match, ls_downlink *link, ls_peer_id peer, ls_tick first,
+                           ls_tick end);
 
 /* No side is ever silent for longer. */
 static inline uint64_t ls_match_silence_max_ns(const ls_match *match)

@@ -135,9 +135,9 @@ static void send_ticks(ls_match *match, ls_watcher *watcher)
     ls_tick rest = ls_downlink_write(&watcher->downlink, &ticks, &header, &stream);
     size_t size = ls_bits_size_bytes(&stream);
     match->sink.send(match->sink.user, watcher->peer, LS_LANE_UNRELIABLE, match->packet, size);
-    uint32_t parts = ls_match_send_parts(match, &watcher->downlink, watcher->peer, rest, ticks.end);
-    ls_send_budget_spend(&match->watch->ticks_budget,
-                         size + WATCH_HEADER_BYTES + (size_t)parts * LS_PACKET_BYTES_MAX);
+    size += WATCH_HEADER_BYTES;
+    size += ls_match_send_parts(match, &watcher->downlink, watcher->peer, rest, ticks.end);
+    ls_send_budget_spend(&match->watch->ticks_budget, size);
     watcher->sent_ns = match->now_ns;
     watcher->packets = 0;
 }

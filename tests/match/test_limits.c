@@ -105,6 +105,28 @@ Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
     virtual_match_destroy(run);
 }
 
+/* A TICKS holds some 32 of these ticks, and as many more come beside it in parts: without them it
+ * would take longer than three seconds to make up for as much, at this round trip. */
+Test(limits, who_missed_two_seconds_of_ticks_is_back_in_less)
+{
+    virtual_setup setup = setup_with_bytes(4, 8, 60);
+    setup.link.delay_ns = 150 * MS;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_match_run_to_tick(run, 200);
+    virtual_client *deaf = run->clients[0];
+    ls_memory_link cut = {.delay_ns = setup.link.delay_ns, .is_cut = true};
+    virtual_client_set_ways(deaf, &setup.link, &cut);
+    virtual_match_run(run, 2300 * MS);
+    uint32_t missed = ls_match_tick(run->match) - report_of(deaf).confirmed;
+    cr_assert_geq(missed, 120, "%u ticks were missed", missed);
+    virtual_client_set_ways(deaf, &setup.link, &setup.link);
+    virtual_match_run(run, 1600 * MS);
+    uint32_t behind = ls_match_tick(run->match) - report_of(deaf).tick;
+    cr_assert_leq(behind, 150 * 60 / 1000 + 6, "still %u ticks behind", behind);
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
 /* Small inputs still take one packet a tick each way. */
 Test(limits, small_inputs_take_one_packet_a_tick)
 {

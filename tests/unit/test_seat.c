@@ -792,3 +792,17 @@ Test(seat, parts_go_out_at_once_and_again_after_a_round_trip, .init = open_table
     cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5),
               "the place was another's since");
 }
+
+Test(seat, parts_go_on_behind_ticks_while_the_client_gets_on, .init = open_table,
+     .fini = close_table)
+{
+    ls_downlink *link = &here.seat.downlink;
+    link->next = 100;
+    cr_assert_eq(ls_downlink_take_parts_end(link, 140), 140 + LS_TICK_PARTS_AHEAD);
+    cr_assert_eq(ls_downlink_take_parts_end(link, 140), 100 + LS_TICK_PARTS_AHEAD,
+                 "it has acknowledged nothing since");
+    link->next = 101;
+    cr_assert_eq(ls_downlink_take_parts_end(link, 141), 141 + LS_TICK_PARTS_AHEAD);
+    cr_assert_eq(ls_downlink_take_parts_end(link, 101), 101 + LS_TICK_PARTS_AHEAD,
+                 "where no tick fits into TICKS it is the same");
+}
