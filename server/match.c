@@ -673,6 +673,9 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
     report.rtt_ns = match->seats[slot].downlink.rtt_ns;
+    if (report.joined_tick == MATCH_NOT_JOINED) {
+        report.joined_tick = match->next_close; /* at the earliest */
+    }
     return report;
 }
 

@@ -267,6 +267,10 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
 /* Who sat there last: the `turn`-th, from 1 on, that LS_MATCH_PLAYER_SEATED told of. */
 void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, uint32_t turn);
 
+/* The first tick that could have the input of who sat there last; UINT32_MAX: not told yet, it is
+ * then the next one in which the simulation is told JOINED. */
+void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick);
+
 /* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
 

@@ -51,6 +51,8 @@ static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SEC
         uint8_t expected[LS_SECRET_BYTES];
         ls_match_secret(match, slot, expected);
         if (seat->turn > 0 && ls_secret_is_equal(expected, secret)) {
+            bool is_forgotten = seat->turn > known;
+            seat->report.joined_tick = is_forgotten ? MATCH_NOT_JOINED : seat->report.joined_tick;
             return true;
         }
     }

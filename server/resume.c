@@ -31,7 +31,9 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     bool is_seating =
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
-        seat->turn += event->kind == LS_JOURNAL_EVENT_SEATED ? 1 : 0;
+        bool is_new = event->kind == LS_JOURNAL_EVENT_SEATED;
+        seat->turn += is_new ? 1 : 0;
+        seat->seated_tick = is_new ? event->tick : seat->seated_tick;
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
         seat->has_left = false;
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
@@ -305,7 +307,8 @@ typedef struct restoring {
     ls_resume_report *report;
     bool has_snapshot; /* it begins at one; otherwise at state 0 */
     ls_journal_snapshot snapshot;
-    uint32_t in_band_mask; /* before the tick that is read next */
+    uint32_t in_band_mask;                /* before the tick that is read next */
+    ls_tick joined_ticks[LS_PLAYERS_MAX]; /* of who sits there last; NO_TICK: not told yet */
 } restoring;
 
 /* A snapshot so old that every ring is filled by the ticks behind it, if one is; else state 0, if
@@ -334,6 +337,11 @@ static void take_tick_events(restoring *work, const ls_tick_inputs *inputs)
         uint32_t bit = UINT32_C(1) << slot;
         work->in_band_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
         work->in_band_mask |= events & LS_EVENT_JOINED ? bit : 0;
+        bool is_first = work->joined_ticks[slot] == NO_TICK &&
+                        inputs->tick >= work->resume->seats[slot].seated_tick;
+        if (events & LS_EVENT_JOINED && is_first) {
+            work->joined_ticks[slot] = inputs->tick;
+        }
     }
 }
 
@@ -411,6 +419,9 @@ static void restore_seats(restoring *work)
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
         seat->turn += is_in_band && seat->turn == 0 ? 1 : 0;
         ls_match_restore_seat(work->match, slot, seat->name, seat->turn);
+        if (seat->turn > 0) {
+            ls_match_restore_joined(work->match, slot, work->joined_ticks[slot]);
+        }
         if (seat->has_left) {
             ls_match_restore_vacancy(work->match, slot);
         }
@@ -458,6 +469,7 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
                              .is_cut_at_gap = resume->is_cut_at_gap,
                              .missing_tick = resume->gap_tick};
     restoring work = {.resume = resume, .match = match, .why = &reason, .report = &told};
+    memset(work.joined_ticks, 0xff, sizeof work.joined_ticks); /* NO_TICK */
     ls_status status = restore(&work);
     if (status != LS_OK) {
         ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));

@@ -23,6 +23,7 @@ typedef struct plan {
     ls_tick gap_end;
     ls_tick wrong_root_tick; /* of the state behind that tick; 0: none */
     ls_tick wrong_snapshot_tick;
+    ls_tick change_tick; /* somebody else sits down on slot 1 then; 0: nobody */
     bool is_started;
     bool has_ended; /* an event says so ... */
     bool is_closed; /* ... and END */
@@ -223,6 +224,9 @@ static void make(const plan *made)
         append_event(LS_JOURNAL_EVENT_STARTED, LS_JOURNAL_NO_SLOT, 0, "");
     }
     append_ticks(made);
+    if (made->change_tick > 0) {
+        append_event(LS_JOURNAL_EVENT_SEATED, 1, made->change_tick, "Dot");
+    }
     here.final_root = ls_sim_instance_hash(here.sim->instance);
     if (made->has_ended) {
         append_event(LS_JOURNAL_EVENT_ENDED, LS_JOURNAL_NO_SLOT, made->ticks, "");
@@ -383,6 +387,44 @@ Test(resume, who_sits_where_is_known_by_turns_and_newest_names)
     cr_expect_str_eq(ls_resume_seat_of(here.resume, 0)->name, "Ada");
     cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->name, "Cid");
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Cid");
+}
+
+Test(resume, when_a_player_joined_is_known_from_the_ticks)
+{
+    plan made = plan_of(100, 0);
+    make(&made);
+    restore_all();
+    cr_expect_eq(ls_match_slot_of(here.match, 0).joined_tick, 0u);
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK,
+                 "and not when it came back");
+}
+
+Test(resume, when_a_player_joined_is_known_behind_a_snapshot_too)
+{
+    plan made = plan_of(2400, 600);
+    make(&made);
+    cr_expect_gt(restore_all().from_tick, SECOND_PLAYER_TICK);
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK);
+}
+
+Test(resume, who_took_a_seat_over_joined_after_that)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = CHANGE_TICK - 8;
+    make(&made);
+    restore_all();
+    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Dot");
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, CHANGE_TICK);
+}
+
+Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = 99;
+    make(&made);
+    restore_all();
+    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Dot");
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, 100u);
 }
 
 Test(resume, nobody_comes_back_and_the_match_ends_where_it_stood)
