@@ -2,22 +2,50 @@
 #include "lockstep/common/program/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Who closed standard output has got one that can only be read, see ls_command_line_parse. */
+static bool can_write_stdout(void)
+{
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        return false;
+    }
+    return flags >= 0;
+}
+
+/* A pipe is not opened: its reader would take that for all there is. A file that was not there is
+ * taken away again: who waits for it finds a summary in it, and nothing after a failed start. */
+static bool can_write_file(const char *path)
+{
+    struct stat found;
+    bool is_there = lstat(path, &found) == 0;
+    if (is_there && S_ISFIFO(found.st_mode)) {
+        return access(path, W_OK) == 0;
+    }
+    FILE *file = fopen(path, "a");
+    if (!file) {
+        return false;
+    }
+    fclose(file);
+    if (!is_there) {
+        unlink(path);
+    }
+    return true;
+}
+
 ls_status ls_output_check_path(const char *path, ls_text *why)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
-    if (!file) {
-        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
-        return LS_IO;
+    if (strcmp(path, "-") == 0 ? can_write_stdout() : can_write_file(path)) {
+        return LS_OK;
     }
-    if (file != stdout) {
-        fclose(file);
-    }
-    return LS_OK;
+    ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
+    return LS_IO;
 }
 
 bool ls_output_is_same_file(const char *path, const char *other)
