@@ -402,8 +402,12 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
         ls_match_drop(match, slot, status, why.bytes);
         return LS_OK;
     }
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_READY);
+    event->slot = slot;
+    event->peer = seat->report.peer;
+    event->was_coming = ls_seat_has_newcomer(seat);
+    ls_text_set(&event->text, "%s", seat->report.name);
     seat->state = LS_SEAT_READY;
-    ls_match_push_event(match, LS_MATCH_PLAYER_READY)->slot = slot;
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_join_ready(match, slot);
     } else if (are_enough_ready(match)) {

@@ -163,6 +163,10 @@ void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
     seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
+    if (seat->report.joined_tick == MATCH_NOT_JOINED) {
+        seat->report.has_played = false;
+        seat->report.joined_tick = 0;
+    }
 }
 
 void ls_match_restore_end(ls_match *match, uint64_t now_ns)

@@ -110,7 +110,8 @@ static bool is_kept_for(const ls_match *match, const ls_seat *seat)
            seat->report.has_played && match->config.keep_seat_ms > 0;
 }
 
-/* Frees the seat in the lobby, marks it as left, or as kept, from START on. */
+/* Frees the seat in the lobby, marks it as left, or as kept, from START on; who was not READY yet
+ * leaves it as it was. */
 void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
                      const char *why)
 {
@@ -126,8 +127,13 @@ void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status sta
     event->peer = seat->report.peer;
     event->status = status;
     event->tick = match->next_close;
+    event->was_coming = ls_seat_has_newcomer(seat);
     ls_text_set(&event->text, "%s", why);
     match->peers[slot] = 0;
+    if (event->was_coming) {
+        ls_seat_untake(seat);
+        return;
+    }
     if (match->state == LS_MATCH_LOBBY) {
         ls_seat_reset(seat);
         return;
@@ -175,14 +181,7 @@ void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const l
     if (is_back) {
         ls_seat_reconnect(seat);
     } else {
-        ls_match_slot before = seat->report;
-        ls_seat_reset(seat);
-        seat->turn++;
-        /* That the seat was one that differed is not forgotten with who sat there. */
-        seat->report.is_desynced = before.is_desynced;
-        seat->report.desync_tick = before.desync_tick;
-        seat->report.desync_server_root = before.desync_server_root;
-        seat->report.desync_client_root = before.desync_client_root;
+        ls_seat_take(seat);
     }
     seat->state = LS_SEAT_OFFERED;
     seat->back = hello->back;

@@ -20,6 +20,7 @@ struct ls_resume {
     bool has_started;
     bool has_ended;
     ls_resume_seat seats[LS_PLAYERS_MAX];
+    ls_resume_seat past[LS_PLAYERS_MAX]; /* seats before somebody was seated there last */
 };
 
 /* ---- what the journal says ---- */
@@ -32,11 +33,17 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
         bool is_new = event->kind == LS_JOURNAL_EVENT_SEATED;
+        resume->past[event->slot] = *seat;
         seat->turn += is_new ? 1 : 0;
         seat->seated_tick = is_new ? event->tick : seat->seated_tick;
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
         seat->has_left = false;
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
+        seat->has_left = true;
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {
+        uint32_t turn = seat->turn;
+        *seat = resume->past[event->slot];
+        seat->turn = turn; /* it is spent */
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;

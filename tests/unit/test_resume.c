@@ -24,6 +24,7 @@ typedef struct plan {
     ls_tick wrong_root_tick; /* of the state behind that tick; 0: none */
     ls_tick wrong_snapshot_tick;
     ls_tick change_tick; /* somebody else sits down on slot 1 then; 0: nobody */
+    bool is_turned_away; /* that one, at once */
     bool is_started;
     bool has_ended; /* an event says so ... */
     bool is_closed; /* ... and END */
@@ -227,6 +228,9 @@ static void make(const plan *made)
     if (made->change_tick > 0) {
         append_event(LS_JOURNAL_EVENT_SEATED, 1, made->change_tick, "Dot");
     }
+    if (made->is_turned_away) {
+        append_event(LS_JOURNAL_EVENT_TURNED_AWAY, 1, made->change_tick, "no such simulation");
+    }
     here.final_root = ls_sim_instance_hash(here.sim->instance);
     if (made->has_ended) {
         append_event(LS_JOURNAL_EVENT_ENDED, LS_JOURNAL_NO_SLOT, made->ticks, "");
@@ -415,6 +419,19 @@ Test(resume, who_took_a_seat_over_joined_after_that)
     restore_all();
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Dot");
     cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, CHANGE_TICK);
+}
+
+Test(resume, who_was_turned_away_has_not_been_there)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = 50;
+    made.is_turned_away = true;
+    make(&made);
+    restore_all();
+    cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->name, "Cid");
+    cr_expect(ls_resume_seat_of(here.resume, 1)->has_left, "as it had before");
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->turn, 3u, "what it was given is spent");
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK);
 }
 
 Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
