@@ -8,6 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
 /* Who closed standard output has got one that can only be read, see ls_command_line_parse. */
 static bool can_write_stdout(void)
 {
@@ -44,7 +49,7 @@ ls_status ls_output_check_path(const char *path, ls_text *why)
     if (strcmp(path, "-") == 0 ? can_write_stdout() : can_write_file(path)) {
         return LS_OK;
     }
-    ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
+    ls_text_set(why, "cannot write the summary to %s: %s", name_of(path), strerror(errno));
     return LS_IO;
 }
 
@@ -74,7 +79,7 @@ static ls_status write_all(const char *path, const char *what, const void *bytes
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!file) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
+        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
         return LS_IO;
     }
     size_t written = fwrite(bytes, 1, size, file);
@@ -82,7 +87,7 @@ static ls_status write_all(const char *path, const char *what, const void *bytes
     int flushed = fflush(file);
     int closed = file == stdout ? 0 : fclose(file);
     if (written != size || ended == EOF || flushed != 0 || closed != 0) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
+        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
         return LS_IO;
     }
     return LS_OK;

@@ -31,6 +31,7 @@ static void expect_refused(const char *name, const char *words)
 {
     ls_text why = {{0}};
     cr_expect_eq(ls_output_check_path(name, &why), LS_IO);
+    name = strcmp(name, "-") == 0 ? "standard output" : name;
     cr_expect(strstr(why.bytes, words) && strstr(why.bytes, name), "%s", why.bytes);
 }
 
