@@ -393,32 +393,39 @@ Test(resume, who_sits_where_is_known_by_turns_and_newest_names)
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Cid");
 }
 
-Test(resume, when_a_player_joined_is_known_from_the_ticks)
+static void expect_joined(const plan *made, const char *name, ls_tick tick)
+{
+    make(made);
+    restore_all();
+    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, name);
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, tick);
+    cr_expect_eq(ls_match_slot_of(here.match, 0).joined_tick, 0u);
+}
+
+Test(resume, when_a_player_joined_is_known_from_the_ticks_and_not_when_it_came_back)
 {
     plan made = plan_of(100, 0);
-    make(&made);
-    restore_all();
-    cr_expect_eq(ls_match_slot_of(here.match, 0).joined_tick, 0u);
-    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK,
-                 "and not when it came back");
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
 }
 
 Test(resume, when_a_player_joined_is_known_behind_a_snapshot_too)
 {
     plan made = plan_of(2400, 600);
-    make(&made);
-    cr_expect_gt(restore_all().from_tick, SECOND_PLAYER_TICK);
-    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK);
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
 }
 
 Test(resume, who_took_a_seat_over_joined_after_that)
 {
     plan made = plan_of(100, 0);
     made.change_tick = CHANGE_TICK - 8;
-    make(&made);
-    restore_all();
-    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Dot");
-    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, CHANGE_TICK);
+    expect_joined(&made, "Dot", CHANGE_TICK);
+}
+
+Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = 99;
+    expect_joined(&made, "Dot", 100);
 }
 
 Test(resume, who_was_turned_away_has_not_been_there)
@@ -426,22 +433,9 @@ Test(resume, who_was_turned_away_has_not_been_there)
     plan made = plan_of(100, 0);
     made.change_tick = 50;
     made.is_turned_away = true;
-    make(&made);
-    restore_all();
-    cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->name, "Cid");
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
     cr_expect(ls_resume_seat_of(here.resume, 1)->has_left, "as it had before");
     cr_expect_eq(ls_resume_seat_of(here.resume, 1)->turn, 3u, "what it was given is spent");
-    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, SECOND_PLAYER_TICK);
-}
-
-Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
-{
-    plan made = plan_of(100, 0);
-    made.change_tick = 99;
-    make(&made);
-    restore_all();
-    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Dot");
-    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, 100u);
 }
 
 Test(resume, nobody_comes_back_and_the_match_ends_where_it_stood)
