@@ -410,6 +410,11 @@ static void on_frame(void *user, uint64_t now_ns)
 static void on_seen_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
+    uint64_t again_ns = ls_client_view_go_on(player->view, now_ns);
+    if (again_ns > 0) {
+        ls_loop_alarm_set(player->frame_alarm, again_ns);
+        return;
+    }
     if (ls_client_view_is_closed(player->view, now_ns)) {
         ls_session_leave(player->session, now_ns);
     }

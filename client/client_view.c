@@ -235,3 +235,8 @@ uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
     shown->frame_ns = now_ns;
     return ls_screen_frame(shown->screen, now_ns);
 }
+
+uint64_t ls_client_view_go_on(ls_client_view *shown, uint64_t now_ns)
+{
+    return ls_screen_go_on(shown->screen, now_ns);
+}

@@ -28,7 +28,8 @@ bool ls_client_view_is_closed(ls_client_view *view, uint64_t now_ns);
 uint32_t ls_client_view_input(ls_client_view *view, const ls_sim_instance *instance, uint32_t slot,
                               uint8_t *bytes);
 
-/* Paints and shows the frame that began at `now_ns`, and says when the next one is to begin. */
+/* As ls_screen_frame and ls_screen_go_on. */
 uint64_t ls_client_view_frame(ls_client_view *view, uint64_t now_ns);
+uint64_t ls_client_view_go_on(ls_client_view *view, uint64_t now_ns);
 
 #endif

@@ -79,8 +79,8 @@ static void tell_news(ls_host *host)
 {
     ls_match_table_event news;
     while (ls_match_table_next_event(host->table, &news)) {
-        if (news.event.kind == LS_MATCH_PLAYER_SEATED ||
-            news.event.kind == LS_MATCH_PLAYER_RETURNED) {
+        bool is_newcomer = news.event.kind == LS_MATCH_PLAYER_READY && news.event.was_coming;
+        if (is_newcomer || news.event.kind == LS_MATCH_PLAYER_RETURNED) {
             note_seated(host, &news);
         }
         if (host->config.on_news) {

@@ -52,6 +52,25 @@ static void tell_news(one_journal *journal)
     }
 }
 
+static void tell_snapshot_news(one_journal *journal)
+{
+    const ls_log *log = journal->all->config.log;
+    const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
+    if (!ls_recorder_has_snapshot_news(journal->recorder)) {
+        return;
+    }
+    if (figures->is_leaving_out_snapshots) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "a snapshot cannot be written to the journal %s: %s; snapshots are left out "
+                    "from now on, and tried again",
+                    journal->path, figures->why.bytes);
+    } else {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "the journal %s has snapshots again; %" PRIu64 " could not be written",
+                    journal->path, figures->snapshots_failed);
+    }
+}
+
 static void tell_deletion(one_journal *journal)
 {
     if (ls_journal_file_is_deleted(journal->file) && !journal->is_deletion_told) {
@@ -70,6 +89,11 @@ static void tell_what_is_missing(const one_journal *journal)
                     "the journal %s lacks %" PRIu64 " ticks of the match", journal->path,
                     figures->ticks_missing);
     }
+    if (figures->is_leaving_out_snapshots) {
+        ls_log_line(journal->all->config.log, LS_LOG_WARNING,
+                    "%" PRIu64 " snapshots could not be written to the journal %s",
+                    figures->snapshots_failed, journal->path);
+    }
     if (journal->is_deletion_told) {
         ls_log_line(journal->all->config.log, LS_LOG_WARNING,
                     "there is no journal of match %" PRIu32 ": %s was deleted", journal->number,
@@ -84,6 +108,7 @@ static void on_done(void *user, const ls_journal_completion *completion, uint64_
     one_journal *journal = user;
     ls_recorder_complete(journal->recorder, completion, now_ns);
     tell_news(journal);
+    tell_snapshot_news(journal);
     tell_deletion(journal);
     bool is_end = ls_recorder_is_through(journal->recorder);
     if (is_end) {

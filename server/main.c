@@ -63,7 +63,8 @@ static const struct argp_option options[] = {
     {"bind", KEY_BIND, "ADDR", 0, "IPv4 address to listen on (0.0.0.0: all)", 2},
     {"port", KEY_PORT, "P", 0, "UDP port; 0: chosen by the system (7300)", 2},
     {"port-file", KEY_PORT_FILE, "FILE", 0, "Write the port to FILE once it is bound", 2},
-    {"timeout", KEY_TIMEOUT, "MS", 0, "Drop a client that is silent for so long (10000)", 2},
+    {"timeout", KEY_TIMEOUT, "MS", 0,
+     "Drop a client that is silent for so long, 100 to 600000 (10000)", 2},
     {"keep-seat", KEY_KEEP_SEAT, "SECONDS", 0,
      "Keep the seat of a player whose link was lost, 0 to 600 (30)", 2},
     {"join-rate", KEY_JOIN_RATE, "KB/S", 0,
@@ -77,7 +78,7 @@ static const struct argp_option options[] = {
      "An input that is missing when its tick closes: repeat the last one, or wait for it (repeat)",
      3},
     {"wait-limit", KEY_WAIT_LIMIT, "MS", 0,
-     "With --late wait: drop a slot that is waited for so long (2000)", 3},
+     "With --late wait: drop a slot that is waited for so long, 1 to 600000 (2000)", 3},
     {"input-delay", KEY_INPUT_DELAY, "TICKS|auto", 0,
      "Ticks by which inputs come earlier than the network needs, 0 to 64; auto: as many as each "
      "player's own link takes for its inputs to be on time (0)",

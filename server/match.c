@@ -402,8 +402,12 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
         ls_match_drop(match, slot, status, why.bytes);
         return LS_OK;
     }
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_PLAYER_READY);
+    event->slot = slot;
+    event->peer = seat->report.peer;
+    event->was_coming = ls_seat_has_newcomer(seat);
+    ls_text_set(&event->text, "%s", seat->report.name);
     seat->state = LS_SEAT_READY;
-    ls_match_push_event(match, LS_MATCH_PLAYER_READY)->slot = slot;
     if (match->state != LS_MATCH_LOBBY) {
         ls_match_join_ready(match, slot);
     } else if (are_enough_ready(match)) {
@@ -673,6 +677,9 @@ ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
     report.hashes_compared = match->arbiter.slots[slot].compared;
     report.agreed_tick = match->arbiter.slots[slot].agreed_tick;
     report.rtt_ns = match->seats[slot].downlink.rtt_ns;
+    if (report.joined_tick == MATCH_NOT_JOINED) {
+        report.joined_tick = match->next_close; /* at the earliest */
+    }
     return report;
 }
 

@@ -73,14 +73,13 @@ typedef enum ls_match_state {
 } ls_match_state;
 
 typedef enum ls_match_event_kind {
-    LS_MATCH_PLAYER_SEATED,   /* slot, peer, text: name; a new player, each has the seat's next turn
-                               */
+    LS_MATCH_PLAYER_SEATED, /* slot, peer, text: name; a newcomer, each has the seat's next turn */
     LS_MATCH_PLAYER_RETURNED, /* slot, peer, text: name; sits on its seat again */
-    LS_MATCH_PLAYER_READY,    /* slot */
+    LS_MATCH_PLAYER_READY,    /* slot, peer, text: name, was_coming */
     LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
     LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
     LS_MATCH_PLAYER_JOINED,   /* slot, tick: the first that may have its input */
-    LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why */
+    LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why, was_coming */
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
@@ -105,6 +104,8 @@ typedef struct ls_match_event {
     ls_peer_id peer;
     ls_tick tick;
     ls_status status;
+    /* A newcomer: READY makes it a player; when it LEFT before, it is as if it had not come. */
+    bool was_coming;
     uint32_t slot_mask;
     uint32_t waited_ms;
     uint64_t server_root;
@@ -278,8 +279,15 @@ typedef struct ls_seat_turns {
 /* A player sits down who has not sat there before. */
 void ls_seat_turns_next(ls_seat_turns *turns);
 
+/* It has left again before it counted: all is as it was, but that its turn is spent. */
+void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before);
+
 /* Who sat there last. */
 void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns);
+
+/* The first tick that could have the input of who sat there last; UINT32_MAX: not told yet, it is
+ * then the next one in which the simulation is told JOINED. */
+void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick);
 
 /* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot);

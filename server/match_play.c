@@ -30,8 +30,9 @@ void ls_match_play_from(ls_match *match, uint32_t slot, ls_tick tick)
     seat->state = LS_SEAT_PLAYING;
     seat->play_from = tick;
     seat->heard_ns = match->now_ns;
+    bool has_joined = seat->report.has_played && seat->report.joined_tick != MATCH_NOT_JOINED;
     seat->report.rejoins += seat->report.has_played ? 1 : 0;
-    seat->report.joined_tick = seat->report.has_played ? seat->report.joined_tick : tick;
+    seat->report.joined_tick = has_joined ? seat->report.joined_tick : tick;
     seat->report.here_tick = tick;
     seat->report.is_playing = true;
     seat->report.has_played = true;

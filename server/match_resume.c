@@ -113,6 +113,10 @@ static void repeat_tick(ls_match *match, const ls_tick_inputs *inputs)
         if (events != 0) {
             set_in_band(match, slot, (events & LS_EVENT_JOINED) != 0);
         }
+        ls_match_slot *report = &match->seats[slot].report;
+        if ((events & LS_EVENT_JOINED) != 0 && report->joined_tick == MATCH_NOT_JOINED) {
+            report->joined_tick = inputs->tick;
+        }
     }
     ls_match_play_tick(match);
 }
@@ -148,11 +152,21 @@ void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_
     ls_name_copy(seat->report.name, sizeof seat->report.name, name);
 }
 
+void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick)
+{
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
+    match->seats[slot].report.joined_tick = tick;
+}
+
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
     seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
+    if (seat->report.joined_tick == MATCH_NOT_JOINED) {
+        seat->report.has_played = false;
+        seat->report.joined_tick = 0;
+    }
 }
 
 /* Its player, who is not here now. */

@@ -9,7 +9,7 @@ static uint32_t empty_slot(const ls_match *match)
     uint32_t found = MATCH_NO_SLOT;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        bool is_better = found == MATCH_NO_SLOT || seat->turns.forgotten > 0;
+        bool is_better = found == MATCH_NO_SLOT || match->resume.unproven;
         found = seat->state == LS_SEAT_EMPTY && is_better ? slot : found;
     }
     return found;
@@ -58,6 +58,9 @@ static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SEC
         uint8_t expected[LS_SECRET_BYTES];
         ls_match_secret(match, slot, expected);
         if (turns->newest > 0 && ls_secret_is_equal(expected, secret)) {
+            bool is_forgotten = turns->newest > known.newest;
+            ls_match_slot *report = &match->seats[slot].report;
+            report->joined_tick = is_forgotten ? MATCH_NOT_JOINED : report->joined_tick;
             return true;
         }
         if (turns->forgotten == 0) {
@@ -87,6 +90,12 @@ void ls_seat_turns_next(ls_seat_turns *turns)
 {
     turns->newest += 1 + turns->forgotten;
     turns->forgotten = 0;
+}
+
+void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before)
+{
+    turns->forgotten += turns->newest - before.newest;
+    turns->newest = before.newest;
 }
 
 void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
@@ -123,7 +132,8 @@ static bool is_kept_for(const ls_match *match, const ls_seat *seat)
            seat->report.has_played && match->config.keep_seat_ms > 0;
 }
 
-/* Frees the seat in the lobby, marks it as left, or as kept, from START on. */
+/* Frees the seat in the lobby, marks it as left, or as kept, from START on; who was not READY yet
+ * leaves it as it was. */
 void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status status,
                      const char *why)
 {
@@ -139,8 +149,13 @@ void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status sta
     event->peer = seat->report.peer;
     event->status = status;
     event->tick = match->next_close;
+    event->was_coming = ls_seat_has_newcomer(seat);
     ls_text_set(&event->text, "%s", why);
     match->peers[slot] = 0;
+    if (event->was_coming) {
+        ls_seat_untake(seat);
+        return;
+    }
     if (match->state == LS_MATCH_LOBBY) {
         ls_seat_reset(seat);
         return;
@@ -190,14 +205,7 @@ void ls_match_take_seat(ls_match *match, uint32_t slot, ls_peer_id peer, const l
         ls_seat_reconnect(seat);
         seat->report.has_played = seat->report.has_played || match->state == LS_MATCH_RESUMING;
     } else {
-        ls_match_slot before = seat->report;
-        ls_seat_reset(seat);
-        ls_seat_turns_next(&seat->turns);
-        /* That the seat was one that differed is not forgotten with who sat there. */
-        seat->report.is_desynced = before.is_desynced;
-        seat->report.desync_tick = before.desync_tick;
-        seat->report.desync_server_root = before.desync_server_root;
-        seat->report.desync_client_root = before.desync_client_root;
+        ls_seat_take(seat);
     }
     seat->state = LS_SEAT_OFFERED;
     seat->back = hello->back;

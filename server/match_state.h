@@ -34,6 +34,9 @@ enum {
 #define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
 #define MATCH_WAITING_NEXT_NS (UINT64_C(500) * LS_NS_PER_MS)
 
+/* joined_tick of a seat after a restart, until ticks or its player tell which it is */
+#define MATCH_NOT_JOINED UINT32_MAX
+
 #define MATCH_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 
 typedef struct match_guest {

@@ -43,6 +43,7 @@ struct ls_recorder {
     const ls_allocator *allocator;
     ls_recorder_figures figures;
     bool has_news;
+    bool has_snapshot_news;
     turn out;          /* what the store has */
     uint64_t retry_ns; /* nothing is handed on before; 0: at once */
     bool is_over;      /* the match has said its last word */
@@ -507,6 +508,9 @@ static void piece_is_written(ls_recorder *recorder)
     if (head->piece == ls_journal_pieces(head->state_bytes)) {
         recorder->has_snapshot = false;
         recorder->figures.snapshots++;
+        recorder->has_snapshot_news =
+            recorder->has_snapshot_news || recorder->figures.is_leaving_out_snapshots;
+        recorder->figures.is_leaving_out_snapshots = false;
     }
 }
 
@@ -541,7 +545,22 @@ static void give_up(ls_recorder *recorder)
     recorder->has_given_up = true;
 }
 
-/* What failed is tried again after a pause; a snapshot is given up for a newer one. */
+/* It is given up for a newer one. Ticks are small: the disk may still have room for them, and they
+ * alone say whether the match can be written down. */
+static void lose_snapshot(ls_recorder *recorder, const char *why)
+{
+    ls_recorder_figures *figures = &recorder->figures;
+    recorder->has_snapshot = false;
+    recorder->is_snapshot_wanted = true;
+    figures->snapshots_failed++;
+    if (!figures->is_leaving_out_snapshots) {
+        figures->is_leaving_out_snapshots = true;
+        recorder->has_snapshot_news = true;
+        note(recorder, LS_JOURNAL_EVENT_FAILED, recorder->snapshot.tick, why);
+    }
+}
+
+/* What failed is tried again after a pause. */
 static void take_failure(ls_recorder *recorder, turn what, const char *why, uint64_t now_ns)
 {
     ls_recorder_figures *figures = &recorder->figures;
@@ -549,8 +568,8 @@ static void take_failure(ls_recorder *recorder, turn what, const char *why, uint
     ls_text_set(&figures->why, "%s", why);
     recorder->retry_ns = now_ns + recorder->config.retry_ms * LS_NS_PER_MS;
     if (what == TURN_PIECE) {
-        recorder->has_snapshot = false;
-        recorder->is_snapshot_wanted = true;
+        lose_snapshot(recorder, why);
+        return;
     }
     if (!figures->is_failing) {
         figures->is_failing = true;
@@ -600,5 +619,12 @@ bool ls_recorder_has_news(ls_recorder *recorder)
 {
     bool has_news = recorder->has_news;
     recorder->has_news = false;
+    return has_news;
+}
+
+bool ls_recorder_has_snapshot_news(ls_recorder *recorder)
+{
+    bool has_news = recorder->has_snapshot_news;
+    recorder->has_snapshot_news = false;
     return has_news;
 }

@@ -40,10 +40,12 @@ typedef struct ls_recorder_figures {
     uint64_t failures;      /* of writes */
     uint64_t ticks_missing; /* left out, since nowhere was room for them any more */
     uint64_t events_missing;
-    uint32_t backlog_ticks; /* closed and not yet in the file */
+    uint64_t snapshots_failed; /* could not be written to their end */
+    uint32_t backlog_ticks;    /* closed and not yet in the file */
     uint32_t backlog_max;
-    bool is_failing; /* the newest write failed */
-    ls_text why;     /* of the newest failure */
+    bool is_failing;               /* the newest write failed, of anything but a snapshot */
+    bool is_leaving_out_snapshots; /* the newest one could not be written */
+    ls_text why;                   /* of the newest failure */
 } ls_recorder_figures;
 
 typedef struct ls_recorder ls_recorder;
@@ -86,6 +88,10 @@ const ls_recorder_figures *ls_recorder_figures_of(const ls_recorder *recorder);
 /* True once for each time that writing begins to fail (`is_failing`) or works again: for the
  * console. */
 bool ls_recorder_has_news(ls_recorder *recorder);
+
+/* Likewise of snapshots (`is_leaving_out_snapshots`): a disk that is nearly full takes ticks long
+ * after it has no room for those. */
+bool ls_recorder_has_snapshot_news(ls_recorder *recorder);
 
 LS_C_END
 

@@ -29,8 +29,9 @@ static bool describe(const ls_match_event *news, ls_journal_event *out)
         return true;
     case LS_MATCH_PLAYER_LEFT:
     case LS_MATCH_PLAYER_LOST:
-        out->kind =
-            news->kind == LS_MATCH_PLAYER_LEFT ? LS_JOURNAL_EVENT_LEFT : LS_JOURNAL_EVENT_LOST;
+        out->kind = news->kind == LS_MATCH_PLAYER_LOST ? LS_JOURNAL_EVENT_LOST
+                    : news->was_coming                 ? LS_JOURNAL_EVENT_TURNED_AWAY
+                                                       : LS_JOURNAL_EVENT_LEFT;
         ls_text_set(&out->text, "%s (%s)", news->text.bytes, ls_status_name(news->status));
         return true;
     case LS_MATCH_STALLED:

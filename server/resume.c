@@ -20,6 +20,7 @@ struct ls_resume {
     bool has_started;
     bool has_ended;
     ls_resume_seat seats[LS_PLAYERS_MAX];
+    ls_resume_seat past[LS_PLAYERS_MAX]; /* seats before somebody was seated there last */
 };
 
 /* ---- what the journal says ---- */
@@ -39,8 +40,11 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     bool is_seating =
         event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
     if (seat && is_seating) {
-        if (event->kind == LS_JOURNAL_EVENT_SEATED) {
+        bool is_new = event->kind == LS_JOURNAL_EVENT_SEATED;
+        resume->past[event->slot] = *seat;
+        if (is_new) {
             ls_seat_turns_next(&seat->turns);
+            seat->seated_tick = event->tick;
         }
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
         seat->has_left = false;
@@ -48,6 +52,12 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
         forget_turns(resume);
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {
+        ls_seat_turns turns = seat->turns;
+        *seat = resume->past[event->slot];
+        ls_seat_turns_take_back(&turns, seat->turns);
+        seat->turns = turns;
+        seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;
     } else if (event->kind == LS_JOURNAL_EVENT_ENDED) {
@@ -313,7 +323,8 @@ typedef struct restoring {
     ls_resume_report *report;
     bool has_snapshot; /* it begins at one; otherwise at state 0 */
     ls_journal_snapshot snapshot;
-    uint32_t in_band_mask; /* before the tick that is read next */
+    uint32_t in_band_mask;                /* before the tick that is read next */
+    ls_tick joined_ticks[LS_PLAYERS_MAX]; /* of who sits there last; NO_TICK: not told yet */
 } restoring;
 
 /* A snapshot so old that every ring is filled by the ticks behind it, if one is; else state 0, if
@@ -342,6 +353,11 @@ static void take_tick_events(restoring *work, const ls_tick_inputs *inputs)
         uint32_t bit = UINT32_C(1) << slot;
         work->in_band_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
         work->in_band_mask |= events & LS_EVENT_JOINED ? bit : 0;
+        bool is_first = work->joined_ticks[slot] == NO_TICK &&
+                        inputs->tick >= work->resume->seats[slot].seated_tick;
+        if (events & LS_EVENT_JOINED && is_first) {
+            work->joined_ticks[slot] = inputs->tick;
+        }
     }
 }
 
@@ -419,6 +435,9 @@ static void restore_seats(restoring *work)
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
         seat->turns.newest += is_in_band && seat->turns.newest == 0 ? 1 : 0;
         ls_match_restore_seat(work->match, slot, seat->name, seat->turns);
+        if (seat->turns.newest > 0) {
+            ls_match_restore_joined(work->match, slot, work->joined_ticks[slot]);
+        }
         if (seat->has_left) {
             ls_match_restore_vacancy(work->match, slot);
         }
@@ -475,6 +494,7 @@ ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
                              .is_cut_at_gap = resume->is_cut_at_gap,
                              .missing_tick = resume->gap_tick};
     restoring work = {.resume = resume, .match = match, .why = &reason, .report = &told};
+    memset(work.joined_ticks, 0xff, sizeof work.joined_ticks); /* NO_TICK */
     ls_status status = restore(&work);
     if (status != LS_OK) {
         ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));

@@ -17,6 +17,7 @@ typedef struct ls_resume ls_resume;
 typedef struct ls_resume_seat {
     ls_seat_turns turns;
     char name[LS_PLAYER_NAME_BYTES_MAX]; /* of the last one */
+    ls_tick seated_tick;                 /* the next to be closed when the last one sat down */
     bool has_left;                       /* the last one has, and the seat was free */
 } ls_resume_seat;
 

@@ -40,6 +40,34 @@ void ls_seat_reset(ls_seat *seat)
     seat->slack = LS_SLACK_NONE;
 }
 
+void ls_seat_take(ls_seat *seat)
+{
+    ls_seat_past past = {seat->state, seat->turns, seat->report, seat->lag};
+    ls_seat_reset(seat);
+    seat->past = past;
+    ls_seat_turns_next(&seat->turns);
+    /* That the seat was one that differed is not forgotten with who sat there. */
+    seat->report.is_desynced = past.report.is_desynced;
+    seat->report.desync_tick = past.report.desync_tick;
+    seat->report.desync_server_root = past.report.desync_server_root;
+    seat->report.desync_client_root = past.report.desync_client_root;
+}
+
+void ls_seat_untake(ls_seat *seat)
+{
+    ls_seat_past past = seat->past;
+    ls_seat_reset(seat);
+    seat->state = past.state;
+    ls_seat_turns_take_back(&seat->turns, past.turns);
+    seat->report = past.report;
+    seat->lag = past.lag;
+}
+
+bool ls_seat_has_newcomer(const ls_seat *seat)
+{
+    return seat->state == LS_SEAT_OFFERED && seat->back.match_id == 0;
+}
+
 void ls_seat_reconnect(ls_seat *seat)
 {
     ls_match_slot report = seat->report;

@@ -20,6 +20,14 @@ typedef enum ls_seat_state {
     LS_SEAT_LEFT,     /* gone while the match ran; the seat is free for whoever comes */
 } ls_seat_state;
 
+/* A seat as its last player left it. */
+typedef struct ls_seat_past {
+    ls_seat_state state;
+    ls_seat_turns turns;
+    ls_match_slot report;
+    ls_lag_meter lag;
+} ls_seat_past;
+
 typedef struct ls_seat {
     ls_seat_state state;
     ls_match_slot report; /* what the match tells the outside */
@@ -50,6 +58,7 @@ typedef struct ls_seat {
 
     /* Coming late and coming back. */
     ls_seat_turns turns;
+    ls_seat_past past;       /* OFFERED, to a newcomer */
     bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
     ls_tick play_from;       /* the first tick that may have its input */
     uint64_t kept_until_ns;  /* KEPT */
@@ -70,6 +79,14 @@ void ls_seat_deinit(ls_seat *seat);
 /* Forgets the player that sat here; keeps the memory, the turns and what the simulation was told.
  */
 void ls_seat_reset(ls_seat *seat);
+
+/* A newcomer sits down, with the seat's next turn; or is gone before it was READY, which leaves the
+ * seat to who sat there before: figures, state, and the right to come back. */
+void ls_seat_take(ls_seat *seat);
+void ls_seat_untake(ls_seat *seat);
+
+/* It was offered to somebody who has not sat here before. */
+bool ls_seat_has_newcomer(const ls_seat *seat);
 
 /* Forgets the connection alone: its player has come back on another one. */
 void ls_seat_reconnect(ls_seat *seat);

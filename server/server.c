@@ -118,9 +118,22 @@ static void tell_of_player(const server *host, const ls_match_event *event)
                 ls_match_slot_of(host->match, event->slot).name, event->text.bytes);
 }
 
+static void tell_ready(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, event->was_coming ? LS_LOG_INFO : LS_LOG_DEBUG,
+                "slot %" PRIu32 ": %s %s", event->slot, event->text.bytes,
+                event->was_coming ? "joined" : "is ready");
+}
+
 static void tell_left(const server *host, const ls_match_event *event)
 {
     bool is_planned = event->status == LS_DISCONNECTED;
+    if (event->was_coming) {
+        ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                    "who was offered slot %" PRIu32 " did not take it: %s (%s)", event->slot,
+                    event->text.bytes, ls_status_name(event->status));
+        return;
+    }
     ls_match_slot player = ls_match_slot_of(host->match, event->slot);
     ls_text who = {{0}};
     ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
@@ -153,7 +166,7 @@ static void tell(server *host, const ls_match_event *event)
     const ls_log *log = &host->console->log;
     switch (event->kind) {
     case LS_MATCH_PLAYER_SEATED:
-        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s joined", event->slot,
+        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": offered to %s", event->slot,
                     event->text.bytes);
         break;
     case LS_MATCH_PLAYER_RETURNED:
@@ -161,7 +174,7 @@ static void tell(server *host, const ls_match_event *event)
                     event->text.bytes);
         break;
     case LS_MATCH_PLAYER_READY:
-        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": ready", event->slot);
+        tell_ready(host, event);
         break;
     case LS_MATCH_PLAYER_LOST:
         tell_lost(host, event);

@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         .args_doc = "[SECTION...]",
         .doc = "Measures Lockstep against its budgets: every section, or those named.\v"
                "Exit codes: 0 measured (also when budgets are missed), 1 environment, 2 usage, 3 a "
-               "match in memory desynced.",
+               "match in memory desynced, 4 internal.",
         .help_filter = help_filter,
     };
     arguments args = {.rounds = DEFAULT_ROUNDS};

@@ -91,8 +91,7 @@ int main(int argc, char **argv)
             "saved games you would open.\n\n"
             "Exit codes: 3 the bundle shows a desync (the report says what this machine makes of "
             "it), 0 its two sides agree, 1 the bundle cannot be read or a report not written, 2 "
-            "usage, or a "
-            "simulation that cannot be used.",
+            "usage, or a simulation that cannot be used, 4 internal.",
     };
     arguments args = {.output = {.level = LS_LOG_INFO}};
     ls_command_line_parse(&argp, argc, argv, &args);

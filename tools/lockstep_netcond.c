@@ -210,7 +210,8 @@ int main(int argc, char **argv)
                "What is said of one direction counts more than what is said of both, and either "
                "counts more than a profile. The same seed gives the n-th packet of the n-th client "
                "the same fate.\n\n"
-               "Exit codes: 0 stopped by SIGINT or SIGTERM, 1 environment or network, 2 usage.",
+               "Exit codes: 0 stopped by SIGINT or SIGTERM, 1 environment or network, 2 usage, 4 "
+               "internal.",
         .help_filter = help_filter,
     };
     arguments args = {.listen_host = "0.0.0.0",

@@ -69,7 +69,7 @@ static ls_tick read_tick(struct argp_state *state, const char *word)
     uint64_t tick = 0;
     ls_option_range range = {0, UINT32_MAX - 1};
     if (ls_option_number("tick", word, range, &tick, NULL) != LS_OK) {
-        argp_error(state, "'%s' is no tick", word);
+        argp_error(state, "a tick is a number from 0 to %u, not '%s'", UINT32_MAX - 1, word);
     }
     return (ls_tick)tick;
 }
@@ -115,7 +115,11 @@ static void check(struct argp_state *state, arguments *args)
         argp_error(state, "the command is missing");
     }
     if (args->words < commands[args->command].journals + commands[args->command].numbers) {
-        argp_error(state, "%s takes more: see --help", args->config.command);
+        static const char *const missing[] = {"FILE", "FILE FILE"};
+        static const char *const ticks[] = {"", " TICK", " FROM TO"};
+        argp_error(state, "%s takes %s%s", args->config.command,
+                   missing[commands[args->command].journals - 1],
+                   ticks[commands[args->command].numbers]);
     }
     bool is_cut = strcmp(args->config.command, "cut") == 0;
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
@@ -177,7 +181,7 @@ int main(int argc, char **argv)
             "whose saved games you would open.\n\n"
             "Exit codes: 0 clean, 1 the journal cannot be read, or is damaged, or something "
             "cannot be written, 2 usage, or a simulation that cannot be used, 3 a difference "
-            "was found.",
+            "was found, 4 internal.",
     };
     arguments args = {.config = {.screen = ls_screen_config_default()},
                       .output = {.level = LS_LOG_INFO}};

@@ -258,8 +258,8 @@ int main(int argc, char **argv)
                "as C code in which config is the ls_sim_config:\n\n"
                "  lockstep-schema game.so head:match 'ship:ships:config->players:sizeof(head)'\n\n"
                "Exit codes: 0 written, 1 the file cannot be read or has no such struct, 2 usage, "
-               "or a type that "
-               "no schema describes.",
+               "a file that is no ELF or has no debug information, or a type that no schema "
+               "describes, 4 internal.",
     };
     arguments args = {.output = "-", .function = "fields"};
     ls_command_line_parse(&argp, argc, argv, &args);

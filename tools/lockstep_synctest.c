@@ -179,6 +179,11 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
         return false;
     }
+    if (args->against && !is_file_name(args->against)) {
+        ls_text_set(why, "--against takes the file of another build, as in ./game.so, not '%s'",
+                    args->against);
+        return false;
+    }
     if (!copy_settings(&args->settings, &config->match, why) ||
         !resolve(args->sim, config->match.sim, why) ||
         (args->against && !resolve(args->against, against, why))) {
@@ -196,6 +201,11 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
     config->patience_ms = (uint32_t)args->timeout * 1000;
     config->jobs = (uint32_t)args->jobs;
     config->json_path = args->output.json_path;
+    return true;
+}
+
+static bool can_write(const ls_synctest_config *config, ls_text *why)
+{
     return (!config->json_path || ls_output_check_path(config->json_path, why) == LS_OK) &&
            (!config->junit_path || ls_output_check_path(config->junit_path, why) == LS_OK);
 }
@@ -237,6 +247,10 @@ int main(int argc, char **argv)
     if (!configure(&args, against, &why)) {
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
+    }
+    if (!can_write(&args.config, &why)) {
+        ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
+        return LS_EXIT_ENVIRONMENT;
     }
     return ls_synctest_run(&args.config, &console);
 }

@@ -27,6 +27,7 @@ struct ls_screen {
     ls_window *window; /* one of these two */
     ls_terminal *terminal;
     ls_frame_pace pace;
+    uint64_t next_ns;   /* when the next frame is to begin */
     uint64_t work_ns;   /* what the last frame took */
     uint64_t text_ns;   /* when text was shown last */
     bool has_shown_end; /* of a record, as text */
@@ -183,13 +184,20 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
     if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
-    screen->text_ns = now_ns;
-    screen->has_shown_end = ls_view_is_at_end(screen->view);
     lines[0] = facts->banner.bytes;
     for (uint32_t i = 0; i + 1 < TEXT_LINES && i < facts->line_count; i++) {
         lines[i + 1] = facts->lines[i];
     }
-    ls_terminal_show(screen->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES);
+    if (ls_terminal_show(screen->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES)) {
+        screen->text_ns = now_ns;
+        screen->has_shown_end = ls_view_is_at_end(screen->view);
+    }
+}
+
+static uint64_t when_again(ls_screen *screen, uint64_t now_ns)
+{
+    uint64_t again_ns = screen->terminal ? ls_terminal_go_on(screen->terminal, now_ns) : UINT64_MAX;
+    return again_ns < screen->next_ns ? again_ns : screen->next_ns;
 }
 
 uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
@@ -207,5 +215,12 @@ uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)
     } else if (canvas) {
         show_text(screen, now_ns);
     }
-    return ls_frame_pace_next(&screen->pace, screen->work_ns, ls_clock_now_ns(&screen->clock));
+    screen->next_ns =
+        ls_frame_pace_next(&screen->pace, screen->work_ns, ls_clock_now_ns(&screen->clock));
+    return when_again(screen, now_ns);
+}
+
+uint64_t ls_screen_go_on(ls_screen *screen, uint64_t now_ns)
+{
+    return now_ns < screen->next_ns ? when_again(screen, now_ns) : 0;
 }

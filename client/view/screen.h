@@ -52,8 +52,12 @@ void ls_screen_close(ls_screen *screen);
 /* Takes what the person did; true when they want to leave. */
 bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns);
 
-/* Paints and shows the frame that began at `now_ns`, and says when the next one is to begin. */
+/* Paints and shows the frame that began at `now_ns`. Returns when to call ls_screen_go_on. */
 uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns);
+
+/* Between frames: sends on what a terminal has not taken yet of the last one. Returns when to call
+ * again; 0: it is time for the next frame. */
+uint64_t ls_screen_go_on(ls_screen *screen, uint64_t now_ns);
 
 /* Of a record: nothing more is asked of it. A window has written its screenshots, if there were
  * any, text in a file shows the end; what a person looks at is never through. */

@@ -1,22 +1,30 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/client/view/terminal.h"
 
+#include "lockstep/client/view/outlet.h"
 #include "lockstep/client/view/text_view.h"
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
-#define HELD_NS (400 * LS_NS_PER_MS) /* longer than most keyboards wait until they repeat */
+#define AGAIN_NS LS_NS_PER_MS            /* what a terminal takes at once is read in less */
+#define AGAIN_MAX_NS (64 * LS_NS_PER_MS) /* unless nobody reads */
+#define HELD_NS (400 * LS_NS_PER_MS)     /* longer than most keyboards wait until they repeat */
 
 enum {
     COLUMNS_DEFAULT = 78,
     ROWS_DEFAULT = 24,
     COLUMNS_MAX = 400,
     ROWS_MAX = 200,
+    LINE_END_BYTES = 8,   /* of a line of text below the picture */
+    FRAME_END_BYTES = 32, /* before and behind everything */
+    LEAVING_MS = 250,     /* for the rest of a picture, and for what restores the terminal */
 };
 
 struct ls_terminal {
@@ -24,10 +32,63 @@ struct ls_terminal {
     bool is_live;
     bool has_keys;
     struct termios before;
+    ls_outlet outlet;
     ls_canvas canvas;
-    char *text;
+    char *text; /* the newest picture that goes out, and the lines below it */
+    size_t text_bytes_max;
+    size_t text_size;
+    size_t text_out;   /* of it */
+    uint64_t again_ns; /* how long to wait before the rest is sent on */
+    bool has_begun;
     uint64_t held_until_ns[LS_KEY_COUNT]; /* 0: not held */
 };
+
+/* ---- what goes out ---- */
+
+/* False while something of it is left. */
+static bool push(ls_terminal *terminal)
+{
+    if (terminal->text_out == terminal->text_size) {
+        return true;
+    }
+    size_t size = ls_outlet_write(&terminal->outlet, terminal->text + terminal->text_out,
+                                  terminal->text_size - terminal->text_out);
+    terminal->text_out += size;
+    uint64_t later_ns =
+        2 * terminal->again_ns < AGAIN_MAX_NS ? 2 * terminal->again_ns : AGAIN_MAX_NS;
+    terminal->again_ns = size > 0 ? AGAIN_NS : later_ns;
+    return terminal->text_out == terminal->text_size;
+}
+
+static void begin_text(ls_terminal *terminal)
+{
+    terminal->text_out = 0;
+    terminal->text_size = 0;
+}
+
+static void add_text(ls_terminal *terminal, const char *format, ...)
+{
+    size_t room = terminal->text_bytes_max - terminal->text_size;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(terminal->text + terminal->text_size, room, format, arguments);
+    va_end(arguments);
+    LS_ASSERT(size >= 0 && (size_t)size < room);
+    terminal->text_size += (size_t)size;
+}
+
+/* Waits for who reads, but not for one who never ends. */
+static void finish(ls_terminal *terminal)
+{
+    ls_clock clock = ls_clock_system();
+    uint64_t end_ns = ls_clock_now_ns(&clock) + LEAVING_MS * LS_NS_PER_MS;
+    while (!push(terminal) && ls_outlet_wait(&terminal->outlet, LEAVING_MS) &&
+           ls_clock_now_ns(&clock) < end_ns) {
+        /* somebody reads it */
+    }
+}
+
+/* ---- life ---- */
 
 ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_terminal **out)
 {
@@ -37,6 +98,7 @@ ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_termi
     }
     terminal->allocator = allocator;
     terminal->is_live = is_live;
+    terminal->again_ns = AGAIN_NS;
     bool is_in_front = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
     if (is_live && is_in_front && tcgetattr(STDIN_FILENO, &terminal->before) == 0) {
         struct termios keys = terminal->before;
@@ -45,9 +107,8 @@ ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_termi
         keys.c_cc[VTIME] = 0;
         terminal->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
     }
-    if (is_live) {
-        fputs("\033[2J\033[?25l", stdout);
-    }
+    fflush(stdout); /* what was said before stands before */
+    terminal->outlet = ls_outlet_open(STDOUT_FILENO);
     *out = terminal;
     return LS_OK;
 }
@@ -60,10 +121,13 @@ void ls_terminal_close(ls_terminal *terminal)
     if (terminal->has_keys) {
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal->before);
     }
-    if (terminal->is_live) {
-        fputs("\033[?25h\033[9999H\n", stdout); /* below everything */
-        fflush(stdout);
+    finish(terminal);
+    if (terminal->is_live && terminal->has_begun) {
+        begin_text(terminal);
+        add_text(terminal, "\033[?25h\033[9999H\n"); /* below everything */
+        finish(terminal);
     }
+    ls_outlet_close(&terminal->outlet);
     ls_release(terminal->allocator, terminal->canvas.pixels);
     ls_release(terminal->allocator, terminal->text);
     ls_release(terminal->allocator, terminal);
@@ -136,12 +200,14 @@ static void measure(const ls_terminal *terminal, uint32_t *columns, uint32_t *ro
     }
 }
 
-static void resize(ls_terminal *terminal, uint32_t width, uint32_t height)
+static void resize(ls_terminal *terminal, uint32_t width, uint32_t height, uint32_t lines)
 {
     ls_canvas canvas = {.width = width, .height = height};
     canvas.pixels =
         ls_allocate_array(terminal->allocator, (size_t)width * height, sizeof *canvas.pixels);
-    char *text = ls_allocate(terminal->allocator, ls_text_view_bytes(&canvas));
+    size_t bytes =
+        ls_text_view_bytes(&canvas) + FRAME_END_BYTES + lines * ((size_t)width + LINE_END_BYTES);
+    char *text = ls_allocate(terminal->allocator, bytes);
     if (!canvas.pixels || !text) { /* the picture keeps its size */
         ls_release(terminal->allocator, canvas.pixels);
         ls_release(terminal->allocator, text);
@@ -151,6 +217,8 @@ static void resize(ls_terminal *terminal, uint32_t width, uint32_t height)
     ls_release(terminal->allocator, terminal->text);
     terminal->canvas = canvas;
     terminal->text = text;
+    terminal->text_bytes_max = bytes;
+    begin_text(terminal);
 }
 
 ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines)
@@ -159,25 +227,40 @@ ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines)
     uint32_t rows;
     measure(terminal, &columns, &rows);
     uint32_t height = rows > lines + 1 ? 2 * (rows - lines - 1) : 2;
-    if (columns != terminal->canvas.width || height != terminal->canvas.height) {
-        resize(terminal, columns, height);
+    bool is_other = columns != terminal->canvas.width || height != terminal->canvas.height;
+    if (is_other && push(terminal)) {
+        resize(terminal, columns, height, lines);
     }
     return terminal->canvas.pixels ? &terminal->canvas : NULL;
 }
 
-void ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *const *lines,
+bool ls_terminal_show(ls_terminal *terminal, uint32_t background, const char *const *lines,
                       uint32_t line_count)
 {
     const ls_canvas *canvas = &terminal->canvas;
-    size_t size = terminal->is_live ? ls_text_view_colour(canvas, terminal->text)
-                                    : ls_text_view_plain(canvas, background, terminal->text);
-    fwrite(terminal->text, 1, size, stdout);
+    if (!push(terminal)) {
+        return false;
+    }
+    begin_text(terminal);
+    if (terminal->is_live && !terminal->has_begun) {
+        add_text(terminal, "\033[2J\033[?25l");
+    }
+    char *picture = terminal->text + terminal->text_size;
+    terminal->text_size += terminal->is_live ? ls_text_view_colour(canvas, picture)
+                                             : ls_text_view_plain(canvas, background, picture);
     for (uint32_t i = 0; i < line_count; i++) {
-        int width = (int)canvas->width - 1;
-        printf("%.*s%s\n", width, lines[i], terminal->is_live ? "\033[K" : "");
+        add_text(terminal, "%.*s%s\n", (int)canvas->width - 1, lines[i],
+                 terminal->is_live ? "\033[K" : "");
     }
     if (!terminal->is_live) {
-        putchar('\n'); /* between two pictures */
+        add_text(terminal, "\n"); /* between two pictures */
     }
-    fflush(stdout);
+    terminal->has_begun = true;
+    push(terminal);
+    return true;
+}
+
+uint64_t ls_terminal_go_on(ls_terminal *terminal, uint64_t now_ns)
+{
+    return push(terminal) ? UINT64_MAX : now_ns + terminal->again_ns;
 }

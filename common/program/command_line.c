@@ -1,12 +1,14 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
 
 #include "lockstep/common/program/exit_code.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -92,7 +94,8 @@ const struct argp ls_setting_argp = {
             {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable",
              SETTING_GROUP},
             {"players", KEY_PLAYERS, "N", 0,
-             "Seats; a match starts when all are taken (the simulation's default)", SETTING_GROUP},
+             "Seats, 1 to 32; a match starts when all are taken (the simulation's default)",
+             SETTING_GROUP},
             {"tick-rate", KEY_TICK_RATE, "HZ", 0,
              "Steps per second, 1 to 1000 (the simulation's default)", SETTING_GROUP},
             {"seed", KEY_SEED, "S", 0, "Seed of the simulation and of what bots do (1)",
@@ -143,11 +146,26 @@ static void fill_standard_streams(void)
     }
 }
 
+/* An answer that did not get out is no answer: --help and results alike. What failed otherwise has
+ * been said already. */
+static void check_output(int code, void *user)
+{
+    (void)user;
+    errno = 0;
+    bool has_failed = fflush(stdout) != 0 || ferror(stdout);
+    if (has_failed && code == LS_EXIT_CLEAN) {
+        fprintf(stderr, "%s: error: cannot write to standard output%s%s\n",
+                program_invocation_short_name, errno ? ": " : "", errno ? strerror(errno) : "");
+        _exit(LS_EXIT_ENVIRONMENT);
+    }
+}
+
 void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
     fill_standard_streams();
     struct sigaction action = {.sa_handler = on_abort};
     sigaction(SIGABRT, &action, NULL);
+    on_exit(check_output, NULL);
     argp_err_exit_status = LS_EXIT_USAGE;
     argp_program_version_hook = print_version;
     if (argp_parse(argp, argc, argv, 0, NULL, input) != 0) {

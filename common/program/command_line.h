@@ -39,7 +39,8 @@ void ls_command_line_word(struct argp_state *state, const char *name, const char
                           const char *const *words, uint32_t count, uint32_t *out);
 
 /* Parses the line into `input`. Ends the program after --help, --usage and --version, and when the
- * line is wrong. From here on an abort exits with LS_EXIT_INTERNAL. */
+ * line is wrong. From here on an abort exits with LS_EXIT_INTERNAL, and a clean exit with
+ * LS_EXIT_ENVIRONMENT when standard output could not be written. */
 void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input);
 
 #endif

@@ -2,22 +2,55 @@
 #include "lockstep/common/program/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char *name_of(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+/* Who closed standard output has got one that can only be read, see ls_command_line_parse. */
+static bool can_write_stdout(void)
+{
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF;
+        return false;
+    }
+    return flags >= 0;
+}
+
+/* A pipe is not opened: its reader would take that for all there is. A file that was not there is
+ * taken away again: who waits for it finds a summary in it, and nothing after a failed start. */
+static bool can_write_file(const char *path)
+{
+    struct stat found;
+    bool is_there = lstat(path, &found) == 0;
+    if (is_there && S_ISFIFO(found.st_mode)) {
+        return access(path, W_OK) == 0;
+    }
+    FILE *file = fopen(path, "a");
+    if (!file) {
+        return false;
+    }
+    fclose(file);
+    if (!is_there) {
+        unlink(path);
+    }
+    return true;
+}
+
 ls_status ls_output_check_path(const char *path, ls_text *why)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "a");
-    if (!file) {
-        ls_text_set(why, "cannot write the summary to %s: %s", path, strerror(errno));
-        return LS_IO;
+    if (strcmp(path, "-") == 0 ? can_write_stdout() : can_write_file(path)) {
+        return LS_OK;
     }
-    if (file != stdout) {
-        fclose(file);
-    }
-    return LS_OK;
+    ls_text_set(why, "cannot write the summary to %s: %s", name_of(path), strerror(errno));
+    return LS_IO;
 }
 
 bool ls_output_is_same_file(const char *path, const char *other)
@@ -46,7 +79,7 @@ static ls_status write_all(const char *path, const char *what, const void *bytes
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!file) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
+        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
         return LS_IO;
     }
     size_t written = fwrite(bytes, 1, size, file);
@@ -54,7 +87,7 @@ static ls_status write_all(const char *path, const char *what, const void *bytes
     int flushed = fflush(file);
     int closed = file == stdout ? 0 : fclose(file);
     if (written != size || ended == EOF || flushed != 0 || closed != 0) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, path, strerror(errno));
+        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
         return LS_IO;
     }
     return LS_OK;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Whether the file can be opened for writing, so that nobody plays a match for nothing. IO with the
- * reason. An empty file is left where there was none. */
+ * reason. Changes nothing: what there was stays, and no file is left where there was none. */
 ls_status ls_output_check_path(const char *path, ls_text *why);
 
 /* Whether both are names of one file that is there: what is read must not be written over. */

@@ -154,6 +154,19 @@ Test(programs_journal, a_cut_is_a_journal_of_its_own)
     replay(LS_ARGUMENTS("cut", path, "0", "100", "--output", cut), 1, NULL);
 }
 
+Test(programs_journal, a_cut_that_finds_no_room_leaves_nothing)
+{
+    struct stat info;
+    const char *path = play("12");
+    const char *cut = in_folder("cut.journal");
+    static const char line[] =
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" cut \"$1\" 200 500 --output \"$2\"";
+    const char *errors =
+        ls_hosted_run(&hosted, "/bin/sh", LS_ARGUMENTS("-c", line, LS_TEST_REPLAY, path, cut), 1);
+    cr_expect(strstr(errors, "cannot write to"), "%s", errors);
+    cr_expect_neq(stat(cut, &info), 0);
+}
+
 Test(programs_journal, an_answer_is_not_written_over_the_journal_it_is_about)
 {
     const char *path = play("12");
@@ -375,9 +388,11 @@ Test(programs_journal, what_cannot_be_right_is_refused)
     } lines[] = {
         {{NULL}, "the command is missing"},
         {{"play", NULL}, "no command: info, verify"},
-        {{"info", NULL}, "takes more"},
-        {{"seek", "x", NULL}, "takes more"},
-        {{"seek", "x", "y", NULL}, "'y' is no tick"},
+        {{"info", NULL}, "info takes FILE\n"},
+        {{"diff", "x", NULL}, "diff takes FILE FILE\n"},
+        {{"seek", "x", NULL}, "seek takes FILE TICK\n"},
+        {{"cut", "x", "1", NULL}, "cut takes FILE FROM TO\n"},
+        {{"seek", "x", "y", NULL}, "a tick is a number from 0 to 4294967294, not 'y'"},
         {{"info", "x", "y", NULL}, "unexpected argument 'y'"},
         {{"cut", "x", "1", "2", NULL}, "cut takes --output"},
     };

@@ -114,6 +114,19 @@ Test(programs_network, files_that_cannot_be_written_are_told_before_the_match)
                    "error: cannot write the summary to /none/c.json: No such file or directory\n");
 }
 
+Test(programs_network, a_start_that_fails_leaves_no_summary)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/summary.json", hosted.folder);
+    expect_failure(LS_TEST_SERVER,
+                   LS_ARGUMENTS("--port", "0", "--port-file", "/none/port", "--json", path),
+                   "error: cannot write the port to /none/port: No such file or directory\n");
+    cr_expect_neq(access(path, F_OK), 0, "the server left one");
+    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("no..host:7300", "--json", path),
+                   "error: cannot find the host 'no..host': ");
+    cr_expect_neq(access(path, F_OK), 0, "the client left one");
+}
+
 Test(programs_network, a_full_disk_is_told_after_the_match)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "10",

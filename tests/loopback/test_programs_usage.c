@@ -301,3 +301,15 @@ Test(programs_usage, a_closed_standard_stream_is_no_socket)
     const char *errors = ls_hosted_run(&hosted, "/bin/sh", arguments, 1);
     cr_expect(strstr(errors, "cannot write the port"), "%s", errors);
 }
+
+Test(programs_usage, an_answer_that_did_not_get_out_is_a_failure)
+{
+    static const char *const lines[] = {"exec \"$0\" --help >/dev/full",
+                                        "exec \"$0\" --version >&-"};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const char *const arguments[] = {"-c", lines[i], LS_TEST_SERVER, NULL};
+        const char *errors = ls_hosted_run(&hosted, "/bin/sh", arguments, 1);
+        cr_expect(strstr(errors, "lockstep-server: error: cannot write to standard output: "), "%s",
+                  errors);
+    }
+}

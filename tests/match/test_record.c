@@ -306,6 +306,51 @@ Test(record, a_disk_that_has_room_for_words_and_not_for_ticks_is_full)
     ls_journal_close(journal);
 }
 
+Test(record, snapshots_that_do_not_fit_are_told_of_once_and_once_when_they_fit_again)
+{
+    begin(ls_arena_simulation(), 1800, quick());
+    play_on(4 * SECOND);
+    here.store.is_failing = true;
+    here.store.takes_all_but_snapshots = true;
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < 10; i++) {
+        play_on(SECOND);
+        told += ls_recorder_has_snapshot_news(here.recorder) ? 1 : 0;
+        cr_expect(!ls_recorder_has_news(here.recorder), "ticks are written all the time");
+    }
+    cr_expect(told == 1 && figures->is_leaving_out_snapshots, "told %u times", told);
+    uint64_t failed = figures->snapshots_failed;
+    cr_expect_geq(failed, 5u);
+    cr_expect_eq(failed, here.store.failures);
+    here.store.is_failing = false;
+    play_on(3 * SECOND);
+    cr_expect(ls_recorder_has_snapshot_news(here.recorder) && !figures->is_leaving_out_snapshots);
+    play_to_end();
+    cr_expect(!ls_recorder_has_snapshot_news(here.recorder) &&
+              !ls_recorder_has_news(here.recorder));
+    cr_expect_eq(figures->snapshots_failed, failed);
+    cr_expect_eq(figures->ticks, 1800u);
+}
+
+Test(record, a_snapshot_that_does_not_fit_at_the_end_leaves_the_journal_complete)
+{
+    begin(ls_arena_simulation(), 300, quick());
+    play_on(2 * SECOND);
+    here.store.is_stuck = true; /* the snapshot that is due meanwhile waits for the disk */
+    play_on(10 * SECOND);
+    here.store.is_stuck = false;
+    here.store.is_failing = true;
+    here.store.takes_all_but_snapshots = true;
+    play_to_end();
+    const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
+    cr_expect(figures->is_leaving_out_snapshots && !figures->is_failing);
+    ls_journal *journal = open_journal();
+    cr_expect(ls_journal_info_of(journal)->is_complete);
+    cr_expect_eq(ls_journal_info_of(journal)->ticks, 300u);
+    ls_journal_close(journal);
+}
+
 Test(record, a_disk_that_is_full_at_the_end_is_given_up)
 {
     begin(ls_arena_simulation(), 300, quick());

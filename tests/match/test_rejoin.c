@@ -452,6 +452,66 @@ Test(rejoin, who_comes_back_before_anybody_else_sits_there_is_not_too_late)
     close_stage(&here);
 }
 
+/* Comes, is offered the seat, and says why it cannot play; gives what it was offered. */
+static ls_offer visit(stage *here)
+{
+    raw_peer *visitor = add_peer(here);
+    raw_peer_say_hello(visitor);
+    deliver(here);
+    cr_assert_eq(visitor->offer.slot, here->slot);
+    ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
+    goodbye.body.farewell.negated_status = (uint32_t)-LS_SIMULATION_MISMATCH;
+    ls_text_set(&goodbye.body.farewell.text, "no such simulation here");
+    raw_peer_send_message(visitor, &goodbye);
+    deliver(here);
+    cr_assert(visitor->is_closed);
+    return visitor->offer;
+}
+
+Test(rejoin, who_cannot_play_leaves_the_seat_as_it_was)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    setup.match.keep_seat_ms = 1000;
+    stage here = open_stage(&setup);
+    play(&here);
+    lose(&here);
+    virtual_match_run(here.run, 3 * SECOND);
+    ls_match_slot before = slot_of(here.run, here.slot);
+    uint32_t open = ls_match_seats_open(here.run->match);
+    ls_offer offered = visit(&here);
+    ls_match_slot after = slot_of(here.run, here.slot);
+    cr_assert(after.has_played && !after.is_playing && after.peer == 0);
+    cr_assert_str_eq(after.name, before.name);
+    cr_assert_eq(after.left_status, before.left_status);
+    cr_assert_eq(after.joined_tick, before.joined_tick);
+    cr_assert_eq(after.inputs_substituted, before.inputs_substituted);
+    cr_assert_eq(ls_match_seats_open(here.run->match), open);
+    const virtual_event *left = &here.run->events[here.run->event_count - 1];
+    cr_assert(left->event.kind == LS_MATCH_PLAYER_LEFT && left->event.was_coming);
+    /* What it was offered is worth nothing, to it and to whoever comes next. */
+    raw_peer *again = say_back(&here, &offered, 0, LS_TICK_CHAIN_START);
+    cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+    cr_assert_arr_neq(visit(&here).secret, offered.secret, LS_SECRET_BYTES);
+    again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
+    cr_assert_eq(again->offer.slot, here.slot, "whose seat it was may still come back");
+    close_stage(&here);
+}
+
+Test(rejoin, who_says_nothing_more_leaves_a_free_seat_free)
+{
+    virtual_setup setup = setup_of(HONEST + 1);
+    stage here = open_stage(&setup);
+    raw_peer_say_hello(here.peer);
+    deliver(&here);
+    cr_assert_eq(ls_match_seats_open(here.run->match), 0);
+    virtual_match_run(here.run, 11 * SECOND);
+    cr_assert(here.peer->is_closed);
+    cr_assert_eq(ls_match_seats_open(here.run->match), 1);
+    cr_assert_str_empty(slot_of(here.run, here.peer->offer.slot).name);
+    cr_assert_not(slot_of(here.run, here.peer->offer.slot).has_played);
+    close_stage(&here);
+}
+
 Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
 {
     virtual_setup setup = setup_of(HONEST + 1);

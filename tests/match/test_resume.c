@@ -129,6 +129,7 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         ls_match_restore_seat(match, slot, names[slot], (ls_seat_turns){.newest = 1});
+        ls_match_restore_joined(match, slot, end > 0 ? 0 : UINT32_MAX);
     }
     ls_match_restore_end(match, here.run->now_ns);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
@@ -214,6 +215,18 @@ Test(resume, a_snapshot_at_the_very_end_needs_the_tick_before_it)
     ls_match_config config = config_of(1);
     start(&config, 320);
     lose_ticks_and_resume(here.ticks - SNAPSHOT_TICK, true, true);
+    moving_match_close(here.run);
+}
+
+Test(resume, when_somebody_joined_is_known_from_the_ticks_of_the_clients_too)
+{
+    ls_match_config config = config_of(1);
+    start(&config, 100);
+    lose_ticks_and_resume(here.ticks, false, false);
+    for (uint32_t slot = 0; slot < PLAYERS; slot++) {
+        cr_assert_eq(ls_match_slot_of(here.run->match, slot).joined_tick, 0);
+        cr_assert_eq(ls_match_slot_of(here.run->match, slot).rejoins, 1);
+    }
     moving_match_close(here.run);
 }
 

@@ -58,7 +58,9 @@ void memory_store_pump(memory_store *store, ls_recorder *recorder, uint64_t now_
 {
     while (store->has_record && !store->is_stuck) {
         ls_journal_completion done = {.status = LS_IO, .why = "the disk is full"};
-        bool fits = store->takes_events && store->raw.kind == LS_JOURNAL_EVENT;
+        ls_journal_kind kind = store->raw.kind;
+        bool fits = (store->takes_events && kind == LS_JOURNAL_EVENT) ||
+                    (store->takes_all_but_snapshots && kind != LS_JOURNAL_SNAPSHOT);
         if (store->is_failing && !fits) {
             store->failures++;
         } else {

@@ -13,9 +13,10 @@ typedef struct memory_store {
     size_t capacity;
     bool has_record; /* that waits to be written */
     ls_journal_raw raw;
-    bool is_stuck;     /* nothing is written and nothing told */
-    bool is_failing;   /* every write fails */
-    bool takes_events; /* though they are small enough to fit on the full disk */
+    bool is_stuck;                /* nothing is written and nothing told */
+    bool is_failing;              /* every write fails */
+    bool takes_events;            /* though they are small enough to fit on the full disk */
+    bool takes_all_but_snapshots; /* likewise, and ticks too */
     uint64_t failures;
     uint64_t submissions;
 } memory_store;

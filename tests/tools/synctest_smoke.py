@@ -7,7 +7,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-CLEAN, USAGE, FOUND = 0, 2, 3
+CLEAN, ENVIRONMENT, USAGE, FOUND = 0, 1, 2, 3
 
 
 def run(program, *arguments):
@@ -73,13 +73,15 @@ def check_usage(program, plugins):
         ["arena", "--only", "nothing"], ["arena", "--only", ""], ["arena", "--lint"],
         ["arena", "--param", "no-such=1"], ["arena", "--players", "99"], ["arena", "--jobs", "0"],
         ["arena", "--against", "./no-such-file.so"], [sys.argv[0] + "/x.so"],
+        ["arena", "--against", "units"], ["arena", "--against", sys.argv[0]],
         [str(pathlib.Path(sys.executable)), "--ticks", "10"],
-        ["arena", "--json", "/no-such-folder/x.json"],
     )
     for line in lines:
         result = run(program, *line)
         expect(result.returncode == USAGE, f"{line} is refused", result)
         expect(result.stderr.strip() != "", f"{line}: the reason is given", result)
+    result = run(program, "arena", "--json", "/no-such-folder/x.json")
+    expect(result.returncode == ENVIRONMENT, "where nothing can be written", result)
     result = run(program, "--list")
     expect(result.returncode == CLEAN and "rollback" in result.stdout, "--list", result)
     result = run(program, str(plugins / "last_match_healthy.so"), "--only", "workers")

@@ -23,6 +23,8 @@ typedef struct plan {
     ls_tick gap_end;
     ls_tick wrong_root_tick; /* of the state behind that tick; 0: none */
     ls_tick wrong_snapshot_tick;
+    ls_tick change_tick; /* somebody else sits down on slot 1 then; 0: nobody */
+    bool is_turned_away; /* that one, at once */
     bool is_started;
     bool has_ended; /* an event says so ... */
     bool is_closed; /* ... and END */
@@ -223,6 +225,12 @@ static void make(const plan *made)
         append_event(LS_JOURNAL_EVENT_STARTED, LS_JOURNAL_NO_SLOT, 0, "");
     }
     append_ticks(made);
+    if (made->change_tick > 0) {
+        append_event(LS_JOURNAL_EVENT_SEATED, 1, made->change_tick, "Dot");
+    }
+    if (made->is_turned_away) {
+        append_event(LS_JOURNAL_EVENT_TURNED_AWAY, 1, made->change_tick, "no such simulation");
+    }
     here.final_root = ls_sim_instance_hash(here.sim->instance);
     if (made->has_ended) {
         append_event(LS_JOURNAL_EVENT_ENDED, LS_JOURNAL_NO_SLOT, made->ticks, "");
@@ -400,6 +408,53 @@ Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
     cr_expect_eq(first.forgotten, 3 * LS_FORGOTTEN_TURNS_MAX, "twice before, and now");
     cr_expect_eq(second.newest, 2u + LS_FORGOTTEN_TURNS_MAX + 1u);
     cr_expect_eq(second.forgotten, 2 * LS_FORGOTTEN_TURNS_MAX);
+}
+
+static void expect_joined(const plan *made, const char *name, ls_tick tick)
+{
+    make(made);
+    restore_all();
+    cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, name);
+    cr_expect_eq(ls_match_slot_of(here.match, 1).joined_tick, tick);
+    cr_expect_eq(ls_match_slot_of(here.match, 0).joined_tick, 0u);
+}
+
+Test(resume, when_a_player_joined_is_known_from_the_ticks_and_not_when_it_came_back)
+{
+    plan made = plan_of(100, 0);
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
+}
+
+Test(resume, when_a_player_joined_is_known_behind_a_snapshot_too)
+{
+    plan made = plan_of(2400, 600);
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
+}
+
+Test(resume, who_took_a_seat_over_joined_after_that)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = CHANGE_TICK - 8;
+    expect_joined(&made, "Dot", CHANGE_TICK);
+}
+
+Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = 99;
+    expect_joined(&made, "Dot", 100);
+}
+
+Test(resume, who_was_turned_away_has_not_been_there)
+{
+    plan made = plan_of(100, 0);
+    made.change_tick = 50;
+    made.is_turned_away = true;
+    expect_joined(&made, "Cid", SECOND_PLAYER_TICK);
+    cr_expect(ls_resume_seat_of(here.resume, 1)->has_left, "as it had before");
+    ls_seat_turns turns = ls_resume_seat_of(here.resume, 1)->turns;
+    cr_expect_eq(turns.newest, 2u);
+    cr_expect_eq(turns.forgotten, 1 + LS_FORGOTTEN_TURNS_MAX, "what it was given is spent");
 }
 
 Test(resume, nobody_comes_back_and_the_match_ends_where_it_stood)

@@ -2,11 +2,14 @@
 where there is no screen."""
 
 import argparse
+import fcntl
+import json
 import os
 import pty
 import re
 import select
 import subprocess
+import termios
 
 from screen import HEIGHT, WIDTH, Stage, expect
 
@@ -82,6 +85,32 @@ def check_terminal(programs):
         expect(data.rfind(b"\033[?25h") > data.rfind(b"\033[?25l") >= 0, "the cursor is back")
 
 
+def take_terminal():
+    """Makes standard input the terminal of a session of its own: it has keys."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def check_stopped_terminal(programs):
+    """Nobody reads the terminal: the match goes on all the same, and the terminal is given back."""
+    with Stage(programs, "--name", "bob", "--ticks", "1", shows=None,
+               server_arguments=("--matches", "2", "--tick-rate", "30")) as stage:
+        master, slave = pty.openpty()
+        before = fcntl.fcntl(slave, fcntl.F_GETFL), termios.tcgetattr(slave)
+        process = subprocess.Popen(
+            client_command(programs, stage, "--view=text", "--ticks", "60", "--json", "stopped"),
+            stdin=slave, stdout=slave, stderr=subprocess.DEVNULL, cwd=stage.folder,
+            env=dict(stage.environment, TERM="xterm"), preexec_fn=take_terminal,
+        )
+        expect(process.wait(timeout=20) == 0, "the match ends well")
+        after = fcntl.fcntl(slave, fcntl.F_GETFL), termios.tcgetattr(slave)
+        expect(after == before, "the terminal is as it was")
+        expect(json.loads(stage.text("stopped"))["final_tick"] >= 60, "it played to its end")
+        expect(os.read(master, 65536).count(b"\033[H") >= 1, "it got a picture at first")
+        os.close(slave)
+        os.close(master)
+
+
 def leave_with(programs, key):
     with Stage(programs, "--name", "bob", "--ticks", "1", shows=None,
                server_arguments=("--matches", "2", "--tick-rate", "30")) as stage:
@@ -139,6 +168,7 @@ def main():
     check_desync(programs)
     check_plain_text(programs)
     check_terminal(programs)
+    check_stopped_terminal(programs)
     check_leaving(programs)
 
 

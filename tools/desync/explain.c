@@ -117,7 +117,11 @@ static ls_status write_reports(const explanation *made, const ls_code_places *pl
 
 static ls_status explain(explanation *made, ls_text *why)
 {
-    ls_status status = open_bundle(made, why);
+    const char *json_path = made->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = open_bundle(made, why);
+    }
     if (status == LS_OK) {
         status = find_simulation(made, why);
     }

@@ -77,15 +77,21 @@ ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *c
     ls_replay_run run = {.config = config, .console = console, .json = ls_json_create()};
     ls_text why = {{0}};
     ls_text failure = {{0}};
-    if (check_output(config, config->output, &why) != LS_OK ||
-        check_output(config, config->json_path, &why) != LS_OK) {
+    ls_status status = check_output(config, config->output, &why);
+    if (status == LS_OK) {
+        status = check_output(config, config->json_path, &why);
+    }
+    if (status == LS_OK && config->json_path) {
+        status = ls_output_check_path(config->json_path, &why);
+    }
+    if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
         ls_json_destroy(run.json);
-        return LS_EXIT_USAGE;
+        return ls_exit_code_of(status);
     }
     ls_json_text(run.json, "program", "lockstep-replay");
     ls_json_text(run.json, "command", config->command);
-    ls_status status = open_journal(&run, &why);
+    status = open_journal(&run, &why);
     if (status == LS_OK) {
         status = dispatch(&run, &why);
     }

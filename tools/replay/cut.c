@@ -214,7 +214,10 @@ static ls_status write_file(cutting *cut, ls_text *why)
         status = LS_IO;
     }
     if (status == LS_IO) {
-        ls_text_set(why, "cannot write %s: %s", path, strerror(errno));
+        ls_text_set(why, "cannot write to %s: %s", path, strerror(errno));
+    }
+    if (status != LS_OK && cut->file) {
+        remove(path); /* the beginning of a journal, which nobody asked for */
     }
     return status;
 }

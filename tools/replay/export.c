@@ -144,7 +144,8 @@ ls_status ls_replay_export(ls_replay_run *run, ls_text *why)
         status = LS_IO;
     }
     if (status == LS_IO) {
-        ls_text_set(why, "cannot write %s: %s", path, strerror(errno));
+        ls_text_set(why, "cannot write to %s: %s", is_standard ? "standard output" : path,
+                    strerror(errno));
     }
     ls_json_number(run->json, "ticks", (double)count);
     return status;

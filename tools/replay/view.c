@@ -17,6 +17,11 @@ typedef struct viewing {
 static void on_frame(void *user, uint64_t now_ns)
 {
     viewing *work = user;
+    uint64_t again_ns = ls_screen_go_on(work->screen, now_ns);
+    if (again_ns > 0) {
+        ls_loop_alarm_set(work->alarm, again_ns);
+        return;
+    }
     if (ls_screen_is_closed(work->screen, now_ns) || ls_screen_is_through(work->screen)) {
         ls_event_loop_stop(work->loop);
         return;

@@ -60,14 +60,22 @@ static ls_status lint(const ls_synctest_config *config, ls_synctest_result *resu
 }
 
 /* What the machine code of either build shows helps to explain what the worlds find. */
-static void gather_evidence(const ls_synctest_config *config, ls_synctest_result *result)
+static ls_status gather_evidence(const ls_synctest_config *config, ls_synctest_result *result,
+                                 ls_console *console)
 {
     static ls_lint_report other; /* too big for a stack */
     ls_evidence *evidence = &result->evidence;
-    bool has_other = config->against && ls_lint_file(config->against, &other, NULL) == LS_OK;
+    ls_text why = {{0}};
+    ls_status status = config->against ? ls_lint_file(config->against, &other, &why) : LS_OK;
+    bool has_other = config->against && status == LS_OK;
+    if (status == LS_PLUGIN) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "--against: %s", why.bytes);
+        return status;
+    }
     evidence->uses_library_random = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_RANDOM);
     evidence->has_fused_multiply = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_FUSED) ||
                                    (has_other && ls_lint_has_topic(&other, LS_LINT_TOPIC_FUSED));
+    return LS_OK;
 }
 
 static void show_lint(const ls_synctest_result *result, ls_console *console)
@@ -332,10 +340,12 @@ ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *conso
     result.match = &config->match;
     result.status = "failed";
     ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
+    if (status == LS_OK) {
+        status = gather_evidence(config, &result, console);
+    }
     if (status != LS_OK) {
         return ls_exit_code_of(status);
     }
-    gather_evidence(config, &result);
     if (!ls_launch_can_fix_addresses()) {
         ls_log_line(&console->log, LS_LOG_WARNING,
                     "this system gives every process other addresses: what depends on them will "

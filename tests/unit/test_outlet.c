@@ -1,0 +1,114 @@
+#define _GNU_SOURCE
+#include "lockstep/client/view/outlet.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    PART = 999,
+    MUCH = 4 << 20, /* more than any terminal or pipe holds */
+    PATIENCE_S = 30,
+};
+
+static char bytes[PART];
+
+TestSuite(outlet, .timeout = PATIENCE_S); /* what waits for ever has failed */
+
+/* Writes until no more is taken; byte n of all of it is n modulo 251. */
+static size_t fill(ls_outlet *outlet)
+{
+    size_t total = 0;
+    size_t taken = PART;
+    while (taken == PART && total < MUCH) {
+        for (size_t i = 0; i < PART; i++) {
+            bytes[i] = (char)((total + i) % 251);
+        }
+        taken = ls_outlet_write(outlet, bytes, PART);
+        total += taken;
+    }
+    cr_assert_lt(total, MUCH, "nothing holds so much");
+    return total;
+}
+
+static void expect_filled(int reader, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        ssize_t taken = read(reader, bytes, PART);
+        cr_assert_gt(taken, 0);
+        for (ssize_t i = 0; i < taken; i++, at++) {
+            cr_assert_eq((unsigned char)bytes[i], at % 251, "byte %zu", at);
+        }
+    }
+}
+
+static void expect_never_waits(int reader, int writer, bool is_shared)
+{
+    int flags = fcntl(writer, F_GETFL);
+    ls_outlet outlet = ls_outlet_open(writer);
+    size_t first = fill(&outlet);
+    cr_expect_gt(first, 1000u);
+    cr_expect(is_shared || fcntl(writer, F_GETFL) == flags, "others do not notice");
+    expect_filled(reader, first);
+    cr_expect(ls_outlet_wait(&outlet, 1000 * PATIENCE_S));
+    cr_expect_eq(ls_outlet_write(&outlet, bytes, 1), 1u);
+    ls_outlet_close(&outlet);
+    cr_expect_eq(fcntl(writer, F_GETFL), flags);
+    cr_expect_eq(write(writer, "x", 1), 1, "it is still open");
+}
+
+Test(outlet, a_terminal_that_nobody_reads_is_not_waited_for)
+{
+    struct termios raw;
+    int ends[2];
+    cr_assert_eq(openpty(&ends[0], &ends[1], NULL, NULL, NULL), 0);
+    cr_assert_eq(tcgetattr(ends[1], &raw), 0);
+    cfmakeraw(&raw); /* bytes come as they are */
+    cr_assert_eq(tcsetattr(ends[1], TCSANOW, &raw), 0);
+    expect_never_waits(ends[0], ends[1], false);
+}
+
+Test(outlet, a_pipe_that_nobody_reads_is_not_waited_for)
+{
+    int ends[2];
+    cr_assert_eq(pipe(ends), 0);
+    expect_never_waits(ends[0], ends[1], false);
+}
+
+Test(outlet, a_socket_is_shared_and_given_back_as_it_was)
+{
+    int ends[2];
+    cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    expect_never_waits(ends[0], ends[1], true);
+}
+
+Test(outlet, a_file_is_written_where_it_stands)
+{
+    FILE *file = tmpfile();
+    char text[8] = {0};
+    cr_assert_not_null(file);
+    cr_assert_eq(write(fileno(file), "ab", 2), 2);
+    ls_outlet outlet = ls_outlet_open(fileno(file));
+    cr_expect_eq(ls_outlet_write(&outlet, "cd", 2), 2u);
+    ls_outlet_close(&outlet);
+    cr_expect_eq(pread(fileno(file), text, 7, 0), 4);
+    cr_expect_str_eq(text, "abcd");
+    fclose(file);
+}
+
+Test(outlet, what_cannot_be_written_at_all_is_gone)
+{
+    int full = open("/dev/full", O_WRONLY);
+    ls_outlet outlet = ls_outlet_open(full);
+    cr_expect_eq(ls_outlet_write(&outlet, "ab", 2), 2u);
+    ls_outlet_close(&outlet);
+    close(full);
+    outlet = ls_outlet_open(full); /* by now a number without a file */
+    cr_expect_eq(ls_outlet_write(&outlet, "ab", 2), 2u);
+    ls_outlet_close(&outlet);
+}
