@@ -273,7 +273,8 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
  * from 1 on. */
 typedef struct ls_seat_turns {
     uint32_t newest;    /* that is known of; 0: nobody sat there */
-    uint32_t forgotten; /* so many more after it may have been given out: nobody new gets them */
+    uint32_t spent;     /* so many after it were given to who did not stay */
+    uint32_t forgotten; /* so many more may have been given out: nobody new gets them */
 } ls_seat_turns;
 
 /* A player sits down who has not sat there before. */

@@ -52,22 +52,24 @@ static uint32_t newcomers_joining(const ls_match *match)
  * can have given out is one of them. */
 static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
-    ls_seat_turns *turns = &match->seats[slot].turns;
-    const ls_seat_turns known = *turns;
-    for (;; turns->newest++, turns->forgotten--) {
+    ls_seat *seat = &match->seats[slot];
+    const ls_seat_turns known = seat->turns;
+    uint32_t last = known.newest + (known.forgotten > 0 ? known.spent + known.forgotten : 0);
+    for (uint32_t turn = known.newest > 0 ? known.newest : 1; turn <= last; turn++) {
         uint8_t expected[LS_SECRET_BYTES];
+        seat->turns.newest = turn;
         ls_match_secret(match, slot, expected);
-        if (turns->newest > 0 && ls_secret_is_equal(expected, secret)) {
-            bool is_forgotten = turns->newest > known.newest;
-            ls_match_slot *report = &match->seats[slot].report;
-            report->joined_tick = is_forgotten ? MATCH_NOT_JOINED : report->joined_tick;
-            return true;
+        if (!ls_secret_is_equal(expected, secret)) {
+            continue;
         }
-        if (turns->forgotten == 0) {
-            *turns = known;
-            return false;
+        if (turn > known.newest) {
+            seat->turns = (ls_seat_turns){.newest = turn, .forgotten = last - turn};
+            seat->report.joined_tick = MATCH_NOT_JOINED;
         }
+        return true;
     }
+    seat->turns = known;
+    return false;
 }
 
 static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t *slot, ls_text *why)
@@ -88,14 +90,14 @@ static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t 
 
 void ls_seat_turns_next(ls_seat_turns *turns)
 {
-    turns->newest += 1 + turns->forgotten;
-    turns->forgotten = 0;
+    *turns = (ls_seat_turns){.newest = turns->newest + turns->spent + turns->forgotten + 1};
 }
 
 void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before)
 {
-    turns->forgotten += turns->newest - before.newest;
-    turns->newest = before.newest;
+    uint32_t given = turns->newest;
+    *turns = before;
+    turns->spent = given - before.newest - before.forgotten;
 }
 
 void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
