@@ -499,8 +499,9 @@ static void go_on(ls_match *match)
         if (!is_back) {
             ls_seat_leave_band(seat);
         }
-        if (seat->state == LS_SEAT_EMPTY && seat->report.has_played) {
-            seat->state = LS_SEAT_KEPT; /* so the ticks say that came from the others */
+        if (seat->report.has_played && seat->report.left_status == LS_OK &&
+            !ls_seat_is_taken(seat)) {
+            keep_seat(seat); /* so the ticks say that came from the others */
         }
         seat->kept_until_ns = match->now_ns + match->config.keep_seat_ms * LS_NS_PER_MS;
     }

@@ -378,6 +378,33 @@ Test(record, a_match_that_never_began_has_a_journal_without_ticks)
     ls_journal_close(journal);
 }
 
+Test(record, that_a_server_came_back_is_written_first_and_synchronised)
+{
+    begin(ls_arena_simulation(), 0, quick());
+    play_on(SECOND);
+    ls_recorder_config config = quick();
+    config.is_continued = true;
+    ls_journal_store store = memory_store_of(&here.store);
+    ls_recorder_destroy(here.recorder);
+    cr_assert_eq(
+        ls_recorder_create(&config, here.run->match, &store, ls_allocator_heap(), &here.recorder),
+        LS_OK);
+    ls_tick tick = ls_match_tick(here.run->match);
+    ls_recorder_pull(here.recorder, virtual_match_server_ns(here.run));
+    cr_assert(here.store.has_record);
+    cr_assert_eq(here.store.raw.kind, LS_JOURNAL_EVENT);
+    cr_assert(here.store.raw.is_pressing);
+    memory_store_pump(&here.store, here.recorder, virtual_match_server_ns(here.run));
+    ls_journal *journal = open_journal();
+    ls_journal_event event = {0};
+    uint64_t offset = 0;
+    while (event.kind != LS_JOURNAL_EVENT_RESTORED) {
+        cr_assert_eq(ls_journal_next_event(journal, &offset, &event), LS_OK);
+    }
+    cr_assert_eq(event.tick, tick);
+    ls_journal_close(journal);
+}
+
 Test(record, nothing_is_allocated_while_a_match_is_recorded)
 {
     begin(tally_simulation(), 0, quick());

@@ -400,12 +400,14 @@ Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
     liars stage = open_young(turns_of(1));
     const raw_peer *newcomer = come_anew(&stage, 1);
     cr_assert_eq(newcomer->offer.slot, 1);
+    const ls_match_config *config = ls_match_config_of(stage.run->match);
     for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
-        raw_peer *forgotten = claim(&stage, 0, 1, turn);
-        cr_assert_eq(forgotten->refusal.negated_status, (uint32_t)-LS_NOT_FOUND, "turn %u", turn);
-        raw_peer_destroy(forgotten);
-        stage.peers[0] = NULL;
+        uint8_t secret[LS_SECRET_BYTES];
+        ls_secret_derive(&config->key, config->match_id, 1, turn, secret);
+        cr_assert_neq(memcmp(secret, newcomer->offer.secret, sizeof secret), 0, "turn %u", turn);
     }
+    const raw_peer *forgotten = claim(&stage, 0, 1, 2);
+    cr_assert_eq(forgotten->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
     cr_assert_not(newcomer->is_closed);
     close_liars(&stage);
 }
