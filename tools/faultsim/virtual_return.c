@@ -350,7 +350,9 @@ bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
     }
     bool is_in_return = client->returns || client->entries > 0 || client->is_watching ||
                         client->run->setup.match.start_players > 0;
-    return is_in_return && !client->is_settled && (!is_overdue(client) || is_seat_forfeit(client));
+    /* Who has not noticed yet that its server died is not back either. */
+    bool is_away = !client->is_settled || client->life < client->run->life;
+    return is_in_return && is_away && (!is_overdue(client) || is_seat_forfeit(client));
 }
 
 void virtual_return_check_leave(virtual_client *client, const ls_match_event *event)
