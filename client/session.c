@@ -162,7 +162,7 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
     LS_ASSERT(is_return || session->report.state == LS_SESSION_CONNECTING);
     session->server = server;
     session->heard_ns = now_ns;
-    session->greeted_ns = now_ns;
+    session->asked_ns = now_ns;
     session->sequence = 0;
     session->downlink = (ls_link_meter){0};
     session->back.is_greeted = is_return;
@@ -234,7 +234,8 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
         ls_session_give_up(session, status, why.bytes);
         return;
     }
-    ls_tick_sync_add_rtt(&session->sync, session->now_ns - session->greeted_ns);
+    ls_tick_sync_add_rtt(&session->sync, session->now_ns - session->asked_ns);
+    session->asked_ns = session->now_ns;
     session->message.kind = LS_MESSAGE_READY;
     session->message.body.ready = ls_ready_make(session->instance);
     ls_session_send(session);

@@ -213,6 +213,7 @@ void ls_session_join(ls_session *session, const ls_join *join)
     joining->steps_per_frame = STEPS_AT_FIRST;
     joining->frame_max_ns = frame_max_ns(session);
     joining->close_ns = session->now_ns + join->next_close_us * LS_NS_PER_US;
+    ls_tick_sync_limit_rtt(&session->sync, session->now_ns - session->asked_ns);
     ls_tail_window_init(&joining->arrivals, ARRIVALS_LATE_ONE_IN);
     memcpy(session->names, join->names, sizeof session->names);
     session->diagnosis.is_holding = false;

@@ -86,7 +86,7 @@ struct ls_session {
     uint64_t now_ns;
     uint64_t heard_ns;
     uint64_t sent_ns;
-    uint64_t greeted_ns; /* HELLO sent; the first round trip is measured from here */
+    uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
     uint64_t finished_ns;
     uint64_t drawn_ns; /* time of the last frame */
     uint32_t malformed;

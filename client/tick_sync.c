@@ -73,6 +73,11 @@ void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uin
     int64_t behind_ns = (int64_t)now_ns - due_ns;
     int64_t missed = behind_ns > 0 ? (behind_ns + dt_ns - 1) / dt_ns : 0;
     missed = missed > entry->overdue_max ? missed : 0;
+    if (missed >= LS_LEAD_TICKS_MAX) {
+        /* The server would ignore whatever came of inputs further ahead, acknowledgements too. */
+        missed = LS_LEAD_TICKS_MAX - 1;
+        due_ns = (int64_t)now_ns - missed * dt_ns;
+    }
     ls_tick_sync_forget(sync);
     sync->has_latest = false;
     sync->has_settled = false;
@@ -198,6 +203,11 @@ void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
     int64_t deviation = (int64_t)sync->rtt_deviation_ns;
     sync->rtt_deviation_ns = (uint64_t)(deviation + (distance - deviation) / 4);
     sync->rtt_ns = smoothed(sync->rtt_ns, rtt_ns);
+}
+
+void ls_tick_sync_limit_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
+{
+    sync->rtt_ns = rtt_ns < sync->rtt_ns ? rtt_ns : sync->rtt_ns;
 }
 
 /* Where many packets are lost, a lead that hardly any input is late with would cost all of them

@@ -61,7 +61,7 @@ typedef struct ls_tick_sync_entry {
     uint64_t close_ns;    /* ... when this machine's clock shows this */
     ls_tick first;        /* the first input to be made, unless that is due before now: */
     uint32_t overdue_max; /* so many that are may be made at once; if there are more, all of those
-                           * are left out */
+                           * are left out, but never as many as LS_LEAD_TICKS_MAX */
 } ls_tick_sync_entry;
 
 /* What was measured of inputs before says nothing any more. */
@@ -81,6 +81,11 @@ void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss);
 void ls_tick_sync_forget(ls_tick_sync *sync);
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
+
+/* The way there and back has taken no longer than this, with whatever else the time was spent on:
+ * what was measured before and is more was a lost packet that was sent again, or a clock that
+ * jumped. */
+void ls_tick_sync_limit_rtt(ls_tick_sync *sync, uint64_t rtt_ns);
 
 /* The least slack among the inputs that arrived last; `tick` is the newest of them. */
 void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, uint64_t now_ns);

@@ -93,6 +93,24 @@ Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_la
     cr_assert_geq(fake_server_report(&here).inputs_made, 90);
 }
 
+/* HELLO was sent again and again, or the clock has jumped: that was no round trip. */
+Test(session_join, an_offer_that_took_seconds_puts_no_input_seconds_ahead, .fini = shut)
+{
+    ls_session_config config = ls_session_config_default();
+    fake_server_open(&here, &config);
+    fake_server_connect(&here);
+    here.now_ns += 6 * LS_NS_PER_SECOND;
+    fake_server_send_offer(&here);
+    fake_server_close_ticks(&here, 500);
+    here.now_ns += 2 * FAKE_DT_NS;
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
+    fake_server_send_blob(&here, &join);
+    fake_server_frame(&here);
+    cr_assert_eq(here.joined_count, 1);
+    cr_assert_leq(here.joined.first_input, 510, "plays from %u on", here.joined.first_input);
+    check_plays_on();
+}
+
 Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .init = open_late,
      .fini = shut)
 {

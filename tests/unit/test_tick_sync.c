@@ -121,6 +121,17 @@ Test(tick_sync, a_few_overdue_inputs_are_made_at_once_and_many_are_left_out)
     cr_assert_eq(sync.next_input, 1000);
 }
 
+Test(tick_sync, no_input_begins_further_ahead_than_the_server_takes)
+{
+    const uint64_t now_ns = 20 * LS_NS_PER_SECOND;
+    ls_tick_sync sync = enter(1000, 0, 10 * LS_NS_PER_SECOND + (LS_LEAD_TICKS_MAX - 1) * DT_NS);
+    cr_assert_eq(sync.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
+    sync = enter(1000, 0, now_ns);
+    cr_assert_eq(sync.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
+    cr_assert(ls_tick_sync_take_due(&sync, now_ns));
+    cr_assert_not(ls_tick_sync_take_due(&sync, now_ns), "and they do not come all at once");
+}
+
 Test(tick_sync, what_was_measured_before_a_join_moves_nothing_after_it)
 {
     ls_tick_sync sync = enter(1000, 0, 10 * LS_NS_PER_SECOND);
@@ -144,6 +155,18 @@ Test(tick_sync, the_first_round_trip_is_taken_as_it_is_and_later_ones_smoothed)
     ls_tick_sync_add_rtt(&sync, 10000);
     cr_assert_eq(sync.rtt_ns, 80000);
     cr_assert_eq(sync.rtt_deviation_ns, 57500);
+}
+
+Test(tick_sync, a_round_trip_is_no_longer_than_any_answer_has_taken)
+{
+    ls_tick_sync sync = make_sync(0);
+    ls_tick_sync_limit_rtt(&sync, 50000);
+    cr_assert_eq(sync.rtt_ns, 0, "it is no sample");
+    ls_tick_sync_add_rtt(&sync, 80000);
+    ls_tick_sync_limit_rtt(&sync, 90000);
+    cr_assert_eq(sync.rtt_ns, 80000);
+    ls_tick_sync_limit_rtt(&sync, 10000);
+    cr_assert_eq(sync.rtt_ns, 10000);
 }
 
 Test(tick_sync, any_round_trip_is_survived)
