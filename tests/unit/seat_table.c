@@ -1,0 +1,81 @@
+#include "lockstep/tests/unit/seat_table.h"
+
+seat_table here;
+
+void open_table(void)
+{
+    memset(&here, 0, sizeof here);
+    cr_assert_eq(ls_seat_init(&here.seat, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    ls_lag_meter_init(&here.seat.lag, DT_NS);
+    here.clock = (ls_downlink_clock){.now_ns = LS_NS_PER_SECOND,
+                                     .dt_ns = DT_NS,
+                                     .next_close_ns = LS_NS_PER_SECOND + DT_NS,
+                                     .closed_at_ns = here.closed_at_ns};
+}
+
+void close_table(void)
+{
+    ls_seat_deinit(&here.seat);
+}
+
+uint32_t close_to(ls_tick tick)
+{
+    static const ls_slot_input nothing;
+    uint32_t on_time = 0;
+    while (here.clock.next_close < tick) {
+        bool is_on_time = false;
+        here.clock.now_ns = here.clock.next_close_ns;
+        here.closed_at_ns[here.clock.next_close % LS_WINDOW_TICKS] = here.clock.now_ns;
+        ls_seat_close_input(&here.seat, here.clock.next_close, &nothing, &is_on_time);
+        on_time += is_on_time;
+        here.clock.next_close++;
+        here.clock.next_close_ns += DT_NS;
+    }
+    return on_time;
+}
+
+ls_slot_input input_of(ls_tick tick, uint8_t bytes[INPUT_BYTES])
+{
+    for (uint32_t i = 0; i < INPUT_BYTES; i++) {
+        bytes[i] = (uint8_t)(tick * (i + 3));
+    }
+    return (ls_slot_input){bytes, tick % (INPUT_BYTES + 1), 0};
+}
+
+packet write_inputs(ls_inputs_header header, uint32_t count)
+{
+    packet made = {.size = 0};
+    uint8_t bytes[2][INPUT_BYTES];
+    ls_slot_input before = {NULL, 0, 0};
+    if (header.has_base) {
+        before = input_of(header.first - 1, bytes[1]);
+    }
+    ls_bit_stream stream = ls_bit_writer(made.bytes, sizeof made.bytes);
+    ls_inputs_header_bits(&stream, &header, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        ls_slot_input input = input_of(header.first + i, bytes[i % 2]);
+        cr_assert(ls_inputs_write_tick(&stream, &before, &input));
+        before = input;
+    }
+    ls_tick_packet_write_end(&stream);
+    made.size = ls_bits_size_bytes(&stream);
+    return made;
+}
+
+ls_status receive(const packet *sent, size_t size)
+{
+    ls_inputs_header header = {0};
+    ls_bit_stream stream = ls_bit_reader(sent->bytes, size);
+    ls_inputs_header_bits(&stream, &header, here.seat.downlink.next);
+    if (stream.is_failed) {
+        return LS_MALFORMED; /* as the match does before it asks the seat */
+    }
+    return ls_seat_read_inputs(&here.seat, &here.clock, &header, stream, &here.cursor);
+}
+
+ls_status take(ls_inputs_header header, uint32_t count)
+{
+    header.sequence = here.sequence++;
+    packet sent = write_inputs(header, count);
+    return receive(&sent, sent.size);
+}
