@@ -7,6 +7,10 @@
 
 #define NO_TICK UINT32_MAX
 
+enum {
+    FORGETTING_SERVERS_MAX = 32,
+};
+
 struct ls_resume {
     const ls_allocator *allocator;
     ls_journal *journal;
@@ -25,11 +29,14 @@ struct ls_resume {
 
 /* ---- what the journal says ---- */
 
-/* A server came back here, from what was kept of the journal. */
+/* A server came back here, from what was kept of the journal. However often: a secret that is none
+ * is compared with all that may be forgotten. */
 static void forget_turns(ls_resume *resume)
 {
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        resume->seats[slot].turns.forgotten += LS_FORGOTTEN_TURNS_MAX;
+        uint32_t *forgotten = &resume->seats[slot].turns.forgotten;
+        bool is_full = *forgotten >= FORGETTING_SERVERS_MAX * LS_FORGOTTEN_TURNS_MAX;
+        *forgotten += is_full ? 0 : LS_FORGOTTEN_TURNS_MAX;
     }
 }
 
