@@ -493,7 +493,8 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         ls_peer_id peer = match->seats[slot].report.peer;
         ls_status reason = (ls_status) - (int)farewell.negated_status;
         reason = reason == LS_OK ? LS_DISCONNECTED : reason;
-        ls_match_vacate(match, slot, false, reason, farewell.text.bytes);
+        ls_match_vacate(match, slot, false, reason,
+                        farewell.text.bytes[0] ? farewell.text.bytes : ls_status_text(reason));
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }

@@ -14,6 +14,10 @@
 
 /* ---- from a journal ---- */
 
+enum {
+    ASKED_ANEW_MAX = 3,
+};
+
 static ls_status load_state(ls_match *match, const ls_match_restore *from, ls_text *why)
 {
     size_t expected = ls_sim_instance_save_bytes(match->instance);
@@ -272,7 +276,8 @@ static uint32_t furthest(const ls_match *match)
 {
     uint32_t best = MATCH_NO_SLOT;
     ls_tick end = match->next_close;
-    for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
+    uint32_t players = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? 0 : match->config.sim.players;
+    for (uint32_t slot = 0; slot < players; slot++) {
         const ls_seat *seat = &match->seats[slot];
         bool is_asked = (match->resume.asked_mask >> slot & 1u) != 0;
         if (has_claim(seat) && !is_asked && seat->back.confirmed > end &&
@@ -338,11 +343,16 @@ static uint32_t most_believed(const ls_match *match)
     return best;
 }
 
+static bool is_anybody_to_ask(const ls_match *match)
+{
+    return furthest(match) != MATCH_NO_SLOT || most_believed(match) != MATCH_NO_SLOT;
+}
+
 /* False when there is nobody left to ask. */
 static bool ask_next(ls_match *match)
 {
     match_resume *resume = &match->resume;
-    uint32_t slot = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? MATCH_NO_SLOT : furthest(match);
+    uint32_t slot = furthest(match);
     if (slot == MATCH_NO_SLOT) {
         slot = most_believed(match);
         resume->is_settling = slot != MATCH_NO_SLOT;
@@ -464,10 +474,20 @@ ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_par
     return LS_OK;
 }
 
-void ls_match_resume_leave(ls_match *match, uint32_t slot)
+/* Who comes back can be asked again, though not for ever. */
+void ls_match_resume_leave(ls_match *match, uint32_t slot, bool is_kept)
 {
-    if (match->resume.asked_slot == slot) {
-        match->resume.asked_slot = MATCH_NO_SLOT;
+    match_resume *resume = &match->resume;
+    uint32_t bit = UINT32_C(1) << slot;
+    if (resume->asked_slot == slot) {
+        resume->asked_slot = MATCH_NO_SLOT;
+    }
+    if (!is_kept) {
+        resume->waited_mask &= ~bit;
+    } else if ((resume->asked_mask & bit) && resume->asked_anew[slot] < ASKED_ANEW_MAX) {
+        resume->asked_anew[slot]++;
+        resume->asked_mask &= ~bit;
+        resume->support[slot] = 0;
     }
 }
 
@@ -539,7 +559,8 @@ void ls_match_resume_advance(ls_match *match)
     }
     resume->is_asking = true;
     bool is_late = match->now_ns - resume->progress_ns >= RESUMING_ANSWER_NS;
-    if ((resume->asked_slot == MATCH_NO_SLOT || is_late) && !ask_next(match)) {
+    bool is_to_ask = resume->asked_slot == MATCH_NO_SLOT || is_late;
+    if (is_to_ask && !ask_next(match) && !is_waited_for(match)) {
         go_on(match);
     }
 }
@@ -548,11 +569,10 @@ uint64_t ls_match_resume_next_ns(const ls_match *match)
 {
     const match_resume *resume = &match->resume;
     uint64_t told_ns = resume->told_ns + RESUMING_TOLD_NS;
-    uint64_t next_ns = resume->until_ns;
-    if (resume->is_asking) {
+    uint64_t next_ns = is_waited_for(match) ? resume->until_ns : match->now_ns;
+    if (resume->asked_slot != MATCH_NO_SLOT) {
         next_ns = resume->progress_ns + RESUMING_ANSWER_NS;
-    }
-    if (resume->is_asking ? resume->asked_slot == MATCH_NO_SLOT : !is_waited_for(match)) {
+    } else if (resume->is_asking && is_anybody_to_ask(match)) {
         next_ns = match->now_ns;
     }
     return told_ns < next_ns ? told_ns : next_ns;

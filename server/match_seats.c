@@ -144,7 +144,7 @@ void ls_match_vacate(ls_match *match, uint32_t slot, bool is_lost, ls_status sta
     ls_match_play_settle_unanswered(match, slot);
     ls_match_desync_leave(match, slot);
     ls_match_join_stop(match, slot);
-    ls_match_resume_leave(match, slot);
+    ls_match_resume_leave(match, slot, is_kept);
     ls_match_event *event =
         ls_match_push_event(match, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
     event->slot = slot;

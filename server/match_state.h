@@ -67,12 +67,13 @@ typedef struct match_resume {
 
     /* Asking clients for the ticks that the journal has not. */
     bool is_asking;
-    uint32_t asked_mask; /* slots that have been asked */
-    uint32_t asked_slot; /* who is asked now; MATCH_NO_SLOT */
-    ls_tick asked_end;   /* behind the last tick of the newest request */
-    ls_tick next;        /* the first tick that has not come from it */
-    uint64_t chain;      /* tick chain before that one */
-    uint32_t part;       /* of it, that comes next */
+    uint32_t asked_mask;                /* slots that have been asked */
+    uint8_t asked_anew[LS_PLAYERS_MAX]; /* how often, since they had lost their link meanwhile */
+    uint32_t asked_slot;                /* who is asked now; MATCH_NO_SLOT */
+    ls_tick asked_end;                  /* behind the last tick of the newest request */
+    ls_tick next;                       /* the first tick that has not come from it */
+    uint64_t chain;                     /* tick chain before that one */
+    uint32_t part;                      /* of it, that comes next */
     uint64_t progress_ns;
     uint32_t agreeing;      /* claims of those who are back that what came so far bears out ... */
     uint32_t contradicting; /* ... and that it does not */
@@ -261,8 +262,8 @@ uint64_t ls_match_resume_next_ns(const ls_match *match);
 /* CLOSED_TICK has come. */
 ls_status ls_match_resume_take(ls_match *match, uint32_t slot, const ls_tick_part *part);
 
-/* The slot is left. */
-void ls_match_resume_leave(ls_match *match, uint32_t slot);
+/* The slot is left, for good or not. */
+void ls_match_resume_leave(ls_match *match, uint32_t slot, bool is_kept);
 
 /* ---- match_desync.c ---- */
 

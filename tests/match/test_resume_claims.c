@@ -274,6 +274,7 @@ Test(resume_claims, who_does_not_answer_is_passed_over_after_five_seconds)
     close_liars(&stage);
 }
 
+/* It may come back as long as anybody is waited for. */
 Test(resume_claims, who_leaves_while_it_is_asked_is_passed_over)
 {
     liars stage = open_liars();
@@ -283,7 +284,40 @@ Test(resume_claims, who_leaves_while_it_is_asked_is_passed_over)
     virtual_match_run(stage.run, 10 * MS);
     answer(&stage, honest, 0);
     cr_assert_eq(ls_match_tick(stage.run->match), CLOSED + 5);
+    cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RESUMING);
+    virtual_match_run(stage.run, 3000 * MS);
     cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_lost_its_link_while_it_was_asked_is_asked_again_a_few_times)
+{
+    liars stage = open_liars();
+    uint32_t asked = 0;
+    come_back(&stage, 0, 0, 0);
+    for (uint32_t i = 0; i < 6; i++) {
+        raw_peer *late = come_back(&stage, 1, 9, 0);
+        asked += late->request.count > 0 ? 1 : 0;
+        ls_transport_disconnect(late->transport, late->server);
+        virtual_match_run(stage.run, 10 * MS);
+        raw_peer_destroy(late);
+    }
+    cr_assert_eq(asked, 4, "once, and three times anew");
+    stage.peers[1] = NULL;
+    close_liars(&stage);
+}
+
+Test(resume_claims, who_leaves_for_good_is_not_waited_for)
+{
+    seats = 3;
+    liars stage = open_liars();
+    raw_peer *first = come_back(&stage, 0, 5, 0);
+    cr_assert_eq(first->resuming.slot_mask, 6);
+    raw_peer *second = come_back(&stage, 1, 0, 0);
+    ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
+    raw_peer_send_message(second, &goodbye);
+    virtual_match_run(stage.run, 600 * MS);
+    cr_assert_eq(first->resuming.slot_mask, 4);
     close_liars(&stage);
 }
 

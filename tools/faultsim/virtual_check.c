@@ -302,6 +302,29 @@ static void on_client_step(void *user, const ls_tick_inputs *inputs, uint64_t st
     check_client_tick(client, tick, is_same, state_digest);
 }
 
+/* Differences that arose in the last step show in no step's start. */
+void virtual_check_last_state(virtual_client *client)
+{
+    virtual_match *run = client->run;
+    ls_session_report report = ls_session_report_of(client->session);
+    bool is_guessed = report.shown_tick != report.tick;
+    if (!client->is_watched || is_guessed || client->has_hashed_difference ||
+        client->life != run->life || client->is_entering) {
+        return;
+    }
+    ls_sim_instance *instance = ls_session_instance(client->session);
+    ls_tick tick = ls_sim_instance_tick(instance);
+    bool is_equal = true;
+    if (tick == ls_match_tick(run->match)) {
+        is_equal = ls_sim_instance_hash(instance) == ls_match_root(run->match);
+    } else if (tick < run->tick_count) {
+        is_equal = witness_state(instance) == run->ticks[tick].state;
+    }
+    if (!is_equal) {
+        virtual_check_difference(client, tick);
+    }
+}
+
 /* A client that predicts may step a tick several times: the last step before it calls the tick its
  * own is the one that counts. */
 void virtual_check_frame(virtual_client *client)

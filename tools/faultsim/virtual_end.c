@@ -6,29 +6,6 @@
 
 #include <inttypes.h>
 
-/* Differences that arose in the last step show in no step's start. */
-static void compare_final_state(virtual_client *client)
-{
-    virtual_match *run = client->run;
-    ls_session_report report = ls_session_report_of(client->session);
-    bool is_guessed = report.shown_tick != report.tick;
-    if (!client->is_watched || is_guessed || client->has_hashed_difference ||
-        client->life != run->life || client->is_entering) {
-        return;
-    }
-    ls_sim_instance *instance = ls_session_instance(client->session);
-    ls_tick tick = ls_sim_instance_tick(instance);
-    bool is_equal = true;
-    if (tick == ls_match_tick(run->match)) {
-        is_equal = ls_sim_instance_hash(instance) == ls_match_root(run->match);
-    } else if (tick < run->tick_count) {
-        is_equal = witness_state(instance) == run->ticks[tick].state;
-    }
-    if (!is_equal) {
-        virtual_check_difference(client, tick);
-    }
-}
-
 /* As a desync, by this server. */
 static uint32_t told_of(const virtual_match *run, uint32_t slot)
 {
@@ -158,7 +135,7 @@ static void check_slot(virtual_match *run, uint32_t slot)
     if (!client || !report.has_played) {
         return;
     }
-    compare_final_state(client);
+    virtual_check_last_state(client);
     check_counts(run, slot, &report);
     check_late(run, slot, &report);
     if (client->is_hostile) {

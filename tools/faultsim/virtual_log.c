@@ -59,6 +59,9 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_STARTED:
         virtual_log(run, "server: the match starts");
         break;
+    case LS_MATCH_RESUMED:
+        virtual_log(run, "server: the match goes on: %s", event->text.bytes);
+        break;
     case LS_MATCH_STALLED:
         virtual_log(run, "server: waits for slots %x since %u ms", event->slot_mask,
                     event->waited_ms);
@@ -107,6 +110,9 @@ void virtual_log_session_event(virtual_client *client, const ls_session_event *e
     case LS_SESSION_EVENT_SEATED:
         virtual_log(run, "client %u: sits in slot %u", client->index,
                     ls_session_report_of(client->session).slot);
+        break;
+    case LS_SESSION_EVENT_LOST:
+        virtual_log(run, "client %u: has lost its link (%s)", client->index, event->text.bytes);
         break;
     case LS_SESSION_EVENT_WAITING:
         virtual_log(run, "client %u: told to wait for slots %x at tick %u", client->index,

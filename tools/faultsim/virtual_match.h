@@ -145,6 +145,7 @@ struct virtual_client {
     uint8_t *made_in;      /* by tick: how often it had come in when it made that */
     uint8_t *arrived;      /* by tick: when the input reached the server: see virtual_wire.c */
     uint32_t life;         /* the server's, whose closed ticks it steps on */
+    uint32_t joining_life; /* ... and who sent it the newest JOIN, which may still be on its way */
     uint8_t entries;       /* how often it was let into a running match */
     bool is_entering;      /* it is being */
     ls_tick entry_tick;    /* of the state with which it was ... */
@@ -379,6 +380,9 @@ void virtual_check_input_made(virtual_client *client, ls_tick tick, const uint8_
                               uint32_t size);
 /* The client's state before `tick` is not the server's. */
 void virtual_check_difference(virtual_client *client, ls_tick tick);
+
+/* The state that the client shows now, before it gets another one or the run ends. */
+void virtual_check_last_state(virtual_client *client);
 
 void virtual_check_event(virtual_match *run, const ls_match_event *event);
 void virtual_check_session_event(virtual_client *client, const ls_session_event *event);

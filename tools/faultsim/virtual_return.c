@@ -191,6 +191,7 @@ static void take_joining(virtual_match *run, const ls_match_event *event)
     virtual_client *client = run->by_slot[event->slot];
     if (client) {
         client->is_dropped = false;
+        client->joining_life = run->life;
         client->acknowledged = event->tick;
         memset(client->arrived + run->tick_count, VIRTUAL_ARRIVED_NOT,
                (run->tick_capacity - run->tick_count) * sizeof *client->arrived);
@@ -225,6 +226,16 @@ static void take_seated(virtual_match *run, const ls_match_event *event)
     }
 }
 
+static void take_watcher(virtual_match *run, const ls_match_event *event)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        virtual_client *client = run->clients[i];
+        if (client->server == event->peer && client->is_watching) {
+            client->joining_life = run->life;
+        }
+    }
+}
+
 void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
 {
     uint32_t bit = UINT32_C(1) << event->slot % LS_PLAYERS_MAX;
@@ -241,6 +252,9 @@ void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
         break;
     case LS_MATCH_PLAYER_JOINING:
         take_joining(run, event);
+        break;
+    case LS_MATCH_WATCHER_CAME:
+        take_watcher(run, event);
         break;
     case LS_MATCH_PLAYER_JOINED:
         run->play_from[event->slot] = event->tick;
@@ -271,7 +285,8 @@ static void enter(virtual_client *client, const ls_join *join)
     if (ls_session_tick(client->session) >= client->tick) {
         virtual_check_frame(client); /* what has settled before it counts by the old ticks */
     }
-    client->life = client->run->life;
+    virtual_check_last_state(client);
+    client->life = client->joining_life;
     client->is_entering = true;
     client->entries++;
     client->entry_tick = join->tick;
