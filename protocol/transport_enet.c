@@ -74,6 +74,7 @@ static void configure_peer(ENetPeer *peer)
 static void end_seat(transport_enet *transport, ls_peer_seat *seat, ls_status reason)
 {
     ls_peer_seats_end(&transport->seats, seat, reason);
+    ls_enet_direct_flush(transport); /* what was sent to it comes before the goodbye */
     steady_clock(transport);
     enet_peer_disconnect_now(peer_of(transport, seat), GOODBYE);
 }
@@ -111,6 +112,7 @@ static bool take_connect(transport_enet *transport, ls_peer_seat *seat, ls_trans
     configure_peer(peer);
     enet_peer_throttle_configure(peer, THROTTLE_INTERVAL_MS, THROTTLE_ACCELERATION,
                                  THROTTLE_DECELERATION);
+    transport->is_flush_needed = true;
     *event = (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED, .peer = seat->id};
     return true;
 }
@@ -167,8 +169,7 @@ static bool take_enet_event(transport_enet *transport, const ENetEvent *from,
     }
 }
 
-/* After a call of ENet's failed. An error of ours or of one peer must not stop the others. */
-static void note_failure(transport_enet *transport, int error)
+void ls_enet_note_failure(transport_enet *transport, int error)
 {
     if (error == 0 || error == EAGAIN || error == EWOULDBLOCK) {
         /* ENet sets no error for a datagram longer than it can receive. */
@@ -195,8 +196,10 @@ static int service(transport_enet *transport, ENetEvent *event)
     bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
     transport->is_drained =
         is_through && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
+    /* Otherwise ENet has ended by sending what it had to say. */
+    transport->is_flush_needed = transport->is_flush_needed || !is_through;
     if (result < 0) {
-        note_failure(transport, errno);
+        ls_enet_note_failure(transport, errno);
     }
     return result;
 }
@@ -207,7 +210,7 @@ static bool next_enet_event(transport_enet *transport, ENetEvent *event)
         int result = 0;
         if (!enet_list_empty(&transport->host->dispatchQueue)) {
             result = enet_host_check_events(transport->host, event);
-        } else if (transport->is_drained ||
+        } else if (transport->is_drained || ls_enet_direct_has_kept(transport) ||
                    transport->total.packets_received >= transport->turn_end) {
             return false;
         } else {
@@ -229,11 +232,16 @@ static int next_event(ls_transport *base, ls_transport_event *event)
         return 1;
     }
     ENetEvent from;
-    while (next_enet_event(transport, &from)) {
-        if (take_enet_event(transport, &from, event)) {
+    do {
+        if (ls_enet_direct_take(transport, event)) {
             return 1;
         }
-    }
+        while (next_enet_event(transport, &from)) {
+            if (take_enet_event(transport, &from, event)) {
+                return 1;
+            }
+        }
+    } while (ls_enet_direct_has_kept(transport));
     transport->has_more = !transport->is_drained;
     transport->is_drained = false; /* by the next turn more may have come */
     return 0;
@@ -257,6 +265,9 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const u
         return;
     }
     bool is_reliable = lane == LS_LANE_RELIABLE;
+    if (!is_reliable && ls_enet_direct_send(transport, seat, bytes, size)) {
+        return;
+    }
     ENetPacket *packet = enet_packet_create(
         bytes, size, is_reliable ? ENET_PACKET_FLAG_RELIABLE : ENET_PACKET_FLAG_UNSEQUENCED);
     if (packet && is_reliable) {
@@ -265,6 +276,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const u
         seat->backlog_bytes += (uint32_t)size + BACKLOG_PACKET_BYTES;
     }
     ls_enet_watch_sent(transport, seat);
+    transport->is_flush_needed = true;
     if (packet && enet_peer_send(peer_of(transport, seat), DATA_CHANNEL, packet) != 0) {
         enet_packet_destroy(packet);
     }
@@ -286,13 +298,13 @@ static void disconnect(ls_transport *base, ls_peer_id id)
         ls_peer_seats_set_state(&transport->seats, seat, LS_SEAT_CLOSING);
         seat->deadline_ns = now_ns(transport) + LS_TRANSPORT_ENET_CLOSE_MS * LS_NS_PER_MS;
         enet_peer_disconnect_later(peer_of(transport, seat), GOODBYE);
+        transport->is_flush_needed = true;
     }
 }
 
 /* ENet stops at the first peer that the socket cannot send to, without saying so. */
-static void flush(ls_transport *base)
+static void flush_enet(transport_enet *transport)
 {
-    transport_enet *transport = from_base(base);
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         uint64_t tried = transport->total.packets_sent;
         enet_uint32 sent = transport->host->totalSentPackets;
@@ -302,9 +314,20 @@ static void flush(ls_transport *base)
         if (transport->total.packets_sent - tried == transport->host->totalSentPackets - sent) {
             break;
         }
-        note_failure(transport, errno);
+        ls_enet_note_failure(transport, errno);
     }
     ls_enet_watch_flushed(transport);
+    transport->is_flush_needed = false;
+}
+
+/* ENet looks at every peer to flush: not when it can have nothing. */
+static void flush(ls_transport *base)
+{
+    transport_enet *transport = from_base(base);
+    ls_enet_direct_flush(transport);
+    if (transport->is_flush_needed) {
+        flush_enet(transport);
+    }
 }
 
 static ls_transport_traffic traffic(const ls_transport *base, ls_peer_id id)
@@ -365,6 +388,7 @@ static void destroy(ls_transport *base)
     }
     ls_peer_seats_deinit(&transport->seats, transport->allocator);
     ls_enet_watch_deinit(transport);
+    ls_enet_direct_deinit(transport);
     ls_release(transport->allocator, transport);
 }
 
@@ -406,6 +430,9 @@ static ls_status make(const ls_allocator *allocator, const ENetAddress *address,
     ls_status status = ls_peer_seats_init(&made->seats, peers_max, allocator);
     if (status == LS_OK) {
         status = ls_enet_watch_init(made);
+    }
+    if (status == LS_OK) {
+        status = ls_enet_direct_init(made);
     }
     errno = 0;
     if (status == LS_OK && enet_initialize() == 0) {
@@ -484,6 +511,7 @@ static bool start_connecting(transport_enet *transport, uint64_t timeout_ns)
     }
     seat->deadline_ns = now_ns(transport) + timeout_ns;
     view_of(transport, seat)->connect_id = peer->connectID;
+    transport->is_flush_needed = true;
     flush(&transport->base);
     return true;
 }
