@@ -256,6 +256,18 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     ls_match_table_touch(table, number);
 }
 
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns)
+{
+    void (*const steps[])(const ls_match *) = {ls_match_warm, ls_match_warm_further};
+    for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
+        for (uint32_t i = 0; i < table->count; i++) {
+            if (table->due_ns[i] <= now_ns) {
+                steps[step](table->matches[i]);
+            }
+        }
+    }
+}
+
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < table->count; i++) {

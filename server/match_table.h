@@ -52,6 +52,10 @@ void ls_match_table_destroy(ls_match_table *table);
  * has a seat for it; when there is none, to one that will tell it why. */
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
 
+/* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the
+ * matches that it will advance. Between two ticks it falls out of every cache. */
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns);
+
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
 
