@@ -9,7 +9,7 @@
 
 enum {
     STATE_BYTES = 256,
-    LOOK_MS = 50, /* how often it is looked at how far the server is */
+    LOOK_MS = 250, /* how often it is looked at how far the server is; each look wakes it */
 };
 
 typedef struct net_host {
