@@ -53,13 +53,18 @@ static const transport_enet *from_const_base(const ls_transport *base)
  * keep it at the monotonic one, before each use. Reading both rounds to whole milliseconds twice;
  * nothing is corrected for that, since ENet ignores acknowledgements of what it sent in the future.
  */
-static void steady_clock(const transport_enet *transport)
+static void steady_clock_at(uint64_t now)
 {
-    enet_uint32 now_ms = (enet_uint32)(now_ns(transport) / LS_NS_PER_MS);
+    enet_uint32 now_ms = (enet_uint32)(now / LS_NS_PER_MS);
     enet_uint32 drift_ms = now_ms - enet_time_get();
     if (drift_ms + CLOCK_DRIFT_MS_MAX > 2 * CLOCK_DRIFT_MS_MAX) {
         enet_time_set(now_ms);
     }
+}
+
+static void steady_clock(const transport_enet *transport)
+{
+    steady_clock_at(now_ns(transport));
 }
 
 /* ---- Seats ---- */
@@ -81,6 +86,9 @@ static void end_seat(transport_enet *transport, ls_peer_seat *seat, ls_status re
 
 static void end_overdue_seats(transport_enet *transport)
 {
+    if (transport->seats.deadline_count == 0) {
+        return;
+    }
     uint64_t now = now_ns(transport);
     ls_peer_seat *seat;
     while ((seat = ls_peer_seats_overdue(&transport->seats, now)) != NULL) {
@@ -189,8 +197,9 @@ void ls_enet_note_failure(transport_enet *transport, int error)
 static int service(transport_enet *transport, ENetEvent *event)
 {
     uint64_t before = transport->total.packets_received;
-    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
-    steady_clock(transport);
+    uint64_t now = now_ns(transport);
+    ls_arrival_clock_begin_turn(&transport->arrivals, now);
+    steady_clock_at(now);
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
     bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
