@@ -1,6 +1,7 @@
 #include "lockstep/common/input_buffer.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
 
 #include <string.h>
 
@@ -180,4 +181,9 @@ ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
         slots[slot] = input_at(buffer, tick, slot);
     }
     return LS_OK;
+}
+
+void ls_input_buffer_warm(const ls_input_buffer *buffer, ls_tick tick)
+{
+    ls_prefetch(row_of(buffer, tick > 0 ? tick - 1 : tick), 2 * buffer->row_bytes);
 }

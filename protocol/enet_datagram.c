@@ -2,10 +2,12 @@
 
 #include "lockstep/common/base/limits.h"
 
+#include <string.h>
+
 /* Format of ENet 1.3: a header, then 1 to 32 commands, each with its own header of four bytes:
  * command and flags, channel, sequence number. All numbers are big-endian. */
 enum {
-    HEADER_BYTES = 2,
+    HEADER_BYTES = LS_ENET_HEADER_BYTES,
     HEADER_WITH_TIME_BYTES = 4,
     HEADER_HAS_TIME = 0x8000,
     HEADER_IS_COMPRESSED = 0x4000,
@@ -14,7 +16,7 @@ enum {
     HEADER_SEAT = 0x0fff,
     NO_SEAT = 0x0fff,
 
-    COMMANDS_MAX = 32,
+    COMMANDS_MAX = LS_ENET_COMMANDS_MAX,
     COMMAND_HEADER_BYTES = 4,
     CONNECT_BYTES = LS_ENET_CONNECT_BYTES - HEADER_WITH_TIME_BYTES,
     WANTS_ACKNOWLEDGEMENT = 0x80,
@@ -44,6 +46,12 @@ static uint16_t load_u16(const uint8_t *bytes)
 static uint32_t load_u32(const uint8_t *bytes)
 {
     return ((uint32_t)load_u16(bytes) << 16) | load_u16(bytes + 2);
+}
+
+static void store_u16(uint8_t *bytes, uint32_t value)
+{
+    bytes[0] = (uint8_t)(value >> 8);
+    bytes[1] = (uint8_t)value;
 }
 
 const char *ls_datagram_rejection_name(ls_datagram_rejection rejection)
@@ -97,7 +105,7 @@ static size_t command_bytes(uint8_t command)
     case SEND_RELIABLE:
         return 6;
     case SEND_UNSEQUENCED:
-        return 8;
+        return LS_ENET_UNSEQUENCED_BYTES;
     case BANDWIDTH_LIMIT:
         return 12;
     case THROTTLE_CONFIGURE:
@@ -212,4 +220,45 @@ ls_datagram_rejection ls_enet_datagram_check(const uint8_t *bytes, size_t size,
         return check_connect(commands, commands_size, header->has_time);
     }
     return check_commands(commands, commands_size, header->has_time, reliable_received);
+}
+
+/* ---- the datagrams that most are ---- */
+
+bool ls_enet_datagram_is_plain(const uint8_t *bytes, size_t size, const ls_enet_header *header,
+                               ls_enet_plain *plain)
+{
+    const uint8_t *command = bytes + header->bytes;
+    size_t left = size - header->bytes;
+    if (header->is_connect || left < LS_ENET_UNSEQUENCED_BYTES || command[0] != SEND_UNSEQUENCED ||
+        command[1] != DATA_CHANNEL) {
+        return false;
+    }
+    size_t packet_bytes = load_u16(command + 6);
+    if (packet_bytes > LS_PACKET_BYTES_MAX || left != LS_ENET_UNSEQUENCED_BYTES + packet_bytes) {
+        return false;
+    }
+    *plain = (ls_enet_plain){.group = load_u16(command + 4),
+                             .bytes = command + LS_ENET_UNSEQUENCED_BYTES,
+                             .size = packet_bytes};
+    return true;
+}
+
+size_t ls_enet_datagram_write_header(uint8_t *bytes, uint16_t seat, uint8_t session)
+{
+    store_u16(bytes, (uint32_t)seat | (uint32_t)session << HEADER_SESSION_SHIFT);
+    return LS_ENET_HEADER_BYTES;
+}
+
+size_t ls_enet_datagram_write_unsequenced(uint8_t *bytes, uint16_t group, const uint8_t *packet,
+                                          size_t size)
+{
+    bytes[0] = SEND_UNSEQUENCED;
+    bytes[1] = DATA_CHANNEL;
+    store_u16(bytes + 2, 0); /* no sequence */
+    store_u16(bytes + 4, group);
+    store_u16(bytes + 6, (uint32_t)size);
+    if (size > 0) {
+        memcpy(bytes + LS_ENET_UNSEQUENCED_BYTES, packet, size);
+    }
+    return LS_ENET_UNSEQUENCED_BYTES + size;
 }

@@ -60,6 +60,27 @@ ls_datagram_rejection ls_enet_datagram_check(const uint8_t *bytes, size_t size,
                                              const ls_enet_header *header,
                                              uint16_t reliable_received);
 
+/* A datagram that holds one unsequenced packet and nothing else, as most do. */
+typedef struct ls_enet_plain {
+    uint16_t group; /* number of the packet, by which repeats of it are known */
+    const uint8_t *bytes;
+    size_t size; /* 0 .. LS_PACKET_BYTES_MAX */
+} ls_enet_plain;
+
+/* Whether it is one; it passes ls_enet_datagram_check as well then. Fills `plain` only if so. */
+bool ls_enet_datagram_is_plain(const uint8_t *bytes, size_t size, const ls_enet_header *header,
+                               ls_enet_plain *plain);
+
+/* Writes what ENet would: the header of a datagram that tells no time, and an unsequenced packet
+ * behind it. Return how many bytes that takes: HEADER, and UNSEQUENCED more than the packet. */
+#define LS_ENET_HEADER_BYTES 2u
+#define LS_ENET_UNSEQUENCED_BYTES 8u
+#define LS_ENET_COMMANDS_MAX 32u /* in a datagram */
+
+size_t ls_enet_datagram_write_header(uint8_t *bytes, uint16_t seat, uint8_t session);
+size_t ls_enet_datagram_write_unsequenced(uint8_t *bytes, uint16_t group, const uint8_t *packet,
+                                          size_t size);
+
 LS_C_END
 
 #endif

@@ -53,13 +53,18 @@ static const transport_enet *from_const_base(const ls_transport *base)
  * keep it at the monotonic one, before each use. Reading both rounds to whole milliseconds twice;
  * nothing is corrected for that, since ENet ignores acknowledgements of what it sent in the future.
  */
-static void steady_clock(const transport_enet *transport)
+static void steady_clock_at(uint64_t now)
 {
-    enet_uint32 now_ms = (enet_uint32)(now_ns(transport) / LS_NS_PER_MS);
+    enet_uint32 now_ms = (enet_uint32)(now / LS_NS_PER_MS);
     enet_uint32 drift_ms = now_ms - enet_time_get();
     if (drift_ms + CLOCK_DRIFT_MS_MAX > 2 * CLOCK_DRIFT_MS_MAX) {
         enet_time_set(now_ms);
     }
+}
+
+static void steady_clock(const transport_enet *transport)
+{
+    steady_clock_at(now_ns(transport));
 }
 
 /* ---- Seats ---- */
@@ -74,12 +79,16 @@ static void configure_peer(ENetPeer *peer)
 static void end_seat(transport_enet *transport, ls_peer_seat *seat, ls_status reason)
 {
     ls_peer_seats_end(&transport->seats, seat, reason);
+    ls_enet_direct_flush(transport); /* what was sent to it comes before the goodbye */
     steady_clock(transport);
     enet_peer_disconnect_now(peer_of(transport, seat), GOODBYE);
 }
 
 static void end_overdue_seats(transport_enet *transport)
 {
+    if (transport->seats.deadline_count == 0) {
+        return;
+    }
     uint64_t now = now_ns(transport);
     ls_peer_seat *seat;
     while ((seat = ls_peer_seats_overdue(&transport->seats, now)) != NULL) {
@@ -111,6 +120,7 @@ static bool take_connect(transport_enet *transport, ls_peer_seat *seat, ls_trans
     configure_peer(peer);
     enet_peer_throttle_configure(peer, THROTTLE_INTERVAL_MS, THROTTLE_ACCELERATION,
                                  THROTTLE_DECELERATION);
+    transport->is_flush_needed = true;
     *event = (ls_transport_event){.kind = LS_TRANSPORT_CONNECTED, .peer = seat->id};
     return true;
 }
@@ -167,8 +177,7 @@ static bool take_enet_event(transport_enet *transport, const ENetEvent *from,
     }
 }
 
-/* After a call of ENet's failed. An error of ours or of one peer must not stop the others. */
-static void note_failure(transport_enet *transport, int error)
+void ls_enet_note_failure(transport_enet *transport, int error)
 {
     if (error == 0 || error == EAGAIN || error == EWOULDBLOCK) {
         /* ENet sets no error for a datagram longer than it can receive. */
@@ -188,15 +197,18 @@ static void note_failure(transport_enet *transport, int error)
 static int service(transport_enet *transport, ENetEvent *event)
 {
     uint64_t before = transport->total.packets_received;
-    ls_arrival_clock_begin_turn(&transport->arrivals, now_ns(transport));
-    steady_clock(transport);
+    uint64_t now = now_ns(transport);
+    ls_arrival_clock_begin_turn(&transport->arrivals, now);
+    steady_clock_at(now);
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
     bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
     transport->is_drained =
         is_through && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
+    /* Otherwise ENet has ended by sending what it had to say. */
+    transport->is_flush_needed = transport->is_flush_needed || !is_through;
     if (result < 0) {
-        note_failure(transport, errno);
+        ls_enet_note_failure(transport, errno);
     }
     return result;
 }
@@ -207,7 +219,7 @@ static bool next_enet_event(transport_enet *transport, ENetEvent *event)
         int result = 0;
         if (!enet_list_empty(&transport->host->dispatchQueue)) {
             result = enet_host_check_events(transport->host, event);
-        } else if (transport->is_drained ||
+        } else if (transport->is_drained || ls_enet_direct_has_kept(transport) ||
                    transport->total.packets_received >= transport->turn_end) {
             return false;
         } else {
@@ -229,11 +241,16 @@ static int next_event(ls_transport *base, ls_transport_event *event)
         return 1;
     }
     ENetEvent from;
-    while (next_enet_event(transport, &from)) {
-        if (take_enet_event(transport, &from, event)) {
+    do {
+        if (ls_enet_direct_take(transport, event)) {
             return 1;
         }
-    }
+        while (next_enet_event(transport, &from)) {
+            if (take_enet_event(transport, &from, event)) {
+                return 1;
+            }
+        }
+    } while (ls_enet_direct_has_kept(transport));
     transport->has_more = !transport->is_drained;
     transport->is_drained = false; /* by the next turn more may have come */
     return 0;
@@ -257,6 +274,9 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const u
         return;
     }
     bool is_reliable = lane == LS_LANE_RELIABLE;
+    if (!is_reliable && ls_enet_direct_send(transport, seat, bytes, size)) {
+        return;
+    }
     ENetPacket *packet = enet_packet_create(
         bytes, size, is_reliable ? ENET_PACKET_FLAG_RELIABLE : ENET_PACKET_FLAG_UNSEQUENCED);
     if (packet && is_reliable) {
@@ -265,6 +285,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const u
         seat->backlog_bytes += (uint32_t)size + BACKLOG_PACKET_BYTES;
     }
     ls_enet_watch_sent(transport, seat);
+    transport->is_flush_needed = true;
     if (packet && enet_peer_send(peer_of(transport, seat), DATA_CHANNEL, packet) != 0) {
         enet_packet_destroy(packet);
     }
@@ -286,13 +307,13 @@ static void disconnect(ls_transport *base, ls_peer_id id)
         ls_peer_seats_set_state(&transport->seats, seat, LS_SEAT_CLOSING);
         seat->deadline_ns = now_ns(transport) + LS_TRANSPORT_ENET_CLOSE_MS * LS_NS_PER_MS;
         enet_peer_disconnect_later(peer_of(transport, seat), GOODBYE);
+        transport->is_flush_needed = true;
     }
 }
 
 /* ENet stops at the first peer that the socket cannot send to, without saying so. */
-static void flush(ls_transport *base)
+static void flush_enet(transport_enet *transport)
 {
-    transport_enet *transport = from_base(base);
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX; failures++) {
         uint64_t tried = transport->total.packets_sent;
         enet_uint32 sent = transport->host->totalSentPackets;
@@ -302,9 +323,20 @@ static void flush(ls_transport *base)
         if (transport->total.packets_sent - tried == transport->host->totalSentPackets - sent) {
             break;
         }
-        note_failure(transport, errno);
+        ls_enet_note_failure(transport, errno);
     }
     ls_enet_watch_flushed(transport);
+    transport->is_flush_needed = false;
+}
+
+/* ENet looks at every peer to flush: not when it can have nothing. */
+static void flush(ls_transport *base)
+{
+    transport_enet *transport = from_base(base);
+    ls_enet_direct_flush(transport);
+    if (transport->is_flush_needed) {
+        flush_enet(transport);
+    }
 }
 
 static ls_transport_traffic traffic(const ls_transport *base, ls_peer_id id)
@@ -365,6 +397,7 @@ static void destroy(ls_transport *base)
     }
     ls_peer_seats_deinit(&transport->seats, transport->allocator);
     ls_enet_watch_deinit(transport);
+    ls_enet_direct_deinit(transport);
     ls_release(transport->allocator, transport);
 }
 
@@ -406,6 +439,9 @@ static ls_status make(const ls_allocator *allocator, const ENetAddress *address,
     ls_status status = ls_peer_seats_init(&made->seats, peers_max, allocator);
     if (status == LS_OK) {
         status = ls_enet_watch_init(made);
+    }
+    if (status == LS_OK) {
+        status = ls_enet_direct_init(made);
     }
     errno = 0;
     if (status == LS_OK && enet_initialize() == 0) {
@@ -484,6 +520,7 @@ static bool start_connecting(transport_enet *transport, uint64_t timeout_ns)
     }
     seat->deadline_ns = now_ns(transport) + timeout_ns;
     view_of(transport, seat)->connect_id = peer->connectID;
+    transport->is_flush_needed = true;
     flush(&transport->base);
     return true;
 }

@@ -1,11 +1,12 @@
 /* Transport state: the inside of transport_enet, shared by transport_enet.c (connections, packets
- * and the loop) and transport_enet_watch.c (what passes: counted, filtered, stamped). Never
- * included by anybody else. */
+ * and the loop), transport_enet_watch.c (what passes: counted, filtered, stamped) and
+ * transport_enet_direct.c (what passes ENet by). Never included by anybody else. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_ENET_STATE_H
 #define LOCKSTEP_PROTOCOL_TRANSPORT_ENET_STATE_H
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/arrival_clock.h"
+#include "lockstep/protocol/enet_batch.h"
 #include "lockstep/protocol/peer_seats.h"
 #include "lockstep/protocol/transport_enet.h"
 
@@ -48,6 +49,9 @@ typedef struct transport_enet {
     uint64_t heard_ns; /* when that datagram arrived */
     uint64_t *queued;  /* a bit for each seat that something was sent to since the last flush */
     uint32_t next_receiver;
+    ls_enet_batch *batch;      /* unsequenced packets that leave at the next flush */
+    struct kept_packets *kept; /* that have come and have not been taken */
+    bool is_flush_needed;      /* ENet may hold something that has not left */
 
     ls_loop_handler on_ready;
     ls_loop_source *socket_source;
@@ -74,6 +78,30 @@ static inline peer_view *view_of(const transport_enet *transport, const ls_peer_
     return &transport->views[index_of(transport, seat)];
 }
 
+/* ---- transport_enet.c ---- */
+
+/* After sending has failed. An error of ours or of one peer must not stop the others. */
+void ls_enet_note_failure(transport_enet *transport, int error);
+
+/* ---- transport_enet_direct.c ---- */
+
+/* NO_MEMORY. */
+ls_status ls_enet_direct_init(transport_enet *transport);
+void ls_enet_direct_deinit(transport_enet *transport);
+
+/* Takes an unreliable packet, to leave at the next flush; false: ENet has to. */
+bool ls_enet_direct_send(transport_enet *transport, ls_peer_seat *seat, const uint8_t *bytes,
+                         size_t size);
+void ls_enet_direct_flush(transport_enet *transport);
+
+/* Keeps a packet that has just come until it is taken, or drops a repeat; false: ENet has to. */
+bool ls_enet_direct_keep(transport_enet *transport, ls_peer_seat *seat, const ls_enet_plain *plain);
+
+bool ls_enet_direct_has_kept(const transport_enet *transport);
+
+/* The event of the next kept packet; its bytes are good until ENet takes in datagrams again. */
+bool ls_enet_direct_take(transport_enet *transport, ls_transport_event *event);
+
 /* ---- transport_enet_watch.c ---- */
 
 /* For as many seats as there are. NO_MEMORY. */
@@ -83,9 +111,15 @@ void ls_enet_watch_deinit(transport_enet *transport);
 /* Puts itself between ENet's host, once there is one, and the network. */
 void ls_enet_watch_attach(transport_enet *transport);
 
-/* The owner has sent something to this seat; and all of it has left. */
+/* The owner has sent something to this seat through ENet; whether it has; and all of it has left.
+ */
 void ls_enet_watch_sent(transport_enet *transport, const ls_peer_seat *seat);
+bool ls_enet_watch_is_queued(const transport_enet *transport, const ls_peer_seat *seat);
 void ls_enet_watch_flushed(transport_enet *transport);
+
+/* UDP payload for this seat, past ENet. */
+void ls_enet_count_sent(transport_enet *transport, ls_peer_seat *seat, size_t payload_bytes,
+                        bool is_datagram);
 
 /* When a packet that ENet gave us arrived. */
 uint64_t ls_enet_watch_arrival(const transport_enet *transport, const ENetPacket *packet);

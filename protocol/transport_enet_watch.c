@@ -94,6 +94,16 @@ static ls_peer_seat *find_receiver(transport_enet *transport)
     return transport->heard;
 }
 
+void ls_enet_count_sent(transport_enet *transport, ls_peer_seat *seat, size_t payload_bytes,
+                        bool is_datagram)
+{
+    size_t bytes = payload_bytes + (is_datagram ? IP_UDP_HEADER_BYTES : 0);
+    transport->total.bytes_sent += bytes;
+    transport->total.packets_sent += is_datagram ? 1 : 0;
+    seat->traffic.bytes_sent += bytes;
+    seat->traffic.packets_sent += is_datagram ? 1 : 0;
+}
+
 /* ENet's compressor, asked about each datagram before it leaves: counts it and never compresses. */
 static size_t count_sent(void *context, const ENetBuffer *buffers, size_t buffer_count,
                          size_t commands_bytes, enet_uint8 *compressed, size_t capacity)
@@ -162,8 +172,9 @@ static bool is_from(const ENetHost *host, const ENetPeer *peer, const ls_enet_he
             peer->incomingSessionID == header->session);
 }
 
-/* `sender` is set for a datagram that is accepted and belongs to a seat. */
-static ls_datagram_rejection judge(transport_enet *transport, ls_peer_seat **sender)
+/* `sender` is set for a datagram that is accepted and belongs to a seat; `is_kept` when ENet has
+ * nothing more to do with it. */
+static ls_datagram_rejection judge(transport_enet *transport, ls_peer_seat **sender, bool *is_kept)
 {
     ENetHost *host = transport->host;
     const uint8_t *bytes = host->receivedData;
@@ -184,6 +195,13 @@ static ls_datagram_rejection judge(transport_enet *transport, ls_peer_seat **sen
         return LS_DATAGRAM_STRANGER;
     }
     ls_peer_seat *seat = &transport->seats.seats[header.seat];
+    ls_enet_plain plain;
+    if (ls_enet_datagram_is_plain(bytes, size, &header, &plain) &&
+        ls_enet_direct_keep(transport, seat, &plain)) {
+        *sender = seat;
+        *is_kept = true;
+        return LS_DATAGRAM_ACCEPTED;
+    }
     look_at(transport, seat);
     uint16_t reliable_received = view_of(transport, seat)->reliable_received;
     rejection = ls_enet_datagram_check(bytes, size, &header, reliable_received);
@@ -210,16 +228,19 @@ static int filter_received(ENetHost *host, ENetEvent *event)
     }
     transport->heard = NULL;
     transport->heard_ns = ls_arrival_clock_read(&transport->arrivals);
-    ls_datagram_rejection rejection = judge(transport, &transport->heard);
+    ls_peer_seat *sender = NULL;
+    bool is_kept = false;
+    ls_datagram_rejection rejection = judge(transport, &sender, &is_kept);
     if (rejection != LS_DATAGRAM_ACCEPTED) {
         transport->rejections[rejection]++;
         return DROP;
     }
-    if (transport->heard) {
-        transport->heard->traffic.bytes_received += bytes;
-        transport->heard->traffic.packets_received++;
+    if (sender) {
+        sender->traffic.bytes_received += bytes;
+        sender->traffic.packets_received++;
     }
-    return LET_THROUGH;
+    transport->heard = is_kept ? NULL : sender;
+    return is_kept ? DROP : LET_THROUGH;
 }
 
 /* ---- Making and ending ---- */
@@ -254,6 +275,12 @@ void ls_enet_watch_sent(transport_enet *transport, const ls_peer_seat *seat)
 {
     size_t index = index_of(transport, seat);
     transport->queued[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+bool ls_enet_watch_is_queued(const transport_enet *transport, const ls_peer_seat *seat)
+{
+    size_t index = index_of(transport, seat);
+    return (transport->queued[index / 64] >> index % 64 & 1u) != 0;
 }
 
 void ls_enet_watch_flushed(transport_enet *transport)

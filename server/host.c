@@ -140,6 +140,7 @@ static void on_alarm(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
     host->alarm_ns = UINT64_MAX;
+    ls_match_table_warm(host->table, now_ns);
     ls_transport_enet_service(host->transport);
     take_packets(host, now_ns); /* what is already there must not be late */
     ls_match_table_advance(host->table, now_ns);

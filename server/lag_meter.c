@@ -1,6 +1,7 @@
 #include "lockstep/server/lag_meter.h"
 
 #include "lockstep/common/base/clock.h"
+#include "lockstep/common/base/prefetch.h"
 
 #include <string.h>
 
@@ -34,6 +35,14 @@ void ls_lag_meter_add_arrival(ls_lag_meter *meter, int64_t slack_ns)
 {
     if (meter->warm_up_ticks == 0) {
         meter->recent[0].arrivals[ls_lag_bin(slack_ns, meter->dt_ns)]++;
+    }
+}
+
+void ls_lag_meter_warm(const ls_lag_meter *meter, int64_t slack_ns)
+{
+    if (meter->dt_ns > 0) {
+        const uint32_t *arrivals = meter->recent[0].arrivals;
+        ls_prefetch(&arrivals[ls_lag_bin(slack_ns, meter->dt_ns)], sizeof *arrivals);
     }
 }
 

@@ -168,6 +168,11 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
                           const ls_allocator *allocator, ls_match **out, ls_text *why);
 void ls_match_destroy(ls_match *match);
 
+/* The match is about to take packets and to be advanced: asks for the memory that it will use, in
+ * two steps, the first for all matches that are about to. Changes nothing. */
+void ls_match_warm(const ls_match *match);
+void ls_match_warm_further(const ls_match *match);
+
 /* What happened on the transport. `now_ns` never goes back. */
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,

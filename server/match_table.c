@@ -25,6 +25,8 @@ struct ls_match_table {
     uint32_t *touched; /* matches that may have news */
     bool *is_touched;
     uint32_t touched_count;
+    bool *is_stale; /* touched, and what is known of it is older than that */
+    bool has_stale;
     match_mood *moods;
     uint32_t running_count;
     uint32_t waiting_count;
@@ -67,15 +69,34 @@ static void count_mood(ls_match_table *table, uint32_t number)
     table->waiting_count += mood->is_waiting ? 1 : 0;
 }
 
-/* After a match was called: what it says has to be asked for, when it is due may have changed. */
+/* After a match was called: what it says has to be asked for, when it is due may have changed. That
+ * is looked up once for all the packets of a turn. */
 void ls_match_table_touch(ls_match_table *table, uint32_t number)
 {
-    table->due_ns[number] = ls_match_next_ns(table->matches[number]);
-    count_mood(table, number);
+    table->is_stale[number] = true;
+    table->has_stale = true;
     if (!table->is_touched[number]) {
         table->is_touched[number] = true;
         table->touched[table->touched_count++] = number;
     }
+}
+
+static void refresh(ls_match_table *table, uint32_t number)
+{
+    if (table->is_stale[number]) {
+        table->is_stale[number] = false;
+        table->due_ns[number] = ls_match_next_ns(table->matches[number]);
+        count_mood(table, number);
+    }
+}
+
+/* Whoever is stale is touched. */
+static void refresh_all(ls_match_table *table)
+{
+    for (uint32_t i = 0; table->has_stale && i < table->touched_count; i++) {
+        refresh(table, table->touched[i]);
+    }
+    table->has_stale = false;
 }
 
 /* ---- life ---- */
@@ -114,9 +135,10 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     table->due_ns = ls_allocate_array(allocator, config->matches, sizeof *table->due_ns);
     table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
     table->is_touched = ls_allocate_array(allocator, config->matches, sizeof *table->is_touched);
+    table->is_stale = ls_allocate_array(allocator, config->matches, sizeof *table->is_stale);
     table->moods = ls_allocate_array(allocator, config->matches, sizeof *table->moods);
     if (!table->matches || !table->due_ns || !table->moods || !table->touched ||
-        !table->is_touched ||
+        !table->is_touched || !table->is_stale ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
@@ -172,6 +194,7 @@ void ls_match_table_destroy(ls_match_table *table)
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
     ls_release(table->allocator, table->moods);
+    ls_release(table->allocator, table->is_stale);
     ls_release(table->allocator, table->is_touched);
     ls_release(table->allocator, table->touched);
     ls_release(table->allocator, table->due_ns);
@@ -256,8 +279,21 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     ls_match_table_touch(table, number);
 }
 
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns)
+{
+    void (*const steps[])(const ls_match *) = {ls_match_warm, ls_match_warm_further};
+    for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
+        for (uint32_t i = 0; i < table->count; i++) {
+            if (table->due_ns[i] <= now_ns) {
+                steps[step](table->matches[i]);
+            }
+        }
+    }
+}
+
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
 {
+    refresh_all(table);
     for (uint32_t i = 0; i < table->count; i++) {
         if (table->due_ns[i] <= now_ns) {
             ls_match_advance(table->matches[i], now_ns);
@@ -287,14 +323,16 @@ bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *even
             event->match = number;
             return true;
         }
+        refresh(table, number);
         table->is_touched[number] = false;
         table->touched_count--;
     }
     return false;
 }
 
-uint64_t ls_match_table_next_ns(const ls_match_table *table)
+uint64_t ls_match_table_next_ns(ls_match_table *table)
 {
+    refresh_all(table);
     uint64_t next_ns = UINT64_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
         next_ns = table->due_ns[i] < next_ns ? table->due_ns[i] : next_ns;
@@ -302,8 +340,9 @@ uint64_t ls_match_table_next_ns(const ls_match_table *table)
     return next_ns;
 }
 
-bool ls_match_table_is_eager(const ls_match_table *table)
+bool ls_match_table_is_eager(ls_match_table *table)
 {
+    refresh_all(table);
     return table->running_count == 0 || table->waiting_count > 0;
 }
 

@@ -52,6 +52,10 @@ void ls_match_table_destroy(ls_match_table *table);
  * has a seat for it; when there is none, to one that will tell it why. */
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
 
+/* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the
+ * matches that it will advance. Between two ticks it falls out of every cache. */
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns);
+
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
 
@@ -66,11 +70,11 @@ bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *even
 
 /* When ls_match_table_advance has something to do next; UINT64_MAX once every match is over.
  * Packets that arrive may make it earlier. */
-uint64_t ls_match_table_next_ns(const ls_match_table *table);
+uint64_t ls_match_table_next_ns(ls_match_table *table);
 
 /* Whether packets have to be taken as they come: while no match runs, and while one waits for an
  * input. Otherwise it is enough to take them before each ls_match_table_advance. */
-bool ls_match_table_is_eager(const ls_match_table *table);
+bool ls_match_table_is_eager(ls_match_table *table);
 
 uint32_t ls_match_table_count(const ls_match_table *table);
 

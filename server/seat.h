@@ -29,47 +29,49 @@ typedef struct ls_seat_past {
 } ls_seat_past;
 
 typedef struct ls_seat {
+    /* What every packet and every tick needs stands together; see match_warm.c. */
     ls_seat_state state;
-    ls_match_slot report; /* what the match tells the outside */
-    ls_input_buffer *received;
     uint32_t input_bytes_max;
+    ls_input_buffer *received;
     ls_tick wanted; /* first input tick that is still wanted */
     ls_tick newest; /* newest input tick received */
     bool has_newest;
     ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
     bool is_arrival_reported;
     bool is_leave_pending; /* LEFT goes into the next tick closed */
+    bool is_in_band;       /* the simulation has been told JOINED, and not LEFT since */
+    int32_t slack;         /* least since the last TICKS, LS_SLACK_NONE when none came */
     uint64_t newest_arrival_ns;
-    uint64_t asked_ns;   /* when its roots were last asked for */
-    ls_tick chain_tick;  /* of the newest state that it has hashed, as its newest INPUTS says */
-    uint64_t desync_ns;  /* when it was last found to differ */
-    bool is_desync_open; /* and what made it so has not been looked into yet */
-    uint64_t heard_ns;   /* when anything well-formed last came */
-    uint64_t offered_ns;
-    int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
+    uint64_t heard_ns;  /* when anything well-formed last came */
+    ls_tick chain_tick; /* of the newest state that it has hashed, as its newest INPUTS says */
+    uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
+    uint32_t packets_since_tick;
+    uint32_t malformed;
+    ls_tick play_from;    /* the first tick that may have its input */
+    ls_tick joined_at;    /* the tick that was to be closed next when JOIN was sent */
+    uint32_t sender;      /* which of the match's streams its blob; MATCH_NO_SENDER: none */
+    uint64_t asked_ns;    /* when its roots were last asked for */
+    ls_match_slot report; /* what the match tells the outside */
     ls_downlink downlink;
     ls_lag_meter lag;
+
     ls_delay_control delay;
     ls_lag_cause told_cause; /* of the newest news about it, and its time */
     uint64_t lag_told_ns;
-    uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
-    uint32_t malformed;
-    uint32_t packets_since_tick;
+    uint64_t desync_ns;  /* when it was last found to differ */
+    bool is_desync_open; /* and what made it so has not been looked into yet */
+    uint64_t offered_ns;
 
     /* Coming late and coming back. */
     ls_seat_turns turns;
     ls_seat_past past;       /* OFFERED, to a newcomer */
-    bool is_in_band;         /* the simulation has been told JOINED, and not LEFT since */
-    ls_tick play_from;       /* the first tick that may have its input */
     uint64_t kept_until_ns;  /* KEPT */
     ls_return back;          /* as HELLO said it; match_id 0: a newcomer */
     ls_tick join_tick;       /* of the JOIN that it was sent */
     uint64_t join_root;      /* of the state that it brought; 0: none */
-    ls_tick joined_at;       /* the tick that was to be closed next when it was sent */
     uint64_t progress_ns;    /* JOINING: when it last got further */
     ls_tick progress_tick;   /* how far it has simulated */
     uint32_t progress_parts; /* how much of the blob it has */
-    uint32_t sender;         /* which of the match's streams its blob; MATCH_NO_SENDER: none */
     uint32_t blobs;          /* that this connection was sent */
 } ls_seat;
 

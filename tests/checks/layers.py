@@ -87,6 +87,7 @@ ADAPTERS = {
     "uv.h": ("protocol/event_loop.c", "protocol/loop_file.c"),
     "enet/*": (
         "protocol/transport_enet.c",
+        "protocol/transport_enet_direct.c",
         "protocol/transport_enet_state.h",
         "protocol/transport_enet_watch.c",
         "tools/bench/net_relay.c",

@@ -19,7 +19,13 @@ static ls_datagram_rejection check(const uint8_t *bytes, size_t size, uint16_t r
     LS_ASSERT(header->bytes == (header->has_time ? 4 : 2) && header->bytes <= size);
     LS_ASSERT(header->is_connect ? header->seat == 4095 : header->seat < 4095);
     LS_ASSERT(header->session <= 3);
-    return ls_enet_datagram_check(bytes, size, header, received);
+    rejection = ls_enet_datagram_check(bytes, size, header, received);
+    ls_enet_plain plain;
+    if (ls_enet_datagram_is_plain(bytes, size, header, &plain)) {
+        LS_ASSERT(rejection == LS_DATAGRAM_ACCEPTED);
+        LS_ASSERT(plain.bytes > bytes && plain.bytes + plain.size == bytes + size);
+    }
+    return rejection;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -509,7 +509,7 @@ static void release_some(void *user, void *memory)
 Test(transport_enet, lack_of_memory_is_a_status)
 {
     enum {
-        ALLOCATIONS = 4
+        ALLOCATIONS = 6
     };
     for (size_t allowed = 0; allowed <= ALLOCATIONS; allowed++) {
         size_t left = allowed;

@@ -241,6 +241,60 @@ Test(enet_datagram, commands_belong_to_their_channel)
     cr_assert_eq(judge(&datagram, 0), LS_DATAGRAM_UNSUPPORTED);
 }
 
+static bool is_plain(const test_datagram *datagram, ls_enet_plain *plain)
+{
+    ls_enet_header header;
+    cr_assert_eq(ls_enet_datagram_read(datagram->bytes, datagram->size, &header),
+                 LS_DATAGRAM_ACCEPTED);
+    return ls_enet_datagram_is_plain(datagram->bytes, datagram->size, &header, plain);
+}
+
+Test(enet_datagram, one_unsequenced_packet_and_nothing_else_is_plain)
+{
+    for (unsigned size = 0; size <= LS_PACKET_BYTES_MAX + 1; size++) {
+        test_datagram datagram = size % 2 ? with_time() : without_time();
+        size_t start = datagram.size;
+        add_unsequenced(&datagram, size);
+        datagram.bytes[start + 4] = 0x12; /* the group */
+        datagram.bytes[start + 5] = 0x34;
+        ls_enet_plain plain = {.size = SIZE_MAX};
+        cr_assert_eq(is_plain(&datagram, &plain), size <= LS_PACKET_BYTES_MAX, "%u", size);
+        cr_assert_eq(judge(&datagram, 0) == LS_DATAGRAM_ACCEPTED, size <= LS_PACKET_BYTES_MAX);
+        if (size > LS_PACKET_BYTES_MAX) {
+            cr_assert_eq(plain.size, SIZE_MAX, "changed");
+            break;
+        }
+        cr_assert_eq(plain.size, size);
+        cr_assert_eq(plain.group, 0x1234);
+        cr_assert_eq(plain.bytes, datagram.bytes + start + 8);
+    }
+}
+
+Test(enet_datagram, nothing_else_is_plain)
+{
+    ls_enet_plain plain;
+    test_datagram datagram = without_time();
+    add_unsequenced(&datagram, 20);
+    size_t size = datagram.size;
+    for (datagram.size = 2; datagram.size < size; datagram.size++) {
+        cr_assert_not(is_plain(&datagram, &plain), "cut to %zu", datagram.size);
+    }
+    datagram.size = size + 1;
+    cr_assert_not(is_plain(&datagram, &plain), "a byte too many");
+    datagram.size = size;
+    add_unsequenced(&datagram, 20);
+    cr_assert_not(is_plain(&datagram, &plain), "two packets");
+    datagram = with_time();
+    add_reliable(&datagram, 1, 20);
+    cr_assert_not(is_plain(&datagram, &plain), "a reliable one");
+    datagram = without_time();
+    add_unsequenced(&datagram, 20);
+    datagram.bytes[3] = 0xff;
+    cr_assert_not(is_plain(&datagram, &plain), "of another channel");
+    datagram = connect_request(LS_ENET_MTU_BYTES);
+    cr_assert_not(is_plain(&datagram, &plain), "a request to connect");
+}
+
 Test(enet_datagram, compression_is_unsupported)
 {
     test_datagram datagram = without_time();

@@ -1,0 +1,225 @@
+#include "lockstep/protocol/enet_batch.h"
+#include "lockstep/tests/loopback/station.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    TIMEOUT_MS = 10000,
+    BURST = 64,
+};
+
+/* ---- datagrams that are written here and not by ENet ---- */
+
+typedef struct test_batch {
+    ls_enet_batch *batch;
+    int from, to; /* sockets */
+    ls_enet_receiver receiver;
+} test_batch;
+
+static test_batch open_batch(void)
+{
+    test_batch test = {.receiver = {.host = htonl(INADDR_LOOPBACK), .seat = 0xffe, .session = 2}};
+    uint16_t from_port = 0;
+    test.from = ls_open_socket(&from_port);
+    test.to = ls_open_socket(&test.receiver.port);
+    cr_assert_eq(ls_enet_batch_create(ls_allocator_heap(), &test.batch), LS_OK);
+    return test;
+}
+
+static void close_batch(test_batch *test)
+{
+    close(test->from);
+    close(test->to);
+    ls_enet_batch_destroy(test->batch);
+}
+
+/* Whether it was made a datagram of its own. */
+static bool add(test_batch *test, uint16_t group, const void *bytes, size_t size)
+{
+    bool is_new = false;
+    size_t added = ls_enet_batch_add(test->batch, &test->receiver, group, bytes, size, &is_new);
+    cr_assert_eq(added, size + LS_ENET_UNSEQUENCED_BYTES + (is_new ? LS_ENET_HEADER_BYTES : 0));
+    return is_new;
+}
+
+/* The next datagram that has come, which must pass for ENet's; 0 when there is none. */
+static size_t take(const test_batch *test, uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX])
+{
+    ssize_t size = recv(test->to, bytes, LS_ENET_DATAGRAM_BYTES_MAX, MSG_DONTWAIT);
+    ls_enet_header header;
+    if (size < 0) {
+        return 0;
+    }
+    cr_assert_eq(ls_enet_datagram_read(bytes, (size_t)size, &header), LS_DATAGRAM_ACCEPTED);
+    cr_assert_eq(ls_enet_datagram_check(bytes, (size_t)size, &header, 0), LS_DATAGRAM_ACCEPTED);
+    cr_assert_eq(header.seat, test->receiver.seat);
+    cr_assert_eq(header.session, test->receiver.session);
+    cr_assert_not(header.is_connect || header.has_time);
+    return (size_t)size;
+}
+
+Test(transport_enet_direct, packets_to_one_receiver_share_datagrams_that_fit_its_path)
+{
+    static const uint8_t large[LS_PACKET_BYTES_MAX];
+    uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX];
+    test_batch test = open_batch();
+    cr_assert(add(&test, 0xfffe, "abc", 3));
+    cr_assert_not(add(&test, 0xffff, NULL, 0));
+    cr_assert_not(add(&test, 0, large, 30));
+    cr_assert(add(&test, 0, large, sizeof large));
+    size_t left = LS_ENET_MTU_BYTES - LS_ENET_HEADER_BYTES - sizeof large;
+    left -= 2 * (size_t)LS_ENET_UNSEQUENCED_BYTES;
+    cr_assert_not(add(&test, 1, large, left));
+    cr_assert(add(&test, 2, NULL, 0), "a full one");
+    test.receiver.session ^= 1;
+    cr_assert(add(&test, 3, NULL, 0), "another receiver");
+    test.receiver.session ^= 1;
+    cr_assert(add(&test, 4, NULL, 0));
+    cr_assert_eq(ls_enet_batch_send(test.batch, test.from), 0);
+    cr_assert_eq(take(&test, bytes), 2 + 8 + 3 + 8 + 8 + 30);
+    static const uint8_t expected[] = {0x2f, 0xfe, 0x49, 0, 0, 0, 0xff, 0xfe, 0, 3, 'a',
+                                       'b',  'c',  0x49, 0, 0, 0, 0xff, 0xff, 0, 0};
+    cr_assert_arr_eq(bytes, expected, sizeof expected);
+    cr_assert_eq(take(&test, bytes), LS_ENET_MTU_BYTES);
+    cr_assert_eq(take(&test, bytes), 2 + 8);
+    test.receiver.session ^= 1;
+    cr_assert_eq(take(&test, bytes), 2 + 8);
+    test.receiver.session ^= 1;
+    cr_assert_eq(take(&test, bytes), 2 + 8);
+    cr_assert_eq(take(&test, bytes), 0);
+    close_batch(&test);
+}
+
+Test(transport_enet_direct, a_datagram_holds_at_most_32_packets)
+{
+    uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX];
+    test_batch test = open_batch();
+    for (uint16_t i = 0; i <= LS_ENET_COMMANDS_MAX; i++) {
+        cr_assert_eq(add(&test, i, NULL, 0), i % LS_ENET_COMMANDS_MAX == 0);
+    }
+    cr_assert_eq(ls_enet_batch_send(test.batch, test.from), 0);
+    cr_assert_eq(take(&test, bytes), 2 + 32 * 8);
+    cr_assert_eq(take(&test, bytes), 2 + 8);
+    close_batch(&test);
+}
+
+static size_t fill(test_batch *test, size_t size)
+{
+    static const uint8_t zeros[LS_PACKET_BYTES_MAX];
+    size_t count = 0;
+    for (; ls_enet_batch_has_room(test->batch); count++) {
+        test->receiver.seat = (uint16_t)count; /* none shares another's datagram */
+        cr_assert(add(test, 0, zeros, size));
+    }
+    return count;
+}
+
+Test(transport_enet_direct, a_full_batch_says_so_and_is_empty_once_it_was_sent)
+{
+    uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX];
+    test_batch test = open_batch();
+    for (int turn = 0; turn < 2; turn++) {
+        cr_assert_eq(fill(&test, 1), LS_ENET_BATCH_DATAGRAMS_MAX);
+        cr_assert_eq(ls_enet_batch_send(test.batch, test.from), 0);
+        size_t large = fill(&test, LS_PACKET_BYTES_MAX);
+        cr_assert(large > 1 && large < LS_ENET_BATCH_DATAGRAMS_MAX);
+        cr_assert_eq(ls_enet_batch_send(test.batch, test.from), 0);
+        for (size_t i = 0; i < LS_ENET_BATCH_DATAGRAMS_MAX + large; i++) {
+            bool is_small = i < LS_ENET_BATCH_DATAGRAMS_MAX;
+            test.receiver.seat = (uint16_t)(is_small ? i : i - LS_ENET_BATCH_DATAGRAMS_MAX);
+            cr_assert_eq(take(&test, bytes), 10 + (is_small ? 1 : LS_PACKET_BYTES_MAX));
+        }
+        cr_assert_eq(take(&test, bytes), 0);
+    }
+    close_batch(&test);
+}
+
+Test(transport_enet_direct, what_cannot_be_sent_holds_nothing_else_up)
+{
+    uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX];
+    test_batch test = open_batch();
+    uint16_t port = test.receiver.port;
+    for (int i = 0; i < 6; i++) {
+        test.receiver.port = i % 3 == 1 ? 0 : port;
+        add(&test, 0, "x", 1);
+    }
+    test.receiver.port = port;
+    cr_assert_eq(ls_enet_batch_send(test.batch, test.from), EINVAL);
+    for (int i = 0; i < 3; i++) { /* two of the four were of one datagram */
+        cr_assert_eq(take(&test, bytes), i == 1 ? 2 + 9 + 9 : 2 + 9);
+    }
+    cr_assert_eq(take(&test, bytes), 0);
+    close_batch(&test);
+}
+
+/* ---- whole transports ---- */
+
+Test(transport_enet_direct, a_datagram_that_comes_again_is_taken_once)
+{
+    ls_station server = ls_station_listen(4);
+    ls_relay relay = ls_relay_open(ls_transport_enet_port(server.transport));
+    ls_station client = ls_station_connect(relay.port, TIMEOUT_MS);
+    uint64_t end_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    for (size_t sent = 0; server.received_count < BURST;) {
+        cr_assert_lt(ls_station_now_ns(), end_ns);
+        if (client.connected_count > 0 && sent == server.received_count) {
+            ls_station_send(&client, LS_LANE_UNRELIABLE, &sent, sizeof sent);
+            sent++;
+        }
+        ls_station *const stations[] = {&server, &client};
+        ls_stations_turn(stations, 2);
+        ls_relay_turn(&relay);
+        bool is_plain = relay.last_up_size > 2 && relay.last_up[2] == 0x49;
+        for (int i = 0; is_plain && i < 3; i++) {
+            ls_relay_send_up(&relay, relay.last_up, relay.last_up_size);
+        }
+    }
+    for (size_t i = 0; i < BURST; i++) {
+        cr_assert_arr_eq(server.packets[i].bytes, &i, sizeof i);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+/* Their numbers have 16 bits. */
+Test(transport_enet_direct, a_hundred_thousand_packets_are_all_told_apart)
+{
+    enum {
+        TOTAL = 100000
+    };
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    for (size_t sent = 0; sent < TOTAL; sent += BURST) {
+        for (size_t i = 0; i < BURST; i++) {
+            ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+        }
+        LS_RUN_UNTIL(server.received_count == sent + BURST, &client, &server);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+/* More than is kept beside ENet at a time, and both lanes at once. */
+Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
+{
+    static const uint8_t bytes[LS_PACKET_BYTES_MAX];
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    for (size_t i = 0; i < BURST; i++) {
+        ls_station_send(&client, i % 8 == 7 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes,
+                        sizeof bytes);
+        ls_station_send(&server, i % 8 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes,
+                        sizeof bytes);
+    }
+    LS_RUN_UNTIL(server.received_count == BURST && client.received_count == BURST, &server,
+                 &client);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
