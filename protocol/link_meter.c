@@ -69,8 +69,9 @@ ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t sequence, int64
         return LS_LINK_NEWER;
     }
     uint32_t ahead = (sequence - meter->newest) % SEQUENCES;
-    bool is_silent = now_ns - meter->heard_ns >= SILENCE_NS;
-    meter->heard_ns = now_ns;
+    /* Times of arrival are measured: what comes later may seem to have come before. */
+    bool is_silent = now_ns >= meter->heard_ns && now_ns - meter->heard_ns >= SILENCE_NS;
+    meter->heard_ns = now_ns > meter->heard_ns ? now_ns : meter->heard_ns;
     if (ahead != 0 && (ahead < SEQUENCES / 2 || is_silent)) {
         return take_newer(meter, ahead, stamp_ns, now_ns);
     }

@@ -68,6 +68,19 @@ Test(link_meter, what_is_overtaken_or_repeated_is_not_lost)
     cr_assert_eq(meter.sent, 5);
 }
 
+/* They are told apart by numbers; the times of two that come together may be measured wrongly. */
+Test(link_meter, a_time_of_arrival_before_the_last_is_no_silence)
+{
+    ls_link_meter meter = {0};
+    arrive(&meter, 0, 10 * MS);
+    cr_assert_eq(arrive(&meter, 2, 10 * MS), LS_LINK_NEWER);
+    cr_assert_eq(arrive(&meter, 1, 10 * MS), LS_LINK_OLDER);
+    cr_assert_eq(arrive(&meter, 1, 10 * MS - 1), LS_LINK_REPEATED);
+    cr_assert_eq(arrive(&meter, 3, 0), LS_LINK_NEWER);
+    cr_assert_eq(meter.lost, 0);
+    cr_assert_eq(meter.sent, 4);
+}
+
 Test(link_meter, a_second_of_silence_is_a_second_of_losses)
 {
     ls_link_meter meter = {0};
