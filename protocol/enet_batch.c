@@ -123,7 +123,7 @@ int ls_enet_batch_send(ls_enet_batch *batch, int socket)
     unsigned next = 0;
     while (next < batch->count) {
         int sent = send_messages(socket, batch->messages + next, batch->count - next);
-        if (sent <= 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+        if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
             failure = errno;
         }
         next += sent > 0 ? (unsigned)sent : 1;

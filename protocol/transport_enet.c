@@ -99,12 +99,35 @@ static void end_overdue_seats(transport_enet *transport)
 
 /* ---- Events ---- */
 
-static void release_last_event(transport_enet *transport)
+static void release_borrowed(transport_enet *transport)
 {
     if (transport->borrowed) {
         enet_packet_destroy(transport->borrowed);
         transport->borrowed = NULL;
     }
+}
+
+static bool take_deferred(transport_enet *transport, ENetEvent *event)
+{
+    if (transport->deferred.type == ENET_EVENT_TYPE_NONE) {
+        return false;
+    }
+    *event = transport->deferred;
+    transport->deferred.type = ENET_EVENT_TYPE_NONE;
+    return true;
+}
+
+static void drop_deferred(transport_enet *transport)
+{
+    ENetEvent nobody_is_told;
+    if (take_deferred(transport, &nobody_is_told)) {
+        enet_packet_destroy(nobody_is_told.packet);
+    }
+}
+
+static void release_last_event(transport_enet *transport)
+{
+    release_borrowed(transport);
     ls_peer_seats_retire_told(&transport->seats);
 }
 
@@ -177,9 +200,14 @@ static bool take_enet_event(transport_enet *transport, const ENetEvent *from,
     }
 }
 
+static bool is_would_block(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK;
+}
+
 void ls_enet_note_failure(transport_enet *transport, int error)
 {
-    if (error == 0 || error == EAGAIN || error == EWOULDBLOCK) {
+    if (error == 0 || is_would_block(error)) {
         /* ENet sets no error for a datagram longer than it can receive. */
         transport->rejections[LS_DATAGRAM_OVERSIZE]++;
     } else if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
@@ -189,6 +217,15 @@ void ls_enet_note_failure(transport_enet *transport, int error)
     if (error == ECONNREFUSED && own->state == LS_SEAT_CONNECTING) {
         own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
     }
+}
+
+/* A datagram without a byte ends ENet's taking in as if the socket were empty. Counted here: ENet
+ * shows it to nobody. */
+static void note_empty_datagram(transport_enet *transport)
+{
+    transport->total.bytes_received += IP_UDP_HEADER_BYTES;
+    transport->total.packets_received++;
+    transport->rejections[LS_DATAGRAM_MALFORMED]++;
 }
 
 /* ENet's whole work: looks at every peer and takes in what has come. What it gives to its owner is
@@ -203,8 +240,12 @@ static int service(transport_enet *transport, ENetEvent *event)
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
     bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
-    transport->is_drained =
+    bool has_ended_early =
         is_through && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
+    transport->is_drained = has_ended_early && is_would_block(errno);
+    if (has_ended_early && !transport->is_drained) {
+        note_empty_datagram(transport);
+    }
     /* Otherwise ENet has ended by sending what it had to say. */
     transport->is_flush_needed = transport->is_flush_needed || !is_through;
     if (result < 0) {
@@ -213,8 +254,13 @@ static int service(transport_enet *transport, ENetEvent *event)
     return result;
 }
 
+/* Services only when nothing is kept. A packet that ENet gives then came after those that have been
+ * kept meanwhile of the same peer: they go first. */
 static bool next_enet_event(transport_enet *transport, ENetEvent *event)
 {
+    if (take_deferred(transport, event)) {
+        return true;
+    }
     for (int failures = 0; failures < FAILURES_PER_TURN_MAX;) {
         int result = 0;
         if (!enet_list_empty(&transport->host->dispatchQueue)) {
@@ -224,6 +270,11 @@ static bool next_enet_event(transport_enet *transport, ENetEvent *event)
             return false;
         } else {
             result = service(transport, event);
+        }
+        if (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE &&
+            ls_enet_direct_has_kept(transport)) {
+            transport->deferred = *event;
+            return false;
         }
         if (result > 0) {
             return true;
@@ -388,9 +439,8 @@ static void destroy(ls_transport *base)
     transport_enet *transport = from_base(base);
     ls_loop_source_remove(transport->socket_source);
     ls_loop_source_remove(transport->timer_source);
-    if (transport->borrowed) {
-        enet_packet_destroy(transport->borrowed);
-    }
+    release_borrowed(transport);
+    drop_deferred(transport);
     if (transport->host) {
         leave(transport);
         enet_host_destroy(transport->host);

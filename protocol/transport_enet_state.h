@@ -38,6 +38,7 @@ typedef struct transport_enet {
     ENetAddress server;   /* of a client */
     bool is_refused;      /* the client's last word from the other machine */
     ENetPacket *borrowed; /* of the last RECEIVED, or NULL */
+    ENetEvent deferred;   /* a packet that waits for those kept before it, or no event */
     uint64_t turn_end;    /* value of total.packets_received at which the turn is over */
     bool is_drained;      /* the socket was found empty in this turn */
     bool has_more;        /* it was not in the last one */

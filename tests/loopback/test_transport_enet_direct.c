@@ -1,3 +1,4 @@
+#include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/enet_batch.h"
 #include "lockstep/tests/loopback/station.h"
 
@@ -220,6 +221,92 @@ Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
     }
     LS_RUN_UNTIL(server.received_count == BURST && client.received_count == BURST, &server,
                  &client);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+static void send_number(ls_station *from, uint32_t number, size_t size)
+{
+    uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
+    memcpy(bytes, &number, sizeof number);
+    ls_station_send(from, LS_LANE_UNRELIABLE, bytes, size);
+}
+
+/* Packets 0, 1 and 2: one that is kept beside ENet, two that share a datagram and go through it.
+ * Returns how many. */
+static uint32_t send_both_ways_in(ls_station *from)
+{
+    send_number(from, 0, sizeof(uint32_t));
+    ls_transport_flush(from->transport);
+    send_number(from, 1, sizeof(uint32_t));
+    send_number(from, 2, sizeof(uint32_t));
+    ls_transport_flush(from->transport);
+    return 3;
+}
+
+/* Some are kept beside ENet; those that share a datagram, or that find no room, go through it. */
+Test(transport_enet_direct, packets_are_taken_in_the_order_in_which_they_came)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    uint32_t sent = send_both_ways_in(&client);
+    LS_RUN_UNTIL(server.received_count == sent, &server);
+    while (sent < BURST) {
+        send_number(&client, sent++, LS_PACKET_BYTES_MAX);
+    }
+    ls_transport_flush(client.transport);
+    LS_RUN_UNTIL(server.received_count == sent, &server);
+    for (uint32_t i = 0; i < sent; i++) {
+        cr_expect_arr_eq(server.packets[i].bytes, &i, sizeof i, "packet %u", i);
+        cr_expect(i == 0 || server.packets[i].arrived_ns >= server.packets[i - 1].arrived_ns);
+    }
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+/* Takes packet 0 of send_both_ways_in; the others have come as well and wait. */
+static void take_first(ls_station *station)
+{
+    ls_transport_event event = {.kind = LS_TRANSPORT_CONNECTED};
+    uint64_t end_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    while (event.kind != LS_TRANSPORT_RECEIVED) {
+        cr_assert_lt(ls_station_now_ns(), end_ns);
+        ls_transport_enet_service(station->transport);
+        ls_transport_next_event(station->transport, &event);
+    }
+}
+
+Test(transport_enet_direct, nothing_is_heard_of_a_peer_that_was_told_to_go)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    send_both_ways_in(&client);
+    send_both_ways_in(&client);
+    take_first(&server);
+    ls_transport_disconnect(server.transport, server.connected[0]);
+    LS_RUN_UNTIL(client.disconnected_count == 1 && server.disconnected_count == 1, &server,
+                 &client);
+    cr_assert_eq(server.received_count, 0);
+    ls_station_close(&client);
+    ls_station_close(&server);
+}
+
+Test(transport_enet_direct, nothing_of_the_old_connection_is_heard_on_the_new_one)
+{
+    ls_station server = ls_station_listen(4);
+    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
+    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    send_both_ways_in(&server);
+    take_first(&client);
+    cr_assert_eq(ls_transport_enet_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
+    LS_RUN_UNTIL(client.connected_count == 2 && server.connected_count == 2, &server, &client);
+    cr_assert_eq(client.received_count, 0);
+    send_both_ways_in(&server); /* to the old one */
+    server.connected[0] = server.connected[1];
+    send_both_ways_in(&server);
+    take_first(&client); /* and the rest waits when it is closed */
     ls_station_close(&client);
     ls_station_close(&server);
 }

@@ -345,7 +345,7 @@ Test(transport_enet_hostile, datagrams_of_every_size_from_strangers_are_dropped_
         honest_send(&honest);
         assert_honest_is_served(&honest, &server);
     }
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_MALFORMED), 1);
+    cr_assert_eq(rejections(&server, LS_DATAGRAM_MALFORMED), 2);
     cr_assert_eq(rejections(&server, LS_DATAGRAM_OVERSIZE), 2);
     cr_assert_eq(rejections(&server, LS_DATAGRAM_STRANGER), 10);
     cr_assert_eq(server.connected_count, 1);
@@ -354,11 +354,10 @@ Test(transport_enet_hostile, datagrams_of_every_size_from_strangers_are_dropped_
     close(stranger);
 }
 
-/* ENet reports a datagram that it cannot receive as a failure of the socket. */
-Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
+static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection reason)
 {
     enum {
-        LONG_DATAGRAMS = 40,
+        DATAGRAMS = 40,
         TURNS_MAX = 10
     };
     ls_station server = ls_station_listen(4);
@@ -369,8 +368,8 @@ Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
     uint16_t unused;
     int stranger = ls_open_socket(&unused);
     static const uint8_t zeros[LS_ENET_DATAGRAM_BYTES_MAX + 1];
-    for (int i = 0; i < LONG_DATAGRAMS; i++) {
-        ls_send_datagram(stranger, port, zeros, sizeof zeros);
+    for (int i = 0; i < DATAGRAMS; i++) {
+        ls_send_datagram(stranger, port, zeros, size);
     }
     honest_send(&honest);
     size_t turns = 0;
@@ -379,10 +378,22 @@ Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
         ls_stations_turn(alone, 1);
         cr_assert_leq(turns, TURNS_MAX);
     }
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_OVERSIZE), LONG_DATAGRAMS);
+    cr_assert_eq(rejections(&server, reason), DATAGRAMS);
     ls_station_close(&honest.station);
     ls_station_close(&server);
     close(stranger);
+}
+
+/* ENet reports a datagram that it cannot receive as a failure of the socket. */
+Test(transport_enet_hostile, datagrams_too_long_to_receive_hold_nobody_up)
+{
+    assert_held_up_by_none_of_size(LS_ENET_DATAGRAM_BYTES_MAX + 1, LS_DATAGRAM_OVERSIZE);
+}
+
+/* To ENet they look like a socket on which nothing waits. */
+Test(transport_enet_hostile, datagrams_without_a_byte_hold_nobody_up)
+{
+    assert_held_up_by_none_of_size(0, LS_DATAGRAM_MALFORMED);
 }
 
 Test(transport_enet_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted)
