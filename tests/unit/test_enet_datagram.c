@@ -330,6 +330,23 @@ Test(enet_datagram, an_answer_to_connect_leaves_room_for_our_packets)
     }
 }
 
+/* Four bytes in: the seat that the other machine is to name in its headers, which have 12 bits. */
+Test(enet_datagram, a_connection_is_made_only_from_a_seat_that_headers_can_name)
+{
+    static const unsigned seats[] = {0, 0x0ffe, 0x0fff, 0x1000, 0xffff};
+    for (size_t i = 0; i < sizeof seats / sizeof seats[0]; i++) {
+        ls_datagram_rejection expected = i < 2 ? LS_DATAGRAM_ACCEPTED : LS_DATAGRAM_UNSUPPORTED;
+        test_datagram request = connect_request(LS_ENET_MTU_BYTES);
+        test_datagram answer = with_time();
+        add_command(&answer, 0x83, 0xff, 1, 40);
+        set_mtu(answer.bytes + 4, LS_ENET_MTU_BYTES);
+        request.bytes[8] = answer.bytes[8] = (uint8_t)(seats[i] >> 8);
+        request.bytes[9] = answer.bytes[9] = (uint8_t)seats[i];
+        cr_assert_eq(judge(&request, 0), expected);
+        cr_assert_eq(judge(&answer, 0), expected);
+    }
+}
+
 Test(enet_datagram, random_bytes_are_judged_within_their_bounds)
 {
     uint32_t random = 1;
