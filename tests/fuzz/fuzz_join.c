@@ -55,6 +55,17 @@ typedef struct hostile_server {
 
 /* ---- what the session does ---- */
 
+/* It stands for itself: whoever reads it holds no tick before it. */
+static void check_closed_tick(const hostile_server *server, const ls_tick_part *part)
+{
+    static ls_tick_cursor cursor;
+    ls_bit_stream stream = ls_bit_reader(part->bytes, part->size);
+    LS_ASSERT(part->tick < ls_session_report_of(server->session).confirmed);
+    LS_ASSERT(part->total_bytes == part->size);
+    ls_tick_cursor_start(&cursor, server->offer.config.players, COUNTER_INPUT_BYTES_MAX, NULL);
+    LS_ASSERT(ls_ticks_read_tick(&stream, &cursor) && ls_bits_is_complete(&stream));
+}
+
 static void check_reliable(const hostile_server *server, const uint8_t *bytes, size_t size)
 {
     static ls_message message;
@@ -71,7 +82,13 @@ static void check_reliable(const hostile_server *server, const uint8_t *bytes, s
     case LS_MESSAGE_GOODBYE:
     case LS_MESSAGE_HASHES:
     case LS_MESSAGE_FINISHED:
+    case LS_MESSAGE_TREE_ANSWER:
+    case LS_MESSAGE_EVIDENCE:
+    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_HEALED:
+        return;
     case LS_MESSAGE_CLOSED_TICK:
+        check_closed_tick(server, &message.body.closed_tick);
         return;
     default:
         LS_ASSERT(!"a message that a client sends");

@@ -37,6 +37,8 @@ typedef struct hostile_match {
     ls_peer_id next_peer;
     uint32_t sequences[PEERS]; /* of the next INPUTS of each */
     uint32_t hash_interval;
+    uint64_t match_id;
+    ls_secret_key key;
     uint64_t heap_calls_at_start;
     size_t newest_size; /* of the packet sent last */
     ls_lane newest_lane;
@@ -102,6 +104,20 @@ static void disconnect_peer(hostile_match *hostile, uint32_t peer)
                                hostile->run.now_ns);
 }
 
+/* With the secret of whoever sits, or sat, on one of the seats but the honest client's. */
+static ls_return make_return(hostile_match *hostile, uint32_t shape)
+{
+    fuzz_input *input = &hostile->input;
+    ls_match *match = hostile->run.match;
+    uint32_t slot = 1u + shape % (ls_match_players(match) - 1);
+    ls_return back = {.match_id = hostile->match_id, .is_desynced = shape >> 2};
+    ls_secret_derive(&hostile->key, back.match_id, slot, 1u + fuzz_take_u8(input) % 4, back.secret);
+    back.confirmed = fuzz_tick_near(ls_match_tick(match), fuzz_take_i8(input));
+    back.held = fuzz_take_u8(input);
+    back.held = back.held < back.confirmed ? back.held : back.confirmed;
+    return back;
+}
+
 static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 {
     static ls_message message;
@@ -110,6 +126,10 @@ static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
     message.body.hello.magic ^= flaw & 1u;
     message.body.hello.protocol_version ^= flaw >> 1 & 1u;
     message.body.hello.arithmetic ^= flaw >> 2 & 1u;
+    message.body.hello.is_watching = flaw >> 3 & 1u;
+    if (flaw & 0x10u) {
+        message.body.hello.back = make_return(hostile, flaw >> 5);
+    }
     send_message(hostile, peer, &message);
 }
 
@@ -444,6 +464,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     const ls_simulation *simulation = setup & 0x20u ? &wide : counter_simulation();
     ls_match_config config = make_config(simulation, setup, timing);
     hostile.hash_interval = config.hash_interval_ticks;
+    hostile.match_id = config.match_id;
+    hostile.key = config.key;
     honest_match_open(&hostile.run, &config);
     play(&hostile, setup);
     honest_match_close(&hostile.run);

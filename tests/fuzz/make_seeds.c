@@ -91,6 +91,9 @@ static void make_greetings(void)
     message.kind = LS_MESSAGE_HELLO;
     message.body.hello = ls_hello_make("Ada");
     save_message(&message, 0, "hello");
+    message.body.hello.back = (ls_return){
+        .match_id = 7, .confirmed = 100, .tick_chain = 9, .held = 60, .is_desynced = true};
+    save_message(&message, 0, "hello-back");
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_OFFER;
     ls_offer *offer = &message.body.offer;
@@ -166,6 +169,10 @@ static void make_orders(void)
     message.kind = LS_MESSAGE_HEAL_LEAF;
     message.body.heal_leaf.size = 8;
     save_message(&message, 0, "heal-leaf");
+    memset(&message, 0, sizeof message);
+    message.kind = LS_MESSAGE_CLOSED_TICK;
+    message.body.closed_tick = (ls_tick_part){.tick = 50, .total_bytes = 20, .size = 20};
+    save_message(&message, 0, "closed-tick");
 }
 
 static ls_slot_input random_input(uint8_t bytes[16])
@@ -427,6 +434,31 @@ static void make_joins(void)
             add_join_move(&made);
         }
         save_numbered(&made, "join", number);
+    }
+}
+
+/* ---- resume ---- */
+
+/* All are back, say how far each got, and answer what they are asked for. */
+static void make_resumes(void)
+{
+    for (uint32_t number = 0; number < RUNS; number++) {
+        seed made = {.size = 0};
+        uint32_t players = 1 + number % 4;
+        add(&made, (players - 1) | (number % 3 == 0 ? 4 : 0) | ls_rng_below(&rng, 32) << 3);
+        for (uint32_t peer = 0; peer < players; peer++) {
+            add(&made, 5 | peer << 4);
+            add(&made, peer);
+            add(&made, 40 + ls_rng_below(&rng, 60));
+            add(&made, 20 + ls_rng_below(&rng, 60));
+        }
+        add(&made, 0);
+        add(&made, ls_rng_below(&rng, 30));
+        for (uint32_t answers = 2 + ls_rng_below(&rng, 20); answers > 0; answers--) {
+            add(&made, 9 | ls_rng_below(&rng, players) << 4);
+            add(&made, ls_rng_below(&rng, 8) == 0 ? 1u << ls_rng_below(&rng, 4) : 0);
+        }
+        save_numbered(&made, "resume", number);
     }
 }
 
@@ -724,5 +756,6 @@ int main(int argc, char **argv)
     make_blobs();
     make_bundles();
     make_journals();
+    make_resumes();
     return failures > 0;
 }
