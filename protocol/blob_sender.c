@@ -331,7 +331,7 @@ static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t
     uint64_t hold_ns = ack->hold * LS_HOLD_UNIT_NS;
     uint64_t sent_ns = sender->packet_ns[ack->newest % LS_BLOB_WINDOW_PARTS];
     bool is_known = sender->packets - ack->newest <= LS_BLOB_WINDOW_PARTS;
-    if (!is_known || ack->hold == LS_HOLD_NONE || now_ns - sent_ns < hold_ns) {
+    if (!is_known || ack->hold == LS_HOLD_NONE || now_ns < sent_ns + hold_ns) {
         return;
     }
     uint64_t sample_ns = least(now_ns - sent_ns - hold_ns, RTT_MAX_NS);
@@ -387,7 +387,7 @@ ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const
     sender->heard_ns = now_ns;
     measure_rtt(sender, &ack, now_ns);
     judge_round(sender, now_ns);
-    if (!sender->is_losing && now_ns - sender->grown_ns >= sender->rtt_ns) {
+    if (!sender->is_losing && now_ns >= sender->grown_ns + sender->rtt_ns) {
         speed_up(sender, now_ns);
     }
     return LS_OK;

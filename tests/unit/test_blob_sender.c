@@ -254,6 +254,23 @@ Test(blob_sender, the_round_trip_is_measured_without_the_hold)
     close_sending(&here);
 }
 
+/* Times of arrival are measured, and less exactly than the times of sending. */
+Test(blob_sender, an_acknowledgement_that_seems_older_than_its_part_measures_nothing)
+{
+    sending here = open_sending(BYTES);
+    ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
+    ls_blob_sender_figures before = ls_blob_sender_figures_of(here.sender);
+    take(&here);
+    here.now_ns--;
+    ls_blob_ack ack = ack_of(1);
+    cr_assert_eq(give(&here, &ack), LS_OK);
+    ls_blob_sender_figures after = ls_blob_sender_figures_of(here.sender);
+    cr_expect_eq(after.rtt_ns, before.rtt_ns);
+    cr_expect_eq(after.bytes_per_second, before.bytes_per_second);
+    cr_expect_eq(after.acknowledged, 1);
+    close_sending(&here);
+}
+
 Test(blob_sender, waits_for_what_is_not_compressed)
 {
     sending here = open_sending(BYTES);
