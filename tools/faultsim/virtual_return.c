@@ -291,7 +291,8 @@ static void enter(virtual_client *client, const ls_join *join)
     client->entries++;
     client->entry_tick = join->tick;
     client->held_from = join->source == LS_JOIN_HELD ? client->held_from : join->tick;
-    if (client->flips_on_entry) {
+    bool is_flipped_already = join->source == LS_JOIN_HELD && client->has_state_difference;
+    if (client->flips_on_entry && !is_flipped_already) { /* the same bit, twice, would be none */
         client->flips_on_entry = false;
         client->flip_tick = join->tick + 1;
     }
