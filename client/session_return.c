@@ -89,6 +89,7 @@ static void begin_returning(ls_session *session, ls_status status)
     if (back->lost_ns == 0) {
         back->lost_ns = session->now_ns;
     }
+    back->is_unstarted = session->report.state == LS_SESSION_SEATED;
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
     /* A server that comes back from its journal may close those ticks with other inputs. */
@@ -109,7 +110,8 @@ bool ls_session_return_lose(ls_session *session, ls_status status, const char *w
         if (session->now_ns < session->back.retry_ns) {
             return true; /* the connection that was given up already */
         }
-    } else if (state == LS_SESSION_PLAYING || state == LS_SESSION_JOINING) {
+    } else if (state == LS_SESSION_SEATED || state == LS_SESSION_PLAYING ||
+               state == LS_SESSION_JOINING) {
         begin_returning(session, status);
     } else {
         return false;
@@ -141,10 +143,12 @@ static uint32_t held_ticks(const ls_session *session)
     return first < session->confirmed ? session->confirmed - first : 0;
 }
 
+/* Who has not seen the match begin comes as if for the first time: a claim would tell the lobby of
+ * a server that came back that the match had begun, and a seat left in a lobby is nobody's. */
 ls_return ls_session_return_claim(const ls_session *session)
 {
     ls_return claim = {0};
-    if (session->report.state == LS_SESSION_RECONNECTING) {
+    if (session->report.state == LS_SESSION_RECONNECTING && !session->back.is_unstarted) {
         claim.match_id = session->offer.match_id;
         memcpy(claim.secret, session->offer.secret, sizeof claim.secret);
         claim.confirmed = session->confirmed;
@@ -223,7 +227,9 @@ static void fail_when_silent(ls_session *session)
 void ls_session_return_frame(ls_session *session)
 {
     const session_return *back = &session->back;
-    play_what_is_there(session);
+    if (!back->is_unstarted) {
+        play_what_is_there(session);
+    }
     if (session->report.state != LS_SESSION_RECONNECTING) {
         return;
     }
