@@ -104,6 +104,14 @@ static void sit_down(void)
     check_state(LS_SESSION_SEATED);
 }
 
+static void refuse(ls_status status)
+{
+    ls_message message = {.kind = LS_MESSAGE_REFUSE};
+    message.body.farewell.negated_status = (uint32_t)-status;
+    ls_text_set(&message.body.farewell.text, "no");
+    fake_server_send(&here, &message);
+}
+
 /* ---- losing ---- */
 
 Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init = sit_down,
@@ -132,6 +140,27 @@ Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init =
     come_back();
     cr_assert_neq(here.hello.back.match_id, 0);
     cr_assert_gt(here.hello.back.confirmed, 0);
+}
+
+Test(session_return, who_waits_to_join_claims_its_seat_or_comes_anew, .init = sit_down,
+     .fini = shut)
+{
+    cut();
+    here.offer.is_running = true;
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, 0);
+    cut();
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, here.offer.match_id);
+    cr_assert_eq(here.hello.back.confirmed, 0);
+    refuse(LS_NOT_FOUND);
+    check_state(LS_SESSION_RECONNECTING);
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, 0, "the seat is another one's");
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
+    fake_server_send_join(&here, &join);
+    fake_server_frame_on(&here, PLAYED_TICKS);
+    check_state(LS_SESSION_PLAYING);
 }
 
 Test(session_return, who_waits_for_the_others_gives_up_in_the_end, .init = sit_down, .fini = shut)
@@ -583,14 +612,6 @@ Test(session_return, that_a_server_waits_for_others_is_told, .init = play, .fini
 }
 
 /* ---- refused ---- */
-
-static void refuse(ls_status status)
-{
-    ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.farewell.negated_status = (uint32_t)-status;
-    ls_text_set(&message.body.farewell.text, "no");
-    fake_server_send(&here, &message);
-}
 
 Test(session_return, a_refusal_ends_the_session, .init = play, .fini = shut)
 {
