@@ -294,16 +294,18 @@ Test(resume_claims, who_lost_its_link_while_it_was_asked_is_asked_again_a_few_ti
 {
     liars stage = open_liars();
     uint32_t asked = 0;
+    raw_peer *late[6];
     come_back(&stage, 0, 0, 0);
     for (uint32_t i = 0; i < 6; i++) {
-        raw_peer *late = come_back(&stage, 1, 9, 0);
-        asked += late->request.count > 0 ? 1 : 0;
-        ls_transport_disconnect(late->transport, late->server);
+        late[i] = come_back(&stage, 1, 9, 0);
+        asked += late[i]->request.count > 0 ? 1 : 0;
+        ls_transport_disconnect(late[i]->transport, late[i]->server);
         virtual_match_run(stage.run, 10 * MS);
-        raw_peer_destroy(late);
     }
     cr_assert_eq(asked, 4, "once, and three times anew");
-    stage.peers[1] = NULL;
+    for (uint32_t i = 0; i < 5; i++) {
+        raw_peer_destroy(late[i]);
+    }
     close_liars(&stage);
 }
 

@@ -147,7 +147,9 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
         virtual_client_leave(client);
         return LS_CLASS_VANISH;
     case LS_ACTION_HANG_UP:
-        if (client->transport) {
+        if (client->is_connecting) { /* nobody has heard of it yet, nor will its session again */
+            virtual_client_vanish(client);
+        } else if (client->transport) {
             ls_transport_destroy(client->transport);
         }
         return LS_CLASS_VANISH;

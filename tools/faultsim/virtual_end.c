@@ -32,9 +32,13 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
                            "slot %u was told of %u times as a desync", slot, told);
     }
     if (!client->has_hashed_difference) {
-        /* Whose chain was altered and who left before it could explain counts as different. */
+        /* Whose chain was altered and who left before it could explain counts as different; so does
+         * who left before the next state that is hashed was seen here. */
+        bool is_different =
+            client->is_fed_wrong ||
+            (client->has_state_difference && client->state_difference_tick <= report->desync_tick);
         bool is_unexplained =
-            client->is_fed_wrong && report->desync_client_root == 0 && !report->has_finished;
+            is_different && report->desync_client_root == 0 && !report->has_finished;
         if (report->is_desynced && !is_unexplained && !client->has_run_ahead) {
             virtual_check_note(run, VIRTUAL_I3, report->desync_tick,
                                "slot %u is called different and is not", slot);

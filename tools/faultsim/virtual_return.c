@@ -355,9 +355,16 @@ static bool is_seat_forfeit(const virtual_client *client)
            run->now_ns >= client->since_ns + run->setup.match.keep_seat_ms * LS_NS_PER_MS;
 }
 
+/* A watcher who stands still at the end is waited for as long as everybody, and no longer. */
+static bool has_missed_the_end(const virtual_client *client)
+{
+    const virtual_event *end = virtual_match_find(client->run, LS_MATCH_ENDED);
+    return client->is_watching && end && client->heard_ns < end->at_ns;
+}
+
 bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
 {
-    if (client->run->is_beyond_help) {
+    if (client->run->is_beyond_help || (status == LS_ALREADY_OVER && has_missed_the_end(client))) {
         return true;
     }
     if (status == LS_DESYNCED || status == LS_MISBEHAVED || status == LS_MALFORMED) {
