@@ -200,11 +200,17 @@ static void tell_resuming(client *player, const ls_resuming *resuming)
     if (player->told_slot_mask == resuming->slot_mask) {
         return; /* it comes twice a second */
     }
+    const ls_log *log = &player->console->log;
+    int others = __builtin_popcount(resuming->slot_mask);
     player->told_slot_mask = resuming->slot_mask;
-    ls_log_line(&player->console->log, LS_LOG_INFO,
-                "the server came back and waits for %d other player%s, %.0f s at most",
-                __builtin_popcount(resuming->slot_mask),
-                __builtin_popcount(resuming->slot_mask) == 1 ? "" : "s", resuming->left_ms / 1e3);
+    if (others == 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "everybody is back: the server takes the ticks that it lacks");
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the server came back and waits for %d other player%s, %.0f s at most", others,
+                others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
 static void tell_over(const client *player, const ls_session_event *event)

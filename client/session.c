@@ -242,6 +242,9 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     if (session->report.state == LS_SESSION_RECONNECTING) {
         session->back.is_greeted = false;
         session->back.is_seated = true;
+        if (session->back.is_unstarted) {
+            ls_session_push_event(session, LS_SESSION_EVENT_SEATED);
+        }
         return;
     }
     session->report.state = LS_SESSION_SEATED;
@@ -328,7 +331,8 @@ static ls_status receive_of_getting_in(ls_session *session)
     if (message->kind == LS_MESSAGE_OFFER && is_greeted) {
         ls_offer offer = message->body.offer;
         receive_offer(session, &offer);
-    } else if (message->kind == LS_MESSAGE_START && state == LS_SESSION_SEATED) {
+    } else if (message->kind == LS_MESSAGE_START && is_seated &&
+               (state == LS_SESSION_SEATED || session->back.is_unstarted)) {
         ls_session_play_start(session, &message->body.start);
     } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
         ls_join join = message->body.join;

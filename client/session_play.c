@@ -84,6 +84,7 @@ void ls_session_play_start(ls_session *session, const ls_start *start)
 {
     memcpy(session->names, start->names, sizeof session->names);
     ls_session_play_begin(session);
+    session->back = (session_return){0};
     session->frames_before = session->report.frames;
     ls_tick_sync_start(&session->sync, session->now_ns + start->delay_us * LS_NS_PER_US);
     ls_session_push_event(session, LS_SESSION_EVENT_STARTED);

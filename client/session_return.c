@@ -79,6 +79,13 @@ static bool is_bare(const ls_session *session)
     return session->bare_tick > 0 && session->confirmed == session->bare_tick;
 }
 
+/* A seat in a lobby is nobody's before START, and a claim would tell the lobby of a server that
+ * came back that the match had begun. */
+static bool has_seat_of_running(const ls_session *session)
+{
+    return session->offer.is_running && !session->config.is_watching;
+}
+
 /* What was on its way when the link was lost comes from the beginning next time; what it leads to
  * is kept once it is there. */
 static void begin_returning(ls_session *session, ls_status status)
@@ -89,6 +96,8 @@ static void begin_returning(ls_session *session, ls_status status)
     if (back->lost_ns == 0) {
         back->lost_ns = session->now_ns;
     }
+    back->is_unstarted = session->report.state == LS_SESSION_SEATED;
+    back->has_claim = !back->is_unstarted || has_seat_of_running(session);
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
     /* A server that comes back from its journal may close those ticks with other inputs. */
@@ -109,7 +118,9 @@ bool ls_session_return_lose(ls_session *session, ls_status status, const char *w
         if (session->now_ns < session->back.retry_ns) {
             return true; /* the connection that was given up already */
         }
-    } else if (state == LS_SESSION_PLAYING || state == LS_SESSION_JOINING) {
+        session->back.has_claim = session->back.has_claim && status != LS_NOT_FOUND;
+    } else if (state == LS_SESSION_SEATED || state == LS_SESSION_PLAYING ||
+               state == LS_SESSION_JOINING) {
         begin_returning(session, status);
     } else {
         return false;
@@ -122,7 +133,9 @@ bool ls_session_return_lose(ls_session *session, ls_status status, const char *w
 bool ls_session_return_outlives(const ls_session *session, ls_status refusal)
 {
     bool is_attempt = session->report.state == LS_SESSION_RECONNECTING;
+    bool is_newcomer = is_attempt && session->back.is_unstarted && session->back.has_claim;
     return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
+           (is_newcomer && refusal == LS_NOT_FOUND) || /* it may come anew all the same */
            (session->config.is_watching && refusal == LS_FELL_BEHIND);
 }
 
@@ -144,7 +157,7 @@ static uint32_t held_ticks(const ls_session *session)
 ls_return ls_session_return_claim(const ls_session *session)
 {
     ls_return claim = {0};
-    if (session->report.state == LS_SESSION_RECONNECTING) {
+    if (session->report.state == LS_SESSION_RECONNECTING && session->back.has_claim) {
         claim.match_id = session->offer.match_id;
         memcpy(claim.secret, session->offer.secret, sizeof claim.secret);
         claim.confirmed = session->confirmed;
@@ -182,6 +195,7 @@ ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offe
         ls_input_buffer_restart(session->own, session->sync.next_input);
     }
     ls_tick_sync_set_input_delay(&session->sync, offer->input_delay_ticks);
+    session->back.has_claim = !session->back.is_unstarted || has_seat_of_running(session);
     return LS_OK;
 }
 
@@ -223,7 +237,9 @@ static void fail_when_silent(ls_session *session)
 void ls_session_return_frame(ls_session *session)
 {
     const session_return *back = &session->back;
-    play_what_is_there(session);
+    if (!back->is_unstarted) {
+        play_what_is_there(session);
+    }
     if (session->report.state != LS_SESSION_RECONNECTING) {
         return;
     }

@@ -74,6 +74,8 @@ typedef struct session_return {
     bool is_greeted;      /* this attempt: HELLO sent, */
     bool is_seated;       /* READY sent */
     bool is_void;         /* nothing is held that the server could build on */
+    bool is_unstarted;    /* lost while it waited for the others: START or JOIN may come */
+    bool has_claim;       /* to the seat of the last OFFER */
     uint64_t unplayed_ns; /* not yet counted as a stalled tick */
 } session_return;
 

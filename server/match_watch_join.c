@@ -158,11 +158,13 @@ static ls_join *begin_join(ls_match *match, ls_join_source source, ls_tick tick)
     return join;
 }
 
-/* Not those who come back. But nobody can come back to a match that nobody came to: the first of a
- * match that was resumed is new to it. */
-static void count_who_came(struct ls_match_watch *watch, const ls_watcher *watcher)
+/* Not those who come back. A match that was resumed does not know who came before: there it is at
+ * least as many as watch now. */
+static void count_who_came(ls_match *match, const ls_watcher *watcher)
 {
-    watch->figures.ever += watcher->is_back && watch->figures.ever > 0 ? 0 : 1;
+    struct ls_match_watch *watch = match->watch;
+    bool is_known = match->resume.unproven == NULL || watch->figures.ever >= watch->watchers.count;
+    watch->figures.ever += watcher->is_back && is_known ? 0 : 1;
 }
 
 static void send_join(ls_match *match, ls_watcher *watcher, const char *how)
@@ -175,7 +177,7 @@ static void send_join(ls_match *match, ls_watcher *watcher, const char *how)
     watcher->downlink.next = tick;
     watcher->heard_ns = match->now_ns;
     watcher->progress_ns = match->now_ns;
-    count_who_came(match->watch, watcher);
+    count_who_came(match, watcher);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_WATCHER_CAME);
     event->peer = watcher->peer;
     event->tick = tick;

@@ -139,6 +139,42 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
     end(run, after);
 }
 
+Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
+{
+    enum {
+        WATCHERS = 2
+    };
+    virtual_setup setup = setup_of(tally_simulation(), 2);
+    setup.clients = 0;
+    setup.has_journal = true;
+    virtual_match *run = virtual_match_create(&setup);
+    for (uint32_t i = 0; i < 2; i++) {
+        virtual_client_setup player = virtual_client_setup_default(run);
+        player.reconnect_ms = 30000;
+        virtual_match_add_client(run, &player);
+    }
+    raw_watcher *before[WATCHERS];
+    raw_watcher *after[WATCHERS];
+    for (uint32_t i = 0; i < WATCHERS; i++) {
+        before[i] = raw_watcher_create(run, &near_link, NULL);
+        before[i]->leave_tick = 200;
+    }
+    virtual_match_run_to_tick(run, 300);
+    virtual_match_crash(run, SECOND);
+    virtual_match_run(run, 5 * SECOND);
+    for (uint32_t i = 0; i < WATCHERS; i++) {
+        after[i] = raw_watcher_create(run, &near_link, before[i]);
+    }
+    play_and_check(run);
+    cr_assert_eq(run->resumes.resumed, 1);
+    cr_assert_eq(watching_of(run).ever, WATCHERS);
+    for (uint32_t i = 0; i < WATCHERS; i++) {
+        raw_watcher_destroy(before[i]);
+        raw_watcher_destroy(after[i]);
+    }
+    virtual_match_destroy(run);
+}
+
 /* One leaves at tick `leave_tick`, and is back when the match has got to `tick`, with a claim about
  * ticks that were never closed. */
 static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)

@@ -94,7 +94,92 @@ static void join_held(void)
     fake_server_send_join(&here, &join);
 }
 
+static void sit_down(void)
+{
+    ls_session_config config = config_to_return();
+    fake_server_open(&here, &config);
+    here.offer.is_running = false;
+    fake_server_connect(&here);
+    fake_server_send_offer(&here);
+    check_state(LS_SESSION_SEATED);
+}
+
+static void refuse(ls_status status)
+{
+    ls_message message = {.kind = LS_MESSAGE_REFUSE};
+    message.body.farewell.negated_status = (uint32_t)-status;
+    ls_text_set(&message.body.farewell.text, "no");
+    fake_server_send(&here, &message);
+}
+
 /* ---- losing ---- */
+
+Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init = sit_down,
+     .fini = shut)
+{
+    cut();
+    check_state(LS_SESSION_RECONNECTING);
+    wait_frames(3);
+    here.offer.slot = 1;
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, 0, "it comes as if for the first time");
+    ls_session_event event;
+    cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_SEATED, &event));
+    cut();
+    come_back();
+    fake_server_send_start(&here);
+    fake_server_frame_on(&here, PLAYED_TICKS);
+    check_state(LS_SESSION_PLAYING);
+    ls_session_report report = fake_server_report(&here);
+    cr_assert_eq(report.slot, 1);
+    cr_assert_geq(report.tick + 10, PLAYED_TICKS);
+    cr_assert_eq(report.rejoins, 0);
+    cr_assert_eq(report.packets_rejected, 0);
+    cut();
+    check_state(LS_SESSION_RECONNECTING);
+    come_back();
+    cr_assert_neq(here.hello.back.match_id, 0);
+    cr_assert_gt(here.hello.back.confirmed, 0);
+}
+
+Test(session_return, who_waits_to_join_claims_its_seat_or_comes_anew, .init = sit_down,
+     .fini = shut)
+{
+    cut();
+    here.offer.is_running = true;
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, 0);
+    cut();
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, here.offer.match_id);
+    cr_assert_eq(here.hello.back.confirmed, 0);
+    refuse(LS_NOT_FOUND);
+    check_state(LS_SESSION_RECONNECTING);
+    come_back();
+    cr_assert_eq(here.hello.back.match_id, 0, "the seat is another one's");
+    ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
+    fake_server_send_join(&here, &join);
+    fake_server_frame_on(&here, PLAYED_TICKS);
+    check_state(LS_SESSION_PLAYING);
+}
+
+Test(session_return, who_waits_for_the_others_gives_up_in_the_end, .init = sit_down, .fini = shut)
+{
+    cut();
+    wait_frames(RECONNECT_MS / 1000 * 100 + 10);
+    check_state(LS_SESSION_OVER);
+    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+}
+
+Test(session_return, a_start_that_comes_again_while_it_returns_is_malformed, .init = play,
+     .fini = shut)
+{
+    cut();
+    come_back();
+    fake_server_send_start(&here);
+    check_state(LS_SESSION_RECONNECTING);
+    cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
+}
 
 Test(session_return, without_the_wish_to_return_a_lost_link_ends_the_session)
 {
@@ -527,14 +612,6 @@ Test(session_return, that_a_server_waits_for_others_is_told, .init = play, .fini
 }
 
 /* ---- refused ---- */
-
-static void refuse(ls_status status)
-{
-    ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.farewell.negated_status = (uint32_t)-status;
-    ls_text_set(&message.body.farewell.text, "no");
-    fake_server_send(&here, &message);
-}
 
 Test(session_return, a_refusal_ends_the_session, .init = play, .fini = shut)
 {
