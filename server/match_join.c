@@ -146,6 +146,9 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     event->slot = slot;
     event->tick = tick;
     ls_text_set(&event->text, "%s, %s", seat->report.name, how);
+    if (match->state == LS_MATCH_ENDING) {
+        ls_match_play_tell_end(match, slot);
+    }
 }
 
 /* The client still has a state from which on every closed tick is held here. */
@@ -231,7 +234,7 @@ static bool try_join(ls_match *match, uint32_t slot)
 
 void ls_match_join_ready(ls_match *match, uint32_t slot)
 {
-    if (match->state == LS_MATCH_RUNNING) {
+    if (match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING) {
         try_join(match, slot);
     } else {
         match->resume.told_ns = 0; /* everybody is told anew whom the match waits for */

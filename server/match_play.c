@@ -342,30 +342,38 @@ static void drop_who_does_not_answer(ls_match *match, uint64_t limit_ns)
     }
 }
 
-/* A slot whose roots have been asked for is not finished until it has answered. */
+/* A slot whose roots have been asked for is not finished until it has answered, nor is one whose
+ * player may still come back for the end. */
 static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_JOINING || seat->state == LS_SEAT_PLAYING ||
-            (seat->state == LS_SEAT_FINISHED && is_asked(match, slot))) {
+        bool is_done = seat->state == LS_SEAT_EMPTY || seat->state == LS_SEAT_LEFT ||
+                       (seat->state == LS_SEAT_FINISHED && !is_asked(match, slot));
+        if (!is_done) {
             return false;
         }
     }
     return !ls_match_desync_is_open(match);
 }
 
-/* Who has been sent JOIN may still get to the final state; who has not, would only come for it. */
+void ls_match_play_tell_end(ls_match *match, uint32_t slot)
+{
+    match->message.kind = LS_MESSAGE_END;
+    match->message.body.end =
+        (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
+    ls_match_send(match, match->seats[slot].report.peer);
+}
+
+/* Who has been sent JOIN may still get to the final state, and who comes back; a newcomer would
+ * only come for it. */
 static void tell_end(ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
         if (ls_seat_follows(seat)) {
-            match->message.kind = LS_MESSAGE_END;
-            match->message.body.end =
-                (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
-            ls_match_send(match, seat->report.peer);
-        } else if (ls_seat_is_taken(seat)) {
+            ls_match_play_tell_end(match, slot);
+        } else if (ls_seat_is_taken(seat) && seat->back.match_id == 0) {
             ls_match_drop(match, slot, LS_ALREADY_OVER, "the match has ended meanwhile");
         }
     }
@@ -387,10 +395,10 @@ static void finish(ls_match *match)
     ls_match_desync_finish(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
-        if (seat->state == LS_SEAT_PLAYING || seat->state == LS_SEAT_JOINING) {
-            ls_match_drop(match, slot, LS_TIMED_OUT, "the final state was not reached in time");
-        } else if (seat->state == LS_SEAT_FINISHED) {
+        if (seat->state == LS_SEAT_FINISHED) {
             match->sink.disconnect(match->sink.user, seat->report.peer);
+        } else if (ls_seat_is_taken(seat)) {
+            ls_match_drop(match, slot, LS_TIMED_OUT, "the final state was not reached in time");
         }
     }
     match->is_let_go = true;

@@ -106,32 +106,49 @@ void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET
                      match->seats[slot].turns.newest, out);
 }
 
+/* Every tick is closed, and its players may still come back for the last ones. */
+static bool is_ending(const ls_match *match)
+{
+    return match->state == LS_MATCH_ENDING && !match->is_let_go;
+}
+
+static ls_status find_free_seat(const ls_match *match, uint32_t *slot, ls_text *why)
+{
+    bool is_running = match->state != LS_MATCH_LOBBY;
+    *slot = free_slot(match);
+    ls_text_set(why, "%s", ls_status_text(LS_MATCH_FULL));
+    if (*slot == MATCH_NO_SLOT) {
+        return LS_MATCH_FULL;
+    }
+    if (is_running && newcomers_joining(match) >= match->config.joiners_max) {
+        ls_text_set(why, "too many are joining at this moment");
+        return LS_MATCH_FULL;
+    }
+    return LS_OK;
+}
+
 ls_status ls_match_find_seat(ls_match *match, const ls_hello *hello, uint32_t *slot, ls_text *why)
 {
-    ls_status status = LS_OK;
-    if (match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING) {
-        status = LS_ALREADY_OVER;
-    } else if (hello->back.match_id != 0) {
-        return find_own_seat(match, &hello->back, slot, why);
-    } else {
-        *slot = free_slot(match);
-        status = *slot == MATCH_NO_SLOT ? LS_MATCH_FULL : LS_OK;
+    bool is_over = match->state == LS_MATCH_OVER || match->state == LS_MATCH_ENDING;
+    bool is_back = hello->back.match_id != 0;
+    if (!is_over || (is_back && is_ending(match))) {
+        ls_status status = is_back ? find_own_seat(match, &hello->back, slot, why)
+                                   : find_free_seat(match, slot, why);
+        if (status != LS_OK || match->seats[*slot].state != LS_SEAT_FINISHED) {
+            return status;
+        }
     }
-    ls_text_set(why, "%s", ls_status_text(status));
-    if (status == LS_OK && match->state != LS_MATCH_LOBBY &&
-        newcomers_joining(match) >= match->config.joiners_max) {
-        ls_text_set(why, "too many are joining at this moment");
-        status = LS_MATCH_FULL;
-    }
-    return status;
+    ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
+    return LS_ALREADY_OVER;
 }
 
 /* ---- leaving ---- */
 
 static bool is_kept_for(const ls_match *match, const ls_seat *seat)
 {
-    return (match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_RESUMING) &&
-           seat->report.has_played && match->config.keep_seat_ms > 0;
+    bool may_come_back =
+        match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_RESUMING || is_ending(match);
+    return may_come_back && seat->report.has_played && match->config.keep_seat_ms > 0;
 }
 
 /* Frees the seat in the lobby, marks it as left, or as kept, from START on; who was not READY yet

@@ -189,6 +189,9 @@ void ls_match_lose(ls_match *match, uint32_t slot, ls_status status, const char 
 
 void ls_match_play_start(ls_match *match);
 
+/* END, to one slot. */
+void ls_match_play_tell_end(ls_match *match, uint32_t slot);
+
 /* Tick next_close begins to be due after start_delay_ms. Returns from now until it closes. */
 uint64_t ls_match_play_schedule(ls_match *match);
 

@@ -284,3 +284,48 @@ Test(reconnect, the_end_reaches_who_was_away)
     }
     moving_match_close(run);
 }
+
+/* ---- the end ---- */
+
+/* Everybody's link is cut over the last tick. */
+static void lose_the_end(uint64_t ns)
+{
+    ls_match_config config = match_of_three();
+    config.ticks = 360;
+    ls_session_config session = player();
+    start(&config, &session);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_client_cut(run->clients[i], true);
+    }
+    moving_match_run(run, ns);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        moving_client_cut(run->clients[i], false);
+    }
+    moving_match_run(run, 8 * SECOND);
+    cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
+}
+
+Test(reconnect, who_comes_back_for_the_end_is_sent_what_it_lacks_of_it)
+{
+    lose_the_end(2500 * MS);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        ls_session_report report = moving_report(run->clients[i]);
+        cr_assert_eq(report.state, LS_SESSION_OVER);
+        cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
+        cr_assert_eq(report.tick, 360u);
+        cr_assert(ls_match_slot_of(run->match, i).has_finished);
+        cr_assert_eq(ls_match_slot_of(run->match, i).finished.root, ls_match_root(run->match));
+    }
+    moving_match_close(run);
+}
+
+Test(reconnect, the_end_is_waited_for_five_seconds_and_no_longer)
+{
+    lose_the_end(7 * SECOND);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        ls_session_report report = moving_report(run->clients[i]);
+        cr_assert_neq(report.status, LS_OK);
+        cr_assert_not(ls_match_slot_of(run->match, i).has_finished);
+    }
+    moving_match_close(run);
+}
