@@ -219,6 +219,37 @@ Test(hostile, a_final_state_without_the_chain_that_leads_to_it_ends_it)
     close_stage(&here);
 }
 
+/* Says once that its states are others, and nothing when it is asked which. */
+static void differ_and_keep_quiet(bool is_talking, ls_status expected)
+{
+    stage here = open_stage(20);
+    ls_inputs_header header = raw_peer_inputs_header(here.peer);
+    header.chain ^= 1;
+    raw_peer_send_inputs(here.peer, &header, 0);
+    deliver(&here);
+    cr_assert_eq(here.peer->heard[LS_MESSAGE_HASH_REQUEST], 1);
+    for (uint32_t i = 0; i < 110 && !is_dropped(&here); i++) {
+        header = raw_peer_inputs_header(here.peer);
+        if (is_talking) {
+            raw_peer_send_inputs(here.peer, &header, 0);
+        }
+        virtual_match_run(here.run, 100 * MS);
+    }
+    cr_assert_eq(slot_of(here.run, here.slot).left_status, expected);
+    cr_assert(slot_of(here.run, here.slot).is_desynced);
+    close_stage(&here);
+}
+
+Test(hostile, who_differs_and_does_not_say_from_where_on_is_sent_away)
+{
+    differ_and_keep_quiet(true, LS_MISBEHAVED);
+}
+
+Test(hostile, whose_link_is_lost_before_it_can_say_so_has_lost_its_link)
+{
+    differ_and_keep_quiet(false, LS_TIMED_OUT);
+}
+
 /* ---- too much ---- */
 
 static void flood(const stage *here, uint32_t packets)
