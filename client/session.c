@@ -474,6 +474,7 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
         break;
     case LS_SESSION_FINISHED:
         ls_session_desync_advance(session);
+        ls_session_play_send_in_time(session); /* a bad moment of the link passes with packets */
         /* The server closes the connection; if that gets lost, it is over all the same. */
         if (now_ns - session->finished_ns >= SESSION_GOODBYE_NS) {
             ls_session_end(session, LS_OK, "the match is complete");

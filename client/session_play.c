@@ -388,8 +388,9 @@ static void finish(ls_session *session)
 uint64_t ls_session_heartbeat_ns(const ls_session *session)
 {
     uint64_t heartbeat_ns = SESSION_HEARTBEAT_NS;
-    if (session->report.state == LS_SESSION_PLAYING ||
-        session->report.state == LS_SESSION_JOINING) {
+    ls_session_state state = session->report.state;
+    if (state == LS_SESSION_PLAYING || state == LS_SESSION_JOINING ||
+        state == LS_SESSION_FINISHED) {
         uint64_t ticks_ns = 4 * session->sync.config.dt_ns;
         heartbeat_ns = ticks_ns < SESSION_ANSWER_NS ? ticks_ns : SESSION_ANSWER_NS;
     }
