@@ -505,6 +505,16 @@ bool virtual_match_is_over(const virtual_match *run)
     return run->is_beyond_help || ls_match_state_of(run->match) == LS_MATCH_OVER;
 }
 
+virtual_client *virtual_match_client_of(const virtual_match *run, ls_peer_id peer)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i]->server == peer) {
+            return run->clients[i];
+        }
+    }
+    return NULL;
+}
+
 /* What may have been changed from outside: clocks, who stands still. */
 static void find_due(virtual_match *run)
 {

@@ -127,9 +127,10 @@ struct virtual_client {
 
     /* What it did. */
     bool is_watched;
-    uint64_t heard_ns;   /* when anything of it last reached the server, by the server's clock, */
-    uint64_t hearing_ns; /* ... anything of the server's it, by its own, */
-    uint64_t ticks_ns;   /* ... and any ticks it, by the server's */
+    uint64_t heard_at_ns; /* when anything of its newest connection last reached the server */
+    uint64_t heard_ns;    /* ... of the one over which it sat down, by the server's clock, */
+    uint64_t hearing_ns;  /* ... anything of the server's it, by its own, */
+    uint64_t ticks_ns;    /* ... and any ticks it, by the server's */
     bool is_flipped;
     size_t flipped_byte;        /* flip_byte, or the next one that the root depends on */
     uint64_t flipped_ns;        /* when */
@@ -324,6 +325,9 @@ void virtual_match_run(virtual_match *run, uint64_t ns);
 void virtual_match_run_to_end(virtual_match *run);
 void virtual_match_run_to_tick(virtual_match *run, ls_tick tick);
 bool virtual_match_is_over(const virtual_match *run);
+
+/* Whose connection it is now: a player or one who watches; NULL: nobody's. */
+virtual_client *virtual_match_client_of(const virtual_match *run, ls_peer_id peer);
 
 /* What a clock shows: the server's, a client's. */
 uint64_t virtual_match_server_ns(const virtual_match *run);

@@ -217,22 +217,18 @@ static void check_let_in(virtual_match *run, const ls_match_event *event)
 /* Before the client hears of it. */
 static void take_seated(virtual_match *run, const ls_match_event *event)
 {
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        virtual_client *client = run->clients[i];
-        if (client->server == event->peer && !client->is_watching) {
-            run->by_slot[event->slot] = client;
-            run->seated_as[event->slot] = event->peer;
-        }
+    virtual_client *client = virtual_match_client_of(run, event->peer);
+    if (client && !client->is_watching) {
+        run->by_slot[event->slot] = client;
+        run->seated_as[event->slot] = event->peer;
     }
 }
 
 static void take_watcher(virtual_match *run, const ls_match_event *event)
 {
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        virtual_client *client = run->clients[i];
-        if (client->server == event->peer && client->is_watching) {
-            client->joining_life = run->life;
-        }
+    virtual_client *client = virtual_match_client_of(run, event->peer);
+    if (client && client->is_watching) {
+        client->joining_life = run->life;
     }
 }
 
@@ -360,7 +356,7 @@ static bool is_seat_forfeit(const virtual_client *client)
 static bool has_missed_the_end(const virtual_client *client)
 {
     const virtual_event *end = virtual_match_find(client->run, LS_MATCH_ENDED);
-    return client->is_watching && end && client->heard_ns < end->at_ns;
+    return client->is_watching && end && client->heard_at_ns < end->at_ns;
 }
 
 bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)

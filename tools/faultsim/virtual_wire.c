@@ -116,6 +116,10 @@ void virtual_wire_before_match(virtual_match *run, const ls_transport_event *eve
     run->must_be_rejected = is_wrong && is_seated(run, event->peer);
     run->tick_count_before = run->tick_count;
     run->arriving = NULL;
+    virtual_client *newest = virtual_match_client_of(run, event->peer);
+    if (newest) {
+        newest->heard_at_ns = run->now_ns;
+    }
     virtual_client *client = client_of_peer(run, event->peer);
     if (client) {
         client->heard_ns = virtual_match_server_ns(run);
