@@ -81,9 +81,10 @@ static bool is_bare(const ls_session *session)
 
 /* A seat in a lobby is nobody's before START, and a claim would tell the lobby of a server that
  * came back that the match had begun. */
-static bool has_seat_of_running(const ls_session *session)
+static bool may_claim(const ls_session *session)
 {
-    return session->offer.is_running && !session->config.is_watching;
+    bool is_running = session->offer.is_running && !session->config.is_watching;
+    return !session->back.is_unstarted || is_running;
 }
 
 /* What was on its way when the link was lost comes from the beginning next time; what it leads to
@@ -97,7 +98,7 @@ static void begin_returning(ls_session *session, ls_status status)
         back->lost_ns = session->now_ns;
     }
     back->is_unstarted = session->report.state == LS_SESSION_SEATED;
-    back->has_claim = !back->is_unstarted || has_seat_of_running(session);
+    back->has_claim = may_claim(session);
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
     /* A server that comes back from its journal may close those ticks with other inputs. */
@@ -195,7 +196,7 @@ ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offe
         ls_input_buffer_restart(session->own, session->sync.next_input);
     }
     ls_tick_sync_set_input_delay(&session->sync, offer->input_delay_ticks);
-    session->back.has_claim = !session->back.is_unstarted || has_seat_of_running(session);
+    session->back.has_claim = may_claim(session);
     return LS_OK;
 }
 
