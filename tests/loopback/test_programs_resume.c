@@ -106,19 +106,25 @@ static void damage_tail(uint32_t kind)
     fclose(file);
 }
 
+static ls_journal *open_journal(const uint8_t *bytes, size_t size)
+{
+    ls_journal *journal = NULL;
+    ls_text why = {{0}};
+    cr_assert_eq(
+        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
+        LS_OK, "%s", why.bytes);
+    return journal;
+}
+
 /* Two bits flip in the block of ticks before the last one. */
 static void damage_a_block(void)
 {
     size_t size = 0;
     uint8_t *bytes = read_journal(&size);
-    ls_journal *journal = NULL;
+    ls_journal *journal = open_journal(bytes, size);
     ls_journal_record record;
-    ls_text why;
     uint64_t offset = 0;
     long places[2] = {0};
-    cr_assert_eq(
-        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
-        LS_OK);
     while (ls_journal_next_record(journal, &offset, &record) == LS_OK) {
         if (record.kind == LS_JOURNAL_TICKS) {
             places[0] = places[1];
@@ -146,11 +152,7 @@ static chain_list read_chains(void)
 {
     size_t size = 0;
     uint8_t *bytes = read_journal(&size);
-    ls_journal *journal = NULL;
-    ls_text why = {{0}};
-    cr_assert_eq(
-        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
-        LS_OK, "%s", why.bytes);
+    ls_journal *journal = open_journal(bytes, size);
     const ls_journal_info *info = ls_journal_info_of(journal);
     cr_expect(info->is_complete);
     cr_expect_eq(info->ticks_missing, 0u);
@@ -436,13 +438,9 @@ static void cut_behind_header(void)
 {
     size_t size = 0;
     uint8_t *bytes = read_journal(&size);
-    ls_journal *journal = NULL;
+    ls_journal *journal = open_journal(bytes, size);
     ls_journal_record record;
-    ls_text why;
     uint64_t offset = 0;
-    cr_assert_eq(
-        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, &why),
-        LS_OK);
     do {
         cr_assert_eq(ls_journal_next_record(journal, &offset, &record), LS_OK);
     } while (record.kind == LS_JOURNAL_HEADER);

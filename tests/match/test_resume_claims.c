@@ -41,18 +41,25 @@ static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input sl
     return (ls_tick_inputs){.tick = tick, .slot_count = seats, .slots = slots};
 }
 
-static liars open_liars(void)
+/* Begun to be restored, at tick 0. */
+static liars begin_stage(void)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
-    liars stage = {
-        .run = virtual_match_create(&setup), .closed = CLOSED, .chain = LS_TICK_CHAIN_START};
-    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
     ls_match_restore from = {0};
+    cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
+    return stage;
+}
+
+static liars open_liars(void)
+{
+    liars stage = begin_stage();
+    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_text why;
     ls_match *match = stage.run->match;
-    cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_OK);
+    stage.closed = CLOSED;
     for (ls_tick tick = 0; tick < CLOSED; tick++) {
         ls_slot_input slots[SEATS_MAX];
         ls_tick_inputs inputs = made_tick(tick, 0, slots);
@@ -90,16 +97,30 @@ static ls_return claim_of(const liars *stage, uint32_t ticks, uint32_t variant)
     return claim;
 }
 
-static raw_peer *come_back_with(liars *stage, uint32_t slot, const ls_return *claim)
+static void secret_of(const liars *stage, uint32_t slot, uint32_t turn,
+                      uint8_t secret[LS_SECRET_BYTES])
+{
+    const ls_match_config *config = ls_match_config_of(stage->run->match);
+    ls_secret_derive(&config->key, config->match_id, slot, turn, secret);
+}
+
+/* Somebody, kept at stage->peers[index], says that it was the seat's `turn`-th player. */
+static raw_peer *say_back(liars *stage, uint32_t index, uint32_t slot, uint32_t turn,
+                          const ls_return *claim)
 {
     raw_peer *peer = raw_peer_create(stage->run);
-    const ls_match_config *config = ls_match_config_of(stage->run->match);
-    ls_offer offer = {.match_id = config->match_id};
-    ls_secret_derive(&config->key, config->match_id, slot, TURN, offer.secret);
-    stage->peers[slot] = peer;
+    ls_offer offer = {.match_id = ls_match_config_of(stage->run->match)->match_id};
+    secret_of(stage, slot, turn, offer.secret);
+    stage->peers[index] = peer;
     virtual_match_run(stage->run, 5 * MS);
     raw_peer_say_back(peer, &offer, claim);
     virtual_match_run(stage->run, 5 * MS);
+    return peer;
+}
+
+static raw_peer *come_back_with(liars *stage, uint32_t slot, const ls_return *claim)
+{
+    raw_peer *peer = say_back(stage, slot, slot, TURN, claim);
     cr_assert_eq(peer->offer.slot, slot);
     cr_assert(peer->offer.is_running);
     raw_peer_say_ready(peer);
@@ -316,8 +337,7 @@ Test(resume_claims, who_leaves_for_good_is_not_waited_for)
     raw_peer *first = come_back(&stage, 0, 5, 0);
     cr_assert_eq(first->resuming.slot_mask, 6);
     raw_peer *second = come_back(&stage, 1, 0, 0);
-    ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
-    raw_peer_send_message(second, &goodbye);
+    raw_peer_send_kind(second, LS_MESSAGE_GOODBYE);
     virtual_match_run(stage.run, 600 * MS);
     cr_assert_eq(first->resuming.slot_mask, 4);
     close_liars(&stage);
@@ -376,13 +396,8 @@ Test(resume_claims, more_ticks_than_anybody_holds_are_not_asked_for)
 /* A match whose journal ends before its first tick; slot 1 is free, and so are those above it. */
 static liars open_young(ls_seat_turns turns)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
-    setup.clients = 0;
-    setup.match.resume_wait_ms = 3000;
-    liars stage = {.run = virtual_match_create(&setup)};
+    liars stage = begin_stage();
     ls_match *match = stage.run->match;
-    ls_match_restore from = {0};
-    cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
     ls_match_restore_seat(match, 0, "somebody", turns_of(1));
     for (uint32_t slot = 1; slot < seats; slot++) {
         ls_match_restore_seat(match, slot, "somebody", turns);
@@ -405,19 +420,11 @@ static raw_peer *come_anew(liars *stage, uint32_t index)
     return peer;
 }
 
-/* Somebody says that it was the seat's `turn`-th player. */
+/* The same, with nothing. */
 static raw_peer *claim(liars *stage, uint32_t index, uint32_t slot, uint32_t turn)
 {
-    raw_peer *peer = raw_peer_create(stage->run);
-    const ls_match_config *config = ls_match_config_of(stage->run->match);
-    ls_offer offer = {.match_id = config->match_id};
-    ls_secret_derive(&config->key, config->match_id, slot, turn, offer.secret);
-    stage->peers[index] = peer;
-    virtual_match_run(stage->run, 5 * MS);
     const ls_return nothing = {.tick_chain = LS_TICK_CHAIN_START};
-    raw_peer_say_back(peer, &offer, &nothing);
-    virtual_match_run(stage->run, 5 * MS);
-    return peer;
+    return say_back(stage, index, slot, turn, &nothing);
 }
 
 Test(resume_claims, a_seat_that_was_free_is_free_again)
@@ -436,10 +443,9 @@ Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
     liars stage = open_young(turns_of(1));
     const raw_peer *newcomer = come_anew(&stage, 1);
     cr_assert_eq(newcomer->offer.slot, 1);
-    const ls_match_config *config = ls_match_config_of(stage.run->match);
     for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
         uint8_t secret[LS_SECRET_BYTES];
-        ls_secret_derive(&config->key, config->match_id, 1, turn, secret);
+        secret_of(&stage, 1, turn, secret);
         cr_assert_neq(memcmp(secret, newcomer->offer.secret, sizeof secret), 0, "turn %u", turn);
     }
     const raw_peer *forgotten = claim(&stage, 0, 1, 2);
@@ -466,17 +472,12 @@ Test(resume_claims, who_was_forgotten_has_its_seat_while_another_one_is_free)
 Test(resume_claims, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
 {
     liars stage = open_liars();
-    const ls_match_config *config = ls_match_config_of(stage.run->match);
-    raw_peer *peer = raw_peer_create(stage.run);
-    stage.peers[1] = peer;
-    ls_offer offer = {.match_id = config->match_id};
-    ls_secret_derive(&config->key, config->match_id, 1, 4, offer.secret);
-    virtual_match_run(stage.run, 5 * MS);
+    uint8_t secret[LS_SECRET_BYTES];
+    secret_of(&stage, 1, TURN + 1, secret);
     ls_return claim = claim_of(&stage, 0, 0);
-    raw_peer_say_back(peer, &offer, &claim);
-    virtual_match_run(stage.run, 5 * MS);
+    const raw_peer *peer = say_back(&stage, 1, 1, TURN + 1, &claim);
     cr_assert_eq(peer->offer.slot, 1);
-    cr_assert_arr_eq(peer->offer.secret, offer.secret, LS_SECRET_BYTES);
+    cr_assert_arr_eq(peer->offer.secret, secret, LS_SECRET_BYTES);
     close_liars(&stage);
 }
 
@@ -485,17 +486,12 @@ Test(resume_claims, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
 /* It is told who sat there last, `turn`-th of all. */
 static liars open_lobby(uint32_t turn)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
-    setup.clients = 0;
-    setup.match.resume_wait_ms = 3000;
-    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
+    liars stage = begin_stage();
     stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
-    ls_match_restore from = {0};
     ls_seat_turns turns[LS_PLAYERS_MAX];
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         turns[slot] = turns_of(turn);
     }
-    cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
     ls_match_restore_lobby(stage.run->match, turns);
     return stage;
 }
@@ -569,15 +565,8 @@ Test(resume_claims, who_is_back_when_the_server_stops_is_not_told_an_end)
 Test(resume_claims, a_secret_of_who_sat_there_before_is_none)
 {
     liars stage = open_liars();
-    const ls_match_config *config = ls_match_config_of(stage.run->match);
-    raw_peer *peer = raw_peer_create(stage.run);
-    stage.peers[1] = peer;
-    ls_offer offer = {.match_id = config->match_id};
-    ls_secret_derive(&config->key, config->match_id, 1, 2, offer.secret);
-    virtual_match_run(stage.run, 5 * MS);
     ls_return claim = claim_of(&stage, 0, 0);
-    raw_peer_say_back(peer, &offer, &claim);
-    virtual_match_run(stage.run, 5 * MS);
+    const raw_peer *peer = say_back(&stage, 1, 1, TURN - 1, &claim);
     cr_assert_eq(peer->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
     close_liars(&stage);
 }
