@@ -4,7 +4,7 @@
 #define LOCKSTEP_CLIENT_BOTS_H
 
 #include "lockstep/common/base/language.h"
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 LS_C_BEGIN
 

@@ -1,7 +1,7 @@
 /* lockstep-faultsim: reads the command line, plays the matches, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/program/command_line.h"
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tools/faultsim/faultsim.h"
 #include "lockstep/tools/faultsim/self_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

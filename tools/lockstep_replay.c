@@ -1,5 +1,5 @@
 /* lockstep-replay: reads the command line, looks into the journal of a match. */
-#include "lockstep/client/view_options.h"
+#include "lockstep/client/program/view_options.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/tools/replay/command.h"
 

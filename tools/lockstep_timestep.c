@@ -1,7 +1,7 @@
 /* lockstep-timestep: reads the command line, compares the stepping strategies. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/command_line.h"
+#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/timestep/compare.h"
 #include "lockstep/tools/timestep/trace.h"
 

@@ -5,7 +5,7 @@
 #define LOCKSTEP_CLIENT_VIEW_CAMERA_H
 
 #include "lockstep/client/view/canvas.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 typedef enum ls_camera_mode {
     LS_CAMERA_FIT,    /* all that is worth showing */

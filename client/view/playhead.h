@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
 #define LOCKSTEP_CLIENT_VIEW_PLAYHEAD_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <stdbool.h>
 

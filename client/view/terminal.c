@@ -1,7 +1,7 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/client/view/terminal.h"
 
-#include "lockstep/client/view/outlet.h"
+#include "lockstep/client/view/nonblocking_writer.h"
 #include "lockstep/client/view/text_view.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"

@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_CLIENT_VIEW_VIEW_H
 #define LOCKSTEP_CLIENT_VIEW_VIEW_H
 
-#include "lockstep/client/view/hands.h"
+#include "lockstep/client/view/input_mapper.h"
 #include "lockstep/client/view/overlay.h"
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/status.h"

@@ -5,7 +5,7 @@
 #define LOCKSTEP_CLIENT_VIEW_VIEW_SOURCE_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <stdbool.h>
 

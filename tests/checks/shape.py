@@ -118,7 +118,7 @@ SAMPLES = (
             + "\n" * (FILE_LINES_MAX - FUNCTION_LINES_MAX - 3)
             + "x" * COLUMNS_MAX
             + "\n",
-            "server/main.c": "#include <stdio.h>\n",
+            "server/program/main.c": "#include <stdio.h>\n",
             "tests/unit/test_a.c": "#include <criterion/criterion.h>\n",
         },
         [],
@@ -160,9 +160,9 @@ SAMPLES = (
     (
         "a part of a module that has a header, and one of a module that has none",
         {
-            "server/match_state.h": _header("A_H").replace("COMMON_A", "SERVER_MATCH_STATE"),
-            "server/match_play.c": '#include "lockstep/server/match_state.h"\n',
-            "server/watch_play.c": '#include "lockstep/server/match_state.h"\n',
+            "server/match/match_state.h": _header("A_H").replace("COMMON_A", "SERVER_MATCH_STATE"),
+            "server/match/match_play.c": '#include "lockstep/server/match/match_state.h"\n',
+            "server/watch_play.c": '#include "lockstep/server/match/match_state.h"\n',
         },
         ["watch_play.c:1: a module is"],
     ),

@@ -8,9 +8,13 @@ from tree import Finding
 PURE = ("common/*",)
 PRODUCT = ("common/*", "protocol/*", "server/*", "client/*")
 CODE = ("*.c", "*.h")
-SIMS = ("common/sims/*",)
+SIMS = ("common/simulations/*", "common/maths/vec3.*")
 # Simulations in strict double: tests/golden holds them to the same bits on every machine.
-DOUBLE_SIMS = ("common/sims/integrator.*", "common/sims/rope*", "common/sims/spring*")
+DOUBLE_SIMS = (
+    "common/maths/integrator.*",
+    "common/simulations/rope/*",
+    "common/simulations/spring/*",
+)
 OUTSIDE = ("common/base/*", "common/program/*", "common/plugin_loader.*")
 
 # Simulations that do what they must not, and the program that finds them out.
@@ -32,7 +36,7 @@ BANNED = (
     (
         r"\b(malloc|calloc|realloc|free|strdup|aligned_alloc|posix_memalign)\s*\(",
         PRODUCT,
-        ("common/base/allocator.c", "common/plugin_loader.c"),
+        ("common/base/allocator.c", "common/simulation/plugin_loader.c"),
         "memory comes from the allocator that was passed in",
     ),
     (r"\b(time|clock|gettimeofday|clock_gettime|nanosleep)\s*\(", PURE, OUTSIDE, "pure: no clock"),
@@ -51,13 +55,13 @@ BANNED = (
     (
         r"\b(float|double)\b",
         PURE,
-        SIMS + OUTSIDE + ("common/fixed.*", "common/state_schema.c", "common/arithmetic_check.c"),
+        SIMS + OUTSIDE + ("common/fixed.*", "common/simulation/state_schema.c", "common/simulation/arithmetic_check.c"),
         "floating point only converts and prints",
     ),
     (
         r"\bls_rng_(next|below|between|unit)\b[^;{}]*?\bls_rng_(next|below|between|unit)\b",
         tuple(f"{room}/*.c" for room in ("common", "client")),
-        ("common/rng.c",),
+        ("common/maths/rng.c",),
         "two draws in one statement: their order is not defined",
     ),
 )
@@ -100,20 +104,20 @@ SAMPLES = (
     (
         "words that only look alike, in comments or in strings",
         {
-            "common/rng.c": "/* qsort, rand() and time() are not for us */\n"
+            "common/maths/rng.c": "/* qsort, rand() and time() are not for us */\n"
             "uint32_t operand(int64_t runtime);\n"
             'const char *text = "sprintf(a double)"; // getenv\n'
             "LS_ASSERT(x); snprintf(a, 1, b); ls_release(a, b); freeze(x); uint8_t b;\n",
-            "common/fixed.h": "static inline double to_double(int64_t a);\n",
+            "common/maths/fixed.h": "static inline double to_double(int64_t a);\n",
             "common/base/allocator.c": "void *p = calloc(1, bytes);\n",
-            "common/sims/a.c": "int32_t a = ls_rng_between(r, 1, 2);\nint b = ls_rng_next(r);\n",
+            "common/simulations/a.c": "int32_t a = ls_rng_between(r, 1, 2);\nint b = ls_rng_next(r);\n",
         },
         [],
     ),
     (
         "each word in pure code",
         {
-            "common/rng.c": "\n".join(
+            "common/maths/rng.c": "\n".join(
                 (
                     "qsort(a, b, c, d);",
                     "rand();",
@@ -135,13 +139,13 @@ SAMPLES = (
     ),
     (
         "no floating point in a simulation",
-        {"common/sims/a.c": "void f(void)\n{\n    double x = 1;\n}\n"},
-        ["common/sims/a.c:3: 'double'"],
+        {"common/simulations/a.c": "void f(void)\n{\n    double x = 1;\n}\n"},
+        ["common/simulations/a.c:3: 'double'"],
     ),
     (
         "memory outside the allocator",
-        {"protocol/message.c": "free(p);\n", "tools/bench.c": "free(p);\n"},
-        ["protocol/message.c:1: 'free('"],
+        {"protocol/wire/message.c": "free(p);\n", "tools/bench.c": "free(p);\n"},
+        ["protocol/wire/message.c:1: 'free('"],
     ),
     (
         "types named _t",
@@ -153,7 +157,7 @@ SAMPLES = (
     ),
     (
         "two draws in one statement",
-        {"common/sims/a.c": "f(ls_rng_next(a),\n  ls_rng_next(b));\n"},
+        {"common/simulations/a.c": "f(ls_rng_next(a),\n  ls_rng_next(b));\n"},
         ["two draws"],
     ),
     (

@@ -5,8 +5,8 @@
  *   u8 iterations, u8 shots: places in their parameters' ranges, bodies few
  *   then ticks    simulation_run.h
  */
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/arena_state.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
 #include "lockstep/tests/fuzz/simulation_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -11,9 +11,9 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/protocol/blob_receiver.h"
-#include "lockstep/protocol/blob_sender.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/blob/blob_sender.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/counting_allocator.h"
 

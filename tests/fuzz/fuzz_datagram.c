@@ -4,7 +4,7 @@
  *   datagram      everything that is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/enet_datagram.h"
+#include "lockstep/protocol/enet/enet_datagram.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <string.h>

@@ -11,8 +11,8 @@
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/compress.h"
-#include "lockstep/common/journal_frame.h"
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/journal/journal_frame.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <stdlib.h>

@@ -11,9 +11,9 @@
  */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/state_hash.h"
-#include "lockstep/protocol/handshake.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/fuzz/honest_match.h"
 #include "lockstep/tests/support/counter_simulation.h"

@@ -6,8 +6,8 @@
  *   packet    everything that is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/message.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <string.h>

@@ -9,10 +9,10 @@
  * predicts; bits 5-7 slot then moves:   u8: bits 0-3 the move; then what the move takes
  */
 #include "lockstep/client/bots.h"
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

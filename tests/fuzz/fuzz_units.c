@@ -5,8 +5,8 @@
  *   u8 wave       seconds: lowest two bits; percent: the rest
  *   then ticks    simulation_run.h
  */
-#include "lockstep/common/sims/units.h"
-#include "lockstep/common/sims/units_rules.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_rules.h"
 #include "lockstep/tests/fuzz/simulation_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

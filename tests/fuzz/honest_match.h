@@ -4,9 +4,9 @@
 #define LOCKSTEP_TESTS_FUZZ_HONEST_MATCH_H
 
 #include "lockstep/client/bots.h"
-#include "lockstep/client/session.h"
-#include "lockstep/protocol/transport_memory.h"
-#include "lockstep/server/match.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/protocol/transport/transport_memory.h"
+#include "lockstep/server/match/match.h"
 
 typedef struct honest_match {
     ls_memory_network *network;

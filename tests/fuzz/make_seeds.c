@@ -1,15 +1,15 @@
 /* Writes the seeds of the fuzz corpora: small runs with structure, from which libFuzzer starts.
  * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
  * out every time. What a seed's bytes mean stands at the top of each target. */
-#include "lockstep/common/desync_bundle_format.h"
-#include "lockstep/common/journal_record.h"
-#include "lockstep/common/rng.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units_orders.h"
-#include "lockstep/common/tick_block.h"
-#include "lockstep/protocol/blob_packet.h"
-#include "lockstep/protocol/handshake.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/common/diagnosis/desync_bundle_format.h"
+#include "lockstep/common/journal/journal_record.h"
+#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units_orders.h"
+#include "lockstep/protocol/blob/blob_packet.h"
+#include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "lockstep/tests/fuzz/simulation_run.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 #include <stdlib.h>
 #include <string.h>

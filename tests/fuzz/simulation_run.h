@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_FUZZ_SIMULATION_RUN_H
 #define LOCKSTEP_TESTS_FUZZ_SIMULATION_RUN_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 /* For each tick: u8 slots, bit s % 8 set when slot s does something; for each that does: u8 events

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_GOLDEN_GOLDEN_H
 #define LOCKSTEP_TESTS_GOLDEN_GOLDEN_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <stdio.h>
 

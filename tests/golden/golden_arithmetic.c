@@ -1,12 +1,12 @@
 /* The arithmetic that simulations are made of, on many values of every size. */
 #include "lockstep/tests/golden/golden.h"
 
-#include "lockstep/common/arithmetic_check.h"
-#include "lockstep/common/fixed_trig.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/interpolate.h"
-#include "lockstep/common/stable_sort.h"
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/fixed_trig.h"
+#include "lockstep/common/maths/interpolate.h"
+#include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/simulation/arithmetic_check.h"
+#include "lockstep/common/time/timestep.h"
 #include "lockstep/tests/support/random_values.h"
 
 enum {

@@ -1,8 +1,8 @@
 /* A state with every type of field: its digest, its canonical bytes, its root and its words. */
 #include "lockstep/tests/golden/golden.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/state_hash.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <string.h>
 

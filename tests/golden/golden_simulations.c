@@ -1,11 +1,11 @@
 /* Whole matches of bots: every simulation that comes with Lockstep. */
 #include "lockstep/tests/golden/golden.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/builtin.h"
-#include "lockstep/common/sims/rope.h"
-#include "lockstep/common/sims/spring.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/simulations/rope/rope.h"
+#include "lockstep/common/simulations/spring/spring.h"
 
 #include <stdlib.h>
 #include <string.h>

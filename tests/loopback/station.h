@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TESTS_LOOPBACK_STATION_H
 #define LOCKSTEP_TESTS_LOOPBACK_STATION_H
 
-#include "lockstep/protocol/transport_enet.h"
+#include "lockstep/protocol/enet/transport_enet.h"
 
 #include <criterion/criterion.h>
 #include <netinet/in.h>

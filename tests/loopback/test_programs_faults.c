@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* The server's journal and what lockstep-replay makes of it. */
 #define _GNU_SOURCE
-#include "lockstep/common/journal.h"
+#include "lockstep/common/journal/journal.h"
 #include "lockstep/common/program/mapped_file.h"
 #include "lockstep/tests/loopback/hosted.h"
 

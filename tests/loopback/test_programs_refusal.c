@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <signal.h>

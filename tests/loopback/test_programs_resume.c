@@ -3,9 +3,9 @@
  * LS_CRASH_ROUNDS=N and LS_CRASH_SEED=S in the environment play as many rounds of the first test
  * and print what was lost; by default it is a few. */
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/journal.h"
-#include "lockstep/common/rng.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/journal/journal.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/enet_batch.h"
+#include "lockstep/protocol/enet/enet_batch.h"
 #include "lockstep/tests/loopback/station.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* Clean matches: whatever the network, the frame rates and the clocks do, every machine steps on
  * the same inputs and reaches the same states. */
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

@@ -1,7 +1,7 @@
 /* One flipped bit: the match names exactly that slot, exactly the first state that differs and both
  * roots, and nobody else is harmed. That no clean match is ever called different, and that no
  * difference goes unreported, is an invariant of every run (virtual_check.c). */
-#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

@@ -1,6 +1,6 @@
 /* Machines that would diverge never share a match: each difference is found before it starts, with
  * a status of its own and both values named, and the seat is free for the next. */
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

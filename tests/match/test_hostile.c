@@ -1,6 +1,6 @@
 /* Peers that break the rules, from silence to flood: each ends in a counted, named rejection, and
  * the match of the others stays what it was. */
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

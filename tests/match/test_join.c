@@ -1,6 +1,6 @@
 /* Players who come into a match that runs. */
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
 

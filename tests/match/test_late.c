@@ -1,7 +1,7 @@
 /* The two rules for inputs that are missing when their tick is due. `repeat` closes it all the same
  * and on time, whatever any client does; `wait` substitutes nothing, says whom it waits for, and
  * waits only so long. */
-#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

@@ -1,6 +1,6 @@
 /* Latency: how long after it is made an input is confirmed on all clients, beyond the path, and how
  * many inputs are too late, on networks that lose much. The budgets of the design. */
-#include "lockstep/common/histogram.h"
+#include "lockstep/common/base/histogram.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

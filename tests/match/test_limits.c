@@ -1,7 +1,7 @@
 /* The largest matches and inputs there may be, and what a match may cost: no allocation from START
  * to END, no memory that grows, whatever comes and goes. */
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

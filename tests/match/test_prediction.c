@@ -1,8 +1,8 @@
 /* Clients that play ahead of the server: whatever they guess, every state that they call theirs is
  * the server's, their own input shows at once, and what they cannot guess is played again. */
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

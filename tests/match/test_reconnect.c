@@ -1,5 +1,5 @@
 /* Players who lose their links and come back. */
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
 

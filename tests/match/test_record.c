@@ -1,7 +1,7 @@
 /* What a recorder writes down of a match, and what it leaves out while a disk is slow or full. */
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/tick_chain.h"
-#include "lockstep/server/recorder.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/server/journal/recorder.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/memory_store.h"

@@ -1,7 +1,7 @@
 /* Coming late and coming back, seen from the server: whose seat it is, how the state comes, when
  * the input counts, and that nobody who lies or stops half way hurts those who play. */
-#include "lockstep/common/secret.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/base/secret.h"
+#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -1,6 +1,6 @@
 /* A server that was killed comes back from what its journal held: nobody loses a closed tick that
  * somebody who comes back has seen, and the match goes on. */
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -1,11 +1,11 @@
 /* Several matches in one table over one transport: each has its own players, plays to its own end,
  * and knows nothing of the others. */
 #include "lockstep/client/bots.h"
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/timestep.h"
-#include "lockstep/protocol/transport_memory.h"
-#include "lockstep/server/match_table.h"
+#include "lockstep/common/time/timestep.h"
+#include "lockstep/protocol/transport/transport_memory.h"
+#include "lockstep/server/host/match_table.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

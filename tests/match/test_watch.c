@@ -1,7 +1,7 @@
 /* Watching: closed ticks that come late and all the same to everybody, from any tick on, and
  * players who notice nothing of it. */
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tests/support/raw_watcher.h"

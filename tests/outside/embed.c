@@ -1,10 +1,10 @@
 /* A game that embeds Lockstep: a match and two clients in its own loop, in one process, over a
  * network in memory, in virtual time. With --flip one client's state is damaged on the way, and the
  * match has to tell whose and when. Exit code 0 when what should happen did. */
-#include <lockstep/client/session.h>
-#include <lockstep/common/plugin_loader.h>
-#include <lockstep/protocol/transport_memory.h>
-#include <lockstep/server/match.h>
+#include <lockstep/client/session/session.h>
+#include <lockstep/common/simulation/plugin_loader.h>
+#include <lockstep/protocol/transport/transport_memory.h>
+#include <lockstep/server/match/match.h>
 
 #include <inttypes.h>
 #include <stdio.h>

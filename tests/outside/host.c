@@ -1,7 +1,7 @@
 /* Loads a simulation, plays it with seeded random inputs and prints the hash of its last state. */
-#include <lockstep/common/plugin_loader.h>
-#include <lockstep/common/rng.h>
-#include <lockstep/common/sim_instance.h>
+#include <lockstep/common/maths/rng.h>
+#include <lockstep/common/simulation/plugin_loader.h>
+#include <lockstep/common/simulation/sim_instance.h>
 
 #include <inttypes.h>
 #include <stdio.h>

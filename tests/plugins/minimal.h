@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TESTS_PLUGINS_MINIMAL_H
 #define LOCKSTEP_TESTS_PLUGINS_MINIMAL_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* One small game, built several times: as it is, and with one thing changed by a definition, so
  * that two machines must find out that they do not play the same. */
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #ifndef VARIANT_VERSION
 #define VARIANT_VERSION 1

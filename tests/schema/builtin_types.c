@@ -1,7 +1,7 @@
 /* A shared object that has the state structs of the built-in simulations in its debug information.
  */
-#include "lockstep/common/sims/arena_state.h"
-#include "lockstep/common/sims/units_state.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/common/simulations/units/units_state.h"
 
 LS_SIMULATION_EXPORT ls_arena_match match_type;
 LS_SIMULATION_EXPORT ls_arena_ship ship_type;

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_SCHEMA_NASTY_STATE_H
 #define LOCKSTEP_TESTS_SCHEMA_NASTY_STATE_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define NASTY_UNITS 5u
 

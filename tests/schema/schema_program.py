@@ -10,10 +10,10 @@ import tempfile
 PROGRAM, INCLUDE, CORE, BASE, COMPILER, *LINK_FLAGS = sys.argv[1:]
 LIBRARIES = (CORE, BASE, "-lm", *LINK_FLAGS)
 
-HEAD = '#include "lockstep/common/simulation.h"\n'
+HEAD = '#include "lockstep/common/simulation/simulation.h"\n'
 CHECK = """
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/state_schema.h"
 #include <stdio.h>
 int main(void)
 {

@@ -1,10 +1,10 @@
 /* What lockstep-schema wrote for known structs, compiled in, against what people wrote for them. */
-#include "lockstep/common/plugin_loader.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/arena_state.h"
-#include "lockstep/common/sims/units.h"
-#include "lockstep/common/sims/units_state.h"
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 #include "lockstep/tests/schema/nasty_state.h"
 
 #include <criterion/criterion.h>

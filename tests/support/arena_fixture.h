@@ -3,9 +3,9 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
 #define LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
 
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/arena_state.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
 
 #include <criterion/criterion.h>
 

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_COUNTER_SIMULATION_H
 #define LOCKSTEP_TESTS_SUPPORT_COUNTER_SIMULATION_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define COUNTER_PLAYERS_MAX 8u
 #define COUNTER_INPUT_BYTES_MAX 16u

@@ -1,10 +1,10 @@
 #include "lockstep/tests/support/fake_server.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/tick_block.h"
-#include "lockstep/common/tick_chain.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

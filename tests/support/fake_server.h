@@ -5,9 +5,9 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_FAKE_SERVER_H
 #define LOCKSTEP_TESTS_SUPPORT_FAKE_SERVER_H
 
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/blob.h"
+#include "lockstep/protocol/blob/blob.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 enum {

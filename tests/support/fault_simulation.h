@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_FAULT_SIMULATION_H
 #define LOCKSTEP_TESTS_SUPPORT_FAULT_SIMULATION_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define FAULT_CELLS 40u
 #define FAULT_PASS 1u /* "spread", the one that goes wrong */

@@ -1,8 +1,8 @@
 #include "lockstep/tests/support/journal_sample.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/tick_chain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_JOURNAL_SAMPLE_H
 #define LOCKSTEP_TESTS_SUPPORT_JOURNAL_SAMPLE_H
 
-#include "lockstep/common/journal.h"
+#include "lockstep/common/journal/journal.h"
 
 typedef struct journal_sample_config {
     uint32_t ticks;

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_MEMORY_STORE_H
 #define LOCKSTEP_TESTS_SUPPORT_MEMORY_STORE_H
 
-#include "lockstep/common/journal.h"
-#include "lockstep/server/recorder.h"
+#include "lockstep/common/journal/journal.h"
+#include "lockstep/server/journal/recorder.h"
 
 typedef struct memory_store {
     ls_journal_writer *writer;

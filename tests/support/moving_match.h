@@ -7,10 +7,10 @@
 #define LOCKSTEP_TESTS_SUPPORT_MOVING_MATCH_H
 
 #include "lockstep/client/bots.h"
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/transport_memory.h"
-#include "lockstep/server/match.h"
+#include "lockstep/protocol/transport/transport_memory.h"
+#include "lockstep/server/match/match.h"
 
 enum {
     MOVING_CLIENTS_MAX = 8,

@@ -4,9 +4,9 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_RANDOM_VALUES_H
 #define LOCKSTEP_TESTS_SUPPORT_RANDOM_VALUES_H
 
-#include "lockstep/common/fixed_trig.h"
-#include "lockstep/common/interpolate.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/fixed_trig.h"
+#include "lockstep/common/maths/interpolate.h"
+#include "lockstep/common/maths/rng.h"
 
 /* Values at and next to every place where arithmetic changes its ways. */
 static const int64_t edge_values[] = {

@@ -1,8 +1,8 @@
 #include "lockstep/tests/support/raw_peer.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/state_hash.h"
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/protocol/wire/handshake.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 #define LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 
-#include "lockstep/protocol/blob_receiver.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 
 enum {

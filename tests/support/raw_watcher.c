@@ -1,10 +1,10 @@
 #include "lockstep/tests/support/raw_watcher.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/state_hash.h"
-#include "lockstep/common/tick_chain.h"
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/handshake.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
 #define LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
 
-#include "lockstep/common/input_buffer.h"
-#include "lockstep/protocol/blob_receiver.h"
+#include "lockstep/common/simulation/input_buffer.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 
 typedef struct raw_watcher {

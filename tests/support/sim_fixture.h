@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_SIM_FIXTURE_H
 #define LOCKSTEP_TESTS_SUPPORT_SIM_FIXTURE_H
 
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,7 @@
 #include "lockstep/tests/unit/made_journal.h"
 
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulations/arena/arena.h"
 
 #include <stdlib.h>
 

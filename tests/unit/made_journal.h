@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_UNIT_MADE_JOURNAL_H
 #define LOCKSTEP_TESTS_UNIT_MADE_JOURNAL_H
 
-#include "lockstep/server/resume.h"
+#include "lockstep/server/journal/resume.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <criterion/criterion.h>

@@ -5,7 +5,7 @@
 #define LOCKSTEP_TESTS_UNIT_SEAT_TABLE_H
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/seat.h"
+#include "lockstep/server/match/seat.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "lockstep/server/aged_state.h"
+#include "lockstep/server/match/aged_state.h"
 
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/common/simulations/arena/arena.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

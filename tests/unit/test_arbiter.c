@@ -1,6 +1,6 @@
-#include "lockstep/server/arbiter.h"
+#include "lockstep/server/match/arbiter.h"
 
-#include "lockstep/common/state_hash.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

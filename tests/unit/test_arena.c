@@ -1,6 +1,6 @@
 #include "lockstep/tests/support/arena_fixture.h"
 
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 
 #include <string.h>
 

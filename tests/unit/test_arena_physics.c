@@ -1,6 +1,6 @@
 #include "lockstep/tests/support/arena_fixture.h"
 
-#include "lockstep/common/sims/arena_collide.h"
+#include "lockstep/common/simulations/arena/arena_collide.h"
 
 #define METRES(value) ls_fixed_from_double(value)
 #define NUMBER(value) ls_fixed_to_double(value)

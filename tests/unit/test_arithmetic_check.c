@@ -1,4 +1,4 @@
-#include "lockstep/common/arithmetic_check.h"
+#include "lockstep/common/simulation/arithmetic_check.h"
 
 #include <criterion/criterion.h>
 #include <fenv.h>

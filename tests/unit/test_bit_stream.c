@@ -1,6 +1,6 @@
-#include "lockstep/protocol/bit_stream.h"
+#include "lockstep/protocol/wire/bit_stream.h"
 
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>

@@ -1,9 +1,9 @@
 /* Holds BLOB_PART and BLOB_ACK against protocol/PROTOCOL.md: what is expected stands here a second
  * time, in the notation of that page. */
-#include "lockstep/protocol/blob_packet.h"
+#include "lockstep/protocol/blob/blob_packet.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>

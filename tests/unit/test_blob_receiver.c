@@ -1,9 +1,9 @@
-#include "lockstep/protocol/blob_receiver.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/compress.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
-#include "lockstep/protocol/blob_sender.h"
+#include "lockstep/protocol/blob/blob_sender.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,12 +1,12 @@
 /* A whole transfer: blob, sender and receiver over a network in virtual time that loses, repeats,
  * reorders and alters packets. Prints how long transfers take. */
-#include "lockstep/protocol/blob_receiver.h"
-#include "lockstep/protocol/blob_sender.h"
-#include "lockstep/protocol/message.h"
-#include "lockstep/protocol/transport_memory.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/blob/blob_sender.h"
+#include "lockstep/protocol/transport/transport_memory.h"
+#include "lockstep/protocol/wire/message.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 #include "lockstep/client/bots.h"
 
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 #include <criterion/criterion.h>

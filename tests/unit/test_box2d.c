@@ -1,5 +1,5 @@
 /* The plug-in over Box2D: a state that only its engine knows, and row T7's picture of it. */
-#include "lockstep/common/plugin_loader.h"
+#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #define LEFT 1u

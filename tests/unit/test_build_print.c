@@ -1,4 +1,4 @@
-#include "lockstep/common/base/build_print.h"
+#include "lockstep/common/base/build_fingerprint.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

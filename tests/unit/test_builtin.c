@@ -1,5 +1,5 @@
 /* What must hold for every simulation that comes with Lockstep. */
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 enum {

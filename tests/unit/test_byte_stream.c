@@ -1,4 +1,4 @@
-#include "lockstep/common/byte_stream.h"
+#include "lockstep/common/base/byte_stream.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "lockstep/common/sims/cell_grid.h"
+#include "lockstep/common/simulations/cell_grid.h"
 
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>

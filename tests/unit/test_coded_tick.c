@@ -1,7 +1,7 @@
-#include "lockstep/protocol/coded_tick.h"
+#include "lockstep/protocol/wire/coded_tick.h"
 
-#include "lockstep/common/rng.h"
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/builtin.h"
-#include "lockstep/common/sims/units_state.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/builtin.h"
+#include "lockstep/common/simulations/units/units_state.h"
 
 #include <criterion/criterion.h>
 #include <stdalign.h>

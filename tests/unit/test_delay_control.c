@@ -1,7 +1,7 @@
-#include "lockstep/server/delay_control.h"
+#include "lockstep/server/match/delay_control.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 
 #include <criterion/criterion.h>
 

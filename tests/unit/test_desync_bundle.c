@@ -1,4 +1,4 @@
-#include "lockstep/common/desync_bundle.h"
+#include "lockstep/common/diagnosis/desync_bundle.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"

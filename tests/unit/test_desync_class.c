@@ -1,4 +1,4 @@
-#include "lockstep/common/desync_class.h"
+#include "lockstep/common/diagnosis/desync_class.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "lockstep/protocol/endpoint.h"
+#include "lockstep/protocol/transport/endpoint.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

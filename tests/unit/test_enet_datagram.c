@@ -1,4 +1,4 @@
-#include "lockstep/protocol/enet_datagram.h"
+#include "lockstep/protocol/enet/enet_datagram.h"
 
 #include "lockstep/common/base/limits.h"
 

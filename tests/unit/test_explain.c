@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/arena_state.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/arena/arena_state.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 #include "lockstep/tests/support/process.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/fixed.h"
+#include "lockstep/common/maths/fixed.h"
 
 #include "lockstep/tests/support/random_values.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/fixed_trig.h"
+#include "lockstep/common/maths/fixed_trig.h"
 
 #include "lockstep/tests/support/random_values.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/client/view/hands.h"
+#include "lockstep/client/view/input_mapper.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

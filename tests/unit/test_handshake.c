@@ -1,6 +1,6 @@
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/wire/handshake.h"
 
-#include "lockstep/common/arithmetic_check.h"
+#include "lockstep/common/simulation/arithmetic_check.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

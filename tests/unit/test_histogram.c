@@ -1,4 +1,4 @@
-#include "lockstep/common/histogram.h"
+#include "lockstep/common/base/histogram.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/input_buffer.h"
+#include "lockstep/common/simulation/input_buffer.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 

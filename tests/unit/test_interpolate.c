@@ -1,6 +1,6 @@
-#include "lockstep/common/interpolate.h"
+#include "lockstep/common/maths/interpolate.h"
 
-#include "lockstep/common/fixed_trig.h"
+#include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/tests/support/random_values.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
-#include "lockstep/common/journal.h"
+#include "lockstep/common/journal/journal.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/journal_index.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/journal/journal_index.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/journal_sample.h"
 

@@ -1,7 +1,7 @@
 #define _XOPEN_SOURCE 700
-#include "lockstep/server/journal_file.h"
+#include "lockstep/server/journal/journal_file.h"
 
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/common/program/input_file.h"
 
 #include <criterion/criterion.h>

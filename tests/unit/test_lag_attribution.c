@@ -1,7 +1,7 @@
-#include "lockstep/server/lag_attribution.h"
+#include "lockstep/server/match/lag_attribution.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "lockstep/protocol/link_meter.h"
+#include "lockstep/protocol/wire/link_meter.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 

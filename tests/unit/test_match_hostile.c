@@ -1,9 +1,9 @@
 /* Players who break the rules, told in words; fuzz_match tries everything else. */
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/state_hash.h"
-#include "lockstep/protocol/handshake.h"
-#include "lockstep/protocol/tick_packet.h"
-#include "lockstep/server/match.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/server/match/match.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 #include <criterion/criterion.h>

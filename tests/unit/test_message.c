@@ -1,8 +1,8 @@
 /* Holds the packets against protocol/PROTOCOL.md: what is expected stands here a second time, in
  * the notation of that page and in its order. */
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* Holds the messages of coming late and coming back against protocol/PROTOCOL.md, as
  * test_message.c does the others. */
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 
 #include "lockstep/tests/unit/wire_bits.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/pass_trace.h"
+#include "lockstep/common/diagnosis/pass_trace.h"
 
 #include "lockstep/tests/support/arena_fixture.h"
 

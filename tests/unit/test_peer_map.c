@@ -1,6 +1,6 @@
-#include "lockstep/server/peer_map.h"
+#include "lockstep/server/host/peer_map.h"
 
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "lockstep/protocol/peer_seats.h"
+#include "lockstep/protocol/transport/peer_seats.h"
 
 #include <criterion/criterion.h>
 

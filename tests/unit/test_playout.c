@@ -1,7 +1,7 @@
-#include "lockstep/client/playout.h"
+#include "lockstep/client/session/jitter_buffer.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 

@@ -1,8 +1,8 @@
 #define _POSIX_C_SOURCE 200809L
-#include "lockstep/common/plugin_loader.h"
+#include "lockstep/common/simulation/plugin_loader.h"
 
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "lockstep/client/prediction.h"
+#include "lockstep/client/session/prediction.h"
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/tests/support/counter_simulation.h"

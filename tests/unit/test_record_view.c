@@ -1,8 +1,8 @@
 #define _XOPEN_SOURCE 700
 #include "lockstep/tools/replay/record_view.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tools/bench/journal_maker.h"
 
 #include <criterion/criterion.h>

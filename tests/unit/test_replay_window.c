@@ -1,4 +1,4 @@
-#include "lockstep/common/replay_window.h"
+#include "lockstep/common/diagnosis/replay_window.h"
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

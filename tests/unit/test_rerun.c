@@ -1,4 +1,4 @@
-#include "lockstep/common/rerun.h"
+#include "lockstep/common/diagnosis/rerun.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/diagnosed_match.h"

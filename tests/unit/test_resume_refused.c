@@ -1,6 +1,6 @@
 /* Journals that no server goes on from, and the sentence that says why; the settings that a journal
  * brings along, and flags that contradict them. What is restored: test_resume.c. */
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/unit/made_journal.h"
 
 #include <stdio.h>

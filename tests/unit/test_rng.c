@@ -1,4 +1,4 @@
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
-#include "lockstep/common/sims/rope.h"
-#include "lockstep/common/sims/rope_state.h"
+#include "lockstep/common/simulations/rope/rope.h"
+#include "lockstep/common/simulations/rope/rope_state.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
-#include "lockstep/common/schema_coverage.h"
+#include "lockstep/common/simulation/schema_coverage.h"
 
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/secret.h"
+#include "lockstep/common/base/secret.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

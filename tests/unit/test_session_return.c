@@ -1,5 +1,5 @@
 /* A session whose link is lost, against a server that a test plays. */
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/support/fake_server.h"
 
 #include <criterion/criterion.h>

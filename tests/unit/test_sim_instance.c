@@ -1,4 +1,4 @@
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 #include "lockstep/common/base/log.h"
 #include "lockstep/tests/support/counter_simulation.h"

@@ -1,4 +1,4 @@
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include "lockstep/tests/support/counter_simulation.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/snapshot_ring.h"
+#include "lockstep/common/simulation/snapshot_ring.h"
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

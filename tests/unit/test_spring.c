@@ -1,4 +1,4 @@
-#include "lockstep/common/sims/spring.h"
+#include "lockstep/common/simulations/spring/spring.h"
 #include "lockstep/tests/support/sim_fixture.h"
 
 #include <fenv.h>

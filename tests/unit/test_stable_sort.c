@@ -1,6 +1,6 @@
-#include "lockstep/common/stable_sort.h"
+#include "lockstep/common/maths/stable_sort.h"
 
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-#include "lockstep/common/state_descent.h"
+#include "lockstep/common/diagnosis/hash_tree_diff.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/support/arena_fixture.h"
 #include "lockstep/tests/support/counting_allocator.h"
 

@@ -1,4 +1,4 @@
-#include "lockstep/common/state_difference.h"
+#include "lockstep/common/diagnosis/state_difference.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

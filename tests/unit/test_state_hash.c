@@ -1,6 +1,6 @@
-#include "lockstep/common/state_hash.h"
+#include "lockstep/common/simulation/state_hash.h"
 
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/state_schema.h"
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"

@@ -1,8 +1,8 @@
-#include "lockstep/common/state_tree.h"
+#include "lockstep/common/diagnosis/state_tree.h"
 
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 

@@ -1,8 +1,8 @@
 /* The rows T4, T5, T7 to T9 and T12 of the stepping systems: examples, blending, rope, integrators
  * and the same bits at every frame rate. */
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/interpolate.h"
-#include "lockstep/common/sims/builtin.h"
+#include "lockstep/common/maths/interpolate.h"
+#include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tools/timestep/lessons.h"
 #include "lockstep/tools/timestep/sim_course.h"

@@ -1,7 +1,7 @@
-#include "lockstep/client/tail_window.h"
+#include "lockstep/client/session/quantile_window.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 

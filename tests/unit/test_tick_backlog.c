@@ -1,6 +1,6 @@
-#include "lockstep/client/tick_backlog.h"
+#include "lockstep/client/session/tick_backlog.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
 #include <criterion/criterion.h>

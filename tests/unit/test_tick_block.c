@@ -1,7 +1,7 @@
-#include "lockstep/common/tick_block.h"
+#include "lockstep/common/journal/tick_block.h"
 
-#include "lockstep/common/hash.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/tick_chain.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 #include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/tick_chain.h"
-#include "lockstep/server/tick_history.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/server/match/tick_history.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-#include "lockstep/protocol/tick_packet.h"
+#include "lockstep/protocol/wire/tick_packet.h"
 
-#include "lockstep/common/rng.h"
-#include "lockstep/protocol/message.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/unit/wire_bits.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
-#include "lockstep/client/tick_sync.h"
+#include "lockstep/client/session/tick_sync.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <criterion/criterion.h>
 

@@ -1,5 +1,5 @@
-#include "lockstep/common/rng.h"
-#include "lockstep/common/time_queue.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/time/time_queue.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

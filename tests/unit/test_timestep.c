@@ -1,8 +1,8 @@
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/time/timestep.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/golden/golden.h"
 
 #include <criterion/criterion.h>

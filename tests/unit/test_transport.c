@@ -1,4 +1,4 @@
-#include "lockstep/protocol/transport.h"
+#include "lockstep/protocol/transport/transport.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "lockstep/protocol/transport_memory.h"
+#include "lockstep/protocol/transport/transport_memory.h"
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/support/counting_allocator.h"

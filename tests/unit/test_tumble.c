@@ -1,7 +1,7 @@
 /* Tumble as a match: players, pictures and hands. The physics are in test_tumble_physics.c. */
 #include "lockstep/tests/support/sim_fixture.h"
 
-#include "lockstep/common/sims/tumble_state.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
 
 static sim_fixture *open_tumble(void)
 {

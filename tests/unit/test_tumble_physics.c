@@ -1,8 +1,8 @@
 /* Tumble as physics: what falls comes to rest, nothing explodes, nothing leaves the room. */
 #include "lockstep/tests/support/sim_fixture.h"
 
-#include "lockstep/common/sims/tumble_collide.h"
-#include "lockstep/common/sims/tumble_state.h"
+#include "lockstep/common/simulations/tumble/tumble_collide.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
 
 #include <math.h>
 

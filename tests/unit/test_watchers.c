@@ -1,4 +1,4 @@
-#include "lockstep/server/watchers.h"
+#include "lockstep/server/match/spectators.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
 

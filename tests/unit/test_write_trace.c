@@ -1,6 +1,6 @@
 #include "lockstep/tools/desync/write_trace.h"
 
-#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>

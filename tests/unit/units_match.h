@@ -3,9 +3,9 @@
 #ifndef LOCKSTEP_TESTS_UNIT_UNITS_MATCH_H
 #define LOCKSTEP_TESTS_UNIT_UNITS_MATCH_H
 
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/units.h"
-#include "lockstep/common/sims/units_state.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/common/simulations/units/units_state.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * quarter of a metre a tick; a green needle swings across angle 0, ten degrees to one side and the
  * other; a blue disc goes where the arrow keys push it; a yellow one lies where the last click with
  * the right button was and a violet one where the last selection ended. */
-#include "lockstep/common/interpolate.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/maths/interpolate.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define RED 0xFF0000FFu
 #define GREEN 0x00FF00FFu

@@ -1,7 +1,7 @@
 /* Cause 4: sorted by a key that several have, with a sort that may leave them in any order. */
 #include "lockstep/tests/zoo/zoo.h"
 
-#include "lockstep/common/stable_sort.h"
+#include "lockstep/common/maths/stable_sort.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TESTS_ZOO_ZOO_H
 #define LOCKSTEP_TESTS_ZOO_ZOO_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <fenv.h>
 #include <string.h>

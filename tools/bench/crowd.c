@@ -1,9 +1,9 @@
 #include "lockstep/tools/bench/crowd.h"
 
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/event_loop.h"
-#include "lockstep/protocol/transport_enet.h"
+#include "lockstep/protocol/enet/transport_enet.h"
+#include "lockstep/protocol/loop/event_loop.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 

@@ -2,8 +2,8 @@
 
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/journal.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/journal/journal.h"
+#include "lockstep/common/simulation/tick_chain.h"
 
 #include <errno.h>
 #include <stdio.h>

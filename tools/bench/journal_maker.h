@@ -5,7 +5,7 @@
 #define LOCKSTEP_TOOLS_BENCH_JOURNAL_MAKER_H
 
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 typedef struct ls_journal_maker_config {
     const ls_simulation *simulation;

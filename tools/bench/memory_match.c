@@ -3,7 +3,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/protocol/transport_memory.h"
+#include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 #include "lockstep/tools/bench/timing.h"
 

@@ -6,9 +6,9 @@
 #ifndef LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
 #define LOCKSTEP_TOOLS_BENCH_MEMORY_MATCH_H
 
-#include "lockstep/client/session.h"
-#include "lockstep/common/histogram.h"
-#include "lockstep/server/match.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/histogram.h"
+#include "lockstep/server/match/match.h"
 
 typedef struct ls_memory_match_config {
     uint32_t players;

@@ -1,5 +1,5 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/host.h"
+#include "lockstep/server/host/host.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/net_server.h"
 #include "lockstep/tools/bench/pad_simulation.h"

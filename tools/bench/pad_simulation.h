@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_BENCH_PAD_SIMULATION_H
 #define LOCKSTEP_TOOLS_BENCH_PAD_SIMULATION_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define LS_PAD_INPUT_BYTES 4u
 #define LS_PAD_STATE_BYTES_MIN 64

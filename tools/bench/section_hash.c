@@ -1,7 +1,7 @@
-#include "lockstep/common/hash.h"
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 #include "lockstep/tools/bench/sections.h"
 

@@ -1,9 +1,9 @@
 #define _XOPEN_SOURCE 700
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/journal.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/units.h"
-#include "lockstep/server/recorder.h"
+#include "lockstep/common/journal/journal.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/units/units.h"
+#include "lockstep/server/journal/recorder.h"
 #include "lockstep/tools/bench/journal_maker.h"
 #include "lockstep/tools/bench/memory_match.h"
 #include "lockstep/tools/bench/sections.h"

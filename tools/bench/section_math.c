@@ -1,7 +1,7 @@
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/fixed_trig.h"
-#include "lockstep/common/rng.h"
-#include "lockstep/common/stable_sort.h"
+#include "lockstep/common/maths/fixed_trig.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/tools/bench/sections.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/rope.h"
-#include "lockstep/common/sims/tumble.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/rope/rope.h"
+#include "lockstep/common/simulations/tumble/tumble.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tools/bench/sections.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/time/timestep.h"
 #include "lockstep/tools/bench/sections.h"
 
 enum {

@@ -1,8 +1,8 @@
 #include "lockstep/client/view/view.h"
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/arena.h"
-#include "lockstep/common/sims/tumble.h"
-#include "lockstep/common/sims/units.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/arena/arena.h"
+#include "lockstep/common/simulations/tumble/tumble.h"
+#include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tools/bench/sections.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "lockstep/tools/bench/watch_host.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/host.h"
+#include "lockstep/server/host/host.h"
 #include "lockstep/tools/bench/child.h"
 #include "lockstep/tools/bench/pad_simulation.h"
 #include "lockstep/tools/bench/timing.h"

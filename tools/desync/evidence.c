@@ -1,6 +1,6 @@
 #include "lockstep/tools/desync/evidence.h"
 
-#include "lockstep/common/state_hash.h"
+#include "lockstep/common/simulation/state_hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
 #define LOCKSTEP_TOOLS_DESYNC_EVIDENCE_H
 
-#include "lockstep/common/desync_bundle.h"
+#include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/tools/desync/write_trace.h"
 
 /* Whom this machine's re-run agrees with at the bad tick. */

@@ -1,9 +1,9 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/explain.h"
 
-#include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/input_file.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <stdio.h>

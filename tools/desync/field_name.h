@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_FIELD_NAME_H
 #define LOCKSTEP_TOOLS_DESYNC_FIELD_NAME_H
 
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/state_schema.h"
 
 typedef struct ls_field_choice {
     const ls_field *field;

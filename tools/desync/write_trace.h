@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
 #define LOCKSTEP_TOOLS_DESYNC_WRITE_TRACE_H
 
-#include "lockstep/common/replay_window.h"
+#include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/tools/desync/field_name.h"
 
 #define LS_WRITES_MAX 4096u

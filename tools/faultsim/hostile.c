@@ -1,7 +1,7 @@
 #include "lockstep/tools/faultsim/hostile.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/handshake.h"
+#include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>
 

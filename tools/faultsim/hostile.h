@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 #define LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tools/faultsim/scenario.h"
 
 enum {

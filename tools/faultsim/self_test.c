@@ -3,7 +3,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/program/output.h"
-#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tools/faultsim/faultsim.h"
 #include "lockstep/tools/faultsim/jobs.h"
 #include "lockstep/tools/faultsim/self_test_report.h"

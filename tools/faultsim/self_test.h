@@ -7,7 +7,7 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 typedef struct ls_self_test_config {
     const ls_simulation *simulation; /* NULL: tally and arena, one after the other */

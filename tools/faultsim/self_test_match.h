@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_MATCH_H
 #define LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_MATCH_H
 
-#include "lockstep/common/state_difference.h"
+#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/tools/faultsim/match_memory.h"
 
 enum {

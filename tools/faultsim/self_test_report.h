@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_REPORT_H
 #define LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_REPORT_H
 
-#include "lockstep/common/histogram.h"
+#include "lockstep/common/base/histogram.h"
 #include "lockstep/tools/faultsim/self_test_match.h"
 
 #include <stdio.h>

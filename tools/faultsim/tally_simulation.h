@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_TALLY_SIMULATION_H
 #define LOCKSTEP_TOOLS_FAULTSIM_TALLY_SIMULATION_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 /* The order of the parameters. */
 enum {

@@ -12,7 +12,7 @@ enum {
     ZEROS_ONE_IN = 3, /* of them the file keeps its size, and what was not written is zero */
 };
 
-#define SYNCHRONISE_NS LS_NS_PER_SECOND /* as server/journal_file.c does */
+#define SYNCHRONISE_NS LS_NS_PER_SECOND /* as server/journal/journal_file.c does */
 
 void virtual_disk_init(virtual_disk *disk, uint64_t seed, const ls_allocator *allocator)
 {

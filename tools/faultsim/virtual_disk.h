@@ -6,8 +6,8 @@
 #define LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_DISK_H
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/journal.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/journal/journal.h"
+#include "lockstep/common/maths/rng.h"
 
 /* How it does; all zero: at once and always. */
 typedef struct virtual_disk_state {

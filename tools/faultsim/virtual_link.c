@@ -3,7 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 
-/* An attempt to connect anew takes no longer (client/client.c). */
+/* An attempt to connect anew takes no longer (client/program/client.c). */
 #define ATTEMPT_NS (5 * LS_NS_PER_SECOND)
 
 void virtual_client_set_ways(virtual_client *client, const ls_memory_link *up,

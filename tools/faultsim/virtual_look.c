@@ -1,6 +1,6 @@
 #include "lockstep/tools/faultsim/virtual_match.h"
 
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 
 #include <string.h>
 

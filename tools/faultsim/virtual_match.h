@@ -6,13 +6,13 @@
 #define LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_MATCH_H
 
 #include "lockstep/client/bots.h"
-#include "lockstep/client/session.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/state_difference.h"
-#include "lockstep/protocol/tick_packet.h"
-#include "lockstep/protocol/transport_memory.h"
-#include "lockstep/server/match.h"
-#include "lockstep/server/recorder.h"
+#include "lockstep/common/diagnosis/state_difference.h"
+#include "lockstep/protocol/transport/transport_memory.h"
+#include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/server/journal/recorder.h"
+#include "lockstep/server/match/match.h"
 #include "lockstep/tools/faultsim/virtual_disk.h"
 
 enum {

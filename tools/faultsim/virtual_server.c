@@ -1,7 +1,7 @@
 /* The server's process in a virtual match: the match, its recorder and its disk; it can die at any
  * moment, and comes back from the bytes on the disk as lockstep-server --resume does. */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/server/resume.h"
+#include "lockstep/server/journal/resume.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 #include "lockstep/tools/faultsim/witness.h"
 

@@ -4,7 +4,7 @@
 #include "lockstep/tools/faultsim/virtual_match.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/protocol/message.h"
+#include "lockstep/protocol/wire/message.h"
 
 #include <inttypes.h>
 

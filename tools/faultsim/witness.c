@@ -1,7 +1,7 @@
 #include "lockstep/tools/faultsim/witness.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_WITNESS_H
 #define LOCKSTEP_TOOLS_FAULTSIM_WITNESS_H
 
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 /* The simulation that `inner` becomes; asked twice, the same one. The name, the version and all
  * digests are those of `inner`. */

@@ -1,7 +1,7 @@
 #include "lockstep/tools/netcond/conditioner.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/time_queue.h"
+#include "lockstep/common/time/time_queue.h"
 
 #include <string.h>
 

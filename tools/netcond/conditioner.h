@@ -6,7 +6,7 @@
 #define LOCKSTEP_TOOLS_NETCOND_CONDITIONER_H
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/histogram.h"
+#include "lockstep/common/base/histogram.h"
 #include "lockstep/tools/netcond/link.h"
 
 #define LS_CONDITIONER_CLIENTS_MAX 512u

@@ -10,7 +10,7 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,8 +7,8 @@
 #define LOCKSTEP_TOOLS_NETCOND_PROXY_H
 
 #include "lockstep/common/base/log.h"
-#include "lockstep/protocol/endpoint.h"
-#include "lockstep/protocol/event_loop.h"
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/tools/netcond/conditioner.h"
 
 typedef struct ls_proxy ls_proxy;

@@ -5,48 +5,48 @@ include(CMakePackageConfigHelpers)
 
 set(LS_PUBLIC_HEADERS
   client/bots.h
-  client/session.h
+  client/session/session.h
   common/base/allocator.h
   common/base/assert.h
-  common/base/build_print.h
+  common/base/build_fingerprint.h
   common/base/clock.h
   common/base/language.h
   common/base/limits.h
   common/base/log.h
   common/base/status.h
   common/base/text.h
-  common/desync_class.h
-  common/fixed.h
-  common/fixed_trig.h
-  common/input_buffer.h
-  common/interpolate.h
-  common/pass_trace.h
-  common/plugin_loader.h
-  common/replay_window.h
-  common/rerun.h
-  common/rng.h
-  common/secret.h
-  common/sim_instance.h
-  common/simulation.h
-  common/sims/builtin.h
-  common/stable_sort.h
-  common/state_difference.h
-  common/state_hash.h
-  common/state_schema.h
-  common/state_tree.h
-  common/timestep.h
-  protocol/bit_stream.h
-  protocol/link_figures.h
-  protocol/enet_datagram.h
-  protocol/event_loop.h
-  protocol/message.h
-  protocol/tick_packet.h
-  protocol/transport.h
-  protocol/transport_enet.h
-  protocol/transport_memory.h
-  server/desync_finding.h
-  server/lag_attribution.h
-  server/match.h)
+  common/diagnosis/desync_class.h
+  common/maths/fixed.h
+  common/maths/fixed_trig.h
+  common/simulation/input_buffer.h
+  common/maths/interpolate.h
+  common/diagnosis/pass_trace.h
+  common/simulation/plugin_loader.h
+  common/diagnosis/replay_window.h
+  common/diagnosis/rerun.h
+  common/maths/rng.h
+  common/base/secret.h
+  common/simulation/sim_instance.h
+  common/simulation/simulation.h
+  common/simulations/builtin.h
+  common/maths/stable_sort.h
+  common/diagnosis/state_difference.h
+  common/simulation/state_hash.h
+  common/simulation/state_schema.h
+  common/diagnosis/state_tree.h
+  common/time/timestep.h
+  protocol/wire/bit_stream.h
+  protocol/wire/link_figures.h
+  protocol/enet/enet_datagram.h
+  protocol/loop/event_loop.h
+  protocol/wire/message.h
+  protocol/wire/tick_packet.h
+  protocol/transport/transport.h
+  protocol/enet/transport_enet.h
+  protocol/transport/transport_memory.h
+  server/match/desync_finding.h
+  server/match/lag_attribution.h
+  server/match/match.h)
 
 foreach(header IN LISTS LS_PUBLIC_HEADERS)
   get_filename_component(room ${header} DIRECTORY)

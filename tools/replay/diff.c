@@ -1,4 +1,4 @@
-#include "lockstep/common/state_difference.h"
+#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/tools/replay/command.h"
 
 #include <inttypes.h>

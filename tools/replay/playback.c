@@ -1,9 +1,9 @@
 #include "lockstep/tools/replay/playback.h"
 
-#include "lockstep/common/plugin_loader.h"
 #include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/state_hash.h"
-#include "lockstep/common/tick_chain.h"
+#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/simulation/state_hash.h"
+#include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 #define LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 
-#include "lockstep/common/journal.h"
+#include "lockstep/common/journal/journal.h"
 
 typedef struct ls_playback ls_playback;
 

@@ -1,5 +1,6 @@
-/* Code: a layout as C code: the fields of a simulation, in the macros of common/simulation.h where
- * they can say it. Pure text; also C++. Called by lockstep-schema's main and by tests. */
+/* Code: a layout as C code: the fields of a simulation, in the macros of
+ * common/simulation/simulation.h where they can say it. Pure text; also C++. Called by
+ * lockstep-schema's main and by tests. */
 #ifndef LOCKSTEP_TOOLS_SCHEMA_CODE_H
 #define LOCKSTEP_TOOLS_SCHEMA_CODE_H
 

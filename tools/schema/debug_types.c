@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/schema/debug_types.h"
 
-#include "lockstep/common/stable_sort.h"
+#include "lockstep/common/maths/stable_sort.h"
 #include "lockstep/tools/schema/near_names.h"
 
 #include <dwarf.h>

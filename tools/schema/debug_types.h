@@ -6,7 +6,7 @@
 
 #include "lockstep/common/base/status.h"
 #include "lockstep/common/base/text.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_COMPARE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_COMPARE_H
 
-#include "lockstep/common/state_schema.h"
+#include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tools/synctest/trace.h"
 
 typedef struct ls_difference {

@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/tools/synctest/world.h"
 
 #define LS_SYNCTEST_PATH_BYTES_MAX 4096u

@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 
-#include "lockstep/common/plugin_loader.h"
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/plugin_loader.h"
+#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tools/synctest/exchange.h"
 #include "lockstep/tools/synctest/page_memory.h"
 #include "lockstep/tools/synctest/statics.h"

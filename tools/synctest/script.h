@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H
 
-#include "lockstep/common/rng.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/simulation/simulation.h"
 
 typedef struct ls_script {
     ls_rng rng;

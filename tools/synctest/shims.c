@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/shims.h"
 
-#include "lockstep/common/rng.h"
-#include "lockstep/common/stable_sort.h"
+#include "lockstep/common/maths/rng.h"
+#include "lockstep/common/maths/stable_sort.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_TAPE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_TAPE_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 /* The file: roots u64[ticks+1], starts u64[ticks+1], then for each tick and slot: events u8,
  * size u16, bytes. In this machine's byte order: it never leaves the machine. */

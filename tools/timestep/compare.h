@@ -5,8 +5,8 @@
 
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
-#include "lockstep/common/simulation.h"
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/common/time/timestep.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 #include "lockstep/tools/timestep/integrators.h"
 
-#include "lockstep/common/sims/spring.h"
+#include "lockstep/common/simulations/spring/spring.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* Integrators: how far each integrator takes a spring from where it should be, by the length of its
- * step (T9). The spring is the simulation's (common/sims/spring.h). Called by the reports' driver
- * and by tests. */
+ * step (T9). The spring is the simulation's (common/simulations/spring/spring.h). Called by the
+ * reports' driver and by tests. */
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_INTEGRATORS_H
 #define LOCKSTEP_TOOLS_TIMESTEP_INTEGRATORS_H
 
-#include "lockstep/common/sims/integrator.h"
+#include "lockstep/common/maths/integrator.h"
 
 /* "explicit-euler", "semi-implicit-euler", "rk4" */
 const char *ls_integrator_name(ls_integrator integrator);

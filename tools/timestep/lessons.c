@@ -1,7 +1,7 @@
 #include "lockstep/tools/timestep/lessons.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/sims/arena.h"
+#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tools/timestep/sim_course.h"
 
 #define ROPE_DT_NS LS_NS_PER_MS

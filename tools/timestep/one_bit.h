@@ -5,7 +5,7 @@
 #define LOCKSTEP_TOOLS_TIMESTEP_ONE_BIT_H
 
 #include "lockstep/common/base/allocator.h"
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 
 #define LS_ONE_BIT_SECONDS_MAX 60u
 

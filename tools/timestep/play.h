@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_PLAY_H
 #define LOCKSTEP_TOOLS_TIMESTEP_PLAY_H
 
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/time/timestep.h"
 #include "lockstep/tools/timestep/trace.h"
 
 #include <stdbool.h>

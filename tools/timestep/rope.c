@@ -1,7 +1,7 @@
 #include "lockstep/tools/timestep/rope.h"
 
-#include "lockstep/common/sim_instance.h"
-#include "lockstep/common/sims/rope.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/rope/rope.h"
 #include "lockstep/tools/timestep/play.h"
 
 typedef struct hanging {

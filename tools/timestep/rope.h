@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_ROPE_H
 #define LOCKSTEP_TOOLS_TIMESTEP_ROPE_H
 
-#include "lockstep/common/sims/integrator.h"
+#include "lockstep/common/maths/integrator.h"
 #include "lockstep/tools/timestep/trace.h"
 
 #include <stdbool.h>

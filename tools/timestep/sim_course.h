@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_SIM_COURSE_H
 #define LOCKSTEP_TOOLS_TIMESTEP_SIM_COURSE_H
 
-#include "lockstep/common/simulation.h"
+#include "lockstep/common/simulation/simulation.h"
 #include "lockstep/tools/timestep/play.h"
 #include "lockstep/tools/timestep/sim_player.h"
 

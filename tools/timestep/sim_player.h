@@ -5,7 +5,7 @@
 #define LOCKSTEP_TOOLS_TIMESTEP_SIM_PLAYER_H
 
 #include "lockstep/client/bots.h"
-#include "lockstep/common/sim_instance.h"
+#include "lockstep/common/simulation/sim_instance.h"
 
 typedef struct ls_sim_player {
     const ls_allocator *allocator;

@@ -1,7 +1,7 @@
 #include "lockstep/tools/timestep/trace.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/rng.h"
+#include "lockstep/common/maths/rng.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "lockstep/tools/timestep/world.h"
 
-#include "lockstep/common/hash.h"
+#include "lockstep/common/base/hash.h"
 
 #define SPRING_FREQUENCY (6.283185307179586 * LS_WORLD_SPRING_HZ) /* rad/s */
 

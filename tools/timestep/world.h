@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_WORLD_H
 #define LOCKSTEP_TOOLS_TIMESTEP_WORLD_H
 
-#include "lockstep/common/sims/spring.h"
-#include "lockstep/common/timestep.h"
+#include "lockstep/common/simulations/spring/spring.h"
+#include "lockstep/common/time/timestep.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,696 @@
+#include "lockstep/client/program/client.h"
+
+#include "lockstep/client/bots.h"
+#include "lockstep/client/program/client_view.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/program/frame_trace.h"
+#include "lockstep/common/program/output.h"
+#include "lockstep/common/program/summary.h"
+#include "lockstep/common/simulations/builtin.h"
+#include "lockstep/protocol/enet/transport_enet.h"
+#include "lockstep/protocol/loop/event_loop.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+    PROGRESS_MS = 250
+};
+
+/* Of one attempt to come back: while the network is away, ENet asks after 0.5, 1.5 and 3.5 s. */
+#define RECONNECT_TIMEOUT_NS (5 * LS_NS_PER_SECOND)
+
+typedef struct client {
+    const ls_client_config *config;
+    ls_console *console;
+    ls_event_loop *loop;
+    ls_transport *transport;
+    ls_session *session;
+    ls_client_view *view;        /* NULL: nobody looks */
+    ls_loop_source *frame_alarm; /* for the view's next frame */
+    ls_loop_source *alarm;       /* for inputs that are due between frames */
+    uint64_t alarm_ns;
+    ls_bot bot;
+    ls_delayed_bot delayed_bot;
+    bool has_warned_of_delay;
+    uint32_t told_slot_mask; /* of RESUMING */
+    ls_peer_id server;
+    bool has_connected;
+    bool is_connecting;                /* anew */
+    ls_transport_traffic traffic;      /* of this connection */
+    ls_transport_traffic past_traffic; /* of those before it */
+    ls_frame_recorder recorder;
+} client;
+
+/* ---- what the session asks for ---- */
+
+static const ls_simulation *find_simulation(void *user, const char *name)
+{
+    const client *player = user;
+    const ls_log *log = &player->console->log;
+    const ls_simulation *given = player->config->simulation;
+    if (given && strcmp(given->name, name) == 0) {
+        return given;
+    }
+    if (given) {
+        ls_log_line(log, LS_LOG_ERROR, "--sim gives '%s', but the server plays '%s'", given->name,
+                    name);
+        return NULL;
+    }
+    const ls_simulation *builtin = ls_builtin_simulation_named(name);
+    if (!builtin) {
+        ls_log_line(log, LS_LOG_ERROR, "'%s' is no built-in: give its plug-in with --sim FILE.so",
+                    name);
+    }
+    return builtin;
+}
+
+static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes)
+{
+    client *player = user;
+    if (!player->config->has_bot) {
+        return player->view ? ls_client_view_input(player->view, instance, slot, bytes) : 0;
+    }
+    if (player->config->bot_delay_ticks == 0) {
+        return ls_bot_input(&player->bot, instance, slot, bytes);
+    }
+    uint32_t size = 0;
+    if (!ls_delayed_bot_input(&player->delayed_bot, tick, bytes, &size) &&
+        !player->has_warned_of_delay) {
+        player->has_warned_of_delay = true;
+        ls_log_line(&player->console->log, LS_LOG_WARNING,
+                    "--bot-delay is shorter than the way to the server and back: "
+                    "this match cannot be repeated exactly");
+    }
+    return size;
+}
+
+/* The fault that `--flip-bit` plants, so that a user can see what a desync looks like. */
+static void flip_bit(const client *player, ls_sim_instance *instance)
+{
+    ls_tick flip_tick = player->config->flip_tick;
+    if (flip_tick == 0 || ls_sim_instance_tick(instance) != flip_tick) {
+        return;
+    }
+    uint64_t bit = player->config->flip_bit % (8 * ls_sim_instance_state_bytes(instance));
+    uint8_t *byte = (uint8_t *)ls_sim_instance_state(instance) + bit / 8;
+    *byte = (uint8_t)(*byte ^ (1u << bit % 8));
+    ls_log_line(&player->console->log, LS_LOG_WARNING,
+                "flipped bit %" PRIu64 " of the state at tick %" PRIu32 ", as asked", bit,
+                flip_tick);
+}
+
+static void after_step(void *user, ls_sim_instance *instance)
+{
+    client *player = user;
+    flip_bit(player, instance);
+    if (player->config->bot_delay_ticks > 0) {
+        ls_delayed_bot_observe(&player->delayed_bot, instance,
+                               ls_session_offer(player->session)->slot);
+    }
+}
+
+/* ---- news ---- */
+
+static void tell_desync(const client *player, const ls_desync_notice *desync)
+{
+    bool is_own = desync->slot == ls_session_report_of(player->session).slot;
+    ls_log_line(&player->console->log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
+                "DESYNC: %s (slot %" PRIu32 ", %s) differs from tick %" PRIu32
+                " on: server %016" PRIx64 ", client %016" PRIx64,
+                is_own ? "this client" : "another client", desync->slot,
+                ls_session_player_name(player->session, desync->slot), desync->tick,
+                desync->server_root, desync->client_root);
+}
+
+/* The whole report is the server's; here stands what this player needs to know of it. */
+static void tell_cause(const client *player, const ls_desync_cause *cause)
+{
+    const ls_log *log = &player->console->log;
+    bool is_own = cause->slot == ls_session_report_of(player->session).slot;
+    ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
+    ls_log_line(log, level,
+                "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu32
+                " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
+                cause->slot, ls_session_player_name(player->session, cause->slot), cause->tick,
+                cause->is_lower_bound ? "at least " : "", cause->elements,
+                cause->elements == 1 ? "" : "s", cause->fields, cause->fields == 1 ? "" : "s",
+                ls_desync_class_word((ls_desync_class)cause->kind),
+                ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
+    if (cause->field[0]) {
+        ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,
+                    cause->client_value);
+    }
+    if (cause->pass[0]) {
+        ls_log_line(log, level, "  first different pass: %s", cause->pass);
+    }
+    ls_log_line(log, level, "  %s", cause->why.bytes);
+}
+
+static void tell_waiting(client *player, const ls_waiting *waiting)
+{
+    ls_text names = {{0}};
+    ls_session_add_names(player->session, waiting->slot_mask, &names);
+    ls_log_line(&player->console->log, LS_LOG_WARNING,
+                "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", waiting->tick, names.bytes,
+                waiting->waited_ms);
+}
+
+static void tell_lost(const client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    double retry_s = (double)event->retry_in_ns / 1e9;
+    if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
+                    event->text.bytes, retry_s);
+        ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+                    event->tick, event->tick_chain);
+        return;
+    }
+    ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+                (double)event->away_ns / 1e9, event->text.bytes, retry_s);
+}
+
+static void tell_joining(const client *player, const ls_session_event *event)
+{
+    static const char *const sources[] = {"with the state that is here", "with a snapshot of",
+                                          "with a history of"};
+    const ls_log *log = &player->console->log;
+    const ls_join *join = &event->join;
+    uint32_t ticks = join->next_close - join->tick;
+    if (event->away_ns > 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
+                    (double)event->away_ns / 1e9, ticks);
+    }
+    if (join->source != LS_JOIN_HELD) {
+        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s %.1f KiB",
+                    join->next_close, sources[join->source], join->blob_bytes / 1024.0);
+    } else if (event->away_ns == 0) {
+        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s",
+                    join->next_close, sources[join->source]);
+    }
+}
+
+static void tell_resuming(client *player, const ls_resuming *resuming)
+{
+    if (player->told_slot_mask == resuming->slot_mask) {
+        return; /* it comes twice a second */
+    }
+    const ls_log *log = &player->console->log;
+    int others = __builtin_popcount(resuming->slot_mask);
+    player->told_slot_mask = resuming->slot_mask;
+    if (others == 0) {
+        ls_log_line(log, LS_LOG_INFO,
+                    "everybody is back: the server takes the ticks that it lacks");
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the server came back and waits for %d other player%s, %.0f s at most", others,
+                others == 1 ? "" : "s", resuming->left_ms / 1e3);
+}
+
+static void tell_over(const client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    const char *name = ls_status_name(event->status);
+    if (event->status == LS_OK) {
+        ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
+    } else if (!player->has_connected) {
+        ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->config->server,
+                    event->status == LS_REFUSED ? "nobody listens there, or no network leads there"
+                                                : event->text.bytes,
+                    name);
+    } else {
+        ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->config->server, event->text.bytes,
+                    name);
+    }
+}
+
+static void tell_seated(const client *player)
+{
+    const ls_offer *offer = ls_session_offer(player->session);
+    ls_text place = {{0}};
+    ls_text_set(&place, "as slot %" PRIu32, offer->slot);
+    ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s, %" PRIu32 " players",
+                player->config->server, offer->is_watching ? "to watch" : place.bytes,
+                offer->simulation, offer->config.players);
+}
+
+static void tell(client *player, const ls_session_event *event)
+{
+    const ls_log *log = &player->console->log;
+    switch (event->kind) {
+    case LS_SESSION_EVENT_SEATED:
+        tell_seated(player);
+        break;
+    case LS_SESSION_EVENT_UNPREDICTED:
+        ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
+        break;
+    case LS_SESSION_EVENT_STARTED:
+        ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_SESSION_EVENT_JOINING:
+        tell_joining(player, event);
+        break;
+    case LS_SESSION_EVENT_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
+                    player->config->is_watching ? "watching" : "playing", event->tick);
+        break;
+    case LS_SESSION_EVENT_LOST:
+        tell_lost(player, event);
+        break;
+    case LS_SESSION_EVENT_RESUMING:
+        tell_resuming(player, &event->resuming);
+        break;
+    case LS_SESSION_EVENT_WAITING:
+        tell_waiting(player, &event->waiting);
+        break;
+    case LS_SESSION_EVENT_DESYNC:
+        tell_desync(player, &event->desync);
+        break;
+    case LS_SESSION_EVENT_CAUSE:
+        tell_cause(player, &event->cause);
+        break;
+    case LS_SESSION_EVENT_HEALED:
+        ls_log_line(log, LS_LOG_WARNING,
+                    "this client was healed and agrees from tick %" PRIu32 " on", event->tick);
+        break;
+    case LS_SESSION_EVENT_ENDED:
+        ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
+        break;
+    case LS_SESSION_EVENT_OVER:
+        tell_over(player, event);
+        break;
+    }
+}
+
+static void draw_progress(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    (void)now_ns;
+    ls_session_report report = ls_session_report_of(player->session);
+    ls_console_begin(player->console);
+    ls_console_line(player->console,
+                    "tick %" PRIu32 "  %s  rtt %.1f ms  slack %.1f ms  stalled %" PRIu64
+                    "  desyncs %" PRIu32,
+                    report.tick, ls_session_state_words(report.state), (double)report.rtt_ns / 1e6,
+                    (double)report.slack_ns / 1e6, report.stalled_ticks, report.desyncs);
+    if (report.state == LS_SESSION_JOINING) {
+        ls_console_line(player->console, "received %.1f of %.1f KiB, %" PRIu32 " ticks to catch up",
+                        report.transferred_bytes / 1024.0, report.transfer_bytes / 1024.0,
+                        report.behind_ticks);
+    }
+    ls_console_end(player->console);
+}
+
+/* ---- the loop ---- */
+
+static void set_alarm(client *player)
+{
+    uint64_t due_ns = ls_session_next_ns(player->session);
+    if (due_ns != player->alarm_ns) {
+        ls_loop_alarm_set(player->alarm, due_ns);
+        player->alarm_ns = due_ns;
+    }
+}
+
+static void add_traffic(ls_transport_traffic *sum, const ls_transport_traffic *more)
+{
+    sum->bytes_sent += more->bytes_sent;
+    sum->bytes_received += more->bytes_received;
+    sum->packets_sent += more->packets_sent;
+    sum->packets_received += more->packets_received;
+}
+
+/* One attempt at a time; how it went is told by the transport. */
+static void reconnect(client *player, uint64_t now_ns)
+{
+    if (player->is_connecting || now_ns < ls_session_reconnect_ns(player->session)) {
+        return;
+    }
+    add_traffic(&player->past_traffic, &player->traffic);
+    player->traffic = (ls_transport_traffic){0};
+    player->server = 0;
+    player->told_slot_mask = 0;
+    ls_status status = ls_transport_enet_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
+    player->is_connecting = status == LS_OK;
+    if (status != LS_OK) {
+        ls_session_disconnected(player->session, status, now_ns);
+    }
+}
+
+/* Of a connection that the session has given up it wants to hear nothing. */
+static void take_disconnect(client *player, const ls_transport_event *event, uint64_t now_ns)
+{
+    bool is_given_up =
+        !player->is_connecting && ls_session_reconnect_ns(player->session) != UINT64_MAX;
+    player->server = 0;
+    player->is_connecting = false;
+    if (!is_given_up) {
+        ls_session_disconnected(player->session, event->reason, now_ns);
+    }
+}
+
+static void after_turn(client *player, uint64_t now_ns)
+{
+    reconnect(player, now_ns);
+    ls_session_event event;
+    while (ls_session_next_event(player->session, &event)) {
+        tell(player, &event);
+        if (player->view) {
+            ls_client_view_hear(player->view, &event);
+        }
+    }
+    if (player->server != 0) {
+        player->traffic = ls_transport_traffic_of(player->transport, player->server);
+    }
+    ls_transport_flush(player->transport);
+    set_alarm(player);
+    if (ls_session_state_of(player->session) == LS_SESSION_OVER) {
+        ls_event_loop_stop(player->loop);
+    }
+}
+
+static void take_packets(client *player, uint64_t now_ns)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(player->transport, &event)) {
+        switch (event.kind) {
+        case LS_TRANSPORT_CONNECTED:
+            player->server = event.peer;
+            player->has_connected = true;
+            player->is_connecting = false;
+            ls_session_connected(player->session, event.peer, now_ns);
+            break;
+        case LS_TRANSPORT_DISCONNECTED:
+            take_disconnect(player, &event, now_ns);
+            break;
+        case LS_TRANSPORT_RECEIVED:
+            ls_session_receive(player->session, event.lane, event.bytes, event.size, now_ns);
+            break;
+        }
+    }
+}
+
+static void on_packets(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    take_packets(player, now_ns);
+    after_turn(player, now_ns);
+}
+
+static void on_frame(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    ls_frame_recorder_begin_frame(&player->recorder, now_ns);
+    take_packets(player, now_ns);
+    ls_session_frame(player->session, now_ns);
+    after_turn(player, now_ns);
+}
+
+/* A frame that somebody sees: it begins with what they did and ends with the picture. */
+static void on_seen_frame(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    uint64_t again_ns = ls_client_view_go_on(player->view, now_ns);
+    if (again_ns > 0) {
+        ls_loop_alarm_set(player->frame_alarm, again_ns);
+        return;
+    }
+    if (ls_client_view_is_closed(player->view, now_ns)) {
+        ls_session_leave(player->session, now_ns);
+    }
+    on_frame(player, now_ns);
+    ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(player->view, now_ns));
+}
+
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    player->alarm_ns = UINT64_MAX; /* it has gone off */
+    take_packets(player, now_ns);
+    ls_session_update(player->session, now_ns);
+    after_turn(player, now_ns);
+}
+
+static void on_signal(void *user, uint64_t now_ns)
+{
+    client *player = user;
+    ls_session_leave(player->session, now_ns);
+    after_turn(player, now_ns);
+}
+
+/* ---- the summary ---- */
+
+static void fill_player(const client *player, const ls_session_report *report,
+                        ls_summary_player *own)
+{
+    *own =
+        (ls_summary_player){.slot = report->slot,
+                            .status = ls_status_name(report->status),
+                            .has_client_figures = true,
+                            .stalled_ticks = report->stalled_ticks,
+                            .rtt_ms = (double)report->rtt_ns / 1e6,
+                            .confirm_latency_p50_ms = (double)report->confirm_latency_p50_ns / 1e6,
+                            .confirm_latency_p99_ms = (double)report->confirm_latency_p99_ns / 1e6,
+                            .confirm_latency_max_ms = (double)report->confirm_latency_max_ns / 1e6,
+                            .frames = report->frames,
+                            .bytes_up = player->traffic.bytes_sent,
+                            .bytes_down = player->traffic.bytes_received};
+    ls_name_copy(own->name, sizeof own->name, player->config->name);
+}
+
+static void fill_prediction(const client *player, const ls_session_report *report,
+                            uint32_t tick_rate_hz, ls_summary_prediction *prediction)
+{
+    double ticks = report->tick > 0 ? report->tick : 1;
+    double rollbacks = report->rollbacks > 0 ? (double)report->rollbacks : 1;
+    *prediction =
+        (ls_summary_prediction){.ticks = player->config->predict_ticks,
+                                .rollbacks = report->rollbacks,
+                                .rollbacks_per_s = (double)report->rollbacks * tick_rate_hz / ticks,
+                                .depth_mean = (double)report->rollback_ticks / rollbacks,
+                                .depth_p99 = report->rollback_depth_p99,
+                                .depth_max = report->rollback_depth_max,
+                                .resimulated_ticks = report->rollback_ticks,
+                                .steps_per_tick = (double)report->steps / ticks};
+}
+
+/* `report` lives as long as the summary. */
+static void fill_desync(const ls_session_report *report, ls_summary_desync *desync)
+{
+    const ls_desync_cause *cause = &report->own_cause;
+    *desync = (ls_summary_desync){.tick = report->own_desync.tick,
+                                  .slot = report->own_desync.slot,
+                                  .server_hash = report->own_desync.server_root,
+                                  .client_hash = report->own_desync.client_root};
+    if (!report->has_own_cause) {
+        return;
+    }
+    desync->has_cause = true;
+    desync->times = report->own_desyncs;
+    desync->healed = report->healed;
+    desync->elements = cause->elements;
+    desync->is_lower_bound = cause->is_lower_bound;
+    desync->pass = cause->pass[0] ? cause->pass : NULL;
+    desync->class_word = ls_desync_class_word((ls_desync_class)cause->kind);
+    desync->culprit = ls_desync_culprit_word((ls_desync_culprit)cause->culprit);
+    desync->why = cause->why.bytes;
+    size_t part_bytes = strcspn(cause->field, ".[");
+    if (part_bytes > 0 && part_bytes < sizeof desync->places[0].part) {
+        desync->place_count = 1;
+        desync->places[0] = (ls_summary_place){.field = cause->field,
+                                               .server_value = cause->server_value,
+                                               .client_value = cause->client_value};
+        memcpy(desync->places[0].part, cause->field, part_bytes);
+    }
+}
+
+static void fill_summary(client *player, ls_summary *summary)
+{
+    static ls_session_report report; /* the summary borrows its texts */
+    report = ls_session_report_of(player->session);
+    const ls_offer *offer = ls_session_offer(player->session);
+    *summary = (ls_summary){.program = "lockstep-client",
+                            .status = ls_status_name(report.status),
+                            .ticks = player->config->ticks,
+                            .packets_rejected = report.packets_rejected};
+    if (!offer) {
+        return;
+    }
+    ls_sim_instance *instance = ls_session_instance(player->session);
+    summary->sim = ls_sim_instance_simulation(instance)->name;
+    summary->seed = offer->config.seed;
+    summary->tick_rate_hz = offer->config.tick_rate_hz;
+    summary->final_tick = report.tick;
+    summary->final_hash = ls_sim_instance_hash(instance);
+    summary->player_count = 1;
+    fill_player(player, &report, &summary->players[0]);
+    if (report.has_prediction) {
+        fill_prediction(player, &report, offer->config.tick_rate_hz,
+                        &summary->players[0].prediction);
+    }
+    if (report.is_desynced) {
+        summary->desync_count = 1;
+        fill_desync(&report, &summary->desyncs[0]);
+    }
+}
+
+static void tell_prediction(const client *player, const ls_summary_prediction *prediction)
+{
+    if (prediction->ticks == 0) {
+        return;
+    }
+    ls_log_line(&player->console->log, LS_LOG_INFO,
+                "prediction: %.1f rollbacks a second, depth %.1f ticks (p99 %" PRIu32
+                ", max %" PRIu32 "), %.2f steps a tick",
+                prediction->rollbacks_per_s, prediction->depth_mean, prediction->depth_p99,
+                prediction->depth_max, prediction->steps_per_tick);
+}
+
+static ls_exit_code finish(client *player)
+{
+    static ls_summary summary;
+    ls_text why = {{0}};
+    ls_session_report report = ls_session_report_of(player->session);
+    add_traffic(&player->traffic, &player->past_traffic);
+    ls_exit_code code = report.is_desynced || report.status == LS_DESYNCED ? LS_EXIT_DESYNC
+                        : report.status == LS_OK                           ? LS_EXIT_CLEAN
+                                                                           : LS_EXIT_ENVIRONMENT;
+    ls_console_clear(player->console);
+    fill_summary(player, &summary);
+    tell_prediction(player, &summary.players[0].prediction);
+    if (summary.final_tick > 0) {
+        ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
+                    summary.final_tick, summary.final_hash);
+    }
+    if (player->config->json_path &&
+        ls_summary_write(&summary, player->config->json_path, &why) != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
+    if (ls_frame_recorder_close(&player->recorder, &why) != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
+    return code;
+}
+
+/* ---- building it ---- */
+
+static ls_status open_network(client *player, ls_text *why)
+{
+    ls_transport_enet_client_config network = ls_transport_enet_client_config_default();
+    network.server = player->config->server;
+    ls_status status = ls_event_loop_create(ls_allocator_heap(), &player->loop);
+    if (status == LS_OK) {
+        status = ls_transport_enet_connect(&network, ls_allocator_heap(), &player->transport, why);
+    }
+    if (status == LS_OK) {
+        ls_loop_handler on_ready = {on_packets, player};
+        status = ls_transport_enet_attach(player->transport, player->loop, on_ready);
+    }
+    return status;
+}
+
+static ls_status add_frames(client *player)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(player->loop);
+    if (!player->view) {
+        ls_tick_timer_config frames = {.first_ns = now_ns,
+                                       .period_ns = LS_NS_PER_SECOND / player->config->fps};
+        ls_loop_handler frame = {on_frame, player};
+        return ls_event_loop_add_tick_timer(player->loop, &frames, frame, NULL);
+    }
+    ls_loop_handler frame = {on_seen_frame, player};
+    ls_status status = ls_event_loop_add_alarm(player->loop, frame, &player->frame_alarm);
+    if (status == LS_OK) {
+        ls_client_view_show(player->view, player->session);
+        ls_loop_alarm_set(player->frame_alarm, now_ns);
+    }
+    return status;
+}
+
+static ls_status add_handlers(client *player)
+{
+    ls_loop_handler alarm = {on_alarm, player};
+    ls_loop_handler signal_handler = {on_signal, player};
+    ls_loop_handler progress = {draw_progress, player};
+    player->alarm_ns = UINT64_MAX;
+    ls_status status = ls_event_loop_add_alarm(player->loop, alarm, &player->alarm);
+    if (status == LS_OK) {
+        status = add_frames(player);
+    }
+    if (status == LS_OK) {
+        status = ls_event_loop_add_stop_signals(player->loop, signal_handler);
+    }
+    if (status == LS_OK && player->console->is_live) {
+        status = ls_event_loop_add_timer(player->loop, PROGRESS_MS, progress, NULL);
+    }
+    return status;
+}
+
+static ls_status build(client *player, ls_text *why)
+{
+    const char *json_path = player->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK && player->config->view.kind != LS_SCREEN_NONE) {
+        status = ls_client_view_open(&player->config->view, player->console, ls_allocator_heap(),
+                                     &player->view, why);
+    }
+    if (status == LS_OK && player->config->frames_path) {
+        status = ls_frame_recorder_open(&player->recorder, player->config->frames_path, why);
+    }
+    if (status == LS_OK) {
+        status = open_network(player, why);
+    }
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_session_config session = ls_session_config_default();
+    ls_name_copy(session.name, sizeof session.name, player->config->name);
+    session.find_simulation = find_simulation;
+    session.make_input = make_input;
+    session.after_step = after_step;
+    session.user = player;
+    session.ticks = player->config->ticks;
+    session.predict_ticks = player->config->predict_ticks;
+    session.is_watching = player->config->is_watching;
+    session.reconnect_ms = player->config->reconnect_ms;
+    session.makes_inputs_between_frames = true;
+    session.keeps_previous_state = player->view != NULL;
+    session.finds_causes = player->config->finds_causes;
+    session.print = player->config->print;
+    ls_packet_sink sink = ls_transport_sink(player->transport);
+    status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
+    return status == LS_OK ? add_handlers(player) : status;
+}
+
+ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
+{
+    static client player; /* its delayed inputs are too large for some stacks */
+    player = (client){.config = config, .console = console, .bot = ls_bot_make(config->bot_seed)};
+    if (config->bot_delay_ticks > 0) {
+        ls_delayed_bot_init(&player.delayed_bot, config->bot_seed, config->bot_delay_ticks);
+    }
+    ls_text why = {{0}};
+    ls_status status = build(&player, &why);
+    ls_exit_code code = ls_exit_code_of(status);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+        ls_frame_recorder_close(&player.recorder, NULL);
+    } else {
+        ls_event_loop_run(player.loop);
+        code = finish(&player);
+    }
+    ls_client_view_close(player.view);
+    ls_session_destroy(player.session);
+    ls_transport_destroy(player.transport);
+    ls_event_loop_destroy(player.loop);
+    return code;
+}

@@ -1,0 +1,242 @@
+#include "lockstep/client/program/client_view.h"
+
+#include "lockstep/common/base/clock.h"
+
+#include <inttypes.h>
+
+/* What the client has noticed about lag in the newest second. */
+typedef struct lag_notes {
+    uint64_t since_ns;
+    uint64_t stalled_before; /* ticks, when the second began */
+    uint64_t stalled_ticks;  /* in the second before this one */
+    uint64_t longest_frame_ns;
+    uint64_t longest_before_ns;
+} lag_notes;
+
+struct ls_client_view {
+    const ls_allocator *allocator;
+    ls_session *session;
+    ls_screen *screen;
+    uint64_t frame_ns; /* when the frame before began */
+    uint32_t slot;
+    bool is_waiting;
+    ls_waiting waiting;
+    lag_notes lag;
+};
+
+/* ---- what there is to say ---- */
+
+static double ms(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static void tell_link(ls_view_facts *facts, const char *name, ls_link_figures link)
+{
+    ls_view_facts_add(facts, "%-9s loss %.1f %%, jitter %.1f ms", name, link.loss * 100.0 / 256.0,
+                      link.jitter / 4.0);
+}
+
+/* What is known here of why a match does not run smoothly; the whole of it only the server knows.
+ */
+static void tell_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
+                     ls_view_facts *facts)
+{
+    const lag_notes *lag = &shown->lag;
+    uint64_t frame_ns = lag->longest_frame_ns > lag->longest_before_ns ? lag->longest_frame_ns
+                                                                       : lag->longest_before_ns;
+    if (shown->is_waiting) {
+        ls_text names = {{0}};
+        ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
+        ls_view_facts_add(facts, "lag       waits for %s since %" PRIu32 " ms", names.bytes,
+                          shown->waiting.waited_ms);
+    } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
+        ls_view_facts_add(facts, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
+    } else if (lag->stalled_ticks > 0 && report->downlink.loss >= 5) {
+        ls_view_facts_add(facts, "lag       the downlink loses packets, ticks late: %" PRIu64,
+                          lag->stalled_ticks);
+    } else if (lag->stalled_ticks > 0) {
+        ls_view_facts_add(facts, "lag       uneven network, ticks late: %" PRIu64,
+                          lag->stalled_ticks);
+    } else if (report->slack_ns < 0) {
+        ls_view_facts_add(facts, "lag       own inputs come %.0f ms late",
+                          ms((uint64_t)-report->slack_ns));
+    } else {
+        ls_view_facts_add(facts, "lag       none");
+    }
+}
+
+static void tell_hashes(const ls_session_report *report, ls_view_facts *facts)
+{
+    if (report->is_desynced) {
+        ls_view_facts_add(facts, "hashes    DIFFER from tick %" PRIu32 " on",
+                          report->own_desync.tick);
+    } else if (report->desyncs > 0) {
+        ls_view_facts_add(facts, "hashes    agree here; %" PRIu32 " of others differed",
+                          report->desyncs);
+    } else {
+        ls_view_facts_add(facts, "hashes    agree");
+    }
+}
+
+static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
+{
+    if (report->is_desynced) {
+        facts->is_alarm = true;
+        ls_text_set(&facts->banner,
+                    "DESYNC: this client differs from the server since tick %" PRIu32,
+                    report->own_desync.tick);
+        if (report->has_own_cause && report->own_cause.field[0]) {
+            ls_text_add(&facts->banner, "   %s: server %s, here %s", report->own_cause.field,
+                        report->own_cause.server_value, report->own_cause.client_value);
+        }
+    } else if (report->state < LS_SESSION_FINISHED && report->state != LS_SESSION_PLAYING) {
+        ls_text_set(&facts->banner, "%s", ls_session_state_words(report->state));
+    }
+}
+
+static void tell_timing(const ls_session_report *report, const ls_offer *offer,
+                        ls_view_facts *facts)
+{
+    /* Who watches, or is on the way into a match, makes no inputs. */
+    bool is_ahead = report->next_input > report->confirmed;
+    uint32_t lead = is_ahead ? report->next_input - report->confirmed : 0;
+    ls_view_facts_add(facts, "tick      %-8" PRIu32 " alpha %.2f", facts->tick,
+                      ls_fixed_to_double(facts->alpha));
+    ls_view_facts_add(facts, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
+                      lead * 1000.0 / offer->config.tick_rate_hz, (double)report->slack_ns / 1e6);
+    ls_view_facts_add(facts, "way       %.1f ms there and back, %.1f ms buffered",
+                      ms(report->rtt_ns), ms(report->playout_delay_ns));
+}
+
+static void tell(void *user, ls_view_facts *facts)
+{
+    ls_client_view *shown = user;
+    ls_session_report report = ls_session_report_of(shown->session);
+    const ls_offer *offer = ls_session_offer(shown->session);
+    facts->tick = report.shown_tick;
+    facts->alpha = ls_session_alpha(shown->session);
+    tell_banner(&report, facts);
+    if (!offer) {
+        return;
+    }
+    const ls_simulation *simulation =
+        ls_sim_instance_simulation(ls_session_instance(shown->session));
+    shown->slot = report.slot;
+    facts->owner = offer->is_watching ? 0 : report.slot + 1;
+    facts->is_selecting = simulation->draw_control != NULL;
+    ls_view_facts_add(facts, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
+                      simulation->name, report.slot, offer->config.players,
+                      offer->config.tick_rate_hz, ls_session_state_words(report.state));
+    tell_timing(&report, offer, facts);
+    tell_hashes(&report, facts);
+    tell_link(facts, "up", report.uplink);
+    tell_link(facts, "down", report.downlink);
+    tell_lag(shown, &report, LS_NS_PER_SECOND / offer->config.tick_rate_hz, facts);
+    if (report.has_prediction) {
+        ls_view_facts_add(facts, "rollbacks %" PRIu64 ", deepest %" PRIu32, report.rollbacks,
+                          report.rollback_depth_max);
+    }
+}
+
+static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
+{
+    ls_client_view *shown = user;
+    ls_sim_instance *instance = ls_session_instance(shown->session);
+    ls_session_draw(shown->session, alpha, list);
+    const ls_simulation *simulation = instance ? ls_sim_instance_simulation(instance) : NULL;
+    if (list->count > 0 && simulation->draw_control) {
+        simulation->draw_control(ls_sim_instance_config(instance), ls_sim_instance_view(instance),
+                                 shown->slot, ls_view_controls(ls_screen_view(shown->screen)),
+                                 list);
+    }
+}
+
+/* ---- opening ---- */
+
+ls_status ls_client_view_open(const ls_screen_config *config, ls_console *console,
+                              const ls_allocator *allocator, ls_client_view **out, ls_text *why)
+{
+    ls_client_view *shown = ls_allocate(allocator, sizeof *shown);
+    if (!shown) {
+        return LS_NO_MEMORY;
+    }
+    shown->allocator = allocator;
+    ls_view_source source = {.user = shown, .tell = tell, .draw = draw};
+    ls_status status =
+        ls_screen_open(config, &source, &console->log, allocator, &shown->screen, why);
+    if (status != LS_OK) {
+        ls_client_view_close(shown);
+        return status;
+    }
+    *out = shown;
+    return LS_OK;
+}
+
+void ls_client_view_close(ls_client_view *shown)
+{
+    if (shown) {
+        ls_screen_close(shown->screen);
+        ls_release(shown->allocator, shown);
+    }
+}
+
+void ls_client_view_show(ls_client_view *shown, ls_session *session)
+{
+    shown->session = session;
+}
+
+void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
+{
+    if (event->kind == LS_SESSION_EVENT_WAITING) {
+        shown->is_waiting = true;
+        shown->waiting = event->waiting;
+    }
+}
+
+/* ---- frames ---- */
+
+bool ls_client_view_is_closed(ls_client_view *shown, uint64_t now_ns)
+{
+    return ls_screen_is_closed(shown->screen, now_ns);
+}
+
+uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *instance, uint32_t slot,
+                              uint8_t *bytes)
+{
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_controls *controls = ls_view_next_controls(ls_screen_view(shown->screen));
+    if (!simulation->control) {
+        return 0;
+    }
+    return simulation->control(ls_sim_instance_config(instance), ls_sim_instance_view(instance),
+                               slot, controls, bytes);
+}
+
+static void note_lag(ls_client_view *shown, uint64_t now_ns)
+{
+    lag_notes *lag = &shown->lag;
+    ls_session_report report = ls_session_report_of(shown->session);
+    uint64_t frame_ns = shown->frame_ns > 0 ? now_ns - shown->frame_ns : 0;
+    lag->longest_frame_ns = frame_ns > lag->longest_frame_ns ? frame_ns : lag->longest_frame_ns;
+    if (now_ns - lag->since_ns >= LS_NS_PER_SECOND) {
+        lag->since_ns = now_ns;
+        lag->stalled_ticks = report.stalled_ticks - lag->stalled_before;
+        lag->stalled_before = report.stalled_ticks;
+        lag->longest_before_ns = lag->longest_frame_ns;
+        lag->longest_frame_ns = 0;
+    }
+    shown->is_waiting = shown->is_waiting && report.confirmed <= shown->waiting.tick;
+}
+
+uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
+{
+    note_lag(shown, now_ns);
+    shown->frame_ns = now_ns;
+    return ls_screen_frame(shown->screen, now_ns);
+}
+
+uint64_t ls_client_view_go_on(ls_client_view *shown, uint64_t now_ns)
+{
+    return ls_screen_go_on(shown->screen, now_ns);
+}

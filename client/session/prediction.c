@@ -1,0 +1,292 @@
+#include "lockstep/client/session/prediction.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/snapshot_ring.h"
+
+#include <string.h>
+
+enum {
+    QUIET_LEVEL_MAX = 3
+};
+
+/* What a tick was guessed from: the inputs themselves are still in the buffers. */
+typedef struct guess {
+    ls_tick source;      /* the closed tick that is repeated */
+    uint32_t quiet_mask; /* but for slots that play nothing now */
+    bool has_own;        /* and for this player's own input */
+} guess;
+
+struct ls_prediction {
+    const ls_allocator *allocator;
+    ls_prediction_config config;
+    ls_tick first;           /* settled state from which on closed ticks are held */
+    ls_tick settled;         /* newest state of closed ticks alone; the live one is not older */
+    ls_snapshot_ring *saved; /* of the ticks from `settled` to the one before the live state */
+    guess guesses[LS_PREDICT_TICKS_MAX]; /* of the same ticks */
+    uint8_t
+        quiet_levels[LS_PLAYERS_MAX]; /* 0: holds what it plays .. QUIET_LEVEL_MAX: never does */
+    uint64_t depths[LS_PREDICT_TICKS_MAX + 1]; /* rollbacks, by guessed steps thrown away */
+};
+
+/* ---- life ---- */
+
+ls_status ls_prediction_create(const ls_prediction_config *config, const ls_allocator *allocator,
+                               ls_prediction **out)
+{
+    LS_ASSERT(config->ticks >= 1 && config->ticks <= LS_PREDICT_TICKS_MAX);
+    LS_ASSERT(ls_sim_instance_tick(config->instance) == 0);
+    ls_prediction *prediction = ls_allocate(allocator, sizeof *prediction);
+    if (!prediction) {
+        return LS_NO_MEMORY;
+    }
+    prediction->allocator = allocator;
+    prediction->config = *config;
+    ls_status status =
+        ls_snapshot_ring_create(config->instance, config->ticks, allocator, &prediction->saved);
+    if (status != LS_OK) {
+        ls_prediction_destroy(prediction);
+        return status;
+    }
+    *out = prediction;
+    return LS_OK;
+}
+
+void ls_prediction_restart(ls_prediction *prediction, uint32_t slot)
+{
+    prediction->config.slot = slot;
+    prediction->first = ls_sim_instance_tick(prediction->config.instance);
+    prediction->settled = prediction->first;
+    memset(prediction->quiet_levels, 0, sizeof prediction->quiet_levels);
+    ls_snapshot_ring_clear(prediction->saved);
+}
+
+void ls_prediction_destroy(ls_prediction *prediction)
+{
+    if (!prediction) {
+        return;
+    }
+    ls_snapshot_ring_destroy(prediction->saved);
+    ls_release(prediction->allocator, prediction);
+}
+
+/* ---- guessing ---- */
+
+static ls_tick live_tick(const ls_prediction *prediction)
+{
+    return ls_sim_instance_tick(prediction->config.instance);
+}
+
+static uint32_t players_of(const ls_prediction *prediction)
+{
+    return ls_sim_instance_config(prediction->config.instance)->players;
+}
+
+static guess *guess_of(ls_prediction *prediction, ls_tick tick)
+{
+    return &prediction->guesses[tick % LS_PREDICT_TICKS_MAX];
+}
+
+static void closed_inputs(const ls_prediction *prediction, ls_tick tick, ls_slot_input *slots)
+{
+    ls_status held = ls_input_buffer_tick(prediction->config.closed, tick, slots);
+    LS_ASSERT(held == LS_OK);
+}
+
+/* The inputs that a guess stands for. False when this player's own input is gone, which it is not
+ * as long as the server acknowledges only what it has closed. */
+static bool guessed_inputs(const ls_prediction *prediction, ls_tick tick, const guess *made,
+                           ls_slot_input *slots)
+{
+    const ls_prediction_config *config = &prediction->config;
+    closed_inputs(prediction, made->source, slots);
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        slots[slot].size = made->quiet_mask >> slot & 1u ? 0 : slots[slot].size;
+        slots[slot].events = 0;
+    }
+    return !made->has_own ||
+           ls_input_buffer_get(config->own, tick, 0, &slots[config->slot]) == LS_OK;
+}
+
+static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
+{
+    ls_slot_input closed[LS_PLAYERS_MAX];
+    ls_slot_input guessed[LS_PLAYERS_MAX];
+    closed_inputs(prediction, tick, closed);
+    if (!guessed_inputs(prediction, tick, guess_of(prediction, tick), guessed)) {
+        return false;
+    }
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        if (closed[slot].events != 0 || !ls_slot_input_is_same(&closed[slot], &guessed[slot])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who played something the tick before and now plays the same holds it; who plays nothing now gave
+ * an order. */
+static void learn_habits(ls_prediction *prediction, ls_tick tick)
+{
+    ls_slot_input before[LS_PLAYERS_MAX];
+    ls_slot_input now[LS_PLAYERS_MAX];
+    if (tick == prediction->first) {
+        return;
+    }
+    closed_inputs(prediction, tick - 1, before);
+    closed_inputs(prediction, tick, now);
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        uint8_t *level = &prediction->quiet_levels[slot];
+        if (before[slot].size == 0) {
+            continue;
+        }
+        if (now[slot].size == 0) {
+            *level = (uint8_t)(*level + (*level < QUIET_LEVEL_MAX));
+        } else if (ls_slot_input_is_same(&before[slot], &now[slot])) {
+            *level = (uint8_t)(*level - (*level > 0));
+        }
+    }
+}
+
+static uint32_t quiet_slots(const ls_prediction *prediction)
+{
+    uint32_t mask = 0;
+    for (uint32_t slot = 0; slot < players_of(prediction); slot++) {
+        bool is_quiet = prediction->quiet_levels[slot] > QUIET_LEVEL_MAX / 2;
+        mask |= (uint32_t)is_quiet << slot;
+    }
+    return mask;
+}
+
+/* ---- stepping ---- */
+
+static void step(ls_prediction *prediction, const ls_slot_input *slots)
+{
+    const ls_prediction_config *config = &prediction->config;
+    ls_tick_inputs inputs = {
+        .tick = live_tick(prediction), .slot_count = players_of(prediction), .slots = slots};
+    config->host.step(config->host.user, &inputs);
+    LS_ASSERT(live_tick(prediction) == inputs.tick + 1);
+}
+
+static uint64_t root_of_live_state(const ls_prediction *prediction)
+{
+    const ls_prediction_config *config = &prediction->config;
+    bool is_hashed = live_tick(prediction) % config->hash_interval_ticks == 0;
+    return is_hashed ? ls_sim_instance_hash(config->instance) : 0;
+}
+
+static void settle(ls_prediction *prediction)
+{
+    learn_habits(prediction, prediction->settled);
+    ls_tick tick = ++prediction->settled;
+    uint64_t root = 0;
+    if (tick == live_tick(prediction)) {
+        root = root_of_live_state(prediction);
+    } else {
+        ls_status held = ls_snapshot_ring_root(prediction->saved, tick, &root);
+        LS_ASSERT(held == LS_OK);
+    }
+    prediction->config.host.settle(prediction->config.host.user, tick, root);
+}
+
+/* The guess for the first tick that is not settled was wrong, and with it all that follows. */
+static ls_status roll_back(ls_prediction *prediction)
+{
+    prediction->depths[live_tick(prediction) - prediction->settled]++;
+    return ls_prediction_drop_guesses(prediction);
+}
+
+static ls_status take_closed(ls_prediction *prediction, ls_tick end)
+{
+    uint32_t steps = 0;
+    while (prediction->settled < end && steps < LS_PREDICTION_CLOSED_STEPS_MAX) {
+        bool is_guessed = prediction->settled < live_tick(prediction);
+        if (is_guessed && was_guessed_right(prediction, prediction->settled)) {
+            settle(prediction);
+            continue;
+        }
+        ls_status status = is_guessed ? roll_back(prediction) : LS_OK;
+        if (status != LS_OK) {
+            return status;
+        }
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        closed_inputs(prediction, prediction->settled, slots);
+        step(prediction, slots);
+        settle(prediction);
+        steps++;
+    }
+    return LS_OK;
+}
+
+/* One tick on from the live state; false when that cannot be saved, to come back to. */
+static bool guess_tick(ls_prediction *prediction)
+{
+    ls_tick tick = live_tick(prediction);
+    /* The root of a settled state has been told already. */
+    uint64_t root = tick == prediction->settled ? 0 : root_of_live_state(prediction);
+    if (ls_snapshot_ring_save(prediction->saved, root) != LS_OK) {
+        return false;
+    }
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    guess *made = guess_of(prediction, tick);
+    *made = (guess){.source = prediction->settled - 1,
+                    .quiet_mask = quiet_slots(prediction),
+                    .has_own = ls_input_buffer_has(prediction->config.own, tick, 0)};
+    guessed_inputs(prediction, tick, made, slots);
+    step(prediction, slots);
+    return true;
+}
+
+ls_status ls_prediction_advance(ls_prediction *prediction, ls_tick closed_end, ls_tick head)
+{
+    ls_status status = take_closed(prediction, closed_end);
+    bool is_unknown = prediction->settled == prediction->first; /* who takes part */
+    if (status != LS_OK || is_unknown || prediction->settled < closed_end) {
+        return status;
+    }
+    head = head > prediction->settled ? head : prediction->settled;
+    if (head < live_tick(prediction)) {
+        return ls_snapshot_ring_load(prediction->saved, head);
+    }
+    while (live_tick(prediction) < head &&
+           live_tick(prediction) - prediction->settled < prediction->config.ticks &&
+           guess_tick(prediction)) {
+    }
+    return LS_OK;
+}
+
+ls_status ls_prediction_drop_guesses(ls_prediction *prediction)
+{
+    if (prediction->settled == live_tick(prediction)) {
+        return LS_OK;
+    }
+    return ls_snapshot_ring_load(prediction->saved, prediction->settled);
+}
+
+/* ---- what can be seen from outside ---- */
+
+ls_tick ls_prediction_settled_tick(const ls_prediction *prediction)
+{
+    return prediction->settled;
+}
+
+const uint8_t *ls_prediction_saved(const ls_prediction *prediction, ls_tick tick)
+{
+    return ls_snapshot_ring_bytes(prediction->saved, tick);
+}
+
+ls_prediction_figures ls_prediction_figures_of(const ls_prediction *prediction)
+{
+    ls_prediction_figures figures = {0};
+    for (uint32_t depth = 1; depth <= LS_PREDICT_TICKS_MAX; depth++) {
+        uint64_t count = prediction->depths[depth];
+        figures.rollbacks += count;
+        figures.rollback_ticks += count * depth;
+        figures.rollback_depth_max = count > 0 ? depth : figures.rollback_depth_max;
+    }
+    uint64_t wanted = (figures.rollbacks * 99 + 99) / 100;
+    for (uint64_t below = 0; below < wanted;) {
+        below += prediction->depths[++figures.rollback_depth_p99];
+    }
+    return figures;
+}

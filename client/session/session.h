@@ -1,0 +1,230 @@
+/* Session: the client's side of one match, as a state machine without I/O. Time and packets come in
+ * as arguments; packets leave through the sink, news through ls_session_next_event.
+ * It makes inputs on time, steps its own simulation over closed ticks, or with prediction beyond
+ * them, and sends back the hash of every state that closed ticks led to. Never reads a clock, a
+ * socket or a file; allocates nothing once the match has started. Called by client.c, by tests in
+ * virtual time, and by games that embed a client. */
+#ifndef LOCKSTEP_CLIENT_SESSION_SESSION_H
+#define LOCKSTEP_CLIENT_SESSION_SESSION_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/build_fingerprint.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/protocol/transport/transport.h"
+#include "lockstep/protocol/wire/link_figures.h"
+#include "lockstep/protocol/wire/message.h"
+
+LS_C_BEGIN
+
+#define LS_SESSION_RECONNECT_MS_MAX 86400000u
+
+typedef struct ls_session_config {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+
+    /* The simulation that the server names, or NULL when it is not to be had. */
+    const ls_simulation *(*find_simulation)(void *user, const char *name);
+
+    /* This player's input, at most input_bytes_max bytes; returns the size. `instance` is the
+     * newest simulated state (guessed, with prediction), to be read only. NULL: always empty. */
+    uint32_t (*make_input)(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
+                           uint8_t *bytes);
+
+    /* Called after every step, before the state is hashed; NULL for none. A game reads what it
+     * needs; a test of the desync detection may write. With prediction a tick may be stepped
+     * several times, each time from the state before it: the last time counts. */
+    void (*after_step)(void *user, ls_sim_instance *instance);
+
+    void *user; /* handed to the three */
+    /* The driver calls ls_session_update when ls_session_next_ns says. Otherwise inputs are made in
+     * frames alone, and earlier by what a frame lasts; and what is to be sent twice a tick is so
+     * only with frames of less than half a tick. */
+    bool makes_inputs_between_frames;
+
+    bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
+    uint32_t ticks;            /* leaves after so many; 0: stays to the end */
+
+    /* Comes to watch: makes no inputs, sits on no seat, checks every root all the same. */
+    bool is_watching;
+
+    /* How long a lost link is made anew, by a driver that does as ls_session_reconnect_ns says;
+     * 0: the session ends with its link. */
+    uint32_t reconnect_ms; /* 0 .. LS_SESSION_RECONNECT_MS_MAX */
+
+    /* Prediction: this player's inputs are stepped as soon as they are made, up to so many ticks
+     * ahead of the closed ones, on guesses at the others' inputs; where a guess was wrong, the
+     * session goes back and steps again. 0 (off) .. LS_PREDICT_TICKS_MAX; holds as many states. */
+    uint32_t predict_ticks;
+
+    uint32_t frame_max_ms; /* longer frames are cut for stepping; 1 .. 10,000 */
+
+    /* Keeps the newest states and inputs, so that the cause of a desync can be found and healed:
+     * two copies of the state a tick and up to 64 MiB. */
+    bool finds_causes;
+    const ls_build_print *print; /* of this program, borrowed; NULL: the server is not told */
+} ls_session_config;
+
+typedef enum ls_session_state {
+    LS_SESSION_CONNECTING,
+    LS_SESSION_GREETING, /* HELLO sent */
+    LS_SESSION_SEATED,   /* READY sent; waiting for the others */
+    LS_SESSION_JOINING,  /* a running match: the state is on its way, or steps to where that is */
+    LS_SESSION_PLAYING,
+    LS_SESSION_RECONNECTING, /* the link was lost; the next state is JOINING */
+    LS_SESSION_FINISHED,     /* the final state is reached and told */
+    LS_SESSION_OVER,         /* see ls_session_report.status */
+} ls_session_state;
+
+typedef enum ls_session_event_kind {
+    LS_SESSION_EVENT_SEATED,
+    LS_SESSION_EVENT_UNPREDICTED, /* text: prediction was asked for and cannot be had */
+    LS_SESSION_EVENT_STARTED,
+    LS_SESSION_EVENT_JOINING, /* join: the match runs, and this is how the session gets into it */
+    LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
+    LS_SESSION_EVENT_LOST,    /* status, tick, tick_chain, text: why the link, or an attempt to make
+                                 it anew, failed */
+    LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
+    LS_SESSION_EVENT_WAITING,  /* waiting */
+    LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
+    LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot */
+    LS_SESSION_EVENT_HEALED,   /* tick: this slot differed and agrees again from this state on */
+    LS_SESSION_EVENT_ENDED,    /* end: the final tick is known */
+    LS_SESSION_EVENT_OVER,     /* status, text */
+} ls_session_event_kind;
+
+typedef struct ls_session_event {
+    ls_session_event_kind kind;
+    ls_waiting waiting;
+    ls_desync_notice desync;
+    ls_desync_cause cause;
+    ls_tick tick;
+    ls_end end;
+    ls_join join;
+    ls_resuming resuming;
+    uint64_t away_ns;     /* JOINING, JOINED: since the link was lost; 0: it never was */
+    uint64_t retry_in_ns; /* LOST: the next attempt, from now */
+    uint64_t tick_chain;  /* LOST: before `tick`, the first closed tick that is not here */
+    ls_status status;
+    ls_text text;
+} ls_session_event;
+
+/* What is known now; final once the session is over. */
+typedef struct ls_session_report {
+    ls_session_state state;
+    ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
+    uint32_t slot;
+    ls_tick tick;          /* of the newest state that closed ticks led to */
+    ls_tick shown_tick;    /* of the live state, which is drawn: with prediction ahead of `tick` */
+    ls_tick confirmed;     /* first closed tick not received */
+    ls_tick next_input;    /* first input not made */
+    ls_tick joined_tick;   /* state from which on it plays; 0: from the start */
+    uint32_t rejoins;      /* times that it came back after a lost link */
+    uint32_t behind_ticks; /* JOINING: that have come and are not stepped */
+    uint32_t transfer_bytes; /* JOINING: of the snapshot or history; 0: none is to come */
+    uint32_t transferred_bytes;
+    uint64_t inputs_made;
+    uint64_t inputs_skipped; /* their ticks were closed before they could be made */
+    /* Were due on this machine's clock, but not confirmed yet; with prediction: could not even be
+     * guessed, because too many guesses were out. */
+    uint64_t stalled_ticks;
+    uint64_t frames;
+    uint64_t steps;      /* repeated ones too; without prediction as many as ticks */
+    bool has_prediction; /* else the next four are 0 */
+    uint64_t rollbacks;
+    uint64_t rollback_ticks; /* guessed steps thrown away, by all of them together */
+    uint32_t rollback_depth_p99;
+    uint32_t rollback_depth_max;
+    uint64_t playout_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
+    int32_t playout_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
+    uint64_t rtt_ns;
+    int64_t slack_ns;                /* newest that the server reported */
+    ls_link_figures downlink;        /* as measured here */
+    ls_link_figures uplink;          /* as the server said last */
+    uint32_t input_delay_ticks;      /* as was said last, by the server or on this side */
+    uint64_t confirm_latency_p50_ns; /* from making an input to receiving its closed tick */
+    uint64_t confirm_latency_p99_ns;
+    uint64_t confirm_latency_max_ns;
+    uint64_t packets_rejected;
+    uint32_t desyncs; /* notices received, of any slot */
+    bool is_desynced; /* of this slot */
+    ls_desync_notice own_desync;
+    uint32_t own_desyncs; /* notices of this slot */
+    uint32_t healed;      /* how often this slot was healed */
+    bool has_own_cause;
+    ls_desync_cause own_cause;
+    bool has_end;
+    ls_end end;
+} ls_session_report;
+
+typedef struct ls_session ls_session;
+
+/* No simulation, no input, name "player", frames cut at 250 ms, finds causes. */
+ls_session_config ls_session_config_default(void);
+ls_status ls_session_config_check(const ls_session_config *config, ls_text *why);
+
+/* The config and the sink are copied; what they point to must outlive the session. */
+ls_status ls_session_create(const ls_session_config *config, const ls_packet_sink *sink,
+                            const ls_allocator *allocator, ls_session **out, ls_text *why);
+void ls_session_destroy(ls_session *session);
+
+/* What happened on the transport. `now_ns` never goes back. An attempt to connect that failed is
+ * told with ls_session_disconnected, too. */
+void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
+void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
+void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
+                        uint64_t now_ns);
+
+/* One rendered frame: makes the inputs that are due, steps what is due, sends. */
+void ls_session_frame(ls_session *session, uint64_t now_ns);
+
+/* Makes and sends the inputs that are due, between frames; steps and draws nothing. */
+void ls_session_update(ls_session *session, uint64_t now_ns);
+
+/* When ls_session_update has something to do next; UINT64_MAX while it has nothing. Changes with
+ * every frame, update and packet. */
+uint64_t ls_session_next_ns(const ls_session *session);
+
+/* RECONNECTING: from when on the driver is to try to connect anew, once, and tell how it went by
+ * ls_session_connected or ls_session_disconnected. UINT64_MAX: there is nothing to do. */
+uint64_t ls_session_reconnect_ns(const ls_session *session);
+
+/* From now on this player's inputs are made `ticks` (0 .. LS_INPUT_DELAY_TICKS_MAX) earlier than
+ * the network needs, in place of what the server said last. The change takes 20 ticks for each: no
+ * input is left out and none comes more than 5 % sooner or later after the one before. Without
+ * effect before the session is seated. */
+void ls_session_set_input_delay(ls_session *session, uint32_t ticks);
+
+/* Leaves the match with a reason. */
+void ls_session_leave(ls_session *session, uint64_t now_ns);
+
+bool ls_session_next_event(ls_session *session, ls_session_event *event);
+ls_session_report ls_session_report_of(const ls_session *session);
+
+/* The report's `state` and `tick` by themselves: making a whole report takes a few microseconds. */
+ls_session_state ls_session_state_of(const ls_session *session);
+ls_tick ls_session_tick(const ls_session *session);
+
+/* Adds "ann (slot 0), bob (slot 1)" for the slots whose bits are set. */
+void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
+
+/* What a state is called for a person: "waiting for the others". */
+const char *ls_session_state_words(ls_session_state state);
+
+/* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of
+ * report.tick once the session is finished or over. */
+ls_sim_instance *ls_session_instance(ls_session *session);
+const ls_offer *ls_session_offer(const ls_session *session);
+const char *ls_session_player_name(const ls_session *session, uint32_t slot);
+
+/* The share of the newest state in this frame's picture: how far the time of the frame lies between
+ * the two newest states. */
+ls_fixed ls_session_alpha(const ls_session *session);
+
+/* Appends the picture `alpha` of the way from the state before to the newest one: with this frame's
+ * alpha it moves evenly, with LS_FIXED_ONE it shows the newest state as it is. Does nothing before
+ * the match has started or when the simulation cannot draw. */
+void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list);
+
+LS_C_END
+
+#endif

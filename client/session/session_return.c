@@ -1,0 +1,305 @@
+#include "lockstep/client/session/session_state.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+
+#include <string.h>
+
+#define SILENCE_MIN_NS LS_NS_PER_SECOND
+#define PAUSE_MIN_NS (UINT64_C(250) * LS_NS_PER_MS)
+#define PAUSE_MAX_NS (UINT64_C(4) * LS_NS_PER_SECOND)
+
+enum {
+    SILENCE_SHARE = 5, /* of the timeout */
+};
+
+/* ---- losing it ---- */
+
+uint64_t ls_session_return_silence_ns(const ls_session *session)
+{
+    ls_session_state state = session->report.state;
+    uint64_t timeout_ns = session->offer.timeout_ms * LS_NS_PER_MS;
+    bool is_to_return = session->config.reconnect_ms > 0 &&
+                        (state == LS_SESSION_PLAYING || state == LS_SESSION_JOINING ||
+                         state == LS_SESSION_RECONNECTING);
+    if (!is_to_return) {
+        return timeout_ns;
+    }
+    uint64_t silence_ns = timeout_ns / SILENCE_SHARE;
+    return silence_ns > SILENCE_MIN_NS ? silence_ns : SILENCE_MIN_NS;
+}
+
+bool ls_session_return_is_complete(const ls_session *session)
+{
+    return session->report.state == LS_SESSION_RECONNECTING && session->report.has_end &&
+           !session->back.is_void &&
+           ls_session_settled_tick(session) >= session->report.end.final_tick;
+}
+
+static void give_up_returning(ls_session *session)
+{
+    ls_text why = {{0}};
+    if (ls_session_return_is_complete(session)) {
+        ls_session_end(session, LS_OK, "the match is complete");
+        return;
+    }
+    ls_text_set(&why, "the link was lost (%s) and could not be made again within %u s",
+                ls_status_name(session->back.status), session->config.reconnect_ms / 1000);
+    ls_session_end(session, session->back.status, why.bytes);
+}
+
+static void close_link(ls_session *session)
+{
+    ls_peer_id server = session->server;
+    session->server = 0;
+    if (server != 0) {
+        session->sink.disconnect(session->sink.user, server);
+    }
+    session->back.is_greeted = false;
+    session->back.is_seated = false;
+}
+
+static void plan_attempt(ls_session *session, ls_status status, const char *why)
+{
+    session_return *back = &session->back;
+    back->retry_ns = session->now_ns + back->pause_ns;
+    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_LOST);
+    event->status = status;
+    event->tick = session->confirmed;
+    event->tick_chain = session->tick_chain;
+    event->retry_in_ns = back->pause_ns;
+    event->away_ns = session->now_ns - back->lost_ns;
+    ls_text_set(&event->text, "%s", why);
+    back->pause_ns = 2 * back->pause_ns < PAUSE_MAX_NS ? 2 * back->pause_ns : PAUSE_MAX_NS;
+}
+
+/* A state that was sent, and no tick behind it yet: the inputs before it, against which the next
+ * tick would be coded, are not here. */
+static bool is_bare(const ls_session *session)
+{
+    return session->bare_tick > 0 && session->confirmed == session->bare_tick;
+}
+
+/* A seat in a lobby is nobody's before START, and a claim would tell the lobby of a server that
+ * came back that the match had begun. */
+static bool may_claim(const ls_session *session)
+{
+    bool is_running = session->offer.is_running && !session->config.is_watching;
+    return !session->back.is_unstarted || is_running;
+}
+
+/* What was on its way when the link was lost comes from the beginning next time; what it leads to
+ * is kept once it is there. */
+static void begin_returning(ls_session *session, ls_status status)
+{
+    session_return *back = &session->back;
+    back->status = status;
+    back->pause_ns = PAUSE_MIN_NS;
+    if (back->lost_ns == 0) {
+        back->lost_ns = session->now_ns;
+    }
+    back->is_unstarted = session->report.state == LS_SESSION_SEATED;
+    back->has_claim = may_claim(session);
+    session->report.state = LS_SESSION_RECONNECTING;
+    session->frame_ns = session->drawn_ns;
+    /* A server that comes back from its journal may close those ticks with other inputs. */
+    ls_tick_parts_forget(&session->parts);
+    bool is_on_its_way = session->joining && !session->joining->has_state;
+    if (is_on_its_way || is_bare(session)) {
+        ls_session_join_hold_nothing(session);
+    }
+}
+
+bool ls_session_return_lose(ls_session *session, ls_status status, const char *why)
+{
+    ls_session_state state = session->report.state;
+    if (session->config.reconnect_ms == 0) {
+        return false;
+    }
+    if (state == LS_SESSION_RECONNECTING) {
+        if (session->now_ns < session->back.retry_ns) {
+            return true; /* the connection that was given up already */
+        }
+        session->back.has_claim = session->back.has_claim && status != LS_NOT_FOUND;
+    } else if (state == LS_SESSION_SEATED || state == LS_SESSION_PLAYING ||
+               state == LS_SESSION_JOINING) {
+        begin_returning(session, status);
+    } else {
+        return false;
+    }
+    close_link(session);
+    plan_attempt(session, status, why);
+    return true;
+}
+
+bool ls_session_return_outlives(const ls_session *session, ls_status refusal)
+{
+    bool is_attempt = session->report.state == LS_SESSION_RECONNECTING;
+    bool is_newcomer = is_attempt && session->back.is_unstarted && session->back.has_claim;
+    return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
+           (is_newcomer && refusal == LS_NOT_FOUND) || /* it may come anew all the same */
+           (session->config.is_watching && refusal == LS_FELL_BEHIND);
+}
+
+/* ---- coming back ---- */
+
+uint64_t ls_session_reconnect_ns(const ls_session *session)
+{
+    bool is_waiting = session->report.state == LS_SESSION_RECONNECTING && session->server == 0;
+    return is_waiting ? session->back.retry_ns : UINT64_MAX;
+}
+
+/* None is missing between the oldest of them and the first that has not come. */
+static uint32_t held_ticks(const ls_session *session)
+{
+    ls_tick first = ls_input_buffer_first(session->closed);
+    return first < session->confirmed ? session->confirmed - first : 0;
+}
+
+ls_return ls_session_return_claim(const ls_session *session)
+{
+    ls_return claim = {0};
+    if (session->report.state == LS_SESSION_RECONNECTING && session->back.has_claim) {
+        claim.match_id = session->offer.match_id;
+        memcpy(claim.secret, session->offer.secret, sizeof claim.secret);
+        claim.confirmed = session->confirmed;
+        claim.tick_chain = session->tick_chain;
+        claim.held = held_ticks(session);
+        claim.is_desynced = session->report.is_desynced;
+    }
+    return claim;
+}
+
+static bool is_same_match(const ls_offer *left, const ls_offer *offered)
+{
+    const ls_sim_config *a = &left->config;
+    const ls_sim_config *b = &offered->config;
+    return left->match_id == offered->match_id &&
+           strcmp(left->simulation, offered->simulation) == 0 &&
+           left->simulation_version == offered->simulation_version && a->seed == b->seed &&
+           a->tick_rate_hz == b->tick_rate_hz && a->players == b->players &&
+           a->param_count == b->param_count &&
+           memcmp(a->params, b->params, a->param_count * sizeof a->params[0]) == 0 &&
+           left->hash_interval_ticks == offered->hash_interval_ticks;
+}
+
+ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
+{
+    if (!is_same_match(&session->offer, offer)) {
+        ls_text_set(why, "the match that was left is over: the server plays another one");
+        return LS_ALREADY_OVER;
+    }
+    bool is_same_slot = offer->slot == session->offer.slot;
+    session->offer = *offer;
+    session->report.slot = offer->slot;
+    if (!is_same_slot) {
+        /* Nobody waits for the other seat's inputs. */
+        ls_input_buffer_restart(session->own, session->sync.next_input);
+    }
+    ls_tick_sync_set_input_delay(&session->sync, offer->input_delay_ticks);
+    session->back.has_claim = may_claim(session);
+    return LS_OK;
+}
+
+/* ---- meanwhile ---- */
+
+void ls_session_return_count_stalled(ls_session *session, uint64_t elapsed_ns)
+{
+    session_return *back = &session->back;
+    back->unplayed_ns += elapsed_ns;
+    session->report.stalled_ticks += back->unplayed_ns / session->sync.config.dt_ns;
+    back->unplayed_ns %= session->sync.config.dt_ns;
+}
+
+/* What has come before the link was lost is played to its end. */
+static void play_what_is_there(ls_session *session)
+{
+    uint64_t elapsed_ns = session->now_ns - session->frame_ns;
+    if (!session->joining && !session->back.is_void && !session->prediction) {
+        ls_session_step_due(session); /* counts what is stalled itself */
+        return;
+    }
+    session->frame_ns = session->now_ns;
+    ls_session_return_count_stalled(session, elapsed_ns);
+    if (session->joining) {
+        ls_session_join_step(session, elapsed_ns);
+    } else if (!session->back.is_void) {
+        ls_session_predict(session);
+    }
+}
+
+static void fail_when_silent(ls_session *session)
+{
+    uint64_t silent_ns = session->now_ns - session->heard_ns;
+    if (session->server != 0 && silent_ns >= ls_session_return_silence_ns(session)) {
+        ls_session_return_lose(session, LS_TIMED_OUT, "the server does not answer");
+    }
+}
+
+void ls_session_return_frame(ls_session *session)
+{
+    const session_return *back = &session->back;
+    if (!back->is_unstarted) {
+        play_what_is_there(session);
+    }
+    if (session->report.state != LS_SESSION_RECONNECTING) {
+        return;
+    }
+    uint32_t planned = session->config.ticks;
+    if (planned > 0 && !back->is_void && ls_session_settled_tick(session) >= planned) {
+        ls_session_leave_as_planned(session, "the player has played as long as planned");
+        return;
+    }
+    if (session->now_ns - back->lost_ns >= session->config.reconnect_ms * LS_NS_PER_MS) {
+        give_up_returning(session);
+        return;
+    }
+    fail_when_silent(session);
+    if (session->server != 0 && back->is_seated) {
+        ls_session_play_send_in_time(session);
+    }
+}
+
+/* ---- what a server that came back lacks ---- */
+
+static void send_closed_tick(ls_session *session, ls_tick tick, const uint8_t *bytes,
+                             uint32_t total_bytes)
+{
+    ls_tick_part *part = &session->message.body.closed_tick;
+    session->message.kind = LS_MESSAGE_CLOSED_TICK;
+    for (uint32_t index = 0; index < ls_tick_part_count(total_bytes); index++) {
+        part->tick = tick;
+        part->total_bytes = total_bytes;
+        part->index = index;
+        part->size = ls_tick_part_size(total_bytes, index);
+        memcpy(part->bytes, bytes + (size_t)index * LS_TICK_PART_BYTES, part->size);
+        ls_session_send(session);
+    }
+}
+
+/* Codes a tick against empty inputs, as nothing is known of what the server has before it; 0 when
+ * it is not held. */
+static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *bytes)
+{
+    const ls_slot_input empty[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input inputs[LS_PLAYERS_MAX];
+    if (ls_input_buffer_tick(session->closed, tick, inputs) != LS_OK) {
+        return 0;
+    }
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
+    bool is_written = ls_ticks_write_tick(&stream, session->offer.config.players, empty, inputs);
+    LS_ASSERT(is_written);
+    return (uint32_t)ls_bits_size_bytes(&stream);
+}
+
+void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request)
+{
+    uint8_t *bytes = ls_allocate(session->allocator, LS_TICK_BYTES_MAX);
+    ls_tick tick = request->first;
+    for (uint32_t i = 0; bytes && i < request->count && tick < session->confirmed; i++, tick++) {
+        uint32_t size = code_tick(session, tick, bytes);
+        if (size > 0) {
+            send_closed_tick(session, tick, bytes, size);
+        }
+    }
+    ls_release(session->allocator, bytes);
+}

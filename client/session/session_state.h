@@ -1,0 +1,334 @@
+/* Session state: the inside of a session, shared by session.c (getting in, messages, leaving),
+ * session_inputs.c (making and sending inputs), session_play.c (confirmed ticks, the end),
+ * session_step.c (when and how the simulation is stepped), session_predict.c (the same with
+ * prediction), session_join.c and session_catch_up.c (getting into a running match),
+ * session_return.c (lost links) and session_desync.c (what the server asks when this side differs).
+ * Never included by anybody else. */
+#ifndef LOCKSTEP_CLIENT_SESSION_SESSION_STATE_H
+#define LOCKSTEP_CLIENT_SESSION_SESSION_STATE_H
+
+#include "lockstep/client/session/jitter_buffer.h"
+#include "lockstep/client/session/prediction.h"
+#include "lockstep/client/session/session.h"
+#include "lockstep/client/session/tick_backlog.h"
+#include "lockstep/client/session/tick_parts.h"
+#include "lockstep/client/session/tick_sync.h"
+#include "lockstep/common/base/histogram.h"
+#include "lockstep/common/diagnosis/rerun.h"
+#include "lockstep/common/diagnosis/state_tree.h"
+#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/simulation/input_buffer.h"
+#include "lockstep/common/time/timestep.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/wire/coded_tick.h"
+#include "lockstep/protocol/wire/link_meter.h"
+
+enum {
+    SESSION_EVENTS_MAX = 64,
+    SESSION_MALFORMED_MAX = 64,
+    SESSION_KEPT_TICKS = 256,   /* simulated ticks that may still serve as a base */
+    SESSION_REPLAY_TICKS = 384, /* that may be simulated again to find the cause of a desync */
+};
+
+#define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
+#define SESSION_ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* acknowledges within this */
+#define SESSION_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
+
+/* What this side needs to find out what made it differ. */
+typedef struct session_diagnosis {
+    ls_replay_window *window; /* NULL: nothing is kept */
+    ls_state_tree *tree;      /* of the held state */
+    ls_rerun *rerun;
+    ls_sim_instance *held; /* a state that the server asks about, or heals */
+    bool is_holding;
+    bool is_rerunning;
+    ls_tick bad_tick;
+    uint64_t ran_ns; /* when the re-run was last advanced */
+} session_diagnosis;
+
+/* On the way into a running match. Made by JOIN, released where the match is. */
+typedef struct session_joining {
+    ls_join join;
+    ls_blob_receiver *receiver; /* of the snapshot or history; NULL without */
+    bool has_state;             /* the live state is the one that the backlog follows */
+    ls_tick_backlog *backlog;   /* every closed tick that has come since */
+    uint32_t steps_per_frame;
+    uint32_t steps_left;     /* in this frame */
+    uint64_t frame_max_ns;   /* with fewer steps in the next one when it takes longer */
+    uint64_t close_ns;       /* when join.next_close is closed, as JOIN said */
+    ls_tail_window arrivals; /* of ticks: the time less the tick times dt */
+    bool is_in_history;      /* it is being stepped */
+    size_t history_at;       /* of the next block */
+    bool is_in_block;        /* `block` has more */
+    ls_tick_block_reader block;
+    uint64_t history_chain; /* tick chain over the ticks of the history that were stepped */
+} session_joining;
+
+/* A link that was lost, or never was. */
+typedef struct session_return {
+    ls_status status;     /* why it was lost */
+    uint64_t lost_ns;     /* when; 0: it is there */
+    uint64_t pause_ns;    /* before the next attempt */
+    uint64_t retry_ns;    /* when that is due */
+    bool is_greeted;      /* this attempt: HELLO sent, */
+    bool is_seated;       /* READY sent */
+    bool is_void;         /* nothing is held that the server could build on */
+    bool is_unstarted;    /* lost while it waited for the others: START or JOIN may come */
+    bool has_claim;       /* to the seat of the last OFFER */
+    uint64_t unplayed_ns; /* not yet counted as a stalled tick */
+} session_return;
+
+struct ls_session {
+    ls_session_config config;
+    ls_packet_sink sink;
+    const ls_allocator *allocator;
+    ls_session_report report;
+    ls_peer_id server;
+    uint64_t now_ns;
+    uint64_t heard_ns;
+    uint64_t sent_ns;
+    uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
+    uint64_t finished_ns;
+    uint64_t drawn_ns; /* time of the last frame */
+    uint32_t malformed;
+
+    const ls_simulation *simulation;
+    ls_offer offer;
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+    ls_sim_instance *instance;
+    uint8_t *previous; /* state before the newest step */
+    ls_fixed alpha;
+
+    /* Inputs going up. */
+    ls_tick_sync sync;
+    ls_input_buffer *own;
+    uint64_t made_ns[LS_WINDOW_TICKS];
+    uint64_t own_sent_ns[LS_WINDOW_TICKS];   /* when each input first went out */
+    uint64_t own_resent_ns[LS_WINDOW_TICKS]; /* and when it last did */
+    ls_tick sent_input;                      /* first input that has never been sent */
+    ls_tick wanted;                          /* first input the server still wants */
+    ls_tick unbroken;                        /* inputs from here on have all been made */
+    bool has_base;                           /* it has the one before */
+    ls_tick altered_end;                     /* inputs before this one are no base any more */
+    bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
+    uint32_t sequence;                       /* of the next INPUTS */
+    uint64_t first_sent_ns;                  /* when new inputs last went out */
+    bool is_second_due;                      /* and are to go out again half a tick later */
+    bool is_uplink_lossy;                    /* reason enough at the send rate auto */
+
+    /* What the server is told of this side, once a second. */
+    uint64_t health_ns;        /* when it was last told */
+    uint64_t longest_frame_ns; /* since then */
+    uint64_t stalled_told;     /* of report.stalled_ticks */
+
+    /* Closed ticks coming down. */
+    ls_input_buffer *closed;
+    ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
+    ls_tick confirmed;
+    uint64_t tick_chain;  /* over the ticks before it */
+    ls_tick bare_tick;    /* is coded against nothing: 0, or JOIN's */
+    ls_tick acknowledged; /* by the newest INPUTS */
+    uint64_t newest_arrival_ns;
+    bool is_arrival_reported;
+    ls_link_meter downlink;
+    ls_tick_parts parts;
+
+    /* Stepping. */
+    ls_timestep timestep;
+    uint64_t frames_before; /* drawn before START */
+    uint64_t frame_ns;      /* time of the last frame */
+    bool is_stepping;       /* the first closed tick has come */
+    ls_playout playout;
+
+    /* Stepping with prediction. */
+    ls_prediction *prediction; /* NULL without */
+    ls_tick predicted_tick;    /* the live one after the last frame */
+    uint64_t predicted_inputs; /* made up to then */
+
+    /* Hashes. */
+    uint64_t roots[LS_WINDOW_TICKS]; /* from state roots_first on */
+    ls_tick roots_first;
+    uint64_t chain;
+    ls_tick chain_tick;
+
+    session_joining *joining; /* NULL: it is where the match is */
+    session_return back;
+
+    session_diagnosis diagnosis;
+    ls_histogram latency;
+    ls_session_event events[SESSION_EVENTS_MAX];
+    uint32_t event_first;
+    uint32_t event_count;
+
+    /* Working memory. */
+    ls_tick_cursor cursor;
+    ls_message message;
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+};
+
+/* ---- session.c ---- */
+
+ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind);
+
+/* Sends session->message. */
+void ls_session_send(ls_session *session);
+
+/* Ends the session; LS_OK after a complete match. */
+void ls_session_end(ls_session *session, ls_status status, const char *why);
+
+/* Tells the server why, then ends: with that status, or with LS_OK. */
+void ls_session_give_up(ls_session *session, ls_status status, const char *why);
+void ls_session_leave_as_planned(ls_session *session, const char *why);
+
+/* ---- session_play.c ---- */
+
+ls_status ls_session_play_init(ls_session *session);
+void ls_session_play_deinit(ls_session *session);
+void ls_session_play_start(ls_session *session, const ls_start *start);
+
+/* Inputs, stepping and the picture begin anew: with START, or where a late client has got to. */
+void ls_session_play_begin(ls_session *session);
+void ls_session_play_frame(ls_session *session);
+ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size);
+ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
+void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request);
+
+/* The longest time between two INPUTS, with news or without. */
+uint64_t ls_session_heartbeat_ns(const ls_session *session);
+
+/* ---- session_step.c ---- */
+
+/* Steps the ticks that are due since the frame before. */
+void ls_session_step_due(ls_session *session);
+
+/* Notes the root of a hashed state, the next one. */
+void ls_session_note_root(ls_session *session, ls_tick tick, uint64_t root);
+
+/* Steps the instance on these inputs, keeping the state before it for drawing. */
+void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs);
+
+/* State `tick` is the result of closed ticks alone, and this is its root when it is a hashed one.
+ */
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root);
+
+/* The newest state that is the result of closed ticks alone. */
+ls_tick ls_session_settled_tick(const ls_session *session);
+
+/* ---- session_predict.c ---- */
+
+/* Sets up prediction when the config asks for it and the simulation allows it. */
+ls_status ls_session_predict_init(ls_session *session);
+
+/* In place of ls_session_step_due: steps up to the newest input made, or as far as it may. */
+void ls_session_predict(ls_session *session);
+
+/* Makes the newest settled state the live one, for good. */
+void ls_session_predict_end(ls_session *session);
+
+/* ---- session_join.c ---- */
+
+/* JOIN has come. */
+void ls_session_join(ls_session *session, const ls_join *join);
+
+/* Gives up what was on its way. */
+void ls_session_join_deinit(ls_session *session);
+
+/* A closed tick has come; false: there is no room, and the session has ended. */
+bool ls_session_join_keep(ls_session *session, const ls_tick_inputs *inputs);
+
+/* STALE or FUTURE for parts that say nothing new; MALFORMED. */
+ls_status ls_session_join_part(ls_session *session, const uint8_t *bytes, size_t size);
+
+/* Steps on towards the match; and when it has got there, plays. */
+void ls_session_join_frame(ls_session *session);
+
+/* From now on nothing is held: the next JOIN has to bring everything. */
+void ls_session_join_hold_nothing(ls_session *session);
+
+/* Back to state 0, and to the chain of roots that begins there. */
+ls_status ls_session_join_restart_instance(ls_session *session);
+
+/* How far it is. */
+void ls_session_join_report(const ls_session *session, ls_session_report *report);
+
+/* Acknowledges parts that have come; when that is due. */
+void ls_session_join_update(ls_session *session);
+uint64_t ls_session_join_next_ns(const ls_session *session);
+
+/* ---- session_catch_up.c ---- */
+
+/* Takes the state out of what came for it, if it is all there; steps what has come since, as far as
+ * a frame may take. Without a link as well. */
+void ls_session_join_step(ls_session *session, uint64_t elapsed_ns);
+
+/* This player leaves after so many ticks, and steps no more than those. */
+bool ls_session_has_played_enough(const ls_session *session);
+
+/* ---- session_return.c ---- */
+
+/* The link is lost, or the attempt to make it anew has failed: true when the session goes on
+ * without, false when that is not for it. */
+bool ls_session_return_lose(ls_session *session, ls_status status, const char *why);
+
+/* Whether the session goes on after REFUSE with this status. */
+bool ls_session_return_outlives(const ls_session *session, ls_status refusal);
+
+/* The link was lost when nothing of the match was missing but the goodbye. */
+bool ls_session_return_is_complete(const ls_session *session);
+
+/* What HELLO says of the seat and the ticks that are held. */
+ls_return ls_session_return_claim(const ls_session *session);
+
+/* OFFER of an attempt: checks that it is the same match; its words where it is not. */
+ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offer, ls_text *why);
+
+void ls_session_return_frame(ls_session *session);
+void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request);
+
+/* How long the server may be silent before the link counts as lost. */
+uint64_t ls_session_return_silence_ns(const ls_session *session);
+
+/* The time of this frame counts as stalled. */
+void ls_session_return_count_stalled(ls_session *session, uint64_t elapsed_ns);
+
+/* ---- session_desync.c ---- */
+
+ls_status ls_session_desync_init(ls_session *session);
+void ls_session_desync_deinit(ls_session *session);
+
+/* Keeps settled state `tick` and the inputs that led to it. */
+void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root);
+
+void ls_session_desync_answer(ls_session *session, const ls_wire_query *query);
+
+/* The server asks for evidence: begins to simulate again what led to state `tick`. */
+void ls_session_desync_look(ls_session *session, ls_tick tick);
+void ls_session_desync_advance(ls_session *session);
+
+/* MALFORMED: no leaf of a state that is held. */
+ls_status ls_session_desync_take_leaf(ls_session *session, const ls_heal_leaf *leaf);
+void ls_session_desync_heal(ls_session *session, const ls_heal *heal);
+
+/* ---- session_inputs.c ---- */
+
+/* Makes the inputs that are due. */
+void ls_session_play_make_inputs(ls_session *session);
+
+/* Sends new inputs, or the newest a second time, if that is due. */
+void ls_session_play_send_due(ls_session *session);
+
+/* Sends INPUTS when nothing was sent for as long as may be. */
+void ls_session_play_send_in_time(ls_session *session);
+
+/* What the server says of the way to it. */
+void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink);
+
+/* Makes and sends what is due; when that is, frames apart. */
+void ls_session_play_update(ls_session *session);
+uint64_t ls_session_play_next_ns(const ls_session *session);
+
+/* Sends INPUTS: the acknowledgement, the chain and every input not acknowledged. */
+void ls_session_play_send_inputs(ls_session *session);
+
+#endif

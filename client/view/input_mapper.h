@@ -1,0 +1,50 @@
+/* Hands: turns a person's keys, pointer and stick into the ls_controls that a simulation's
+ * `control` makes an input of. What went down and up again between two inputs is kept until one has
+ * it; of gestures each input gets one. Knows no simulation. Called by view. */
+#ifndef LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
+#define LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
+
+#include "lockstep/client/view/camera.h"
+#include "lockstep/client/view/view_event.h"
+
+#include <stdalign.h>
+
+#define LS_HANDS_GESTURES_MAX 8u
+#define LS_HANDS_CLICK_PIXELS 4.0f /* a box is at least so wide or high, or it is a click */
+
+typedef struct ls_hands_gesture {
+    ls_gesture kind;
+    bool is_added;
+    ls_vec2 from;
+    ls_vec2 to;
+} ls_hands_gesture;
+
+typedef struct ls_hands {
+    uint64_t held;    /* bit k: key k is down */
+    uint32_t pressed; /* LS_CONTROL_*, not yet in an input */
+    ls_canvas_point pointer;
+    ls_vec2 stick;
+    bool is_dragging; /* the left button is down */
+    ls_canvas_point drag_from;
+    uint32_t gesture_count;
+    ls_hands_gesture gestures[LS_HANDS_GESTURES_MAX]; /* oldest first; more are dropped */
+    ls_controls controls;                             /* of the newest input */
+    alignas(16) uint8_t memory[LS_CONTROL_MEMORY_BYTES];
+} ls_hands;
+
+/* `hands` comes zeroed. */
+void ls_hands_init(ls_hands *hands);
+
+/* What is no business of a game is ignored. */
+void ls_hands_take(ls_hands *hands, const ls_view_event *event, const ls_camera *camera);
+
+bool ls_hands_is_held(const ls_hands *hands, ls_view_key key);
+
+/* True while a box is being drawn that is more than a click. */
+bool ls_hands_box(const ls_hands *hands, ls_canvas_point *from, ls_canvas_point *to);
+
+/* The controls for one input: what was pressed and the oldest gesture are used up by it. Borrowed
+ * until the next call; `memory` is the same each time. */
+const ls_controls *ls_hands_next(ls_hands *hands, const ls_camera *camera);
+
+#endif

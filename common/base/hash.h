@@ -1,0 +1,19 @@
+/* Hash: 64-bit hashes of bytes (XXH3). The only place that names xxHash. Not cryptographic: it
+ * finds accidents, not forgeries. Called by state_hash, digests and the journal. */
+#ifndef LOCKSTEP_COMMON_BASE_HASH_H
+#define LOCKSTEP_COMMON_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* XXH3-64 with a seed; the same on every machine for the same bytes. `bytes` may be NULL when
+ * `size` is 0. */
+uint64_t ls_hash_bytes(const void *bytes, size_t size, uint64_t seed);
+
+/* A hash of two 64-bit numbers, order-sensitive: for chains and digests of numbers. */
+uint64_t ls_hash_pair(uint64_t a, uint64_t b);
+
+/* "xxhash 0.8.1" */
+const char *ls_hash_library(void);
+
+#endif

@@ -1,0 +1,25 @@
+#include "lockstep/common/base/histogram.h"
+
+void ls_histogram_add(ls_histogram *histogram, uint64_t ns)
+{
+    uint64_t bin = ns / LS_HISTOGRAM_BIN_NS;
+    histogram->bins[bin < LS_HISTOGRAM_BINS ? bin : LS_HISTOGRAM_BINS]++;
+    histogram->count++;
+    if (ns > histogram->max_ns) {
+        histogram->max_ns = ns;
+    }
+}
+
+uint64_t ls_histogram_percentile_ns(const ls_histogram *histogram, uint32_t percent)
+{
+    uint64_t below = 0;
+    uint64_t wanted = (histogram->count * percent + 99) / 100;
+    for (uint32_t bin = 0; bin < LS_HISTOGRAM_BINS && wanted > 0; bin++) {
+        below += histogram->bins[bin];
+        if (below >= wanted) {
+            uint64_t edge_ns = (bin + 1) * LS_HISTOGRAM_BIN_NS;
+            return edge_ns < histogram->max_ns ? edge_ns : histogram->max_ns;
+        }
+    }
+    return histogram->max_ns;
+}

@@ -1,0 +1,38 @@
+/* Secret: keys and the proofs that are made from them: who has the secret of a seat gets it back.
+ * The only place that names libsodium. Deterministic but for ls_secret_key_random, which asks the
+ * system. Called by match (deriving, comparing) and by programs (a key for a new match). */
+#ifndef LOCKSTEP_COMMON_BASE_SECRET_H
+#define LOCKSTEP_COMMON_BASE_SECRET_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+#define LS_SECRET_KEY_BYTES 32u
+#define LS_SECRET_BYTES 16u
+
+typedef struct ls_secret_key {
+    uint8_t bytes[LS_SECRET_KEY_BYTES];
+} ls_secret_key;
+
+/* IO when the system has no randomness to give. */
+ls_status ls_secret_key_random(ls_secret_key *out);
+
+/* A number for a new match, never 0, made from its key. */
+uint64_t ls_secret_match_id(const ls_secret_key *key);
+
+/* The secret of a seat, which the `turn`-th player sits on: keyed BLAKE2b over le64(match_id)
+ * le32(slot) le32(turn). */
+void ls_secret_derive(const ls_secret_key *key, uint64_t match_id, uint32_t slot, uint32_t turn,
+                      uint8_t out[LS_SECRET_BYTES]);
+
+/* Takes as long whatever they differ in. */
+bool ls_secret_is_equal(const uint8_t a[LS_SECRET_BYTES], const uint8_t b[LS_SECRET_BYTES]);
+
+LS_C_END
+
+#endif

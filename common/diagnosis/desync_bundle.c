@@ -1,0 +1,167 @@
+#include "lockstep/common/diagnosis/desync_bundle.h"
+
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/diagnosis/desync_bundle_format.h"
+#include "lockstep/common/journal/match_stream.h"
+
+#include <string.h>
+
+void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *instance,
+                               ls_field fields[LS_FIELDS_MAX])
+{
+    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
+    const ls_schema *schema = ls_sim_instance_schema(instance);
+    ls_name_copy(bundle->simulation, sizeof bundle->simulation, simulation->name);
+    bundle->simulation_version = simulation->version;
+    bundle->config = *ls_sim_instance_config(instance);
+    bundle->digests = ls_sim_instance_digests(instance);
+    bundle->input_bytes_max = simulation->input_bytes_max;
+    bundle->state_bytes = ls_sim_instance_state_bytes(instance);
+    bundle->field_count = schema ? ls_schema_field_count(schema) : 0;
+    for (uint32_t i = 0; i < bundle->field_count; i++) {
+        fields[i] = *ls_schema_field(schema, i);
+    }
+    bundle->fields = fields;
+    bundle->pass_count = simulation->pass_count;
+    for (uint32_t i = 0; i < simulation->pass_count; i++) {
+        ls_name_copy(bundle->passes[i], sizeof bundle->passes[i], simulation->passes[i].name);
+    }
+}
+
+void ls_bundle_print_libraries(ls_build_print *print)
+{
+    ls_text text = {{0}};
+    ls_text_set(&text, "%s, %s", ls_hash_library(), ls_compress_library());
+    ls_build_print_set(print, LS_PRINT_LIBRARIES, text.bytes);
+}
+
+/* ---- sections, as one list each ---- */
+
+const char *ls_bundle_section_name(ls_bundle_section section)
+{
+    switch (section) {
+#define NAME_CASE(name, number, text)                                                              \
+    case LS_BUNDLE_##name:                                                                         \
+        return text;
+        LS_BUNDLE_SECTION_MAP(NAME_CASE)
+#undef NAME_CASE
+    default:
+        return "unknown";
+    }
+}
+
+/* The hash covers what stands before it, as it lies in the stream. */
+static void head_hash_stream(ls_byte_stream *stream, size_t begin)
+{
+    const uint8_t *bytes = stream->mode == LS_STREAM_READ ? stream->from : stream->to;
+    uint64_t hash = 0;
+    if (bytes && !stream->has_failed) {
+        hash = ls_hash_bytes(bytes + begin, stream->at - begin, 0);
+    }
+    uint64_t told = hash;
+    ls_byte_stream_u64(stream, &told);
+    stream->has_failed = stream->has_failed || told != hash;
+}
+
+void ls_bundle_section_head_stream(ls_byte_stream *stream, ls_bundle_section_head *head)
+{
+    size_t begin = stream->at;
+    ls_byte_stream_u32(stream, &head->kind);
+    ls_byte_stream_u32(stream, &head->flags);
+    ls_byte_stream_u64(stream, &head->stored_bytes);
+    ls_byte_stream_u64(stream, &head->raw_bytes);
+    ls_byte_stream_u64(stream, &head->hash);
+    head_hash_stream(stream, begin);
+}
+
+void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
+{
+    uint32_t state_bytes = (uint32_t)bundle->state_bytes;
+    ls_byte_stream_text(stream, bundle->simulation, sizeof bundle->simulation);
+    ls_byte_stream_u32(stream, &bundle->simulation_version);
+    ls_sim_config_stream(stream, &bundle->config);
+    ls_sim_digests_stream(stream, &bundle->digests);
+    ls_byte_stream_ranged(stream, &bundle->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
+    ls_byte_stream_ranged(stream, &bundle->tick, 1, UINT32_MAX);
+    ls_byte_stream_ranged(stream, &bundle->slot, 0, bundle->config.players - 1);
+    ls_byte_stream_text(stream, bundle->player, sizeof bundle->player);
+    ls_byte_stream_u64(stream, &bundle->server_root);
+    ls_byte_stream_u64(stream, &bundle->client_root);
+    ls_byte_stream_ranged(stream, &state_bytes, 1, LS_STATE_BYTES_MAX);
+    bundle->state_bytes = state_bytes;
+}
+
+void ls_bundle_verdict_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
+{
+    uint32_t kind = bundle->verdict.kind;
+    uint32_t culprit = bundle->verdict.culprit;
+    uint8_t is_partial = bundle->client_state_is_partial;
+    ls_byte_stream_ranged(stream, &kind, 0, LS_DESYNC_CLASS_COUNT - 1);
+    ls_byte_stream_ranged(stream, &culprit, 0, LS_DESYNC_CULPRIT_BOTH);
+    ls_byte_stream_text(stream, bundle->verdict.why.bytes, sizeof bundle->verdict.why.bytes);
+    ls_byte_stream_u8(stream, &is_partial);
+    ls_byte_stream_u64(stream, &bundle->elements_differing);
+    bundle->verdict.kind = (ls_desync_class)kind;
+    bundle->verdict.culprit = (ls_desync_culprit)culprit;
+    bundle->client_state_is_partial = is_partial != 0;
+}
+
+void ls_bundle_passes_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
+{
+    ls_byte_stream_ranged(stream, &bundle->pass_count, 0, LS_PASSES_MAX);
+    for (uint32_t i = 0; i < bundle->pass_count; i++) {
+        ls_byte_stream_text(stream, bundle->passes[i], sizeof bundle->passes[i]);
+    }
+}
+
+static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
+{
+    uint8_t bytes[LS_RERUN_FIGURES_BYTES] = {0};
+    if (stream->mode != LS_STREAM_READ) {
+        ls_rerun_figures_write(figures, bytes);
+    }
+    ls_byte_stream_bytes(stream, bytes, sizeof bytes);
+    if (stream->mode == LS_STREAM_READ && !stream->has_failed) {
+        stream->has_failed = ls_rerun_figures_read(bytes, sizeof bytes, figures) != LS_OK;
+    }
+}
+
+void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side)
+{
+    ls_pass_trace *passes = &side->passes;
+    ls_build_print_stream(stream, &side->print);
+    figures_stream(stream, &side->figures);
+    ls_byte_stream_u32(stream, &passes->tick);
+    ls_byte_stream_ranged(stream, &passes->pass_count, 0, LS_PASSES_MAX);
+    ls_byte_stream_u64(stream, &passes->before);
+    for (uint32_t i = 0; i < passes->pass_count; i++) {
+        ls_byte_stream_u64(stream, &passes->roots[i]);
+    }
+}
+
+void ls_bundle_field_stream(ls_byte_stream *stream, ls_field *field, char *path, char *unit)
+{
+    uint32_t type = field->type;
+    uint64_t offset = field->offset;
+    uint64_t stride = field->stride;
+    ls_byte_stream_text(stream, path, LS_NAME_BYTES_MAX);
+    ls_byte_stream_text(stream, unit, LS_NAME_BYTES_MAX);
+    ls_byte_stream_ranged(stream, &type, 0, LS_FIELD_TYPE_COUNT - 1);
+    ls_byte_stream_ranged(stream, &field->length, 1, LS_STATE_BYTES_MAX);
+    ls_byte_stream_ranged(stream, &field->count, 1, LS_STATE_BYTES_MAX);
+    ls_byte_stream_u64(stream, &offset);
+    ls_byte_stream_u64(stream, &stride);
+    stream->has_failed =
+        stream->has_failed || offset > LS_STATE_BYTES_MAX || stride > LS_STATE_BYTES_MAX;
+    field->type = (ls_field_type)type;
+    field->offset = (size_t)offset;
+    field->stride = (size_t)stride;
+}
+
+void ls_bundle_input_stream(ls_byte_stream *stream, uint32_t input_bytes_max, uint32_t *size,
+                            uint32_t *events)
+{
+    ls_byte_stream_ranged(stream, size, 0, input_bytes_max);
+    ls_byte_stream_u32(stream, events);
+}

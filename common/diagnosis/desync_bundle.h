@@ -1,0 +1,100 @@
+/* Desync bundle: all that is known of one desync, as one file: written before anything is healed,
+ * explained anywhere. Reads and writes memory; files are the programs' business. A cut or damaged
+ * bundle is opened as far as its intact sections go, and says what is missing.
+ * Allocates for reading and writing; belongs to no step. Called by match and session, and tools.
+ *
+ * 8 bytes "LSDESYNC", u32 format version, u32 zero; then sections, little-endian: u32 kind, u32
+ * flags (1: compressed by zstd), u64 bytes here, u64 bytes uncompressed, u64 XXH3-64 of the bytes
+ * here, u64 XXH3-64 of the 32 bytes before; then the bytes. A section of kind 0 and no bytes is
+ * the end. Kinds are never reused; unknown ones are left out. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_H
+
+#include "lockstep/common/base/build_fingerprint.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/state_difference.h"
+
+LS_C_BEGIN
+
+#define LS_BUNDLE_VERSION 1u
+#define LS_BUNDLE_ROOTS_MAX LS_WINDOW_TICKS
+
+/* What one machine knows. */
+typedef struct ls_bundle_side {
+    ls_build_print print;
+    ls_rerun_figures figures;
+    ls_pass_trace passes;  /* pass_count 0: not known */
+    ls_tick roots_first;   /* tick of roots[0] */
+    uint32_t root_count;   /* 0 .. LS_BUNDLE_ROOTS_MAX */
+    const uint64_t *roots; /* as the match had them, up to the bad tick or beyond */
+    const uint8_t *state;  /* canonical, at the bad tick; NULL: not known */
+} ls_bundle_side;
+
+/* Pointers are borrowed for writing, and owned by the reading. */
+typedef struct ls_desync_bundle {
+    char simulation[LS_NAME_BYTES_MAX];
+    uint32_t simulation_version;
+    ls_sim_config config;
+    ls_sim_digests digests;
+    uint32_t input_bytes_max;
+
+    ls_tick tick; /* of the first state that differs: its bad step was tick - 1 */
+    uint32_t slot;
+    char player[LS_PLAYER_NAME_BYTES_MAX];
+    uint64_t server_root; /* of state `tick` */
+    uint64_t client_root;
+    ls_desync_verdict verdict;
+
+    uint32_t field_count;
+    const ls_field *fields;
+    size_t state_bytes;
+
+    uint32_t pass_count;
+    char passes[LS_PASSES_MAX][LS_NAME_BYTES_MAX];
+
+    ls_tick snapshot_tick; /* the last state that was agreed on and kept */
+    uint64_t snapshot_root;
+    const uint8_t *snapshot;       /* canonical; NULL: not known */
+    const ls_input_buffer *inputs; /* of ticks snapshot_tick .. tick - 1; NULL: not known */
+
+    ls_bundle_side server;
+    ls_bundle_side client;
+
+    /* How the client's state was learnt: what it differs in may be more than it shows. */
+    bool client_state_is_partial;
+    uint64_t elements_differing; /* at least so many when partial */
+} ls_desync_bundle;
+
+/* Fills in what the instance of a match knows: simulation, configuration, digests, fields and
+ * passes. `fields` has room for LS_FIELDS_MAX and must live as long as the bundle. */
+void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *instance,
+                               ls_field fields[LS_FIELDS_MAX]);
+
+/* The bytes of the file, in memory from the allocator, which the caller releases. NO_MEMORY. */
+ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
+                                 uint8_t **out, size_t *out_size);
+
+typedef struct ls_bundle_reading ls_bundle_reading;
+
+/* MALFORMED when this is no bundle, another version's, or when not even the match and the verdict
+ * are intact: `why` says which. OK otherwise; `why` is empty when everything was there, else it
+ * says what is missing. NO_MEMORY. */
+ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
+                                 ls_bundle_reading **out, ls_text *why);
+void ls_bundle_reading_close(ls_bundle_reading *reading);
+const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *reading);
+
+/* The schema of the bundle's own fields; NULL when they are missing. */
+const ls_schema *ls_bundle_reading_schema(const ls_bundle_reading *reading);
+
+/* The piece of the match that the bundle holds, with the server's roots. NOT_FOUND when snapshot or
+ * inputs are missing. Borrowed until close. */
+ls_status ls_bundle_reading_stretch(const ls_bundle_reading *reading, ls_replay_stretch *out);
+
+/* Sets what libraries the build print names: those that this room uses. */
+void ls_bundle_print_libraries(ls_build_print *print);
+
+LS_C_END
+
+#endif

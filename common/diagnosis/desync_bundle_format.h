@@ -1,0 +1,64 @@
+/* Desync bundle format: the sections of a bundle, each as one list of fields that measures, writes
+ * and reads. Never allocates and never looks outside its stream. Called by the bundle's own files.
+ */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_FORMAT_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_FORMAT_H
+
+#include "lockstep/common/base/byte_stream.h"
+#include "lockstep/common/diagnosis/desync_bundle.h"
+
+#define LS_BUNDLE_MAGIC "LSDESYNC"
+#define LS_BUNDLE_MAGIC_BYTES 8u
+#define LS_BUNDLE_HEAD_BYTES 16u    /* of the file */
+#define LS_BUNDLE_SECTION_BYTES 40u /* of a section's own head */
+#define LS_BUNDLE_COMPRESSED 0x01u
+
+/* X(NAME, number, what a person reads). Numbers never change their meaning. */
+#define LS_BUNDLE_SECTION_MAP(X)                                                                   \
+    X(END, 0, "end")                                                                               \
+    X(MATCH, 1, "match")                                                                           \
+    X(VERDICT, 2, "verdict")                                                                       \
+    X(FIELDS, 3, "schema")                                                                         \
+    X(PASSES, 4, "names of passes")                                                                \
+    X(SNAPSHOT, 5, "snapshot")                                                                     \
+    X(INPUTS, 6, "inputs")                                                                         \
+    X(SERVER, 7, "server's prints")                                                                \
+    X(CLIENT, 8, "client's prints")                                                                \
+    X(SERVER_ROOTS, 9, "server's roots")                                                           \
+    X(CLIENT_ROOTS, 10, "client's roots")                                                          \
+    X(SERVER_STATE, 11, "server's state")                                                          \
+    X(CLIENT_STATE, 12, "client's state")
+
+typedef enum ls_bundle_section {
+#define LS_BUNDLE_SECTION_ENUM(name, number, text) LS_BUNDLE_##name = (number),
+    LS_BUNDLE_SECTION_MAP(LS_BUNDLE_SECTION_ENUM)
+#undef LS_BUNDLE_SECTION_ENUM
+    LS_BUNDLE_SECTION_COUNT,
+} ls_bundle_section;
+
+const char *ls_bundle_section_name(ls_bundle_section section);
+
+typedef struct ls_bundle_section_head {
+    uint32_t kind;
+    uint32_t flags;
+    uint64_t stored_bytes;
+    uint64_t raw_bytes;
+    uint64_t hash; /* of the stored bytes */
+} ls_bundle_section_head;
+
+/* With the hash of the head itself: reading fails when that is wrong. */
+void ls_bundle_section_head_stream(ls_byte_stream *stream, ls_bundle_section_head *head);
+
+void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
+void ls_bundle_verdict_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
+void ls_bundle_passes_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
+void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side);
+
+/* One field; `path` and `unit` have LS_NAME_BYTES_MAX bytes each. */
+void ls_bundle_field_stream(ls_byte_stream *stream, ls_field *field, char *path, char *unit);
+
+/* How one input of a slot begins; its bytes follow. */
+void ls_bundle_input_stream(ls_byte_stream *stream, uint32_t input_bytes_max, uint32_t *size,
+                            uint32_t *events);
+
+#endif

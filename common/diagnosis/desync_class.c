@@ -1,0 +1,193 @@
+#include "lockstep/common/diagnosis/desync_class.h"
+
+#include <inttypes.h>
+
+const char *ls_desync_class_word(ls_desync_class kind)
+{
+    switch (kind) {
+#define WORD_CASE(name, word, text)                                                                \
+    case LS_DESYNC_CLASS_##name:                                                                   \
+        return word;
+        LS_DESYNC_CLASS_MAP(WORD_CASE)
+#undef WORD_CASE
+    default:
+        return "unknown";
+    }
+}
+
+const char *ls_desync_class_text(ls_desync_class kind)
+{
+    switch (kind) {
+#define TEXT_CASE(name, word, text)                                                                \
+    case LS_DESYNC_CLASS_##name:                                                                   \
+        return text;
+        LS_DESYNC_CLASS_MAP(TEXT_CASE)
+#undef TEXT_CASE
+    default:
+        return "unknown";
+    }
+}
+
+const char *ls_desync_culprit_word(ls_desync_culprit culprit)
+{
+    switch (culprit) {
+    case LS_DESYNC_CULPRIT_CLIENT:
+        return "client";
+    case LS_DESYNC_CULPRIT_SERVER:
+        return "server";
+    case LS_DESYNC_CULPRIT_BOTH:
+        return "both";
+    default:
+        return "unknown";
+    }
+}
+
+/* ---- one machine by itself ---- */
+
+/* A symptom that a machine's own figures show, whatever the other machine has. */
+typedef struct symptom {
+    ls_desync_class kind; /* UNKNOWN: consistent with itself */
+    const char *text;
+} symptom;
+
+static bool knows(const ls_rerun_figures *figures, uint32_t which)
+{
+    return (figures->known & which) == which;
+}
+
+static symptom symptom_of(const ls_rerun_figures *figures)
+{
+    if (figures->strayed < figures->tick) {
+        return (symptom){LS_DESYNC_CLASS_OUTSIDE,
+                         "after loading the last agreed snapshot it does not even repeat ticks on "
+                         "which both machines had agreed"};
+    }
+    if (knows(figures, LS_RERUN_AGAIN) && figures->again != figures->fresh) {
+        return (symptom){LS_DESYNC_CLASS_UNSTABLE,
+                         "two runs of the same ticks from the same snapshot gave different states"};
+    }
+    if (knows(figures, LS_RERUN_RELOADED) && figures->reloaded != figures->fresh) {
+        return (symptom){LS_DESYNC_CLASS_OUTSIDE,
+                         "it differs only when the state is saved and loaded after every tick"};
+    }
+    if (knows(figures, LS_RERUN_IN_PLACE) && figures->in_place != figures->fresh) {
+        return (symptom){LS_DESYNC_CLASS_OUTSIDE,
+                         "the match's own instance gets another state than a fresh one does"};
+    }
+    return (symptom){LS_DESYNC_CLASS_UNKNOWN, ""};
+}
+
+/* ---- the two together ---- */
+
+static void conclude(ls_desync_verdict *out, ls_desync_class kind, ls_desync_culprit culprit)
+{
+    out->kind = kind;
+    out->culprit = culprit;
+    ls_text_set(&out->why, "%s: ", ls_desync_class_text(kind));
+}
+
+static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom client)
+{
+    bool is_server = server.kind != LS_DESYNC_CLASS_UNKNOWN;
+    bool is_client = client.kind != LS_DESYNC_CLASS_UNKNOWN;
+    symptom shown = is_client ? client : server;
+    conclude(out, shown.kind,
+             is_server && is_client ? LS_DESYNC_CULPRIT_BOTH
+             : is_client            ? LS_DESYNC_CULPRIT_CLIENT
+                                    : LS_DESYNC_CULPRIT_SERVER);
+    ls_text_add(&out->why, "on %s, %s",
+                is_server && is_client ? "both sides"
+                : is_client            ? "the client"
+                                       : "the server",
+                shown.text);
+}
+
+/* Names what the two builds and machines are known to differ in. */
+static void add_print_differences(ls_text *why, const ls_build_print *a, const ls_build_print *b)
+{
+    uint32_t count = 0;
+    if (!a || !b) {
+        ls_text_add(why, "; what the two machines are is not known");
+        return;
+    }
+    for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
+        if (ls_build_print_differs(a, b, (ls_print_item)i)) {
+            ls_text_add(why, "%s%s", count++ == 0 ? "; they differ in " : ", ",
+                        ls_print_item_name((ls_print_item)i));
+        }
+    }
+    if (count == 0) {
+        ls_text_add(why, "; nothing that is known of the two builds and machines differs");
+    }
+}
+
+static void conclude_build(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                           ls_desync_verdict *out)
+{
+    conclude(out, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
+    ls_text_add(&out->why, "each side repeats its own result");
+    add_print_differences(&out->why, server->print, client->print);
+}
+
+static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)
+{
+    conclude(out, LS_DESYNC_CLASS_OUTSIDE, culprit);
+    ls_text_add(&out->why, "from the saved state the %s gets a result that neither side had",
+                ls_desync_culprit_word(culprit));
+}
+
+static void conclude_one_off(ls_desync_verdict *out, ls_desync_culprit culprit)
+{
+    conclude(out, LS_DESYNC_CLASS_ONE_OFF, culprit);
+    ls_text_add(&out->why, "run again, the %s gets the other side's result",
+                ls_desync_culprit_word(culprit));
+}
+
+/* Both are consistent with themselves now: which of the two recorded results does each get? */
+static void compare_results(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                            ls_desync_verdict *out)
+{
+    const ls_rerun_figures *s = &server->figures;
+    const ls_rerun_figures *c = &client->figures;
+    if (s->fresh != s->live && s->fresh != c->live) {
+        conclude_third(out, LS_DESYNC_CULPRIT_SERVER);
+    } else if (c->fresh != s->live && c->fresh != c->live) {
+        conclude_third(out, LS_DESYNC_CULPRIT_CLIENT);
+    } else if (s->fresh == s->live && c->fresh == c->live) {
+        conclude_build(server, client, out);
+    } else if (s->fresh == s->live) {
+        conclude_one_off(out, LS_DESYNC_CULPRIT_CLIENT);
+    } else if (c->fresh == c->live) {
+        conclude_one_off(out, LS_DESYNC_CULPRIT_SERVER);
+    } else {
+        conclude(out, LS_DESYNC_CLASS_UNSTABLE, LS_DESYNC_CULPRIT_BOTH);
+        ls_text_add(&out->why, "run again, each side gets the result that the other had");
+    }
+}
+
+void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                        ls_desync_verdict *out)
+{
+    const uint32_t needed = LS_RERUN_LIVE | LS_RERUN_FRESH;
+    const ls_rerun_figures *s = &server->figures;
+    const ls_rerun_figures *c = &client->figures;
+    *out = (ls_desync_verdict){0};
+    if (!knows(s, needed) || !knows(c, needed) || s->tick != c->tick) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
+        ls_text_add(&out->why, "the %s could not run the ticks again",
+                    knows(s, needed) ? "client" : "server");
+        return;
+    }
+    if (s->live == c->live) {
+        conclude(out, LS_DESYNC_CLASS_UNKNOWN, LS_DESYNC_CULPRIT_UNKNOWN);
+        ls_text_add(&out->why, "both sides have the same state at tick %" PRIu32, s->tick);
+        return;
+    }
+    symptom on_server = symptom_of(s);
+    symptom on_client = symptom_of(c);
+    if (on_server.kind != LS_DESYNC_CLASS_UNKNOWN || on_client.kind != LS_DESYNC_CLASS_UNKNOWN) {
+        conclude_symptom(out, on_server, on_client);
+    } else {
+        compare_results(server, client, out);
+    }
+}

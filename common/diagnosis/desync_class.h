@@ -1,0 +1,58 @@
+/* Desync class: what kind of fault made two machines differ, concluded from what each got when it
+ * simulated the same ticks again. Only compares numbers and texts; never runs anything.
+ * Called by the arbiter of a match and by tools. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_CLASS_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_CLASS_H
+
+#include "lockstep/common/base/build_fingerprint.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/rerun.h"
+
+LS_C_BEGIN
+
+/* X(NAME, the word in reports and JSON, what it means) */
+#define LS_DESYNC_CLASS_MAP(X)                                                                     \
+    X(UNKNOWN, "unknown", "not enough is known")                                                   \
+    X(BUILD, "build", "build, platform or content differs")                                        \
+    X(ONE_OFF, "one-off", "one-off: memory or a race")                                             \
+    X(OUTSIDE, "outside-state", "state outside the saved block")                                   \
+    X(UNSTABLE, "run-to-run", "uninitialised or shared memory")
+
+typedef enum ls_desync_class {
+#define LS_DESYNC_CLASS_ENUM(name, word, text) LS_DESYNC_CLASS_##name,
+    LS_DESYNC_CLASS_MAP(LS_DESYNC_CLASS_ENUM)
+#undef LS_DESYNC_CLASS_ENUM
+    LS_DESYNC_CLASS_COUNT,
+} ls_desync_class;
+
+const char *ls_desync_class_word(ls_desync_class kind);
+const char *ls_desync_class_text(ls_desync_class kind);
+
+/* Which machine the figures point at. */
+typedef enum ls_desync_culprit {
+    LS_DESYNC_CULPRIT_UNKNOWN,
+    LS_DESYNC_CULPRIT_CLIENT,
+    LS_DESYNC_CULPRIT_SERVER,
+    LS_DESYNC_CULPRIT_BOTH, /* each is consistent with itself, or both are not */
+} ls_desync_culprit;
+
+const char *ls_desync_culprit_word(ls_desync_culprit culprit);
+
+/* One machine's evidence. */
+typedef struct ls_desync_evidence {
+    ls_rerun_figures figures;
+    const ls_build_print *print; /* NULL: not known */
+} ls_desync_evidence;
+
+typedef struct ls_desync_verdict {
+    ls_desync_class kind;
+    ls_desync_culprit culprit;
+    ls_text why; /* one sentence: what was observed and what follows */
+} ls_desync_verdict;
+
+void ls_desync_classify(const ls_desync_evidence *server, const ls_desync_evidence *client,
+                        ls_desync_verdict *out);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,40 @@
+#include "lockstep/common/diagnosis/pass_trace.h"
+
+typedef struct tracing {
+    ls_sim_instance *instance;
+    ls_pass_trace *trace;
+} tracing;
+
+static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    const tracing *here = user;
+    pass->run(step);
+    here->trace->roots[index] = ls_sim_instance_hash(here->instance);
+    here->trace->pass_count = index + 1;
+}
+
+void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs, ls_pass_trace *out)
+{
+    tracing here = {instance, out};
+    const ls_step_watch watch = {run_pass, &here};
+    *out = (ls_pass_trace){.tick = inputs->tick, .before = ls_sim_instance_hash(instance)};
+    ls_sim_instance_step_watched(instance, inputs, &watch);
+}
+
+ls_pass_parting ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,
+                                      uint32_t *pass)
+{
+    if (a->pass_count == 0 || a->pass_count != b->pass_count || a->tick != b->tick) {
+        return LS_PASS_UNKNOWN;
+    }
+    if (a->before != b->before) {
+        return LS_PASS_BEFORE;
+    }
+    for (uint32_t i = 0; i < a->pass_count; i++) {
+        if (a->roots[i] != b->roots[i]) {
+            *pass = i;
+            return LS_PASS_AT;
+        }
+    }
+    return LS_PASS_NONE;
+}

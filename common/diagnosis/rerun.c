@@ -1,0 +1,301 @@
+#include "lockstep/common/diagnosis/rerun.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/hash.h"
+
+#include <string.h>
+
+enum {
+    STACK_BYTES = 8192, /* of the stack, below a step, that are filled before it */
+};
+
+/* What scratch holds where a run begins: the same for two runs that should agree. */
+#define SCRATCH_AT_START 0x00u
+
+typedef enum run_kind {
+    RUN_FRESH,
+    RUN_AGAIN,
+    RUN_RELOADED,
+    RUN_DONE,
+} run_kind;
+
+struct ls_rerun {
+    const ls_allocator *allocator;
+    ls_sim_instance *instances[2];
+    size_t state_bytes;
+    uint8_t *snapshot; /* canonical */
+    uint8_t *carried;  /* canonical: between instances, and the live state while it is away */
+    uint8_t *reached;  /* state of the first run, as this machine lays it out */
+    bool is_reached;
+    ls_replay_stretch stretch;
+    run_kind run;
+    uint32_t current; /* instance that steps */
+    ls_pass_trace passes;
+    ls_rerun_figures figures;
+    uint64_t stack_hash; /* keeps the filling of the stack from being left out */
+};
+
+/* ---- create ---- */
+
+static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
+                       const ls_sim_config *config, ls_text *why)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_status status =
+            ls_sim_instance_create(simulation, config, rerun->allocator, &rerun->instances[i], why);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    rerun->state_bytes = ls_sim_instance_state_bytes(rerun->instances[0]);
+    rerun->snapshot = ls_allocate(rerun->allocator, rerun->state_bytes);
+    rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
+    rerun->reached = ls_allocate(rerun->allocator, rerun->state_bytes);
+    if (!rerun->snapshot || !rerun->carried || !rerun->reached) {
+        ls_text_set(why, "no memory to run a simulation again");
+        return LS_NO_MEMORY;
+    }
+    return LS_OK;
+}
+
+ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
+                          const ls_allocator *allocator, ls_rerun **out, ls_text *why)
+{
+    if (simulation->hash) {
+        ls_text_set(why, "simulation '%s' hashes by callback: its ticks cannot be run again",
+                    simulation->name);
+        return LS_UNSUPPORTED;
+    }
+    ls_rerun *rerun = ls_allocate(allocator, sizeof *rerun);
+    if (!rerun) {
+        ls_text_set(why, "no memory to run a simulation again");
+        return LS_NO_MEMORY;
+    }
+    rerun->allocator = allocator;
+    rerun->run = RUN_DONE;
+    ls_status status = build(rerun, simulation, config, why);
+    if (status != LS_OK) {
+        ls_rerun_destroy(rerun);
+        return status;
+    }
+    *out = rerun;
+    return LS_OK;
+}
+
+void ls_rerun_destroy(ls_rerun *rerun)
+{
+    if (!rerun) {
+        return;
+    }
+    ls_release(rerun->allocator, rerun->reached);
+    ls_release(rerun->allocator, rerun->carried);
+    ls_release(rerun->allocator, rerun->snapshot);
+    ls_sim_instance_destroy(rerun->instances[1]);
+    ls_sim_instance_destroy(rerun->instances[0]);
+    ls_release(rerun->allocator, rerun);
+}
+
+/* ---- runs ---- */
+
+static void begin_run(ls_rerun *rerun, run_kind run)
+{
+    rerun->run = run;
+    rerun->current = run == RUN_AGAIN ? 1 : 0;
+    if (run == RUN_DONE) {
+        return;
+    }
+    ls_sim_instance *instance = rerun->instances[rerun->current];
+    ls_status status = ls_replay_stretch_load(&rerun->stretch, instance);
+    LS_ASSERT(status == LS_OK); /* with a schema loading is a copy */
+    ls_sim_instance_fill_scratch(instance, SCRATCH_AT_START);
+}
+
+void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
+{
+    LS_ASSERT(stretch->first < stretch->last);
+    memcpy(rerun->snapshot, stretch->snapshot, rerun->state_bytes);
+    rerun->stretch = *stretch;
+    rerun->stretch.snapshot = rerun->snapshot;
+    rerun->is_reached = false;
+    rerun->passes = (ls_pass_trace){0};
+    rerun->figures = (ls_rerun_figures){
+        .known = LS_RERUN_LIVE,
+        .first = stretch->first,
+        .tick = stretch->last,
+        .strayed = stretch->last,
+        .live = ls_replay_stretch_root(stretch, stretch->last),
+    };
+    begin_run(rerun, RUN_FRESH);
+}
+
+/* A step that reads its stack before it has written there finds these bytes. */
+static uint64_t fill_stack(uint8_t byte)
+{
+    uint8_t bytes[STACK_BYTES];
+    memset(bytes, byte, sizeof bytes);
+    return ls_hash_bytes(bytes, sizeof bytes, 0);
+}
+
+static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
+{
+    ls_rerun_figures *figures = &rerun->figures;
+    ls_tick made = inputs->tick + 1;
+    if (made == figures->tick) {
+        ls_pass_trace_step(instance, inputs, &rerun->passes);
+        return;
+    }
+    ls_sim_instance_step(instance, inputs);
+    uint64_t recorded = ls_replay_stretch_root(&rerun->stretch, made);
+    bool is_compared = recorded != 0 && made <= rerun->stretch.agreed;
+    if (is_compared && figures->strayed == figures->tick &&
+        ls_sim_instance_hash(instance) != recorded) {
+        figures->strayed = made;
+    }
+}
+
+/* The state goes through its saved form into the other instance, and nothing else does. */
+static void step_reloaded(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick_inputs *inputs)
+{
+    ls_sim_instance_step(instance, inputs);
+    rerun->current ^= 1u;
+    ls_sim_instance *other = rerun->instances[rerun->current];
+    ls_status status = ls_sim_instance_save(instance, rerun->carried);
+    LS_ASSERT(status == LS_OK);
+    status = ls_sim_instance_load(other, rerun->carried, ls_sim_instance_tick(instance));
+    LS_ASSERT(status == LS_OK);
+    ls_sim_instance_fill_scratch(other, (uint8_t)(0xa5u + inputs->tick));
+}
+
+static ls_status step(ls_rerun *rerun)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_sim_instance *instance = rerun->instances[rerun->current];
+    ls_status status = ls_replay_stretch_inputs(&rerun->stretch, instance, slots, &inputs);
+    if (status != LS_OK) {
+        return status;
+    }
+    switch (rerun->run) {
+    case RUN_FRESH:
+        step_fresh(rerun, instance, &inputs);
+        break;
+    case RUN_AGAIN:
+        rerun->stack_hash = fill_stack(0xff);
+        ls_sim_instance_step(instance, &inputs);
+        break;
+    case RUN_RELOADED:
+        step_reloaded(rerun, instance, &inputs);
+        break;
+    case RUN_DONE:
+        break;
+    }
+    return LS_OK;
+}
+
+static void end_run(ls_rerun *rerun)
+{
+    ls_rerun_figures *figures = &rerun->figures;
+    ls_sim_instance *instance = rerun->instances[rerun->current];
+    uint64_t root = ls_sim_instance_hash(instance);
+    if (rerun->run == RUN_FRESH) {
+        figures->fresh = root;
+        figures->known |= LS_RERUN_FRESH;
+        memcpy(rerun->reached, ls_sim_instance_view(instance), rerun->state_bytes);
+        rerun->is_reached = true;
+    } else if (rerun->run == RUN_AGAIN) {
+        figures->again = root;
+        figures->known |= LS_RERUN_AGAIN;
+    } else {
+        figures->reloaded = root;
+        figures->known |= LS_RERUN_RELOADED;
+    }
+    begin_run(rerun, (run_kind)(rerun->run + 1));
+}
+
+bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max)
+{
+    for (uint32_t i = 0; i < steps_max && rerun->run != RUN_DONE; i++) {
+        if (step(rerun) != LS_OK) {
+            rerun->run = RUN_DONE; /* the inputs have left the window: what is known is known */
+        } else if (ls_sim_instance_tick(rerun->instances[rerun->current]) == rerun->stretch.last) {
+            end_run(rerun);
+        }
+    }
+    return rerun->run == RUN_DONE;
+}
+
+ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live)
+{
+    ls_tick tick = ls_sim_instance_tick(live);
+    ls_status status = ls_sim_instance_save(live, rerun->carried);
+    LS_ASSERT(status == LS_OK && rerun->run == RUN_DONE);
+    status = ls_replay_stretch_load(&rerun->stretch, live);
+    if (status == LS_OK) {
+        status = ls_replay_stretch_run(&rerun->stretch, live, rerun->stretch.last);
+    }
+    if (status == LS_OK) {
+        rerun->figures.in_place = ls_sim_instance_hash(live);
+        rerun->figures.known |= LS_RERUN_IN_PLACE;
+    }
+    ls_status back = ls_sim_instance_load(live, rerun->carried, tick);
+    LS_ASSERT(back == LS_OK);
+    return status;
+}
+
+/* ---- what came out ---- */
+
+const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun)
+{
+    return &rerun->figures;
+}
+
+const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun)
+{
+    return &rerun->passes;
+}
+
+const void *ls_rerun_state(const ls_rerun *rerun)
+{
+    return rerun->is_reached ? rerun->reached : NULL;
+}
+
+/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, in place. */
+void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES])
+{
+    bytes[0] = (uint8_t)figures->known;
+    ls_store_u32(bytes + 1, figures->first);
+    ls_store_u32(bytes + 5, figures->tick);
+    ls_store_u32(bytes + 9, figures->strayed);
+    ls_store_u64(bytes + 13, figures->live);
+    ls_store_u64(bytes + 21, figures->fresh);
+    ls_store_u64(bytes + 29, figures->again);
+    ls_store_u64(bytes + 37, figures->reloaded);
+    ls_store_u64(bytes + 45, figures->in_place);
+}
+
+ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out)
+{
+    const uint32_t all =
+        LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED | LS_RERUN_IN_PLACE;
+    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~all) != 0) {
+        return LS_MALFORMED;
+    }
+    ls_rerun_figures figures = {
+        .known = bytes[0],
+        .first = ls_load_u32(bytes + 1),
+        .tick = ls_load_u32(bytes + 5),
+        .strayed = ls_load_u32(bytes + 9),
+        .live = ls_load_u64(bytes + 13),
+        .fresh = ls_load_u64(bytes + 21),
+        .again = ls_load_u64(bytes + 29),
+        .reloaded = ls_load_u64(bytes + 37),
+        .in_place = ls_load_u64(bytes + 45),
+    };
+    if (figures.known != 0 && (figures.first >= figures.tick || figures.strayed <= figures.first ||
+                               figures.strayed > figures.tick)) {
+        return LS_MALFORMED;
+    }
+    *out = figures;
+    return LS_OK;
+}

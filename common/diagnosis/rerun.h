@@ -1,0 +1,67 @@
+/* Rerun: simulates a stretch of a match again in fresh instances and tells what came out: the
+ * figures from which the cause of a desync is classified, the pass roots of its last step, and the
+ * state that it led to. In small portions, so that a live match goes on beside it.
+ * Allocates at create only. Called on both sides of a match, and by tools. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/pass_trace.h"
+#include "lockstep/common/diagnosis/replay_window.h"
+
+LS_C_BEGIN
+
+/* Bits of ls_rerun_figures.known. */
+#define LS_RERUN_LIVE 0x01u
+#define LS_RERUN_FRESH 0x02u
+#define LS_RERUN_AGAIN 0x04u
+#define LS_RERUN_RELOADED 0x08u
+#define LS_RERUN_IN_PLACE 0x10u
+
+/* The root of state `tick` that each way of getting there gave; this is what travels. */
+typedef struct ls_rerun_figures {
+    uint32_t known;    /* which of the five are */
+    ls_tick first;     /* of the snapshot */
+    ls_tick tick;      /* of the state */
+    ls_tick strayed;   /* first state agreed on whose recorded root fresh missed; `tick`: none */
+    uint64_t live;     /* in the match */
+    uint64_t fresh;    /* a new instance, from the snapshot */
+    uint64_t again;    /* the same once more, in other memory and on a stack full of ones */
+    uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
+    uint64_t in_place; /* in the match's own instance, from the snapshot */
+} ls_rerun_figures;
+
+#define LS_RERUN_FIGURES_BYTES 53u
+void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES]);
+ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out);
+
+typedef struct ls_rerun ls_rerun;
+
+/* Makes the two instances it needs. UNSUPPORTED for a simulation that hashes by callback, else the
+ * errors of ls_sim_instance_create. */
+ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *config,
+                          const ls_allocator *allocator, ls_rerun **out, ls_text *why);
+void ls_rerun_destroy(ls_rerun *rerun);
+
+/* Begins: fresh, again, reloaded. The snapshot is copied, the inputs are borrowed to the end. */
+void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
+
+/* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
+bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
+
+/* Runs the stretch in the live instance too, in one go, and puts its state back. Between ticks;
+ * only when the live instance may be spared for so long. Errors as of ls_replay_stretch_run; the
+ * state is put back even then. */
+ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live);
+
+/* As far as is known; whole once advance has said so. */
+const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
+
+/* Of the first run, once it is through: the last step, pass by pass, and the state after it.
+ * pass_count 0 and NULL before. */
+const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun);
+const void *ls_rerun_state(const ls_rerun *rerun);
+
+LS_C_END
+
+#endif

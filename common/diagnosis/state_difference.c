@@ -1,0 +1,105 @@
+#include "lockstep/common/diagnosis/state_difference.h"
+
+#include <string.h>
+
+#define NO_ELEMENT UINT64_MAX
+
+static ls_schema_place place_of(const ls_field *field, uint64_t element)
+{
+    uint32_t item = (uint32_t)(element / field->length);
+    uint32_t place = (uint32_t)(element % field->length);
+    return (ls_schema_place){
+        .field = field,
+        .item = item,
+        .element = place,
+        .offset =
+            field->offset + item * field->stride + (size_t)place * ls_field_type_bytes(field->type),
+    };
+}
+
+/* The first element from `element` on that differs, by its number in the field. */
+static uint64_t next_difference(const ls_field *field, const uint8_t *a, const uint8_t *b,
+                                uint64_t element)
+{
+    size_t bytes = ls_field_type_bytes(field->type);
+    uint64_t end = (uint64_t)field->count * field->length;
+    while (element < end) {
+        ls_schema_place place = place_of(field, element);
+        size_t rest = (field->length - place.element) * bytes;
+        if (memcmp(a + place.offset, b + place.offset, rest) == 0) {
+            element += field->length - place.element;
+            continue;
+        }
+        while (memcmp(a + place.offset, b + place.offset, bytes) == 0) {
+            place.offset += bytes;
+            element++;
+        }
+        return element;
+    }
+    return NO_ELEMENT;
+}
+
+static uint64_t count_in_field(const ls_field *field, const uint8_t *a, const uint8_t *b)
+{
+    uint64_t count = 0;
+    uint64_t element = next_difference(field, a, b, 0);
+    while (element != NO_ELEMENT) {
+        count++;
+        element = next_difference(field, a, b, element + 1);
+    }
+    return count;
+}
+
+/* How many places each field gets: one more each in turn, until there is no room or no more. */
+static void share_places(const uint64_t *counts, uint32_t fields, uint64_t elements,
+                         uint8_t *shares)
+{
+    uint32_t left = elements < LS_DIFFERENCES_MAX ? (uint32_t)elements : LS_DIFFERENCES_MAX;
+    while (left > 0) {
+        for (uint32_t i = 0; i < fields && left > 0; i++) {
+            if (counts[i] > shares[i]) {
+                shares[i]++;
+                left--;
+            }
+        }
+    }
+}
+
+static void list_places(const ls_field *field, const uint8_t *a, const uint8_t *b, uint8_t share,
+                        ls_state_difference *out)
+{
+    uint64_t element = 0;
+    for (uint8_t i = 0; i < share; i++) {
+        element = next_difference(field, a, b, element);
+        out->places[out->place_count++] = place_of(field, element);
+        element++;
+    }
+}
+
+void ls_state_difference_find(const ls_schema *schema, const void *a, const void *b,
+                              ls_state_difference *out)
+{
+    uint64_t counts[LS_FIELDS_MAX];
+    uint8_t shares[LS_FIELDS_MAX] = {0};
+    uint32_t fields = ls_schema_field_count(schema);
+    *out = (ls_state_difference){0};
+    for (uint32_t i = 0; i < fields; i++) {
+        counts[i] = count_in_field(ls_schema_field(schema, i), a, b);
+        out->elements += counts[i];
+        out->fields += counts[i] > 0;
+    }
+    share_places(counts, fields, out->elements, shares);
+    for (uint32_t i = 0; i < fields; i++) {
+        list_places(ls_schema_field(schema, i), a, b, shares[i], out);
+    }
+}
+
+ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
+                                            const void *b)
+{
+    ls_difference_text text;
+    ls_schema_place_name(place, text.name, sizeof text.name);
+    ls_schema_place_value(place, a, text.a, sizeof text.a);
+    ls_schema_place_value(place, b, text.b, sizeof text.b);
+    return text;
+}

@@ -1,0 +1,44 @@
+/* State difference: which elements of two states differ, as places and as text. Exact on values:
+ * two zeros of different sign and two NaNs of different bits are differences and read so.
+ * Compares states in memory as this machine lays them out; never changes one. Called by reports,
+ * by the descent and by tools. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_DIFFERENCE_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_STATE_DIFFERENCE_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/state_schema.h"
+
+LS_C_BEGIN
+
+#define LS_DIFFERENCES_MAX 32u
+
+/* With the final NUL: a path with two indices; a value with its unit. */
+#define LS_PLACE_NAME_BYTES_MAX (LS_NAME_BYTES_MAX + 24u)
+#define LS_PLACE_VALUE_BYTES_MAX (LS_NAME_BYTES_MAX + 64u)
+
+/* The places are in the order of the schema. When more differ than can be listed, the fields that
+ * differ share the room as equally as they can fill it, and each shows its first elements. */
+typedef struct ls_state_difference {
+    uint64_t elements;    /* that differ */
+    uint32_t fields;      /* that hold them */
+    bool is_lower_bound;  /* at least so many: not everything was compared */
+    uint32_t place_count; /* 0 .. LS_DIFFERENCES_MAX */
+    ls_schema_place places[LS_DIFFERENCES_MAX];
+} ls_state_difference;
+
+void ls_state_difference_find(const ls_schema *schema, const void *a, const void *b,
+                              ls_state_difference *out);
+
+/* One line of it for a person. */
+typedef struct ls_difference_text {
+    char name[LS_PLACE_NAME_BYTES_MAX];
+    char a[LS_PLACE_VALUE_BYTES_MAX];
+    char b[LS_PLACE_VALUE_BYTES_MAX];
+} ls_difference_text;
+
+ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
+                                            const void *b);
+
+LS_C_END
+
+#endif

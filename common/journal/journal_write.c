@@ -1,0 +1,180 @@
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/journal/journal_frame.h"
+#include "lockstep/common/journal/journal_index.h"
+
+#include <string.h>
+
+enum {
+    /* Compressing has to save a sixteenth to be worth undoing. */
+    WORTH_SHIFT = 4,
+};
+
+struct ls_journal_writer {
+    const ls_allocator *allocator;
+    size_t raw_bytes_max;
+    uint8_t *raw; /* a payload in one piece */
+    uint8_t *out;
+    size_t out_capacity;
+    uint64_t offset; /* of the file's end */
+    ls_journal_index index;
+
+    /* What was framed last and is not yet kept. */
+    size_t pending_bytes;
+    ls_journal_index_entry pending; /* kind 0: none */
+};
+
+/* ---- life ---- */
+
+/* What a continued journal's index would name. */
+static void take_index(ls_journal_writer *writer, ls_journal *continued)
+{
+    uint64_t place = 0;
+    ls_journal_index_entry entry;
+    writer->offset = ls_journal_info_of(continued)->append_offset;
+    while (ls_journal_next_place(continued, &place, &entry)) {
+        if (entry.offset < writer->offset) {
+            ls_journal_index_add(&writer->index, entry);
+        }
+    }
+}
+
+ls_status ls_journal_writer_create(size_t raw_bytes_max, ls_journal *continued,
+                                   const ls_allocator *allocator, ls_journal_writer **out)
+{
+    LS_ASSERT(raw_bytes_max <= LS_JOURNAL_RAW_BYTES_MAX);
+    size_t index_bytes = LS_JOURNAL_INDEX_BYTES_MAX;
+    size_t largest = raw_bytes_max > index_bytes ? raw_bytes_max : index_bytes;
+    ls_journal_writer *writer = ls_allocate(allocator, sizeof *writer);
+    if (!writer) {
+        return LS_NO_MEMORY;
+    }
+    writer->allocator = allocator;
+    writer->raw_bytes_max = largest;
+    writer->out_capacity = LS_JOURNAL_FILE_HEAD_BYTES + 2 * LS_JOURNAL_FRAME_BYTES +
+                           LS_JOURNAL_END_BYTES + ls_compress_bound(largest);
+    writer->raw = ls_allocate(allocator, largest);
+    writer->out = ls_allocate(allocator, writer->out_capacity);
+    if (!writer->raw || !writer->out) {
+        ls_journal_writer_destroy(writer);
+        return LS_NO_MEMORY;
+    }
+    if (continued) {
+        take_index(writer, continued);
+    }
+    *out = writer;
+    return LS_OK;
+}
+
+void ls_journal_writer_destroy(ls_journal_writer *writer)
+{
+    if (!writer) {
+        return;
+    }
+    ls_release(writer->allocator, writer->out);
+    ls_release(writer->allocator, writer->raw);
+    ls_release(writer->allocator, writer);
+}
+
+/* ---- framing ---- */
+
+static void put_file_head(ls_journal_writer *writer)
+{
+    memcpy(writer->out, LS_JOURNAL_MAGIC, sizeof LS_JOURNAL_MAGIC - 1);
+    ls_store_u32(writer->out + 8, LS_JOURNAL_VERSION);
+    ls_store_u32(writer->out + 12, 0);
+    writer->pending_bytes = LS_JOURNAL_FILE_HEAD_BYTES;
+}
+
+/* Frames the first `size` bytes of writer->raw. */
+static ls_status put_frame(ls_journal_writer *writer, ls_journal_kind kind, size_t size)
+{
+    uint8_t *head = writer->out + writer->pending_bytes;
+    uint8_t *payload = head + LS_JOURNAL_FRAME_BYTES;
+    size_t room = writer->out_capacity - writer->pending_bytes - LS_JOURNAL_FRAME_BYTES;
+    size_t stored = 0;
+    if (kind != LS_JOURNAL_END) {
+        stored = ls_compress(writer->raw, size, payload, room);
+        if (stored == 0) {
+            return LS_NO_MEMORY;
+        }
+    }
+    bool is_compressed = stored > 0 && stored + (size >> WORTH_SHIFT) < size;
+    if (!is_compressed) {
+        stored = size;
+        memcpy(payload, writer->raw, size);
+    }
+    ls_journal_frame_write(head, kind, is_compressed, (uint32_t)stored, (uint32_t)size);
+    writer->pending_bytes += LS_JOURNAL_FRAME_BYTES + stored;
+    return LS_OK;
+}
+
+/* The index, and the END that says where it is. */
+static ls_status put_end(ls_journal_writer *writer, size_t size)
+{
+    ls_journal_end end = {0};
+    ls_byte_stream told = ls_byte_stream_read(writer->raw, size);
+    ls_journal_end_stream(&told, &end);
+    LS_ASSERT(!told.has_failed);
+    end.index_offset = writer->offset + writer->pending_bytes;
+    size_t index_bytes = ls_journal_index_write(&writer->index, writer->raw);
+    ls_status status = put_frame(writer, LS_JOURNAL_INDEX, index_bytes);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_byte_stream stream = ls_byte_stream_write(writer->raw, LS_JOURNAL_END_BYTES);
+    ls_journal_end_stream(&stream, &end);
+    return put_frame(writer, LS_JOURNAL_END, stream.at);
+}
+
+static ls_journal_index_entry entry_of(const ls_journal_writer *writer, const ls_journal_raw *raw)
+{
+    ls_journal_index_entry entry = {
+        .kind = raw->kind, .tick = raw->tick, .offset = writer->offset + writer->pending_bytes};
+    if (raw->kind == LS_JOURNAL_SNAPSHOT) {
+        ls_journal_snapshot snapshot = {0};
+        ls_byte_stream stream = ls_byte_stream_read(raw->head, raw->head_bytes);
+        ls_journal_snapshot_stream(&stream, &snapshot);
+        entry.kind = snapshot.piece == 0 ? LS_JOURNAL_SNAPSHOT : 0;
+    } else if (raw->kind != LS_JOURNAL_TICKS) {
+        entry.kind = 0;
+    }
+    return entry;
+}
+
+ls_status ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_raw *raw,
+                                  const uint8_t **bytes, size_t *size, uint64_t *offset)
+{
+    size_t raw_bytes = raw->head_bytes + raw->size;
+    LS_ASSERT(raw->head_bytes <= sizeof raw->head && raw_bytes <= writer->raw_bytes_max);
+    writer->pending_bytes = 0;
+    if (writer->offset == 0) {
+        put_file_head(writer);
+    }
+    memcpy(writer->raw, raw->head, raw->head_bytes);
+    if (raw->size > 0) {
+        memcpy(writer->raw + raw->head_bytes, raw->bytes, raw->size);
+    }
+    writer->pending = entry_of(writer, raw);
+    ls_status status = raw->kind == LS_JOURNAL_END ? put_end(writer, raw_bytes)
+                                                   : put_frame(writer, raw->kind, raw_bytes);
+    if (status != LS_OK) {
+        writer->pending_bytes = 0;
+        return status;
+    }
+    *bytes = writer->out;
+    *size = writer->pending_bytes;
+    *offset = writer->offset;
+    return LS_OK;
+}
+
+void ls_journal_writer_keep(ls_journal_writer *writer)
+{
+    LS_ASSERT(writer->pending_bytes > 0);
+    writer->offset += writer->pending_bytes;
+    writer->pending_bytes = 0;
+    if (writer->pending.kind != 0) {
+        ls_journal_index_add(&writer->index, writer->pending);
+    }
+}

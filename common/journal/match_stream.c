@@ -1,0 +1,34 @@
+#include "lockstep/common/journal/match_stream.h"
+
+void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config)
+{
+    ls_byte_stream_u64(stream, &config->seed);
+    ls_byte_stream_ranged(stream, &config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ);
+    ls_byte_stream_ranged(stream, &config->players, 1, LS_PLAYERS_MAX);
+    ls_byte_stream_ranged(stream, &config->param_count, 0, LS_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->param_count; i++) {
+        uint64_t value = (uint64_t)config->params[i];
+        ls_byte_stream_u64(stream, &value);
+        config->params[i] = (int64_t)value;
+    }
+}
+
+void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests)
+{
+    ls_byte_stream_u64(stream, &digests->parameters);
+    ls_byte_stream_u64(stream, &digests->schema);
+    ls_byte_stream_u64(stream, &digests->content);
+    ls_byte_stream_u64(stream, &digests->initial);
+}
+
+void ls_build_print_stream(ls_byte_stream *stream, ls_build_print *print)
+{
+    uint8_t bytes[LS_PRINT_BYTES_MAX] = {0};
+    uint32_t size =
+        stream->mode == LS_STREAM_READ ? 0 : (uint32_t)ls_build_print_write(print, bytes);
+    ls_byte_stream_ranged(stream, &size, 0, LS_PRINT_BYTES_MAX);
+    ls_byte_stream_bytes(stream, bytes, size);
+    if (stream->mode == LS_STREAM_READ) {
+        ls_build_print_read(bytes, stream->has_failed ? 0 : size, print);
+    }
+}

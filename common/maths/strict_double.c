@@ -1,0 +1,24 @@
+#include "lockstep/common/maths/strict_double.h"
+
+#include <fenv.h>
+
+/* What runs is behind a pointer and in another file: no compiler moves a sum of its out of here,
+ * as it may where it sees both (gcc ignores FENV_ACCESS). */
+void ls_strict_double_pass(void (*run)(const ls_step *step), const ls_step *step)
+{
+    fenv_t before;
+    (void)fegetenv(&before);
+    (void)fesetenv(FE_DFL_ENV);
+    run(step);
+    (void)fesetenv(&before);
+}
+
+void ls_strict_double_init(void (*init)(const ls_sim_config *config, void *state),
+                           const ls_sim_config *config, void *state)
+{
+    fenv_t before;
+    (void)fegetenv(&before);
+    (void)fesetenv(FE_DFL_ENV);
+    init(config, state);
+    (void)fesetenv(&before);
+}

@@ -1,0 +1,13 @@
+/* Arithmetic check: a short fixed series of fixed-point and double operations, hashed. Two machines
+ * or builds that round, contract or convert differently give different numbers and must not share
+ * a match. Called by the handshake, and by tests that compare platforms. */
+#ifndef LOCKSTEP_COMMON_SIMULATION_ARITHMETIC_CHECK_H
+#define LOCKSTEP_COMMON_SIMULATION_ARITHMETIC_CHECK_H
+
+#include <stdint.h>
+
+/* About 20 us. The double part uses + - * / and square root alone, which IEEE 754 fixes to the
+ * bit; it finds fused multiply-add, extended precision and another rounding mode. */
+uint64_t ls_arithmetic_check(void);
+
+#endif

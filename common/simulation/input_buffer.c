@@ -1,0 +1,189 @@
+#include "lockstep/common/simulation/input_buffer.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
+
+#include <string.h>
+
+typedef struct input_record {
+    uint32_t size;
+    uint32_t events;
+} input_record;
+
+/* A tick's place in the ring; row r holds tick t when t % window = r. All that is known of a tick
+ * stands together: a server of many matches finds none of it in a cache. */
+typedef struct input_row {
+    uint32_t held;          /* bit s is set when slot s has an input */
+    input_record records[]; /* [slots], and then their bytes: [slots][input_bytes_max] */
+} input_row;
+
+struct ls_input_buffer {
+    const ls_allocator *allocator;
+    ls_input_buffer_config config;
+    ls_tick first;
+    size_t row_bytes;
+    uint8_t *rows; /* [window] */
+};
+
+_Static_assert(LS_PLAYERS_MAX == 32, "a row's slots are the bits of one uint32_t");
+
+static input_row *row_of(const ls_input_buffer *buffer, ls_tick tick)
+{
+    size_t index = tick & (buffer->config.window_ticks - 1);
+    return (input_row *)(void *)(buffer->rows + index * buffer->row_bytes);
+}
+
+static uint8_t *bytes_of(const ls_input_buffer *buffer, input_row *row, uint32_t slot)
+{
+    LS_ASSERT(slot < buffer->config.slots);
+    uint8_t *bytes = (uint8_t *)&row->records[buffer->config.slots];
+    return bytes + (size_t)slot * buffer->config.input_bytes_max;
+}
+
+static bool is_in_window(const ls_input_buffer *buffer, ls_tick tick)
+{
+    return tick >= buffer->first && tick - buffer->first < buffer->config.window_ticks;
+}
+
+static bool is_config_valid(const ls_input_buffer_config *config)
+{
+    return config->slots >= 1 && config->slots <= LS_PLAYERS_MAX &&
+           config->input_bytes_max <= LS_INPUT_BYTES_MAX && config->window_ticks != 0 &&
+           (config->window_ticks & (config->window_ticks - 1)) == 0;
+}
+
+static size_t row_bytes_of(const ls_input_buffer_config *config)
+{
+    size_t slot_bytes = sizeof(input_record) + config->input_bytes_max;
+    size_t bytes = sizeof(input_row) + config->slots * slot_bytes;
+    size_t alignment = _Alignof(input_row);
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+ls_status ls_input_buffer_create(const ls_input_buffer_config *config,
+                                 const ls_allocator *allocator, ls_input_buffer **out)
+{
+    if (!is_config_valid(config)) {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_input_buffer *buffer = ls_allocate(allocator, sizeof *buffer);
+    if (!buffer) {
+        return LS_NO_MEMORY;
+    }
+    buffer->allocator = allocator;
+    buffer->config = *config;
+    buffer->row_bytes = row_bytes_of(config);
+    buffer->rows = ls_allocate_array(allocator, config->window_ticks, buffer->row_bytes);
+    if (!buffer->rows) {
+        ls_input_buffer_destroy(buffer);
+        return LS_NO_MEMORY;
+    }
+    *out = buffer;
+    return LS_OK;
+}
+
+void ls_input_buffer_destroy(ls_input_buffer *buffer)
+{
+    if (!buffer) {
+        return;
+    }
+    ls_release(buffer->allocator, buffer->rows);
+    ls_release(buffer->allocator, buffer);
+}
+
+ls_tick ls_input_buffer_first(const ls_input_buffer *buffer)
+{
+    return buffer->first;
+}
+
+void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
+{
+    if (first <= buffer->first) {
+        return;
+    }
+    uint32_t forgotten = first - buffer->first;
+    uint32_t rows =
+        forgotten < buffer->config.window_ticks ? forgotten : buffer->config.window_ticks;
+    for (uint32_t i = 0; i < rows; i++) {
+        row_of(buffer, buffer->first + i)->held = 0;
+    }
+    buffer->first = first;
+}
+
+void ls_input_buffer_restart(ls_input_buffer *buffer, ls_tick first)
+{
+    for (uint32_t i = 0; i < buffer->config.window_ticks; i++) {
+        row_of(buffer, i)->held = 0;
+    }
+    buffer->first = first;
+}
+
+ls_status ls_input_buffer_put(ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
+                              const uint8_t *bytes, uint32_t size, uint32_t events)
+{
+    if (size > buffer->config.input_bytes_max) {
+        return LS_BAD_ARGUMENT;
+    }
+    if (tick < buffer->first) {
+        return LS_STALE;
+    }
+    if (!is_in_window(buffer, tick)) {
+        return LS_FUTURE;
+    }
+    if (ls_input_buffer_has(buffer, tick, slot)) {
+        return LS_FULL;
+    }
+    input_row *row = row_of(buffer, tick);
+    row->records[slot] = (input_record){size, events};
+    if (size > 0) {
+        memcpy(bytes_of(buffer, row, slot), bytes, size);
+    }
+    row->held |= UINT32_C(1) << slot;
+    return LS_OK;
+}
+
+bool ls_input_buffer_has(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
+{
+    LS_ASSERT(slot < buffer->config.slots);
+    return is_in_window(buffer, tick) && (row_of(buffer, tick)->held & (UINT32_C(1) << slot)) != 0;
+}
+
+static ls_slot_input input_at(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot)
+{
+    /* An input of no bytes has a place to point at as well. */
+    static const uint8_t nothing[1];
+    input_row *row = row_of(buffer, tick);
+    const input_record *record = &row->records[slot];
+    const uint8_t *bytes =
+        buffer->config.input_bytes_max > 0 ? bytes_of(buffer, row, slot) : nothing;
+    return (ls_slot_input){bytes, record->size, record->events};
+}
+
+ls_status ls_input_buffer_get(const ls_input_buffer *buffer, ls_tick tick, uint32_t slot,
+                              ls_slot_input *out)
+{
+    if (!ls_input_buffer_has(buffer, tick, slot)) {
+        return LS_NOT_FOUND;
+    }
+    *out = input_at(buffer, tick, slot);
+    return LS_OK;
+}
+
+ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
+                               ls_slot_input slots[LS_PLAYERS_MAX])
+{
+    uint32_t slot_count = buffer->config.slots;
+    uint32_t all = UINT32_MAX >> (LS_PLAYERS_MAX - slot_count);
+    if (!is_in_window(buffer, tick) || row_of(buffer, tick)->held != all) {
+        return LS_NOT_FOUND;
+    }
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        slots[slot] = input_at(buffer, tick, slot);
+    }
+    return LS_OK;
+}
+
+void ls_input_buffer_warm(const ls_input_buffer *buffer, ls_tick tick)
+{
+    ls_prefetch(row_of(buffer, tick > 0 ? tick - 1 : tick), 2 * buffer->row_bytes);
+}

@@ -1,0 +1,169 @@
+#include "lockstep/common/simulation/plugin_loader.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/common/simulations/builtin.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_file_name(const char *name)
+{
+    size_t size = strlen(name);
+    return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
+}
+
+static ls_status load_builtin(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    const ls_simulation *simulation = ls_builtin_simulation_named(name);
+    if (simulation) {
+        LS_ASSERT(ls_simulation_check(simulation, NULL) == LS_OK);
+        *out = (ls_loaded_simulation){simulation, NULL};
+        return LS_OK;
+    }
+    char shown[LS_NAME_BYTES_MAX];
+    ls_name_copy(shown, sizeof shown, name);
+    ls_text_set(why, "unknown simulation '%s'; built in are: ", shown);
+    for (uint32_t i = 0; (simulation = ls_builtin_simulation(i)); i++) {
+        ls_text_add(why, "%s%s", i > 0 ? ", " : "", simulation->name);
+    }
+    ls_text_add(why, "; a plug-in is named by its file, as in ./game.so");
+    return LS_NOT_FOUND;
+}
+
+/* dlerror speaks of the last failure once; it may have nothing to say. */
+static const char *linker_words(void)
+{
+    const char *words = dlerror();
+    return words ? words : "the dynamic linker gives no reason";
+}
+
+/* Without a '/' dlopen would search the system's folders instead of the current one. */
+static void *open_library(const char *file)
+{
+    static const char here[] = "./";
+    bool has_folder = strchr(file, '/') != NULL;
+    char *path = malloc(sizeof here + strlen(file));
+    if (!path) {
+        return NULL;
+    }
+    snprintf(path, sizeof here + strlen(file), "%s%s", has_folder ? "" : here, file);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    free(path);
+    return library;
+}
+
+/* A schema depends on the configuration; one that misses bytes misses them by default as well, and
+ * whoever loads a plug-in should hear of it before anybody connects. An engine behind a callback
+ * has no schema and is not started for nothing. */
+static ls_status check_schema(const ls_simulation *simulation, ls_text *fault)
+{
+    if (simulation->hash) {
+        return LS_OK;
+    }
+    ls_sim_config config = ls_sim_config_default(simulation);
+    ls_sim_instance *instance = NULL;
+    ls_status status =
+        ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, fault);
+    ls_sim_instance_destroy(instance);
+    return status == LS_SCHEMA ? LS_SCHEMA : LS_OK; /* other values may suit init or the memory */
+}
+
+static ls_status find_simulation(void *library, const char *file, const ls_simulation **out,
+                                 ls_text *why)
+{
+    ls_simulation_entry entry = NULL;
+    void *symbol = dlsym(library, LS_SIMULATION_SYMBOL);
+    if (!symbol) {
+        ls_text_set(why, "plug-in '%s' does not export %s()", file, LS_SIMULATION_SYMBOL);
+        return LS_PLUGIN;
+    }
+    /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
+    _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
+    memcpy(&entry, &symbol, sizeof entry);
+    const ls_simulation *simulation = entry();
+    ls_text fault = {""};
+    ls_status status = ls_simulation_check(simulation, &fault) == LS_OK
+                           ? check_schema(simulation, &fault)
+                           : LS_PLUGIN;
+    if (status != LS_OK) {
+        ls_text_set(why, "plug-in '%s' cannot be used: %s", file, fault.bytes);
+        return status;
+    }
+    *out = simulation;
+    return LS_OK;
+}
+
+static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text *why)
+{
+    void *library = open_library(file);
+    if (!library) {
+        ls_text_set(why, "plug-in '%s' cannot be opened: %s", file, linker_words());
+        return LS_PLUGIN;
+    }
+    const ls_simulation *simulation = NULL;
+    ls_status status = find_simulation(library, file, &simulation, why);
+    if (status != LS_OK) {
+        dlclose(library);
+        return status;
+    }
+    *out = (ls_loaded_simulation){simulation, library};
+    return LS_OK;
+}
+
+ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why)
+{
+    return is_file_name(name) ? load_file(name, out, why) : load_builtin(name, out, why);
+}
+
+void ls_simulation_unload(ls_loaded_simulation *loaded)
+{
+    if (loaded->library) {
+        dlclose(loaded->library);
+    }
+    *loaded = (ls_loaded_simulation){NULL, NULL};
+}
+
+/* ---- what a build print says of it ---- */
+
+/* A chain of the hashes of the file's pieces. */
+static bool hash_file(const char *path, uint64_t *hash, uint64_t *bytes)
+{
+    uint8_t piece[4096];
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        return false;
+    }
+    *hash = 0;
+    *bytes = 0;
+    size_t size = 0;
+    while ((size = fread(piece, 1, sizeof piece, file)) > 0) {
+        *hash = ls_hash_pair(*hash, ls_hash_bytes(piece, size, 0));
+        *bytes += size;
+    }
+    bool is_whole = ferror(file) == 0;
+    fclose(file);
+    return is_whole;
+}
+
+void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
+                         ls_build_print *print)
+{
+    uint64_t hash = 0;
+    uint64_t bytes = 0;
+    ls_text text = {{0}};
+    const char *slash = strrchr(name, '/');
+    ls_text_set(&text, "built in");
+    if (loaded->library && hash_file(name, &hash, &bytes)) {
+        /* The folder may differ from machine to machine and does not matter. */
+        ls_text_set(&text, "%016" PRIx64 ", %" PRIu64 " bytes, %s", hash, bytes,
+                    slash ? slash + 1 : name);
+    } else if (loaded->library) {
+        ls_text_set(&text, "%s", slash ? slash + 1 : name);
+    }
+    ls_build_print_set(print, LS_PRINT_SIMULATION, text.bytes);
+}

@@ -1,0 +1,33 @@
+/* Plugin loader: finds a simulation by a built-in's name or by the path of a .so plug-in.
+ * The only place that opens shared objects. Called by programs; never by a core. */
+#ifndef LOCKSTEP_COMMON_SIMULATION_PLUGIN_LOADER_H
+#define LOCKSTEP_COMMON_SIMULATION_PLUGIN_LOADER_H
+
+#include "lockstep/common/base/build_fingerprint.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/simulation.h"
+
+LS_C_BEGIN
+
+typedef struct ls_loaded_simulation {
+    const ls_simulation *simulation;
+    void *library; /* NULL for a built-in */
+} ls_loaded_simulation;
+
+/* `name` is a file when it has a '/' or ends in ".so", else a built-in. The struct has passed
+ * ls_simulation_check, and the schema of a plug-in with its default configuration covers every
+ * byte. NOT_FOUND (with the names that exist), PLUGIN (with the dynamic linker's or the check's
+ * words), SCHEMA (with the byte ranges). */
+ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
+
+/* Names in a build print which code this is: "built in", or the plug-in's file, its size and a hash
+ * of it, as it lies on the disk now. `name` is what was loaded. */
+void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
+                         ls_build_print *print);
+
+/* The simulation and everything made from it must not be used afterwards. */
+void ls_simulation_unload(ls_loaded_simulation *loaded);
+
+LS_C_END
+
+#endif

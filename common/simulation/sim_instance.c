@@ -1,0 +1,435 @@
+#include "lockstep/common/simulation/sim_instance.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/base/log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Under AddressSanitizer the slack that alignment leaves around a block is forbidden ground. */
+#if defined(__SANITIZE_ADDRESS__)
+#define LS_HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LS_HAS_ASAN 1
+#endif
+#endif
+#if defined(LS_HAS_ASAN)
+#include <sanitizer/asan_interface.h>
+#define FORBID(bytes, size) ASAN_POISON_MEMORY_REGION(bytes, size)
+#define ALLOW(bytes, size) ASAN_UNPOISON_MEMORY_REGION(bytes, size)
+#else
+#define FORBID(bytes, size) ((void)(bytes), (void)(size))
+#define ALLOW(bytes, size) ((void)(bytes), (void)(size))
+#endif
+
+/* A cache line, so that a simulation's layout decides which fields share one. */
+#define BLOCK_ALIGNMENT 64u
+
+/* What a callback's save holds before the engine's own bytes: their count. */
+#define SAVE_HEADER_BYTES 8u
+
+typedef struct aligned_block {
+    uint8_t *memory; /* as the allocator gave it */
+    size_t memory_bytes;
+    void *bytes; /* aligned, inside memory */
+} aligned_block;
+
+struct ls_sim_instance {
+    const ls_allocator *allocator;
+    const ls_simulation *simulation;
+    ls_sim_config config;
+    size_t state_bytes;
+    size_t scratch_bytes;
+    aligned_block state;
+    aligned_block scratch;   /* an allocation of its own: tools see an overrun of either */
+    ls_schema *schema;       /* NULL when the simulation hashes by callback */
+    ls_state_hasher *hasher; /* NULL likewise */
+    ls_sim_digests digests;
+    ls_sim_tuning tuning;
+    ls_tick tick;
+    bool is_initialised; /* init succeeded, so deinit is owed */
+};
+
+static bool block_allocate(const ls_allocator *allocator, size_t bytes, aligned_block *out)
+{
+    if (bytes > SIZE_MAX - BLOCK_ALIGNMENT) {
+        return false;
+    }
+    out->memory_bytes = bytes + BLOCK_ALIGNMENT - 1;
+    out->memory = ls_allocate(allocator, out->memory_bytes);
+    if (!out->memory) {
+        return false;
+    }
+    size_t past = (uintptr_t)out->memory % BLOCK_ALIGNMENT;
+    size_t before = past == 0 ? 0 : BLOCK_ALIGNMENT - past;
+    out->bytes = out->memory + before;
+    FORBID(out->memory, before);
+    FORBID(out->memory + before + bytes, out->memory_bytes - before - bytes);
+    return true;
+}
+
+static void block_release(const ls_allocator *allocator, const aligned_block *block)
+{
+    if (block->memory) {
+        ALLOW(block->memory, block->memory_bytes);
+    }
+    ls_release(allocator, block->memory);
+}
+
+/* ---- create ---- */
+
+static ls_status refuse(ls_status status, const char *text, ls_text *why)
+{
+    ls_text_set(why, "%s", text);
+    return status;
+}
+
+static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
+{
+    const ls_simulation *simulation = instance->simulation;
+    size_t state_bytes = simulation->state_bytes(&instance->config);
+    if (state_bytes == 0 || state_bytes > LS_STATE_BYTES_MAX) {
+        ls_text_set(why, "simulation '%s' asks for %zu bytes of state; it can have 1..%u",
+                    simulation->name, state_bytes, LS_STATE_BYTES_MAX);
+        return LS_PLUGIN;
+    }
+    size_t scratch_bytes =
+        simulation->scratch_bytes ? simulation->scratch_bytes(&instance->config) : 0;
+    instance->state_bytes = state_bytes;
+    instance->scratch_bytes = scratch_bytes;
+    if (!block_allocate(instance->allocator, state_bytes, &instance->state) ||
+        (scratch_bytes > 0 &&
+         !block_allocate(instance->allocator, scratch_bytes, &instance->scratch))) {
+        ls_text_set(why, "no memory for %zu bytes of state and %zu of scratch", state_bytes,
+                    scratch_bytes);
+        return LS_NO_MEMORY;
+    }
+    return LS_OK;
+}
+
+static ls_status build_schema(ls_sim_instance *instance, ls_text *why)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (simulation->hash) {
+        return LS_OK;
+    }
+    ls_field *fields = ls_allocate_array(instance->allocator, LS_FIELDS_MAX, sizeof *fields);
+    if (!fields) {
+        return refuse(LS_NO_MEMORY, "no memory for the state schema", why);
+    }
+    uint32_t count = simulation->fields(&instance->config, fields, LS_FIELDS_MAX);
+    ls_status status = LS_OK;
+    if (count > LS_FIELDS_MAX) {
+        ls_text_set(why, "the state schema of '%s' has %u fields; it can have %u", simulation->name,
+                    count, LS_FIELDS_MAX);
+        status = LS_SCHEMA;
+    } else {
+        status = ls_schema_create(fields, count, instance->state_bytes, instance->allocator,
+                                  &instance->schema, why);
+    }
+    ls_release(instance->allocator, fields);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_state_hasher_create(instance->schema, instance->allocator, &instance->hasher);
+    return status == LS_OK ? LS_OK : refuse(status, "no memory for hashing the state", why);
+}
+
+static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
+{
+    const ls_simulation *simulation = instance->simulation;
+    ls_status status = simulation->init(&instance->config, instance->state.bytes);
+    if (status != LS_OK) {
+        ls_text_set(why, "simulation '%s' could not make its first state: %s", simulation->name,
+                    ls_status_text(status));
+        return status;
+    }
+    instance->is_initialised = true;
+    size_t offset = 0;
+    if (instance->schema &&
+        ls_schema_dirty_padding(instance->schema, instance->state.bytes, &offset)) {
+        ls_schema_place place = ls_schema_at(instance->schema, offset);
+        ls_text_set(why,
+                    "simulation '%s' wrote to byte %zu of its state, which is padding (\"%s\")",
+                    simulation->name, offset, place.field->path);
+        return LS_SCHEMA;
+    }
+    return LS_OK;
+}
+
+static uint64_t digest_parameters(const ls_simulation *simulation, const ls_sim_config *config)
+{
+    uint64_t digest = ls_hash_pair(config->seed, config->tick_rate_hz);
+    digest = ls_hash_pair(digest, config->players);
+    digest = ls_hash_pair(digest, config->param_count);
+    for (uint32_t i = 0; i < config->param_count; i++) {
+        const char *name = simulation->params[i].name;
+        digest = ls_hash_pair(digest, ls_hash_bytes(name, strlen(name), 0));
+        digest = ls_hash_pair(digest, (uint64_t)config->params[i]);
+    }
+    return digest;
+}
+
+static ls_sim_digests make_digests(ls_sim_instance *instance)
+{
+    const ls_simulation *simulation = instance->simulation;
+    const ls_sim_config *config = &instance->config;
+    return (ls_sim_digests){
+        .parameters = digest_parameters(simulation, config),
+        .schema = instance->schema ? ls_schema_digest(instance->schema) : 0,
+        .content = simulation->content_digest ? simulation->content_digest(config) : 0,
+        .initial = ls_sim_instance_hash(instance),
+    };
+}
+
+static ls_status build(ls_sim_instance *instance, ls_text *why)
+{
+    ls_status status = allocate_blocks(instance, why);
+    if (status == LS_OK) {
+        status = build_schema(instance, why);
+    }
+    if (status == LS_OK) {
+        status = make_state_0(instance, why);
+    }
+    if (status == LS_OK) {
+        instance->digests = make_digests(instance);
+    }
+    return status;
+}
+
+ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_config *config,
+                                 const ls_allocator *allocator, ls_sim_instance **out, ls_text *why)
+{
+    ls_status status = ls_simulation_check(simulation, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    status = ls_sim_config_check(simulation, config, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_sim_instance *instance = ls_allocate(allocator, sizeof *instance);
+    if (!instance) {
+        return refuse(LS_NO_MEMORY, "no memory for a simulation", why);
+    }
+    instance->allocator = allocator;
+    instance->simulation = simulation;
+    instance->config = *config;
+    instance->tuning = (ls_sim_tuning){.workers = 1, .log_level = LS_LOG_WARNING};
+    status = build(instance, why);
+    if (status != LS_OK) {
+        ls_sim_instance_destroy(instance);
+        return status;
+    }
+    *out = instance;
+    return LS_OK;
+}
+
+void ls_sim_instance_destroy(ls_sim_instance *instance)
+{
+    if (!instance) {
+        return;
+    }
+    if (instance->is_initialised && instance->simulation->deinit) {
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+    }
+    ls_state_hasher_destroy(instance->hasher);
+    ls_schema_destroy(instance->schema);
+    block_release(instance->allocator, &instance->scratch);
+    block_release(instance->allocator, &instance->state);
+    ls_release(instance->allocator, instance);
+}
+
+/* ---- what it is ---- */
+
+ls_status ls_sim_instance_restart(ls_sim_instance *instance)
+{
+    if (instance->is_initialised && instance->simulation->deinit) {
+        instance->simulation->deinit(&instance->config, instance->state.bytes);
+    }
+    instance->is_initialised = false;
+    instance->tick = 0;
+    memset(instance->state.bytes, 0, instance->state_bytes);
+    return make_state_0(instance, NULL);
+}
+
+const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance)
+{
+    return instance->simulation;
+}
+
+const ls_sim_config *ls_sim_instance_config(const ls_sim_instance *instance)
+{
+    return &instance->config;
+}
+
+const ls_schema *ls_sim_instance_schema(const ls_sim_instance *instance)
+{
+    return instance->schema;
+}
+
+ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance)
+{
+    return instance->digests;
+}
+
+void *ls_sim_instance_state(ls_sim_instance *instance)
+{
+    return instance->state.bytes;
+}
+
+const void *ls_sim_instance_view(const ls_sim_instance *instance)
+{
+    return instance->state.bytes;
+}
+
+size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance)
+{
+    return instance->state_bytes;
+}
+
+ls_tick ls_sim_instance_tick(const ls_sim_instance *instance)
+{
+    return instance->tick;
+}
+
+/* ---- what it does ---- */
+
+void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning)
+{
+    uint32_t workers_max = instance->simulation->workers_max;
+    LS_ASSERT(tuning.workers >= 1 && (tuning.workers == 1 || tuning.workers <= workers_max));
+    instance->tuning = tuning;
+}
+
+static void run_unwatched(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
+{
+    (void)user;
+    (void)index;
+    pass->run(step);
+}
+
+void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs)
+{
+    ls_sim_instance_step_watched(instance, inputs, &(ls_step_watch){run_unwatched, NULL});
+}
+
+void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                  const ls_step_watch *watch)
+{
+    LS_ASSERT(inputs->tick == instance->tick);
+    LS_ASSERT(inputs->slot_count == instance->config.players);
+    const ls_simulation *simulation = instance->simulation;
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        LS_ASSERT(inputs->slots[slot].size <= simulation->input_bytes_max);
+    }
+    const ls_step step = {
+        .config = &instance->config,
+        .inputs = inputs,
+        .state = instance->state.bytes,
+        .scratch = instance->scratch.bytes,
+        .tuning = &instance->tuning,
+    };
+    for (uint32_t i = 0; i < simulation->pass_count; i++) {
+        watch->run_pass(watch->user, &step, &simulation->passes[i], i);
+    }
+    instance->tick++;
+}
+
+void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte)
+{
+    if (instance->scratch.bytes) {
+        memset(instance->scratch.bytes, byte, instance->scratch_bytes);
+    }
+}
+
+uint64_t ls_sim_instance_hash(ls_sim_instance *instance)
+{
+    if (!instance->hasher) {
+        return instance->simulation->hash(&instance->config, instance->state.bytes);
+    }
+    return ls_state_hash(instance->hasher, instance->state.bytes);
+}
+
+size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (instance->schema) {
+        return instance->state_bytes;
+    }
+    if (!simulation->save) {
+        return 0;
+    }
+    return SAVE_HEADER_BYTES + simulation->save(&instance->config, instance->state.bytes, NULL, 0);
+}
+
+ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes)
+{
+    const ls_simulation *simulation = instance->simulation;
+    if (instance->schema) {
+        ls_schema_to_canonical(instance->schema, instance->state.bytes, bytes);
+        return LS_OK;
+    }
+    if (!simulation->save) {
+        return LS_UNSUPPORTED;
+    }
+    size_t size = ls_sim_instance_save_bytes(instance) - SAVE_HEADER_BYTES;
+    ls_store_u64(bytes, size);
+    size_t written =
+        simulation->save(&instance->config, instance->state.bytes, bytes + SAVE_HEADER_BYTES, size);
+    return written == size ? LS_OK : LS_PLUGIN;
+}
+
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size)
+{
+    if (instance->schema) {
+        return size == instance->state_bytes;
+    }
+    return size >= SAVE_HEADER_BYTES && ls_load_u64(bytes) == size - SAVE_HEADER_BYTES;
+}
+
+ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick)
+{
+    const ls_simulation *simulation = instance->simulation;
+    ls_status status = LS_OK;
+    if (instance->schema) {
+        ls_schema_from_canonical(instance->schema, bytes, instance->state.bytes);
+    } else if (simulation->load) {
+        status = simulation->load(&instance->config, instance->state.bytes,
+                                  bytes + SAVE_HEADER_BYTES, (size_t)ls_load_u64(bytes));
+    } else {
+        status = LS_UNSUPPORTED;
+    }
+    if (status == LS_OK) {
+        instance->tick = tick;
+    }
+    return status;
+}
+
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why)
+{
+    const struct {
+        const char *what;
+        uint64_t here;
+        uint64_t there;
+    } items[] = {
+        {"state schema", here->schema, there->schema},
+        {"parameters", here->parameters, there->parameters},
+        {"content", here->content, there->content},
+        {"first state", here->initial, there->initial},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        if (items[i].here != items[i].there) {
+            ls_text_set(why,
+                        "the simulation here has another %s (%016" PRIx64
+                        ") than the server's (%016" PRIx64 ")",
+                        items[i].what, items[i].here, items[i].there);
+            return LS_SIMULATION_MISMATCH;
+        }
+    }
+    return LS_OK;
+}

@@ -1,0 +1,89 @@
+/* Sim instance: one running simulation: configuration, state, scratch, schema and hasher.
+ * Everything is allocated at create; stepping, hashing, saving and loading never allocate.
+ * Called by match, session and tools; the only caller of a simulation's functions. */
+#ifndef LOCKSTEP_COMMON_SIMULATION_SIM_INSTANCE_H
+#define LOCKSTEP_COMMON_SIMULATION_SIM_INSTANCE_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/state_hash.h"
+
+LS_C_BEGIN
+
+typedef struct ls_sim_instance ls_sim_instance;
+
+/* What two machines compare before they share a match. */
+typedef struct ls_sim_digests {
+    uint64_t parameters; /* tick rate, players, every parameter's name and value, seed */
+    uint64_t schema;     /* 0 for a simulation that hashes by callback */
+    uint64_t content;    /* 0 when the simulation has none */
+    uint64_t initial;    /* root of state 0 */
+} ls_sim_digests;
+
+/* Whether this machine's simulation is the one that was written down elsewhere, as far as digests
+ * tell: SIMULATION_MISMATCH with the first item that differs in `why`. */
+ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests *there,
+                               ls_text *why);
+
+/* Checks the simulation and the config, builds the schema, makes state 0. The simulation is
+ * borrowed, the config copied. Errors: those of the checks, PLUGIN for a state size that cannot be,
+ * SCHEMA (also when init wrote to padding), NO_MEMORY, and whatever init returns; `why` explains.
+ * After a failed init deinit is not called. */
+ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_config *config,
+                                 const ls_allocator *allocator, ls_sim_instance **out,
+                                 ls_text *why);
+void ls_sim_instance_destroy(ls_sim_instance *instance);
+
+const ls_simulation *ls_sim_instance_simulation(const ls_sim_instance *instance);
+const ls_sim_config *ls_sim_instance_config(const ls_sim_instance *instance);
+const ls_schema *ls_sim_instance_schema(const ls_sim_instance *instance); /* NULL by callback */
+ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
+
+/* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
+ * (fault injection, healing); nobody else does. */
+void *ls_sim_instance_state(ls_sim_instance *instance);
+const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, for reading */
+size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
+ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
+
+/* Back to state 0, as create made it. What init returns; then nothing but destroy may follow. */
+ls_status ls_sim_instance_restart(ls_sim_instance *instance);
+
+/* What the steps from here on are told of this machine. At first one worker and warnings. */
+void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
+
+/* Runs every pass on this tick's inputs. inputs->tick is the live tick. */
+void ls_sim_instance_step(ls_sim_instance *instance, const ls_tick_inputs *inputs);
+
+/* For tools that want to know what each pass did, or that prepare something for it. */
+typedef struct ls_step_watch {
+    /* Stands in for pass `index` of the step, and calls pass->run(step) itself, once. */
+    void (*run_pass)(void *user, const ls_step *step, const ls_pass *pass, uint32_t index);
+    void *user;
+} ls_step_watch;
+
+/* The same step, watched. */
+void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                                  const ls_step_watch *watch);
+
+/* Overwrites the scratch memory, whose content a step must not rely on: for tools that look for
+ * steps which do. */
+void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
+
+/* Root of the live state. */
+uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
+
+/* Copies of the live state, in canonical byte order: a save can be loaded on any machine.
+ * UNSUPPORTED for a simulation that hashes by callback and cannot save; its saves differ in size
+ * from tick to tick. `bytes` holds ls_sim_instance_save_bytes. Load takes only what save gave; when
+ * it fails, the tick stays. */
+size_t ls_sim_instance_save_bytes(const ls_sim_instance *instance);
+ls_status ls_sim_instance_save(const ls_sim_instance *instance, uint8_t *bytes);
+ls_status ls_sim_instance_load(ls_sim_instance *instance, const uint8_t *bytes, ls_tick tick);
+
+/* Whether bytes that somebody else sent have the size that they say, so that load may be called:
+ * what they hold is not looked at. */
+bool ls_sim_instance_is_save(const ls_sim_instance *instance, const uint8_t *bytes, size_t size);
+
+LS_C_END
+
+#endif

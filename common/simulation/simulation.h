@@ -1,0 +1,322 @@
+/* Simulation: the contract between Lockstep and a game. A game is one ls_simulation, built in or
+ * exported by a .so plug-in; the server and every client run it and must compute the same bits.
+ *
+ * A step depends on the old state, this tick's inputs and the configuration alone: no clock, file,
+ * environment, locale, thread or mutable static. The state is one flat block without pointers; a
+ * schema names its every byte. Called by the instance (sim_instance.h), never directly by a core.
+ */
+#ifndef LOCKSTEP_COMMON_SIMULATION_SIMULATION_H
+#define LOCKSTEP_COMMON_SIMULATION_SIMULATION_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/common/maths/fixed.h"
+#include "lockstep/common/maths/rng.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+/* Grows by one with every change of a struct in this file. A plug-in built for another number is
+ * refused when it is loaded. */
+#define LS_SIMULATION_ABI 3u
+
+/* Steps since the start. Tick t's inputs take state t to state t + 1; state 0 is what init made. */
+typedef uint32_t ls_tick;
+
+/* ---- configuration: equal on every machine of a match, fixed for its whole life ---- */
+
+typedef struct ls_param {
+    const char *name; /* as in --param name=value */
+    const char *unit; /* "" for a plain number */
+    const char *help; /* one line */
+    int64_t default_value;
+    int64_t min;
+    int64_t max;
+} ls_param;
+
+typedef struct ls_sim_config {
+    uint64_t seed;
+    uint32_t tick_rate_hz; /* dt is 1/tick_rate_hz seconds */
+    uint32_t players;      /* slots 0 .. players-1, taken or not */
+    uint32_t param_count;
+    int64_t params[LS_PARAMS_MAX]; /* in the order of ls_simulation.params */
+} ls_sim_config;
+
+/* ---- schema: what each byte of the state is ---- */
+
+/* X(NAME, bytes of one element, how a person reads it) */
+#define LS_FIELD_TYPE_MAP(X)                                                                       \
+    X(PADDING, 1, "padding") /* must stay zero */                                                  \
+    X(U8, 1, "u8")                                                                                 \
+    X(U16, 2, "u16")                                                                               \
+    X(U32, 4, "u32")                                                                               \
+    X(U64, 8, "u64")                                                                               \
+    X(I8, 1, "i8")                                                                                 \
+    X(I16, 2, "i16")                                                                               \
+    X(I32, 4, "i32")                                                                               \
+    X(I64, 8, "i64")                                                                               \
+    X(FIXED, 8, "fixed") /* ls_fixed */                                                            \
+    X(ANGLE, 4, "angle") /* ls_angle */                                                            \
+    X(F32, 4, "f32")                                                                               \
+    X(F64, 8, "f64")
+
+typedef enum ls_field_type {
+#define LS_FIELD_TYPE_ENUM(name, bytes, text) LS_FIELD_##name,
+    LS_FIELD_TYPE_MAP(LS_FIELD_TYPE_ENUM)
+#undef LS_FIELD_TYPE_ENUM
+    LS_FIELD_TYPE_COUNT,
+} ls_field_type;
+
+/* `count` items, `stride` bytes apart, each with `length` neighbouring elements of `type`.
+ * The element with item i and place j lies at offset + i*stride + j*(bytes of type). */
+typedef struct ls_field {
+    const char *path;   /* "ships.position.x"; the part is what stands before the first dot */
+    const char *unit;   /* "m", "m/s", "ticks"; "" for none */
+    ls_field_type type; /* fixes the size and the byte order of an element */
+    uint32_t length;    /* >= 1 */
+    uint32_t count;     /* >= 1 */
+    size_t offset;      /* bytes from the start of the state */
+    size_t stride;      /* bytes; at least the item's own when count > 1, else ignored */
+} ls_field;
+
+/* One member of the state struct, and an array member of it. */
+#define LS_FIELD_OF(state_type, member, field_type, field_unit)                                    \
+    (LS_LITERAL(ls_field){#member, field_unit, field_type, 1, 1, offsetof(state_type, member), 0})
+#define LS_FIELD_ARRAY_OF(state_type, member, array_length, field_type, field_unit)                \
+    (LS_LITERAL(ls_field){#member, field_unit, field_type, array_length, 1,                        \
+                          offsetof(state_type, member), 0})
+/* `member` of every item in an array of `item_type` that starts `array_offset` bytes into the
+ * state; the path becomes "array.member". */
+#define LS_FIELD_EACH(array, array_offset, item_count, item_type, member, field_type, field_unit)  \
+    (LS_LITERAL(ls_field){array "." #member, field_unit, field_type, 1, item_count,                \
+                          (array_offset) + offsetof(item_type, member), sizeof(item_type)})
+
+/* ---- inputs ---- */
+
+/* Bits of ls_slot_input.events: joins and leaves reach the step in-band. A seat's first tick has
+ * JOINED, its first tick without a player has LEFT. */
+#define LS_EVENT_JOINED 0x01u
+#define LS_EVENT_LEFT 0x02u
+
+/* One slot's part of a tick. The bytes come from another machine: any content and any size up to
+ * input_bytes_max must be safe; what makes no sense is ignored, never asserted. */
+typedef struct ls_slot_input {
+    const uint8_t *bytes; /* borrowed for the step; not aligned */
+    uint32_t size;        /* 0 .. input_bytes_max */
+    uint32_t events;
+} ls_slot_input;
+
+typedef struct ls_tick_inputs {
+    ls_tick tick;
+    uint32_t slot_count; /* = ls_sim_config.players */
+    const ls_slot_input *slots;
+} ls_tick_inputs;
+
+/* ---- the step ---- */
+
+/* How this machine runs the simulation. Machines of one match differ in it, so every state must
+ * come out the same with any: lockstep-synctest tries them. */
+typedef struct ls_sim_tuning {
+    uint32_t workers;   /* threads that a step may use: 1 .. ls_simulation.workers_max */
+    uint32_t log_level; /* what the simulation may print of its own, as ls_log_level counts */
+} ls_sim_tuning;
+
+typedef struct ls_step {
+    const ls_sim_config *config;
+    const ls_tick_inputs *inputs;
+    void *state;
+    /* scratch_bytes of working memory, aligned for any type. Its content at the start of a step is
+     * anything at all: what a step reads there it has written in the same step. NULL when the
+     * simulation asks for none. */
+    void *scratch;
+    const ls_sim_tuning *tuning;
+} ls_step;
+
+/* Passes run in order; a desync report says after which one the states first differed. */
+typedef struct ls_pass {
+    const char *name;
+    void (*run)(const ls_step *step);
+} ls_pass;
+
+/* ---- drawing: never saved, never hashed ---- */
+
+typedef enum ls_draw_kind {
+    LS_DRAW_DISC,     /* half_width is the radius; a mark shows the angle */
+    LS_DRAW_BOX,      /* half_width and half_height, turned by angle */
+    LS_DRAW_LINE,     /* from (x, y), half_width long, along angle, half_height thick */
+    LS_DRAW_TRIANGLE, /* corners; (x, y) is what a camera that follows it looks at */
+} ls_draw_kind;
+
+typedef struct ls_draw_shape {
+    uint32_t kind;   /* ls_draw_kind */
+    uint32_t id;     /* the same thing keeps its id from tick to tick */
+    uint32_t colour; /* 0xRRGGBBAA */
+    ls_angle angle;
+    ls_fixed x;
+    ls_fixed y;
+    ls_fixed half_width;
+    ls_fixed half_height;
+    ls_vec2 corners[3]; /* of a triangle; otherwise nothing */
+    uint32_t owner;     /* slot + 1; 0: nobody's */
+} ls_draw_shape;
+
+/* Later shapes lie on top of earlier ones. */
+typedef struct ls_draw_list {
+    ls_draw_shape *shapes; /* the caller's memory */
+    uint32_t capacity;
+    uint32_t count;
+    ls_vec2 view_min; /* the part of the world worth showing */
+    ls_vec2 view_max;
+} ls_draw_list;
+
+/* Shapes beyond the capacity are left out. */
+static inline void ls_draw_push(ls_draw_list *list, ls_draw_shape shape)
+{
+    if (list->count < list->capacity) {
+        list->shapes[list->count++] = shape;
+    }
+}
+
+/* ---- a person's hands: how a viewer hands them to `control`; never saved, never hashed ---- */
+
+/* Bits of ls_controls.held and pressed. A viewer maps keys and pad buttons to them. */
+#define LS_CONTROL_UP 0x01u
+#define LS_CONTROL_DOWN 0x02u
+#define LS_CONTROL_LEFT 0x04u
+#define LS_CONTROL_RIGHT 0x08u
+#define LS_CONTROL_FIRST 0x10u  /* space, pad's A: fire, jump, drag */
+#define LS_CONTROL_SECOND 0x20u /* left control, pad's B */
+#define LS_CONTROL_THIRD 0x40u  /* left shift, pad's X */
+
+#define LS_CONTROL_MEMORY_BYTES 8192u
+
+typedef enum ls_gesture {
+    LS_GESTURE_NONE,
+    LS_GESTURE_SELECT, /* a box drawn with the left button, from one corner to the other; a click
+                          when they are the same */
+    LS_GESTURE_ORDER,  /* a click with the right button at gesture_to */
+} ls_gesture;
+
+typedef struct ls_controls {
+    uint32_t held;         /* down now */
+    uint32_t pressed;      /* went down since the input before, even if up again */
+    ls_vec2 stick;         /* of a pad, y up; -LS_FIXED_ONE .. LS_FIXED_ONE; 0 without one */
+    ls_vec2 pointer;       /* where it is in the world */
+    bool is_pointer_held;  /* the left button, whatever becomes of it */
+    ls_gesture gesture;    /* that ended since the input before */
+    bool is_gesture_added; /* shift was held: adds to what is selected or ordered */
+    ls_vec2 gesture_from;
+    ls_vec2 gesture_to;
+    uint8_t *memory; /* LS_CONTROL_MEMORY_BYTES that live as long as the view, zeroed at first and
+                        aligned for any type: what is selected, say */
+} ls_controls;
+
+/* ---- the simulation ---- */
+
+typedef struct ls_simulation {
+    uint32_t abi;     /* LS_SIMULATION_ABI */
+    uint32_t version; /* the game's own; machines with different ones never share a match */
+    const char *name; /* 1 .. LS_NAME_BYTES_MAX-1 bytes of a-z 0-9 - _ */
+    const char *summary;
+
+    uint32_t default_tick_rate_hz;
+    uint32_t default_players; /* 1 .. players_max */
+    uint32_t players_max;     /* 1 .. LS_PLAYERS_MAX */
+    uint32_t input_bytes_max; /* 0 .. LS_INPUT_BYTES_MAX */
+
+    const ls_param *params;
+    uint32_t param_count; /* 0 .. LS_PARAMS_MAX */
+    const ls_pass *passes;
+    uint32_t pass_count; /* 1 .. LS_PASSES_MAX */
+
+    /* Values that cannot go together; NULL when every value in range can. */
+    ls_status (*check)(const ls_sim_config *config, ls_text *why);
+
+    /* Digest of data files and rules that are not in the code; NULL when there are none. */
+    uint64_t (*content_digest)(const ls_sim_config *config);
+
+    size_t (*state_bytes)(const ls_sim_config *config);   /* 1 .. LS_STATE_BYTES_MAX */
+    size_t (*scratch_bytes)(const ls_sim_config *config); /* NULL for none */
+
+    /* Writes up to `capacity` fields and returns how many there are (<= LS_FIELDS_MAX). Together
+     * they cover every byte of the state exactly once. NULL when `hash` is given: a state has one
+     * or the other. */
+    uint32_t (*fields)(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
+
+    /* Makes state 0. The block comes zeroed. */
+    ls_status (*init)(const ls_sim_config *config, void *state);
+
+    /* Appends the picture that lies `alpha` (0 .. LS_FIXED_ONE) of the way from `previous` to
+     * `current`. Reads only. NULL when there is nothing to see. A host cannot keep the block of an
+     * engine that hashes by callback: it hands the same one twice, and the engine knows itself
+     * where things were before its newest step. */
+    void (*draw)(const ls_sim_config *config, const void *previous, const void *current,
+                 ls_fixed alpha, ls_draw_list *list);
+
+    /* Plays for `slot` as a person would: writes one input of at most input_bytes_max bytes and
+     * returns its size. Reads only; draws only from `rng`. NULL: bots send random bytes. */
+    uint32_t (*bot)(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
+                    uint8_t *bytes);
+
+    /* Makes a person's input out of what their hands do: as `bot`, and may write to
+     * controls->memory. NULL: a viewer can only watch, or let a bot play. */
+    uint32_t (*control)(const ls_sim_config *config, const void *state, uint32_t slot,
+                        const ls_controls *controls, uint8_t *bytes);
+
+    /* Appends what only this person sees: what is selected, say. NULL for nothing. */
+    void (*draw_control)(const ls_sim_config *config, const void *state, uint32_t slot,
+                         const ls_controls *controls, ls_draw_list *list);
+
+    /* For a wrapped third-party engine, whose block holds a handle instead of the state itself;
+     * all NULL for everybody else. With `hash` alone a match can be hosted and verified, with
+     * `save` and `load` it can be snapshot as well. */
+    uint64_t (*hash)(const ls_sim_config *config, const void *state);
+    size_t (*save)(const ls_sim_config *config, const void *state, uint8_t *bytes,
+                   size_t capacity); /* returns the size needed; writes when it fits */
+    ls_status (*load)(const ls_sim_config *config, void *state, const uint8_t *bytes, size_t size);
+    void (*deinit)(const ls_sim_config *config, void *state);
+
+    /* Threads that a step can make use of, 0 .. LS_WORKERS_MAX; up to 1 is the caller's alone. */
+    uint32_t workers_max;
+} ls_simulation;
+
+/* A plug-in exports this one symbol. The struct and all it points to live as long as the .so. */
+#define LS_SIMULATION_SYMBOL "lockstep_simulation"
+#if defined(__GNUC__)
+#define LS_SIMULATION_VISIBLE __attribute__((visibility("default")))
+#else
+#define LS_SIMULATION_VISIBLE
+#endif
+#ifdef __cplusplus
+#define LS_SIMULATION_EXPORT extern "C" LS_SIMULATION_VISIBLE
+#else
+#define LS_SIMULATION_EXPORT LS_SIMULATION_VISIBLE
+#endif
+typedef const ls_simulation *(*ls_simulation_entry)(void);
+
+/* ---- what hosts call ---- */
+
+/* Checks everything in the struct that can be checked without running it; BAD_ARGUMENT or PLUGIN
+ * with the field named in `why`. */
+ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why);
+
+/* The defaults of the simulation with seed 1. */
+ls_sim_config ls_sim_config_default(const ls_simulation *simulation);
+
+/* Reads "name=value" into the config. NOT_FOUND (the names that exist in `why`), BAD_ARGUMENT (the
+ * range in `why`). */
+ls_status ls_sim_config_set(const ls_simulation *simulation, ls_sim_config *config,
+                            const char *assignment, ls_text *why);
+
+/* Every range, then the simulation's own check. */
+ls_status ls_sim_config_check(const ls_simulation *simulation, const ls_sim_config *config,
+                              ls_text *why);
+
+LS_C_END
+
+#endif

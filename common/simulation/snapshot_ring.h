@@ -1,0 +1,37 @@
+/* Snapshot ring: saved states of one running simulation, each with its root, in memory fixed at
+ * create. A save is a copy. Tick t always lies in place t % capacity, so a save takes the place of
+ * the state `capacity` ticks before it.
+ * Never steps and never hashes; knows nothing of inputs. Called by prediction. */
+#ifndef LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
+#define LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/simulation/sim_instance.h"
+
+typedef struct ls_snapshot_ring ls_snapshot_ring;
+
+/* Room for `capacity` (at least 1) states of the instance, which is borrowed. UNSUPPORTED for a
+ * simulation that cannot save. Saves of a simulation that hashes by callback may grow: there is
+ * room for twice what its state takes now. */
+ls_status ls_snapshot_ring_create(ls_sim_instance *instance, uint32_t capacity,
+                                  const ls_allocator *allocator, ls_snapshot_ring **out);
+void ls_snapshot_ring_destroy(ls_snapshot_ring *ring);
+
+/* Holds nothing any more. */
+void ls_snapshot_ring_clear(ls_snapshot_ring *ring);
+
+/* Saves the live state. FULL when it has grown beyond the room, else what ls_sim_instance_save
+ * says; after a failure its place is empty. */
+ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root);
+
+/* Makes the saved state of that tick the live one; NOT_FOUND, or what ls_sim_instance_load says. */
+ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
+
+/* What ls_sim_instance_save gave for that tick, borrowed until its place is taken; NULL when it is
+ * not held. */
+const uint8_t *ls_snapshot_ring_bytes(const ls_snapshot_ring *ring, ls_tick tick);
+
+/* The root that it was saved with; NOT_FOUND. */
+ls_status ls_snapshot_ring_root(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *root);
+
+#endif

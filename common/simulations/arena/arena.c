@@ -1,0 +1,58 @@
+#include "lockstep/common/simulations/arena/arena.h"
+
+#include "lockstep/common/simulations/arena/arena_bot.h"
+#include "lockstep/common/simulations/arena/arena_control.h"
+#include "lockstep/common/simulations/arena/arena_draw.h"
+#include "lockstep/common/simulations/arena/arena_world.h"
+
+/* In the order of LS_ARENA_PARAM_*. */
+static const ls_param params[LS_ARENA_PARAM_COUNT] = {
+    {"bodies", "", "discs and boxes that lie about", 200, 0, 20000},
+    {"boxes", "/1000", "share of boxes among them", 500, 0, 1000},
+    {"area", "m2", "room for each body; the arena grows with it", 9, 8, 60},
+    {"speed", "m/s", "highest speed of a body at the start", 6, 0, 20},
+    {"friction", "/1000", "between bodies, and between bodies and walls", 300, 0, 2000},
+    {"restitution", "/1000", "speed kept in a collision", 600, 0, 1000},
+    {"drag", "/1000 per s", "speed lost to the ground", 150, 0, 5000},
+    {"iterations", "", "of the contact solver", 4, 1, 16},
+    {"shots", "", "of one ship in flight at once", 8, 1, 64},
+};
+
+static const ls_pass passes[] = {
+    {"events", ls_arena_pass_events},         {"ships", ls_arena_pass_ships},
+    {"broadphase", ls_arena_pass_broadphase}, {"narrowphase", ls_arena_pass_narrowphase},
+    {"solve", ls_arena_pass_solve},           {"separate", ls_arena_pass_separate},
+    {"integrate", ls_arena_pass_integrate},   {"shots", ls_arena_pass_shots},
+    {"spawn", ls_arena_pass_spawn},
+};
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    return ls_arena_layout_of(config).bytes;
+}
+
+const ls_simulation *ls_arena_simulation(void)
+{
+    static const ls_simulation simulation = {
+        .abi = LS_SIMULATION_ABI,
+        .version = 1,
+        .name = "arena",
+        .summary = "ships push and shoot among rigid discs and boxes, seen from above",
+        .default_tick_rate_hz = 60,
+        .default_players = 4,
+        .players_max = 16,
+        .input_bytes_max = LS_ARENA_PAD_BYTES,
+        .params = params,
+        .param_count = LS_ARENA_PARAM_COUNT,
+        .passes = passes,
+        .pass_count = sizeof passes / sizeof passes[0],
+        .state_bytes = state_bytes,
+        .scratch_bytes = ls_arena_scratch_bytes,
+        .fields = ls_arena_fields,
+        .init = ls_arena_init,
+        .draw = ls_arena_draw,
+        .bot = ls_arena_bot,
+        .control = ls_arena_control,
+    };
+    return &simulation;
+}

@@ -1,0 +1,112 @@
+/* Arena world: what every pass works on: the state's parts, the rules of the match in the units of
+ * one tick, and the scratch memory. Made anew by each pass; keeps nothing between them but what
+ * lies in scratch, and that only within a step. Called by the arena's passes. */
+#ifndef LOCKSTEP_COMMON_SIMULATIONS_ARENA_ARENA_WORLD_H
+#define LOCKSTEP_COMMON_SIMULATIONS_ARENA_ARENA_WORLD_H
+
+#include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/common/simulations/cell_grid.h"
+
+/* How deep bodies may overlap without being moved apart, and how near to a wall they touch it. */
+#define LS_ARENA_SLOP LS_FIXED_RATIO(1, 100)
+
+/* Two bodies whose circles overlap; `a` is awake. */
+typedef struct ls_arena_pair {
+    uint32_t a;
+    uint32_t b;
+} ls_arena_pair;
+
+/* Instead of a body's number: the walls. */
+#define LS_ARENA_WALL UINT32_MAX
+
+/* One direction in which a contact point resists: along the normal or along the surface. */
+typedef struct ls_arena_row {
+    ls_vec2 direction; /* from a towards b, unit length */
+    ls_fixed turn_a;   /* lever arm x direction, m */
+    ls_fixed turn_b;
+    ls_fixed mass;    /* seen at this point in this direction, kg */
+    ls_fixed target;  /* speed of b away from a to reach, m/s */
+    ls_fixed impulse; /* so far, kg m/s */
+} ls_arena_row;
+
+typedef struct ls_arena_contact {
+    uint32_t a;
+    uint32_t b;           /* or LS_ARENA_WALL */
+    uint32_t point_count; /* 1 or 2 */
+    ls_fixed depth;       /* of the deeper point, m */
+    ls_arena_row normals[2];
+    ls_arena_row tangents[2];
+} ls_arena_contact;
+
+typedef struct ls_arena_rules {
+    ls_fixed dt;        /* s */
+    ls_fixed drag_keep; /* share of a velocity that is left after a tick */
+    ls_fixed speed_max; /* m/s, so that no body passes another within a tick */
+    ls_fixed spin_max;  /* rad/s */
+    ls_fixed friction;
+    ls_fixed restitution;
+    uint32_t iterations;
+    uint32_t still_limit; /* ticks of rest until sleep */
+} ls_arena_rules;
+
+typedef struct ls_arena_world {
+    const ls_tick_inputs *inputs;
+    uint32_t tick_rate_hz;
+    ls_fixed half_size; /* walls stand at +-half_size on both axes, m */
+    ls_arena_rules rules;
+    ls_arena_layout layout;
+    ls_arena_match *match;
+    ls_arena_ship *ships;
+    ls_arena_body *bodies;
+    ls_arena_shot *shots;
+    /* In scratch: */
+    uint32_t pair_capacity;
+    uint32_t contact_capacity;
+    ls_arena_contact *contacts;
+    ls_arena_pair *pairs;
+    uint32_t *cells;   /* of each body */
+    ls_cell_grid grid; /* built by the broadphase */
+} ls_arena_world;
+
+ls_arena_world ls_arena_world_of(const ls_step *step);
+
+size_t ls_arena_scratch_bytes(const ls_sim_config *config);
+
+/* The passes, in order. */
+void ls_arena_pass_events(const ls_step *step);
+void ls_arena_pass_ships(const ls_step *step);
+void ls_arena_pass_broadphase(const ls_step *step);
+void ls_arena_pass_narrowphase(const ls_step *step);
+void ls_arena_pass_solve(const ls_step *step);
+void ls_arena_pass_separate(const ls_step *step);
+void ls_arena_pass_integrate(const ls_step *step);
+void ls_arena_pass_shots(const ls_step *step);
+void ls_arena_pass_spawn(const ls_step *step);
+
+/* Asleep: at rest for long; neither moves nor looks for neighbours until something pushes it. */
+static inline bool ls_arena_is_asleep(const ls_arena_world *world, const ls_arena_body *body)
+{
+    return body->still_ticks >= world->rules.still_limit;
+}
+
+/* Whole ticks in `thousandths` of a second, at least 1. */
+static inline uint32_t ls_arena_ticks(const ls_arena_world *world, uint32_t thousandths)
+{
+    uint32_t ticks = world->tick_rate_hz * thousandths / 1000;
+    return ticks > 0 ? ticks : 1;
+}
+
+/* How fast b moves away from a at the row's point and in its direction, m/s. */
+static inline ls_fixed ls_arena_row_speed(const ls_arena_row *row, const ls_arena_body *a,
+                                          const ls_arena_body *b)
+{
+    ls_vec2 between = ls_vec2_sub(b->velocity, a->velocity);
+    ls_fixed turning =
+        ls_fixed_sub(ls_fixed_mul(row->turn_b, b->spin), ls_fixed_mul(row->turn_a, a->spin));
+    return ls_fixed_add(ls_vec2_dot(row->direction, between), turning);
+}
+
+/* Fires from the slot's ship, which is in play, unless all its shots are in flight. */
+void ls_arena_fire(ls_arena_world *world, uint32_t slot);
+
+#endif

@@ -1,0 +1,352 @@
+#include "lockstep/common/simulations/rope/rope.h"
+
+#include "lockstep/common/maths/strict_double.h"
+#include "lockstep/common/simulations/rope/rope_state.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GRAVITY 9.81 /* m/s2 */
+
+/* The floor gives way like a soft spring, brakes what slides and takes most of a fall. */
+#define FLOOR_STIFFNESS 100.0 /* N/m */
+#define FLOOR_FRICTION 0.2    /* N s/m */
+#define FLOOR_DAMPING 2.0     /* N s/m */
+
+#define HAND_SPEED_MAX 3.0 /* m/s */
+#define HAND_GAIN 8.0      /* 1/s: how fast a hand closes in on where it is to be */
+
+/* A rope that falls apart ends here, and not in numbers that machines disagree about. */
+#define FAR 1e4       /* m */
+#define SPEED_FAR 1e5 /* m/s */
+#define LENGTH_MIN 1e-9
+
+enum {
+    STREAM_SHAPE = 1,
+};
+
+_Static_assert(sizeof(ls_rope_hand) == 24, "a hand has no holes");
+
+static const ls_param params[LS_ROPE_PARAM_COUNT] = {
+    {"particles", "", "joined to a chain by springs", 80, 8, 1024},
+    {"integrator", "", "0 explicit Euler, 1 semi-implicit Euler, 2 RK4", 1, 0, 2},
+    {"mass", "g", "of a particle", 50, 1, 10000},
+    {"link", "mm", "between neighbours at rest", 50, 1, 1000},
+    {"stiffness", "N/m", "of the spring between neighbours", 10000, 1, 1000000},
+    {"damping", "mN s/m", "between neighbours", 200, 0, 100000},
+    {"air", "mN s/m", "drag on each particle", 20, 0, 10000},
+};
+
+ls_rope_rules ls_rope_rules_of(const ls_sim_config *config)
+{
+    const int64_t *values = config->params;
+    return (ls_rope_rules){
+        .mass = (double)values[LS_ROPE_PARAM_MASS] / 1000.0,
+        .link = (double)values[LS_ROPE_PARAM_LINK] / 1000.0,
+        .stiffness = (double)values[LS_ROPE_PARAM_STIFFNESS],
+        .damping = (double)values[LS_ROPE_PARAM_DAMPING] / 1000.0,
+        .air = (double)values[LS_ROPE_PARAM_AIR] / 1000.0,
+        .count = (uint32_t)values[LS_ROPE_PARAM_PARTICLES],
+        .players = config->players,
+        .integrator = (ls_integrator)values[LS_ROPE_PARAM_INTEGRATOR],
+    };
+}
+
+uint32_t ls_rope_particle_of(const ls_rope_rules *rules, uint32_t slot)
+{
+    return rules->players < 2 ? 0 : slot * (rules->count - 1) / (rules->players - 1);
+}
+
+static size_t positions_offset(const ls_rope_rules *rules)
+{
+    return rules->players * sizeof(ls_rope_hand);
+}
+
+static size_t velocities_offset(const ls_rope_rules *rules)
+{
+    return positions_offset(rules) + rules->count * sizeof(ls_rope_point);
+}
+
+ls_rope_view ls_rope_view_of(const ls_sim_config *config, const void *state)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    const uint8_t *bytes = state;
+    return (ls_rope_view){
+        .hands = state,
+        .positions = (const void *)(bytes + positions_offset(&rules)),
+        .velocities = (const void *)(bytes + velocities_offset(&rules)),
+    };
+}
+
+static size_t state_bytes(const ls_sim_config *config)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    return velocities_offset(&rules) + rules.count * sizeof(ls_rope_point);
+}
+
+static size_t scratch_bytes(const ls_sim_config *config)
+{
+    return LS_INTEGRATE_SCRATCH_EACH * ls_rope_rules_of(config).count * sizeof(ls_rope_point);
+}
+
+#define HAND(member, type, unit)                                                                   \
+    LS_FIELD_EACH("hands", 0, rules.players, ls_rope_hand, member, type, unit)
+#define POINT(array, offset, member, unit)                                                         \
+    LS_FIELD_EACH(array, offset, rules.count, ls_rope_point, member, LS_FIELD_F64, unit)
+
+static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    const ls_field all[] = {
+        HAND(target.x, LS_FIELD_F64, "m"),
+        HAND(target.y, LS_FIELD_F64, "m"),
+        HAND(is_present, LS_FIELD_U32, ""),
+        HAND(is_holding, LS_FIELD_U32, ""),
+        POINT("positions", positions_offset(&rules), x, "m"),
+        POINT("positions", positions_offset(&rules), y, "m"),
+        POINT("velocities", velocities_offset(&rules), x, "m/s"),
+        POINT("velocities", velocities_offset(&rules), y, "m/s"),
+    };
+    uint32_t count = sizeof all / sizeof all[0];
+    memcpy(out, all, (count < capacity ? count : capacity) * sizeof all[0]);
+    return count;
+}
+
+/* Straight and level, but for a little unevenness of the seed's. */
+static void lay_out(const ls_sim_config *config, void *state)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_hand *hands = state;
+    ls_rope_point *positions = (void *)((uint8_t *)state + positions_offset(&rules));
+    ls_rng rng = ls_rng_make(config->seed, STREAM_SHAPE);
+    for (uint32_t i = 0; i < rules.count; i++) {
+        double middle = (double)(rules.count - 1) / 2.0;
+        positions[i].x = ((double)i - middle) * rules.link;
+        positions[i].y = (double)ls_rng_below(&rng, 1000) / 1000.0 * rules.link * 0.01;
+    }
+    for (uint32_t slot = 0; slot < rules.players; slot++) {
+        hands[slot].target = positions[ls_rope_particle_of(&rules, slot)];
+    }
+}
+
+static ls_status init(const ls_sim_config *config, void *state)
+{
+    ls_strict_double_init(lay_out, config, state);
+    return LS_OK;
+}
+
+/* ---- hands ---- */
+
+static void read_input(const ls_slot_input *input, ls_rope_hand *hand)
+{
+    if (input->events & LS_EVENT_LEFT) {
+        hand->is_present = 0;
+        hand->is_holding = 0;
+    }
+    if (input->events & LS_EVENT_JOINED) {
+        hand->is_present = 1;
+        hand->is_holding = 1;
+    }
+    if (!hand->is_present || input->size < LS_ROPE_INPUT_BYTES) {
+        return;
+    }
+    int32_t x = input->bytes[1] | input->bytes[2] << 8;
+    int32_t y = input->bytes[3] | input->bytes[4] << 8;
+    hand->is_holding = input->bytes[0] & 1u;
+    hand->target.x = (double)(x < 32768 ? x : x - 65536) / 1000.0;
+    hand->target.y = (double)(y < 32768 ? y : y - 65536) / 1000.0;
+}
+
+/* Straight at the target, slower and slower, and never so fast that it would pass it. */
+static ls_rope_point hand_velocity(ls_rope_point from, ls_rope_point to, double rate)
+{
+    double x = to.x - from.x;
+    double y = to.y - from.y;
+    double distance = sqrt(x * x + y * y);
+    double gain = rate < HAND_GAIN ? rate : HAND_GAIN;
+    if (distance * gain > HAND_SPEED_MAX) {
+        gain = HAND_SPEED_MAX / distance;
+    }
+    return (ls_rope_point){x * gain, y * gain};
+}
+
+static void move_hands(const ls_step *step)
+{
+    ls_rope_rules rules = ls_rope_rules_of(step->config);
+    uint8_t *bytes = step->state;
+    ls_rope_hand *hands = step->state;
+    ls_rope_point *positions = (void *)(bytes + positions_offset(&rules));
+    ls_rope_point *velocities = (void *)(bytes + velocities_offset(&rules));
+    for (uint32_t slot = 0; slot < rules.players; slot++) {
+        read_input(&step->inputs->slots[slot], &hands[slot]);
+        if (hands[slot].is_holding) {
+            uint32_t i = ls_rope_particle_of(&rules, slot);
+            double rate = (double)step->config->tick_rate_hz;
+            velocities[i] = hand_velocity(positions[i], hands[slot].target, rate);
+        }
+    }
+}
+
+static void pass_hands(const ls_step *step)
+{
+    ls_strict_double_pass(move_hands, step);
+}
+
+/* ---- forces ---- */
+
+typedef struct rope_system {
+    const ls_rope_rules *rules;
+    const ls_rope_hand *hands;
+} rope_system;
+
+static ls_rope_point outer_force(const ls_rope_rules *rules, ls_rope_point at, ls_rope_point speed)
+{
+    ls_rope_point force = {-rules->air * speed.x, -rules->air * speed.y - GRAVITY * rules->mass};
+    if (at.y < LS_ROPE_FLOOR) {
+        force.x = force.x - FLOOR_FRICTION * speed.x;
+        force.y = force.y + FLOOR_STIFFNESS * (LS_ROPE_FLOOR - at.y);
+        if (speed.y < 0.0) {
+            force.y = force.y - FLOOR_DAMPING * speed.y;
+        }
+    }
+    return force;
+}
+
+static double distance_between(ls_rope_point a, ls_rope_point b)
+{
+    double x = b.x - a.x;
+    double y = b.y - a.y;
+    return sqrt(x * x + y * y);
+}
+
+/* What draws `a` towards `b`; `b` is drawn the other way by as much. */
+static ls_rope_point link_force(const ls_rope_rules *rules, const ls_rope_point *at,
+                                const ls_rope_point *speed)
+{
+    double length = distance_between(at[0], at[1]);
+    double safe_length = length > LENGTH_MIN ? length : LENGTH_MIN;
+    double tension = rules->stiffness * (length - rules->link) / safe_length;
+    return (ls_rope_point){
+        tension * (at[1].x - at[0].x) + rules->damping * (speed[1].x - speed[0].x),
+        tension * (at[1].y - at[0].y) + rules->damping * (speed[1].y - speed[0].y),
+    };
+}
+
+/* Forces are cleared, added up and turned into accelerations; what a hand holds goes as it goes. */
+static void accelerate(const void *user, const double *positions, const double *velocities,
+                       double *accelerations)
+{
+    const rope_system *system = user;
+    const ls_rope_rules *rules = system->rules;
+    const ls_rope_point *at = (const void *)positions;
+    const ls_rope_point *speed = (const void *)velocities;
+    ls_rope_point *out = (void *)accelerations;
+    for (uint32_t i = 0; i < rules->count; i++) {
+        out[i] = outer_force(rules, at[i], speed[i]);
+    }
+    for (uint32_t i = 0; i + 1 < rules->count; i++) {
+        ls_rope_point force = link_force(rules, &at[i], &speed[i]);
+        out[i] = (ls_rope_point){out[i].x + force.x, out[i].y + force.y};
+        out[i + 1] = (ls_rope_point){out[i + 1].x - force.x, out[i + 1].y - force.y};
+    }
+    for (uint32_t i = 0; i < rules->count; i++) {
+        out[i] = (ls_rope_point){out[i].x / rules->mass, out[i].y / rules->mass};
+    }
+    for (uint32_t slot = 0; slot < rules->players; slot++) {
+        if (system->hands[slot].is_holding) {
+            out[ls_rope_particle_of(rules, slot)] = (ls_rope_point){0.0, 0.0};
+        }
+    }
+}
+
+static void limit(double *values, uint32_t count, double most)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = values[i] > most ? most : values[i] < -most ? -most : values[i];
+    }
+}
+
+void ls_rope_advance(const ls_sim_config *config, void *state, void *scratch, double dt_seconds)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    uint8_t *bytes = state;
+    double *positions = (void *)(bytes + positions_offset(&rules));
+    double *velocities = (void *)(bytes + velocities_offset(&rules));
+    rope_system user = {&rules, state};
+    ls_motion_system system = {.count = 2 * rules.count, .accelerate = accelerate, .user = &user};
+    ls_integrate(&system, rules.integrator, dt_seconds, positions, velocities, scratch);
+    limit(positions, system.count, FAR);
+    limit(velocities, system.count, SPEED_FAR);
+}
+
+static void integrate(const ls_step *step)
+{
+    ls_rope_advance(step->config, step->state, step->scratch,
+                    1.0 / (double)step->config->tick_rate_hz);
+}
+
+static void pass_integrate(const ls_step *step)
+{
+    ls_strict_double_pass(integrate, step);
+}
+
+/* ---- measures ---- */
+
+double ls_rope_energy(const ls_sim_config *config, const void *state)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_view rope = ls_rope_view_of(config, state);
+    double energy = 0.0;
+    for (uint32_t i = 0; i < rules.count; i++) {
+        ls_rope_point speed = rope.velocities[i];
+        energy += 0.5 * rules.mass * (speed.x * speed.x + speed.y * speed.y);
+        energy += rules.mass * GRAVITY * (rope.positions[i].y - LS_ROPE_FLOOR);
+    }
+    for (uint32_t i = 0; i + 1 < rules.count; i++) {
+        double longer = distance_between(rope.positions[i], rope.positions[i + 1]) - rules.link;
+        energy += 0.5 * rules.stiffness * longer * longer;
+    }
+    return energy;
+}
+
+double ls_rope_stretch(const ls_sim_config *config, const void *state)
+{
+    ls_rope_rules rules = ls_rope_rules_of(config);
+    ls_rope_view rope = ls_rope_view_of(config, state);
+    double longest = rules.link;
+    for (uint32_t i = 0; i + 1 < rules.count; i++) {
+        double length = distance_between(rope.positions[i], rope.positions[i + 1]);
+        longest = length > longest ? length : longest;
+    }
+    return longest / rules.link;
+}
+
+/* ---- the simulation ---- */
+
+static const ls_pass passes[] = {{"hands", pass_hands}, {"integrate", pass_integrate}};
+
+const ls_simulation *ls_rope_simulation(void)
+{
+    static const ls_simulation simulation = {
+        .abi = LS_SIMULATION_ABI,
+        .version = 1,
+        .name = "rope",
+        .summary = "a rope of particles and springs, dragged by its ends, in strict double",
+        .default_tick_rate_hz = 1000,
+        .default_players = 2,
+        .players_max = 8,
+        .input_bytes_max = LS_ROPE_INPUT_BYTES,
+        .params = params,
+        .param_count = LS_ROPE_PARAM_COUNT,
+        .passes = passes,
+        .pass_count = sizeof passes / sizeof passes[0],
+        .state_bytes = state_bytes,
+        .scratch_bytes = scratch_bytes,
+        .fields = fields,
+        .init = init,
+        .draw = ls_rope_draw,
+        .bot = ls_rope_bot,
+        .control = ls_rope_control,
+    };
+    return &simulation;
+}

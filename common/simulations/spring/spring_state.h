@@ -1,0 +1,22 @@
+/* Spring state: what the springs' files share: the state's layout, and what a player and a viewer
+ * see of it. Holds no rules; called by spring.c alone and by its neighbours of that name. */
+#ifndef LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_STATE_H
+#define LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_STATE_H
+
+#include "lockstep/common/simulations/spring/spring.h"
+
+/* The state is an array of these. */
+typedef struct ls_spring {
+    ls_spring_motion motion;
+    double push; /* N, of the newest tick's input */
+} ls_spring;
+
+/* As in ls_simulation. */
+void ls_spring_draw(const ls_sim_config *config, const void *previous, const void *current,
+                    ls_fixed alpha, ls_draw_list *list);
+uint32_t ls_spring_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
+                       uint8_t *bytes);
+uint32_t ls_spring_control(const ls_sim_config *config, const void *state, uint32_t slot,
+                           const ls_controls *controls, uint8_t *bytes);
+
+#endif

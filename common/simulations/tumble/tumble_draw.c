@@ -1,0 +1,339 @@
+/* The picture of a tumble match: the faces of bodies, seen by a camera that stands still, as shaded
+ * triangles from far to near. Bodies are convex: within one, the faces that look at the camera
+ * never hide each other, so only bodies need an order. */
+#include "lockstep/common/maths/stable_sort.h"
+#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/tumble/tumble_state.h"
+
+#define DRAWN_MAX (LS_TUMBLE_BODIES_MAX + LS_TUMBLE_PLAYERS_MAX)
+
+/* The camera, in half sizes of the room. It looks along +y and down, and is as far away as
+ * magnifies the middle of the room by one. */
+#define EYE_Y LS_FIXED_RATIO(-22, 10)
+#define EYE_Z LS_FIXED_RATIO(17, 10)
+#define LOOK_Z LS_FIXED_RATIO(1, 10)
+#define DEPTH_MIN LS_FIXED_HALF /* m: nearer than this is drawn as if it were there */
+
+/* Where the light comes from, unit length; what looks away from it keeps the ambient share. */
+static const ls_vec3 light = {-LS_FIXED_RATIO(36, 100), -LS_FIXED_RATIO(48, 100),
+                              LS_FIXED_RATIO(80, 100)};
+#define AMBIENT LS_FIXED_RATIO(45, 100)
+
+#define FLOOR_TILES 6u /* on a side */
+#define FLOOR_COLOUR 0x39424eFFu
+#define FLOOR_SHADE 0x414b58FFu
+#define WALL_COLOUR 0x55606e60u
+#define WALL_HEIGHT LS_FIXED_RATIO(15, 10)
+#define SHADOW_COLOUR 0x00000060u
+#define SHADOW_HEIGHT LS_FIXED_RATIO(1, 1000)
+
+/* Ids: the room's triangles, then 64 for each body's faces, then 64 for its shadow. */
+#define ROOM_IDS 128u
+#define BODY_IDS 64u
+
+#define FACES_MAX 20u
+
+/* ---- camera ---- */
+
+typedef struct camera {
+    ls_vec3 eye;
+    ls_vec3 forward; /* unit length, without x: right is +x */
+    ls_vec3 up;
+    ls_fixed focal; /* m */
+} camera;
+
+static camera make_camera(const ls_sim_config *config)
+{
+    ls_fixed half = ls_tumble_half_size(config);
+    ls_vec3 eye = {0, ls_fixed_mul(EYE_Y, half), ls_fixed_mul(EYE_Z, half)};
+    ls_vec3 way = ls_vec3_sub((ls_vec3){0, 0, ls_fixed_mul(LOOK_Z, half)}, eye);
+    camera view = {.eye = eye, .forward = ls_vec3_normal(way), .focal = ls_vec3_length(way)};
+    view.up = (ls_vec3){0, ls_fixed_negate(view.forward.z), view.forward.y};
+    return view;
+}
+
+static ls_fixed depth_of(const camera *view, ls_vec3 point)
+{
+    return ls_vec3_dot(view->forward, ls_vec3_sub(point, view->eye));
+}
+
+static ls_vec2 project(const camera *view, ls_vec3 point)
+{
+    ls_vec3 way = ls_vec3_sub(point, view->eye);
+    ls_fixed depth = ls_fixed_max(ls_vec3_dot(view->forward, way), DEPTH_MIN);
+    return (ls_vec2){ls_mul_div(way.x, view->focal, depth),
+                     ls_mul_div(ls_vec3_dot(view->up, way), view->focal, depth)};
+}
+
+ls_vec2 ls_tumble_project(const ls_sim_config *config, ls_vec3 point)
+{
+    camera view = make_camera(config);
+    return project(&view, point);
+}
+
+/* ---- faces ---- */
+
+typedef struct face {
+    uint32_t count; /* 3 or 4 */
+    ls_vec3 corners[4];
+} face;
+
+/* Of an icosahedron: corners on three golden rectangles, unit length, and its triangles, all
+ * counter-clockwise from outside. */
+#define ICO_A LS_FIXED_RATIO(525731, 1000000)
+#define ICO_B LS_FIXED_RATIO(850651, 1000000)
+
+static const ls_vec3 ico_corners[12] = {
+    {-ICO_A, ICO_B, 0}, {ICO_A, ICO_B, 0}, {-ICO_A, -ICO_B, 0}, {ICO_A, -ICO_B, 0},
+    {0, -ICO_A, ICO_B}, {0, ICO_A, ICO_B}, {0, -ICO_A, -ICO_B}, {0, ICO_A, -ICO_B},
+    {ICO_B, 0, -ICO_A}, {ICO_B, 0, ICO_A}, {-ICO_B, 0, -ICO_A}, {-ICO_B, 0, ICO_A},
+};
+
+static const uint8_t ico_faces[FACES_MAX][3] = {
+    {0, 11, 5},  {0, 5, 1},  {0, 1, 7},  {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
+    {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
+    {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1},
+};
+
+static uint32_t face_count(const ls_tumble_body *body)
+{
+    return body->shape == LS_TUMBLE_BOX ? 6 : FACES_MAX;
+}
+
+/* The ball's corners stand out a little, so that the solid is as large as the ball on the whole. */
+static face ball_face(ls_fixed radius, uint32_t index)
+{
+    ls_fixed size = ls_fixed_mul(radius, LS_FIXED_RATIO(107, 100));
+    face out = {.count = 3};
+    for (uint32_t i = 0; i < 3; i++) {
+        out.corners[i] = ls_vec3_scale(ico_corners[ico_faces[index][i]], size);
+    }
+    return out;
+}
+
+/* Faces 0 to 5: -x, +x, -y, +y, -z, +z; counter-clockwise from outside. */
+static face box_face(ls_vec3 half, uint32_t index)
+{
+    static const int8_t sides_u[4] = {-1, 1, 1, -1};
+    static const int8_t sides_v[4] = {-1, -1, 1, 1};
+    int32_t out_way = index % 2 ? 1 : -1;
+    face out = {.count = 4};
+    for (uint32_t i = 0; i < 4; i++) {
+        ls_fixed parts[3] = {0};
+        uint32_t axis = index / 2;
+        parts[axis] = out_way * ls_vec3_part(half, axis);
+        parts[(axis + 1) % 3] = out_way * sides_u[i] * ls_vec3_part(half, (axis + 1) % 3);
+        parts[(axis + 2) % 3] = sides_v[i] * ls_vec3_part(half, (axis + 2) % 3);
+        out.corners[i] = (ls_vec3){parts[0], parts[1], parts[2]};
+    }
+    return out;
+}
+
+/* In the world. */
+static face face_of(const ls_tumble_body *body, const ls_axes *axes, uint32_t index)
+{
+    bool is_box = body->shape == LS_TUMBLE_BOX;
+    face out = is_box ? box_face(body->half, index) : ball_face(body->radius, index);
+    for (uint32_t i = 0; i < out.count; i++) {
+        out.corners[i] = ls_vec3_add(body->position, ls_axes_to_world(axes, out.corners[i]));
+    }
+    return out;
+}
+
+static ls_vec3 normal_of(const face *shown)
+{
+    ls_vec3 u = ls_vec3_sub(shown->corners[1], shown->corners[0]);
+    ls_vec3 v = ls_vec3_sub(shown->corners[2], shown->corners[0]);
+    return ls_vec3_normal(ls_vec3_cross(u, v));
+}
+
+/* One or two triangles; the camera follows `middle`. */
+static void push_face(const camera *view, const face *shown, ls_vec3 middle, ls_draw_shape look,
+                      ls_draw_list *list)
+{
+    ls_vec2 at = project(view, middle);
+    look.kind = LS_DRAW_TRIANGLE;
+    look.x = at.x;
+    look.y = at.y;
+    look.corners[0] = project(view, shown->corners[0]);
+    for (uint32_t i = 2; i < shown->count; i++) {
+        look.corners[1] = project(view, shown->corners[i - 1]);
+        look.corners[2] = project(view, shown->corners[i]);
+        ls_draw_push(list, look);
+        look.id++;
+    }
+}
+
+/* ---- colours ---- */
+
+static const uint32_t box_colours[] = {0xc8a06aFFu, 0xa9b4c2FFu, 0x8fb996FFu, 0xc98f8aFFu};
+#define BALL_COLOUR 0xd8d3c4FFu
+
+static uint32_t colour_of(const ls_tumble_view *view, uint32_t index)
+{
+    if (index < view->layout.player_count) {
+        return ls_player_colour(index);
+    }
+    bool is_ball = view->bodies[index].shape == LS_TUMBLE_BALL;
+    return is_ball ? BALL_COLOUR : box_colours[index * UINT32_C(2654435761) >> 30];
+}
+
+/* Every channel but alpha times `share` (0 .. 1). */
+static uint32_t dimmed(uint32_t colour, ls_fixed share)
+{
+    uint32_t out = colour & 0xFFu;
+    for (uint32_t place = 8; place < 32; place += 8) {
+        int64_t channel = colour >> place & 0xFFu;
+        out |= (uint32_t)ls_fixed_floor(channel * share) << place;
+    }
+    return out;
+}
+
+static ls_fixed brightness(ls_vec3 normal)
+{
+    ls_fixed lit = ls_fixed_max(ls_vec3_dot(normal, light), 0);
+    ls_fixed share = AMBIENT + ls_fixed_mul(LS_FIXED_ONE - AMBIENT, lit);
+    return ls_fixed_min(share, LS_FIXED_ONE);
+}
+
+/* ---- room ---- */
+
+static void draw_floor(const camera *view, ls_fixed half, ls_draw_list *list)
+{
+    ls_fixed tile = 2 * half / FLOOR_TILES;
+    for (uint32_t i = 0; i < FLOOR_TILES * FLOOR_TILES; i++) {
+        ls_vec3 corner = {i % FLOOR_TILES * tile - half, i / FLOOR_TILES * tile - half, 0};
+        face shown = {4,
+                      {corner,
+                       {corner.x + tile, corner.y, 0},
+                       {corner.x + tile, corner.y + tile, 0},
+                       {corner.x, corner.y + tile, 0}}};
+        bool is_dark = (i % FLOOR_TILES + i / FLOOR_TILES) % 2 == 0;
+        ls_draw_shape look = {.id = 2 * i, .colour = is_dark ? FLOOR_SHADE : FLOOR_COLOUR};
+        push_face(view, &shown, corner, look, list);
+    }
+}
+
+static void draw_wall(const camera *view, ls_vec2 from, ls_vec2 to, uint32_t id, ls_draw_list *list)
+{
+    face shown = {4,
+                  {{from.x, from.y, 0},
+                   {to.x, to.y, 0},
+                   {to.x, to.y, WALL_HEIGHT},
+                   {from.x, from.y, WALL_HEIGHT}}};
+    ls_draw_shape look = {.id = id, .colour = WALL_COLOUR};
+    push_face(view, &shown, shown.corners[0], look, list);
+}
+
+/* The wall in front would stand in the way. */
+static void draw_room(const camera *view, ls_fixed half, ls_draw_list *list)
+{
+    uint32_t walls = 2 * FLOOR_TILES * FLOOR_TILES;
+    draw_floor(view, half, list);
+    draw_wall(view, (ls_vec2){-half, half}, (ls_vec2){half, half}, walls, list);
+    draw_wall(view, (ls_vec2){-half, -half}, (ls_vec2){-half, half}, walls + 2, list);
+    draw_wall(view, (ls_vec2){half, -half}, (ls_vec2){half, half}, walls + 4, list);
+}
+
+/* ---- bodies ---- */
+
+/* Blended unless the body came into play in between. */
+static ls_tumble_body blend(const ls_tumble_body *from, const ls_tumble_body *to, ls_fixed alpha)
+{
+    ls_tumble_body body = *to;
+    if (from->shape == to->shape && from->serial == to->serial) {
+        body.position.x = ls_lerp(from->position.x, to->position.x, alpha);
+        body.position.y = ls_lerp(from->position.y, to->position.y, alpha);
+        body.position.z = ls_lerp(from->position.z, to->position.z, alpha);
+        body.orientation = ls_slerp(from->orientation, to->orientation, alpha);
+    }
+    return body;
+}
+
+/* Straight down onto the floor: the faces that look up cover the outline once, so that the shadow
+ * is of one darkness. */
+static void draw_shadow(const camera *view, const ls_tumble_body *body, uint32_t id,
+                        ls_draw_list *list)
+{
+    ls_axes axes = ls_axes_of(body->orientation);
+    for (uint32_t i = 0; i < face_count(body); i++) {
+        face shown = face_of(body, &axes, i);
+        if (normal_of(&shown).z <= 0) {
+            continue;
+        }
+        for (uint32_t k = 0; k < shown.count; k++) {
+            shown.corners[k].z = SHADOW_HEIGHT;
+        }
+        ls_draw_shape look = {.id = id + 2 * i, .colour = SHADOW_COLOUR};
+        push_face(view, &shown, body->position, look, list);
+    }
+}
+
+static void draw_body(const camera *view, const ls_tumble_body *body, ls_draw_shape look,
+                      ls_draw_list *list)
+{
+    ls_axes axes = ls_axes_of(body->orientation);
+    uint32_t colour = look.colour;
+    uint32_t id = look.id;
+    for (uint32_t i = 0; i < face_count(body); i++) {
+        face shown = face_of(body, &axes, i);
+        ls_vec3 normal = normal_of(&shown);
+        if (ls_vec3_dot(normal, ls_vec3_sub(view->eye, shown.corners[0])) <= 0) {
+            continue;
+        }
+        bool is_patch = body->shape == LS_TUMBLE_BALL && i % 3 == 0; /* shows how a ball rolls */
+        ls_fixed share = brightness(normal);
+        look.colour = dimmed(colour, is_patch ? share / 4 * 3 : share);
+        look.id = id + 2 * i;
+        push_face(view, &shown, body->position, look, list);
+    }
+}
+
+/* From far to near. Returns how many there are. */
+static uint32_t order_bodies(const camera *view, const ls_tumble_view *current,
+                             ls_key_index order[DRAWN_MAX])
+{
+    ls_key_index scratch[DRAWN_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < current->layout.body_count; i++) {
+        if (current->bodies[i].shape != LS_TUMBLE_NONE) {
+            ls_fixed depth = ls_fixed_max(depth_of(view, current->bodies[i].position), 0);
+            uint32_t near = UINT32_MAX - (uint32_t)(depth / 65536);
+            order[count++] = (ls_key_index){near, i};
+        }
+    }
+    ls_stable_sort_keys(order, count, scratch);
+    return count;
+}
+
+void ls_tumble_draw(const ls_sim_config *config, const void *previous, const void *current,
+                    ls_fixed alpha, ls_draw_list *list)
+{
+    ls_tumble_view from = ls_tumble_view_of(config, previous);
+    ls_tumble_view to = ls_tumble_view_of(config, current);
+    ls_fixed half = ls_tumble_half_size(config);
+    camera view = make_camera(config);
+    list->view_min = project(&view, (ls_vec3){-half, -half, 0});
+    list->view_max = project(&view, (ls_vec3){half, half, 3 * WALL_HEIGHT});
+    list->view_max.x = ls_fixed_negate(list->view_min.x);
+    draw_room(&view, half, list);
+
+    ls_key_index order[DRAWN_MAX];
+    uint32_t count = order_bodies(&view, &to, order);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = order[i].index;
+        uint32_t id = ROOM_IDS + (to.layout.body_count + index) * BODY_IDS;
+        ls_tumble_body body = blend(&from.bodies[index], &to.bodies[index], alpha);
+        draw_shadow(&view, &body, id, list);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t index = order[i].index;
+        ls_tumble_body body = blend(&from.bodies[index], &to.bodies[index], alpha);
+        ls_draw_shape look = {
+            .id = ROOM_IDS + index * BODY_IDS,
+            .colour = colour_of(&to, index),
+            .owner = index < to.layout.player_count ? index + 1 : 0,
+        };
+        draw_body(&view, &body, look, list);
+    }
+}

@@ -1,0 +1,205 @@
+#include "lockstep/common/simulations/tumble/tumble_state.h"
+
+#include <string.h>
+
+#define HALF_SIZE_MIN LS_FIXED_RATIO(36, 10)
+#define PITCH                                                                                      \
+    LS_FIXED_RATIO(19, 10) /* of the lattice at the start: the widest box turned any way */
+#define FIRST_LAYER LS_FIXED_RATIO(15, 10)
+#define LAYERS 5u
+#define DENSITY LS_FIXED_INT(10) /* kg/m3 */
+
+#define SPEED_START_MAX LS_FIXED_INT(2)
+#define SPIN_START_MAX LS_FIXED_INT(3)
+
+/* Contact points that one tick keeps, for each body; what is beyond is left out, the highest
+ * numbers first. In a pile it is about five. */
+#define TOUCHES_PER_BODY 10u
+
+#define STREAM_PLACES 1u
+#define STREAM_SPAWNS 2u
+
+/* 4/3 pi, rounded down to 2^-32. */
+#define BALL_VOLUME INT64_C(17990716938)
+
+/* No hidden padding: the schema would have to name it. */
+_Static_assert(sizeof(ls_tumble_match) == 32, "the match header has no holes");
+_Static_assert(sizeof(ls_tumble_player) == 8, "a player has no holes");
+_Static_assert(sizeof(ls_tumble_body) == 176, "a body has no holes");
+_Static_assert(sizeof(ls_tumble_touch) == 56, "a touch has no holes");
+
+ls_tumble_layout ls_tumble_layout_of(const ls_sim_config *config)
+{
+    ls_tumble_layout layout = {
+        .player_count = config->players,
+        .body_count = config->players + (uint32_t)config->params[LS_TUMBLE_PARAM_BODIES],
+    };
+    layout.touch_count = layout.body_count * TOUCHES_PER_BODY;
+    layout.players = sizeof(ls_tumble_match);
+    layout.bodies = layout.players + layout.player_count * sizeof(ls_tumble_player);
+    layout.touches = layout.bodies + layout.body_count * sizeof(ls_tumble_body);
+    layout.bytes = layout.touches + layout.touch_count * sizeof(ls_tumble_touch);
+    return layout;
+}
+
+ls_tumble_view ls_tumble_view_of(const ls_sim_config *config, const void *state)
+{
+    const uint8_t *bytes = state;
+    ls_tumble_layout layout = ls_tumble_layout_of(config);
+    return (ls_tumble_view){
+        .layout = layout,
+        .match = state,
+        .players = (const void *)(bytes + layout.players),
+        .bodies = (const void *)(bytes + layout.bodies),
+    };
+}
+
+#define MATCH(member, type) LS_FIELD_EACH("match", 0, 1, ls_tumble_match, member, type, "")
+#define PLAYER(member, type, unit)                                                                 \
+    LS_FIELD_EACH("players", layout.players, layout.player_count, ls_tumble_player, member, type,  \
+                  unit)
+#define BODY(member, type, unit)                                                                   \
+    LS_FIELD_EACH("bodies", layout.bodies, layout.body_count, ls_tumble_body, member, type, unit)
+#define TOUCH(member, type, unit)                                                                  \
+    LS_FIELD_EACH("touches", layout.touches, layout.touch_count, ls_tumble_touch, member, type,    \
+                  unit)
+#define TOUCH_VEC3(member, unit)                                                                   \
+    TOUCH(member.x, LS_FIELD_FIXED, unit), TOUCH(member.y, LS_FIELD_FIXED, unit),                  \
+        TOUCH(member.z, LS_FIELD_FIXED, unit)
+#define BODY_VEC3(member, unit)                                                                    \
+    BODY(member.x, LS_FIELD_FIXED, unit), BODY(member.y, LS_FIELD_FIXED, unit),                    \
+        BODY(member.z, LS_FIELD_FIXED, unit)
+
+static ls_field with_length(ls_field field, uint32_t length)
+{
+    field.length = length;
+    return field;
+}
+
+uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
+{
+    ls_tumble_layout layout = ls_tumble_layout_of(config);
+    const ls_field all[] = {
+        MATCH(spawn_rng.state, LS_FIELD_U64),
+        MATCH(spawn_rng.increment, LS_FIELD_U64),
+        MATCH(ticks, LS_FIELD_U32),
+        MATCH(awake, LS_FIELD_U32),
+        MATCH(contacts, LS_FIELD_U32),
+        MATCH(serial, LS_FIELD_U32),
+        PLAYER(is_present, LS_FIELD_U8, ""),
+        PLAYER(is_on_ground, LS_FIELD_U8, ""),
+        PLAYER(buttons, LS_FIELD_U8, ""),
+        PLAYER(push_x, LS_FIELD_I8, ""),
+        PLAYER(push_y, LS_FIELD_I8, ""),
+        with_length(PLAYER(padding, LS_FIELD_PADDING, ""), 3),
+        BODY_VEC3(position, "m"),
+        BODY(orientation.w, LS_FIELD_FIXED, ""),
+        BODY_VEC3(orientation, ""),
+        BODY_VEC3(velocity, "m/s"),
+        BODY_VEC3(spin, "rad/s"),
+        BODY_VEC3(half, "m"),
+        BODY(radius, LS_FIELD_FIXED, "m"),
+        BODY(inverse_mass, LS_FIELD_FIXED, "1/kg"),
+        BODY_VEC3(inverse_inertia, "1/(kg m2)"),
+        BODY(serial, LS_FIELD_U32, ""),
+        BODY(still_ticks, LS_FIELD_U16, "ticks"),
+        BODY(shape, LS_FIELD_U8, ""),
+        BODY(padding, LS_FIELD_PADDING, ""),
+        TOUCH(pair, LS_FIELD_U32, ""),
+        with_length(TOUCH(padding, LS_FIELD_PADDING, ""), 4),
+        TOUCH_VEC3(point, "m"),
+        TOUCH_VEC3(impulse, "kg m/s"),
+    };
+    uint32_t count = sizeof all / sizeof all[0];
+    memcpy(fields, all, (count < capacity ? count : capacity) * sizeof all[0]);
+    return count;
+}
+
+ls_tumble_body ls_tumble_body_make(ls_tumble_shape shape, ls_vec3 half, ls_fixed density)
+{
+    ls_tumble_body body = {.half = half, .shape = (uint8_t)shape};
+    body.orientation.w = LS_FIXED_ONE;
+    ls_vec3 square = {ls_fixed_mul(half.x, half.x), ls_fixed_mul(half.y, half.y),
+                      ls_fixed_mul(half.z, half.z)};
+    ls_fixed cube = ls_fixed_mul(half.x, ls_fixed_mul(half.y, half.z));
+    ls_fixed mass = ls_fixed_mul(density, 8 * cube);
+    ls_vec3 arm = {(square.y + square.z) / 3, (square.x + square.z) / 3, (square.x + square.y) / 3};
+    body.radius = ls_vec3_length(half);
+    if (shape == LS_TUMBLE_BALL) {
+        mass = ls_fixed_mul(density, ls_fixed_mul(BALL_VOLUME, cube));
+        arm = ls_vec3_scale(square, LS_FIXED_RATIO(2, 5));
+        body.radius = half.x;
+    }
+    body.inverse_mass = ls_fixed_div(LS_FIXED_ONE, mass);
+    body.inverse_inertia =
+        (ls_vec3){ls_fixed_div(body.inverse_mass, arm.x), ls_fixed_div(body.inverse_mass, arm.y),
+                  ls_fixed_div(body.inverse_mass, arm.z)};
+    return body;
+}
+
+/* ---- state 0 ---- */
+
+static ls_fixed random_between(ls_rng *rng, ls_fixed low, ls_fixed high)
+{
+    return low + ls_fixed_mul(ls_rng_unit(rng), high - low);
+}
+
+static ls_vec3 random_vec3(ls_rng *rng, ls_fixed low, ls_fixed high)
+{
+    ls_vec3 out;
+    out.x = random_between(rng, low, high);
+    out.y = random_between(rng, low, high);
+    out.z = random_between(rng, low, high);
+    return out;
+}
+
+static ls_tumble_body random_body(ls_rng *rng, int64_t box_thousandths)
+{
+    ls_vec3 half = random_vec3(rng, LS_TUMBLE_HALF_MIN, LS_TUMBLE_HALF_MAX);
+    ls_tumble_shape shape = LS_TUMBLE_BOX;
+    if (ls_rng_below(rng, 1000) >= box_thousandths) {
+        shape = LS_TUMBLE_BALL;
+        half.y = half.x;
+        half.z = half.x;
+    }
+    ls_tumble_body body = ls_tumble_body_make(shape, half, DENSITY);
+    body.velocity = random_vec3(rng, -SPEED_START_MAX, SPEED_START_MAX);
+    body.spin = random_vec3(rng, -SPIN_START_MAX, SPIN_START_MAX);
+    ls_vec3 turn = random_vec3(rng, -LS_FIXED_INT(2), LS_FIXED_INT(2));
+    body.orientation = ls_quaternion_turned(body.orientation, turn);
+    return body;
+}
+
+/* Bodies on one side of a layer of the lattice. */
+static uint32_t columns_of(const ls_sim_config *config)
+{
+    uint32_t columns = 1;
+    while (LAYERS * columns * columns < config->params[LS_TUMBLE_PARAM_BODIES]) {
+        columns++;
+    }
+    return columns;
+}
+
+ls_fixed ls_tumble_half_size(const ls_sim_config *config)
+{
+    return ls_fixed_max(columns_of(config) * PITCH / 2, HALF_SIZE_MIN);
+}
+
+ls_status ls_tumble_init(const ls_sim_config *config, void *state)
+{
+    ls_tumble_layout layout = ls_tumble_layout_of(config);
+    ls_tumble_match *match = state;
+    ls_tumble_body *bodies = (void *)((uint8_t *)state + layout.bodies);
+    match->spawn_rng = ls_rng_make(config->seed, STREAM_SPAWNS);
+    ls_rng rng = ls_rng_make(config->seed, STREAM_PLACES);
+    uint32_t columns = columns_of(config);
+    ls_fixed corner = (columns - 1) * PITCH / 2;
+    for (uint32_t i = 0; i < layout.body_count - layout.player_count; i++) {
+        ls_tumble_body *body = &bodies[layout.player_count + i];
+        *body = random_body(&rng, config->params[LS_TUMBLE_PARAM_BOXES]);
+        body->position.x = i % columns * PITCH - corner;
+        body->position.y = i / columns % columns * PITCH - corner;
+        body->position.z = FIRST_LAYER + i / (columns * columns) * PITCH;
+    }
+    return LS_OK;
+}

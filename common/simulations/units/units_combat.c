@@ -1,0 +1,114 @@
+/* The passes that fight: everybody strikes, then wounds take effect all at once. */
+#include "lockstep/common/simulations/units/units_state.h"
+
+#include <string.h>
+
+static uint16_t cooldown_ticks(const ls_units_rules *rules, const ls_units_kind_rules *kind)
+{
+    uint32_t ticks = kind->cooldown_ms * rules->tick_rate_hz / 1000;
+    return (uint16_t)(ticks > 0 ? ticks : 1);
+}
+
+/* Who is credited when several strike the same enemy in one tick: the seat that comes first from
+ * one that changes every tick, so that no seat is favoured and order does not matter. */
+static bool is_credited_before(const ls_units_rules *rules, uint32_t tick, uint32_t a, uint32_t b)
+{
+    uint32_t first = tick % rules->players;
+    uint32_t all = LS_UNITS_PLAYERS_MAX;
+    return (a + all - first) % all < (b + all - first) % all;
+}
+
+static void strike(const ls_units_rules *rules, const ls_units_state *state,
+                   const ls_units_scratch *scratch, ls_units_unit *unit)
+{
+    const ls_units_unit *target = ls_units_target(rules, state, unit);
+    const ls_units_kind_rules *kind = ls_units_kind_rules_of(unit->kind);
+    if (target == NULL || ls_units_distance_squared(unit->position, target->position) >
+                              ls_fixed_mul(kind->range, kind->range)) {
+        return;
+    }
+    unit->cooldown = cooldown_ticks(rules, kind);
+    uint32_t victim = unit->target - 1;
+    uint32_t owner = ls_units_owner(unit);
+    scratch->wounds[victim] += kind->damage;
+    uint32_t credited = scratch->strikers[victim];
+    if (credited == 0 || is_credited_before(rules, state->tick, owner, credited - 1)) {
+        scratch->strikers[victim] = (uint8_t)(owner + 1);
+    }
+}
+
+/* A unit changes nothing but its own cooldown, which no other unit reads. */
+void ls_units_pass_combat(const ls_step *step)
+{
+    ls_units_rules rules = ls_units_rules_of(step->config);
+    ls_units_scratch scratch = ls_units_scratch_of(&rules, step->scratch);
+    ls_units_state *state = step->state;
+    memset(scratch.wounds, 0, rules.unit_count * sizeof *scratch.wounds);
+    memset(scratch.strikers, 0, rules.unit_count * sizeof *scratch.strikers);
+    for (uint32_t id = 0; id < rules.unit_count; id++) {
+        ls_units_unit *unit = &state->units[id];
+        if (!ls_units_is_alive(unit)) {
+            continue;
+        }
+        if (unit->cooldown > 0) {
+            unit->cooldown--;
+        } else if (unit->target != 0) {
+            strike(&rules, state, &scratch, unit);
+        }
+    }
+}
+
+static void bury(ls_units_state *state, ls_units_unit *unit, uint32_t striker)
+{
+    ls_units_player *victor = &state->players[striker];
+    ls_units_player *loser = &state->players[ls_units_owner(unit)];
+    victor->kills++;
+    victor->score += ls_units_kind_rules_of(unit->kind)->worth;
+    loser->losses++;
+    loser->alive--;
+    *unit = (ls_units_unit){0};
+}
+
+static uint32_t apply_wounds(const ls_units_rules *rules, ls_units_state *state,
+                             const ls_units_scratch *scratch)
+{
+    uint32_t deaths = 0;
+    for (uint32_t id = 0; id < rules->unit_count; id++) {
+        ls_units_unit *unit = &state->units[id];
+        uint32_t wound = scratch->wounds[id];
+        if (wound == 0) {
+            continue;
+        }
+        if (wound < unit->health) {
+            unit->health = (uint16_t)(unit->health - wound);
+            continue;
+        }
+        bury(state, unit, scratch->strikers[id] - 1u);
+        deaths++;
+    }
+    return deaths;
+}
+
+/* Slots are used again, so nobody may keep the number of a dead enemy. */
+static void forget_the_dead(const ls_units_rules *rules, ls_units_state *state)
+{
+    for (uint32_t id = 0; id < rules->unit_count; id++) {
+        ls_units_unit *unit = &state->units[id];
+        if (unit->target == 0 || ls_units_target(rules, state, unit) != NULL) {
+            continue;
+        }
+        unit->target = 0;
+        if (unit->verb == LS_UNITS_ATTACK) {
+            ls_units_guard(unit);
+        }
+    }
+}
+
+void ls_units_pass_deaths(const ls_step *step)
+{
+    ls_units_rules rules = ls_units_rules_of(step->config);
+    ls_units_scratch scratch = ls_units_scratch_of(&rules, step->scratch);
+    if (apply_wounds(&rules, step->state, &scratch) > 0) {
+        forget_the_dead(&rules, step->state);
+    }
+}

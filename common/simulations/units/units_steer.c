@@ -1,0 +1,208 @@
+/* The passes that move: steering round each other, and the step itself. */
+#include "lockstep/common/simulations/units/units_state.h"
+
+/* This near its goal a unit has arrived. */
+#define ARRIVED LS_FIXED_RATIO(1, 4)
+
+/* A unit that cannot get on settles where it stands: this near its goal at once, further off when
+ * it has been stuck for so long. Without it a crowd on one point presses for ever. */
+#define SETTLE LS_FIXED_INT(3)
+#define SETTLE_LATER LS_FIXED_INT(20)
+#define STUCK_SECONDS 2u
+
+/* A guard pushed further from its post than this walks back. */
+#define POST LS_FIXED_INT(4)
+
+/* Steps below this are rest, so that a standing unit stands still. */
+#define REST_SPEED LS_FIXED_RATIO(1, 64)
+
+/* Of a push, the share that moves the unit at once. It undoes about a third of a small overlap
+ * from each side in a tick; more makes packed crowds shake, less lets them sink into each other. */
+#define SHOVE_SHARE LS_FIXED_RATIO(1, 5)
+#define SHOVE_MAX LS_FIXED_RATIO(1, 4)
+
+/* Below this a push has no direction. */
+#define PUSH_SQUARED_MIN (LS_FIXED_ONE / (1 << 20))
+
+static ls_fixed square(ls_fixed a)
+{
+    return ls_fixed_mul(a, a);
+}
+
+/* Sums the pushes of all neighbours that touch. Each points away from the neighbour and is
+ * d*(R*R - d*d) long, in m^3, for distance d and sum of radii R, with more below half of R: no
+ * root and no division for each neighbour. */
+static void add_pushes(const ls_units_spot *me, const ls_units_spot *spots, ls_cell_range range,
+                       ls_vec2 *push)
+{
+    for (uint32_t place = range.begin; place < range.end; place++) {
+        const ls_units_spot *other = &spots[place];
+        int64_t dx = me->x - other->x;
+        int64_t dy = me->y - other->y;
+        int64_t touch = (int64_t)me->radius + other->radius;
+        int64_t squared = dx * dx + dy * dy;
+        int64_t weight = touch * touch - squared;
+        if (weight <= 0 || other == me) {
+            continue;
+        }
+        if (dx == 0 && dy == 0) {
+            dx = me->id < other->id ? touch / 4 : -(touch / 4);
+        }
+        int64_t deep = touch * touch / 4 - squared;
+        weight = (deep > 0 ? weight + 8 * deep : weight) / 65536;
+        push->x += dx * weight;
+        push->y += dy * weight;
+    }
+}
+
+static ls_vec2 push_of_neighbours(const ls_units_scratch *scratch, const ls_units_spot *me,
+                                  ls_vec2 position)
+{
+    ls_cell_block block = ls_cell_grid_around(scratch->grid, position, 2 * LS_UNITS_RADIUS_MAX);
+    ls_vec2 push = {0, 0};
+    for (uint32_t row = block.first_row; row <= block.last_row; row++) {
+        add_pushes(me, scratch->spots, ls_cell_grid_range(scratch->grid, block, row), &push);
+    }
+    return push;
+}
+
+/* Towards a point at full speed, slower over the last metre or so. */
+static ls_vec2 seek(const ls_units_rules *rules, const ls_units_unit *unit, ls_vec2 to)
+{
+    ls_fixed distance = ls_fixed_sqrt(ls_units_distance_squared(unit->position, to));
+    ls_fixed speed = ls_units_kind_rules_of(unit->kind)->speed;
+    ls_fixed per_metre = ls_fixed_min(ls_fixed_div(speed, distance), rules->arrival_rate);
+    return ls_vec2_scale(ls_vec2_sub(to, unit->position), per_metre);
+}
+
+static bool is_within(ls_vec2 a, ls_vec2 b, ls_fixed reach)
+{
+    return ls_units_distance_squared(a, b) <= square(reach);
+}
+
+/* Stays a little inside its range, so that it need not follow every step of the other. */
+static ls_vec2 pursue(const ls_units_rules *rules, const ls_units_unit *unit, ls_vec2 target)
+{
+    ls_fixed range = ls_units_kind_rules_of(unit->kind)->range;
+    if (is_within(unit->position, target, range - range / 8)) {
+        return (ls_vec2){0, 0};
+    }
+    return seek(rules, unit, target);
+}
+
+static ls_vec2 march(const ls_units_rules *rules, ls_units_unit *unit)
+{
+    if (is_within(unit->position, unit->goal, ARRIVED)) {
+        ls_units_guard(unit);
+        return (ls_vec2){0, 0};
+    }
+    return seek(rules, unit, unit->goal);
+}
+
+static ls_vec2 wanted_velocity(const ls_units_rules *rules, const ls_units_state *state,
+                               ls_units_unit *unit)
+{
+    const ls_units_unit *target = ls_units_target(rules, state, unit);
+    if (target != NULL) {
+        return pursue(rules, unit, target->position);
+    }
+    if (unit->verb == LS_UNITS_MOVE || unit->verb == LS_UNITS_ATTACK_MOVE) {
+        return march(rules, unit);
+    }
+    if (is_within(unit->position, unit->goal, POST)) {
+        return (ls_vec2){0, 0};
+    }
+    return seek(rules, unit, unit->goal);
+}
+
+/* Takes from the wanted velocity what runs into the neighbours and turns half of it sideways, to
+ * the side it leans to already: so units flow round each other instead of pressing. */
+static ls_vec2 slide_past(ls_vec2 wanted, ls_vec2 push, ls_fixed into)
+{
+    ls_fixed squared = ls_vec2_dot(push, push);
+    if (squared < PUSH_SQUARED_MIN) {
+        return wanted;
+    }
+    ls_fixed share = ls_fixed_div(into, squared);
+    ls_vec2 along = ls_vec2_scale(push, share);
+    ls_vec2 aside = {ls_fixed_negate(along.y / 2), along.x / 2};
+    if (ls_vec2_dot(aside, wanted) < 0) {
+        aside = (ls_vec2){ls_fixed_negate(aside.x), ls_fixed_negate(aside.y)};
+    }
+    return ls_vec2_add(ls_vec2_sub(wanted, along), aside);
+}
+
+static ls_vec2 blend(ls_vec2 velocity, ls_vec2 wanted, ls_fixed gain)
+{
+    ls_vec2 change = ls_vec2_scale(ls_vec2_sub(wanted, velocity), gain);
+    ls_vec2 next = ls_vec2_add(velocity, change);
+    bool is_resting = wanted.x == 0 && wanted.y == 0 && ls_fixed_abs(next.x) < REST_SPEED &&
+                      ls_fixed_abs(next.y) < REST_SPEED;
+    return is_resting ? (ls_vec2){0, 0} : next;
+}
+
+static ls_vec2 shove_of(ls_vec2 push)
+{
+    ls_vec2 shove = ls_vec2_scale(push, SHOVE_SHARE);
+    return (ls_vec2){ls_fixed_clamp(shove.x, -SHOVE_MAX, SHOVE_MAX),
+                     ls_fixed_clamp(shove.y, -SHOVE_MAX, SHOVE_MAX)};
+}
+
+/* Only a unit on its way to its goal gives up, not one after an enemy, and not one that follows
+ * slower ones. */
+static void notice_obstacle(const ls_units_rules *rules, ls_units_unit *unit, bool is_blocked)
+{
+    ls_fixed half_speed = ls_units_kind_rules_of(unit->kind)->speed / 2;
+    bool is_under_way = ls_vec2_dot(unit->velocity, unit->velocity) > square(half_speed);
+    if (!is_blocked || is_under_way || unit->target != 0) {
+        unit->stuck = unit->stuck > 0 ? (uint16_t)(unit->stuck - 1) : 0;
+        return;
+    }
+    unit->stuck = unit->stuck < UINT16_MAX ? (uint16_t)(unit->stuck + 1) : UINT16_MAX;
+    bool is_patient = unit->stuck < STUCK_SECONDS * rules->tick_rate_hz;
+    if (is_within(unit->position, unit->goal, is_patient ? SETTLE : SETTLE_LATER)) {
+        ls_units_guard(unit);
+    }
+}
+
+static void steer_unit(const ls_units_rules *rules, const ls_units_scratch *scratch,
+                       ls_units_state *state, const ls_units_spot *spot)
+{
+    ls_units_unit *unit = &state->units[spot->id];
+    ls_vec2 push = push_of_neighbours(scratch, spot, unit->position);
+    ls_vec2 wanted = wanted_velocity(rules, state, unit);
+    ls_fixed into = ls_vec2_dot(wanted, push);
+    notice_obstacle(rules, unit, into < 0);
+    if (into < 0) {
+        wanted = slide_past(wanted, push, into);
+    }
+    unit->velocity = blend(unit->velocity, wanted, rules->velocity_gain);
+    scratch->shoves[spot->id] = shove_of(push);
+}
+
+/* Neighbours are seen through the grid, which keeps where they stood: the order in which units
+ * are steered has no effect on where they go. */
+void ls_units_pass_steer(const ls_step *step)
+{
+    ls_units_rules rules = ls_units_rules_of(step->config);
+    ls_units_scratch scratch = ls_units_scratch_of(&rules, step->scratch);
+    uint32_t alive = scratch.grid->starts[scratch.grid->columns * scratch.grid->rows];
+    for (uint32_t place = 0; place < alive; place++) {
+        steer_unit(&rules, &scratch, step->state, &scratch.spots[place]);
+    }
+}
+
+void ls_units_pass_move(const ls_step *step)
+{
+    ls_units_rules rules = ls_units_rules_of(step->config);
+    ls_units_scratch scratch = ls_units_scratch_of(&rules, step->scratch);
+    ls_units_state *state = step->state;
+    for (uint32_t id = 0; id < rules.unit_count; id++) {
+        ls_units_unit *unit = &state->units[id];
+        if (ls_units_is_alive(unit)) {
+            ls_vec2 stride = ls_vec2_scale(unit->velocity, rules.dt);
+            ls_vec2 moved = ls_vec2_add(unit->position, ls_vec2_add(stride, scratch.shoves[id]));
+            unit->position = ls_units_inside(&rules, moved);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+#include "lockstep/common/time/time_queue.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <stdbool.h>
+
+static bool comes_before(const ls_time_queue_entry *a, const ls_time_queue_entry *b)
+{
+    return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->sequence < b->sequence;
+}
+
+void ls_time_queue_init(ls_time_queue *queue, ls_time_queue_entry *entries, uint32_t capacity)
+{
+    *queue = (ls_time_queue){.entries = entries, .capacity = capacity};
+}
+
+void ls_time_queue_add(ls_time_queue *queue, uint64_t due_ns, uint32_t item)
+{
+    LS_ASSERT(queue->count < queue->capacity);
+    ls_time_queue_entry added = {due_ns, queue->sequence++, item};
+    uint32_t at = queue->count++;
+    while (at > 0 && comes_before(&added, &queue->entries[(at - 1) / 2])) {
+        queue->entries[at] = queue->entries[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    queue->entries[at] = added;
+}
+
+uint64_t ls_time_queue_next_ns(const ls_time_queue *queue)
+{
+    return queue->count > 0 ? queue->entries[0].due_ns : UINT64_MAX;
+}
+
+ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue)
+{
+    LS_ASSERT(queue->count > 0);
+    ls_time_queue_entry *entries = queue->entries;
+    ls_time_queue_entry first = entries[0];
+    ls_time_queue_entry last = entries[--queue->count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child + 1 < queue->count && comes_before(&entries[child + 1], &entries[child])) {
+            child++;
+        }
+        if (child >= queue->count || !comes_before(&entries[child], &last)) {
+            break;
+        }
+        entries[at] = entries[child];
+        at = child;
+    }
+    entries[at] = last;
+    return first;
+}

@@ -1,0 +1,164 @@
+#include "lockstep/protocol/blob/blob.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/base/hash.h"
+
+#include <string.h>
+
+/* One piece of memory holds both strings: the raw one lies as far behind its start as there are
+ * frames. A piece in the stream is never larger than it was, so the stream ends before, or where,
+ * the piece begins that is compressed next. */
+struct ls_blob {
+    const ls_allocator *allocator;
+    ls_compressor *compressor;
+    uint32_t bytes_max;
+    uint8_t *memory;
+    uint8_t *packed; /* [LS_BLOB_PIECE_BYTES], one piece */
+
+    uint32_t raw_bytes; /* 0 until the first start */
+    uint64_t hash;
+    bool is_sealed;
+    uint32_t pieces; /* compressed */
+    uint32_t stream_bytes;
+    uint32_t users;
+};
+
+ls_status ls_blob_create(uint32_t bytes_max, const ls_allocator *allocator, ls_blob **out)
+{
+    LS_ASSERT(bytes_max >= 1 && bytes_max <= LS_BLOB_BYTES_MAX);
+    ls_blob *blob = ls_allocate(allocator, sizeof *blob);
+    if (!blob) {
+        return LS_NO_MEMORY;
+    }
+    blob->allocator = allocator;
+    blob->bytes_max = bytes_max;
+    blob->compressor = ls_compressor_create(allocator);
+    blob->memory = ls_allocate(allocator, ls_blob_stream_bytes_max(bytes_max));
+    blob->packed = ls_allocate(allocator, LS_BLOB_PIECE_BYTES);
+    if (!blob->compressor || !blob->memory || !blob->packed) {
+        ls_blob_destroy(blob);
+        return LS_NO_MEMORY;
+    }
+    *out = blob;
+    return LS_OK;
+}
+
+void ls_blob_destroy(ls_blob *blob)
+{
+    if (!blob) {
+        return;
+    }
+    LS_ASSERT(blob->users == 0);
+    ls_release(blob->allocator, blob->packed);
+    ls_release(blob->allocator, blob->memory);
+    ls_compressor_destroy(blob->compressor);
+    ls_release(blob->allocator, blob);
+}
+
+static uint8_t *raw_of(ls_blob *blob)
+{
+    return blob->memory + ls_blob_piece_count(blob->raw_bytes) * LS_BLOB_FRAME_BYTES;
+}
+
+uint32_t ls_blob_bytes_max(const ls_blob *blob)
+{
+    return blob->bytes_max;
+}
+
+uint8_t *ls_blob_start(ls_blob *blob, uint32_t bytes)
+{
+    LS_ASSERT(bytes >= 1 && bytes <= blob->bytes_max && blob->users == 0);
+    blob->raw_bytes = bytes;
+    blob->is_sealed = false;
+    blob->pieces = 0;
+    blob->stream_bytes = 0;
+    return raw_of(blob);
+}
+
+void ls_blob_seal(ls_blob *blob)
+{
+    LS_ASSERT(blob->raw_bytes > 0 && !blob->is_sealed);
+    blob->hash = ls_hash_bytes(raw_of(blob), blob->raw_bytes, 0);
+    blob->is_sealed = true;
+}
+
+uint32_t ls_blob_bytes(const ls_blob *blob)
+{
+    LS_ASSERT(blob->is_sealed);
+    return blob->raw_bytes;
+}
+
+uint64_t ls_blob_hash(const ls_blob *blob)
+{
+    LS_ASSERT(blob->is_sealed);
+    return blob->hash;
+}
+
+static void compress_piece(ls_blob *blob)
+{
+    uint32_t start = blob->pieces * LS_BLOB_PIECE_BYTES;
+    uint32_t left = blob->raw_bytes - start;
+    uint32_t size = left < LS_BLOB_PIECE_BYTES ? left : LS_BLOB_PIECE_BYTES;
+    const uint8_t *raw = raw_of(blob) + start;
+    uint8_t *out = blob->memory + blob->stream_bytes;
+    size_t packed = ls_compressor_run(blob->compressor, raw, size, blob->packed, size - 1);
+    uint32_t written = packed > 0 ? (uint32_t)packed : size;
+    LS_ASSERT(out + LS_BLOB_FRAME_BYTES <= raw);
+    memmove(out + LS_BLOB_FRAME_BYTES, packed > 0 ? blob->packed : raw, written);
+    ls_store_u32(out, written);
+    blob->stream_bytes += LS_BLOB_FRAME_BYTES + written;
+    blob->pieces++;
+}
+
+bool ls_blob_advance(ls_blob *blob, uint32_t pieces)
+{
+    LS_ASSERT(blob->is_sealed);
+    for (; pieces > 0 && !ls_blob_is_compressed(blob); pieces--) {
+        compress_piece(blob);
+    }
+    return ls_blob_is_compressed(blob);
+}
+
+bool ls_blob_is_compressed(const ls_blob *blob)
+{
+    return blob->is_sealed && blob->pieces == ls_blob_piece_count(blob->raw_bytes);
+}
+
+uint32_t ls_blob_part_count(const ls_blob *blob)
+{
+    uint32_t open = ls_blob_is_compressed(blob) ? LS_BLOB_PART_BYTES - 1 : 0;
+    return (blob->stream_bytes + open) / LS_BLOB_PART_BYTES;
+}
+
+ls_blob_part ls_blob_part_at(const ls_blob *blob, uint32_t index)
+{
+    LS_ASSERT(index < ls_blob_part_count(blob));
+    uint32_t start = index * LS_BLOB_PART_BYTES;
+    uint32_t left = blob->stream_bytes - start;
+    return (ls_blob_part){
+        /* Of a stream that is not at its end, more is to come behind any part. */
+        .is_last = ls_blob_is_compressed(blob) && left <= LS_BLOB_PART_BYTES,
+        .index = index,
+        .size = left < LS_BLOB_PART_BYTES ? left : LS_BLOB_PART_BYTES,
+        .bytes = blob->memory + start,
+    };
+}
+
+void ls_blob_add_user(ls_blob *blob)
+{
+    LS_ASSERT(blob->is_sealed);
+    blob->users++;
+}
+
+void ls_blob_remove_user(ls_blob *blob)
+{
+    LS_ASSERT(blob->users > 0);
+    blob->users--;
+}
+
+bool ls_blob_is_in_use(const ls_blob *blob)
+{
+    return blob->users > 0;
+}

@@ -1,0 +1,72 @@
+/* Blob sender: streams a blob to one receiver over the unreliable lane: numbers and paces the
+ * parts, sends again what was lost (selective repeat), and gives way when the link loses. Time and
+ * acknowledgements come in as arguments, packets come out; never reads a clock, never allocates
+ * after create. Called by match, one for each who is sent a blob at the time. */
+#ifndef LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
+#define LOCKSTEP_PROTOCOL_BLOB_BLOB_SENDER_H
+
+#include "lockstep/common/base/text.h"
+#include "lockstep/protocol/blob/blob.h"
+
+#define LS_BLOB_RATE_MIN 65536u     /* bytes a second that it never goes below */
+#define LS_BLOB_RATE_MAX (1u << 30) /* and that it can be told */
+#define LS_BLOB_BURST_PACKETS_MAX 64u
+
+typedef struct ls_blob_sender_config {
+    uint32_t bytes_per_second; /* highest rate, headers counted: LS_BLOB_RATE_MIN .. _MAX */
+    uint32_t header_bytes;     /* of the layers below, for each packet: 0 .. 256 */
+    uint32_t burst_packets;    /* at most at once, after a pause: 1 .. LS_BLOB_BURST_PACKETS_MAX */
+    uint64_t tick_ns;          /* a part is sent again a round trip and two ticks after it was */
+} ls_blob_sender_config;
+
+/* 1 MiB/s, 40 bytes (IPv4, UDP and ENet), 4 packets, 60 Hz. */
+ls_blob_sender_config ls_blob_sender_config_default(void);
+
+/* BAD_ARGUMENT, and the field in `why`, which may be NULL. */
+ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_text *why);
+
+typedef struct ls_blob_sender ls_blob_sender;
+
+/* A valid config is copied. Takes 25 KiB; NO_MEMORY. */
+ls_status ls_blob_sender_create(const ls_blob_sender_config *config, const ls_allocator *allocator,
+                                ls_blob_sender **out);
+/* Stops it as well; takes NULL. */
+void ls_blob_sender_destroy(ls_blob_sender *sender);
+
+/* Begins to stream a sealed blob, which it holds until it is stopped or destroyed, from the first
+ * part on at a quarter of the highest rate. `number` (0 .. 255) tells this blob from others on the
+ * same connection. `rtt_ns`: what is known of the round trip, 0 when nothing is. What it streamed
+ * before ends. Whoever owns the blob calls ls_blob_advance until it is compressed. */
+void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
+                          uint64_t now_ns);
+void ls_blob_sender_stop(ls_blob_sender *sender);
+
+/* The next packet that is due: its size, or 0 when none is. Call it until then. */
+size_t ls_blob_sender_next(ls_blob_sender *sender, uint64_t now_ns,
+                           uint8_t bytes[LS_PACKET_BYTES_MAX]);
+
+/* When the next packet is due; UINT64_MAX when none is before an acknowledgement comes or the blob
+ * has been advanced. */
+uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender);
+
+/* Takes a BLOB_ACK. MALFORMED when it is none or acknowledges what was never sent; STALE when it
+ * is for another blob, or nothing is streamed. Either changes nothing. */
+ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const uint8_t *bytes,
+                                  size_t size);
+
+/* Streaming, and not everything is acknowledged. */
+bool ls_blob_sender_is_busy(const ls_blob_sender *sender);
+
+/* Of the blob that is, or was last, streamed. */
+typedef struct ls_blob_sender_figures {
+    uint32_t acknowledged;     /* parts before the first one missing */
+    uint32_t packets;          /* sent */
+    uint32_t repeated;         /* of them */
+    uint64_t bytes;            /* sent, with the headers of the layers below */
+    uint64_t rtt_ns;           /* smoothed */
+    uint32_t bytes_per_second; /* the rate now */
+} ls_blob_sender_figures;
+
+ls_blob_sender_figures ls_blob_sender_figures_of(const ls_blob_sender *sender);
+
+#endif

@@ -1,0 +1,102 @@
+/* ENet transport: carries packets over UDP (IPv4), as the server of many peers or the client of
+ * one. The only module that knows ENet. Owns the socket and ENet's queues; never interprets a
+ * payload and never decides that a silent peer is dead: that is its owner's job, ENet alone takes
+ * 60 s. Made by programs; driven by an event loop or, without one, by ls_transport_enet_service. */
+#ifndef LOCKSTEP_PROTOCOL_ENET_TRANSPORT_ENET_H
+#define LOCKSTEP_PROTOCOL_ENET_TRANSPORT_ENET_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/base/text.h"
+#include "lockstep/protocol/enet/enet_datagram.h"
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/protocol/transport/transport.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+/* Connections that one server can hold at most: a limit of ENet's. */
+#define LS_TRANSPORT_ENET_PEERS_MAX 4095u
+
+/* How long a closed connection may take to deliver what was sent reliably, and how long destroy
+ * may wait for the same. */
+#define LS_TRANSPORT_ENET_CLOSE_MS 2000u
+#define LS_TRANSPORT_ENET_DESTROY_MS 200u
+
+typedef struct ls_transport_enet_server_config {
+    const char *bind_host; /* IPv4 address or name of an interface; "0.0.0.0" is all of them */
+    uint16_t port;         /* 0: the system chooses, see ls_transport_enet_port */
+    /* 1 .. LS_TRANSPORT_ENET_PEERS_MAX. Give more than a match has players: further clients are
+     * ignored and time out, where a peer that is let in can be told that the match is full. */
+    uint32_t peers_max;
+    /* Connections from one address, half-open ones counted, so that one machine cannot take every
+     * place. Must leave room for clients that share a machine or a home router. */
+    uint32_t peers_per_address_max;
+} ls_transport_enet_server_config;
+
+/* All interfaces, port chosen by the system, 64 peers in all and from one address. */
+ls_transport_enet_server_config ls_transport_enet_server_config_default(void);
+
+/* BAD_ARGUMENT, NOT_FOUND (no such interface name), IO (port in use, no permission) or NO_MEMORY;
+ * `error`, which may be NULL, then says what is wrong. The config is copied, the allocator must
+ * outlive the transport. */
+ls_status ls_transport_enet_listen(const ls_transport_enet_server_config *config,
+                                   const ls_allocator *allocator, ls_transport **transport,
+                                   ls_text *error);
+
+typedef struct ls_transport_enet_client_config {
+    const char *server;          /* "HOST:PORT" */
+    uint64_t connect_timeout_ns; /* 1 or more; the request is repeated after 0.5, 1.5, 3.5 s ... */
+} ls_transport_enet_client_config;
+
+/* No server, 5 s. */
+ls_transport_enet_client_config ls_transport_enet_client_config_default(void);
+
+/* Resolves the name, which may block for seconds, and starts to connect. The outcome is an event:
+ * CONNECTED, or DISCONNECTED: with REFUSED as soon as the host answers that nobody listens there,
+ * or when the time is over and no network led there; with TIMED_OUT if there was no answer at all.
+ * Failures as in listen. */
+ls_status ls_transport_enet_connect(const ls_transport_enet_client_config *config,
+                                    const ls_allocator *allocator, ls_transport **transport,
+                                    ls_text *error);
+
+/* Of a client: gives up its connection, if there still is one, without an event for it, and starts
+ * to connect to the same place anew. The outcome is an event as after connect, with another peer id
+ * than before. IO when it cannot even be tried. Not between an event and the use of its bytes. */
+ls_status ls_transport_enet_reconnect(ls_transport *transport, uint64_t connect_timeout_ns);
+
+/* From now on the loop drives the transport. on_ready is called when events may be waiting and
+ * must take them all with ls_transport_next_event: that call also does ENet's work. IO or
+ * NO_MEMORY. At most once; the transport must be destroyed before the loop. */
+ls_status ls_transport_enet_attach(ls_transport *transport, ls_event_loop *loop,
+                                   ls_loop_handler on_ready);
+
+/* Whether the loop calls on_ready as packets come, as it does from the start, or not at all. Then
+ * the owner calls ls_transport_enet_service in time, as without a loop: a server that takes its
+ * packets right before it closes a tick wakes once a tick and not for each of them. */
+void ls_transport_enet_set_eager(ls_transport *transport, bool is_eager);
+
+/* Whether the last turn ended before everything that had come was taken in. */
+bool ls_transport_enet_has_more(const ls_transport *transport);
+
+/* Without a loop: opens a turn, to be followed by next_event until that gives 0. To be called
+ * every few milliseconds; received packets, repeats and time-outs wait for it. One turn takes in a
+ * bounded number of datagrams, so that a flood cannot keep its owner from its ticks. */
+void ls_transport_enet_service(ls_transport *transport);
+
+/* The UDP port that a server is bound to; 0 for a client. */
+uint16_t ls_transport_enet_port(const ls_transport *transport);
+
+/* Every datagram that came or went, whoever sent it, with IPv4, UDP and ENet headers. */
+ls_transport_traffic ls_transport_enet_total(const ls_transport *transport);
+
+/* Datagrams that were dropped for this reason. */
+uint64_t ls_transport_enet_rejections(const ls_transport *transport,
+                                      ls_datagram_rejection rejection);
+
+LS_C_END
+
+#endif

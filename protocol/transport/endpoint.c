@@ -1,0 +1,85 @@
+#define _POSIX_C_SOURCE 200809L
+#include "lockstep/protocol/transport/endpoint.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static ls_status refuse_ipv6(const char *text, ls_text *error)
+{
+    ls_text_set(error,
+                "'%s' looks like an IPv6 address; only IPv4 is supported: give a name or an IPv4 "
+                "address",
+                text);
+    return LS_BAD_ARGUMENT;
+}
+
+ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
+                              ls_text *error)
+{
+    if (strchr(host, ':')) {
+        return refuse_ipv6(host, error);
+    }
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    int failure = getaddrinfo(host, NULL, &hints, &found);
+    if (failure != 0) {
+        ls_text_set(error, "cannot find the host '%s': %s", host,
+                    failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure));
+        return LS_NOT_FOUND;
+    }
+    struct sockaddr_in address;
+    memcpy(&address, found->ai_addr, sizeof address);
+    freeaddrinfo(found);
+    *endpoint = (ls_endpoint){address.sin_addr.s_addr, port};
+    return LS_OK;
+}
+
+/* 0 when `digits` is not a number of 1 .. 65535. */
+static uint16_t parse_port(const char *digits)
+{
+    uint32_t port = 0;
+    for (const char *digit = digits; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9') {
+            return 0;
+        }
+        port = port * 10 + (uint32_t)(*digit - '0');
+        if (port > UINT16_MAX) {
+            return 0;
+        }
+    }
+    return (uint16_t)port;
+}
+
+ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *error)
+{
+    const char *colon = strrchr(text, ':');
+    if (text[0] == '[' || (colon && strchr(text, ':') != colon)) {
+        return refuse_ipv6(text, error);
+    }
+    if (!colon || colon == text || strlen(text) >= LS_ENDPOINT_BYTES_MAX) {
+        ls_text_set(error, "'%s' is not HOST:PORT", text);
+        return LS_BAD_ARGUMENT;
+    }
+    uint16_t port = parse_port(colon + 1);
+    if (port == 0) {
+        ls_text_set(error, "the port in '%s' is not a number of 1 to 65535", text);
+        return LS_BAD_ARGUMENT;
+    }
+    char host[LS_ENDPOINT_BYTES_MAX];
+    size_t host_bytes = (size_t)(colon - text);
+    memcpy(host, text, host_bytes);
+    host[host_bytes] = '\0';
+    return ls_endpoint_resolve(host, port, endpoint, error);
+}
+
+void ls_endpoint_format(const ls_endpoint *endpoint, char text[LS_ENDPOINT_NUMERIC_BYTES])
+{
+    uint8_t bytes[4];
+    memcpy(bytes, &endpoint->address, sizeof bytes);
+    snprintf(text, LS_ENDPOINT_NUMERIC_BYTES, "%u.%u.%u.%u:%u", bytes[0], bytes[1], bytes[2],
+             bytes[3], endpoint->port);
+}

@@ -1,0 +1,121 @@
+/* Transport: carries packets between peers; what every transport promises and nothing of how.
+ * Two lanes: RELIABLE arrives in order or the peer is lost; UNRELIABLE may be lost, repeated or
+ * reordered. Never interprets a payload. Implementations: transport_enet, transport_memory.
+ * Called by programs and drivers, which hand the events to the cores. */
+#ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
+#define LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+LS_C_BEGIN
+
+/* Names one connection for its life; never 0 and never used again by the same transport. */
+typedef uint32_t ls_peer_id;
+
+typedef enum ls_lane {
+    LS_LANE_RELIABLE,
+    LS_LANE_UNRELIABLE,
+    LS_LANE_COUNT,
+} ls_lane;
+
+typedef enum ls_transport_event_kind {
+    LS_TRANSPORT_CONNECTED,
+    LS_TRANSPORT_DISCONNECTED,
+    LS_TRANSPORT_RECEIVED,
+} ls_transport_event_kind;
+
+typedef struct ls_transport_event {
+    ls_transport_event_kind kind;
+    ls_peer_id peer;
+    ls_lane lane;         /* RECEIVED */
+    const uint8_t *bytes; /* RECEIVED; borrowed until the next call of next_event */
+    size_t size;          /* RECEIVED; 0 .. LS_PACKET_BYTES_MAX */
+    /* RECEIVED: when it reached this machine, on the monotonic clock, as exactly as the transport
+     * knows; its owner may take it much later. */
+    uint64_t arrived_ns;
+    ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
+} ls_transport_event;
+
+/* What a core sends through: the only thing of a transport that a core sees. */
+typedef struct ls_packet_sink {
+    void (*send)(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size);
+    /* Lets what was sent reliably go out, then closes. */
+    void (*disconnect)(void *user, ls_peer_id peer);
+    void *user;
+} ls_packet_sink;
+
+/* Traffic of one peer since it connected, every header below it counted (IP, UDP, ENet). */
+typedef struct ls_transport_traffic {
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+    uint64_t packets_sent;
+    uint64_t packets_received;
+} ls_transport_traffic;
+
+typedef struct ls_transport ls_transport;
+
+typedef struct ls_transport_operations {
+    int (*next_event)(ls_transport *transport, ls_transport_event *event);
+    void (*send)(ls_transport *transport, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                 size_t size);
+    void (*disconnect)(ls_transport *transport, ls_peer_id peer);
+    void (*flush)(ls_transport *transport);
+    ls_transport_traffic (*traffic)(const ls_transport *transport, ls_peer_id peer);
+    void (*destroy)(ls_transport *transport);
+} ls_transport_operations;
+
+/* The first member of every implementation. */
+struct ls_transport {
+    const ls_transport_operations *operations;
+};
+
+/* 1 and the oldest event not yet taken, or 0 when there is none. */
+static inline int ls_transport_next_event(ls_transport *transport, ls_transport_event *event)
+{
+    return transport->operations->next_event(transport, event);
+}
+
+/* Queues a packet of at most LS_PACKET_BYTES_MAX; it leaves at the next flush at the latest. To a
+ * peer that is gone it does nothing. */
+static inline void ls_transport_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+                                     const uint8_t *bytes, size_t size)
+{
+    transport->operations->send(transport, peer, lane, bytes, size);
+}
+
+static inline void ls_transport_disconnect(ls_transport *transport, ls_peer_id peer)
+{
+    transport->operations->disconnect(transport, peer);
+}
+
+static inline void ls_transport_flush(ls_transport *transport)
+{
+    transport->operations->flush(transport);
+}
+
+/* Valid from CONNECTED until the call of next_event after DISCONNECTED; then all zero. */
+static inline ls_transport_traffic ls_transport_traffic_of(const ls_transport *transport,
+                                                           ls_peer_id peer)
+{
+    return transport->operations->traffic(transport, peer);
+}
+
+/* NULL is allowed. */
+static inline void ls_transport_destroy(ls_transport *transport)
+{
+    if (transport) {
+        transport->operations->destroy(transport);
+    }
+}
+
+/* A sink that sends through the transport, which must outlive it. */
+ls_packet_sink ls_transport_sink(ls_transport *transport);
+
+LS_C_END
+
+#endif

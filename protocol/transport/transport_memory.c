@@ -1,0 +1,535 @@
+#include "lockstep/protocol/transport/transport_memory.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/maths/rng.h"
+
+#include <string.h>
+
+enum {
+    HEADER_BYTES_UNRELIABLE = 38, /* IP 20, UDP 8, ENet 10: as transport_enet counts them */
+    HEADER_BYTES_RELIABLE = 36,
+    PPM = 1000000,
+    /* Beyond its packets, an inbox holds every connection's beginning and end. */
+    INBOX_CAPACITY = LS_MEMORY_INBOX_PACKETS_MAX + 2 * LS_MEMORY_ENDPOINTS_MAX,
+};
+
+#define NEVER_NS UINT64_MAX
+
+typedef struct packet {
+    uint64_t arrival_ns;
+    uint64_t sequence; /* ends ties */
+    ls_transport_event_kind kind;
+    ls_lane lane;
+    ls_status reason; /* DISCONNECTED */
+    uint32_t connection;
+    uint32_t size;
+    uint8_t bytes[LS_PACKET_BYTES_MAX];
+} packet;
+
+typedef struct endpoint {
+    ls_transport transport;
+    ls_memory_network *network;
+    packet *packets; /* INBOX_CAPACITY */
+    uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
+    uint32_t heap_count;
+    bool is_gone; /* nobody takes what arrives */
+} endpoint;
+
+typedef struct direction {
+    ls_memory_link link;
+    uint64_t reliable_ns; /* arrival of the newest reliable packet: keeps them in order */
+    uint64_t newest_ns;   /* latest arrival of an unreliable one */
+    uint64_t burst_end_ns;
+    bool is_bursting; /* so the newest packet has found it */
+} direction;
+
+typedef struct connection {
+    endpoint *client;
+    endpoint *server;
+    direction up;
+    direction down;
+    bool is_open;
+    ls_status reason; /* why it ends */
+    ls_transport_traffic traffic_client;
+    ls_transport_traffic traffic_server;
+} connection;
+
+struct ls_memory_network {
+    const ls_allocator *allocator;
+    ls_rng rng;
+    uint64_t now_ns;
+    uint64_t sequence;
+    uint32_t endpoint_count;
+    uint32_t connection_count;
+    ls_memory_counts counts;
+    endpoint *endpoints[LS_MEMORY_ENDPOINTS_MAX];
+    connection connections[LS_MEMORY_ENDPOINTS_MAX];
+};
+
+static bool comes_before(const packet *a, const packet *b)
+{
+    return a->arrival_ns != b->arrival_ns ? a->arrival_ns < b->arrival_ns
+                                          : a->sequence < b->sequence;
+}
+
+static bool heap_less(const endpoint *inbox, uint32_t a, uint32_t b)
+{
+    return comes_before(&inbox->packets[inbox->heap[a]], &inbox->packets[inbox->heap[b]]);
+}
+
+static void heap_swap(endpoint *inbox, uint32_t a, uint32_t b)
+{
+    uint16_t kept = inbox->heap[a];
+    inbox->heap[a] = inbox->heap[b];
+    inbox->heap[b] = kept;
+}
+
+static void heap_rise(endpoint *inbox, uint32_t at)
+{
+    while (at > 0 && heap_less(inbox, at, (at - 1) / 2)) {
+        heap_swap(inbox, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void heap_sink(endpoint *inbox, uint32_t at)
+{
+    for (;;) {
+        uint32_t least = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+            if (child < inbox->heap_count && heap_less(inbox, child, least)) {
+                least = child;
+            }
+        }
+        if (least == at) {
+            return;
+        }
+        heap_swap(inbox, at, least);
+        at = least;
+    }
+}
+
+/* A free packet of the inbox, not yet in the heap; NULL when it is full. It may be the one lent to
+ * the inbox's owner, who has looked at it by the time that anybody sends to it. */
+static packet *inbox_next_free(endpoint *inbox, ls_transport_event_kind kind)
+{
+    bool is_packet = kind == LS_TRANSPORT_RECEIVED;
+    if (inbox->heap_count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
+        return NULL;
+    }
+    return &inbox->packets[inbox->heap[inbox->heap_count]];
+}
+
+static void inbox_add(endpoint *inbox)
+{
+    heap_rise(inbox, inbox->heap_count++);
+}
+
+/* Takes the first packet out; its index moves behind the heap, where it is free. */
+static packet *inbox_remove_first(endpoint *inbox)
+{
+    heap_swap(inbox, 0, --inbox->heap_count);
+    heap_sink(inbox, 0);
+    return &inbox->packets[inbox->heap[inbox->heap_count]];
+}
+
+static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static bool chance(ls_memory_network *network, uint32_t ppm)
+{
+    return ppm > 0 && ls_rng_below(&network->rng, PPM) < ppm;
+}
+
+/* Uniform in 0 .. most_ns, which is at most 4 s: the product must not overflow. */
+static uint64_t uniform_ns(ls_memory_network *network, uint64_t most_ns)
+{
+    uint64_t share = ls_rng_next(&network->rng);
+    return (most_ns / 1024) * share >> 22;
+}
+
+static bool is_lost(ls_memory_network *network, direction *way)
+{
+    const ls_memory_link *link = &way->link;
+    if (network->now_ns >= way->burst_end_ns && chance(network, link->burst_ppm)) {
+        way->burst_end_ns = network->now_ns + uniform_ns(network, link->burst_ns) + 1;
+    }
+    way->is_bursting = network->now_ns < way->burst_end_ns && link->burst_ppm > 0;
+    return way->is_bursting || chance(network, link->loss_ppm);
+}
+
+static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link)
+{
+    return link->jitter_ns == 0 ? link->delay_ns
+                                : link->delay_ns + uniform_ns(network, link->jitter_ns);
+}
+
+/* False when the inbox is full: the packet is lost. */
+static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
+                    ls_transport_event_kind kind, ls_lane lane, uint64_t arrival_ns,
+                    const uint8_t *bytes, size_t size)
+{
+    if (to->is_gone) {
+        return true;
+    }
+    packet *sent = inbox_next_free(to, kind);
+    if (!sent) {
+        network->counts.lost++;
+        return false;
+    }
+    sent->arrival_ns = arrival_ns;
+    sent->sequence = network->sequence++;
+    sent->kind = kind;
+    sent->lane = lane;
+    sent->reason = network->connections[connection_index].reason;
+    sent->connection = connection_index;
+    sent->size = (uint32_t)size;
+    if (size > 0) {
+        memcpy(sent->bytes, bytes, size);
+    }
+    inbox_add(to);
+    return true;
+}
+
+/* Sends one copy on its way. */
+static void send_copy(ls_memory_network *network, direction *way, uint32_t connection_index,
+                      endpoint *to, const uint8_t *bytes, size_t size)
+{
+    uint64_t arrival_ns = network->now_ns + travel_ns(network, &way->link);
+    network->counts.reordered += arrival_ns < way->newest_ns;
+    way->newest_ns = later_of(way->newest_ns, arrival_ns);
+    deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_LANE_UNRELIABLE, arrival_ns,
+            bytes, size);
+}
+
+static void send_unreliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                            const uint8_t *bytes, size_t size)
+{
+    connection *between = &network->connections[connection_index];
+    direction *way = is_up ? &between->up : &between->down;
+    const ls_memory_link *link = &way->link;
+    endpoint *to = is_up ? between->server : between->client;
+    if (link->is_cut || is_lost(network, way)) {
+        network->counts.lost++;
+        network->counts.lost_in_cuts += link->is_cut;
+        network->counts.lost_in_bursts += !link->is_cut && way->is_bursting;
+        return;
+    }
+    uint8_t altered[LS_PACKET_BYTES_MAX];
+    if (size > 0 && chance(network, link->corrupt_ppm)) {
+        memcpy(altered, bytes, size);
+        uint32_t bit = ls_rng_below(&network->rng, (uint32_t)size * 8);
+        altered[bit / 8] = (uint8_t)(altered[bit / 8] ^ (1u << (bit % 8)));
+        bytes = altered;
+        network->counts.corrupted++;
+    }
+    if (chance(network, link->duplicate_ppm)) {
+        network->counts.duplicated++;
+        send_copy(network, way, connection_index, to, bytes, size);
+    }
+    send_copy(network, way, connection_index, to, bytes, size);
+}
+
+/* What is reliable may not be lost while the connection lasts: so it ends, for both sides. */
+static void break_connection(ls_memory_network *network, uint32_t connection_index)
+{
+    connection *between = &network->connections[connection_index];
+    uint64_t up_ns = later_of(network->now_ns, between->up.reliable_ns);
+    uint64_t down_ns = later_of(network->now_ns, between->down.reliable_ns);
+    between->is_open = false;
+    between->reason = LS_TIMED_OUT;
+    deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
+            up_ns, NULL, 0);
+    deliver(network, between->client, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
+            down_ns, NULL, 0);
+}
+
+/* A lost packet is sent again after a round trip, as often as it takes; order is kept. Where
+ * nothing passes it waits until something does. */
+static void send_reliable(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                          ls_transport_event_kind kind, const uint8_t *bytes, size_t size)
+{
+    connection *between = &network->connections[connection_index];
+    direction *way = is_up ? &between->up : &between->down;
+    const ls_memory_link *link = &way->link;
+    uint64_t again_ns = between->up.link.delay_ns + between->down.link.delay_ns + link->jitter_ns;
+    uint64_t arrival_ns = link->is_cut ? NEVER_NS : network->now_ns + travel_ns(network, link);
+    /* A burst is over by the time of the next try. */
+    bool is_gone = !link->is_cut && is_lost(network, way);
+    for (int tries = 0; tries < 32 && is_gone; tries++) {
+        arrival_ns += again_ns;
+        is_gone = chance(network, link->loss_ppm);
+    }
+    arrival_ns = later_of(arrival_ns, way->reliable_ns);
+    way->reliable_ns = arrival_ns;
+    if (!deliver(network, is_up ? between->server : between->client, connection_index, kind,
+                 LS_LANE_RELIABLE, arrival_ns, bytes, size)) {
+        break_connection(network, connection_index);
+    }
+}
+
+/* The peer id is the connection's index + 1 on both sides, and connections are never reused. */
+static connection *connection_of(const endpoint *owner, ls_peer_id peer)
+{
+    ls_memory_network *network = owner->network;
+    if (peer == 0 || peer > network->connection_count) {
+        return NULL;
+    }
+    connection *between = &network->connections[peer - 1];
+    return between->client == owner || between->server == owner ? between : NULL;
+}
+
+static void count_sent(ls_transport_traffic *traffic, ls_lane lane, size_t size)
+{
+    traffic->packets_sent++;
+    traffic->bytes_sent +=
+        size + (lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+}
+
+static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+                          const uint8_t *bytes, size_t size)
+{
+    endpoint *owner = (endpoint *)transport;
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
+    connection *between = connection_of(owner, peer);
+    if (!between || !between->is_open) {
+        return;
+    }
+    bool is_up = between->client == owner;
+    owner->network->counts.sent++;
+    count_sent(is_up ? &between->traffic_client : &between->traffic_server, lane, size);
+    if (lane == LS_LANE_RELIABLE) {
+        send_reliable(owner->network, peer - 1, is_up, LS_TRANSPORT_RECEIVED, bytes, size);
+    } else {
+        send_unreliable(owner->network, peer - 1, is_up, bytes, size);
+    }
+}
+
+static void endpoint_disconnect(ls_transport *transport, ls_peer_id peer)
+{
+    endpoint *owner = (endpoint *)transport;
+    connection *between = connection_of(owner, peer);
+    if (!between || !between->is_open) {
+        return;
+    }
+    between->is_open = false;
+    send_reliable(owner->network, peer - 1, between->client == owner, LS_TRANSPORT_DISCONNECTED,
+                  NULL, 0);
+}
+
+static int endpoint_next_event(ls_transport *transport, ls_transport_event *event)
+{
+    endpoint *owner = (endpoint *)transport;
+    ls_memory_network *network = owner->network;
+    if (owner->heap_count == 0 || owner->packets[owner->heap[0]].arrival_ns > network->now_ns) {
+        return 0;
+    }
+    packet *first = inbox_remove_first(owner);
+    connection *between = &network->connections[first->connection];
+    *event = (ls_transport_event){.kind = first->kind,
+                                  .peer = first->connection + 1,
+                                  .lane = first->lane,
+                                  .bytes = first->bytes,
+                                  .size = first->size,
+                                  .arrived_ns = first->arrival_ns,
+                                  .reason = first->reason};
+    if (first->kind == LS_TRANSPORT_RECEIVED) {
+        ls_transport_traffic *traffic =
+            between->client == owner ? &between->traffic_client : &between->traffic_server;
+        traffic->packets_received++;
+        traffic->bytes_received +=
+            first->size +
+            (first->lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+        network->counts.delivered++;
+    }
+    return 1;
+}
+
+static void endpoint_flush(ls_transport *transport)
+{
+    (void)transport; /* Packets leave when they are sent. */
+}
+
+static ls_transport_traffic endpoint_traffic(const ls_transport *transport, ls_peer_id peer)
+{
+    const endpoint *owner = (const endpoint *)transport;
+    const connection *between = connection_of(owner, peer);
+    if (!between) {
+        return (ls_transport_traffic){0};
+    }
+    return between->client == owner ? between->traffic_client : between->traffic_server;
+}
+
+/* The memory belongs to the network; here the connections end. */
+static void endpoint_destroy(ls_transport *transport)
+{
+    endpoint *owner = (endpoint *)transport;
+    for (ls_peer_id peer = 1; peer <= owner->network->connection_count; peer++) {
+        endpoint_disconnect(transport, peer);
+    }
+    owner->is_gone = true;
+    owner->heap_count = 0;
+}
+
+static const ls_transport_operations endpoint_operations = {
+    .next_event = endpoint_next_event,
+    .send = endpoint_send,
+    .disconnect = endpoint_disconnect,
+    .flush = endpoint_flush,
+    .traffic = endpoint_traffic,
+    .destroy = endpoint_destroy,
+};
+
+ls_status ls_memory_network_create(uint64_t seed, const ls_allocator *allocator,
+                                   ls_memory_network **out)
+{
+    ls_memory_network *network = ls_allocate(allocator, sizeof *network);
+    if (!network) {
+        return LS_NO_MEMORY;
+    }
+    network->allocator = allocator;
+    network->rng = ls_rng_make(seed, 0);
+    *out = network;
+    return LS_OK;
+}
+
+void ls_memory_network_destroy(ls_memory_network *network)
+{
+    if (!network) {
+        return;
+    }
+    for (uint32_t i = 0; i < network->endpoint_count; i++) {
+        ls_release(network->allocator, network->endpoints[i]->packets);
+        ls_release(network->allocator, network->endpoints[i]->heap);
+        ls_release(network->allocator, network->endpoints[i]);
+    }
+    ls_release(network->allocator, network);
+}
+
+void ls_memory_network_set_time(ls_memory_network *network, uint64_t now_ns)
+{
+    LS_ASSERT(now_ns >= network->now_ns);
+    network->now_ns = now_ns;
+}
+
+ls_memory_counts ls_memory_network_counts(const ls_memory_network *network)
+{
+    return network->counts;
+}
+
+uint64_t ls_memory_network_next_ns(const ls_memory_network *network)
+{
+    uint64_t next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < network->endpoint_count; i++) {
+        const endpoint *inbox = network->endpoints[i];
+        if (inbox->heap_count > 0 && inbox->packets[inbox->heap[0]].arrival_ns < next_ns) {
+            next_ns = inbox->packets[inbox->heap[0]].arrival_ns;
+        }
+    }
+    return next_ns;
+}
+
+static ls_status endpoint_create(ls_memory_network *network, endpoint **out)
+{
+    if (network->endpoint_count >= LS_MEMORY_ENDPOINTS_MAX) {
+        return LS_FULL;
+    }
+    const ls_allocator *allocator = network->allocator;
+    endpoint *created = ls_allocate(allocator, sizeof *created);
+    packet *packets = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *packets);
+    uint16_t *heap = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *heap);
+    if (!created || !packets || !heap) {
+        ls_release(allocator, created);
+        ls_release(allocator, packets);
+        ls_release(allocator, heap);
+        return LS_NO_MEMORY;
+    }
+    for (uint32_t i = 0; i < INBOX_CAPACITY; i++) {
+        heap[i] = (uint16_t)i;
+    }
+    created->transport.operations = &endpoint_operations;
+    created->network = network;
+    created->packets = packets;
+    created->heap = heap;
+    network->endpoints[network->endpoint_count++] = created;
+    *out = created;
+    return LS_OK;
+}
+
+ls_status ls_memory_server_create(ls_memory_network *network, ls_transport **out)
+{
+    endpoint *server = NULL;
+    ls_status status = endpoint_create(network, &server);
+    if (status == LS_OK) {
+        *out = &server->transport;
+    }
+    return status;
+}
+
+ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *server,
+                                  ls_transport **out)
+{
+    endpoint *client = NULL;
+    ls_status status = endpoint_create(network, &client);
+    if (status != LS_OK) {
+        return status;
+    }
+    uint32_t index = network->connection_count++;
+    network->connections[index] = (connection){
+        .client = client, .server = (endpoint *)server, .is_open = true, .reason = LS_DISCONNECTED};
+    send_reliable(network, index, true, LS_TRANSPORT_CONNECTED, NULL, 0);
+    send_reliable(network, index, false, LS_TRANSPORT_CONNECTED, NULL, 0);
+    *out = &client->transport;
+    return LS_OK;
+}
+
+void ls_memory_server_forget(ls_transport *server)
+{
+    endpoint *owner = (endpoint *)server;
+    owner->heap_count = 0;
+    for (uint32_t i = 0; i < owner->network->connection_count; i++) {
+        connection *between = &owner->network->connections[i];
+        between->is_open = between->is_open && between->server != owner;
+    }
+}
+
+/* A cut has ended: sends off what was waiting for that, in its order. */
+static void release_reliable(endpoint *to, uint32_t connection_index, uint64_t arrival_ns)
+{
+    for (uint32_t i = 0; i < to->heap_count; i++) {
+        packet *waiting = &to->packets[to->heap[i]];
+        if (waiting->connection == connection_index && waiting->arrival_ns == NEVER_NS) {
+            waiting->arrival_ns = arrival_ns;
+        }
+    }
+    for (uint32_t i = to->heap_count / 2; i-- > 0;) {
+        heap_sink(to, i);
+    }
+}
+
+static void set_link(ls_memory_network *network, uint32_t connection_index, bool is_up,
+                     const ls_memory_link *link)
+{
+    connection *between = &network->connections[connection_index];
+    direction *way = is_up ? &between->up : &between->down;
+    way->link = *link;
+    if (!link->is_cut && way->reliable_ns == NEVER_NS) {
+        way->reliable_ns = network->now_ns + link->delay_ns;
+        release_reliable(is_up ? between->server : between->client, connection_index,
+                         way->reliable_ns);
+    }
+}
+
+void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
+                                const ls_memory_link *down)
+{
+    endpoint *owner = (endpoint *)client;
+    for (uint32_t i = 0; i < owner->network->connection_count; i++) {
+        if (owner->network->connections[i].client == owner) {
+            set_link(owner->network, i, true, up);
+            set_link(owner->network, i, false, down);
+        }
+    }
+}

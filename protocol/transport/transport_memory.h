@@ -1,0 +1,76 @@
+/* Transport memory: a network inside one process, in virtual time, with seeded faults.
+ * The same seed and the same calls give the same deliveries, so a failing run replays exactly.
+ * Never reads a clock: the owner moves time. Called by tests and by tools that run whole matches.
+ */
+#ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_MEMORY_H
+#define LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_MEMORY_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/protocol/transport/transport.h"
+
+#include <stdbool.h>
+
+LS_C_BEGIN
+
+#define LS_MEMORY_ENDPOINTS_MAX 512u
+
+/* More are lost, as in a router; a connection whose reliable packet would be lost ends instead. */
+#define LS_MEMORY_INBOX_PACKETS_MAX 4096u
+
+/* One direction of a connection. All zero: instant and perfect. */
+typedef struct ls_memory_link {
+    uint64_t delay_ns;
+    uint64_t jitter_ns; /* uniform in 0 .. jitter, added to the delay; reorders by itself */
+    uint32_t loss_ppm;  /* per million packets */
+    uint32_t burst_ppm; /* of a million packets so many begin a burst, in which all are lost ... */
+    uint64_t burst_ns;  /* ... and which lasts a time uniform in 0 .. burst_ns, at most 4 s */
+    uint32_t duplicate_ppm;
+    uint32_t corrupt_ppm; /* one random bit flipped */
+    bool is_cut;          /* what is sent is lost, or waits for the cut's end if it is reliable */
+} ls_memory_link;
+
+/* Packets counted over the network's life. */
+typedef struct ls_memory_counts {
+    uint64_t sent;
+    uint64_t delivered;
+    uint64_t lost;           /* in all */
+    uint64_t lost_in_bursts; /* of them */
+    uint64_t lost_in_cuts;   /* of them */
+    uint64_t reordered;      /* arrive before one that was sent earlier */
+    uint64_t duplicated;
+    uint64_t corrupted;
+} ls_memory_counts;
+
+typedef struct ls_memory_network ls_memory_network;
+
+ls_status ls_memory_network_create(uint64_t seed, const ls_allocator *allocator,
+                                   ls_memory_network **out);
+/* Destroys the endpoints too. */
+void ls_memory_network_destroy(ls_memory_network *network);
+
+/* Time only moves forward. */
+void ls_memory_network_set_time(ls_memory_network *network, uint64_t now_ns);
+ls_memory_counts ls_memory_network_counts(const ls_memory_network *network);
+
+/* When the next packet arrives anywhere, or UINT64_MAX. */
+uint64_t ls_memory_network_next_ns(const ls_memory_network *network);
+
+/* Endpoints live as long as the network; ls_transport_destroy on one closes its connections, and
+ * what is on its way to it is lost. A client is connected to its server after a round trip. FULL
+ * beyond the maximum. */
+ls_status ls_memory_server_create(ls_memory_network *network, ls_transport **out);
+ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *server,
+                                  ls_transport **out);
+
+/* The server's process dies and another one takes its place: it knows no connection of before, what
+ * was on its way to it is lost, and nobody is told. */
+void ls_memory_server_forget(ls_transport *server);
+
+/* Sets how packets from the client travel (up) and to it (down), from now on. */
+void ls_memory_client_set_links(ls_transport *client, const ls_memory_link *up,
+                                const ls_memory_link *down);
+
+LS_C_END
+
+#endif

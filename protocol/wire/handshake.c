@@ -1,0 +1,80 @@
+#include "lockstep/protocol/wire/handshake.h"
+
+#include "lockstep/common/simulation/arithmetic_check.h"
+
+#include <inttypes.h>
+
+ls_hello ls_hello_make(const char *player_name)
+{
+    ls_hello hello = {.magic = LS_PROTOCOL_MAGIC,
+                      .protocol_version = LS_PROTOCOL_VERSION,
+                      .arithmetic = ls_arithmetic_check()};
+    ls_name_copy(hello.name, sizeof hello.name, player_name);
+    return hello;
+}
+
+ls_status ls_hello_check(const ls_hello *hello, ls_text *why)
+{
+    if (hello->magic != LS_PROTOCOL_MAGIC) {
+        ls_text_set(why, "this is not a Lockstep client: magic %08" PRIx32 ", expected %08" PRIx32,
+                    hello->magic, LS_PROTOCOL_MAGIC);
+        return LS_MALFORMED;
+    }
+    if (hello->protocol_version != LS_PROTOCOL_VERSION) {
+        ls_text_set(why, "protocol version: client %" PRIu32 ", server %u", hello->protocol_version,
+                    LS_PROTOCOL_VERSION);
+        return LS_PROTOCOL_MISMATCH;
+    }
+    uint64_t expected = ls_arithmetic_check();
+    if (hello->arithmetic != expected) {
+        ls_text_set(why,
+                    "arithmetic check: client %016" PRIx64 ", server %016" PRIx64
+                    "; the two builds or machines do not compute the same numbers",
+                    hello->arithmetic, expected);
+        return LS_ARITHMETIC_MISMATCH;
+    }
+    return LS_OK;
+}
+
+ls_ready ls_ready_make(const ls_sim_instance *instance)
+{
+    ls_sim_digests digests = ls_sim_instance_digests(instance);
+    return (ls_ready){.simulation_version = ls_sim_instance_simulation(instance)->version,
+                      .parameter_digest = digests.parameters,
+                      .schema_digest = digests.schema,
+                      .content_digest = digests.content,
+                      .initial_root = digests.initial};
+}
+
+static ls_status differs(ls_status status, const char *item, uint64_t client, uint64_t server,
+                         ls_text *why)
+{
+    ls_text_set(why, "%s: client %016" PRIx64 ", server %016" PRIx64, item, client, server);
+    return status;
+}
+
+ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why)
+{
+    if (client->simulation_version != server->simulation_version) {
+        ls_text_set(why, "simulation version: client %" PRIu32 ", server %" PRIu32,
+                    client->simulation_version, server->simulation_version);
+        return LS_SIMULATION_VERSION_MISMATCH;
+    }
+    if (client->parameter_digest != server->parameter_digest) {
+        return differs(LS_PARAMETER_MISMATCH, "parameter digest", client->parameter_digest,
+                       server->parameter_digest, why);
+    }
+    if (client->schema_digest != server->schema_digest) {
+        return differs(LS_SCHEMA_MISMATCH, "state schema digest", client->schema_digest,
+                       server->schema_digest, why);
+    }
+    if (client->content_digest != server->content_digest) {
+        return differs(LS_CONTENT_MISMATCH, "content digest", client->content_digest,
+                       server->content_digest, why);
+    }
+    if (client->initial_root != server->initial_root) {
+        return differs(LS_INITIAL_STATE_MISMATCH, "root of state 0", client->initial_root,
+                       server->initial_root, why);
+    }
+    return LS_OK;
+}

@@ -1,0 +1,23 @@
+/* Handshake: what two machines compare before they share a match, and the words for a difference.
+ * Pure functions over messages. Called by match (HELLO, READY) and by session (OFFER). */
+#ifndef LOCKSTEP_PROTOCOL_WIRE_HANDSHAKE_H
+#define LOCKSTEP_PROTOCOL_WIRE_HANDSHAKE_H
+
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/protocol/wire/message.h"
+
+/* A HELLO of this build. */
+ls_hello ls_hello_make(const char *player_name);
+
+/* OK, MALFORMED (not our magic), PROTOCOL_MISMATCH or ARITHMETIC_MISMATCH; `why` names the item and
+ * both values. */
+ls_status ls_hello_check(const ls_hello *hello, ls_text *why);
+
+/* The READY of an instance. */
+ls_ready ls_ready_make(const ls_sim_instance *instance);
+
+/* Compares a client's READY with the server's own: OK, or the first of SIMULATION_VERSION_MISMATCH,
+ * PARAMETER_MISMATCH, SCHEMA_MISMATCH, CONTENT_MISMATCH, INITIAL_STATE_MISMATCH that applies. */
+ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why);
+
+#endif

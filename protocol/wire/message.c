@@ -1,0 +1,389 @@
+#include "lockstep/protocol/wire/message.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/desync_class.h"
+
+#include <string.h>
+
+static void u64_field(ls_bit_stream *stream, uint64_t *value)
+{
+    ls_bits_u64(stream, value, 64);
+}
+
+static void u32_field(ls_bit_stream *stream, uint32_t *value)
+{
+    ls_bits_u32(stream, value, 32);
+}
+
+static void count_field(ls_bit_stream *stream, uint32_t *value)
+{
+    ls_bits_uvar(stream, value, 0, UINT32_MAX);
+}
+
+static void bytes_field(ls_bit_stream *stream, uint8_t *bytes, size_t size)
+{
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bytes(stream, bytes, size);
+    } else {
+        ls_bits_read_bytes(stream, bytes, size);
+    }
+}
+
+static void return_fields(ls_bit_stream *stream, ls_return *back)
+{
+    bool is_returning = back->match_id != 0;
+    ls_bits_bool(stream, &is_returning);
+    if (!is_returning) {
+        return;
+    }
+    u64_field(stream, &back->match_id);
+    bytes_field(stream, back->secret, sizeof back->secret);
+    u32_field(stream, &back->confirmed);
+    u64_field(stream, &back->tick_chain);
+    ls_bits_uvar(stream, &back->held, 0, back->confirmed);
+    ls_bits_bool(stream, &back->is_desynced);
+    if (back->match_id == 0) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
+{
+    u32_field(stream, &hello->magic);
+    ls_bits_u32(stream, &hello->protocol_version, 16);
+    if (hello->magic != LS_PROTOCOL_MAGIC || hello->protocol_version != LS_PROTOCOL_VERSION) {
+        if (!ls_bits_is_writing(stream)) {
+            ls_bits_skip_rest(stream); /* another version's; this is enough to refuse it by name */
+        }
+        return;
+    }
+    u64_field(stream, &hello->arithmetic);
+    ls_bits_text(stream, hello->name, sizeof hello->name);
+    ls_bits_text(stream, hello->token, sizeof hello->token);
+    ls_bits_bool(stream, &hello->is_watching);
+    return_fields(stream, &hello->back);
+}
+
+static void config_fields(ls_bit_stream *stream, ls_sim_config *config)
+{
+    u64_field(stream, &config->seed);
+    ls_bits_uvar(stream, &config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ);
+    ls_bits_uvar(stream, &config->players, 1, LS_PLAYERS_MAX);
+    ls_bits_uvar(stream, &config->param_count, 0, LS_PARAMS_MAX);
+    for (uint32_t i = 0; i < config->param_count; i++) {
+        uint64_t bits = ls_bits_is_writing(stream) ? (uint64_t)config->params[i] : 0;
+        u64_field(stream, &bits);
+        config->params[i] = ls_signed_from_bits(bits);
+    }
+}
+
+static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
+{
+    ls_bits_text(stream, offer->simulation, sizeof offer->simulation);
+    u32_field(stream, &offer->simulation_version);
+    config_fields(stream, &offer->config);
+    ls_bits_uvar(stream, &offer->slot, 0, LS_PLAYERS_MAX - 1);
+    ls_bits_uvar(stream, &offer->hash_interval_ticks, 1, LS_HASH_INTERVAL_MAX);
+    ls_bits_uvar(stream, &offer->input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
+    ls_bits_uvar(stream, &offer->timeout_ms, 1, LS_TIMEOUT_MS_MAX);
+    ls_bits_u32(stream, &offer->late_rule, 1);
+    ls_bits_u32(stream, &offer->send_rate, 2);
+    u64_field(stream, &offer->match_id);
+    bytes_field(stream, offer->secret, sizeof offer->secret);
+    ls_bits_bool(stream, &offer->is_watching);
+    ls_bits_bool(stream, &offer->is_running);
+    if (offer->slot >= offer->config.players || offer->match_id == 0) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void ready_fields(ls_bit_stream *stream, ls_ready *ready)
+{
+    u32_field(stream, &ready->simulation_version);
+    u64_field(stream, &ready->parameter_digest);
+    u64_field(stream, &ready->schema_digest);
+    u64_field(stream, &ready->content_digest);
+    u64_field(stream, &ready->initial_root);
+}
+
+static void start_fields(ls_bit_stream *stream, ls_start *start)
+{
+    count_field(stream, &start->delay_us);
+    for (uint32_t slot = 0; slot < start->players; slot++) {
+        ls_bits_text(stream, start->names[slot], sizeof start->names[slot]);
+    }
+}
+
+static void farewell_fields(ls_bit_stream *stream, ls_farewell *farewell)
+{
+    ls_bits_u32(stream, &farewell->negated_status, 8);
+    ls_bits_text(stream, farewell->text.bytes, sizeof farewell->text.bytes);
+}
+
+static void hash_request_fields(ls_bit_stream *stream, ls_hash_request *request)
+{
+    u32_field(stream, &request->first);
+    ls_bits_uvar(stream, &request->count, 1, LS_WINDOW_TICKS);
+}
+
+static void hashes_fields(ls_bit_stream *stream, ls_hashes *hashes)
+{
+    u32_field(stream, &hashes->first);
+    ls_bits_uvar(stream, &hashes->count, 0, LS_HASHES_PER_MESSAGE);
+    for (uint32_t i = 0; i < hashes->count; i++) {
+        u64_field(stream, &hashes->roots[i]);
+    }
+}
+
+static void desync_fields(ls_bit_stream *stream, ls_desync_notice *desync)
+{
+    ls_bits_uvar(stream, &desync->slot, 0, LS_PLAYERS_MAX - 1);
+    u32_field(stream, &desync->tick);
+    u64_field(stream, &desync->server_root);
+    u64_field(stream, &desync->client_root);
+}
+
+static void finished_fields(ls_bit_stream *stream, ls_finished *finished)
+{
+    u32_field(stream, &finished->tick);
+    u64_field(stream, &finished->root);
+    u32_field(stream, &finished->chain_tick);
+    u32_field(stream, &finished->chain);
+    count_field(stream, &finished->stalled_ticks);
+    count_field(stream, &finished->confirm_latency_p50_us);
+    count_field(stream, &finished->confirm_latency_p99_us);
+    count_field(stream, &finished->confirm_latency_max_us);
+    count_field(stream, &finished->rtt_us);
+    count_field(stream, &finished->frames);
+}
+
+/* ---- the cause of a desync ---- */
+
+_Static_assert(LS_EVIDENCE_FIGURES_BYTES == LS_RERUN_FIGURES_BYTES, "figures travel whole");
+_Static_assert(LS_EVIDENCE_PRINT_BYTES_MAX == LS_PRINT_BYTES_MAX, "a print travels whole");
+
+static void block_fields(ls_bit_stream *stream, uint32_t *size, uint32_t size_max, uint8_t *bytes)
+{
+    ls_bits_uvar(stream, size, 0, size_max);
+    bytes_field(stream, bytes, *size);
+}
+
+static void tree_query_fields(ls_bit_stream *stream, ls_wire_query *query)
+{
+    u32_field(stream, &query->tick);
+    ls_bits_bool(stream, &query->query.wants_values);
+    u32_field(stream, &query->query.nodes.first);
+    ls_bits_uvar(stream, &query->query.nodes.count, 1, LS_TREE_FAN);
+}
+
+static void tree_answer_fields(ls_bit_stream *stream, ls_wire_answer *answer)
+{
+    tree_query_fields(stream, &answer->asked);
+    block_fields(stream, &answer->size, sizeof answer->bytes, answer->bytes);
+}
+
+static void evidence_fields(ls_bit_stream *stream, ls_wire_evidence *evidence)
+{
+    u32_field(stream, &evidence->tick);
+    bytes_field(stream, evidence->figures, sizeof evidence->figures);
+    ls_bits_uvar(stream, &evidence->pass_count, 0, LS_PASSES_MAX);
+    u64_field(stream, &evidence->before);
+    for (uint32_t i = 0; i < evidence->pass_count; i++) {
+        u64_field(stream, &evidence->roots[i]);
+    }
+}
+
+static void cause_fields(ls_bit_stream *stream, ls_desync_cause *cause)
+{
+    ls_bits_uvar(stream, &cause->slot, 0, LS_PLAYERS_MAX - 1);
+    u32_field(stream, &cause->tick);
+    ls_bits_uvar(stream, &cause->kind, 0, LS_DESYNC_CLASS_COUNT - 1);
+    ls_bits_uvar(stream, &cause->culprit, 0, LS_DESYNC_CULPRIT_BOTH);
+    count_field(stream, &cause->fields);
+    count_field(stream, &cause->elements);
+    ls_bits_bool(stream, &cause->is_lower_bound);
+    ls_bits_text(stream, cause->field, sizeof cause->field);
+    ls_bits_text(stream, cause->server_value, sizeof cause->server_value);
+    ls_bits_text(stream, cause->client_value, sizeof cause->client_value);
+    ls_bits_text(stream, cause->pass, sizeof cause->pass);
+    ls_bits_text(stream, cause->why.bytes, sizeof cause->why.bytes);
+}
+
+static void heal_leaf_fields(ls_bit_stream *stream, ls_heal_leaf *leaf)
+{
+    u32_field(stream, &leaf->tick);
+    u32_field(stream, &leaf->leaf);
+    block_fields(stream, &leaf->size, sizeof leaf->bytes, leaf->bytes);
+}
+
+static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_TREE_QUERY:
+        tree_query_fields(stream, &message->body.tree_query);
+        return;
+    case LS_MESSAGE_TREE_ANSWER:
+        tree_answer_fields(stream, &message->body.tree_answer);
+        return;
+    case LS_MESSAGE_EVIDENCE_REQUEST:
+        u32_field(stream, &message->body.evidence_tick);
+        return;
+    case LS_MESSAGE_EVIDENCE:
+        evidence_fields(stream, &message->body.evidence);
+        return;
+    case LS_MESSAGE_BUILD_PRINT:
+        block_fields(stream, &message->body.build_print.size, LS_EVIDENCE_PRINT_BYTES_MAX,
+                     message->body.build_print.bytes);
+        return;
+    case LS_MESSAGE_DESYNC_CAUSE:
+        cause_fields(stream, &message->body.cause);
+        return;
+    case LS_MESSAGE_HEAL_LEAF:
+        heal_leaf_fields(stream, &message->body.heal_leaf);
+        return;
+    case LS_MESSAGE_HEAL:
+        u32_field(stream, &message->body.heal.tick);
+        u64_field(stream, &message->body.heal.root);
+        u64_field(stream, &message->body.heal.chain);
+        return;
+    case LS_MESSAGE_HEALED:
+        u32_field(stream, &message->body.healed.tick);
+        ls_bits_bool(stream, &message->body.healed.is_equal);
+        return;
+    default:
+        ls_bits_fail(stream);
+    }
+}
+
+/* ---- coming late and coming back ---- */
+
+_Static_assert(LS_TICKS_PER_REQUEST == LS_TICK_PARTS_AHEAD, "what is asked for has room");
+
+static void join_fields(ls_bit_stream *stream, ls_join *join)
+{
+    ls_bits_u32(stream, &join->source, 2);
+    u32_field(stream, &join->tick);
+    u64_field(stream, &join->root);
+    u32_field(stream, &join->chain_tick);
+    u64_field(stream, &join->chain);
+    u64_field(stream, &join->tick_chain);
+    u32_field(stream, &join->next_close);
+    count_field(stream, &join->next_close_us);
+    ls_bits_u32(stream, &join->blob, 8);
+    count_field(stream, &join->blob_bytes);
+    u64_field(stream, &join->blob_hash);
+    for (uint32_t slot = 0; slot < join->players; slot++) {
+        ls_bits_text(stream, join->names[slot], sizeof join->names[slot]);
+    }
+    if (join->source >= LS_JOIN_SOURCE_COUNT || join->chain_tick > join->tick) {
+        ls_bits_fail(stream);
+    }
+}
+
+static void joining_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_JOIN:
+        join_fields(stream, &message->body.join);
+        return;
+    case LS_MESSAGE_JOINED:
+        u32_field(stream, &message->body.joined.tick);
+        u64_field(stream, &message->body.joined.root);
+        u32_field(stream, &message->body.joined.first_input);
+        return;
+    case LS_MESSAGE_TICKS_REQUEST:
+        u32_field(stream, &message->body.ticks_request.first);
+        ls_bits_uvar(stream, &message->body.ticks_request.count, 1, LS_TICKS_PER_REQUEST);
+        return;
+    case LS_MESSAGE_CLOSED_TICK:
+        ls_tick_part_fields(stream, &message->body.closed_tick);
+        return;
+    case LS_MESSAGE_RESUMING:
+        u32_field(stream, &message->body.resuming.slot_mask);
+        count_field(stream, &message->body.resuming.left_ms);
+        return;
+    default:
+        diagnosis_fields(stream, message);
+    }
+}
+
+static void body_fields(ls_bit_stream *stream, ls_message *message)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_HELLO:
+        hello_fields(stream, &message->body.hello);
+        return;
+    case LS_MESSAGE_OFFER:
+        offer_fields(stream, &message->body.offer);
+        return;
+    case LS_MESSAGE_READY:
+        ready_fields(stream, &message->body.ready);
+        return;
+    case LS_MESSAGE_START:
+        start_fields(stream, &message->body.start);
+        return;
+    case LS_MESSAGE_REFUSE:
+    case LS_MESSAGE_GOODBYE:
+        farewell_fields(stream, &message->body.farewell);
+        return;
+    case LS_MESSAGE_HASH_REQUEST:
+        hash_request_fields(stream, &message->body.hash_request);
+        return;
+    case LS_MESSAGE_HASHES:
+        hashes_fields(stream, &message->body.hashes);
+        return;
+    case LS_MESSAGE_DESYNC:
+        desync_fields(stream, &message->body.desync);
+        return;
+    case LS_MESSAGE_END:
+        u32_field(stream, &message->body.end.final_tick);
+        u64_field(stream, &message->body.end.final_root);
+        return;
+    case LS_MESSAGE_FINISHED:
+        finished_fields(stream, &message->body.finished);
+        return;
+    case LS_MESSAGE_WAITING:
+        u32_field(stream, &message->body.waiting.tick);
+        u32_field(stream, &message->body.waiting.slot_mask);
+        count_field(stream, &message->body.waiting.waited_ms);
+        return;
+    case LS_MESSAGE_INPUT_DELAY:
+        ls_bits_uvar(stream, &message->body.input_delay_ticks, 0, LS_INPUT_DELAY_TICKS_MAX);
+        return;
+    default:
+        joining_fields(stream, message);
+    }
+}
+
+size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES_MAX])
+{
+    /* One field list serves both directions, so it takes a message that it may write to. */
+    ls_message copy = *message;
+    uint32_t kind = (uint32_t)message->kind;
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
+    ls_bits_u32(&stream, &kind, LS_MESSAGE_KIND_BITS);
+    body_fields(&stream, &copy);
+    LS_ASSERT(!stream.is_failed);
+    return ls_bits_size_bytes(&stream);
+}
+
+uint32_t ls_message_peek(const uint8_t *bytes, size_t size)
+{
+    return size == 0 ? 0 : bytes[0] & 0x3fu;
+}
+
+ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, ls_message *out)
+{
+    uint32_t kind = 0;
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_bits_u32(&stream, &kind, LS_MESSAGE_KIND_BITS);
+    memset(out, 0, sizeof *out);
+    out->kind = (ls_message_kind)kind;
+    if (kind == LS_MESSAGE_START) {
+        out->body.start.players = players;
+    } else if (kind == LS_MESSAGE_JOIN) {
+        out->body.join.players = players;
+    }
+    body_fields(&stream, out);
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}

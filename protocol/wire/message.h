@@ -1,0 +1,327 @@
+/* Message: the reliable messages of PROTOCOL.md as structs, with one function that writes and
+ * reads all of them. Owns nothing; never trusts a byte. Called by match and session; the packets
+ * that carry ticks are in tick_packet.h. */
+#ifndef LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
+#define LOCKSTEP_PROTOCOL_WIRE_MESSAGE_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/secret.h"
+#include "lockstep/common/base/status.h"
+#include "lockstep/common/diagnosis/state_tree.h"
+#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/protocol/wire/bit_stream.h"
+#include "lockstep/protocol/wire/tick_packet.h"
+
+LS_C_BEGIN
+
+#define LS_PROTOCOL_MAGIC UINT32_C(0x5453434c) /* "LCST" */
+#define LS_PROTOCOL_VERSION 5u
+#define LS_TOKEN_BYTES_MAX 256u
+#define LS_TICKS_PER_REQUEST 32u /* LS_TICK_PARTS_AHEAD */
+#define LS_HASHES_PER_MESSAGE 128u
+#define LS_HASH_INTERVAL_MAX 1024u
+#define LS_INPUT_DELAY_TICKS_MAX 64u
+#define LS_TIMEOUT_MS_MAX 600000u
+#define LS_EVIDENCE_FIGURES_BYTES 53u /* LS_RERUN_FIGURES_BYTES */
+#define LS_EVIDENCE_PRINT_BYTES_MAX 1056u
+#define LS_CAUSE_FIELD_BYTES_MAX 96u
+#define LS_CAUSE_VALUE_BYTES_MAX 128u
+
+#define LS_MESSAGE_KIND_BITS 6u
+
+/* Numbers are never reused. */
+typedef enum ls_message_kind {
+    LS_MESSAGE_HELLO = 1,
+    LS_MESSAGE_OFFER = 2,
+    LS_MESSAGE_READY = 3,
+    LS_MESSAGE_START = 4,
+    LS_MESSAGE_REFUSE = 5,
+    LS_MESSAGE_GOODBYE = 6,
+    LS_MESSAGE_HASH_REQUEST = 7,
+    LS_MESSAGE_HASHES = 8,
+    LS_MESSAGE_DESYNC = 9,
+    LS_MESSAGE_END = 10,
+    LS_MESSAGE_FINISHED = 11,
+    LS_MESSAGE_WAITING = 12,
+    LS_MESSAGE_INPUT_DELAY = 13,
+    LS_MESSAGE_TREE_QUERY = 14,
+    LS_MESSAGE_TREE_ANSWER = 15,
+    LS_MESSAGE_EVIDENCE_REQUEST = 16,
+    LS_MESSAGE_EVIDENCE = 17,
+    LS_MESSAGE_BUILD_PRINT = 18,
+    LS_MESSAGE_DESYNC_CAUSE = 19,
+    LS_MESSAGE_HEAL_LEAF = 20,
+    LS_MESSAGE_HEAL = 21,
+    LS_MESSAGE_HEALED = 22,
+    LS_MESSAGE_JOIN = 23,
+    LS_MESSAGE_JOINED = 24,
+    LS_MESSAGE_TICKS_REQUEST = 25,
+    LS_MESSAGE_CLOSED_TICK = 26,
+    LS_MESSAGE_RESUMING = 27,
+    LS_MESSAGE_INPUTS = 32,
+    LS_MESSAGE_TICKS = 33,
+    LS_MESSAGE_TICK_PART = 34,
+    LS_MESSAGE_BLOB_PART = 36,
+    LS_MESSAGE_BLOB_ACK = 37,
+} ls_message_kind;
+
+typedef enum ls_late_rule {
+    LS_LATE_REPEAT, /* a missing input becomes the slot's input of the tick before */
+    LS_LATE_WAIT,   /* nothing is closed until every input is there, within a bound */
+} ls_late_rule;
+
+/* How many INPUTS and TICKS are sent. */
+typedef enum ls_send_rate {
+    LS_SEND_AUTO,   /* one a tick; a second one half a tick later while that direction loses many */
+    LS_SEND_HALF,   /* one for every two ticks */
+    LS_SEND_TICK,   /* one a tick */
+    LS_SEND_DOUBLE, /* one a tick, and a second one half a tick later */
+    LS_SEND_RATE_COUNT,
+} ls_send_rate;
+
+/* What a client says that comes back to a seat. */
+typedef struct ls_return {
+    uint64_t match_id; /* 0: it does not come back */
+    uint8_t secret[LS_SECRET_BYTES];
+    ls_tick confirmed;   /* first closed tick that it does not hold */
+    uint64_t tick_chain; /* before that tick */
+    uint32_t held;       /* closed ticks that it holds before that one, 0 .. confirmed */
+    bool is_desynced;    /* it was told that its states differ: its ticks may */
+} ls_return;
+
+typedef struct ls_hello {
+    uint32_t magic;
+    uint32_t protocol_version;
+    uint64_t arithmetic;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    char token[LS_TOKEN_BYTES_MAX];
+    bool is_watching;
+    ls_return back;
+} ls_hello;
+
+typedef struct ls_offer {
+    char simulation[LS_NAME_BYTES_MAX];
+    uint32_t simulation_version;
+    ls_sim_config config;
+    uint32_t slot;
+    uint32_t hash_interval_ticks;
+    uint32_t input_delay_ticks;
+    uint32_t timeout_ms;
+    uint32_t late_rule; /* ls_late_rule */
+    uint32_t send_rate; /* ls_send_rate */
+    uint64_t match_id;  /* never 0 */
+    uint8_t secret[LS_SECRET_BYTES];
+    bool is_watching; /* the slot means nothing */
+    bool is_running;  /* JOIN comes instead of START */
+} ls_offer;
+
+typedef struct ls_ready {
+    uint32_t simulation_version;
+    uint64_t parameter_digest;
+    uint64_t schema_digest;
+    uint64_t content_digest;
+    uint64_t initial_root;
+} ls_ready;
+
+typedef struct ls_start {
+    uint32_t delay_us; /* from sending until tick 0 closes */
+    uint32_t players;  /* not sent; both sides know it */
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+} ls_start;
+
+/* REFUSE and GOODBYE. */
+typedef struct ls_farewell {
+    uint32_t negated_status;
+    ls_text text;
+} ls_farewell;
+
+typedef struct ls_hash_request {
+    ls_tick first;
+    uint32_t count;
+} ls_hash_request;
+
+typedef struct ls_hashes {
+    ls_tick first;
+    uint32_t count;
+    uint64_t roots[LS_HASHES_PER_MESSAGE];
+} ls_hashes;
+
+typedef struct ls_desync_notice {
+    uint32_t slot;
+    ls_tick tick; /* of the first state that differs */
+    uint64_t server_root;
+    uint64_t client_root;
+} ls_desync_notice;
+
+typedef struct ls_end {
+    ls_tick final_tick;
+    uint64_t final_root;
+} ls_end;
+
+typedef struct ls_finished {
+    ls_tick tick;
+    uint64_t root;
+    ls_tick chain_tick; /* the newest hashed state, and the low half of the chain up to it */
+    uint32_t chain;
+    uint32_t stalled_ticks;
+    uint32_t confirm_latency_p50_us;
+    uint32_t confirm_latency_p99_us;
+    uint32_t confirm_latency_max_us;
+    uint32_t rtt_us;
+    uint32_t frames;
+} ls_finished;
+
+typedef struct ls_waiting {
+    ls_tick tick;
+    uint32_t slot_mask;
+    uint32_t waited_ms;
+} ls_waiting;
+
+/* TREE_QUERY. */
+typedef struct ls_wire_query {
+    ls_tick tick; /* of the state that is meant */
+    ls_tree_query query;
+} ls_wire_query;
+
+typedef struct ls_wire_answer {
+    ls_wire_query asked;
+    uint32_t size; /* 0: this state is not held any more */
+    uint8_t bytes[LS_TREE_ANSWER_BYTES_MAX];
+} ls_wire_answer;
+
+/* EVIDENCE: what came out when the client simulated its ticks up to the bad state again. */
+typedef struct ls_wire_evidence {
+    ls_tick tick;                               /* of the bad state */
+    uint8_t figures[LS_EVIDENCE_FIGURES_BYTES]; /* ls_rerun_figures_write */
+    uint32_t pass_count;                        /* of the step to it; 0: not known */
+    uint64_t before;                            /* root before the first pass */
+    uint64_t roots[LS_PASSES_MAX];              /* after each */
+} ls_wire_evidence;
+
+typedef struct ls_wire_print {
+    uint32_t size;
+    uint8_t bytes[LS_EVIDENCE_PRINT_BYTES_MAX]; /* ls_build_print_write */
+} ls_wire_print;
+
+/* DESYNC_CAUSE: all that was found out; empty texts are not known. */
+typedef struct ls_desync_cause {
+    uint32_t slot;
+    ls_tick tick;
+    uint32_t kind;                        /* ls_desync_class */
+    uint32_t culprit;                     /* ls_desync_culprit */
+    uint32_t fields;                      /* that differ */
+    uint32_t elements;                    /* of them, at most UINT32_MAX */
+    bool is_lower_bound;                  /* at least so many */
+    char field[LS_CAUSE_FIELD_BYTES_MAX]; /* the first one, and both values */
+    char server_value[LS_CAUSE_VALUE_BYTES_MAX];
+    char client_value[LS_CAUSE_VALUE_BYTES_MAX];
+    char pass[LS_NAME_BYTES_MAX]; /* the first one that did other work */
+    ls_text why;
+} ls_desync_cause;
+
+/* HEAL_LEAF: a leaf of the server's state. */
+typedef struct ls_heal_leaf {
+    ls_tick tick;
+    uint32_t leaf;
+    uint32_t size;
+    uint8_t bytes[LS_TREE_LEAF_BYTES];
+} ls_heal_leaf;
+
+/* HEAL: with these leaves the client's state is the server's. */
+typedef struct ls_heal {
+    ls_tick tick;
+    uint64_t root;
+    uint64_t chain; /* of the server's roots up to there */
+} ls_heal;
+
+typedef struct ls_healed {
+    ls_tick tick;
+    bool is_equal; /* false: the leaves did not give this root, and nothing was changed */
+} ls_healed;
+
+/* How the state comes to a client that joins a running match. */
+typedef enum ls_join_source {
+    LS_JOIN_HELD,     /* it has it */
+    LS_JOIN_SNAPSHOT, /* the blob is a save of it */
+    LS_JOIN_HISTORY,  /* the blob is every closed tick before it */
+    LS_JOIN_SOURCE_COUNT,
+} ls_join_source;
+
+typedef struct ls_join {
+    uint32_t source;     /* ls_join_source */
+    ls_tick tick;        /* first closed tick that will be sent; the blob leads to this state */
+    uint64_t root;       /* of it; HELD: 0, and so are the next two */
+    ls_tick chain_tick;  /* newest hashed state up to there */
+    uint64_t chain;      /* of the roots up to that one */
+    uint64_t tick_chain; /* before `tick` */
+    ls_tick next_close;
+    uint32_t next_close_us; /* from sending until then */
+    uint32_t blob;          /* its number, 0 .. 255 */
+    uint32_t blob_bytes;    /* 0: none */
+    uint64_t blob_hash;     /* XXH3-64 */
+    uint32_t players;       /* not sent; both sides know it */
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+} ls_join;
+
+typedef struct ls_joined {
+    ls_tick tick; /* of a hashed state */
+    uint64_t root;
+    ls_tick first_input; /* the first one that it will make */
+} ls_joined;
+
+typedef struct ls_ticks_request {
+    ls_tick first;
+    uint32_t count; /* 1 .. LS_TICKS_PER_REQUEST */
+} ls_ticks_request;
+
+typedef struct ls_resuming {
+    uint32_t slot_mask; /* who is waited for */
+    uint32_t left_ms;   /* how long, at most */
+} ls_resuming;
+
+typedef struct ls_message {
+    ls_message_kind kind;
+    union {
+        ls_hello hello;
+        ls_offer offer;
+        ls_ready ready;
+        ls_start start;
+        ls_farewell farewell;
+        ls_hash_request hash_request;
+        ls_hashes hashes;
+        ls_desync_notice desync;
+        ls_end end;
+        ls_finished finished;
+        ls_waiting waiting;
+        uint32_t input_delay_ticks;
+        ls_wire_query tree_query;
+        ls_wire_answer tree_answer;
+        ls_tick evidence_tick; /* EVIDENCE_REQUEST */
+        ls_wire_evidence evidence;
+        ls_wire_print build_print;
+        ls_desync_cause cause;
+        ls_heal_leaf heal_leaf;
+        ls_heal heal;
+        ls_healed healed;
+        ls_join join;
+        ls_joined joined;
+        ls_ticks_request ticks_request;
+        ls_tick_part closed_tick;
+        ls_resuming resuming;
+    } body;
+} ls_message;
+
+/* Writes a reliable message; returns its size in bytes. Every valid message fits. */
+size_t ls_message_write(const ls_message *message, uint8_t bytes[LS_PACKET_BYTES_MAX]);
+
+/* The kind of a packet, or 0 when there is none in it. */
+uint32_t ls_message_peek(const uint8_t *bytes, size_t size);
+
+/* Reads a reliable message. `players` is what START and JOIN need to know (0 where none is
+ * expected). MALFORMED leaves `out` undefined but harmless. */
+ls_status ls_message_read(const uint8_t *bytes, size_t size, uint32_t players, ls_message *out);
+
+LS_C_END
+
+#endif

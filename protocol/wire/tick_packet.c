@@ -1,0 +1,325 @@
+#include "lockstep/protocol/wire/tick_packet.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/input_buffer.h"
+#include "lockstep/protocol/wire/message.h"
+
+#include <string.h>
+
+/* What an input change says after its first bit. */
+enum {
+    CHANGE_EMPTY,
+    CHANGE_SAME_SIZE,
+    CHANGE_RAW
+};
+
+static void kind_bits(ls_bit_stream *stream, uint32_t kind)
+{
+    uint32_t value = kind;
+    ls_bits_u32(stream, &value, 6);
+    if (value != kind) {
+        ls_bits_fail(stream);
+    }
+}
+
+/* A tick sent as its distance from another that both sides know. */
+static void relative_tick_bits(ls_bit_stream *stream, ls_tick *tick, ls_tick origin)
+{
+    int32_t distance = ls_bits_is_writing(stream) ? (int32_t)((int64_t)*tick - (int64_t)origin) : 0;
+    ls_bits_svar(stream, &distance);
+    if (ls_bits_is_writing(stream)) {
+        return;
+    }
+    int64_t value = (int64_t)origin + distance;
+    if (value < 0 || value > UINT32_MAX) {
+        ls_bits_fail(stream);
+        return;
+    }
+    *tick = (ls_tick)value;
+}
+
+static void sequence_bits(ls_bit_stream *stream, uint32_t *sequence)
+{
+    uint32_t low = *sequence & ((1u << LS_SEQUENCE_BITS) - 1);
+    ls_bits_u32(stream, &low, LS_SEQUENCE_BITS);
+    if (!ls_bits_is_writing(stream)) {
+        *sequence = low;
+    }
+}
+
+static void link_bits(ls_bit_stream *stream, ls_link_figures *link)
+{
+    ls_bits_u32(stream, &link->loss, 8);
+    ls_bits_uvar(stream, &link->jitter, 0, LS_JITTER_MAX);
+}
+
+void ls_inputs_header_bits(ls_bit_stream *stream, ls_inputs_header *header, ls_tick near)
+{
+    kind_bits(stream, LS_MESSAGE_INPUTS);
+    sequence_bits(stream, &header->sequence);
+    ls_bits_tick16(stream, &header->next, near);
+    ls_bits_u32(stream, &header->hold, 8);
+    int32_t behind = ls_bits_is_writing(stream) ? (int32_t)(header->next - header->chain_tick) : 0;
+    ls_bits_svar(stream, &behind);
+    if (behind < 0 || (uint32_t)behind > header->next) {
+        ls_bits_fail(stream);
+        behind = 0;
+    }
+    header->chain_tick = header->next - (uint32_t)behind;
+    ls_bits_u32(stream, &header->chain, 32);
+    relative_tick_bits(stream, &header->first, header->next);
+    ls_bits_bool(stream, &header->has_base);
+    ls_bits_bool(stream, &header->has_health);
+    if (header->has_health) {
+        link_bits(stream, &header->health.downlink);
+        ls_bits_uvar(stream, &header->health.longest_frame_ms, 0, UINT32_MAX);
+        ls_bits_uvar(stream, &header->health.stalled_ticks, 0, UINT32_MAX);
+    }
+}
+
+void ls_ticks_header_bits(ls_bit_stream *stream, ls_ticks_header *header, ls_tick near)
+{
+    kind_bits(stream, LS_MESSAGE_TICKS);
+    sequence_bits(stream, &header->sequence);
+    ls_bits_tick16(stream, &header->first, near);
+    ls_bits_u32(stream, &header->hold, 8);
+    relative_tick_bits(stream, &header->wanted, header->first);
+    ls_bits_bool(stream, &header->has_base);
+    uint32_t slack = ls_bits_is_writing(stream) ? (uint32_t)header->slack & 0xfffu : 0;
+    ls_bits_u32(stream, &slack, 12);
+    header->slack = slack < 0x800u ? (int32_t)slack : (int32_t)slack - 0x1000;
+    ls_bits_bool(stream, &header->has_uplink);
+    if (header->has_uplink) {
+        link_bits(stream, &header->uplink);
+    }
+}
+
+void ls_tick_cursor_start(ls_tick_cursor *cursor, uint32_t slot_count, uint32_t input_bytes_max,
+                          const ls_slot_input *base)
+{
+    LS_ASSERT(slot_count <= LS_PLAYERS_MAX && input_bytes_max <= LS_INPUT_BYTES_MAX);
+    cursor->slot_count = slot_count;
+    cursor->input_bytes_max = input_bytes_max;
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        cursor->sizes[slot] = base ? base[slot].size : 0;
+        cursor->events[slot] = 0;
+        if (cursor->sizes[slot] > 0) {
+            memcpy(cursor->bytes[slot], base[slot].bytes, cursor->sizes[slot]);
+        }
+    }
+}
+
+static size_t uvar_bits(uint32_t value)
+{
+    size_t bits = 5;
+    while (value >>= 4) {
+        bits += 5;
+    }
+    return bits;
+}
+
+static unsigned shortest_change(const ls_slot_input *before, const ls_slot_input *input)
+{
+    if (input->size == 0) {
+        return CHANGE_EMPTY;
+    }
+    if (input->size != before->size) {
+        return CHANGE_RAW;
+    }
+    size_t same_size_bits = input->size;
+    for (uint32_t i = 0; i < input->size; i++) {
+        same_size_bits += input->bytes[i] != before->bytes[i] ? 8 : 0;
+    }
+    size_t raw_bits = uvar_bits(input->size) + (size_t)input->size * 8;
+    return same_size_bits <= raw_bits ? CHANGE_SAME_SIZE : CHANGE_RAW;
+}
+
+static void write_change(ls_bit_stream *stream, const ls_slot_input *before,
+                         const ls_slot_input *input)
+{
+    if (ls_slot_input_is_same(before, input)) {
+        ls_bits_write_bit(stream, false);
+        return;
+    }
+    unsigned change = shortest_change(before, input);
+    ls_bits_write_bit(stream, true);
+    ls_bits_write_bit(stream, change != CHANGE_EMPTY);
+    if (change == CHANGE_EMPTY) {
+        return;
+    }
+    ls_bits_write_bit(stream, change == CHANGE_RAW);
+    if (change == CHANGE_RAW) {
+        uint32_t size = input->size;
+        ls_bits_uvar(stream, &size, 0, LS_INPUT_BYTES_MAX);
+        ls_bits_write_bytes(stream, input->bytes, input->size);
+        return;
+    }
+    for (uint32_t i = 0; i < input->size; i++) {
+        uint32_t byte = (uint32_t)(input->bytes[i] ^ before->bytes[i]);
+        ls_bits_write_bit(stream, byte != 0);
+        if (byte != 0) {
+            ls_bits_u32(stream, &byte, 8);
+        }
+    }
+}
+
+static void read_change(ls_bit_stream *stream, ls_tick_cursor *cursor, uint32_t slot)
+{
+    if (!ls_bits_read_bit(stream)) {
+        return;
+    }
+    if (!ls_bits_read_bit(stream)) {
+        cursor->sizes[slot] = 0;
+        return;
+    }
+    bool is_raw = ls_bits_read_bit(stream);
+    if (is_raw) {
+        ls_bits_uvar(stream, &cursor->sizes[slot], 0, cursor->input_bytes_max);
+        ls_bits_read_bytes(stream, cursor->bytes[slot], cursor->sizes[slot]);
+        return;
+    }
+    for (uint32_t i = 0; i < cursor->sizes[slot] && !stream->is_failed; i++) {
+        if (ls_bits_read_bit(stream)) {
+            uint32_t byte = 0;
+            ls_bits_u32(stream, &byte, 8);
+            cursor->bytes[slot][i] = (uint8_t)(byte ^ cursor->bytes[slot][i]);
+        }
+    }
+}
+
+/* Takes back a tick that did not fit; a bit stays free for the end mark. */
+static bool keep_if_it_fits(ls_bit_stream *stream, size_t position_before)
+{
+    if (!stream->is_failed && stream->position_bits < stream->capacity_bits) {
+        return true;
+    }
+    stream->is_failed = false;
+    stream->position_bits = position_before;
+    return false;
+}
+
+bool ls_inputs_write_tick(ls_bit_stream *stream, const ls_slot_input *before,
+                          const ls_slot_input *input)
+{
+    size_t position = stream->position_bits;
+    ls_bits_write_bit(stream, true);
+    write_change(stream, before, input);
+    return keep_if_it_fits(stream, position);
+}
+
+bool ls_ticks_write_tick(ls_bit_stream *stream, uint32_t slot_count, const ls_slot_input *before,
+                         const ls_slot_input *inputs)
+{
+    size_t position = stream->position_bits;
+    bool has_events = false;
+    bool has_changes = false;
+    for (uint32_t slot = 0; slot < slot_count; slot++) {
+        has_events = has_events || inputs[slot].events != 0;
+        has_changes = has_changes || !ls_slot_input_is_same(&before[slot], &inputs[slot]);
+    }
+    ls_bits_write_bit(stream, true);
+    ls_bits_write_bit(stream, has_events);
+    for (uint32_t slot = 0; has_events && slot < slot_count; slot++) {
+        uint32_t events = inputs[slot].events;
+        ls_bits_u32(stream, &events, 2);
+    }
+    ls_bits_write_bit(stream, has_changes);
+    for (uint32_t slot = 0; has_changes && slot < slot_count; slot++) {
+        write_change(stream, &before[slot], &inputs[slot]);
+    }
+    return keep_if_it_fits(stream, position);
+}
+
+void ls_tick_packet_write_end(ls_bit_stream *stream)
+{
+    ls_bits_write_bit(stream, false);
+    LS_ASSERT(!stream->is_failed);
+}
+
+bool ls_inputs_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
+{
+    if (!ls_bits_read_bit(stream)) {
+        return false;
+    }
+    read_change(stream, cursor, 0);
+    return !stream->is_failed;
+}
+
+bool ls_ticks_read_tick(ls_bit_stream *stream, ls_tick_cursor *cursor)
+{
+    if (!ls_bits_read_bit(stream)) {
+        return false;
+    }
+    bool has_events = ls_bits_read_bit(stream);
+    for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
+        cursor->events[slot] = 0;
+        if (has_events) {
+            ls_bits_u32(stream, &cursor->events[slot], 2);
+        }
+    }
+    if (ls_bits_read_bit(stream)) {
+        for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
+            read_change(stream, cursor, slot);
+        }
+    }
+    return !stream->is_failed;
+}
+
+void ls_tick_cursor_inputs(const ls_tick_cursor *cursor, ls_slot_input *inputs)
+{
+    for (uint32_t slot = 0; slot < cursor->slot_count; slot++) {
+        inputs[slot] =
+            (ls_slot_input){cursor->bytes[slot], cursor->sizes[slot], cursor->events[slot]};
+    }
+}
+
+uint32_t ls_tick_part_count(uint32_t total_bytes)
+{
+    return (total_bytes + LS_TICK_PART_BYTES - 1) / LS_TICK_PART_BYTES;
+}
+
+uint32_t ls_tick_part_size(uint32_t total_bytes, uint32_t index)
+{
+    uint32_t start = index * LS_TICK_PART_BYTES;
+    LS_ASSERT(start < total_bytes);
+    uint32_t left = total_bytes - start;
+    return left < LS_TICK_PART_BYTES ? left : LS_TICK_PART_BYTES;
+}
+
+void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part)
+{
+    ls_bits_u32(stream, &part->tick, 32);
+    ls_bits_uvar(stream, &part->total_bytes, 1, LS_TICK_BYTES_MAX);
+    ls_bits_u32(stream, &part->index, 5);
+    if (part->index >= ls_tick_part_count(part->total_bytes)) {
+        ls_bits_fail(stream);
+        return;
+    }
+    part->size = ls_tick_part_size(part->total_bytes, part->index);
+    if (ls_bits_is_writing(stream)) {
+        ls_bits_write_bytes(stream, part->bytes, part->size);
+    } else {
+        ls_bits_read_bytes(stream, part->bytes, part->size);
+    }
+}
+
+void ls_tick_part_bits(ls_bit_stream *stream, ls_tick_part *part)
+{
+    ls_bits_constant(stream, LS_MESSAGE_TICK_PART, LS_MESSAGE_KIND_BITS);
+    ls_tick_part_fields(stream, part);
+}
+
+uint32_t ls_hold_from_ns(uint64_t ns)
+{
+    uint64_t hold = ns / LS_HOLD_UNIT_NS;
+    return hold < LS_HOLD_NONE ? (uint32_t)hold : LS_HOLD_NONE;
+}
+
+int32_t ls_slack_from_ns(int64_t ns)
+{
+    int64_t slack = ns / (int64_t)LS_HOLD_UNIT_NS;
+    if (slack > LS_SLACK_MAX) {
+        return LS_SLACK_MAX;
+    }
+    return slack < -LS_SLACK_MAX ? -LS_SLACK_MAX : (int32_t)slack;
+}

@@ -1,0 +1,270 @@
+#include "lockstep/server/host/host.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/enet/transport_enet.h"
+
+enum {
+    GUESTS_MAX = 64 /* connections beside all others, so that they can be told why not */
+};
+
+/* While matches run, packets are taken before each tick is closed, and at least so often: the
+ * transport's own repeats and acknowledgements wait for it. */
+#define TAKING_NS (20 * LS_NS_PER_MS)
+
+/* A seat's connection and what it has carried. */
+typedef struct host_seat {
+    ls_peer_id peer; /* 0: nobody's any more */
+    ls_transport_traffic traffic;
+} host_seat;
+
+struct ls_host {
+    ls_host_config config;
+    const ls_allocator *allocator;
+    ls_event_loop *loop;
+    ls_transport *transport;
+    ls_match_table *table;
+    ls_loop_source *alarm;
+    uint64_t alarm_ns; /* what it is set to; UINT64_MAX: not set */
+    bool is_eager;     /* packets are taken as they come */
+    host_seat *seats;  /* players of the first match, of the second ... */
+};
+
+/* ---- traffic ---- */
+
+static host_seat *seat_of(const ls_host *host, uint32_t match, uint32_t slot)
+{
+    return &host->seats[match * host->config.match.sim.players + slot];
+}
+
+static void note_seated(ls_host *host, const ls_match_table_event *news)
+{
+    *seat_of(host, news->match, news->event.slot) = (host_seat){.peer = news->event.peer};
+}
+
+/* The transport forgets a peer once it has told that it is gone. */
+static void keep_traffic(ls_host *host, ls_peer_id peer)
+{
+    uint32_t count = host->config.matches * host->config.match.sim.players;
+    for (uint32_t i = 0; i < count; i++) {
+        if (host->seats[i].peer == peer) {
+            host->seats[i].traffic = ls_transport_traffic_of(host->transport, peer);
+            host->seats[i].peer = 0;
+        }
+    }
+}
+
+void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic)
+{
+    for (uint32_t slot = 0; slot < host->config.match.sim.players; slot++) {
+        const host_seat *seat = seat_of(host, match, slot);
+        traffic[slot] =
+            seat->peer != 0 ? ls_transport_traffic_of(host->transport, seat->peer) : seat->traffic;
+    }
+}
+
+/* ---- the loop ---- */
+
+static void take_packets(ls_host *host, uint64_t now_ns)
+{
+    ls_transport_event event;
+    while (ls_transport_next_event(host->transport, &event)) {
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            keep_traffic(host, event.peer);
+        }
+        ls_match_table_take(host->table, &event, now_ns);
+    }
+}
+
+static void tell_news(ls_host *host)
+{
+    ls_match_table_event news;
+    while (ls_match_table_next_event(host->table, &news)) {
+        bool is_newcomer = news.event.kind == LS_MATCH_PLAYER_READY && news.event.was_coming;
+        if (is_newcomer || news.event.kind == LS_MATCH_PLAYER_RETURNED) {
+            note_seated(host, &news);
+        }
+        if (host->config.on_news) {
+            host->config.on_news(host->config.user, &news);
+        }
+    }
+}
+
+/* A server that is woken by every packet spends more on waking than on the packets. When each came
+ * is known all the same, from the kernel: so while nobody waits for them they are taken when a tick
+ * is to be closed. */
+static void choose_eagerness(ls_host *host)
+{
+    bool is_eager = ls_match_table_is_eager(host->table);
+    if (is_eager != host->is_eager) {
+        host->is_eager = is_eager;
+        ls_transport_enet_set_eager(host->transport, is_eager);
+    }
+}
+
+static void set_alarm(ls_host *host, uint64_t due_ns)
+{
+    if (due_ns != host->alarm_ns) {
+        host->alarm_ns = due_ns;
+        ls_loop_alarm_set(host->alarm, due_ns);
+    }
+}
+
+static void after_turn(ls_host *host, uint64_t now_ns)
+{
+    tell_news(host);
+    ls_transport_flush(host->transport);
+    uint64_t next_ns = ls_match_table_next_ns(host->table);
+    if (next_ns == UINT64_MAX) {
+        if (!host->config.may_end || host->config.may_end(host->config.user)) {
+            ls_event_loop_stop(host->loop);
+        }
+        return;
+    }
+    choose_eagerness(host);
+    if (!host->is_eager) {
+        uint64_t taking_ns =
+            ls_transport_enet_has_more(host->transport) ? now_ns : now_ns + TAKING_NS;
+        next_ns = taking_ns < next_ns ? taking_ns : next_ns;
+    }
+    set_alarm(host, next_ns);
+}
+
+static void on_packets(void *user, uint64_t now_ns)
+{
+    ls_host *host = user;
+    take_packets(host, now_ns);
+    after_turn(host, now_ns);
+}
+
+static void on_alarm(void *user, uint64_t now_ns)
+{
+    ls_host *host = user;
+    host->alarm_ns = UINT64_MAX;
+    ls_match_table_warm(host->table, now_ns);
+    ls_transport_enet_service(host->transport);
+    take_packets(host, now_ns); /* what is already there must not be late */
+    ls_match_table_advance(host->table, now_ns);
+    after_turn(host, now_ns);
+}
+
+void ls_host_run(ls_host *host)
+{
+    ls_event_loop_run(host->loop);
+}
+
+void ls_host_end_matches(ls_host *host)
+{
+    uint64_t now_ns = ls_event_loop_now_ns(host->loop);
+    ls_match_table_stop(host->table, now_ns);
+    after_turn(host, now_ns);
+}
+
+void ls_host_touch(ls_host *host, uint32_t match)
+{
+    ls_match_table_touch(host->table, match);
+    after_turn(host, ls_event_loop_now_ns(host->loop));
+}
+
+/* ---- life ---- */
+
+static ls_status open_network(ls_host *host, uint32_t peers_max, ls_text *why)
+{
+    ls_transport_enet_server_config network = ls_transport_enet_server_config_default();
+    network.bind_host = host->config.bind_host;
+    network.port = host->config.port;
+    network.peers_max = peers_max;
+    network.peers_per_address_max = peers_max;
+    ls_status status = ls_event_loop_create(host->allocator, &host->loop);
+    if (status == LS_OK) {
+        status = ls_transport_enet_listen(&network, host->allocator, &host->transport, why);
+    }
+    if (status == LS_OK) {
+        ls_loop_handler on_ready = {on_packets, host};
+        status = ls_transport_enet_attach(host->transport, host->loop, on_ready);
+    }
+    return status;
+}
+
+static ls_status create_parts(ls_host *host, ls_text *why)
+{
+    const ls_host_config *config = &host->config;
+    uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
+    uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.watchers_max;
+    if (config->matches == 0 || peer_count + GUESTS_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
+        ls_text_set(why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
+                    config->matches, config->match.sim.players, config->match.watchers_max,
+                    LS_TRANSPORT_ENET_PEERS_MAX - GUESTS_MAX);
+        return LS_BAD_ARGUMENT;
+    }
+    ls_match_table_config table = {.match = config->match,
+                                   .matches = config->matches,
+                                   .peers_max = (uint32_t)peer_count + GUESTS_MAX,
+                                   .on_advanced = config->on_advanced,
+                                   .user = config->user};
+    ls_status status = open_network(host, table.peers_max, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_packet_sink sink = ls_transport_sink(host->transport);
+    status = ls_match_table_create(&table, &sink, host->allocator, &host->table, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    host->seats = ls_allocate_array(host->allocator, seat_count, sizeof *host->seats);
+    ls_loop_handler alarm = {on_alarm, host};
+    status = ls_event_loop_add_alarm(host->loop, alarm, &host->alarm);
+    return host->seats ? status : LS_NO_MEMORY;
+}
+
+ls_status ls_host_create(const ls_host_config *config, const ls_allocator *allocator, ls_host **out,
+                         ls_text *why)
+{
+    ls_host *host = ls_allocate(allocator, sizeof *host);
+    if (!host) {
+        return LS_NO_MEMORY;
+    }
+    host->config = *config;
+    host->allocator = allocator;
+    ls_status status = create_parts(host, why);
+    if (status != LS_OK) {
+        ls_host_destroy(host);
+        return status;
+    }
+    host->is_eager = true;
+    host->alarm_ns = UINT64_MAX;
+    after_turn(host, ls_event_loop_now_ns(host->loop));
+    *out = host;
+    return LS_OK;
+}
+
+void ls_host_destroy(ls_host *host)
+{
+    if (!host) {
+        return;
+    }
+    ls_match_table_destroy(host->table);
+    ls_transport_destroy(host->transport);
+    ls_event_loop_destroy(host->loop);
+    ls_release(host->allocator, host->seats);
+    ls_release(host->allocator, host);
+}
+
+ls_event_loop *ls_host_loop(const ls_host *host)
+{
+    return host->loop;
+}
+
+const ls_match_table *ls_host_table(const ls_host *host)
+{
+    return host->table;
+}
+
+uint16_t ls_host_port(const ls_host *host)
+{
+    return ls_transport_enet_port(host->transport);
+}
+
+ls_transport_traffic ls_host_total(const ls_host *host)
+{
+    return ls_transport_enet_total(host->transport);
+}

@@ -1,0 +1,53 @@
+/* Host: a table of matches on a real network: the event loop, the ENet transport and one alarm for
+ * whatever is due next, wired together. Decides nothing about a match and tells nobody anything but
+ * its owner. Called by server.c and by the benchmarks. */
+#ifndef LOCKSTEP_SERVER_HOST_HOST_H
+#define LOCKSTEP_SERVER_HOST_HOST_H
+
+#include "lockstep/protocol/loop/event_loop.h"
+#include "lockstep/server/host/match_table.h"
+
+typedef struct ls_host_config {
+    ls_match_config match; /* of every match */
+    uint32_t matches;
+    const char *bind_host; /* IPv4 address or interface name */
+    uint16_t port;         /* 0: chosen by the system, see ls_host_port */
+    /* Called for each piece of news, within ls_host_run or ls_host_end_matches; NULL: nobody. */
+    void (*on_news)(void *user, const ls_match_table_event *news);
+    /* Called behind each advance of a match; NULL: nobody. */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    /* Once every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
+    bool (*may_end)(void *user);
+    void *user;
+} ls_host_config;
+
+typedef struct ls_host ls_host;
+
+/* Listens. BAD_ARGUMENT, NOT_FOUND, IO or NO_MEMORY; `why` may then say more. The config is
+ * copied; the allocator must outlive the host. */
+ls_status ls_host_create(const ls_host_config *config, const ls_allocator *allocator,
+                         ls_host **host, ls_text *why);
+void ls_host_destroy(ls_host *host);
+
+/* Hosts until every match is over or the loop is stopped. */
+void ls_host_run(ls_host *host);
+
+/* Ends every match after its newest closed tick; run returns once the clients know. */
+void ls_host_end_matches(ls_host *host);
+
+/* A match was called past the host. */
+void ls_host_touch(ls_host *host, uint32_t match);
+
+/* For further sources; owned by the host. */
+ls_event_loop *ls_host_loop(const ls_host *host);
+const ls_match_table *ls_host_table(const ls_host *host);
+
+uint16_t ls_host_port(const ls_host *host);
+
+/* Of the player who sits or sat last in this seat, as far as is known; LS_PLAYERS_MAX entries. */
+void ls_host_traffic(const ls_host *host, uint32_t match, ls_transport_traffic *traffic);
+
+/* Of everybody who ever sent or was sent anything. */
+ls_transport_traffic ls_host_total(const ls_host *host);
+
+#endif

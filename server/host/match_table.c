@@ -1,0 +1,358 @@
+#include "lockstep/server/host/match_table.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/time/timestep.h"
+#include "lockstep/server/host/peer_map.h"
+
+enum {
+    GUESTS = 64
+};
+
+/* What a match was last seen to do. */
+typedef struct match_mood {
+    bool is_running;
+    bool is_waiting;
+} match_mood;
+
+struct ls_match_table {
+    const ls_allocator *allocator;
+    ls_packet_sink sink;
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
+    uint32_t count;
+    ls_match **matches;
+    uint64_t *due_ns;  /* of each, when it has something to do */
+    uint32_t *touched; /* matches that may have news */
+    bool *is_touched;
+    uint32_t touched_count;
+    bool *is_stale; /* touched, and what is known of it is older than that */
+    bool has_stale;
+    match_mood *moods;
+    uint32_t running_count;
+    uint32_t waiting_count;
+    ls_peer_map peers;
+    ls_message hello; /* working memory */
+};
+
+ls_match_table_config ls_match_table_config_default(const ls_simulation *simulation)
+{
+    ls_match_config match = ls_match_config_default(simulation);
+    return (ls_match_table_config){
+        .match = match, .matches = 1, .peers_max = match.sim.players + GUESTS};
+}
+
+ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why)
+{
+    if (config->matches == 0 || config->matches > LS_MATCHES_MAX) {
+        ls_text_set(why, "matches takes 1 to %u, not %u", LS_MATCHES_MAX, config->matches);
+        return LS_BAD_ARGUMENT;
+    }
+    if (config->peers_max == 0 || config->peers_max > LS_PEER_MAP_PEERS_MAX) {
+        ls_text_set(why, "peers_max takes 1 to %u, not %u", LS_PEER_MAP_PEERS_MAX,
+                    config->peers_max);
+        return LS_BAD_ARGUMENT;
+    }
+    return ls_match_config_check(&config->match, why);
+}
+
+/* ---- what is known of each match ---- */
+
+static void count_mood(ls_match_table *table, uint32_t number)
+{
+    const ls_match *match = table->matches[number];
+    match_mood *mood = &table->moods[number];
+    table->running_count -= mood->is_running ? 1 : 0;
+    table->waiting_count -= mood->is_waiting ? 1 : 0;
+    mood->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
+    mood->is_waiting = ls_match_is_waiting(match);
+    table->running_count += mood->is_running ? 1 : 0;
+    table->waiting_count += mood->is_waiting ? 1 : 0;
+}
+
+/* After a match was called: what it says has to be asked for, when it is due may have changed. That
+ * is looked up once for all the packets of a turn. */
+void ls_match_table_touch(ls_match_table *table, uint32_t number)
+{
+    table->is_stale[number] = true;
+    table->has_stale = true;
+    if (!table->is_touched[number]) {
+        table->is_touched[number] = true;
+        table->touched[table->touched_count++] = number;
+    }
+}
+
+static void refresh(ls_match_table *table, uint32_t number)
+{
+    if (table->is_stale[number]) {
+        table->is_stale[number] = false;
+        table->due_ns[number] = ls_match_next_ns(table->matches[number]);
+        count_mood(table, number);
+    }
+}
+
+/* Whoever is stale is touched. */
+static void refresh_all(ls_match_table *table)
+{
+    for (uint32_t i = 0; table->has_stale && i < table->touched_count; i++) {
+        refresh(table, table->touched[i]);
+    }
+    table->has_stale = false;
+}
+
+/* ---- life ---- */
+
+/* Nobody who has a secret of one match can make those of another out of it. */
+static void give_key(ls_match_config *match, uint32_t number)
+{
+    ls_secret_key key;
+    for (uint32_t half = 0; half < LS_SECRET_KEY_BYTES / LS_SECRET_BYTES; half++) {
+        ls_secret_derive(&match->key, match->match_id, number, half,
+                         key.bytes + half * (size_t)LS_SECRET_BYTES);
+    }
+    match->key = key;
+    match->match_id = ls_secret_match_id(&key);
+}
+
+static ls_match_config config_of_each(const ls_match_table_config *config)
+{
+    ls_match_config match = config->match;
+    uint64_t players = (uint64_t)config->matches * match.sim.players;
+    uint64_t moments =
+        (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
+    moments = moments < LS_MATCH_TABLE_MOMENTS_MAX ? moments : LS_MATCH_TABLE_MOMENTS_MAX;
+    if (config->matches > 1) {
+        uint64_t dt_ns = ls_timestep_config_default(match.sim.tick_rate_hz).dt_ns;
+        match.phase_ns = (uint32_t)(dt_ns / moments);
+    }
+    return match;
+}
+
+static ls_status create_parts(ls_match_table *table, const ls_match_table_config *config,
+                              ls_text *why)
+{
+    const ls_allocator *allocator = table->allocator;
+    table->matches = ls_allocate_array(allocator, config->matches, sizeof(ls_match *));
+    table->due_ns = ls_allocate_array(allocator, config->matches, sizeof *table->due_ns);
+    table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
+    table->is_touched = ls_allocate_array(allocator, config->matches, sizeof *table->is_touched);
+    table->is_stale = ls_allocate_array(allocator, config->matches, sizeof *table->is_stale);
+    table->moods = ls_allocate_array(allocator, config->matches, sizeof *table->moods);
+    if (!table->matches || !table->due_ns || !table->moods || !table->touched ||
+        !table->is_touched || !table->is_stale ||
+        ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    ls_match_config each = config_of_each(config);
+    ls_status status = LS_OK;
+    while (status == LS_OK && table->count < config->matches) {
+        ls_match **match = &table->matches[table->count];
+        ls_match_config own = each;
+        if (config->matches > 1) {
+            give_key(&own, table->count);
+        }
+        status = ls_match_create(&own, &table->sink, allocator, match, why);
+        if (status == LS_OK) {
+            ls_match_table_touch(table, table->count++);
+        }
+    }
+    return status;
+}
+
+ls_status ls_match_table_create(const ls_match_table_config *config, const ls_packet_sink *sink,
+                                const ls_allocator *allocator, ls_match_table **out, ls_text *why)
+{
+    ls_status status = ls_match_table_config_check(config, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_match_table *table = ls_allocate(allocator, sizeof *table);
+    if (!table) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    table->allocator = allocator;
+    table->sink = *sink;
+    table->on_advanced = config->on_advanced;
+    table->user = config->user;
+    status = create_parts(table, config, why);
+    if (status != LS_OK) {
+        ls_match_table_destroy(table);
+        return status;
+    }
+    *out = table;
+    return LS_OK;
+}
+
+void ls_match_table_destroy(ls_match_table *table)
+{
+    if (!table) {
+        return;
+    }
+    for (uint32_t i = 0; i < table->count; i++) {
+        ls_match_destroy(table->matches[i]);
+    }
+    ls_peer_map_deinit(&table->peers, table->allocator);
+    ls_release(table->allocator, table->moods);
+    ls_release(table->allocator, table->is_stale);
+    ls_release(table->allocator, table->is_touched);
+    ls_release(table->allocator, table->touched);
+    ls_release(table->allocator, table->due_ns);
+    ls_release(table->allocator, table->matches);
+    ls_release(table->allocator, table);
+}
+
+/* ---- what goes in ---- */
+
+/* The first match in the lobby with a seat, else the first that runs and has one, else the first in
+ * the lobby, where one may yet become free, else the first that is not over: they tell the peer why
+ * it cannot play. */
+static uint32_t match_for_newcomer(const ls_match_table *table)
+{
+    uint32_t best = 0;
+    uint32_t best_rank = UINT32_MAX;
+    for (uint32_t i = 0; i < table->count; i++) {
+        uint32_t state = ls_match_state_of(table->matches[i]);
+        uint32_t rank =
+            ls_match_seats_open(table->matches[i]) > 0 ? state : LS_MATCH_OVER + 1 + state;
+        if (rank < best_rank) {
+            best = i;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_ns)
+{
+    uint32_t number = match_for_newcomer(table);
+    if (!ls_peer_map_add(&table->peers, peer, number)) {
+        table->sink.disconnect(table->sink.user, peer);
+        return;
+    }
+    ls_match_peer_connected(table->matches[number], peer, now_ns);
+    ls_match_table_touch(table, number);
+}
+
+/* Who says HELLO to come back may have been handed to another match than it was in. */
+static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
+                                 const ls_transport_event *event, uint64_t now_ns)
+{
+    ls_message *hello = &table->hello;
+    if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
+        !ls_match_is_guest(table->matches[number], event->peer) ||
+        ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
+        return number;
+    }
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (i != number &&
+            hello->body.hello.back.match_id == ls_match_config_of(table->matches[i])->match_id) {
+            ls_match_peer_disconnected(table->matches[number], event->peer, LS_OK, now_ns);
+            ls_match_table_touch(table, number);
+            ls_peer_map_remove(&table->peers, event->peer);
+            bool is_added = ls_peer_map_add(&table->peers, event->peer, i);
+            LS_ASSERT(is_added);
+            ls_match_peer_connected(table->matches[i], event->peer, now_ns);
+            return i;
+        }
+    }
+    return number;
+}
+
+void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns)
+{
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        take_connected(table, event->peer, now_ns);
+        return;
+    }
+    uint32_t number = ls_peer_map_find(&table->peers, event->peer);
+    if (number == LS_PEER_MAP_NONE) {
+        return;
+    }
+    if (event->kind == LS_TRANSPORT_RECEIVED) {
+        number = match_for_packet(table, number, event, now_ns);
+        ls_match_receive_event(table->matches[number], event, now_ns);
+    } else {
+        ls_peer_map_remove(&table->peers, event->peer);
+        ls_match_peer_disconnected(table->matches[number], event->peer, event->reason, now_ns);
+    }
+    ls_match_table_touch(table, number);
+}
+
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns)
+{
+    void (*const steps[])(const ls_match *) = {ls_match_warm, ls_match_warm_further};
+    for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
+        for (uint32_t i = 0; i < table->count; i++) {
+            if (table->due_ns[i] <= now_ns) {
+                steps[step](table->matches[i]);
+            }
+        }
+    }
+}
+
+void ls_match_table_advance(ls_match_table *table, uint64_t now_ns)
+{
+    refresh_all(table);
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (table->due_ns[i] <= now_ns) {
+            ls_match_advance(table->matches[i], now_ns);
+            ls_match_table_touch(table, i);
+            if (table->on_advanced) {
+                table->on_advanced(table->user, i, now_ns);
+            }
+        }
+    }
+}
+
+void ls_match_table_stop(ls_match_table *table, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        ls_match_stop(table->matches[i], now_ns);
+        ls_match_table_touch(table, i);
+    }
+}
+
+/* ---- what comes out ---- */
+
+bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *event)
+{
+    while (table->touched_count > 0) {
+        uint32_t number = table->touched[table->touched_count - 1];
+        if (ls_match_next_event(table->matches[number], &event->event)) {
+            event->match = number;
+            return true;
+        }
+        refresh(table, number);
+        table->is_touched[number] = false;
+        table->touched_count--;
+    }
+    return false;
+}
+
+uint64_t ls_match_table_next_ns(ls_match_table *table)
+{
+    refresh_all(table);
+    uint64_t next_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < table->count; i++) {
+        next_ns = table->due_ns[i] < next_ns ? table->due_ns[i] : next_ns;
+    }
+    return next_ns;
+}
+
+bool ls_match_table_is_eager(ls_match_table *table)
+{
+    refresh_all(table);
+    return table->running_count == 0 || table->waiting_count > 0;
+}
+
+uint32_t ls_match_table_count(const ls_match_table *table)
+{
+    return table->count;
+}
+
+ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number)
+{
+    LS_ASSERT(number < table->count);
+    return table->matches[number];
+}

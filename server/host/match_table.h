@@ -1,0 +1,86 @@
+/* Match table: several matches of one kind over one transport, as a state machine without I/O: it
+ * hands each connection to a match, each packet to the match of its peer, and what is due to whom
+ * it is due. Decides nothing that a match decides. Time and packets come in as arguments, packets
+ * leave through the sink, news through ls_match_table_next_event. Allocates nothing once it is
+ * created. Called by host.c, by tests in virtual time, and by games that embed a server. */
+#ifndef LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
+#define LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/server/match/match.h"
+
+LS_C_BEGIN
+
+#define LS_MATCHES_MAX 1024u
+
+/* Several matches close their ticks at a few moments of a tick, one for each so many players: their
+ * host wakes for those and not for each match, and nobody waits long for the others' work. */
+#define LS_MATCH_TABLE_PLAYERS_PER_MOMENT 64u
+#define LS_MATCH_TABLE_MOMENTS_MAX 16u
+
+typedef struct ls_match_table_config {
+    ls_match_config match; /* of every match; of several each has a key and an id made from these */
+    uint32_t matches;      /* 1 .. LS_MATCHES_MAX */
+    uint32_t peers_max;    /* connections at a time, as many as the transport holds; 1 .. 2^20 */
+
+    /* Called behind each ls_match_advance, for whoever takes what a match has closed; NULL: nobody.
+     */
+    void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
+    void *user;
+} ls_match_table_config;
+
+typedef struct ls_match_table_event {
+    uint32_t match; /* its number, from 0 */
+    ls_match_event event;
+} ls_match_table_event;
+
+typedef struct ls_match_table ls_match_table;
+
+/* One match and as many peers as its players and 64 more. */
+ls_match_table_config ls_match_table_config_default(const ls_simulation *simulation);
+
+/* BAD_ARGUMENT, or what the match's own check says; `why` names the field and its range. */
+ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why);
+
+/* The config and the sink are copied; the sink's user and the allocator must outlive the table. */
+ls_status ls_match_table_create(const ls_match_table_config *config, const ls_packet_sink *sink,
+                                const ls_allocator *allocator, ls_match_table **out, ls_text *why);
+void ls_match_table_destroy(ls_match_table *table);
+
+/* What happened on the transport. `now_ns` never goes back. A new peer goes to the first match that
+ * has a seat for it; when there is none, to one that will tell it why. */
+void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
+
+/* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the
+ * matches that it will advance. Between two ticks it falls out of every cache. */
+void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns);
+
+/* Advances the matches that have something to do by now. */
+void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
+
+/* A match was called past the table: what is due when has changed. */
+void ls_match_table_touch(ls_match_table *table, uint32_t number);
+
+/* Ends every match after its newest closed tick. */
+void ls_match_table_stop(ls_match_table *table, uint64_t now_ns);
+
+/* The oldest piece of news of some match, or false. */
+bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *event);
+
+/* When ls_match_table_advance has something to do next; UINT64_MAX once every match is over.
+ * Packets that arrive may make it earlier. */
+uint64_t ls_match_table_next_ns(ls_match_table *table);
+
+/* Whether packets have to be taken as they come: while no match runs, and while one waits for an
+ * input. Otherwise it is enough to take them before each ls_match_table_advance. */
+bool ls_match_table_is_eager(ls_match_table *table);
+
+uint32_t ls_match_table_count(const ls_match_table *table);
+
+/* `number` is below the count. */
+ls_match *ls_match_table_match(const ls_match_table *table, uint32_t number);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,522 @@
+#include "lockstep/server/journal/resume.h"
+
+#include "lockstep/common/base/assert.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define NO_TICK UINT32_MAX
+
+enum {
+    FORGETTING_SERVERS_MAX = 32,
+};
+
+struct ls_resume {
+    const ls_allocator *allocator;
+    ls_journal *journal;
+    uint64_t bytes;     /* of the file, of which the journal may be the beginning */
+    bool is_cut_at_gap; /* it is */
+    ls_tick ticks;      /* after which the match ends; 0: open end */
+    ls_tick whole_from; /* from here on no tick is missing */
+    ls_tick gap_tick;   /* the first that is, before there; NO_TICK: none */
+    ls_tick end_tick;   /* behind the last recorded one */
+    ls_text loss;
+    bool has_started;
+    bool has_ended;
+    ls_resume_seat seats[LS_PLAYERS_MAX];
+    ls_resume_seat past[LS_PLAYERS_MAX]; /* seats before somebody was seated there last */
+};
+
+/* ---- what the journal says ---- */
+
+/* A server came back here, from what was kept of the journal. However often: a secret that is none
+ * is compared with all that may be forgotten. */
+static void forget_turns(ls_resume *resume)
+{
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        uint32_t *forgotten = &resume->seats[slot].turns.forgotten;
+        bool is_full = *forgotten >= FORGETTING_SERVERS_MAX * LS_FORGOTTEN_TURNS_MAX;
+        *forgotten += is_full ? 0 : LS_FORGOTTEN_TURNS_MAX;
+    }
+}
+
+static void take_event(ls_resume *resume, const ls_journal_event *event)
+{
+    uint32_t players = ls_journal_header_of(resume->journal)->config.players;
+    ls_resume_seat *seat = event->slot < players ? &resume->seats[event->slot] : NULL;
+    bool is_seating =
+        event->kind == LS_JOURNAL_EVENT_SEATED || event->kind == LS_JOURNAL_EVENT_RETURNED;
+    if (seat && is_seating) {
+        bool is_new = event->kind == LS_JOURNAL_EVENT_SEATED;
+        resume->past[event->slot] = *seat;
+        if (is_new) {
+            ls_seat_turns_next(&seat->turns);
+            seat->seated_tick = event->tick;
+        }
+        ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
+        seat->has_left = false;
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
+        seat->has_left = true;
+    } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
+        forget_turns(resume);
+    } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {
+        ls_seat_turns turns = seat->turns;
+        *seat = resume->past[event->slot];
+        ls_seat_turns_take_back(&turns, seat->turns);
+        seat->turns = turns;
+        seat->has_left = true;
+    } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
+        resume->has_started = true;
+    } else if (event->kind == LS_JOURNAL_EVENT_ENDED) {
+        resume->has_ended = true;
+        resume->ticks = event->tick;
+    }
+}
+
+static void read_events(ls_resume *resume)
+{
+    ls_journal_event event;
+    uint64_t offset = 0;
+    while (ls_journal_next_event(resume->journal, &offset, &event) == LS_OK) {
+        take_event(resume, &event);
+    }
+}
+
+/* Where the ticks begin of which none is missing. */
+static ls_status find_whole_ticks(ls_resume *resume)
+{
+    const ls_journal_info *info = ls_journal_info_of(resume->journal);
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    uint64_t root = 0;
+    ls_tick next = 0;
+    ls_status status = LS_OK;
+    resume->end_tick = info->end_tick;
+    if (info->ticks_missing == 0) {
+        return LS_OK;
+    }
+    resume->gap_tick = info->gap_tick;
+    ls_journal_seek(resume->journal, 0);
+    while ((status = ls_journal_next_tick(resume->journal, slots, &inputs, &root)) == LS_OK) {
+        resume->whole_from = inputs.tick == next ? resume->whole_from : inputs.tick;
+        next = inputs.tick + 1;
+    }
+    return status == LS_NOT_FOUND ? LS_OK : status;
+}
+
+/* The ticks before the newest snapshot may be lost although it is not itself. */
+static void look_behind_the_ticks(ls_resume *resume)
+{
+    ls_journal_snapshot snapshot;
+    if (ls_journal_find_snapshot(resume->journal, UINT32_MAX - 1, &snapshot) == LS_OK &&
+        snapshot.tick > resume->end_tick) {
+        resume->gap_tick = resume->gap_tick == NO_TICK ? resume->end_tick : resume->gap_tick;
+        resume->whole_from = snapshot.tick;
+        resume->end_tick = snapshot.tick;
+    }
+}
+
+static ls_status check_can_go_on(const ls_resume *resume, ls_text *why)
+{
+    const ls_journal_info *info = ls_journal_info_of(resume->journal);
+    if (info->is_complete || (resume->has_ended && resume->ticks == 0)) {
+        ls_text_set(why, "the match of this journal is over: it ended at tick %" PRIu32,
+                    info->is_complete ? info->end.final_tick : resume->ticks);
+        return LS_ALREADY_OVER;
+    }
+    if (info->first_tick > 0) {
+        ls_text_set(why, "this journal was cut out of another one: it begins at tick %" PRIu32,
+                    info->first_tick);
+        return LS_UNSUPPORTED;
+    }
+    return LS_OK;
+}
+
+static ls_status read_journal(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
+{
+    ls_status status = ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, resume->allocator,
+                                       &resume->journal, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (ls_journal_info_of(resume->journal)->lost_bytes > 0) {
+        resume->loss = *why;
+    }
+    why->bytes[0] = '\0';
+    resume->ticks = ls_journal_header_of(resume->journal)->ticks;
+    read_events(resume);
+    forget_turns(resume);
+    status = find_whole_ticks(resume);
+    if (status == LS_OK) {
+        look_behind_the_ticks(resume);
+    }
+    return status;
+}
+
+static bool is_stuck(ls_resume *resume)
+{
+    ls_journal_snapshot snapshot;
+    return resume->whole_from > 0 &&
+           (ls_journal_next_snapshot(resume->journal, resume->whole_from, &snapshot) != LS_OK ||
+            snapshot.tick > resume->end_tick);
+}
+
+/* No state is known behind the missing ticks: what those who played still hold leads further than
+ * what stands there. Only where the match ends is kept of it: its players were told. */
+static ls_status cut_at_gap(ls_resume *resume, const uint8_t *bytes, ls_text *why)
+{
+    uint64_t size = ls_journal_info_of(resume->journal)->gap_offset;
+    ls_resume whole = *resume;
+    *resume = (ls_resume){.allocator = whole.allocator,
+                          .bytes = whole.bytes,
+                          .is_cut_at_gap = true,
+                          .gap_tick = NO_TICK};
+    ls_status status = read_journal(resume, bytes, (size_t)size, why);
+    resume->loss = whole.loss;
+    resume->has_ended = whole.has_ended;
+    resume->ticks = whole.ticks;
+    if (status == LS_OK && resume->end_tick == 0 && !resume->has_started) {
+        ls_text_set(why,
+                    "ticks are missing in the journal from tick %" PRIu32
+                    " on, and no snapshot stands behind the last of them, tick %" PRIu32,
+                    whole.gap_tick, whole.whole_from - 1);
+        status = LS_NOT_FOUND;
+    }
+    ls_journal_close(whole.journal);
+    return status;
+}
+
+static ls_status read_all(ls_resume *resume, const uint8_t *bytes, size_t size, ls_text *why)
+{
+    ls_status status = read_journal(resume, bytes, size, why);
+    if (status == LS_OK) {
+        status = check_can_go_on(resume, why);
+    }
+    return status == LS_OK && is_stuck(resume) ? cut_at_gap(resume, bytes, why) : status;
+}
+
+ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
+                         ls_resume **out, ls_text *why)
+{
+    ls_resume *resume = ls_allocate(allocator, sizeof *resume);
+    ls_text reason = {{0}};
+    if (!resume) {
+        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
+        return LS_NO_MEMORY;
+    }
+    resume->allocator = allocator;
+    resume->bytes = size;
+    resume->gap_tick = NO_TICK;
+    ls_status status = read_all(resume, bytes, size, &reason);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));
+        ls_resume_close(resume);
+        return status;
+    }
+    *out = resume;
+    return LS_OK;
+}
+
+void ls_resume_close(ls_resume *resume)
+{
+    if (!resume) {
+        return;
+    }
+    ls_journal_close(resume->journal);
+    ls_release(resume->allocator, resume);
+}
+
+ls_journal *ls_resume_journal(ls_resume *resume)
+{
+    return resume->journal;
+}
+
+const char *ls_resume_simulation(const ls_resume *resume)
+{
+    return ls_journal_header_of(resume->journal)->simulation;
+}
+
+const ls_resume_seat *ls_resume_seat_of(const ls_resume *resume, uint32_t slot)
+{
+    return &resume->seats[slot];
+}
+
+/* ---- settings ---- */
+
+ls_status ls_resume_configure(const ls_resume *resume, const ls_simulation *simulation,
+                              ls_match_config *out, ls_text *why)
+{
+    const ls_journal_header *header = ls_journal_header_of(resume->journal);
+    ls_status status = ls_journal_header_check_simulation(header, simulation, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    *out = ls_match_config_default(simulation);
+    out->sim = header->config;
+    out->match_id = header->match_id;
+    out->key = header->key;
+    out->late_rule = (ls_late_rule)header->late_rule;
+    out->send_rate = (ls_send_rate)header->send_rate;
+    out->on_desync = (ls_on_desync)header->on_desync;
+    out->ticks = resume->ticks;
+    out->hash_interval_ticks = header->hash_interval_ticks;
+    out->input_delay_ticks = header->input_delay_ticks;
+    out->adapts_input_delay = header->adapts_input_delay;
+    out->timeout_ms = header->timeout_ms;
+    out->wait_limit_ms = header->wait_limit_ms;
+    return LS_OK;
+}
+
+static ls_status check_params(const ls_journal_header *header, const ls_match_config *config,
+                              ls_text *why)
+{
+    for (uint32_t i = 0; i < header->config.param_count; i++) {
+        if (config->sim.params[i] != header->config.params[i]) {
+            ls_text_set(why,
+                        "--param %s=%" PRId64 " contradicts the journal that is resumed, where it "
+                        "is %" PRId64,
+                        config->simulation->params[i].name, config->sim.params[i],
+                        header->config.params[i]);
+            return LS_BAD_ARGUMENT;
+        }
+    }
+    return LS_OK;
+}
+
+ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config, ls_text *why)
+{
+    const ls_journal_header *header = ls_journal_header_of(resume->journal);
+    const struct {
+        const char *flag;
+        bool is_number; /* as a person gives it */
+        uint64_t given, recorded;
+    } rows[] = {
+        {"players", true, config->sim.players, header->config.players},
+        {"tick-rate", true, config->sim.tick_rate_hz, header->config.tick_rate_hz},
+        {"seed", true, config->sim.seed, header->config.seed},
+        {"ticks", true, config->ticks, resume->ticks},
+        {"timeout", true, config->timeout_ms, header->timeout_ms},
+        {"send-rate", false, config->send_rate, header->send_rate},
+        {"late", false, config->late_rule, header->late_rule},
+        {"wait-limit", true, config->wait_limit_ms, header->wait_limit_ms},
+        {"input-delay", false, config->adapts_input_delay, header->adapts_input_delay},
+        {"input-delay", true, config->input_delay_ticks, header->input_delay_ticks},
+        {"hash-interval", true, config->hash_interval_ticks, header->hash_interval_ticks},
+        {"on-desync", false, config->on_desync, header->on_desync},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].given == rows[i].recorded) {
+            continue;
+        }
+        ls_text_set(why, "--%s", rows[i].flag);
+        if (rows[i].is_number) {
+            ls_text_add(why, " %" PRIu64, rows[i].given);
+        }
+        ls_text_add(why, " contradicts the journal that is resumed");
+        if (rows[i].is_number) {
+            ls_text_add(why, ", where it is %" PRIu64, rows[i].recorded);
+        }
+        return LS_BAD_ARGUMENT;
+    }
+    return check_params(header, config, why);
+}
+
+/* ---- the match ---- */
+
+typedef struct restoring {
+    ls_resume *resume;
+    ls_match *match;
+    ls_text *why;
+    ls_resume_report *report;
+    bool has_snapshot; /* it begins at one; otherwise at state 0 */
+    ls_journal_snapshot snapshot;
+    uint32_t in_band_mask;                /* before the tick that is read next */
+    ls_tick joined_ticks[LS_PLAYERS_MAX]; /* of who sits there last; NO_TICK: not told yet */
+} restoring;
+
+/* A snapshot so old that every ring is filled by the ticks behind it, if one is; else state 0, if
+ * nothing is missing since; else the oldest one behind what is missing. */
+static ls_status choose_start(restoring *work)
+{
+    ls_journal *journal = work->resume->journal;
+    ls_tick whole_from = work->resume->whole_from;
+    ls_tick end = work->resume->end_tick;
+    ls_tick wanted = end > LS_WINDOW_TICKS ? end - LS_WINDOW_TICKS : 0;
+    work->has_snapshot = ls_journal_find_snapshot(journal, wanted, &work->snapshot) == LS_OK &&
+                         work->snapshot.tick >= whole_from && work->snapshot.tick > 0;
+    if (work->has_snapshot || whole_from == 0) {
+        return LS_OK;
+    }
+    work->has_snapshot = ls_journal_next_snapshot(journal, whole_from, &work->snapshot) == LS_OK &&
+                         work->snapshot.tick <= end;
+    return work->has_snapshot ? LS_OK : LS_NOT_FOUND;
+}
+
+/* A seat that changes hands in a tick has both events: LEFT is the former player's. */
+static void take_tick_events(restoring *work, const ls_tick_inputs *inputs)
+{
+    for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
+        uint32_t events = inputs->slots[slot].events;
+        uint32_t bit = UINT32_C(1) << slot;
+        work->in_band_mask &= events & LS_EVENT_LEFT ? ~bit : UINT32_MAX;
+        work->in_band_mask |= events & LS_EVENT_JOINED ? bit : 0;
+        bool is_first = work->joined_ticks[slot] == NO_TICK &&
+                        inputs->tick >= work->resume->seats[slot].seated_tick;
+        if (events & LS_EVENT_JOINED && is_first) {
+            work->joined_ticks[slot] = inputs->tick;
+        }
+    }
+}
+
+static ls_status start_at_snapshot(restoring *work, const ls_tick_inputs *before)
+{
+    const ls_journal_snapshot *snapshot = &work->snapshot;
+    const ls_allocator *allocator = work->resume->allocator;
+    uint8_t *state = ls_allocate(allocator, (size_t)snapshot->state_bytes);
+    if (!state) {
+        return LS_NO_MEMORY;
+    }
+    ls_status status = ls_journal_read_snapshot(work->resume->journal, snapshot, state);
+    if (status == LS_OK) {
+        ls_match_restore from = {.tick = snapshot->tick,
+                                 .state = state,
+                                 .state_bytes = (size_t)snapshot->state_bytes,
+                                 .root = snapshot->root,
+                                 .root_chain_tick = snapshot->root_chain_tick,
+                                 .root_chain = snapshot->root_chain,
+                                 .tick_chain = snapshot->tick_chain,
+                                 .in_band_mask = work->in_band_mask,
+                                 .before = before};
+        work->report->roots++;
+        status = ls_match_restore_start(work->match, &from, work->why);
+    }
+    ls_release(allocator, state);
+    return status;
+}
+
+/* Who is in the match is told by the ticks before, all of them. */
+static ls_status start(restoring *work)
+{
+    ls_match_restore from_state_0 = {0};
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs = {0};
+    uint64_t root = 0;
+    bool has_before = false;
+    if (!work->has_snapshot) {
+        return ls_match_restore_start(work->match, &from_state_0, work->why);
+    }
+    ls_journal_seek(work->resume->journal, 0);
+    while (!has_before &&
+           ls_journal_next_tick(work->resume->journal, slots, &inputs, &root) == LS_OK &&
+           inputs.tick < work->snapshot.tick) {
+        take_tick_events(work, &inputs);
+        has_before = inputs.tick + 1 == work->snapshot.tick;
+    }
+    return start_at_snapshot(work, has_before ? &inputs : NULL);
+}
+
+static ls_status play(restoring *work)
+{
+    ls_journal *journal = work->resume->journal;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    uint64_t root = 0;
+    ls_status status = LS_OK;
+    ls_journal_seek(journal, ls_match_tick(work->match));
+    while ((status = ls_journal_next_tick(journal, slots, &inputs, &root)) == LS_OK) {
+        take_tick_events(work, &inputs);
+        work->report->roots += root != 0 ? 1 : 0;
+        status = ls_match_restore_tick(work->match, &inputs, root, work->why);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    return status == LS_NOT_FOUND ? LS_OK : status;
+}
+
+/* A seat whose event was lost to damage is known by the ticks. */
+static void restore_seats(restoring *work)
+{
+    for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
+        ls_resume_seat *seat = &work->resume->seats[slot];
+        bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
+        seat->turns.newest += is_in_band && seat->turns.newest == 0 ? 1 : 0;
+        ls_match_restore_seat(work->match, slot, seat->name, seat->turns);
+        if (seat->turns.newest > 0) {
+            ls_match_restore_joined(work->match, slot, work->joined_ticks[slot]);
+        }
+        if (seat->has_left) {
+            ls_match_restore_vacancy(work->match, slot);
+        }
+    }
+}
+
+static void restore_lobby(const restoring *work)
+{
+    ls_seat_turns turns[LS_PLAYERS_MAX];
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        turns[slot] = work->resume->seats[slot].turns;
+    }
+    ls_match_restore_lobby(work->match, turns);
+}
+
+static ls_status check_end(const restoring *work)
+{
+    const ls_journal_info *info = ls_journal_info_of(work->resume->journal);
+    ls_tick tick = ls_match_tick(work->match);
+    LS_ASSERT(tick == work->resume->end_tick);
+    if (tick == info->end_tick && tick > 0 &&
+        ls_match_tick_chain(work->match, tick) != info->tick_chain) {
+        ls_text_set(work->why,
+                    "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
+        return LS_MALFORMED;
+    }
+    return LS_OK;
+}
+
+static ls_status restore(restoring *work)
+{
+    ls_sim_digests here = ls_sim_instance_digests(ls_match_instance(work->match));
+    const ls_journal_header *header = ls_journal_header_of(work->resume->journal);
+    ls_status status = ls_sim_digests_check(&here, &header->digests, work->why);
+    if (status == LS_OK) {
+        status = choose_start(work);
+    }
+    if (status == LS_OK) {
+        status = start(work);
+    }
+    if (status == LS_OK) {
+        status = play(work);
+    }
+    return status == LS_OK ? check_end(work) : status;
+}
+
+ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
+                            ls_resume_report *report, ls_text *why)
+{
+    const ls_journal_info *info = ls_journal_info_of(resume->journal);
+    ls_text reason = {{0}};
+    ls_resume_report told = {.loss = resume->loss,
+                             .cut_bytes = resume->bytes - info->append_offset,
+                             .is_cut_at_gap = resume->is_cut_at_gap,
+                             .missing_tick = resume->gap_tick};
+    restoring work = {.resume = resume, .match = match, .why = &reason, .report = &told};
+    memset(work.joined_ticks, 0xff, sizeof work.joined_ticks); /* NO_TICK */
+    ls_status status = restore(&work);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));
+        return status;
+    }
+    told.has_begun = resume->has_started || resume->end_tick > 0;
+    if (told.has_begun) {
+        restore_seats(&work);
+        ls_match_restore_end(match, now_ns);
+    } else {
+        restore_lobby(&work);
+    }
+    told.from_tick = work.has_snapshot ? work.snapshot.tick : 0;
+    told.tick = resume->end_tick;
+    told.in_band_mask = work.in_band_mask;
+    *report = told;
+    return LS_OK;
+}

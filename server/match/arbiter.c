@@ -1,0 +1,212 @@
+#include "lockstep/server/match/arbiter.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
+#include "lockstep/common/simulation/state_hash.h"
+
+#include <string.h>
+
+/* Due states fill the rings densely: state tick stands at (tick / interval) % window. */
+static uint32_t ring_index(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return tick / arbiter->interval_ticks % LS_WINDOW_TICKS;
+}
+
+static ls_tick oldest_held(const ls_arbiter *arbiter)
+{
+    uint64_t span = (uint64_t)(LS_WINDOW_TICKS - 1) * arbiter->interval_ticks;
+    ls_tick oldest = arbiter->newest_tick > span ? (ls_tick)(arbiter->newest_tick - span) : 0;
+    return oldest > arbiter->first_tick ? oldest : arbiter->first_tick;
+}
+
+void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root)
+{
+    LS_ASSERT(interval_ticks >= 1);
+    memset(arbiter, 0, sizeof *arbiter);
+    arbiter->interval_ticks = interval_ticks;
+    arbiter->roots[0] = root;
+    arbiter->chains[0] = ls_hash_chain_start(root);
+}
+
+void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t root)
+{
+    LS_ASSERT(ls_arbiter_is_due(arbiter, tick));
+    arbiter->newest_tick = tick;
+    arbiter->first_tick = tick;
+    arbiter->first_root = root != 0 ? tick : tick + arbiter->interval_ticks;
+    arbiter->chains[ring_index(arbiter, tick)] = chain;
+    arbiter->roots[ring_index(arbiter, tick)] = root;
+}
+
+bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return tick % arbiter->interval_ticks == 0;
+}
+
+void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t root)
+{
+    LS_ASSERT(tick == arbiter->newest_tick + arbiter->interval_ticks);
+    uint64_t before = arbiter->chains[ring_index(arbiter, arbiter->newest_tick)];
+    arbiter->newest_tick = tick;
+    arbiter->roots[ring_index(arbiter, tick)] = root;
+    arbiter->chains[ring_index(arbiter, tick)] = ls_hash_chain_next(before, root);
+}
+
+bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick)
+{
+    return ls_arbiter_is_due(arbiter, tick) && tick <= arbiter->newest_tick;
+}
+
+static bool is_comparable(const ls_arbiter_slot *slot)
+{
+    return slot->agreement == LS_AGREEMENT_AGREES || slot->agreement == LS_AGREEMENT_DOUBTED;
+}
+
+bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
+                        ls_tick *first, uint32_t *count)
+{
+    LS_ASSERT(ls_arbiter_is_known(arbiter, tick));
+    ls_arbiter_slot *compared = &arbiter->slots[slot];
+    bool is_new = !compared->has_agreed || tick > compared->agreed_tick;
+    if (!is_comparable(compared) || !is_new || tick < oldest_held(arbiter)) {
+        return false;
+    }
+    ls_tick next = compared->has_agreed ? compared->agreed_tick + arbiter->interval_ticks : 0;
+    if ((uint32_t)arbiter->chains[ring_index(arbiter, tick)] == chain ||
+        LS_FAULT(DIFFERENCE_UNREPORTED)) {
+        compared->compared += (tick - next) / arbiter->interval_ticks + 1;
+        compared->agreed_tick = tick;
+        compared->has_agreed = true;
+        compared->agreement = LS_AGREEMENT_AGREES;
+        return false;
+    }
+    compared->agreement = LS_AGREEMENT_ASKING;
+    compared->is_answering = true;
+    compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
+    compared->asked_last = tick;
+    compared->asked_root = arbiter->roots[ring_index(arbiter, tick)];
+    compared->expected_first = compared->asked_first;
+    *first = compared->asked_first;
+    *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
+    return true;
+}
+
+static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_root, uint64_t client_root)
+{
+    slot->agreement = LS_AGREEMENT_DIFFERS;
+    slot->bad_tick = LS_FAULT(WRONG_FIRST_TICK) ? tick + 1 : tick;
+    slot->server_root = server_root;
+    slot->client_root = client_root;
+}
+
+static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *asked,
+                              ls_tick first, uint32_t count)
+{
+    if (!asked->is_answering || first != asked->expected_first) {
+        return false;
+    }
+    bool is_more_wanted = first <= asked->asked_last;
+    return count <=
+           (is_more_wanted ? (asked->asked_last - first) / arbiter->interval_ticks + 1 : 0);
+}
+
+/* Compares the next root of an answer. States that were forgotten while question and answer
+ * travelled are passed over, and so is what follows a difference. */
+static void compare_root(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint64_t root)
+{
+    ls_tick tick = asked->expected_first;
+    asked->expected_first += arbiter->interval_ticks;
+    if (asked->agreement == LS_AGREEMENT_DIFFERS || tick < oldest_held(arbiter)) {
+        return;
+    }
+    uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
+    asked->compared++;
+    if (root != server_root) {
+        settle(asked, tick, server_root, root);
+        return;
+    }
+    asked->agreed_tick = tick;
+    asked->has_agreed = true;
+}
+
+bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
+                           uint32_t count, bool is_last, bool *is_contradiction)
+{
+    ls_arbiter_slot *asked = &arbiter->slots[slot];
+    bool was_known = asked->agreement == LS_AGREEMENT_DIFFERS;
+    *is_contradiction = !is_part_of_answer(arbiter, asked, first, count);
+    if (*is_contradiction) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        compare_root(arbiter, asked, roots[i]);
+    }
+    asked->is_answering = !is_last;
+    if (asked->agreement == LS_AGREEMENT_DIFFERS) {
+        return !was_known;
+    }
+    bool is_forgotten = asked->asked_first < oldest_held(arbiter);
+    bool is_complete = asked->expected_first > asked->asked_last;
+    if (is_last) {
+        /* The next chain raises the question anew. */
+        asked->agreement = is_forgotten || is_complete ? LS_AGREEMENT_AGREES : LS_AGREEMENT_DOUBTED;
+    }
+    *is_contradiction = is_last && !is_forgotten;
+    return false;
+}
+
+bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot)
+{
+    ls_arbiter_slot *asked = &arbiter->slots[slot];
+    if (asked->agreement != LS_AGREEMENT_ASKING && asked->agreement != LS_AGREEMENT_DOUBTED) {
+        return false;
+    }
+    settle(asked, asked->asked_last, asked->asked_root, 0);
+    return true;
+}
+
+bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,
+                             uint64_t client_root)
+{
+    ls_arbiter_slot *compared = &arbiter->slots[slot];
+    if (!is_comparable(compared) || server_root == client_root) {
+        return false;
+    }
+    settle(compared, tick, server_root, client_root);
+    return true;
+}
+
+bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
+{
+    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter)) {
+        return false;
+    }
+    *chain = arbiter->chains[ring_index(arbiter, tick)];
+    return true;
+}
+
+bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root)
+{
+    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter) ||
+        tick < arbiter->first_root) {
+        return false;
+    }
+    *root = arbiter->roots[ring_index(arbiter, tick)];
+    return true;
+}
+
+void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+{
+    ls_arbiter_slot *joined = &arbiter->slots[slot];
+    uint64_t compared = joined->compared;
+    *joined = (ls_arbiter_slot){.agreement = LS_AGREEMENT_AGREES,
+                                .agreed_tick = tick,
+                                .has_agreed = true,
+                                .compared = compared};
+}
+
+void ls_arbiter_heal(ls_arbiter *arbiter, uint32_t slot, ls_tick tick)
+{
+    LS_ASSERT(arbiter->slots[slot].agreement == LS_AGREEMENT_DIFFERS);
+    ls_arbiter_join(arbiter, slot, tick);
+}

@@ -1,0 +1,49 @@
+/* Desync finding: all that a match found out about one desync: which values differ, in which pass
+ * they first did, and why. Plain data, filled in by the match and good as long as it. Read by
+ * reports, summaries and the writer of bundles. */
+#ifndef LOCKSTEP_SERVER_MATCH_DESYNC_FINDING_H
+#define LOCKSTEP_SERVER_MATCH_DESYNC_FINDING_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/state_difference.h"
+
+LS_C_BEGIN
+
+typedef struct ls_desync_finding {
+    ls_tick tick;         /* of the first compared state that differs */
+    uint32_t times;       /* this slot was found to differ, this time included */
+    uint32_t healed;      /* how many of them were healed */
+    uint64_t elements;    /* that differ at that tick; 0: not known */
+    uint32_t fields;      /* that hold them */
+    bool is_lower_bound;  /* at least so many: not everything was compared */
+    uint32_t place_count; /* 0 .. LS_DIFFERENCES_MAX */
+    const ls_field *place_fields[LS_DIFFERENCES_MAX];
+    ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
+    ls_pass_parting parting;
+    const char *pass; /* the first one that did other work; NULL: not known */
+    ls_text inputs;   /* of the tick that made the state, slot by slot; empty: not known */
+    ls_desync_verdict verdict;
+    uint64_t took_ns; /* from the DESYNC notice to this */
+} ls_desync_finding;
+
+/* What a bundle holds of it, but for what the instance of the match knows. Canonical states; what
+ * is NULL is not known. Borrowed until the match is called again. */
+typedef struct ls_desync_evidence_set {
+    uint64_t server_root;
+    uint64_t client_root;
+    ls_replay_stretch stretch; /* up to the bad state */
+    bool has_stretch;
+    const ls_replay_window *window; /* the server's */
+    const ls_rerun_figures *server_figures;
+    const ls_rerun_figures *client_figures;
+    const ls_pass_trace *server_passes;
+    const ls_pass_trace *client_passes;
+    const ls_build_print *client_print;
+    const void *server_state; /* as this machine lays it out */
+    const void *client_state; /* likewise */
+} ls_desync_evidence_set;
+
+LS_C_END
+
+#endif

@@ -1,0 +1,314 @@
+/* Match: the server's side of one match, as a state machine without I/O. Time and packets come in
+ * as arguments; packets leave through the sink, news through ls_match_next_event.
+ * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
+ * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
+ * simulation cannot save its state, or saves it in different sizes (tick_history.h).
+ * Called by server.c, by tests in virtual time, and by games that embed a server. */
+#ifndef LOCKSTEP_SERVER_MATCH_MATCH_H
+#define LOCKSTEP_SERVER_MATCH_MATCH_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/base/secret.h"
+#include "lockstep/common/simulation/sim_instance.h"
+#include "lockstep/protocol/transport/transport.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/desync_finding.h"
+#include "lockstep/server/match/lag_attribution.h"
+
+LS_C_BEGIN
+
+#define LS_WATCHERS_MAX 1000u
+#define LS_WATCH_DELAY_TICKS_MAX 512u
+
+typedef enum ls_on_desync {
+    LS_ON_DESYNC_REPORT, /* say so and go on */
+    LS_ON_DESYNC_DROP,   /* drop the slot that differs */
+    LS_ON_DESYNC_STOP,   /* end the match */
+    LS_ON_DESYNC_HEAL, /* send the slot the values that differ; drop it where that is not enough */
+} ls_on_desync;
+
+typedef struct ls_match_config {
+    const ls_simulation *simulation; /* borrowed for the match's life */
+    ls_sim_config sim;               /* players: seats */
+    uint64_t match_id;               /* no other match has it; never 0 */
+    ls_secret_key key;               /* from which the secrets of the seats are derived */
+    ls_late_rule late_rule;
+    ls_send_rate send_rate; /* of TICKS, and of the clients' INPUTS */
+    ls_on_desync on_desync;
+    uint32_t ticks;               /* closes this many, then ends; 0: until stopped */
+    uint32_t hash_interval_ticks; /* 1 .. LS_HASH_INTERVAL_MAX */
+    uint32_t input_delay_ticks;   /* 0 .. LS_INPUT_DELAY_TICKS_MAX, beyond what the network needs */
+    bool adapts_input_delay;      /* from there on each slot's own follows its link */
+    uint32_t timeout_ms;          /* silence after which a slot is dropped; 100 .. 600,000 */
+    uint32_t wait_limit_ms;       /* rule wait: longest wait for a slot; 1 .. 600,000 */
+    uint32_t start_delay_ms;      /* from START until tick 0 closes; 0 .. 60,000 */
+    uint32_t start_players;       /* READY for START; 0: all seats. The others can be taken later */
+    uint32_t keep_seat_ms;        /* for whose link was lost; 0 (not at all) .. 600,000 */
+    uint32_t joiners_max;         /* newcomers at a time that join a running match; 0 .. 32 */
+    uint32_t join_bytes_per_s;    /* of one joiner's blob; LS_BLOB_RATE_MIN .. LS_BLOB_RATE_MAX */
+    uint32_t resume_wait_ms;      /* for those who played before a restart; 0 .. 600,000 */
+    /* Tick 0 closes later by so much that ticks are due at a multiple of this after a whole number
+     * of them, on the clock that `now_ns` is of: matches of one host tick together. 0: at once. */
+    uint32_t phase_ns;
+
+    /* Keeps the newest states and inputs, so that the cause of a desync can be found: two copies of
+     * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
+    bool finds_causes;
+    const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
+
+    /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
+     * state, or one of all ticks where it cannot be saved; 0 (nobody may) .. LS_WATCHERS_MAX. */
+    uint32_t watchers_max;
+    uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
+    uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
+} ls_match_config;
+
+typedef enum ls_match_state {
+    LS_MATCH_LOBBY,
+    LS_MATCH_RESUMING, /* restored, and was played already; who played is waited for */
+    LS_MATCH_RUNNING,
+    LS_MATCH_ENDING, /* every tick is closed; clients catch up */
+    LS_MATCH_OVER,
+} ls_match_state;
+
+typedef enum ls_match_event_kind {
+    LS_MATCH_PLAYER_SEATED, /* slot, peer, text: name; a newcomer, each has the seat's next turn */
+    LS_MATCH_PLAYER_RETURNED, /* slot, peer, text: name; sits on its seat again */
+    LS_MATCH_PLAYER_READY,    /* slot, peer, text: name, was_coming */
+    LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
+    LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
+    LS_MATCH_PLAYER_JOINED,   /* slot, tick: the first that may have its input */
+    LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why, was_coming */
+    LS_MATCH_PLAYER_FINISHED, /* slot, tick */
+    LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
+    LS_MATCH_STARTED,
+    LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
+    LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
+    LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
+    /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
+     * holds is there until the match is called again. */
+    LS_MATCH_DESYNC_CAUSE,
+    LS_MATCH_HEALED,       /* slot, tick: from this state on it agrees again */
+    LS_MATCH_LAG,          /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,      /* slot, text: its input delay has changed, by itself */
+    LS_MATCH_ENDED,        /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED,     /* nothing more will happen */
+    LS_MATCH_WATCHER_CAME, /* peer, tick: the first that it is sent, text: who and how */
+    LS_MATCH_WATCHER_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
+} ls_match_event_kind;
+
+typedef struct ls_match_event {
+    ls_match_event_kind kind;
+    uint32_t slot;
+    ls_peer_id peer;
+    ls_tick tick;
+    ls_status status;
+    /* A newcomer: READY makes it a player; when it LEFT before, it is as if it had not come. */
+    bool was_coming;
+    uint32_t slot_mask;
+    uint32_t waited_ms;
+    uint64_t server_root;
+    uint64_t client_root;
+    ls_text text;
+} ls_match_event;
+
+/* What is known of one slot; final once the match is over. */
+typedef struct ls_match_slot {
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+    ls_peer_id peer; /* 0 when nobody sits there now */
+    bool is_playing;
+    bool has_played;
+    bool has_finished;
+    uint64_t inputs_on_time;
+    uint64_t inputs_late;        /* arrived after their tick was closed, never used */
+    uint64_t inputs_substituted; /* ticks closed without an input of this slot */
+    uint64_t packets_rejected;   /* malformed, stale or beyond a window */
+    uint64_t hashes_compared;
+    ls_tick agreed_tick; /* newest state proven equal */
+    bool is_desynced;
+    ls_tick desync_tick;
+    uint64_t desync_server_root;
+    uint64_t desync_client_root;
+    uint32_t ticks_behind; /* closed ticks that the client has not acknowledged */
+    int64_t slack_ns;      /* newest: how long before closing inputs came; negative: late */
+    uint64_t rtt_ns;       /* smoothed; 0 until measured */
+    ls_lag lag;            /* of the last five seconds; renewed every 2.5 */
+    uint32_t input_delay_ticks;
+    ls_status left_status; /* why it left, or was lost; LS_OK while it is here */
+    ls_tick joined_tick;   /* the first tick that could have its input */
+    ls_tick here_tick;     /* likewise, since it came back the last time */
+    uint32_t rejoins;      /* how often it came back */
+    ls_finished finished;  /* the client's own figures; zero until FINISHED */
+} ls_match_slot;
+
+/* What is known of those who watch. */
+typedef struct ls_match_watching {
+    uint32_t now;            /* connected, whether they see anything yet or not */
+    uint64_t ever;           /* came and were sent a JOIN; who comes back is not counted again */
+    uint64_t finished;       /* watched to the end */
+    uint64_t desynced;       /* let go, because their state was not the server's */
+    uint64_t fell_behind;    /* let go for that */
+    uint64_t roots_compared; /* states of all of them, equal */
+    uint64_t thinned_turns;  /* in which not all who were due were sent something: too many bytes */
+} ls_match_watching;
+
+typedef struct ls_match ls_match;
+
+/* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
+ * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; nobody
+ * watches, or if so 60 ticks late, with 8 MiB/s. */
+ls_match_config ls_match_config_default(const ls_simulation *simulation);
+
+/* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
+ls_status ls_match_config_check(const ls_match_config *config, ls_text *why);
+
+/* The config and the sink are copied; the sink's user and the allocator must outlive the match. */
+ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
+                          const ls_allocator *allocator, ls_match **out, ls_text *why);
+void ls_match_destroy(ls_match *match);
+
+/* The match is about to take packets and to be advanced: asks for the memory that it will use, in
+ * two steps, the first for all matches that are about to. Changes nothing. */
+void ls_match_warm(const ls_match *match);
+void ls_match_warm_further(const ls_match *match);
+
+/* What happened on the transport. `now_ns` never goes back. */
+void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
+void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
+                                uint64_t now_ns);
+/* Connected, and has no seat yet. */
+bool ls_match_is_guest(const ls_match *match, ls_peer_id peer);
+
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+                      size_t size, uint64_t now_ns);
+
+/* The same for a RECEIVED event that may have waited to be taken: what is measured by packets
+ * (round trip, slack, hold) goes by when it arrived. */
+void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns);
+
+/* Closes what is due, sends what is due, drops who is silent. Call it at least once a tick. */
+void ls_match_advance(ls_match *match, uint64_t now_ns);
+
+/* Sets one slot's input delay, 0 .. LS_INPUT_DELAY_TICKS_MAX. Without effect while nobody plays
+ * there. */
+void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
+
+/* Ends the match after the newest closed tick. One that is resumed and still waits for its players
+ * closes their connections without a REFUSE: they may come back when it is resumed again. */
+void ls_match_stop(ls_match *match, uint64_t now_ns);
+
+/* The oldest piece of news not yet taken, or false. At most 256 wait; more are lost and counted. */
+bool ls_match_next_event(ls_match *match, ls_match_event *event);
+
+ls_match_state ls_match_state_of(const ls_match *match);
+ls_tick ls_match_tick(const ls_match *match); /* ticks closed so far */
+uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick */
+uint32_t ls_match_players(const ls_match *match);
+uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
+ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
+
+/* What was found out about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
+const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
+
+/* What a bundle of it holds; false unless LS_MATCH_DESYNC_CAUSE of the slot is the newest event. */
+bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out);
+
+/* What the slot's match as a whole suffered from. */
+ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
+/* Seats that are free and that nobody who is connected may still ask for; 0 once the match ends. */
+uint32_t ls_match_seats_open(const ls_match *match);
+ls_sim_instance *ls_match_instance(ls_match *match);
+
+ls_match_watching ls_match_watching_of(const ls_match *match);
+
+/* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
+ * and then takes them as they come. */
+bool ls_match_is_waiting(const ls_match *match);
+
+/* ---- what a recorder takes: the newest LS_WINDOW_TICKS closed ticks are held ---- */
+
+const ls_match_config *ls_match_config_of(const ls_match *match);
+
+/* Every slot's input of a closed tick, borrowed until the next tick is closed. STALE when it is not
+ * held any more, FUTURE when it is not closed yet. */
+ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
+                               ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out);
+
+/* The root of state `tick`; false when that was not hashed or is not held. */
+bool ls_match_root_of_tick(const ls_match *match, ls_tick tick, uint64_t *root);
+
+/* The tick chain (common/simulation/tick_chain.h) before `tick`, which is one of the newest
+ * LS_WINDOW_TICKS, counting from ls_match_tick. */
+uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
+
+/* The chain of roots up to the newest state that was hashed, whose tick it sets. */
+uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick);
+
+/* ---- going on with a match that was stopped without its end, from its journal ---- */
+
+typedef struct ls_match_restore {
+    ls_tick tick; /* of the state; 0 with `state` NULL: state 0, nothing else is read then */
+    const uint8_t *state; /* as ls_sim_instance_save gave it; borrowed for the call */
+    size_t state_bytes;
+    uint64_t root;                /* of it */
+    ls_tick root_chain_tick;      /* newest hashed state up to `tick` */
+    uint64_t root_chain;          /* up to there */
+    uint64_t tick_chain;          /* before `tick` */
+    uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
+    const ls_tick_inputs *before; /* of tick - 1: who has only got as far as `tick` can be sent what
+                                   * follows; NULL: not known */
+} ls_match_restore;
+
+/* Begins to make a match that was just created what it was. A snapshot some LS_WINDOW_TICKS before
+ * the journal's end fills every ring. MALFORMED, DESYNCED (another root), NO_MEMORY, or what load
+ * says, with `why`: then nothing but destroy may follow. */
+ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, ls_text *why);
+
+/* The next closed tick, from `tick` on; root is that of the state that it makes, 0: not known.
+ * MALFORMED: it is not the next one; DESYNCED: this program makes another state of it. */
+ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
+                                ls_text *why);
+
+/* Each time that a server comes back it may have forgotten so many players of a seat, who sat down
+ * after what of its journal was kept. */
+#define LS_FORGOTTEN_TURNS_MAX 8u
+
+/* Which turns of a seat there have been: each player that LS_MATCH_PLAYER_SEATED told of has one,
+ * from 1 on. */
+typedef struct ls_seat_turns {
+    uint32_t newest;    /* that is known of; 0: nobody sat there */
+    uint32_t spent;     /* so many after it were given to who did not stay */
+    uint32_t forgotten; /* so many more may have been given out: nobody new gets them */
+} ls_seat_turns;
+
+/* A player sits down who has not sat there before. */
+void ls_seat_turns_next(ls_seat_turns *turns);
+
+/* It has left again before it counted: all is as it was, but that its turn is spent. */
+void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before);
+
+/* Who sat there last. */
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns);
+
+/* The first tick that could have the input of who sat there last; UINT32_MAX: not told yet, it is
+ * then the next one in which the simulation is told JOINED. */
+void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick);
+
+/* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
+void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
+
+/* It is all there: the match is RESUMING from now on. */
+void ls_match_restore_end(ls_match *match, uint64_t now_ns);
+
+/* Instead of that, when the journal does not say that the match had begun: its lobby is open again,
+ * until somebody comes back who knows better. */
+void ls_match_restore_lobby(ls_match *match, const ls_seat_turns turns[LS_PLAYERS_MAX]);
+
+/* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
+ * match is over. Packets that arrive may make it earlier. */
+uint64_t ls_match_next_ns(const ls_match *match);
+
+LS_C_END
+
+#endif

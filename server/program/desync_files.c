@@ -1,0 +1,148 @@
+#include "lockstep/server/program/desync_files.h"
+
+#include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/program/output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Too large for a stack. */
+typedef struct bundle_memory {
+    ls_desync_bundle bundle;
+    ls_field fields[LS_FIELDS_MAX];
+    uint64_t server_roots[LS_BUNDLE_ROOTS_MAX];
+    uint64_t client_roots[1];
+    uint8_t *states[2]; /* canonical */
+} bundle_memory;
+
+static ls_status write_path(const ls_desync_files *files, const bundle_memory *memory,
+                            char path[LS_BUNDLE_PATH_BYTES_MAX])
+{
+    char number[24] = "";
+    if (files->matches > 1) {
+        snprintf(number, sizeof number, "match%" PRIu32 "-", files->match);
+    }
+    int bytes =
+        snprintf(path, LS_BUNDLE_PATH_BYTES_MAX,
+                 "%s/desync-%s%s-tick%" PRIu32 "-slot%" PRIu32 ".bundle", files->directory, number,
+                 memory->bundle.simulation, memory->bundle.tick, memory->bundle.slot);
+    return bytes > 0 && (size_t)bytes < LS_BUNDLE_PATH_BYTES_MAX ? LS_OK : LS_FULL;
+}
+
+static void add_roots(const ls_desync_evidence_set *set, bundle_memory *memory)
+{
+    ls_bundle_side *server = &memory->bundle.server;
+    ls_tick newest = ls_replay_window_newest(set->window);
+    server->roots = memory->server_roots;
+    server->roots_first = ls_replay_window_oldest(set->window);
+    for (ls_tick tick = server->roots_first;
+         tick <= newest && server->root_count < LS_BUNDLE_ROOTS_MAX; tick++) {
+        uint64_t *root = &memory->server_roots[server->root_count];
+        if (ls_replay_window_root(set->window, tick, root) != LS_OK) {
+            break;
+        }
+        server->root_count++;
+    }
+    memory->client_roots[0] = set->client_root;
+    memory->bundle.client.roots = memory->client_roots;
+    memory->bundle.client.roots_first = memory->bundle.tick;
+    memory->bundle.client.root_count = 1;
+}
+
+static ls_status add_state(const ls_schema *schema, const void *state, uint8_t **copy,
+                           const uint8_t **out)
+{
+    if (!state) {
+        return LS_OK;
+    }
+    *copy = ls_allocate(ls_allocator_heap(), ls_schema_state_bytes(schema));
+    if (!*copy) {
+        return LS_NO_MEMORY;
+    }
+    ls_schema_to_canonical(schema, state, *copy);
+    *out = *copy;
+    return LS_OK;
+}
+
+static void add_side(ls_bundle_side *side, const ls_build_print *print,
+                     const ls_rerun_figures *figures, const ls_pass_trace *passes)
+{
+    if (print) {
+        side->print = *print;
+    }
+    if (figures) {
+        side->figures = *figures;
+    }
+    if (passes) {
+        side->passes = *passes;
+    }
+}
+
+static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t slot,
+                      bundle_memory *memory)
+{
+    ls_desync_evidence_set set;
+    const ls_desync_finding *finding = ls_match_desync_of(match, slot);
+    if (!finding || !ls_match_desync_evidence_of(match, slot, &set)) {
+        return LS_NOT_FOUND;
+    }
+    ls_desync_bundle *bundle = &memory->bundle;
+    const ls_schema *schema = ls_sim_instance_schema(ls_match_instance(match));
+    ls_desync_bundle_describe(bundle, ls_match_instance(match), memory->fields);
+    bundle->tick = finding->tick;
+    bundle->slot = slot;
+    ls_match_slot player = ls_match_slot_of(match, slot);
+    ls_name_copy(bundle->player, sizeof bundle->player, player.name);
+    bundle->server_root = set.server_root;
+    bundle->client_root = set.client_root;
+    bundle->verdict = finding->verdict;
+    bundle->client_state_is_partial = finding->is_lower_bound;
+    bundle->elements_differing = finding->elements;
+    if (set.has_stretch) {
+        bundle->snapshot_tick = set.stretch.first;
+        bundle->snapshot_root = ls_replay_stretch_root(&set.stretch, set.stretch.first);
+        bundle->snapshot = set.stretch.snapshot;
+        bundle->inputs = set.stretch.inputs;
+    }
+    add_side(&bundle->server, files->print, set.server_figures, set.server_passes);
+    add_side(&bundle->client, set.client_print, set.client_figures, set.client_passes);
+    add_roots(&set, memory);
+    ls_status status =
+        add_state(schema, set.server_state, &memory->states[0], &bundle->server.state);
+    return status == LS_OK
+               ? add_state(schema, set.client_state, &memory->states[1], &bundle->client.state)
+               : status;
+}
+
+static ls_status write_file(const ls_desync_files *files, const bundle_memory *memory,
+                            char path[LS_BUNDLE_PATH_BYTES_MAX], ls_text *why)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    ls_status status = write_path(files, memory, path);
+    if (status == LS_OK) {
+        status = ls_desync_bundle_write(&memory->bundle, ls_allocator_heap(), &bytes, &size);
+    }
+    if (status == LS_OK) {
+        status = ls_output_write_bytes(path, "the bundle", bytes, size, why);
+    }
+    ls_release(ls_allocator_heap(), bytes);
+    return status;
+}
+
+ls_status ls_desync_files_write(const ls_desync_files *files, ls_match *match, uint32_t slot,
+                                char path[LS_BUNDLE_PATH_BYTES_MAX], ls_text *why)
+{
+    bundle_memory *memory = ls_allocate(ls_allocator_heap(), sizeof *memory);
+    if (!memory) {
+        return LS_NO_MEMORY;
+    }
+    ls_status status = fill(files, match, slot, memory);
+    if (status == LS_OK) {
+        status = write_file(files, memory, path, why);
+    }
+    ls_release(ls_allocator_heap(), memory->states[0]);
+    ls_release(ls_allocator_heap(), memory->states[1]);
+    ls_release(ls_allocator_heap(), memory);
+    return status;
+}

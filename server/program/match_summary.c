@@ -1,0 +1,169 @@
+#include "lockstep/server/program/match_summary.h"
+
+#include "lockstep/server/program/desync_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void fill_lag(const ls_match *match, uint32_t slot, ls_summary_lag *out)
+{
+    ls_lag lag = ls_match_lag_of(match, slot);
+    *out = (ls_summary_lag){.cause = ls_lag_cause_name(lag.cause),
+                            .late_share = lag.late_ppm / 1e6,
+                            .uplink_loss = lag.uplink_loss_ppm / 1e6,
+                            .uplink_jitter_ms = (double)lag.uplink_jitter_ns / 1e6,
+                            .downlink_loss = lag.downlink_loss_ppm / 1e6,
+                            .downlink_jitter_ms = (double)lag.downlink_jitter_ns / 1e6,
+                            .longest_frame_ms = lag.longest_frame_ms,
+                            .mending_delay_ticks = lag.mending_delay_ticks};
+    ls_lag_text(&lag, &out->text);
+}
+
+static void fill_player(const ls_match *match, uint32_t slot, const ls_transport_traffic *traffic,
+                        ls_summary_player *out)
+{
+    ls_match_slot player = ls_match_slot_of(match, slot);
+    const ls_finished *own = &player.finished;
+    *out =
+        (ls_summary_player){.slot = slot,
+                            .status = player.has_played ? ls_status_name(player.left_status) : NULL,
+                            .has_server_figures = true,
+                            .hashes_compared = player.hashes_compared,
+                            .inputs_on_time = player.inputs_on_time,
+                            .inputs_late = player.inputs_late,
+                            .inputs_substituted = player.inputs_substituted,
+                            .input_delay_ticks = player.input_delay_ticks,
+                            .joined_tick = player.joined_tick,
+                            .here_tick = player.here_tick,
+                            .rejoins = player.rejoins,
+                            .has_client_figures = player.has_finished,
+                            .stalled_ticks = own->stalled_ticks,
+                            .rtt_ms = own->rtt_us / 1e3,
+                            .confirm_latency_p50_ms = own->confirm_latency_p50_us / 1e3,
+                            .confirm_latency_p99_ms = own->confirm_latency_p99_us / 1e3,
+                            .confirm_latency_max_ms = own->confirm_latency_max_us / 1e3,
+                            .frames = own->frames,
+                            .bytes_up = traffic->bytes_received,
+                            .bytes_down = traffic->bytes_sent};
+    memcpy(out->name, player.name, sizeof out->name);
+    if (player.has_played) {
+        fill_lag(match, slot, &out->lag);
+    }
+}
+
+static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *player,
+                       const ls_desync_finding *finding)
+{
+    ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
+    *desync = (ls_summary_desync){.tick = player->desync_tick,
+                                  .slot = slot,
+                                  .server_hash = player->desync_server_root,
+                                  .client_hash = player->desync_client_root};
+    if (finding) {
+        ls_desync_report_summarize(finding, desync);
+    }
+}
+
+void ls_match_summarize(ls_match *match, const ls_match_config *config,
+                        const ls_transport_traffic *traffic, ls_summary *summary)
+{
+    *summary = (ls_summary){.program = "lockstep-server",
+                            .sim = config->simulation->name,
+                            .seed = config->sim.seed,
+                            .tick_rate_hz = config->sim.tick_rate_hz,
+                            .ticks = config->ticks,
+                            .final_tick = ls_match_tick(match),
+                            .final_hash = ls_match_root(match),
+                            .has_comparison = true,
+                            .packets_rejected = ls_match_packets_rejected(match),
+                            .has_spectators = true,
+                            .spectators = ls_match_watching_of(match).ever,
+                            .player_count = ls_match_players(match)};
+    for (uint32_t slot = 0; slot < summary->player_count; slot++) {
+        fill_player(match, slot, &traffic[slot], &summary->players[slot]);
+        summary->hashes_compared += summary->players[slot].hashes_compared;
+        ls_match_slot player = ls_match_slot_of(match, slot);
+        if (player.is_desynced) {
+            add_desync(summary, slot, &player, ls_match_desync_of(match, slot));
+        }
+    }
+    summary->status = ls_status_name(summary->desync_count > 0 ? LS_DESYNCED : LS_OK);
+}
+
+static void log_absent(const ls_summary_player *player, const ls_log *log)
+{
+    ls_text fate = {"nobody played here"};
+    if (player->status) {
+        bool has_left = strcmp(player->status, ls_status_name(LS_OK)) != 0;
+        ls_text_set(&fate, has_left ? "left: %s" : "did not finish", player->status);
+    }
+    ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s %s", player->slot, player->name, fate.bytes);
+}
+
+static double seconds_since(const ls_summary *summary, uint32_t tick)
+{
+    uint32_t ticks = summary->final_tick > tick ? summary->final_tick - tick : 0;
+    return ticks > 0 ? (double)ticks / summary->tick_rate_hz : 1;
+}
+
+/* A client counts its frames from when it joined; bytes are counted for each connection anew. */
+static void log_player(const ls_summary *summary, const ls_summary_player *player,
+                       const ls_log *log)
+{
+    double played_s = seconds_since(summary, player->joined_tick);
+    double connected_s = seconds_since(summary, player->here_tick);
+    if (!player->has_client_figures) {
+        log_absent(player, log);
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "%4" PRIu32 "  %-16s %5.0f %7.1f %7.1f %7.1f %8" PRIu64 " %6" PRIu64 " %7" PRIu64
+                " %8" PRIu64 " %6.2f %6.2f",
+                player->slot, player->name, (double)player->frames / played_s, player->rtt_ms,
+                player->confirm_latency_p50_ms, player->confirm_latency_p99_ms,
+                player->inputs_on_time, player->inputs_substituted, player->stalled_ticks,
+                player->hashes_compared, (double)player->bytes_up / connected_s / 1e3,
+                (double)player->bytes_down / connected_s / 1e3);
+}
+
+static void log_lag(const ls_summary_player *player, const ls_log *log)
+{
+    if (!player->lag.cause) {
+        return;
+    }
+    ls_text delay = {{0}};
+    if (player->input_delay_ticks > 0) {
+        ls_text_set(&delay, " (input delay %" PRIu32 ")", player->input_delay_ticks);
+    }
+    ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s%s", player->slot, player->name,
+                player->lag.text.bytes, delay.bytes);
+}
+
+void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
+{
+    ls_log_line(log, LS_LOG_INFO,
+                "slot  name               fps  rtt ms  p50 ms  p99 ms  on time  subst stalled   "
+                "hashes  kB/s^  kB/s v");
+    for (uint32_t i = 0; i < summary->player_count; i++) {
+        log_player(summary, &summary->players[i], log);
+    }
+    for (uint32_t i = 0; i < summary->player_count; i++) {
+        log_lag(&summary->players[i], log);
+    }
+    for (uint32_t i = 0; i < summary->desync_count; i++) {
+        const ls_summary_desync *desync = &summary->desyncs[i];
+        ls_log_line(log, LS_LOG_WARNING,
+                    "slot %" PRIu32 " differs from tick %" PRIu32 " on: server %016" PRIx64
+                    ", client %016" PRIx64,
+                    desync->slot, desync->tick, desync->server_hash, desync->client_hash);
+    }
+    if (summary->spectators > 0) {
+        ls_log_line(log, LS_LOG_INFO, "%" PRIu64 " spectator%s", summary->spectators,
+                    summary->spectators == 1 ? "" : "s");
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "%" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32
+                " difference%s, final hash %016" PRIx64,
+                summary->final_tick, summary->hashes_compared, summary->desync_count,
+                summary->desync_count == 1 ? "" : "s", summary->final_hash);
+}

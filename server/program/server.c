@@ -1,0 +1,589 @@
+#include "lockstep/server/program/server.h"
+
+#include "lockstep/common/program/output.h"
+#include "lockstep/server/host/host.h"
+#include "lockstep/server/program/desync_files.h"
+#include "lockstep/server/program/desync_report.h"
+#include "lockstep/server/program/journals.h"
+#include "lockstep/server/program/match_summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PROGRESS_MS = 250,
+    PROGRESS_LINES_MAX = 16, /* that fit a terminal */
+};
+
+typedef struct server {
+    const ls_server_config *config;
+    ls_console *console;
+    ls_host *matches;
+    ls_journals *journals;                     /* NULL: none are written */
+    ls_match *match;                           /* the one that is spoken of */
+    uint32_t number;                           /* its number */
+    char (*bundles)[LS_BUNDLE_PATH_BYTES_MAX]; /* players of the first match, of the second ... */
+    bool is_stopping;                          /* a signal has come */
+    bool has_desync;
+} server;
+
+/* ---- several matches ---- */
+
+/* What is said from now on is about this match. */
+static void speak_of(server *host, uint32_t number)
+{
+    host->match = ls_match_table_match(ls_host_table(host->matches), number);
+    host->number = number;
+    if (host->config->matches > 1) {
+        snprintf(host->console->subject, sizeof host->console->subject, "match %" PRIu32 ": ",
+                 number);
+    }
+}
+
+static void speak_of_all(server *host)
+{
+    host->match = NULL;
+    host->console->subject[0] = '\0';
+}
+
+/* ---- news ---- */
+
+static void tell_stall(const server *host, const ls_match_event *event)
+{
+    ls_text names = {{0}};
+    for (uint32_t slot = 0; slot < ls_match_players(host->match); slot++) {
+        if (event->slot_mask >> slot & 1u) {
+            ls_match_slot player = ls_match_slot_of(host->match, slot);
+            ls_text_add(&names, "%s%s (slot %" PRIu32 ")", names.bytes[0] ? ", " : "", player.name,
+                        slot);
+        }
+    }
+    ls_log_line(&host->console->log, LS_LOG_WARNING,
+                "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", event->tick, names.bytes,
+                event->waited_ms);
+}
+
+static void tell_desync(server *host, const ls_match_event *event)
+{
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    host->has_desync = true;
+    ls_log_line(&host->console->log, LS_LOG_ERROR,
+                "DESYNC: slot %" PRIu32 " (%s) differs from tick %" PRIu32 " on: server %016" PRIx64
+                ", client %016" PRIx64,
+                event->slot, player.name, event->tick, event->server_root, event->client_root);
+}
+
+static char *bundle_of(const server *host, uint32_t slot)
+{
+    return host->bundles[host->number * host->config->match.sim.players + slot];
+}
+
+static void write_bundle(const server *host, uint32_t slot)
+{
+    ls_desync_files files = {.directory = host->config->bundle_dir,
+                             .match = host->number,
+                             .matches = host->config->matches,
+                             .print = host->config->match.print};
+    ls_text why = {{0}};
+    if (!files.directory) {
+        return;
+    }
+    ls_status status =
+        ls_desync_files_write(&files, host->match, slot, bundle_of(host, slot), &why);
+    if (status != LS_OK) {
+        bundle_of(host, slot)[0] = '\0';
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "no bundle of the desync: %s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    }
+}
+
+static const char *bundle_path(const server *host, uint32_t slot)
+{
+    const char *path = bundle_of(host, slot);
+    return path[0] ? path : NULL;
+}
+
+static void tell_cause(const server *host, const ls_match_event *event)
+{
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    write_bundle(host, event->slot);
+    ls_desync_report_log(ls_match_desync_of(host->match, event->slot), event->slot, player.name,
+                         bundle_path(host, event->slot), &host->console->log);
+}
+
+static void tell_of_player(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s", event->slot,
+                ls_match_slot_of(host->match, event->slot).name, event->text.bytes);
+}
+
+static void tell_ready(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, event->was_coming ? LS_LOG_INFO : LS_LOG_DEBUG,
+                "slot %" PRIu32 ": %s %s", event->slot, event->text.bytes,
+                event->was_coming ? "joined" : "is ready");
+}
+
+static void tell_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_DISCONNECTED;
+    if (event->was_coming) {
+        ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                    "who was offered slot %" PRIu32 " did not take it: %s (%s)", event->slot,
+                    event->text.bytes, ls_status_name(event->status));
+        return;
+    }
+    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    ls_text who = {{0}};
+    ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
+                player.name);
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "%s left at tick %" PRIu32 ": %s (%s)", who.bytes, event->tick, event->text.bytes,
+                ls_status_name(event->status));
+}
+
+static void tell_watcher_left(const server *host, const ls_match_event *event)
+{
+    bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
+    ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
+                "spectator %s (%s, at tick %" PRIu32 ")", event->text.bytes,
+                ls_status_name(event->status), event->tick);
+}
+
+static void tell_lost(const server *host, const ls_match_event *event)
+{
+    ls_log_line(&host->console->log, LS_LOG_WARNING,
+                "slot %" PRIu32 " (%s) was lost at tick %" PRIu32
+                ": %s (%s); its seat is kept for %" PRIu32 " s",
+                event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick,
+                event->text.bytes, ls_status_name(event->status),
+                host->config->match.keep_seat_ms / 1000);
+}
+
+static void tell(server *host, const ls_match_event *event)
+{
+    const ls_log *log = &host->console->log;
+    switch (event->kind) {
+    case LS_MATCH_PLAYER_SEATED:
+        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": offered to %s", event->slot,
+                    event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_RETURNED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s is back", event->slot,
+                    event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_READY:
+        tell_ready(host, event);
+        break;
+    case LS_MATCH_PLAYER_LOST:
+        tell_lost(host, event);
+        break;
+    case LS_MATCH_PLAYER_JOINING:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": joins at tick %" PRIu32 ": %s",
+                    event->slot, event->tick, event->text.bytes);
+        break;
+    case LS_MATCH_PLAYER_JOINED:
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): plays from tick %" PRIu32 " on",
+                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
+        break;
+    case LS_MATCH_PLAYER_LEFT:
+        tell_left(host, event);
+        break;
+    case LS_MATCH_PLAYER_FINISHED:
+        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": finished", event->slot);
+        break;
+    case LS_MATCH_PEER_REFUSED:
+        ls_log_line(log, LS_LOG_WARNING, "refused a client: %s (%s)", event->text.bytes,
+                    ls_status_name(event->status));
+        break;
+    case LS_MATCH_STARTED:
+        ls_log_line(log, LS_LOG_INFO, "the match starts");
+        break;
+    case LS_MATCH_RESUMED:
+        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
+                    event->text.bytes);
+        break;
+    case LS_MATCH_STALLED:
+        tell_stall(host, event);
+        break;
+    case LS_MATCH_DESYNC:
+        tell_desync(host, event);
+        break;
+    case LS_MATCH_DESYNC_CAUSE:
+        tell_cause(host, event);
+        break;
+    case LS_MATCH_HEALED:
+        ls_log_line(log, LS_LOG_WARNING,
+                    "slot %" PRIu32 " (%s) was healed and agrees from tick %" PRIu32 " on",
+                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
+        break;
+    case LS_MATCH_LAG:
+    case LS_MATCH_DELAYED:
+        tell_of_player(host, event);
+        break;
+    case LS_MATCH_ENDED:
+        ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
+        break;
+    case LS_MATCH_WATCHER_CAME:
+        ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
+                    event->tick);
+        break;
+    case LS_MATCH_WATCHER_LEFT:
+        tell_watcher_left(host, event);
+        break;
+    case LS_MATCH_FINISHED:
+        break;
+    }
+}
+
+static void on_news(void *user, const ls_match_table_event *news)
+{
+    server *host = user;
+    speak_of(host, news->match);
+    tell(host, &news->event);
+    speak_of_all(host);
+    if (host->journals) {
+        ls_journals_take_event(host->journals, news);
+    }
+}
+
+static void on_advanced(void *user, uint32_t match, uint64_t now_ns)
+{
+    server *host = user;
+    if (host->journals) {
+        ls_journals_pull(host->journals, match, now_ns);
+    }
+}
+
+static bool may_end(void *user)
+{
+    server *host = user;
+    return !host->journals || ls_journals_are_closed(host->journals);
+}
+
+/* ---- live lines ---- */
+
+static void draw_player(const server *host, uint32_t slot)
+{
+    ls_match_slot player = ls_match_slot_of(host->match, slot);
+    if (player.peer == 0) {
+        ls_console_line(host->console, "  %2" PRIu32 "  %-16s %s", slot, player.name,
+                        player.has_played ? ls_status_text(player.left_status) : "free");
+        return;
+    }
+    ls_console_line(host->console,
+                    "  %2" PRIu32 "  %-16s rtt %6.1f ms  slack %6.1f ms  behind %3" PRIu32
+                    "  late %" PRIu64 "  %s %" PRIu32,
+                    slot, player.name, (double)player.rtt_ns / 1e6, (double)player.slack_ns / 1e6,
+                    player.ticks_behind, player.inputs_late,
+                    player.is_desynced ? "DESYNC at" : "agrees to",
+                    player.is_desynced ? player.desync_tick : player.agreed_tick);
+    if (player.lag.cause != LS_LAG_FINE) {
+        ls_text lag = {{0}};
+        ls_lag_text(&player.lag, &lag);
+        ls_console_line(host->console, "      %s", lag.bytes);
+    }
+}
+
+static void draw_players(const server *host)
+{
+    uint32_t players = ls_match_players(host->match);
+    for (uint32_t slot = 0; slot < players && slot < PROGRESS_LINES_MAX; slot++) {
+        draw_player(host, slot);
+    }
+    ls_match_watching watching = ls_match_watching_of(host->match);
+    if (watching.ever > 0) {
+        ls_console_line(host->console,
+                        "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
+                        ", differed %" PRIu64,
+                        watching.now, host->config->match.watchers_max, watching.roots_compared,
+                        watching.desynced);
+    }
+}
+
+static void draw_match(const server *host, uint32_t number)
+{
+    static const char *const states[] = {"waiting for players", "waiting for its players",
+                                         "running", "ending", "over"};
+    ls_match_state state = ls_match_state_of(host->match);
+    uint32_t present = 0;
+    uint32_t desyncs = 0;
+    if (host->config->matches == 1) {
+        ls_console_line(host->console, "tick %" PRIu32 "  %s", ls_match_tick(host->match),
+                        states[state]);
+        draw_players(host);
+        return;
+    }
+    for (uint32_t slot = 0; slot < ls_match_players(host->match); slot++) {
+        ls_match_slot player = ls_match_slot_of(host->match, slot);
+        present += player.peer != 0 ? 1 : 0;
+        desyncs += player.is_desynced ? 1 : 0;
+    }
+    ls_console_line(host->console,
+                    "match %3" PRIu32 "  tick %" PRIu32 "  %s  players %" PRIu32 " of %" PRIu32
+                    "  desyncs %" PRIu32,
+                    number, ls_match_tick(host->match), states[state], present,
+                    ls_match_players(host->match), desyncs);
+}
+
+static void draw_progress(void *user, uint64_t now_ns)
+{
+    server *host = user;
+    (void)now_ns;
+    ls_console_begin(host->console);
+    for (uint32_t i = 0; i < host->config->matches && i < PROGRESS_LINES_MAX; i++) {
+        speak_of(host, i);
+        draw_match(host, i);
+    }
+    speak_of_all(host);
+    if (host->config->matches > PROGRESS_LINES_MAX) {
+        ls_console_line(host->console, "and %" PRIu32 " more",
+                        host->config->matches - PROGRESS_LINES_MAX);
+    }
+    ls_console_end(host->console);
+}
+
+static void on_signal(void *user, uint64_t now_ns)
+{
+    server *host = user;
+    (void)now_ns;
+    if (host->is_stopping) {
+        ls_event_loop_stop(ls_host_loop(host->matches));
+        return;
+    }
+    host->is_stopping = true;
+    ls_log_line(&host->console->log, LS_LOG_INFO,
+                "stopping; once more to stop without waiting for the clients");
+    ls_host_end_matches(host->matches);
+}
+
+/* ---- the end ---- */
+
+static void summarize(server *host, uint32_t number, ls_summary *summary)
+{
+    ls_transport_traffic traffic[LS_PLAYERS_MAX];
+    speak_of(host, number);
+    ls_host_traffic(host->matches, number, traffic);
+    ls_match_summarize(host->match, &host->config->match, traffic, summary);
+    if (host->journals) {
+        ls_journals_summarize(host->journals, number, &summary->journal);
+    }
+    for (uint32_t i = 0; i < summary->desync_count; i++) {
+        summary->desyncs[i].bundle = bundle_path(host, summary->desyncs[i].slot);
+    }
+    ls_match_summary_log(summary, &host->console->log);
+    speak_of_all(host);
+}
+
+static ls_status write_summaries(const server *host, const ls_summary *summaries, ls_text *why)
+{
+    const char *path = host->config->json_path;
+    uint32_t count = host->config->matches;
+    if (!path) {
+        return LS_OK;
+    }
+    return count == 1 ? ls_summary_write(summaries, path, why)
+                      : ls_summary_write_matches(summaries, count, path, why);
+}
+
+static ls_exit_code finish(server *host)
+{
+    ls_exit_code code = host->has_desync ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
+    uint32_t count = host->config->matches;
+    ls_summary *summaries = ls_allocate_array(ls_allocator_heap(), count, sizeof *summaries);
+    ls_text why = {{0}};
+    ls_console_clear(host->console);
+    for (uint32_t i = 0; summaries && i < count; i++) {
+        summarize(host, i, &summaries[i]);
+    }
+    ls_status status = summaries ? write_summaries(host, summaries, &why) : LS_NO_MEMORY;
+    if (status != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
+    }
+    ls_release(ls_allocator_heap(), summaries);
+    return code;
+}
+
+/* ---- building it ---- */
+
+static ls_status give_identity(ls_match_config *match, ls_text *why)
+{
+    if (ls_secret_key_random(&match->key) != LS_OK) {
+        ls_text_set(why, "the system has no random numbers to give");
+        return LS_IO;
+    }
+    match->match_id = ls_secret_match_id(&match->key);
+    return LS_OK;
+}
+
+static ls_status create_host(server *host, ls_text *why)
+{
+    const ls_server_config *config = host->config;
+    size_t seats = (size_t)config->matches * config->match.sim.players;
+    host->bundles = ls_allocate_array(ls_allocator_heap(), seats, sizeof *host->bundles);
+    if (!host->bundles) {
+        return LS_NO_MEMORY;
+    }
+    ls_match_config match = config->match;
+    ls_status status = config->resume ? LS_OK : give_identity(&match, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_host_config matches = {.match = match,
+                              .matches = config->matches,
+                              .bind_host = config->bind_host,
+                              .port = config->port,
+                              .on_news = on_news,
+                              .on_advanced = on_advanced,
+                              .may_end = may_end,
+                              .user = host};
+    return ls_host_create(&matches, ls_allocator_heap(), &host->matches, why);
+}
+
+static ls_status write_port_file(const server *host, ls_text *why)
+{
+    const char *path = host->config->port_file;
+    return path ? ls_output_write_port(path, ls_host_port(host->matches), why) : LS_OK;
+}
+
+static ls_status add_handlers(server *host)
+{
+    ls_event_loop *loop = ls_host_loop(host->matches);
+    ls_loop_handler signal_handler = {on_signal, host};
+    ls_status status = ls_event_loop_add_stop_signals(loop, signal_handler);
+    if (status == LS_OK && host->console->is_live) {
+        ls_loop_handler progress = {draw_progress, host};
+        status = ls_event_loop_add_timer(loop, PROGRESS_MS, progress, NULL);
+    }
+    return status;
+}
+
+static void tell_restored(const server *host, const ls_resume_report *report)
+{
+    const ls_log *log = &host->console->log;
+    const char *path = host->config->resume_path;
+    if (report->loss.bytes[0]) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: %s", path, report->loss.bytes);
+    }
+    if (report->is_cut_at_gap) {
+        ls_log_line(log, LS_LOG_WARNING,
+                    "%s: ticks are missing from tick %" PRIu32
+                    " on and no snapshot stands behind them: it ends there, its players give what "
+                    "they hold",
+                    path, report->tick);
+    }
+    if (report->cut_bytes > 0) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: the last %" PRIu64 " bytes are cut off", path,
+                    report->cut_bytes);
+    }
+    if (report->missing_tick != UINT32_MAX) {
+        ls_log_line(log, LS_LOG_WARNING, "%s: ticks are missing, from tick %" PRIu32 " on", path,
+                    report->missing_tick);
+    }
+    if (!report->has_begun) {
+        ls_log_line(
+            log, LS_LOG_INFO,
+            "the match of %s had not begun, as far as is written there: waiting for players", path);
+        return;
+    }
+    ls_log_line(log, LS_LOG_INFO,
+                "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32
+                " on, %" PRIu64 " states compared; waiting for its players",
+                path, report->tick, report->from_tick, report->roots);
+}
+
+static ls_status restore(server *host, ls_text *why)
+{
+    ls_resume_report report;
+    if (!host->config->resume) {
+        return LS_OK;
+    }
+    ls_status status = ls_resume_restore(
+        host->config->resume, ls_match_table_match(ls_host_table(host->matches), 0),
+        ls_event_loop_now_ns(ls_host_loop(host->matches)), &report, why);
+    if (status == LS_OK) {
+        ls_host_touch(host->matches, 0);
+        tell_restored(host, &report);
+    }
+    return status;
+}
+
+static ls_status create_journals(server *host, ls_text *why)
+{
+    const ls_server_config *config = host->config;
+    ls_journals_config journals = {
+        .directory = config->journal_dir, .print = config->match.print, .log = &host->console->log};
+    if (config->resume) {
+        journals.continued_path = config->resume_path;
+        journals.continued = ls_resume_journal(config->resume);
+    } else if (!config->journal_dir) {
+        return LS_OK;
+    }
+    return ls_journals_create(&journals, host->matches, ls_allocator_heap(), &host->journals, why);
+}
+
+/* A match without bundles is still a match: it is said before it counts, and that is all. */
+static void warn_of_bundles(const server *host)
+{
+    ls_text why = {{0}};
+    const char *directory = host->config->bundle_dir;
+    if (directory && ls_output_check_directory(directory, "bundles of desyncs", &why) != LS_OK) {
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "%s", why.bytes);
+    }
+}
+
+static ls_status build(server *host, ls_text *why)
+{
+    const char *json_path = host->config->json_path;
+    ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
+    if (status == LS_OK) {
+        status = create_host(host, why);
+    }
+    if (status == LS_OK) {
+        status = restore(host, why);
+    }
+    if (status == LS_OK) {
+        status = create_journals(host, why);
+    }
+    if (status == LS_OK) {
+        warn_of_bundles(host);
+        status = add_handlers(host);
+    }
+    return status == LS_OK ? write_port_file(host, why) : status;
+}
+
+static void tell_listening(const server *host)
+{
+    const ls_server_config *config = host->config;
+    ls_text what = {{0}};
+    if (config->matches > 1) {
+        ls_text_set(&what, "%" PRIu32 " matches of ", config->matches);
+    }
+    ls_log_line(&host->console->log, LS_LOG_INFO,
+                "listening on %s:%u, %s%s for %" PRIu32 " players", config->bind_host,
+                ls_host_port(host->matches), what.bytes, config->match.simulation->name,
+                config->match.sim.players);
+}
+
+ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
+{
+    server host = {.config = config, .console = console};
+    ls_text why = {{0}};
+    ls_status status = build(&host, &why);
+    ls_exit_code code = ls_exit_code_of(status);
+    if (status != LS_OK) {
+        ls_log_line(&console->log, LS_LOG_ERROR, "%s",
+                    why.bytes[0] ? why.bytes : ls_status_text(status));
+    } else {
+        tell_listening(&host);
+        ls_host_run(host.matches);
+        code = finish(&host);
+    }
+    ls_journals_destroy(host.journals);
+    ls_host_destroy(host.matches);
+    ls_release(ls_allocator_heap(), host.bundles);
+    return code;
+}
