@@ -113,7 +113,7 @@ static void after_step(void *user, ls_sim_instance *instance)
     }
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
 static void tell_desync(const client *player, const ls_desync_notice *desync)
 {
@@ -123,7 +123,7 @@ static void tell_desync(const client *player, const ls_desync_notice *desync)
                 " on: server %016" PRIx64 ", client %016" PRIx64,
                 is_own ? "this client" : "another client", desync->slot,
                 ls_session_player_name(player->session, desync->slot), desync->tick,
-                desync->server_root, desync->client_root);
+                desync->server_hash, desync->client_hash);
 }
 
 /* The whole report is the server's; here stands what this player needs to know of it. */
@@ -236,7 +236,7 @@ static void tell_seated(const client *player)
     ls_text place = {{0}};
     ls_text_set(&place, "as slot %" PRIu32, offer->slot);
     ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s, %" PRIu32 " players",
-                player->config->server, offer->is_watching ? "to watch" : place.bytes,
+                player->config->server, offer->is_spectator ? "to watch" : place.bytes,
                 offer->simulation, offer->config.players);
 }
 
@@ -258,7 +258,7 @@ static void tell(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_JOINED:
         ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
-                    player->config->is_watching ? "watching" : "playing", event->tick);
+                    player->config->is_spectator ? "watching" : "playing", event->tick);
         break;
     case LS_SESSION_EVENT_LOST:
         tell_lost(player, event);
@@ -390,7 +390,7 @@ static void take_packets(client *player, uint64_t now_ns)
             take_disconnect(player, &event, now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(player->session, event.lane, event.bytes, event.size, now_ns);
+            ls_session_receive(player->session, event.channel, event.bytes, event.size, now_ns);
             break;
         }
     }
@@ -486,8 +486,8 @@ static void fill_desync(const ls_session_report *report, ls_summary_desync *desy
     const ls_desync_cause *cause = &report->own_cause;
     *desync = (ls_summary_desync){.tick = report->own_desync.tick,
                                   .slot = report->own_desync.slot,
-                                  .server_hash = report->own_desync.server_root,
-                                  .client_hash = report->own_desync.client_root};
+                                  .server_hash = report->own_desync.server_hash,
+                                  .client_hash = report->own_desync.client_hash};
     if (!report->has_own_cause) {
         return;
     }
@@ -659,7 +659,7 @@ static ls_status build(client *player, ls_text *why)
     session.user = player;
     session.ticks = player->config->ticks;
     session.predict_ticks = player->config->predict_ticks;
-    session.is_watching = player->config->is_watching;
+    session.is_spectator = player->config->is_spectator;
     session.reconnect_ms = player->config->reconnect_ms;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view != NULL;

@@ -1,5 +1,5 @@
 /* Client: one session on a real network: the event loop, the ENet transport, a bot and the session,
- * wired together, with its news on the console. Called by main. */
+ * wired together, with its events on the console. Called by main. */
 #ifndef LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 
@@ -24,13 +24,13 @@ typedef struct ls_client_config {
     ls_screen_config view;    /* of kind NONE: nobody looks */
     uint32_t ticks;           /* leaves after so many; 0: stays to the end */
     uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
-    bool is_watching;
+    bool is_spectator;
     uint32_t reconnect_ms; /* how long it tries to come back; 0: never */
     ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
     uint64_t flip_bit;     /* which one, modulo the size of the state */
-    const ls_build_print *print; /* of this program, told to the server after a desync */
-    const char *json_path;       /* NULL: no summary; "-": standard output */
-    const char *frames_path;     /* where the frames' times go, see frame_trace.h; NULL: nowhere */
+    const ls_build_fingerprint *print; /* of this program, told to the server after a desync */
+    const char *json_path;             /* NULL: no summary; "-": standard output */
+    const char *frames_path; /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */

@@ -106,7 +106,7 @@ static void tell_timing(const ls_session_report *report, const ls_offer *offer,
     ls_view_facts_add(facts, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
                       lead * 1000.0 / offer->config.tick_rate_hz, (double)report->slack_ns / 1e6);
     ls_view_facts_add(facts, "way       %.1f ms there and back, %.1f ms buffered",
-                      ms(report->rtt_ns), ms(report->playout_delay_ns));
+                      ms(report->rtt_ns), ms(report->jitter_buffer_delay_ns));
 }
 
 static void tell(void *user, ls_view_facts *facts)
@@ -123,7 +123,7 @@ static void tell(void *user, ls_view_facts *facts)
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_session_instance(shown->session));
     shown->slot = report.slot;
-    facts->owner = offer->is_watching ? 0 : report.slot + 1;
+    facts->owner = offer->is_spectator ? 0 : report.slot + 1;
     facts->is_selecting = simulation->draw_control != NULL;
     ls_view_facts_add(facts, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
                       simulation->name, report.slot, offer->config.players,

@@ -18,7 +18,7 @@ void ls_client_view_close(ls_client_view *view);
 /* What it shows from now on; before that nothing may be painted. */
 void ls_client_view_show(ls_client_view *view, ls_session *session);
 
-/* News of the session that the person should see. */
+/* Events of the session that the person should see. */
 void ls_client_view_hear(ls_client_view *view, const ls_session_event *event);
 
 /* Takes what the person did; true when they want to leave. */

@@ -69,7 +69,7 @@ typedef struct arguments {
     const char *name;
     const char *sim;
     const char *frames_path;
-    bool has_bot, is_watching;
+    bool has_bot, is_spectator;
     uint32_t find_causes;
     ls_screen_config view;
     uint64_t reconnect_s, bot_seed, bot_delay, fps, ticks, predict, flip_tick, flip_bit;
@@ -126,7 +126,7 @@ static error_t parse_player(int key, char *value, struct argp_state *state, argu
         ls_command_line_word(state, "find-causes", value, switch_words, 2, &args->find_causes);
         return 0;
     case KEY_SPECTATE:
-        args->is_watching = true;
+        args->is_spectator = true;
         return 0;
     case KEY_RECONNECT:
         ls_command_line_number(state, "reconnect", value,
@@ -162,10 +162,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
         if (!args->server) {
             argp_error(state, "HOST:PORT is missing");
         }
-        if (args->is_watching && args->has_bot) {
+        if (args->is_spectator && args->has_bot) {
             argp_error(state, "--spectate plays nothing, so there is nothing for --bot to do");
         }
-        if (args->is_watching && args->predict > 0) {
+        if (args->is_spectator && args->predict > 0) {
             argp_error(state, "--spectate has no inputs of its own, so there is nothing for "
                               "--predict to do");
         }
@@ -211,8 +211,8 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    ls_build_print print;
-    ls_build_print_here(&print);
+    ls_build_fingerprint print;
+    ls_build_fingerprint_here(&print);
     ls_bundle_print_libraries(&print);
     ls_simulation_print(&loaded, args.sim ? args.sim : "", &print);
     ls_client_config config = {.server = args.server,
@@ -225,7 +225,7 @@ int main(int argc, char **argv)
                                .view = args.view,
                                .ticks = (uint32_t)args.ticks,
                                .predict_ticks = (uint32_t)args.predict,
-                               .is_watching = args.is_watching,
+                               .is_spectator = args.is_spectator,
                                .reconnect_ms = (uint32_t)args.reconnect_s * 1000,
                                .flip_tick = (ls_tick)args.flip_tick,
                                .flip_bit = args.flip_bit,

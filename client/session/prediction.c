@@ -168,7 +168,7 @@ static void step(ls_prediction *prediction, const ls_slot_input *slots)
     LS_ASSERT(live_tick(prediction) == inputs.tick + 1);
 }
 
-static uint64_t root_of_live_state(const ls_prediction *prediction)
+static uint64_t hash_of_live_state(const ls_prediction *prediction)
 {
     const ls_prediction_config *config = &prediction->config;
     bool is_hashed = live_tick(prediction) % config->hash_interval_ticks == 0;
@@ -179,14 +179,14 @@ static void settle(ls_prediction *prediction)
 {
     learn_habits(prediction, prediction->settled);
     ls_tick tick = ++prediction->settled;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     if (tick == live_tick(prediction)) {
-        root = root_of_live_state(prediction);
+        state_hash = hash_of_live_state(prediction);
     } else {
-        ls_status held = ls_snapshot_ring_root(prediction->saved, tick, &root);
+        ls_status held = ls_snapshot_ring_hash(prediction->saved, tick, &state_hash);
         LS_ASSERT(held == LS_OK);
     }
-    prediction->config.host.settle(prediction->config.host.user, tick, root);
+    prediction->config.host.settle(prediction->config.host.user, tick, state_hash);
 }
 
 /* The guess for the first tick that is not settled was wrong, and with it all that follows. */
@@ -222,9 +222,9 @@ static ls_status take_closed(ls_prediction *prediction, ls_tick end)
 static bool guess_tick(ls_prediction *prediction)
 {
     ls_tick tick = live_tick(prediction);
-    /* The root of a settled state has been told already. */
-    uint64_t root = tick == prediction->settled ? 0 : root_of_live_state(prediction);
-    if (ls_snapshot_ring_save(prediction->saved, root) != LS_OK) {
+    /* The state hash of a settled state has been told already. */
+    uint64_t state_hash = tick == prediction->settled ? 0 : hash_of_live_state(prediction);
+    if (ls_snapshot_ring_save(prediction->saved, state_hash) != LS_OK) {
         return false;
     }
     ls_slot_input slots[LS_PLAYERS_MAX];

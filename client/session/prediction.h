@@ -18,8 +18,8 @@ typedef struct ls_prediction_host {
     void (*step)(void *user, const ls_tick_inputs *inputs);
 
     /* State `tick` is the result of closed ticks alone. Called for every state after state 0, once
-     * and in order; `root` is 0 unless the hash interval divides the tick. */
-    void (*settle)(void *user, ls_tick tick, uint64_t root);
+     * and in order; `state hash` is 0 unless the hash interval divides the tick. */
+    void (*settle)(void *user, ls_tick tick, uint64_t state_hash);
 
     void *user;
 } ls_prediction_host;

@@ -41,19 +41,19 @@ static void add_to_round(ls_tail_round *round, int64_t sample_ns)
     keep_largest(round, sample_ns);
 }
 
-void ls_tail_window_init(ls_tail_window *window, uint32_t one_in)
+void ls_quantile_window_init(ls_quantile_window *window, uint32_t one_in)
 {
     memset(window, 0, sizeof *window);
     window->one_in = one_in;
 }
 
 /* The past round `age` rounds ago, 0: the newest. */
-static uint32_t past_index(const ls_tail_window *window, uint32_t age)
+static uint32_t past_index(const ls_quantile_window *window, uint32_t age)
 {
     return (window->past_next + LS_TAIL_ROUNDS - 2 - age) % (LS_TAIL_ROUNDS - 1);
 }
 
-static void sum_up_past(ls_tail_window *window)
+static void sum_up_past(ls_quantile_window *window)
 {
     memset(&window->past_all, 0, sizeof window->past_all);
     window->past_all.least_ns = INT64_MAX;
@@ -71,7 +71,7 @@ static void sum_up_past(ls_tail_window *window)
 
 /* Rounds whose best is clearly worse than the worst of the one that ends are of another network,
  * and the one after them is partly so. */
-static void forget_what_is_over(ls_tail_window *window)
+static void forget_what_is_over(ls_quantile_window *window)
 {
     for (uint32_t age = 0; age < window->past_count; age++) {
         int64_t least_ns = window->past[past_index(window, age)].least_ns;
@@ -81,7 +81,7 @@ static void forget_what_is_over(ls_tail_window *window)
     }
 }
 
-static void end_round(ls_tail_window *window)
+static void end_round(ls_quantile_window *window)
 {
     forget_what_is_over(window);
     window->past[window->past_next] = window->round;
@@ -92,7 +92,7 @@ static void end_round(ls_tail_window *window)
 }
 
 /* The newest sample takes the place of the one that it joins. */
-static void join_newest(ls_tail_window *window, int64_t sample_ns)
+static void join_newest(ls_quantile_window *window, int64_t sample_ns)
 {
     if (sample_ns <= window->newest_ns) {
         return;
@@ -111,7 +111,7 @@ static void join_newest(ls_tail_window *window, int64_t sample_ns)
 }
 
 /* There must be samples. */
-static int64_t largest_of(const ls_tail_window *window)
+static int64_t largest_of(const ls_quantile_window *window)
 {
     const ls_tail_round *round = &window->round;
     const ls_tail_round *past = &window->past_all;
@@ -123,9 +123,9 @@ static int64_t largest_of(const ls_tail_window *window)
 
 /* Whether the sample is too far off to count. False when it is one of many in a row: then it is no
  * outage, and what was before has passed. */
-static bool is_passed_over(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns)
+static bool is_passed_over(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns)
 {
-    if (sample_ns - ls_tail_window_least(window) <= OUTAGE_NS) {
+    if (sample_ns - ls_quantile_window_least(window) <= OUTAGE_NS) {
         window->outages = 0;
         return false;
     }
@@ -136,18 +136,18 @@ static bool is_passed_over(ls_tail_window *window, int64_t sample_ns, uint64_t n
     if (window->outages < ROUND_SAMPLES_MIN) {
         return true;
     }
-    ls_tail_window_init(window, window->one_in);
+    ls_quantile_window_init(window, window->one_in);
     return false;
 }
 
-void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns)
+void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns)
 {
-    if (ls_tail_window_has_samples(window) && is_passed_over(window, sample_ns, now_ns)) {
+    if (ls_quantile_window_has_samples(window) && is_passed_over(window, sample_ns, now_ns)) {
         return;
     }
-    if (ls_tail_window_has_samples(window) && largest_of(window) - sample_ns > OUTAGE_NS) {
+    if (ls_quantile_window_has_samples(window) && largest_of(window) - sample_ns > OUTAGE_NS) {
         /* An outage is over that began before anything was known. */
-        ls_tail_window_init(window, window->one_in);
+        ls_quantile_window_init(window, window->one_in);
     }
     if (window->round.samples > 0 && now_ns - window->sample_ns < APART_NS) {
         join_newest(window, sample_ns);
@@ -164,17 +164,17 @@ void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_
     add_to_round(&window->round, sample_ns);
 }
 
-bool ls_tail_window_has_samples(const ls_tail_window *window)
+bool ls_quantile_window_has_samples(const ls_quantile_window *window)
 {
     return window->round.samples > 0 || window->past_count > 0;
 }
 
-bool ls_tail_window_is_settled(const ls_tail_window *window)
+bool ls_quantile_window_is_settled(const ls_quantile_window *window)
 {
     return window->past_count >= SETTLED_ROUNDS;
 }
 
-int64_t ls_tail_window_value(const ls_tail_window *window)
+int64_t ls_quantile_window_value(const ls_quantile_window *window)
 {
     const ls_tail_round *round = &window->round;
     const ls_tail_round *past = &window->past_all;
@@ -193,9 +193,9 @@ int64_t ls_tail_window_value(const ls_tail_window *window)
     }
 }
 
-int64_t ls_tail_window_least(const ls_tail_window *window)
+int64_t ls_quantile_window_least(const ls_quantile_window *window)
 {
-    LS_ASSERT(ls_tail_window_has_samples(window));
+    LS_ASSERT(ls_quantile_window_has_samples(window));
     int64_t past_ns = window->past_count > 0 ? window->past_all.least_ns : INT64_MAX;
     int64_t round_ns = window->round.samples > 0 ? window->round.least_ns : INT64_MAX;
     return past_ns < round_ns ? past_ns : round_ns;

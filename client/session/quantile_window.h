@@ -1,7 +1,7 @@
-/* Tail window: of durations measured one after another, the one that nearly all of the recent ones
- * stay within. It keeps the largest of each of the last rounds: what lasts is seen after a handful
- * of samples, what has passed is forgotten with its round. Samples are numbers on any scale whose
- * differences are nanoseconds. Reads no clock. Called by tick_sync and playout. */
+/* Quantile window: of durations measured one after another, the one that nearly all of the recent
+ * ones stay within. It keeps the largest of each of the last rounds: what lasts is seen after a
+ * handful of samples, what has passed is forgotten with its round. Samples are numbers on any scale
+ * whose differences are nanoseconds. Reads no clock. Called by tick_sync and jitter buffer. */
 #ifndef LOCKSTEP_CLIENT_SESSION_QUANTILE_WINDOW_H
 #define LOCKSTEP_CLIENT_SESSION_QUANTILE_WINDOW_H
 
@@ -20,7 +20,7 @@ typedef struct ls_tail_round {
     int64_t largest_ns[LS_TAIL_KEPT]; /* descending */
 } ls_tail_round;
 
-typedef struct ls_tail_window {
+typedef struct ls_quantile_window {
     uint32_t one_in;    /* of so many samples one may be larger */
     uint64_t begun_ns;  /* when this round began */
     uint64_t sample_ns; /* when this round's newest sample began */
@@ -31,24 +31,24 @@ typedef struct ls_tail_window {
     uint32_t past_next;
     ls_tail_round past[LS_TAIL_ROUNDS - 1];
     ls_tail_round past_all; /* these together */
-} ls_tail_window;
+} ls_quantile_window;
 
-void ls_tail_window_init(ls_tail_window *window, uint32_t one_in);
+void ls_quantile_window_init(ls_quantile_window *window, uint32_t one_in);
 /* What is far off the best is passed over, as the end of an outage: to be prepared for the next one
  * would cost more than it does. When nothing else comes, everything before is forgotten. */
-void ls_tail_window_add(ls_tail_window *window, int64_t sample_ns, uint64_t now_ns);
+void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns);
 
 /* True from the first sample on. */
-bool ls_tail_window_has_samples(const ls_tail_window *window);
+bool ls_quantile_window_has_samples(const ls_quantile_window *window);
 
 /* True from the second round on: enough to expect less of than at first. */
-bool ls_tail_window_is_settled(const ls_tail_window *window);
+bool ls_quantile_window_is_settled(const ls_quantile_window *window);
 
 /* What all samples but one in `one_in` stay within; all of them while there are few. There must be
  * samples. */
-int64_t ls_tail_window_value(const ls_tail_window *window);
+int64_t ls_quantile_window_value(const ls_quantile_window *window);
 
 /* The least of the recent samples. There must be samples. */
-int64_t ls_tail_window_least(const ls_tail_window *window);
+int64_t ls_quantile_window_least(const ls_quantile_window *window);
 
 #endif

@@ -66,7 +66,7 @@ void ls_session_destroy(ls_session *session)
     ls_release(session->allocator, session);
 }
 
-/* ---- news and messages ---- */
+/* ---- events and messages ---- */
 
 ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind)
 {
@@ -96,7 +96,7 @@ bool ls_session_next_event(ls_session *session, ls_session_event *event)
 void ls_session_send(ls_session *session)
 {
     size_t size = ls_message_write(&session->message, session->packet);
-    session->sink.send(session->sink.user, session->server, LS_LANE_RELIABLE, session->packet,
+    session->sink.send(session->sink.user, session->server, LS_CHANNEL_RELIABLE, session->packet,
                        size);
 }
 
@@ -121,10 +121,10 @@ static void send_goodbye(ls_session *session, ls_status status, const char *why)
     if (session->server == 0) {
         return;
     }
-    ls_farewell *farewell = &session->message.body.farewell;
+    ls_close_reason *close_reason = &session->message.body.close_reason;
     session->message.kind = LS_MESSAGE_GOODBYE;
-    farewell->negated_status = (uint32_t)-status;
-    ls_text_set(&farewell->text, "%s", why);
+    close_reason->negated_status = (uint32_t)-status;
+    ls_text_set(&close_reason->text, "%s", why);
     ls_session_send(session);
 }
 
@@ -166,10 +166,10 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
     session->sequence = 0;
     session->downlink = (ls_link_meter){0};
     session->back.is_greeted = is_return;
-    session->report.state = is_return ? LS_SESSION_RECONNECTING : LS_SESSION_GREETING;
+    session->report.state = is_return ? LS_SESSION_RECONNECTING : LS_SESSION_HANDSHAKING;
     session->message.kind = LS_MESSAGE_HELLO;
     session->message.body.hello = ls_hello_make(session->config.name);
-    session->message.body.hello.is_watching = session->config.is_watching;
+    session->message.body.hello.is_spectator = session->config.is_spectator;
     session->message.body.hello.back = ls_session_return_claim(session);
     ls_session_send(session);
 }
@@ -187,9 +187,9 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
 
 static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
-    if (offer->is_watching != session->config.is_watching) {
+    if (offer->is_spectator != session->config.is_spectator) {
         ls_text_set(why, "the server takes this client for %s",
-                    offer->is_watching ? "one who watches" : "a player");
+                    offer->is_spectator ? "one who watches" : "a player");
         return LS_MISBEHAVED;
     }
     if (session->instance) {
@@ -256,7 +256,7 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
 static void receive_desync(ls_session *session, const ls_desync_notice *desync)
 {
     session->report.desyncs++;
-    if (desync->slot == session->report.slot && !session->config.is_watching) {
+    if (desync->slot == session->report.slot && !session->config.is_spectator) {
         session->report.is_desynced = true;
         session->report.own_desyncs++;
         session->report.own_desync = *desync;
@@ -266,7 +266,7 @@ static void receive_desync(ls_session *session, const ls_desync_notice *desync)
 
 static void receive_cause(ls_session *session, const ls_desync_cause *cause)
 {
-    if (cause->slot == session->report.slot && !session->config.is_watching) {
+    if (cause->slot == session->report.slot && !session->config.is_spectator) {
         session->report.has_own_cause = true;
         session->report.own_cause = *cause;
     }
@@ -304,10 +304,10 @@ static ls_status receive_of_desync(ls_session *session)
     }
 }
 
-static void receive_refuse(ls_session *session, const ls_farewell *farewell)
+static void receive_refuse(ls_session *session, const ls_close_reason *close_reason)
 {
-    ls_status status = (ls_status) - (int)farewell->negated_status;
-    ls_text why = farewell->text;
+    ls_status status = (ls_status) - (int)close_reason->negated_status;
+    ls_text why = close_reason->text;
     status = status == LS_OK ? LS_DISCONNECTED : status;
     if (status == LS_ALREADY_OVER && ls_session_return_is_complete(session)) {
         ls_session_end(session, LS_OK, "the match is complete");
@@ -326,7 +326,7 @@ static ls_status receive_of_getting_in(ls_session *session)
     ls_session_state state = session->report.state;
     bool is_seated =
         state == LS_SESSION_SEATED || (state == LS_SESSION_RECONNECTING && session->back.is_seated);
-    bool is_greeted = state == LS_SESSION_GREETING ||
+    bool is_greeted = state == LS_SESSION_HANDSHAKING ||
                       (state == LS_SESSION_RECONNECTING && session->back.is_greeted);
     if (message->kind == LS_MESSAGE_OFFER && is_greeted) {
         ls_offer offer = message->body.offer;
@@ -359,7 +359,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
     }
     ls_session_state state = session->report.state;
     if (message->kind == LS_MESSAGE_REFUSE) {
-        receive_refuse(session, &message->body.farewell);
+        receive_refuse(session, &message->body.close_reason);
         return LS_OK;
     }
     if (state != LS_SESSION_JOINING && state != LS_SESSION_PLAYING &&
@@ -369,7 +369,7 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
     switch (message->kind) {
     case LS_MESSAGE_HASH_REQUEST: {
         ls_hash_request request = message->body.hash_request;
-        ls_session_play_send_roots(session, &request);
+        ls_session_play_send_hashes(session, &request);
         return LS_OK;
     }
     case LS_MESSAGE_DESYNC:
@@ -411,15 +411,15 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
                                     : ls_session_play_part(session, bytes, size);
 }
 
-void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
+void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns)
 {
     session->now_ns = now_ns;
     if (session->report.state == LS_SESSION_OVER) {
         return;
     }
-    ls_status status = lane == LS_LANE_RELIABLE ? receive_reliable(session, bytes, size)
-                                                : receive_unreliable(session, bytes, size);
+    ls_status status = channel == LS_CHANNEL_RELIABLE ? receive_reliable(session, bytes, size)
+                                                      : receive_unreliable(session, bytes, size);
     if (status == LS_OK) {
         session->heard_ns = now_ns;
         return;
@@ -436,8 +436,8 @@ static void end_when_silent(ls_session *session)
 {
     static const char *const why = "nothing was heard from the server within the timeout";
     ls_session_state state = session->report.state;
-    uint64_t timeout_ns =
-        state == LS_SESSION_GREETING ? SESSION_GREETING_NS : ls_session_return_silence_ns(session);
+    uint64_t timeout_ns = state == LS_SESSION_HANDSHAKING ? SESSION_HANDSHAKE_NS
+                                                          : ls_session_return_silence_ns(session);
     bool is_connected = state != LS_SESSION_CONNECTING && state != LS_SESSION_RECONNECTING;
     if (is_connected && session->now_ns - session->heard_ns >= timeout_ns &&
         !ls_session_return_lose(session, LS_TIMED_OUT, why)) {
@@ -481,7 +481,7 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
         }
         break;
     case LS_SESSION_CONNECTING:
-    case LS_SESSION_GREETING:
+    case LS_SESSION_HANDSHAKING:
     case LS_SESSION_OVER:
         break;
     }
@@ -549,8 +549,8 @@ ls_session_report ls_session_report_of(const ls_session *session)
         report.rollback_depth_max = figures.rollback_depth_max;
     }
     report.rtt_ns = session->sync.rtt_ns;
-    report.playout_delay_ns = ls_playout_delay_ns(&session->playout);
-    report.playout_speed_ppm = session->playout.speed_ppm;
+    report.jitter_buffer_delay_ns = ls_jitter_buffer_delay_ns(&session->jitter_buffer);
+    report.jitter_buffer_speed_ppm = session->jitter_buffer.speed_ppm;
     report.downlink = ls_link_meter_figures(&session->downlink);
     report.input_delay_ticks = session->sync.config.input_delay_ticks;
     report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
@@ -568,7 +568,7 @@ const char *ls_session_state_words(ls_session_state state)
 {
     static const char *const words[] = {
         [LS_SESSION_CONNECTING] = "connecting",
-        [LS_SESSION_GREETING] = "greeting",
+        [LS_SESSION_HANDSHAKING] = "greeting",
         [LS_SESSION_SEATED] = "waiting for the others",
         [LS_SESSION_JOINING] = "joining",
         [LS_SESSION_PLAYING] = "playing",

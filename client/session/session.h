@@ -1,5 +1,5 @@
 /* Session: the client's side of one match, as a state machine without I/O. Time and packets come in
- * as arguments; packets leave through the sink, news through ls_session_next_event.
+ * as arguments; packets leave through the sink, events through ls_session_next_event.
  * It makes inputs on time, steps its own simulation over closed ticks, or with prediction beyond
  * them, and sends back the hash of every state that closed ticks led to. Never reads a clock, a
  * socket or a file; allocates nothing once the match has started. Called by client.c, by tests in
@@ -44,8 +44,8 @@ typedef struct ls_session_config {
     bool keeps_previous_state; /* for ls_session_draw; costs a copy of the state a tick */
     uint32_t ticks;            /* leaves after so many; 0: stays to the end */
 
-    /* Comes to watch: makes no inputs, sits on no seat, checks every root all the same. */
-    bool is_watching;
+    /* Comes to watch: makes no inputs, sits on no seat, checks every state hash all the same. */
+    bool is_spectator;
 
     /* How long a lost link is made anew, by a driver that does as ls_session_reconnect_ns says;
      * 0: the session ends with its link. */
@@ -61,14 +61,14 @@ typedef struct ls_session_config {
     /* Keeps the newest states and inputs, so that the cause of a desync can be found and healed:
      * two copies of the state a tick and up to 64 MiB. */
     bool finds_causes;
-    const ls_build_print *print; /* of this program, borrowed; NULL: the server is not told */
+    const ls_build_fingerprint *print; /* of this program, borrowed; NULL: the server is not told */
 } ls_session_config;
 
 typedef enum ls_session_state {
     LS_SESSION_CONNECTING,
-    LS_SESSION_GREETING, /* HELLO sent */
-    LS_SESSION_SEATED,   /* READY sent; waiting for the others */
-    LS_SESSION_JOINING,  /* a running match: the state is on its way, or steps to where that is */
+    LS_SESSION_HANDSHAKING, /* HELLO sent */
+    LS_SESSION_SEATED,      /* READY sent; waiting for the others */
+    LS_SESSION_JOINING, /* a running match: the state is on its way, or steps to where that is */
     LS_SESSION_PLAYING,
     LS_SESSION_RECONNECTING, /* the link was lost; the next state is JOINING */
     LS_SESSION_FINISHED,     /* the final state is reached and told */
@@ -134,8 +134,9 @@ typedef struct ls_session_report {
     uint64_t rollback_ticks; /* guessed steps thrown away, by all of them together */
     uint32_t rollback_depth_p99;
     uint32_t rollback_depth_max;
-    uint64_t playout_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
-    int32_t playout_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
+    uint64_t
+        jitter_buffer_delay_ns; /* how long a punctual tick waits until it is due to be stepped */
+    int32_t jitter_buffer_speed_ppm; /* of stepping, beyond real time; -50,000 .. 50,000 */
     uint64_t rtt_ns;
     int64_t slack_ns;                /* newest that the server reported */
     ls_link_figures downlink;        /* as measured here */
@@ -171,7 +172,7 @@ void ls_session_destroy(ls_session *session);
  * told with ls_session_disconnected, too. */
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
-void ls_session_receive(ls_session *session, ls_lane lane, const uint8_t *bytes, size_t size,
+void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns);
 
 /* One rendered frame: makes the inputs that are due, steps what is due, sends. */

@@ -17,7 +17,7 @@ static void step(ls_session *session, const ls_tick_inputs *inputs)
     ls_session_step_on(session, inputs);
     session->joining->steps_left--;
     if ((inputs->tick + 1) % session->offer.hash_interval_ticks == 0) {
-        ls_session_note_root(session, inputs->tick + 1, ls_sim_instance_hash(session->instance));
+        ls_session_note_hash(session, inputs->tick + 1, ls_sim_instance_hash(session->instance));
     }
 }
 
@@ -41,7 +41,8 @@ static void step_backlog(ls_session *session)
 static void desynced(ls_session *session, uint64_t own, uint64_t servers, const char *what)
 {
     ls_text why = {{0}};
-    ls_text_set(&why, "%s at tick %" PRIu32 " has root %016" PRIx64 ", the server's is %016" PRIx64,
+    ls_text_set(&why,
+                "%s at tick %" PRIu32 " has state hash %016" PRIx64 ", the server's is %016" PRIx64,
                 what, ls_sim_instance_tick(session->instance), own, servers);
     ls_session_give_up(session, LS_DESYNCED, why.bytes);
 }
@@ -50,9 +51,9 @@ static void desynced(ls_session *session, uint64_t own, uint64_t servers, const 
 static void take_state(ls_session *session, const char *what)
 {
     session_joining *joining = session->joining;
-    uint64_t root = ls_sim_instance_hash(session->instance);
-    if (root != joining->join.root) {
-        desynced(session, root, joining->join.root, what);
+    uint64_t state_hash = ls_sim_instance_hash(session->instance);
+    if (state_hash != joining->join.state_hash) {
+        desynced(session, state_hash, joining->join.state_hash, what);
         return;
     }
     if (session->previous) {
@@ -118,8 +119,8 @@ static ls_status step_history(ls_session *session)
     session_joining *joining = session->joining;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
-    ls_status status = ls_tick_block_next(&joining->block, slots, &inputs, &root);
+    uint64_t state_hash = 0;
+    ls_status status = ls_tick_block_next(&joining->block, slots, &inputs, &state_hash);
     if (status != LS_OK) {
         return status == LS_NOT_FOUND ? close_block(joining) : status;
     }
@@ -130,9 +131,9 @@ static ls_status step_history(ls_session *session)
     }
     joining->history_chain = ls_tick_chain_next(joining->history_chain, &inputs);
     step(session, &inputs);
-    uint64_t own = root != 0 ? ls_sim_instance_hash(session->instance) : 0;
-    if (own != root) {
-        desynced(session, own, root, "the state that the match's history leads to");
+    uint64_t own = state_hash != 0 ? ls_sim_instance_hash(session->instance) : 0;
+    if (own != state_hash) {
+        desynced(session, own, state_hash, "the state that the match's history leads to");
         return LS_DESYNCED;
     }
     return LS_OK;

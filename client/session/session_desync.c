@@ -43,7 +43,8 @@ ls_status ls_session_desync_init(ls_session *session)
     }
     ls_status status = create_parts(session, &why);
     if (status == LS_OK) {
-        ls_replay_window_start(session->diagnosis.window, session->instance, session->roots[0]);
+        ls_replay_window_start(session->diagnosis.window, session->instance,
+                               session->state_hashes[0]);
     }
     return status;
 }
@@ -68,7 +69,7 @@ static ls_tick_inputs inputs_of(const ls_session *session, ls_tick tick,
         .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
 }
 
-void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root)
+void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t state_hash)
 {
     ls_replay_window *window = session->diagnosis.window;
     if (!window) {
@@ -76,11 +77,11 @@ void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root)
     }
     ls_tick_inputs inputs = {.tick = tick - 1}; /* the window finds them where they are kept */
     if (ls_sim_instance_tick(session->instance) == tick) {
-        ls_replay_window_record(window, &inputs, session->instance, root);
+        ls_replay_window_record(window, &inputs, session->instance, state_hash);
         return;
     }
     const uint8_t *saved = ls_prediction_saved(session->prediction, tick);
-    ls_replay_window_record_saved(window, &inputs, saved, root);
+    ls_replay_window_record_saved(window, &inputs, saved, state_hash);
 }
 
 /* ---- answering ---- */
@@ -121,13 +122,13 @@ void ls_session_desync_answer(ls_session *session, const ls_wire_query *query)
 
 /* ---- evidence ---- */
 
-static void send_print(ls_session *session)
+static void send_fingerprint(ls_session *session)
 {
-    ls_wire_print *print = &session->message.body.build_print;
-    session->message.kind = LS_MESSAGE_BUILD_PRINT;
+    ls_wire_fingerprint *print = &session->message.body.build_fingerprint;
+    session->message.kind = LS_MESSAGE_BUILD_FINGERPRINT;
     print->size = 0;
     if (session->config.print) {
-        print->size = (uint32_t)ls_build_print_write(session->config.print, print->bytes);
+        print->size = (uint32_t)ls_build_fingerprint_write(session->config.print, print->bytes);
     }
     ls_session_send(session);
 }
@@ -144,7 +145,7 @@ static void send_evidence(ls_session *session, bool is_known)
         ls_rerun_figures_write(ls_rerun_figures_of(diagnosis->rerun), evidence->figures);
         evidence->pass_count = passes->pass_count;
         evidence->before = passes->before;
-        memcpy(evidence->roots, passes->roots, sizeof evidence->roots);
+        memcpy(evidence->state_hashes, passes->state_hashes, sizeof evidence->state_hashes);
     }
     diagnosis->is_rerunning = false;
     ls_session_send(session);
@@ -156,7 +157,7 @@ void ls_session_desync_look(ls_session *session, ls_tick tick)
     session_diagnosis *diagnosis = &session->diagnosis;
     uint32_t interval = session->offer.hash_interval_ticks;
     ls_replay_stretch stretch;
-    send_print(session);
+    send_fingerprint(session);
     diagnosis->bad_tick = tick;
     (void)hold(session, tick); /* what is not held any more is answered with nothing */
     if (!diagnosis->window || tick == 0 ||
@@ -200,9 +201,9 @@ ls_status ls_session_desync_take_leaf(ls_session *session, const ls_heal_leaf *l
     return LS_OK;
 }
 
-static void note_root(ls_session *session, ls_tick tick, uint64_t root)
+static void note_hash(ls_session *session, ls_tick tick, uint64_t state_hash)
 {
-    session->roots[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = root;
+    session->state_hashes[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = state_hash;
     session->chain_tick = tick;
 }
 
@@ -215,13 +216,13 @@ static void replay(ls_session *session, ls_tick settled)
         ls_slot_input slots[LS_PLAYERS_MAX];
         ls_tick_inputs inputs = inputs_of(session, tick, slots);
         ls_sim_instance_step(healed, &inputs);
-        uint64_t root = 0;
+        uint64_t state_hash = 0;
         if ((tick + 1) % session->offer.hash_interval_ticks == 0) {
-            root = ls_sim_instance_hash(healed);
-            session->chain = ls_hash_chain_next(session->chain, root);
-            note_root(session, tick + 1, root);
+            state_hash = ls_sim_instance_hash(healed);
+            session->chain = ls_hash_chain_next(session->chain, state_hash);
+            note_hash(session, tick + 1, state_hash);
         }
-        ls_replay_window_record(diagnosis->window, &inputs, healed, root);
+        ls_replay_window_record(diagnosis->window, &inputs, healed, state_hash);
     }
 }
 
@@ -252,12 +253,12 @@ static bool apply(ls_session *session, const ls_heal *heal)
         return false; /* what was told of the end stays as it was told */
     }
     if (!hold(session, heal->tick) || !can_replay(session, heal, settled) ||
-        ls_sim_instance_hash(diagnosis->held) != heal->root) {
+        ls_sim_instance_hash(diagnosis->held) != heal->state_hash) {
         return false;
     }
-    ls_replay_window_start(diagnosis->window, diagnosis->held, heal->root);
+    ls_replay_window_start(diagnosis->window, diagnosis->held, heal->state_hash);
     session->chain = heal->chain;
-    note_root(session, heal->tick, heal->root);
+    note_hash(session, heal->tick, heal->state_hash);
     replay(session, settled);
     make_live(session);
     return true;

@@ -108,7 +108,7 @@ static ls_tick send_packet(ls_session *session, ls_inputs_header *header, bool h
     } else {
         ls_tick_packet_write_end(&stream);
     }
-    session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
+    session->sink.send(session->sink.user, session->server, LS_CHANNEL_UNRELIABLE, session->packet,
                        ls_bits_size_bytes(&stream));
     return end;
 }
@@ -160,7 +160,7 @@ static void add_health(ls_session *session, ls_inputs_header *header)
 /* Who watches, or is on the way into the match, acknowledges only. */
 static bool is_playing(const ls_session *session)
 {
-    return session->report.state == LS_SESSION_PLAYING && !session->config.is_watching;
+    return session->report.state == LS_SESSION_PLAYING && !session->config.is_spectator;
 }
 
 void ls_session_play_send_inputs(ls_session *session)
@@ -258,7 +258,7 @@ void ls_session_play_update(ls_session *session)
 
 uint64_t ls_session_play_next_ns(const ls_session *session)
 {
-    if (session->config.is_watching) {
+    if (session->config.is_spectator) {
         return UINT64_MAX;
     }
     bool is_making = is_wanted(session) && !is_held_back(session);

@@ -108,16 +108,16 @@ static void continue_at(ls_session *session, ls_tick tick, uint64_t tick_chain)
 
 static void start_chain(ls_session *session)
 {
-    session->roots_first = 0;
-    session->roots[0] = ls_sim_instance_digests(session->instance).initial;
-    session->chain = ls_hash_chain_start(session->roots[0]);
+    session->hashes_first = 0;
+    session->state_hashes[0] = ls_sim_instance_digests(session->instance).initial;
+    session->chain = ls_hash_chain_start(session->state_hashes[0]);
     session->chain_tick = 0;
 }
 
 void ls_session_join_hold_nothing(ls_session *session)
 {
     ls_session_join_deinit(session);
-    session->back.is_void = true;
+    session->back.has_no_state = true;
     continue_at(session, 0, LS_TICK_CHAIN_START);
     start_chain(session);
     if (session->prediction) {
@@ -130,10 +130,10 @@ static void take_snapshots_chain(ls_session *session, const ls_join *join)
     uint32_t interval = session->offer.hash_interval_ticks;
     session->chain = join->chain;
     session->chain_tick = join->chain_tick;
-    session->roots_first = join->chain_tick + interval;
+    session->hashes_first = join->chain_tick + interval;
     if (join->chain_tick == join->tick) {
-        session->roots[join->tick / interval % LS_WINDOW_TICKS] = join->root;
-        session->roots_first = join->tick;
+        session->state_hashes[join->tick / interval % LS_WINDOW_TICKS] = join->state_hash;
+        session->hashes_first = join->tick;
     }
 }
 
@@ -214,13 +214,13 @@ void ls_session_join(ls_session *session, const ls_join *join)
     joining->frame_max_ns = frame_max_ns(session);
     joining->close_ns = session->now_ns + join->next_close_us * LS_NS_PER_US;
     ls_tick_sync_limit_rtt(&session->sync, session->now_ns - session->asked_ns);
-    ls_tail_window_init(&joining->arrivals, ARRIVALS_LATE_ONE_IN);
+    ls_quantile_window_init(&joining->arrivals, ARRIVALS_LATE_ONE_IN);
     memcpy(session->names, join->names, sizeof session->names);
     session->diagnosis.is_holding = false;
     session->diagnosis.is_rerunning = false;
     session->back.is_greeted = false;
     session->back.is_seated = false;
-    session->back.is_void = false;
+    session->back.has_no_state = false;
     session->frame_ns = session->now_ns;
     session->report.state = LS_SESSION_JOINING;
     /* The match runs. One whose server was killed before the end was on its disk has none yet. */
@@ -251,7 +251,7 @@ bool ls_session_join_keep(ls_session *session, const ls_tick_inputs *inputs)
         ls_input_buffer_forget_before(session->closed, inputs->tick - SESSION_REPLAY_TICKS + 1);
     }
     int64_t offset_ns = (int64_t)(session->now_ns - inputs->tick * session->sync.config.dt_ns);
-    ls_tail_window_add(&joining->arrivals, offset_ns, session->now_ns);
+    ls_quantile_window_add(&joining->arrivals, offset_ns, session->now_ns);
     return true;
 }
 
@@ -272,8 +272,8 @@ void ls_session_join_update(ls_session *session)
     size_t size = 0;
     while (joining->receiver && (size = ls_blob_receiver_next(joining->receiver, session->now_ns,
                                                               session->packet)) > 0) {
-        session->sink.send(session->sink.user, session->server, LS_LANE_UNRELIABLE, session->packet,
-                           size);
+        session->sink.send(session->sink.user, session->server, LS_CHANNEL_UNRELIABLE,
+                           session->packet, size);
     }
 }
 
@@ -295,29 +295,30 @@ void ls_session_join_report(const ls_session *session, ls_session_report *report
 
 /* ---- arriving ---- */
 
-/* A root that the server can compare: with a long interval perhaps only that of JOIN itself. */
-static bool has_root(const ls_session *session)
+/* A state hash that the server can compare: with a long interval perhaps only that of JOIN itself.
+ */
+static bool has_hash(const ls_session *session)
 {
-    return session->chain_tick >= session->roots_first ||
+    return session->chain_tick >= session->hashes_first ||
            session->joining->join.source != LS_JOIN_HELD;
 }
 
-static ls_joined newest_root(const ls_session *session)
+static ls_joined newest_hash(const ls_session *session)
 {
     const ls_join *join = &session->joining->join;
-    if (session->chain_tick < session->roots_first) {
-        return (ls_joined){.tick = join->tick, .root = join->root};
+    if (session->chain_tick < session->hashes_first) {
+        return (ls_joined){.tick = join->tick, .state_hash = join->state_hash};
     }
     uint32_t index = session->chain_tick / session->offer.hash_interval_ticks;
     return (ls_joined){.tick = session->chain_tick,
-                       .root = session->roots[index % LS_WINDOW_TICKS]};
+                       .state_hash = session->state_hashes[index % LS_WINDOW_TICKS]};
 }
 
 static bool is_there(const ls_session *session)
 {
     const session_joining *joining = session->joining;
     return joining->has_state && ls_tick_backlog_count(joining->backlog) == 0 &&
-           session->confirmed >= joining->join.next_close && has_root(session);
+           session->confirmed >= joining->join.next_close && has_hash(session);
 }
 
 /* Which tick is closed when: as the ticks that came say, or JOIN, while nothing is closed. */
@@ -328,9 +329,9 @@ static void start_inputs(ls_session *session, ls_tick first, uint32_t overdue_ma
                                 .close_ns = joining->close_ns,
                                 .first = first,
                                 .overdue_max = overdue_max};
-    if (ls_tail_window_has_samples(&joining->arrivals)) {
+    if (ls_quantile_window_has_samples(&joining->arrivals)) {
         entry.tick = session->confirmed;
-        entry.close_ns = (uint64_t)(ls_tail_window_least(&joining->arrivals) +
+        entry.close_ns = (uint64_t)(ls_quantile_window_least(&joining->arrivals) +
                                     (int64_t)(entry.tick * session->sync.config.dt_ns));
     }
     ls_tick_sync_enter(&session->sync, &entry, session->now_ns);
@@ -350,7 +351,7 @@ static bool keep_inputs(ls_session *session)
 
 static ls_tick begin_inputs(ls_session *session)
 {
-    if (session->config.is_watching) {
+    if (session->config.is_spectator) {
         return 0;
     }
     ls_tick first = session->confirmed;
@@ -375,13 +376,13 @@ static void restart_guessing_and_keeping(ls_session *session)
 {
     ls_tick tick = ls_sim_instance_tick(session->instance);
     uint32_t index = tick / session->offer.hash_interval_ticks;
-    bool is_hashed = session->chain_tick == tick && tick >= session->roots_first;
+    bool is_hashed = session->chain_tick == tick && tick >= session->hashes_first;
     if (session->prediction) {
         ls_prediction_restart(session->prediction, session->report.slot);
     }
     if (session->diagnosis.window) {
         ls_replay_window_start(session->diagnosis.window, session->instance,
-                               is_hashed ? session->roots[index % LS_WINDOW_TICKS] : 0);
+                               is_hashed ? session->state_hashes[index % LS_WINDOW_TICKS] : 0);
     }
 }
 
@@ -391,7 +392,7 @@ static void arrive(ls_session *session)
     ls_tick tick = ls_sim_instance_tick(session->instance);
     LS_ASSERT(tick == session->confirmed);
     session->message.kind = LS_MESSAGE_JOINED;
-    session->message.body.joined = newest_root(session);
+    session->message.body.joined = newest_hash(session);
     session->message.body.joined.first_input = begin_inputs(session);
     ls_session_send(session);
     ls_session_join_deinit(session);

@@ -48,10 +48,10 @@ ls_status ls_session_play_init(ls_session *session)
                                 .input_delay_ticks = session->offer.input_delay_ticks,
                                 .is_exact = session->config.makes_inputs_between_frames};
     ls_tick_sync_init(&session->sync, &sync);
-    ls_playout_init(&session->playout, timestep.dt_ns);
+    ls_jitter_buffer_init(&session->jitter_buffer, timestep.dt_ns);
     session->alpha = LS_FIXED_ONE;
-    session->roots[0] = ls_sim_instance_hash(session->instance);
-    session->chain = ls_hash_chain_start(session->roots[0]);
+    session->state_hashes[0] = ls_sim_instance_hash(session->instance);
+    session->chain = ls_hash_chain_start(session->state_hashes[0]);
     session->tick_chain = LS_TICK_CHAIN_START;
     status = ls_session_desync_init(session);
     return status == LS_OK ? ls_session_predict_init(session) : status;
@@ -77,7 +77,7 @@ void ls_session_play_begin(ls_session *session)
     session->predicted_tick = ls_sim_instance_tick(session->instance);
     session->predicted_inputs = session->report.inputs_made;
     session->timestep = ls_timestep_make(&session->timestep.config);
-    ls_playout_init(&session->playout, session->timestep.config.dt_ns);
+    ls_jitter_buffer_init(&session->jitter_buffer, session->timestep.config.dt_ns);
 }
 
 void ls_session_play_start(ls_session *session, const ls_start *start)
@@ -141,7 +141,7 @@ static bool store_tick(ls_session *session)
     compare_own_input(session, tick, &inputs[session->report.slot]);
     session->coded[tick % SESSION_KEPT_TICKS].bits = 0;
     confirm_latency(session, tick);
-    ls_playout_add_arrival(&session->playout, tick, session->now_ns);
+    ls_jitter_buffer_add_arrival(&session->jitter_buffer, tick, session->now_ns);
     session->tick_chain = ls_tick_chain_next(session->tick_chain, &closed);
     session->confirmed++;
     session->newest_arrival_ns = session->now_ns;
@@ -305,7 +305,7 @@ static void take_header(ls_session *session, const ls_ticks_header *header, ls_t
     if (arrival == LS_LINK_REPEATED) {
         return;
     }
-    bool is_making = session->report.state == LS_SESSION_PLAYING && !session->config.is_watching;
+    bool is_making = session->report.state == LS_SESSION_PLAYING && !session->config.is_spectator;
     if (!is_making) {
         return;
     }
@@ -371,7 +371,7 @@ static void finish(ls_session *session)
     session->message.kind = LS_MESSAGE_FINISHED;
     session->message.body.finished =
         (ls_finished){.tick = report.tick,
-                      .root = ls_sim_instance_hash(session->instance),
+                      .state_hash = ls_sim_instance_hash(session->instance),
                       .chain_tick = session->chain_tick,
                       .chain = (uint32_t)session->chain,
                       .stalled_ticks = (uint32_t)report.stalled_ticks,
@@ -400,7 +400,7 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session)
 
 void ls_session_play_frame(ls_session *session)
 {
-    if (!session->config.is_watching) {
+    if (!session->config.is_spectator) {
         ls_session_play_make_inputs(session);
     }
     if (session->prediction) {
@@ -424,7 +424,7 @@ void ls_session_play_frame(ls_session *session)
     ls_session_play_send_in_time(session);
 }
 
-void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request)
+void ls_session_play_send_hashes(ls_session *session, const ls_hash_request *request)
 {
     uint32_t interval = session->offer.hash_interval_ticks;
     uint32_t newest = session->chain_tick / interval;
@@ -437,12 +437,12 @@ void ls_session_play_send_roots(ls_session *session, const ls_hash_request *requ
         hashes->count = 0;
         for (; left > 0 && hashes->count < LS_HASHES_PER_MESSAGE; left--, index++) {
             bool is_held = index <= newest && newest - index < LS_WINDOW_TICKS &&
-                           index * interval >= session->roots_first;
+                           index * interval >= session->hashes_first;
             if (!is_held) {
                 left = 0;
                 break;
             }
-            hashes->roots[hashes->count++] = session->roots[index % LS_WINDOW_TICKS];
+            hashes->state_hashes[hashes->count++] = session->state_hashes[index % LS_WINDOW_TICKS];
         }
         ls_session_send(session);
         if (hashes->count < LS_HASHES_PER_MESSAGE) {

@@ -6,14 +6,14 @@ static void step(void *user, const ls_tick_inputs *inputs)
     ls_session_step_on(user, inputs);
 }
 
-static void settle(void *user, ls_tick tick, uint64_t root)
+static void settle(void *user, ls_tick tick, uint64_t state_hash)
 {
-    ls_session_settle(user, tick, root);
+    ls_session_settle(user, tick, state_hash);
 }
 
 ls_status ls_session_predict_init(ls_session *session)
 {
-    if (session->config.predict_ticks == 0 || session->config.is_watching) {
+    if (session->config.predict_ticks == 0 || session->config.is_spectator) {
         return LS_OK;
     }
     ls_prediction_config config = {.instance = session->instance,

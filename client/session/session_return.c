@@ -31,7 +31,7 @@ uint64_t ls_session_return_silence_ns(const ls_session *session)
 bool ls_session_return_is_complete(const ls_session *session)
 {
     return session->report.state == LS_SESSION_RECONNECTING && session->report.has_end &&
-           !session->back.is_void &&
+           !session->back.has_no_state &&
            ls_session_settled_tick(session) >= session->report.end.final_tick;
 }
 
@@ -83,7 +83,7 @@ static bool is_bare(const ls_session *session)
  * came back that the match had begun. */
 static bool may_claim(const ls_session *session)
 {
-    bool is_running = session->offer.is_running && !session->config.is_watching;
+    bool is_running = session->offer.is_running && !session->config.is_spectator;
     return !session->back.is_unstarted || is_running;
 }
 
@@ -137,7 +137,7 @@ bool ls_session_return_outlives(const ls_session *session, ls_status refusal)
     bool is_newcomer = is_attempt && session->back.is_unstarted && session->back.has_claim;
     return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
            (is_newcomer && refusal == LS_NOT_FOUND) || /* it may come anew all the same */
-           (session->config.is_watching && refusal == LS_FELL_BEHIND);
+           (session->config.is_spectator && refusal == LS_FELL_BEHIND);
 }
 
 /* ---- coming back ---- */
@@ -214,7 +214,7 @@ void ls_session_return_count_stalled(ls_session *session, uint64_t elapsed_ns)
 static void play_what_is_there(ls_session *session)
 {
     uint64_t elapsed_ns = session->now_ns - session->frame_ns;
-    if (!session->joining && !session->back.is_void && !session->prediction) {
+    if (!session->joining && !session->back.has_no_state && !session->prediction) {
         ls_session_step_due(session); /* counts what is stalled itself */
         return;
     }
@@ -222,7 +222,7 @@ static void play_what_is_there(ls_session *session)
     ls_session_return_count_stalled(session, elapsed_ns);
     if (session->joining) {
         ls_session_join_step(session, elapsed_ns);
-    } else if (!session->back.is_void) {
+    } else if (!session->back.has_no_state) {
         ls_session_predict(session);
     }
 }
@@ -245,7 +245,7 @@ void ls_session_return_frame(ls_session *session)
         return;
     }
     uint32_t planned = session->config.ticks;
-    if (planned > 0 && !back->is_void && ls_session_settled_tick(session) >= planned) {
+    if (planned > 0 && !back->has_no_state && ls_session_settled_tick(session) >= planned) {
         ls_session_leave_as_planned(session, "the player has played as long as planned");
         return;
     }

@@ -32,7 +32,7 @@ enum {
 
 #define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define SESSION_ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* acknowledges within this */
-#define SESSION_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define SESSION_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
 
 /* What this side needs to find out what made it differ. */
@@ -54,13 +54,13 @@ typedef struct session_joining {
     bool has_state;             /* the live state is the one that the backlog follows */
     ls_tick_backlog *backlog;   /* every closed tick that has come since */
     uint32_t steps_per_frame;
-    uint32_t steps_left;     /* in this frame */
-    uint64_t frame_max_ns;   /* with fewer steps in the next one when it takes longer */
-    uint64_t close_ns;       /* when join.next_close is closed, as JOIN said */
-    ls_tail_window arrivals; /* of ticks: the time less the tick times dt */
-    bool is_in_history;      /* it is being stepped */
-    size_t history_at;       /* of the next block */
-    bool is_in_block;        /* `block` has more */
+    uint32_t steps_left;         /* in this frame */
+    uint64_t frame_max_ns;       /* with fewer steps in the next one when it takes longer */
+    uint64_t close_ns;           /* when join.next_close is closed, as JOIN said */
+    ls_quantile_window arrivals; /* of ticks: the time less the tick times dt */
+    bool is_in_history;          /* it is being stepped */
+    size_t history_at;           /* of the next block */
+    bool is_in_block;            /* `block` has more */
     ls_tick_block_reader block;
     uint64_t history_chain; /* tick chain over the ticks of the history that were stepped */
 } session_joining;
@@ -73,7 +73,7 @@ typedef struct session_return {
     uint64_t retry_ns;    /* when that is due */
     bool is_greeted;      /* this attempt: HELLO sent, */
     bool is_seated;       /* READY sent */
-    bool is_void;         /* nothing is held that the server could build on */
+    bool has_no_state;    /* nothing is held that the server could build on */
     bool is_unstarted;    /* lost while it waited for the others: START or JOIN may come */
     bool has_claim;       /* to the seat of the last OFFER */
     uint64_t unplayed_ns; /* not yet counted as a stalled tick */
@@ -139,7 +139,7 @@ struct ls_session {
     uint64_t frames_before; /* drawn before START */
     uint64_t frame_ns;      /* time of the last frame */
     bool is_stepping;       /* the first closed tick has come */
-    ls_playout playout;
+    ls_jitter_buffer jitter_buffer;
 
     /* Stepping with prediction. */
     ls_prediction *prediction; /* NULL without */
@@ -147,8 +147,8 @@ struct ls_session {
     uint64_t predicted_inputs; /* made up to then */
 
     /* Hashes. */
-    uint64_t roots[LS_WINDOW_TICKS]; /* from state roots_first on */
-    ls_tick roots_first;
+    uint64_t state_hashes[LS_WINDOW_TICKS]; /* from state hashes_first on */
+    ls_tick hashes_first;
     uint64_t chain;
     ls_tick chain_tick;
 
@@ -192,9 +192,9 @@ void ls_session_play_begin(ls_session *session);
 void ls_session_play_frame(ls_session *session);
 ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_t size);
 ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
-void ls_session_play_send_roots(ls_session *session, const ls_hash_request *request);
+void ls_session_play_send_hashes(ls_session *session, const ls_hash_request *request);
 
-/* The longest time between two INPUTS, with news or without. */
+/* The longest time between two INPUTS, with events or without. */
 uint64_t ls_session_heartbeat_ns(const ls_session *session);
 
 /* ---- session_step.c ---- */
@@ -202,15 +202,16 @@ uint64_t ls_session_heartbeat_ns(const ls_session *session);
 /* Steps the ticks that are due since the frame before. */
 void ls_session_step_due(ls_session *session);
 
-/* Notes the root of a hashed state, the next one. */
-void ls_session_note_root(ls_session *session, ls_tick tick, uint64_t root);
+/* Notes the state hash of a hashed state, the next one. */
+void ls_session_note_hash(ls_session *session, ls_tick tick, uint64_t state_hash);
 
 /* Steps the instance on these inputs, keeping the state before it for drawing. */
 void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs);
 
-/* State `tick` is the result of closed ticks alone, and this is its root when it is a hashed one.
+/* State `tick` is the result of closed ticks alone, and this is its state hash when it is a hashed
+ * one.
  */
-void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root);
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t state_hash);
 
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_session_settled_tick(const ls_session *session);
@@ -246,7 +247,7 @@ void ls_session_join_frame(ls_session *session);
 /* From now on nothing is held: the next JOIN has to bring everything. */
 void ls_session_join_hold_nothing(ls_session *session);
 
-/* Back to state 0, and to the chain of roots that begins there. */
+/* Back to state 0, and to the chain of state hashes that begins there. */
 ls_status ls_session_join_restart_instance(ls_session *session);
 
 /* How far it is. */
@@ -298,7 +299,7 @@ ls_status ls_session_desync_init(ls_session *session);
 void ls_session_desync_deinit(ls_session *session);
 
 /* Keeps settled state `tick` and the inputs that led to it. */
-void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t root);
+void ls_session_desync_record(ls_session *session, ls_tick tick, uint64_t state_hash);
 
 void ls_session_desync_answer(ls_session *session, const ls_wire_query *query);
 

@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-void ls_session_note_root(ls_session *session, ls_tick tick, uint64_t root)
+void ls_session_note_hash(ls_session *session, ls_tick tick, uint64_t state_hash)
 {
-    root += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
-    session->roots[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = root;
-    session->chain = ls_hash_chain_next(session->chain, root);
+    state_hash += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
+    session->state_hashes[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = state_hash;
+    session->chain = ls_hash_chain_next(session->chain, state_hash);
     session->chain_tick = tick;
 }
 
-void ls_session_settle(ls_session *session, ls_tick tick, uint64_t root)
+void ls_session_settle(ls_session *session, ls_tick tick, uint64_t state_hash)
 {
-    ls_session_desync_record(session, tick, root);
+    ls_session_desync_record(session, tick, state_hash);
     if (tick % session->offer.hash_interval_ticks == 0) {
-        ls_session_note_root(session, tick, root);
+        ls_session_note_hash(session, tick, state_hash);
     }
     if (tick > SESSION_REPLAY_TICKS) {
         ls_input_buffer_forget_before(session->closed, tick - SESSION_REPLAY_TICKS);
@@ -84,14 +84,15 @@ static void step_many(ls_session *session, uint32_t steps)
 }
 
 /* This frame, as far as it is played by now. */
-static ls_playout_frame frame_of(const ls_session *session, uint64_t elapsed_ns)
+static ls_jitter_buffer_frame frame_of(const ls_session *session, uint64_t elapsed_ns)
 {
     ls_tick tick = ls_sim_instance_tick(session->instance);
     const ls_timestep *timestep = &session->timestep;
-    return (ls_playout_frame){.now_ns = session->now_ns,
-                              .elapsed_ns = elapsed_ns,
-                              .position_ns = tick * timestep->config.dt_ns + timestep->bank_ns,
-                              .backlog = backlog_of(session)};
+    return (ls_jitter_buffer_frame){.now_ns = session->now_ns,
+                                    .elapsed_ns = elapsed_ns,
+                                    .position_ns =
+                                        tick * timestep->config.dt_ns + timestep->bank_ns,
+                                    .backlog = backlog_of(session)};
 }
 
 void ls_session_step_due(ls_session *session)
@@ -103,14 +104,14 @@ void ls_session_step_due(ls_session *session)
     if (!session->is_stepping) {
         return;
     }
-    ls_playout_frame frame =
+    ls_jitter_buffer_frame frame =
         frame_of(session, elapsed_ns < frame_max_ns ? elapsed_ns : frame_max_ns);
-    ls_playout_plan played = ls_playout_plan_frame(&session->playout, &frame);
+    ls_jitter_buffer_plan played = ls_jitter_buffer_plan_frame(&session->jitter_buffer, &frame);
     ls_timestep_plan plan = ls_timestep_advance(&session->timestep, played.play_ns);
     session->report.stalled_ticks += has_last_tick(session) ? 0 : played.stalled_ticks;
     /* Holds the newest state rather than jump back. */
     session->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
     step_many(session, plan.step_count);
     frame = frame_of(session, 0);
-    step_many(session, ls_playout_catch_up(&session->playout, &frame));
+    step_many(session, ls_jitter_buffer_catch_up(&session->jitter_buffer, &frame));
 }

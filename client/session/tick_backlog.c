@@ -149,14 +149,14 @@ static void drop_oldest(ls_tick_backlog *backlog)
 ls_status ls_tick_backlog_take(ls_tick_backlog *backlog, ls_slot_input slots[LS_PLAYERS_MAX],
                                ls_tick_inputs *out)
 {
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     if (backlog->count == 0) {
         return LS_NOT_FOUND;
     }
     if (!backlog->is_reading) {
         open_oldest(backlog);
     }
-    ls_status status = ls_tick_block_next(&backlog->reader, slots, out, &root);
+    ls_status status = ls_tick_block_next(&backlog->reader, slots, out, &state_hash);
     LS_ASSERT(status == LS_OK);
     backlog->count--;
     if (backlog->reader.next == backlog->reader.head.first + backlog->reader.head.count) {

@@ -25,7 +25,7 @@ void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config)
     sync->config = *config;
     sync->delay_ns = config->input_delay_ticks * config->dt_ns;
     ls_tick_sync_set_loss(sync, 0);
-    ls_tail_window_init(&sync->needs, sync->late_one_in);
+    ls_quantile_window_init(&sync->needs, sync->late_one_in);
     for (uint32_t i = 0; i < LS_LEAD_TICKS_MAX; i++) {
         sync->phase_ns[i] = NOT_MADE;
     }
@@ -139,7 +139,7 @@ static int64_t take_step(ls_tick_sync *sync)
         return -more_ns;
     }
     int64_t error_ns = wanted_phase(sync) - (int64_t)sync->delay_ns - present_phase(sync);
-    if (error_ns > 0 && !ls_tail_window_is_settled(&sync->needs)) {
+    if (error_ns > 0 && !ls_quantile_window_is_settled(&sync->needs)) {
         error_ns = error_ns < -more_ns ? error_ns : -more_ns;
     }
     return clamped(error_ns, step_max_ns);
@@ -221,7 +221,7 @@ void ls_tick_sync_set_loss(ls_tick_sync *sync, uint32_t loss)
 
 void ls_tick_sync_forget(ls_tick_sync *sync)
 {
-    ls_tail_window_init(&sync->needs, sync->late_one_in);
+    ls_quantile_window_init(&sync->needs, sync->late_one_in);
 }
 
 /* The latest phase of the inputs that a report may be about: those after the report before it, up
@@ -254,7 +254,7 @@ static void jump(ls_tick_sync *sync)
         sync->next_due_ns = sync->next_due_ns > by_ns ? sync->next_due_ns - by_ns : 0;
         return;
     }
-    if (!ls_tail_window_is_settled(&sync->needs)) {
+    if (!ls_quantile_window_is_settled(&sync->needs)) {
         return;
     }
     int64_t excess_ns = early_ns - (int64_t)sync->delay_ns;
@@ -274,8 +274,8 @@ void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, 
     if (sync->late_reports == LATE_REPORTS_MAX) {
         ls_tick_sync_forget(sync);
     }
-    ls_tail_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
-    sync->latest_ns = -ls_tail_window_value(&sync->needs);
+    ls_quantile_window_add(&sync->needs, -(phase_ns + slack_ns), now_ns);
+    sync->latest_ns = -ls_quantile_window_value(&sync->needs);
     sync->has_latest = true;
     jump(sync);
 }

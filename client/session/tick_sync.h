@@ -27,12 +27,12 @@ typedef struct ls_tick_sync {
     uint64_t delay_ns;    /* of inputs beyond what the network needs; on its way to config's */
     int64_t latest_ns;    /* the latest phase at which the recent inputs would have been on time */
     bool has_latest;
-    bool has_settled;      /* the lead that was guessed at the start has been mended */
-    ls_tail_window needs;  /* of recent reports: the latest phase, negated */
-    uint32_t late_one_in;  /* of so many inputs one may be late */
-    uint32_t late_reports; /* in a row */
-    ls_tick reported;      /* newest input that a report was about */
-    uint64_t made_ns;      /* when the newest input was made */
+    bool has_settled;         /* the lead that was guessed at the start has been mended */
+    ls_quantile_window needs; /* of recent reports: the latest phase, negated */
+    uint32_t late_one_in;     /* of so many inputs one may be late */
+    uint32_t late_reports;    /* in a row */
+    ls_tick reported;         /* newest input that a report was about */
+    uint64_t made_ns;         /* when the newest input was made */
     int64_t phase_ns[LS_LEAD_TICKS_MAX]; /* by tick */
     uint64_t rtt_ns;                     /* smoothed; 0 until measured */
     uint64_t rtt_deviation_ns;

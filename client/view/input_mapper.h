@@ -9,17 +9,19 @@
 
 #include <stdalign.h>
 
-#define LS_HANDS_GESTURES_MAX 8u
-#define LS_HANDS_CLICK_PIXELS 4.0f /* a box is at least so wide or high, or it is a click */
+#define LS_INPUT_MAPPER_GESTURES_MAX 8u
+#define LS_INPUT_MAPPER_CLICK_PIXELS                                                               \
+    4.0f /* a box is at least so wide or high, or it is a click                                    \
+          */
 
-typedef struct ls_hands_gesture {
+typedef struct ls_input_mapper_gesture {
     ls_gesture kind;
     bool is_added;
     ls_vec2 from;
     ls_vec2 to;
-} ls_hands_gesture;
+} ls_input_mapper_gesture;
 
-typedef struct ls_hands {
+typedef struct ls_input_mapper {
     uint64_t held;    /* bit k: key k is down */
     uint32_t pressed; /* LS_CONTROL_*, not yet in an input */
     ls_canvas_point pointer;
@@ -27,24 +29,26 @@ typedef struct ls_hands {
     bool is_dragging; /* the left button is down */
     ls_canvas_point drag_from;
     uint32_t gesture_count;
-    ls_hands_gesture gestures[LS_HANDS_GESTURES_MAX]; /* oldest first; more are dropped */
-    ls_controls controls;                             /* of the newest input */
+    ls_input_mapper_gesture
+        gestures[LS_INPUT_MAPPER_GESTURES_MAX]; /* oldest first; more are dropped */
+    ls_controls controls;                       /* of the newest input */
     alignas(16) uint8_t memory[LS_CONTROL_MEMORY_BYTES];
-} ls_hands;
+} ls_input_mapper;
 
 /* `hands` comes zeroed. */
-void ls_hands_init(ls_hands *hands);
+void ls_input_mapper_init(ls_input_mapper *mapper);
 
 /* What is no business of a game is ignored. */
-void ls_hands_take(ls_hands *hands, const ls_view_event *event, const ls_camera *camera);
+void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
+                          const ls_camera *camera);
 
-bool ls_hands_is_held(const ls_hands *hands, ls_view_key key);
+bool ls_input_mapper_is_held(const ls_input_mapper *mapper, ls_view_key key);
 
 /* True while a box is being drawn that is more than a click. */
-bool ls_hands_box(const ls_hands *hands, ls_canvas_point *from, ls_canvas_point *to);
+bool ls_input_mapper_box(const ls_input_mapper *mapper, ls_canvas_point *from, ls_canvas_point *to);
 
 /* The controls for one input: what was pressed and the oldest gesture are used up by it. Borrowed
  * until the next call; `memory` is the same each time. */
-const ls_controls *ls_hands_next(ls_hands *hands, const ls_camera *camera);
+const ls_controls *ls_input_mapper_next(ls_input_mapper *mapper, const ls_camera *camera);
 
 #endif

@@ -18,40 +18,41 @@ static bool can_make_wait(int descriptor)
 /* That writing does not wait belongs to the open file, which a terminal's shell and standard error
  * share: a second opening has it for itself. A socket, or a terminal that another user opened, has
  * to be shared. */
-ls_outlet ls_outlet_open(int descriptor)
+ls_nonblocking_writer ls_nonblocking_writer_open(int descriptor)
 {
-    ls_outlet outlet = {.descriptor = descriptor, .flags_before = -1};
+    ls_nonblocking_writer nonblocking_writer = {.descriptor = descriptor, .flags_before = -1};
     char path[32];
     if (!can_make_wait(descriptor)) {
-        return outlet;
+        return nonblocking_writer;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (own >= 0) {
-        return (ls_outlet){.descriptor = own, .flags_before = -1, .is_own = true};
+        return (ls_nonblocking_writer){.descriptor = own, .flags_before = -1, .is_own = true};
     }
-    outlet.flags_before = fcntl(descriptor, F_GETFL);
-    if (outlet.flags_before >= 0) {
-        fcntl(descriptor, F_SETFL, outlet.flags_before | O_NONBLOCK);
+    nonblocking_writer.flags_before = fcntl(descriptor, F_GETFL);
+    if (nonblocking_writer.flags_before >= 0) {
+        fcntl(descriptor, F_SETFL, nonblocking_writer.flags_before | O_NONBLOCK);
     }
-    return outlet;
+    return nonblocking_writer;
 }
 
-void ls_outlet_close(ls_outlet *outlet)
+void ls_nonblocking_writer_close(ls_nonblocking_writer *nonblocking_writer)
 {
-    if (outlet->is_own) {
-        close(outlet->descriptor);
-    } else if (outlet->flags_before >= 0) {
-        fcntl(outlet->descriptor, F_SETFL, outlet->flags_before);
+    if (nonblocking_writer->is_own) {
+        close(nonblocking_writer->descriptor);
+    } else if (nonblocking_writer->flags_before >= 0) {
+        fcntl(nonblocking_writer->descriptor, F_SETFL, nonblocking_writer->flags_before);
     }
-    *outlet = (ls_outlet){.descriptor = -1, .flags_before = -1};
+    *nonblocking_writer = (ls_nonblocking_writer){.descriptor = -1, .flags_before = -1};
 }
 
-size_t ls_outlet_write(ls_outlet *outlet, const char *bytes, size_t size)
+size_t ls_nonblocking_writer_write(ls_nonblocking_writer *nonblocking_writer, const char *bytes,
+                                   size_t size)
 {
     size_t written = 0;
     while (written < size) {
-        ssize_t taken = write(outlet->descriptor, bytes + written, size - written);
+        ssize_t taken = write(nonblocking_writer->descriptor, bytes + written, size - written);
         if (taken > 0) {
             written += (size_t)taken;
         } else if (taken < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -63,8 +64,9 @@ size_t ls_outlet_write(ls_outlet *outlet, const char *bytes, size_t size)
     return written;
 }
 
-bool ls_outlet_wait(const ls_outlet *outlet, uint32_t patience_ms)
+bool ls_nonblocking_writer_wait(const ls_nonblocking_writer *nonblocking_writer,
+                                uint32_t patience_ms)
 {
-    struct pollfd room = {.fd = outlet->descriptor, .events = POLLOUT};
+    struct pollfd room = {.fd = nonblocking_writer->descriptor, .events = POLLOUT};
     return poll(&room, 1, (int)patience_ms) > 0;
 }

@@ -114,7 +114,7 @@ ls_view *ls_screen_view(ls_screen *screen)
     return screen->view;
 }
 
-bool ls_screen_is_through(const ls_screen *screen)
+bool ls_screen_is_done(const ls_screen *screen)
 {
     const ls_screen_config *config = &screen->config;
     if (config->kind == LS_SCREEN_TEXT) {
@@ -136,9 +136,9 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
                           : ls_terminal_next_event(screen->terminal, now_ns, &event)) {
         ls_view_take(screen->view, &event);
     }
-    ls_view_wishes wishes = ls_view_take_wishes(screen->view);
-    screen->wants_picture = screen->wants_picture || wishes.wants_picture;
-    return wishes.wants_close;
+    ls_view_requests requests = ls_view_take_requests(screen->view);
+    screen->wants_picture = screen->wants_picture || requests.wants_picture;
+    return requests.wants_close;
 }
 
 static void save_picture(ls_screen *screen, const ls_canvas *canvas, const char *path)

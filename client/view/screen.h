@@ -61,7 +61,7 @@ uint64_t ls_screen_go_on(ls_screen *screen, uint64_t now_ns);
 
 /* Of a record: nothing more is asked of it. A window has written its screenshots, if there were
  * any, text in a file shows the end; what a person looks at is never through. */
-bool ls_screen_is_through(const ls_screen *screen);
+bool ls_screen_is_done(const ls_screen *screen);
 
 ls_view *ls_screen_view(ls_screen *screen);
 

@@ -32,7 +32,7 @@ struct ls_terminal {
     bool is_live;
     bool has_keys;
     struct termios before;
-    ls_outlet outlet;
+    ls_nonblocking_writer nonblocking_writer;
     ls_canvas canvas;
     char *text; /* the newest picture that goes out, and the lines below it */
     size_t text_bytes_max;
@@ -51,8 +51,9 @@ static bool push(ls_terminal *terminal)
     if (terminal->text_out == terminal->text_size) {
         return true;
     }
-    size_t size = ls_outlet_write(&terminal->outlet, terminal->text + terminal->text_out,
-                                  terminal->text_size - terminal->text_out);
+    size_t size = ls_nonblocking_writer_write(&terminal->nonblocking_writer,
+                                              terminal->text + terminal->text_out,
+                                              terminal->text_size - terminal->text_out);
     terminal->text_out += size;
     uint64_t later_ns =
         2 * terminal->again_ns < AGAIN_MAX_NS ? 2 * terminal->again_ns : AGAIN_MAX_NS;
@@ -82,7 +83,8 @@ static void finish(ls_terminal *terminal)
 {
     ls_clock clock = ls_clock_system();
     uint64_t end_ns = ls_clock_now_ns(&clock) + LEAVING_MS * LS_NS_PER_MS;
-    while (!push(terminal) && ls_outlet_wait(&terminal->outlet, LEAVING_MS) &&
+    while (!push(terminal) &&
+           ls_nonblocking_writer_wait(&terminal->nonblocking_writer, LEAVING_MS) &&
            ls_clock_now_ns(&clock) < end_ns) {
         /* somebody reads it */
     }
@@ -108,7 +110,7 @@ ls_status ls_terminal_open(bool is_live, const ls_allocator *allocator, ls_termi
         terminal->has_keys = tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
     }
     fflush(stdout); /* what was said before stands before */
-    terminal->outlet = ls_outlet_open(STDOUT_FILENO);
+    terminal->nonblocking_writer = ls_nonblocking_writer_open(STDOUT_FILENO);
     *out = terminal;
     return LS_OK;
 }
@@ -127,7 +129,7 @@ void ls_terminal_close(ls_terminal *terminal)
         add_text(terminal, "\033[?25h\033[9999H\n"); /* below everything */
         finish(terminal);
     }
-    ls_outlet_close(&terminal->outlet);
+    ls_nonblocking_writer_close(&terminal->nonblocking_writer);
     ls_release(terminal->allocator, terminal->canvas.pixels);
     ls_release(terminal->allocator, terminal->text);
     ls_release(terminal->allocator, terminal);

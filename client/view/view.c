@@ -15,11 +15,11 @@ struct ls_view {
     const ls_allocator *allocator;
     ls_view_config config;
     ls_camera camera;
-    ls_hands hands;
+    ls_input_mapper mapper;
     ls_playhead playhead;
     ls_frame_times times;
     ls_view_facts facts;
-    ls_view_wishes wishes;
+    ls_view_requests requests;
     ls_canvas canvas; /* of the last picture: its size */
     uint64_t now_ns;  /* of the last picture; 0 before the first */
     bool is_seeking;  /* the left button went down on the seek bar */
@@ -42,7 +42,7 @@ ls_status ls_view_create(const ls_view_config *config, const ls_allocator *alloc
     view->shapes = shapes;
     view->camera = ls_camera_make();
     view->canvas = (ls_canvas){.width = 1, .height = 1};
-    ls_hands_init(&view->hands);
+    ls_input_mapper_init(&view->mapper);
     ls_playhead_init(&view->playhead);
     *out = view;
     return LS_OK;
@@ -129,10 +129,10 @@ static void take_key(ls_view *view, ls_view_key key)
         view->config.interpolates = !view->config.interpolates;
         break;
     case LS_KEY_F12:
-        view->wishes.wants_picture = true;
+        view->requests.wants_picture = true;
         break;
     case LS_KEY_ESCAPE:
-        view->wishes.wants_close = true;
+        view->requests.wants_close = true;
         break;
     default:
         break;
@@ -157,7 +157,7 @@ static void take_button(ls_view *view, const ls_view_event *event)
 static void take_motion(ls_view *view, ls_canvas_point at)
 {
     if (view->is_panning) {
-        ls_canvas_point from = view->hands.pointer;
+        ls_canvas_point from = view->mapper.pointer;
         ls_camera_pan(&view->camera, (double)(at.x - from.x), (double)(at.y - from.y));
     }
     if (view->is_seeking) {
@@ -183,30 +183,32 @@ void ls_view_take(ls_view *view, const ls_view_event *event)
         ls_camera_zoom(&view->camera, event->at, pow(ZOOM_PER_NOTCH, (double)event->amount));
         break;
     case LS_VIEW_EVENT_CLOSE:
-        view->wishes.wants_close = true;
+        view->requests.wants_close = true;
         break;
     case LS_VIEW_EVENT_STICK:
     case LS_VIEW_EVENT_AWAY:
         break;
     }
-    ls_hands_take(&view->hands, event, &view->camera);
+    ls_input_mapper_take(&view->mapper, event, &view->camera);
 }
 
-ls_view_wishes ls_view_take_wishes(ls_view *view)
+ls_view_requests ls_view_take_requests(ls_view *view)
 {
-    ls_view_wishes wishes = view->wishes;
-    view->wishes = (ls_view_wishes){false, false};
-    return wishes;
+    ls_view_requests requests = view->requests;
+    view->requests = (ls_view_requests){false, false};
+    return requests;
 }
 
 /* ---- pictures ---- */
 
 static void pan_by_keys(ls_view *view, double elapsed_s)
 {
-    const ls_hands *hands = &view->hands;
+    const ls_input_mapper *mapper = &view->mapper;
     double reach = view->camera.height * PAN_SHARE * elapsed_s;
-    double right = ls_hands_is_held(hands, LS_KEY_J) - ls_hands_is_held(hands, LS_KEY_L);
-    double down = ls_hands_is_held(hands, LS_KEY_I) - ls_hands_is_held(hands, LS_KEY_K);
+    double right =
+        ls_input_mapper_is_held(mapper, LS_KEY_J) - ls_input_mapper_is_held(mapper, LS_KEY_L);
+    double down =
+        ls_input_mapper_is_held(mapper, LS_KEY_I) - ls_input_mapper_is_held(mapper, LS_KEY_K);
     if (right != 0.0 || down != 0.0) {
         ls_camera_pan(&view->camera, right * reach, down * reach);
     }
@@ -267,7 +269,7 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
     ls_overlay overlay = overlay_of(view, canvas);
     ls_canvas_point from;
     ls_canvas_point to;
-    if (view->facts.is_selecting && ls_hands_box(&view->hands, &from, &to)) {
+    if (view->facts.is_selecting && ls_input_mapper_box(&view->mapper, &from, &to)) {
         ls_overlay_box(&overlay, from, to);
     }
     if (!view->config.font) {
@@ -339,12 +341,12 @@ bool ls_view_is_at_end(const ls_view *view)
 
 const ls_controls *ls_view_next_controls(ls_view *view)
 {
-    return ls_hands_next(&view->hands, &view->camera);
+    return ls_input_mapper_next(&view->mapper, &view->camera);
 }
 
 const ls_controls *ls_view_controls(const ls_view *view)
 {
-    return &view->hands.controls;
+    return &view->mapper.controls;
 }
 
 const ls_view_facts *ls_view_facts_of(const ls_view *view)

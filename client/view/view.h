@@ -23,10 +23,10 @@ typedef struct ls_view_config {
 } ls_view_config;
 
 /* What the person asked for since the last look; the owner of the view does it. */
-typedef struct ls_view_wishes {
+typedef struct ls_view_requests {
     bool wants_picture; /* a file of it */
     bool wants_close;
-} ls_view_wishes;
+} ls_view_requests;
 
 typedef struct ls_view ls_view;
 
@@ -39,13 +39,13 @@ void ls_view_destroy(ls_view *view);
 void ls_view_set_font(ls_view *view, const ls_canvas_font *font);
 
 void ls_view_take(ls_view *view, const ls_view_event *event);
-ls_view_wishes ls_view_take_wishes(ls_view *view);
+ls_view_requests ls_view_take_requests(ls_view *view);
 
 /* Paints the picture that is due at `now_ns`. `work_ns`: what the frame before cost, for the
  * graph. */
 void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *canvas);
 
-/* The controls for one more input; see ls_hands_next. */
+/* The controls for one more input; see ls_input_mapper_next. */
 const ls_controls *ls_view_next_controls(ls_view *view);
 
 /* Those of the newest input, for drawing. */

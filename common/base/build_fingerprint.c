@@ -15,7 +15,7 @@
 
 /* ---- pure ---- */
 
-const char *ls_print_item_name(ls_print_item item)
+const char *ls_fingerprint_item_name(ls_fingerprint_item item)
 {
     switch (item) {
 #define ITEM_CASE(name, text)                                                                      \
@@ -28,19 +28,22 @@ const char *ls_print_item_name(ls_print_item item)
     }
 }
 
-void ls_build_print_set(ls_build_print *print, ls_print_item item, const char *text)
+void ls_build_fingerprint_set(ls_build_fingerprint *print, ls_fingerprint_item item,
+                              const char *text)
 {
     ls_name_copy(print->items[item], sizeof print->items[item], text);
 }
 
-bool ls_build_print_differs(const ls_build_print *a, const ls_build_print *b, ls_print_item item)
+bool ls_build_fingerprint_differs(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
+                                  ls_fingerprint_item item)
 {
     const char *left = a->items[item];
     const char *right = b->items[item];
     return left[0] != '\0' && right[0] != '\0' && strcmp(left, right) != 0;
 }
 
-size_t ls_build_print_write(const ls_build_print *print, uint8_t bytes[LS_PRINT_BYTES_MAX])
+size_t ls_build_fingerprint_write(const ls_build_fingerprint *print,
+                                  uint8_t bytes[LS_PRINT_BYTES_MAX])
 {
     size_t size = 0;
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
@@ -51,15 +54,15 @@ size_t ls_build_print_write(const ls_build_print *print, uint8_t bytes[LS_PRINT_
     return size;
 }
 
-void ls_build_print_read(const uint8_t *bytes, size_t size, ls_build_print *out)
+void ls_build_fingerprint_read(const uint8_t *bytes, size_t size, ls_build_fingerprint *out)
 {
-    *out = (ls_build_print){0};
+    *out = (ls_build_fingerprint){0};
     size_t at = 0;
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT && at < size; item++) {
         char text[LS_PRINT_TEXT_BYTES_MAX] = "";
         size_t length = strnlen((const char *)bytes + at, size - at);
         memcpy(text, bytes + at, length < sizeof text - 1 ? length : sizeof text - 1);
-        ls_build_print_set(out, (ls_print_item)item, text);
+        ls_build_fingerprint_set(out, (ls_fingerprint_item)item, text);
         at += length + 1;
     }
 }
@@ -97,7 +100,7 @@ static const char *instruction_set(void)
 #endif
 }
 
-static void print_architecture(ls_build_print *out)
+static void print_architecture(ls_build_fingerprint *out)
 {
     char text[LS_PRINT_TEXT_BYTES_MAX];
     const uint16_t one = 1;
@@ -106,7 +109,7 @@ static void print_architecture(ls_build_print *out)
     snprintf(text, sizeof text, "%s, %s-endian, %zu-bit pointers, %s char", instruction_set(),
              first == 1 ? "little" : "big", sizeof(void *) * 8,
              (char)-1 < 0 ? "signed" : "unsigned");
-    ls_build_print_set(out, LS_PRINT_ARCHITECTURE, text);
+    ls_build_fingerprint_set(out, LS_PRINT_ARCHITECTURE, text);
 }
 
 static const char *rounding_mode(void)
@@ -131,7 +134,7 @@ static const char *rounding_mode(void)
     }
 }
 
-static void print_float(ls_build_print *out)
+static void print_float(ls_build_fingerprint *out)
 {
     char text[LS_PRINT_TEXT_BYTES_MAX];
 #if defined(__FAST_MATH__)
@@ -146,7 +149,7 @@ static void print_float(ls_build_print *out)
 #endif
     snprintf(text, sizeof text, "rounding %s, evaluation method %d%s%s", rounding_mode(),
              (int)FLT_EVAL_METHOD, fused, math);
-    ls_build_print_set(out, LS_PRINT_FLOAT, text);
+    ls_build_fingerprint_set(out, LS_PRINT_FLOAT, text);
 }
 
 /* The value of the first line "key : value" of a file like /proc/cpuinfo. */
@@ -169,33 +172,33 @@ static bool find_line(const char *path, const char *key, char *value, size_t cap
     return is_found;
 }
 
-static void print_cpu(ls_build_print *out)
+static void print_cpu(ls_build_fingerprint *out)
 {
     static const char *const keys[] = {"model name", "Processor", "cpu", "uarch", "isa"};
     char value[LS_PRINT_TEXT_BYTES_MAX];
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (find_line("/proc/cpuinfo", keys[i], value, sizeof value)) {
-            ls_build_print_set(out, LS_PRINT_CPU, value);
+            ls_build_fingerprint_set(out, LS_PRINT_CPU, value);
             return;
         }
     }
 }
 
-static void print_system(ls_build_print *out)
+static void print_system(ls_build_fingerprint *out)
 {
     char text[LS_PRINT_TEXT_BYTES_MAX];
     struct utsname name;
     if (uname(&name) == 0) {
         snprintf(text, sizeof text, "%.24s %.40s %.20s", name.sysname, name.release, name.machine);
-        ls_build_print_set(out, LS_PRINT_SYSTEM, text);
+        ls_build_fingerprint_set(out, LS_PRINT_SYSTEM, text);
     }
 #if defined(__GLIBC__)
     snprintf(text, sizeof text, "glibc %s", gnu_get_libc_version());
-    ls_build_print_set(out, LS_PRINT_LIBC, text);
+    ls_build_fingerprint_set(out, LS_PRINT_LIBC, text);
 #endif
 }
 
-static void print_locale(ls_build_print *out)
+static void print_locale(ls_build_fingerprint *out)
 {
     char text[LS_PRINT_TEXT_BYTES_MAX];
     char zone[16] = "";
@@ -206,15 +209,15 @@ static void print_locale(ls_build_print *out)
         strftime(zone, sizeof zone, "%Z", &broken);
     }
     snprintf(text, sizeof text, "decimal point '%s', time zone %s", numbers->decimal_point, zone);
-    ls_build_print_set(out, LS_PRINT_LOCALE, text);
+    ls_build_fingerprint_set(out, LS_PRINT_LOCALE, text);
 }
 
-void ls_build_print_here(ls_build_print *out)
+void ls_build_fingerprint_here(ls_build_fingerprint *out)
 {
-    *out = (ls_build_print){0};
-    ls_build_print_set(out, LS_PRINT_LOCKSTEP, LS_BUILD_VERSION);
-    ls_build_print_set(out, LS_PRINT_COMPILER, COMPILER);
-    ls_build_print_set(out, LS_PRINT_FLAGS, LS_BUILD_FLAGS);
+    *out = (ls_build_fingerprint){0};
+    ls_build_fingerprint_set(out, LS_PRINT_LOCKSTEP, LS_BUILD_VERSION);
+    ls_build_fingerprint_set(out, LS_PRINT_COMPILER, COMPILER);
+    ls_build_fingerprint_set(out, LS_PRINT_FLAGS, LS_BUILD_FLAGS);
     print_architecture(out);
     print_float(out);
     print_cpu(out);

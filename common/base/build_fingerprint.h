@@ -1,6 +1,6 @@
-/* Build print: what a machine and a build are made of, item by item, so that two of them can be
- * compared when they compute different results. Texts only, for people and for equality.
- * ls_build_print_here asks the system and belongs to programs; all else is pure. */
+/* Build fingerprint: what a machine and a build are made of, item by item, so that two of them can
+ * be compared when they compute different results. Texts only, for people and for equality.
+ * ls_build_fingerprint_here asks the system and belongs to programs; all else is pure. */
 #ifndef LOCKSTEP_COMMON_BASE_BUILD_FINGERPRINT_H
 #define LOCKSTEP_COMMON_BASE_BUILD_FINGERPRINT_H
 
@@ -27,36 +27,39 @@ LS_C_BEGIN
     X(SIMULATION, "simulation") /* file of the plug-in and a hash of it, or "built in" */          \
     X(LOCALE, "locale")         /* language and time zone in force */
 
-typedef enum ls_print_item {
+typedef enum ls_fingerprint_item {
 #define LS_PRINT_ITEM_ENUM(name, text) LS_PRINT_##name,
     LS_PRINT_ITEM_MAP(LS_PRINT_ITEM_ENUM)
 #undef LS_PRINT_ITEM_ENUM
     LS_PRINT_ITEM_COUNT,
-} ls_print_item;
+} ls_fingerprint_item;
 
 #define LS_PRINT_TEXT_BYTES_MAX 96u /* with the final NUL */
 
 /* Empty texts are not known. */
-typedef struct ls_build_print {
+typedef struct ls_build_fingerprint {
     char items[LS_PRINT_ITEM_COUNT][LS_PRINT_TEXT_BYTES_MAX];
-} ls_build_print;
+} ls_build_fingerprint;
 
-const char *ls_print_item_name(ls_print_item item);
+const char *ls_fingerprint_item_name(ls_fingerprint_item item);
 
 /* Cut when too long, bytes outside printable ASCII replaced. */
-void ls_build_print_set(ls_build_print *print, ls_print_item item, const char *text);
+void ls_build_fingerprint_set(ls_build_fingerprint *print, ls_fingerprint_item item,
+                              const char *text);
 
 /* Everything that this build and this machine know of themselves; not SIMULATION. */
-void ls_build_print_here(ls_build_print *out);
+void ls_build_fingerprint_here(ls_build_fingerprint *out);
 
 /* Both know the item, and it is not the same. */
-bool ls_build_print_differs(const ls_build_print *a, const ls_build_print *b, ls_print_item item);
+bool ls_build_fingerprint_differs(const ls_build_fingerprint *a, const ls_build_fingerprint *b,
+                                  ls_fingerprint_item item);
 
 /* One string: each item's text and a NUL, in order. Reading takes what is there, however many items
  * the writer knew, and never looks past `size`. */
 #define LS_PRINT_BYTES_MAX (LS_PRINT_ITEM_COUNT * LS_PRINT_TEXT_BYTES_MAX)
-size_t ls_build_print_write(const ls_build_print *print, uint8_t bytes[LS_PRINT_BYTES_MAX]);
-void ls_build_print_read(const uint8_t *bytes, size_t size, ls_build_print *out);
+size_t ls_build_fingerprint_write(const ls_build_fingerprint *print,
+                                  uint8_t bytes[LS_PRINT_BYTES_MAX]);
+void ls_build_fingerprint_read(const uint8_t *bytes, size_t size, ls_build_fingerprint *out);
 
 LS_C_END
 

@@ -20,7 +20,7 @@
     X(REJECTION_ALLOCATES, 5, "each packet that is rejected takes memory")                         \
     X(REJECTION_UNCOUNTED, 6, "packets that are rejected are not counted")                         \
     X(CHAIN_UNCHECKED, 6, "a chain up to a state that cannot be is compared: that is a crash")     \
-    X(JOIN_UNCHECKED, 3, "the root of who joins is not compared")                                  \
+    X(JOIN_UNCHECKED, 3, "the state hash of a joining client is not compared")                     \
     X(JOIN_WRONG_TICK, 1, "a state goes to who joins as that of the next tick")                    \
     X(CLOSED_TICK_LOST_ON_RESUME, 7, "a server that comes back asks no client for closed ticks")
 

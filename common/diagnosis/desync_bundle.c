@@ -29,11 +29,11 @@ void ls_desync_bundle_describe(ls_desync_bundle *bundle, const ls_sim_instance *
     }
 }
 
-void ls_bundle_print_libraries(ls_build_print *print)
+void ls_bundle_print_libraries(ls_build_fingerprint *print)
 {
     ls_text text = {{0}};
     ls_text_set(&text, "%s, %s", ls_hash_library(), ls_compress_library());
-    ls_build_print_set(print, LS_PRINT_LIBRARIES, text.bytes);
+    ls_build_fingerprint_set(print, LS_PRINT_LIBRARIES, text.bytes);
 }
 
 /* ---- sections, as one list each ---- */
@@ -86,8 +86,8 @@ void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
     ls_byte_stream_ranged(stream, &bundle->tick, 1, UINT32_MAX);
     ls_byte_stream_ranged(stream, &bundle->slot, 0, bundle->config.players - 1);
     ls_byte_stream_text(stream, bundle->player, sizeof bundle->player);
-    ls_byte_stream_u64(stream, &bundle->server_root);
-    ls_byte_stream_u64(stream, &bundle->client_root);
+    ls_byte_stream_u64(stream, &bundle->server_hash);
+    ls_byte_stream_u64(stream, &bundle->client_hash);
     ls_byte_stream_ranged(stream, &state_bytes, 1, LS_STATE_BYTES_MAX);
     bundle->state_bytes = state_bytes;
 }
@@ -130,13 +130,13 @@ static void figures_stream(ls_byte_stream *stream, ls_rerun_figures *figures)
 void ls_bundle_side_stream(ls_byte_stream *stream, ls_bundle_side *side)
 {
     ls_pass_trace *passes = &side->passes;
-    ls_build_print_stream(stream, &side->print);
+    ls_build_fingerprint_stream(stream, &side->print);
     figures_stream(stream, &side->figures);
     ls_byte_stream_u32(stream, &passes->tick);
     ls_byte_stream_ranged(stream, &passes->pass_count, 0, LS_PASSES_MAX);
     ls_byte_stream_u64(stream, &passes->before);
     for (uint32_t i = 0; i < passes->pass_count; i++) {
-        ls_byte_stream_u64(stream, &passes->roots[i]);
+        ls_byte_stream_u64(stream, &passes->state_hashes[i]);
     }
 }
 

@@ -18,17 +18,17 @@
 LS_C_BEGIN
 
 #define LS_BUNDLE_VERSION 1u
-#define LS_BUNDLE_ROOTS_MAX LS_WINDOW_TICKS
+#define LS_BUNDLE_HASHES_MAX LS_WINDOW_TICKS
 
 /* What one machine knows. */
 typedef struct ls_bundle_side {
-    ls_build_print print;
+    ls_build_fingerprint print;
     ls_rerun_figures figures;
-    ls_pass_trace passes;  /* pass_count 0: not known */
-    ls_tick roots_first;   /* tick of roots[0] */
-    uint32_t root_count;   /* 0 .. LS_BUNDLE_ROOTS_MAX */
-    const uint64_t *roots; /* as the match had them, up to the bad tick or beyond */
-    const uint8_t *state;  /* canonical, at the bad tick; NULL: not known */
+    ls_pass_trace passes;         /* pass_count 0: not known */
+    ls_tick hashes_first;         /* tick of state hashes[0] */
+    uint32_t hash_count;          /* 0 .. LS_BUNDLE_HASHES_MAX */
+    const uint64_t *state_hashes; /* as the match had them, up to the bad tick or beyond */
+    const uint8_t *state;         /* canonical, at the bad tick; NULL: not known */
 } ls_bundle_side;
 
 /* Pointers are borrowed for writing, and owned by the reading. */
@@ -42,8 +42,8 @@ typedef struct ls_desync_bundle {
     ls_tick tick; /* of the first state that differs: its bad step was tick - 1 */
     uint32_t slot;
     char player[LS_PLAYER_NAME_BYTES_MAX];
-    uint64_t server_root; /* of state `tick` */
-    uint64_t client_root;
+    uint64_t server_hash; /* of state `tick` */
+    uint64_t client_hash;
     ls_desync_verdict verdict;
 
     uint32_t field_count;
@@ -54,7 +54,7 @@ typedef struct ls_desync_bundle {
     char passes[LS_PASSES_MAX][LS_NAME_BYTES_MAX];
 
     ls_tick snapshot_tick; /* the last state that was agreed on and kept */
-    uint64_t snapshot_root;
+    uint64_t snapshot_hash;
     const uint8_t *snapshot;       /* canonical; NULL: not known */
     const ls_input_buffer *inputs; /* of ticks snapshot_tick .. tick - 1; NULL: not known */
 
@@ -88,12 +88,12 @@ const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *readin
 /* The schema of the bundle's own fields; NULL when they are missing. */
 const ls_schema *ls_bundle_reading_schema(const ls_bundle_reading *reading);
 
-/* The piece of the match that the bundle holds, with the server's roots. NOT_FOUND when snapshot or
- * inputs are missing. Borrowed until close. */
+/* The piece of the match that the bundle holds, with the server's state hashes. NOT_FOUND when
+ * snapshot or inputs are missing. Borrowed until close. */
 ls_status ls_bundle_reading_stretch(const ls_bundle_reading *reading, ls_replay_stretch *out);
 
-/* Sets what libraries the build print names: those that this room uses. */
-void ls_bundle_print_libraries(ls_build_print *print);
+/* Sets what libraries the build fingerprint names: those that this room uses. */
+void ls_bundle_print_libraries(ls_build_fingerprint *print);
 
 LS_C_END
 

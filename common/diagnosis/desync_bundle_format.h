@@ -24,8 +24,8 @@
     X(INPUTS, 6, "inputs")                                                                         \
     X(SERVER, 7, "server's prints")                                                                \
     X(CLIENT, 8, "client's prints")                                                                \
-    X(SERVER_ROOTS, 9, "server's roots")                                                           \
-    X(CLIENT_ROOTS, 10, "client's roots")                                                          \
+    X(SERVER_HASHES, 9, "server's hashes")                                                         \
+    X(CLIENT_HASHES, 10, "client's hashes")                                                        \
     X(SERVER_STATE, 11, "server's state")                                                          \
     X(CLIENT_STATE, 12, "client's state")
 

@@ -7,10 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-_Static_assert((LS_BUNDLE_ROOTS_MAX & (LS_BUNDLE_ROOTS_MAX - 1)) == 0, "roots are kept in a ring");
+_Static_assert((LS_BUNDLE_HASHES_MAX & (LS_BUNDLE_HASHES_MAX - 1)) == 0,
+               "roots are kept in a ring");
 
 enum {
-    ROOTS_MASK = LS_BUNDLE_ROOTS_MAX - 1,
+    HASHES_MASK = LS_BUNDLE_HASHES_MAX - 1,
     FIELD_BYTES_MIN = 36, /* of a field in its section */
 };
 
@@ -23,12 +24,12 @@ struct ls_bundle_reading {
     char (*names)[LS_NAME_BYTES_MAX]; /* path and unit of each field */
     uint8_t *snapshot;
     ls_input_buffer *inputs;
-    uint64_t *server_roots;
-    uint64_t *client_roots;
+    uint64_t *server_hashes;
+    uint64_t *client_hashes;
     uint8_t *server_state;
     uint8_t *client_state;
     ls_schema *schema;
-    uint64_t ring[LS_BUNDLE_ROOTS_MAX]; /* the server's roots for the stretch */
+    uint64_t ring[LS_BUNDLE_HASHES_MAX]; /* the server's state hashes for the stretch */
 };
 
 static bool has_seen(const ls_bundle_reading *reading, ls_bundle_section section)
@@ -118,7 +119,7 @@ static bool read_snapshot(ls_bundle_reading *reading, ls_byte_stream *stream)
 {
     ls_desync_bundle *bundle = &reading->bundle;
     ls_byte_stream_u32(stream, &bundle->snapshot_tick);
-    ls_byte_stream_u64(stream, &bundle->snapshot_root);
+    ls_byte_stream_u64(stream, &bundle->snapshot_hash);
     return bundle->snapshot_tick < bundle->tick &&
            read_state(reading, stream, &reading->snapshot, &bundle->snapshot);
 }
@@ -186,13 +187,13 @@ static bool read_side(ls_byte_stream *stream, ls_bundle_side *side)
     return true;
 }
 
-static bool read_roots(ls_bundle_reading *reading, ls_byte_stream *stream, uint64_t **memory,
-                       ls_bundle_side *side)
+static bool read_hashes(ls_bundle_reading *reading, ls_byte_stream *stream, uint64_t **memory,
+                        ls_bundle_side *side)
 {
     uint32_t first = 0;
     uint32_t count = 0;
     ls_byte_stream_u32(stream, &first);
-    ls_byte_stream_ranged(stream, &count, 1, LS_BUNDLE_ROOTS_MAX);
+    ls_byte_stream_ranged(stream, &count, 1, LS_BUNDLE_HASHES_MAX);
     if (stream->has_failed || first > UINT32_MAX - count) {
         return false;
     }
@@ -203,9 +204,9 @@ static bool read_roots(ls_bundle_reading *reading, ls_byte_stream *stream, uint6
     if (!*memory || !is_at_end(stream)) {
         return false;
     }
-    side->roots_first = first;
-    side->root_count = count;
-    side->roots = *memory;
+    side->hashes_first = first;
+    side->hash_count = count;
+    side->state_hashes = *memory;
     return true;
 }
 
@@ -230,10 +231,10 @@ static bool read_section(ls_bundle_reading *reading, ls_bundle_section section,
         return read_side(stream, &bundle->server);
     case LS_BUNDLE_CLIENT:
         return read_side(stream, &bundle->client);
-    case LS_BUNDLE_SERVER_ROOTS:
-        return read_roots(reading, stream, &reading->server_roots, &bundle->server);
-    case LS_BUNDLE_CLIENT_ROOTS:
-        return read_roots(reading, stream, &reading->client_roots, &bundle->client);
+    case LS_BUNDLE_SERVER_HASHES:
+        return read_hashes(reading, stream, &reading->server_hashes, &bundle->server);
+    case LS_BUNDLE_CLIENT_HASHES:
+        return read_hashes(reading, stream, &reading->client_hashes, &bundle->client);
     case LS_BUNDLE_SERVER_STATE:
         return read_state(reading, stream, &reading->server_state, &bundle->server.state);
     case LS_BUNDLE_CLIENT_STATE:
@@ -322,13 +323,13 @@ static void fill_ring(ls_bundle_reading *reading)
 {
     const ls_desync_bundle *bundle = &reading->bundle;
     const ls_bundle_side *server = &bundle->server;
-    for (uint32_t i = 0; i < server->root_count; i++) {
-        ls_tick tick = server->roots_first + i;
-        if (tick <= bundle->tick && bundle->tick - tick < LS_BUNDLE_ROOTS_MAX) {
-            reading->ring[tick & ROOTS_MASK] = server->roots[i];
+    for (uint32_t i = 0; i < server->hash_count; i++) {
+        ls_tick tick = server->hashes_first + i;
+        if (tick <= bundle->tick && bundle->tick - tick < LS_BUNDLE_HASHES_MAX) {
+            reading->ring[tick & HASHES_MASK] = server->state_hashes[i];
         }
     }
-    reading->ring[bundle->tick & ROOTS_MASK] = bundle->server_root;
+    reading->ring[bundle->tick & HASHES_MASK] = bundle->server_hash;
 }
 
 /* Names what is missing. A machine may not have known everything, so this is no failure. */
@@ -404,8 +405,8 @@ void ls_bundle_reading_close(ls_bundle_reading *reading)
     ls_schema_destroy(reading->schema);
     ls_release(allocator, reading->client_state);
     ls_release(allocator, reading->server_state);
-    ls_release(allocator, reading->client_roots);
-    ls_release(allocator, reading->server_roots);
+    ls_release(allocator, reading->client_hashes);
+    ls_release(allocator, reading->server_hashes);
     ls_input_buffer_destroy(reading->inputs);
     ls_release(allocator, reading->snapshot);
     ls_release(allocator, reading->names);
@@ -436,8 +437,8 @@ ls_status ls_bundle_reading_stretch(const ls_bundle_reading *reading, ls_replay_
         .agreed = bundle->tick - 1,
         .last = bundle->tick,
         .snapshot = bundle->snapshot,
-        .roots = reading->ring,
-        .roots_mask = ROOTS_MASK,
+        .state_hashes = reading->ring,
+        .hashes_mask = HASHES_MASK,
         .inputs = bundle->inputs,
     };
     return LS_OK;

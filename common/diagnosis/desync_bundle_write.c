@@ -42,7 +42,7 @@ static void add_bytes(ls_byte_stream *stream, const uint8_t *bytes, size_t size)
 static void snapshot_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
 {
     ls_byte_stream_u32(stream, &bundle->snapshot_tick);
-    ls_byte_stream_u64(stream, &bundle->snapshot_root);
+    ls_byte_stream_u64(stream, &bundle->snapshot_hash);
     add_bytes(stream, bundle->snapshot, bundle->state_bytes);
 }
 
@@ -64,15 +64,15 @@ static void inputs_stream(ls_byte_stream *stream, const ls_desync_bundle *bundle
     }
 }
 
-static void roots_stream(ls_byte_stream *stream, const ls_bundle_side *side)
+static void hashes_stream(ls_byte_stream *stream, const ls_bundle_side *side)
 {
-    uint32_t first = side->roots_first;
-    uint32_t count = side->root_count;
+    uint32_t first = side->hashes_first;
+    uint32_t count = side->hash_count;
     ls_byte_stream_u32(stream, &first);
     ls_byte_stream_u32(stream, &count);
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t root = side->roots[i];
-        ls_byte_stream_u64(stream, &root);
+        uint64_t state_hash = side->state_hashes[i];
+        ls_byte_stream_u64(stream, &state_hash);
     }
 }
 
@@ -96,10 +96,10 @@ static bool has_section(const ls_desync_bundle *bundle, ls_bundle_section sectio
         return bundle->snapshot != NULL;
     case LS_BUNDLE_INPUTS:
         return has_inputs(bundle);
-    case LS_BUNDLE_SERVER_ROOTS:
-        return bundle->server.root_count > 0;
-    case LS_BUNDLE_CLIENT_ROOTS:
-        return bundle->client.root_count > 0;
+    case LS_BUNDLE_SERVER_HASHES:
+        return bundle->server.hash_count > 0;
+    case LS_BUNDLE_CLIENT_HASHES:
+        return bundle->client.hash_count > 0;
     case LS_BUNDLE_SERVER_STATE:
         return bundle->server.state != NULL;
     case LS_BUNDLE_CLIENT_STATE:
@@ -137,11 +137,11 @@ static void section_stream(ls_byte_stream *stream, ls_desync_bundle *bundle,
     case LS_BUNDLE_CLIENT:
         ls_bundle_side_stream(stream, &bundle->client);
         break;
-    case LS_BUNDLE_SERVER_ROOTS:
-        roots_stream(stream, &bundle->server);
+    case LS_BUNDLE_SERVER_HASHES:
+        hashes_stream(stream, &bundle->server);
         break;
-    case LS_BUNDLE_CLIENT_ROOTS:
-        roots_stream(stream, &bundle->client);
+    case LS_BUNDLE_CLIENT_HASHES:
+        hashes_stream(stream, &bundle->client);
         break;
     case LS_BUNDLE_SERVER_STATE:
         add_bytes(stream, bundle->server.state, bundle->state_bytes);

@@ -103,7 +103,8 @@ static void conclude_symptom(ls_desync_verdict *out, symptom server, symptom cli
 }
 
 /* Names what the two builds and machines are known to differ in. */
-static void add_print_differences(ls_text *why, const ls_build_print *a, const ls_build_print *b)
+static void add_fingerprint_differences(ls_text *why, const ls_build_fingerprint *a,
+                                        const ls_build_fingerprint *b)
 {
     uint32_t count = 0;
     if (!a || !b) {
@@ -111,9 +112,9 @@ static void add_print_differences(ls_text *why, const ls_build_print *a, const l
         return;
     }
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
-        if (ls_build_print_differs(a, b, (ls_print_item)i)) {
+        if (ls_build_fingerprint_differs(a, b, (ls_fingerprint_item)i)) {
             ls_text_add(why, "%s%s", count++ == 0 ? "; they differ in " : ", ",
-                        ls_print_item_name((ls_print_item)i));
+                        ls_fingerprint_item_name((ls_fingerprint_item)i));
         }
     }
     if (count == 0) {
@@ -126,7 +127,7 @@ static void conclude_build(const ls_desync_evidence *server, const ls_desync_evi
 {
     conclude(out, LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
     ls_text_add(&out->why, "each side repeats its own result");
-    add_print_differences(&out->why, server->print, client->print);
+    add_fingerprint_differences(&out->why, server->print, client->print);
 }
 
 static void conclude_third(ls_desync_verdict *out, ls_desync_culprit culprit)

@@ -41,7 +41,7 @@ const char *ls_desync_culprit_word(ls_desync_culprit culprit);
 /* One machine's evidence. */
 typedef struct ls_desync_evidence {
     ls_rerun_figures figures;
-    const ls_build_print *print; /* NULL: not known */
+    const ls_build_fingerprint *print; /* NULL: not known */
 } ls_desync_evidence;
 
 typedef struct ls_desync_verdict {

@@ -20,7 +20,7 @@ typedef struct other_node {
 } other_node;
 
 typedef struct node_list {
-    other_node *nodes; /* [LS_DESCENT_HASHES_MAX] */
+    other_node *nodes; /* [LS_HASH_TREE_DIFF_HASHES_MAX] */
     uint32_t count;
 } node_list;
 
@@ -42,13 +42,13 @@ typedef enum phase {
     PHASE_DONE,
 } phase;
 
-struct ls_state_descent {
+struct ls_hash_tree_diff {
     const ls_allocator *allocator;
     const ls_state_tree *tree;
     const void *state; /* borrowed from start on */
     uint8_t *other;    /* [state_bytes] */
     phase phase;
-    ask *asks; /* [LS_DESCENT_HASHES_MAX] */
+    ask *asks; /* [LS_HASH_TREE_DIFF_HASHES_MAX] */
     uint32_t ask_count;
     cursor asked;
     cursor answered;
@@ -56,98 +56,97 @@ struct ls_state_descent {
     node_list leaves; /* that differ, of all rounds */
     uint32_t ranks[LS_FIELDS_MAX];
     bool differs[LS_FIELDS_MAX];
-    ls_descent_figures figures;
+    ls_diff_figures figures;
 };
 
 /* ---- create ---- */
 
-static bool allocate_lists(ls_state_descent *descent)
+static bool allocate_lists(ls_hash_tree_diff *diff)
 {
-    const ls_allocator *allocator = descent->allocator;
-    size_t count = LS_DESCENT_HASHES_MAX;
-    descent->other =
-        ls_allocate(allocator, ls_schema_state_bytes(ls_state_tree_schema(descent->tree)));
-    descent->asks = ls_allocate_array(allocator, count, sizeof *descent->asks);
-    descent->found.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
-    descent->leaves.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
-    return descent->other && descent->asks && descent->found.nodes && descent->leaves.nodes;
+    const ls_allocator *allocator = diff->allocator;
+    size_t count = LS_HASH_TREE_DIFF_HASHES_MAX;
+    diff->other = ls_allocate(allocator, ls_schema_state_bytes(ls_state_tree_schema(diff->tree)));
+    diff->asks = ls_allocate_array(allocator, count, sizeof *diff->asks);
+    diff->found.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
+    diff->leaves.nodes = ls_allocate_array(allocator, count, sizeof(other_node));
+    return diff->other && diff->asks && diff->found.nodes && diff->leaves.nodes;
 }
 
-ls_status ls_state_descent_create(const ls_state_tree *tree, const ls_allocator *allocator,
-                                  ls_state_descent **out)
+ls_status ls_hash_tree_diff_create(const ls_state_tree *tree, const ls_allocator *allocator,
+                                   ls_hash_tree_diff **out)
 {
-    ls_state_descent *descent = ls_allocate(allocator, sizeof *descent);
-    if (!descent) {
+    ls_hash_tree_diff *diff = ls_allocate(allocator, sizeof *diff);
+    if (!diff) {
         return LS_NO_MEMORY;
     }
-    descent->allocator = allocator;
-    descent->tree = tree;
-    descent->phase = PHASE_DONE;
-    if (!allocate_lists(descent)) {
-        ls_state_descent_destroy(descent);
+    diff->allocator = allocator;
+    diff->tree = tree;
+    diff->phase = PHASE_DONE;
+    if (!allocate_lists(diff)) {
+        ls_hash_tree_diff_destroy(diff);
         return LS_NO_MEMORY;
     }
-    *out = descent;
+    *out = diff;
     return LS_OK;
 }
 
-void ls_state_descent_destroy(ls_state_descent *descent)
+void ls_hash_tree_diff_destroy(ls_hash_tree_diff *diff)
 {
-    if (!descent) {
+    if (!diff) {
         return;
     }
-    ls_release(descent->allocator, descent->leaves.nodes);
-    ls_release(descent->allocator, descent->found.nodes);
-    ls_release(descent->allocator, descent->asks);
-    ls_release(descent->allocator, descent->other);
-    ls_release(descent->allocator, descent);
+    ls_release(diff->allocator, diff->leaves.nodes);
+    ls_release(diff->allocator, diff->found.nodes);
+    ls_release(diff->allocator, diff->asks);
+    ls_release(diff->allocator, diff->other);
+    ls_release(diff->allocator, diff);
 }
 
 /* ---- a round ---- */
 
-static void begin_round(ls_state_descent *descent, phase next)
+static void begin_round(ls_hash_tree_diff *diff, phase next)
 {
-    descent->phase = descent->ask_count > 0 ? next : PHASE_DONE;
-    descent->asked = (cursor){0};
-    descent->answered = (cursor){0};
-    descent->figures.rounds += descent->ask_count > 0;
+    diff->phase = diff->ask_count > 0 ? next : PHASE_DONE;
+    diff->asked = (cursor){0};
+    diff->answered = (cursor){0};
+    diff->figures.rounds += diff->ask_count > 0;
 }
 
-static void add_ask(ls_state_descent *descent, ls_tree_range range, uint64_t hash)
+static void add_ask(ls_hash_tree_diff *diff, ls_tree_range range, uint64_t hash)
 {
-    LS_ASSERT(descent->ask_count < LS_DESCENT_HASHES_MAX);
-    descent->asks[descent->ask_count++] = (ask){range, hash, true};
+    LS_ASSERT(diff->ask_count < LS_HASH_TREE_DIFF_HASHES_MAX);
+    diff->asks[diff->ask_count++] = (ask){range, hash, true};
 }
 
-void ls_state_descent_start(ls_state_descent *descent, const void *state)
+void ls_hash_tree_diff_start(ls_hash_tree_diff *diff, const void *state)
 {
-    const ls_schema *schema = ls_state_tree_schema(descent->tree);
-    descent->state = state;
-    memcpy(descent->other, state, ls_schema_state_bytes(schema));
-    descent->found.count = 0;
-    descent->leaves.count = 0;
-    descent->ask_count = 0;
-    memset(descent->differs, 0, sizeof descent->differs);
-    descent->figures = (ls_descent_figures){0};
-    add_ask(descent, ls_state_tree_below(descent->tree, 0, LS_FIELDS_MAX), 0);
-    begin_round(descent, PHASE_HASHES);
+    const ls_schema *schema = ls_state_tree_schema(diff->tree);
+    diff->state = state;
+    memcpy(diff->other, state, ls_schema_state_bytes(schema));
+    diff->found.count = 0;
+    diff->leaves.count = 0;
+    diff->ask_count = 0;
+    memset(diff->differs, 0, sizeof diff->differs);
+    diff->figures = (ls_diff_figures){0};
+    add_ask(diff, ls_state_tree_below(diff->tree, 0, LS_FIELDS_MAX), 0);
+    begin_round(diff, PHASE_HASHES);
 }
 
 /* The query that begins at the cursor, as large as an answer can be; neighbouring ranges share one.
  * Moves the cursor behind it. */
-static bool query_at(const ls_state_descent *descent, cursor *at, ls_tree_query *out)
+static bool query_at(const ls_hash_tree_diff *diff, cursor *at, ls_tree_query *out)
 {
-    if (at->ask == descent->ask_count) {
+    if (at->ask == diff->ask_count) {
         return false;
     }
-    ls_tree_query query = {.wants_values = descent->phase == PHASE_VALUES};
-    query.nodes.first = descent->asks[at->ask].range.first + at->within;
-    while (at->ask < descent->ask_count) {
-        ls_tree_range range = descent->asks[at->ask].range;
+    ls_tree_query query = {.wants_values = diff->phase == PHASE_VALUES};
+    query.nodes.first = diff->asks[at->ask].range.first + at->within;
+    while (at->ask < diff->ask_count) {
+        ls_tree_range range = diff->asks[at->ask].range;
         ls_tree_query longer = query;
         longer.nodes.count++;
         if (range.first + at->within != query.nodes.first + query.nodes.count ||
-            ls_state_tree_answer_bytes(descent->tree, &longer) == 0) {
+            ls_state_tree_answer_bytes(diff->tree, &longer) == 0) {
             break;
         }
         query = longer;
@@ -161,46 +160,46 @@ static bool query_at(const ls_state_descent *descent, cursor *at, ls_tree_query 
     return true;
 }
 
-bool ls_state_descent_next_query(ls_state_descent *descent, ls_tree_query *out)
+bool ls_hash_tree_diff_next_query(ls_hash_tree_diff *diff, ls_tree_query *out)
 {
-    if (descent->phase == PHASE_DONE || !query_at(descent, &descent->asked, out)) {
+    if (diff->phase == PHASE_DONE || !query_at(diff, &diff->asked, out)) {
         return false;
     }
-    descent->figures.queries++;
+    diff->figures.queries++;
     return true;
 }
 
 /* ---- what differs ---- */
 
-static void add_node(ls_state_descent *descent, node_list *list, uint32_t node, uint64_t hash)
+static void add_node(ls_hash_tree_diff *diff, node_list *list, uint32_t node, uint64_t hash)
 {
-    if (list->count == LS_DESCENT_HASHES_MAX) {
-        descent->figures.left_out++;
+    if (list->count == LS_HASH_TREE_DIFF_HASHES_MAX) {
+        diff->figures.left_out++;
         return;
     }
     list->nodes[list->count++] = (other_node){.node = node, .hash = hash};
 }
 
-static void compare_hash(ls_state_descent *descent, ask *parent, uint32_t node, uint64_t hash)
+static void compare_hash(ls_hash_tree_diff *diff, ask *parent, uint32_t node, uint64_t hash)
 {
-    if (hash == ls_state_tree_node_hash(descent->tree, node)) {
+    if (hash == ls_state_tree_node_hash(diff->tree, node)) {
         return;
     }
-    ls_tree_node info = ls_state_tree_node(descent->tree, node);
+    ls_tree_node info = ls_state_tree_node(diff->tree, node);
     bool is_leaf = info.children.count == 0;
     parent->is_unfounded = false;
     if (info.kind == LS_TREE_FIELD) {
-        descent->differs[info.field] = true;
+        diff->differs[info.field] = true;
     }
-    add_node(descent, is_leaf ? &descent->leaves : &descent->found, node, hash);
+    add_node(diff, is_leaf ? &diff->leaves : &diff->found, node, hash);
 }
 
-static void take_hashes(ls_state_descent *descent, ls_tree_range nodes, const uint8_t *bytes)
+static void take_hashes(ls_hash_tree_diff *diff, ls_tree_range nodes, const uint8_t *bytes)
 {
-    cursor at = descent->answered;
+    cursor at = diff->answered;
     for (uint32_t i = 0; i < nodes.count; i++) {
-        ask *parent = &descent->asks[at.ask];
-        compare_hash(descent, parent, nodes.first + i, ls_load_u64(bytes + (size_t)i * HASH_BYTES));
+        ask *parent = &diff->asks[at.ask];
+        compare_hash(diff, parent, nodes.first + i, ls_load_u64(bytes + (size_t)i * HASH_BYTES));
         at.within++;
         if (at.within == parent->range.count) {
             at = (cursor){at.ask + 1, 0};
@@ -209,12 +208,12 @@ static void take_hashes(ls_state_descent *descent, ls_tree_range nodes, const ui
 }
 
 /* Whether every leaf's values have the hash that was told. An ask for values is one leaf. */
-static bool are_values_as_told(const ls_state_descent *descent, ls_tree_range leaves,
+static bool are_values_as_told(const ls_hash_tree_diff *diff, ls_tree_range leaves,
                                const uint8_t *bytes)
 {
     for (uint32_t i = 0; i < leaves.count; i++) {
-        size_t size = ls_state_tree_leaf_bytes(descent->tree, leaves.first + i);
-        if (ls_hash_bytes(bytes, size, 0) != descent->asks[descent->answered.ask + i].hash) {
+        size_t size = ls_state_tree_leaf_bytes(diff->tree, leaves.first + i);
+        if (ls_hash_bytes(bytes, size, 0) != diff->asks[diff->answered.ask + i].hash) {
             return false;
         }
         bytes += size;
@@ -222,26 +221,26 @@ static bool are_values_as_told(const ls_state_descent *descent, ls_tree_range le
     return true;
 }
 
-static void take_values(ls_state_descent *descent, ls_tree_range leaves, const uint8_t *bytes)
+static void take_values(ls_hash_tree_diff *diff, ls_tree_range leaves, const uint8_t *bytes)
 {
     for (uint32_t i = 0; i < leaves.count; i++) {
         uint32_t leaf = leaves.first + i;
-        ls_state_tree_write_leaf(descent->tree, leaf, bytes, descent->other);
-        descent->asks[descent->answered.ask + i].is_unfounded = false;
-        bytes += ls_state_tree_leaf_bytes(descent->tree, leaf);
+        ls_state_tree_write_leaf(diff->tree, leaf, bytes, diff->other);
+        diff->asks[diff->answered.ask + i].is_unfounded = false;
+        bytes += ls_state_tree_leaf_bytes(diff->tree, leaf);
     }
-    descent->figures.leaves += leaves.count;
+    diff->figures.leaves += leaves.count;
 }
 
 /* ---- from round to round ---- */
 
 /* Numbers each node of a list among those of its field, so that fields can take turns. */
-static void rank_by_field(ls_state_descent *descent, node_list *list)
+static void rank_by_field(ls_hash_tree_diff *diff, node_list *list)
 {
-    memset(descent->ranks, 0, sizeof descent->ranks);
+    memset(diff->ranks, 0, sizeof diff->ranks);
     for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t field = ls_state_tree_node(descent->tree, list->nodes[i].node).field;
-        list->nodes[i].rank = descent->ranks[field]++;
+        uint32_t field = ls_state_tree_node(diff->tree, list->nodes[i].node).field;
+        list->nodes[i].rank = diff->ranks[field]++;
     }
 }
 
@@ -252,14 +251,14 @@ typedef struct turn_limit {
     uint32_t of_rank;
 } turn_limit;
 
-static uint32_t cost_of(const ls_state_descent *descent, const other_node *entry)
+static uint32_t cost_of(const ls_hash_tree_diff *diff, const other_node *entry)
 {
-    uint32_t children = ls_state_tree_node(descent->tree, entry->node).children.count;
+    uint32_t children = ls_state_tree_node(diff->tree, entry->node).children.count;
     return children > 0 ? children : 1;
 }
 
-static turn_limit share_turns(const ls_state_descent *descent, const node_list *list,
-                              uint32_t budget)
+static turn_limit share_generations(const ls_hash_tree_diff *diff, const node_list *list,
+                                    uint32_t budget)
 {
     turn_limit limit = {0, 0};
     uint32_t taken = 0;
@@ -269,7 +268,7 @@ static turn_limit share_turns(const ls_state_descent *descent, const node_list *
             if (list->nodes[i].rank != limit.rank) {
                 continue;
             }
-            uint32_t cost = cost_of(descent, &list->nodes[i]);
+            uint32_t cost = cost_of(diff, &list->nodes[i]);
             if (taken + cost > budget) {
                 return limit;
             }
@@ -282,7 +281,7 @@ static turn_limit share_turns(const ls_state_descent *descent, const node_list *
 }
 
 /* Keeps what the limit lets through; the rest is left out. */
-static void apply_limit(ls_state_descent *descent, node_list *list, turn_limit limit)
+static void apply_limit(ls_hash_tree_diff *diff, node_list *list, turn_limit limit)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < list->count; i++) {
@@ -292,122 +291,122 @@ static void apply_limit(ls_state_descent *descent, node_list *list, turn_limit l
             list->nodes[kept++] = list->nodes[i];
         }
     }
-    descent->figures.left_out += list->count - kept;
+    diff->figures.left_out += list->count - kept;
     list->count = kept;
 }
 
-static void keep_share(ls_state_descent *descent, node_list *list, uint32_t budget)
+static void keep_share(ls_hash_tree_diff *diff, node_list *list, uint32_t budget)
 {
-    rank_by_field(descent, list);
-    apply_limit(descent, list, share_turns(descent, list, budget));
+    rank_by_field(diff, list);
+    apply_limit(diff, list, share_generations(diff, list, budget));
 }
 
-static void ask_below_found(ls_state_descent *descent)
+static void ask_below_found(ls_hash_tree_diff *diff)
 {
-    keep_share(descent, &descent->found, LS_DESCENT_HASHES_MAX - DEEPEN_HASHES);
-    uint32_t each = DEEPEN_HASHES / descent->found.count;
-    for (uint32_t i = 0; i < descent->found.count; i++) {
-        uint32_t node = descent->found.nodes[i].node;
-        add_ask(descent, ls_state_tree_below(descent->tree, node, each), 0);
+    keep_share(diff, &diff->found, LS_HASH_TREE_DIFF_HASHES_MAX - DEEPEN_HASHES);
+    uint32_t each = DEEPEN_HASHES / diff->found.count;
+    for (uint32_t i = 0; i < diff->found.count; i++) {
+        uint32_t node = diff->found.nodes[i].node;
+        add_ask(diff, ls_state_tree_below(diff->tree, node, each), 0);
     }
-    descent->found.count = 0;
-    begin_round(descent, PHASE_HASHES);
+    diff->found.count = 0;
+    begin_round(diff, PHASE_HASHES);
 }
 
-static void ask_values(ls_state_descent *descent)
+static void ask_values(ls_hash_tree_diff *diff)
 {
-    keep_share(descent, &descent->leaves, LS_DESCENT_LEAVES_MAX);
-    for (uint32_t i = 0; i < descent->leaves.count; i++) {
-        ls_tree_range leaf = {descent->leaves.nodes[i].node, 1};
-        add_ask(descent, leaf, descent->leaves.nodes[i].hash);
+    keep_share(diff, &diff->leaves, LS_HASH_TREE_DIFF_LEAVES_MAX);
+    for (uint32_t i = 0; i < diff->leaves.count; i++) {
+        ls_tree_range leaf = {diff->leaves.nodes[i].node, 1};
+        add_ask(diff, leaf, diff->leaves.nodes[i].hash);
     }
-    begin_round(descent, PHASE_VALUES);
+    begin_round(diff, PHASE_VALUES);
 }
 
-static void end_round(ls_state_descent *descent)
+static void end_round(ls_hash_tree_diff *diff)
 {
-    for (uint32_t i = 0; i < descent->ask_count; i++) {
-        descent->figures.unfounded += descent->asks[i].is_unfounded;
+    for (uint32_t i = 0; i < diff->ask_count; i++) {
+        diff->figures.unfounded += diff->asks[i].is_unfounded;
     }
-    descent->ask_count = 0;
-    if (descent->phase == PHASE_VALUES) {
-        descent->phase = PHASE_DONE;
-    } else if (descent->found.count > 0) {
-        ask_below_found(descent);
+    diff->ask_count = 0;
+    if (diff->phase == PHASE_VALUES) {
+        diff->phase = PHASE_DONE;
+    } else if (diff->found.count > 0) {
+        ask_below_found(diff);
     } else {
-        ask_values(descent);
+        ask_values(diff);
     }
-    LS_ASSERT(descent->figures.rounds <= LS_DESCENT_ROUNDS_MAX);
+    LS_ASSERT(diff->figures.rounds <= LS_HASH_TREE_DIFF_ROUNDS_MAX);
 }
 
-ls_status ls_state_descent_answer(ls_state_descent *descent, const ls_tree_query *query,
-                                  const uint8_t *bytes, size_t size)
+ls_status ls_hash_tree_diff_answer(ls_hash_tree_diff *diff, const ls_tree_query *query,
+                                   const uint8_t *bytes, size_t size)
 {
-    cursor next = descent->answered;
-    bool is_asked = next.ask < descent->asked.ask || next.within < descent->asked.within;
+    cursor next = diff->answered;
+    bool is_asked = next.ask < diff->asked.ask || next.within < diff->asked.within;
     ls_tree_query expected;
-    if (descent->phase == PHASE_DONE || !is_asked || !query_at(descent, &next, &expected)) {
+    if (diff->phase == PHASE_DONE || !is_asked || !query_at(diff, &next, &expected)) {
         return LS_STALE;
     }
     if (query->wants_values != expected.wants_values ||
         query->nodes.first != expected.nodes.first || query->nodes.count != expected.nodes.count ||
-        size != ls_state_tree_answer_bytes(descent->tree, &expected)) {
+        size != ls_state_tree_answer_bytes(diff->tree, &expected)) {
         return LS_MALFORMED;
     }
-    if (expected.wants_values && !are_values_as_told(descent, expected.nodes, bytes)) {
+    if (expected.wants_values && !are_values_as_told(diff, expected.nodes, bytes)) {
         return LS_MALFORMED;
     }
-    descent->figures.bytes += size;
+    diff->figures.bytes += size;
     if (expected.wants_values) {
-        take_values(descent, expected.nodes, bytes);
+        take_values(diff, expected.nodes, bytes);
     } else {
-        take_hashes(descent, expected.nodes, bytes);
+        take_hashes(diff, expected.nodes, bytes);
     }
-    descent->answered = next;
-    if (next.ask == descent->ask_count) {
-        end_round(descent);
+    diff->answered = next;
+    if (next.ask == diff->ask_count) {
+        end_round(diff);
     }
     return LS_OK;
 }
 
 /* ---- what came out ---- */
 
-bool ls_state_descent_is_done(const ls_state_descent *descent)
+bool ls_hash_tree_diff_is_done(const ls_hash_tree_diff *diff)
 {
-    return descent->phase == PHASE_DONE;
+    return diff->phase == PHASE_DONE;
 }
 
-void ls_state_descent_result(const ls_state_descent *descent, ls_state_difference *out)
+void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference *out)
 {
-    const ls_schema *schema = ls_state_tree_schema(descent->tree);
-    ls_state_difference_find(schema, descent->state, descent->other, out);
+    const ls_schema *schema = ls_state_tree_schema(diff->tree);
+    ls_state_difference_find(schema, diff->state, diff->other, out);
     uint32_t fields = 0;
     for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {
-        fields += descent->differs[i];
+        fields += diff->differs[i];
     }
     out->fields = fields;
-    out->elements += descent->figures.left_out;
-    out->is_lower_bound = descent->phase != PHASE_DONE || descent->figures.left_out > 0 ||
-                          descent->figures.unfounded > 0;
+    out->elements += diff->figures.left_out;
+    out->is_lower_bound =
+        diff->phase != PHASE_DONE || diff->figures.left_out > 0 || diff->figures.unfounded > 0;
 }
 
-uint32_t ls_state_descent_leaf_count(const ls_state_descent *descent)
+uint32_t ls_hash_tree_diff_leaf_count(const ls_hash_tree_diff *diff)
 {
-    return descent->phase == PHASE_DONE ? descent->figures.leaves : 0;
+    return diff->phase == PHASE_DONE ? diff->figures.leaves : 0;
 }
 
-uint32_t ls_state_descent_leaf(const ls_state_descent *descent, uint32_t index)
+uint32_t ls_hash_tree_diff_leaf(const ls_hash_tree_diff *diff, uint32_t index)
 {
-    LS_ASSERT(index < ls_state_descent_leaf_count(descent));
-    return descent->leaves.nodes[index].node;
+    LS_ASSERT(index < ls_hash_tree_diff_leaf_count(diff));
+    return diff->leaves.nodes[index].node;
 }
 
-const void *ls_state_descent_other_state(const ls_state_descent *descent)
+const void *ls_hash_tree_diff_other_state(const ls_hash_tree_diff *diff)
 {
-    return descent->other;
+    return diff->other;
 }
 
-ls_descent_figures ls_state_descent_figures(const ls_state_descent *descent)
+ls_diff_figures ls_hash_tree_diff_figures(const ls_hash_tree_diff *diff)
 {
-    return descent->figures;
+    return diff->figures;
 }

@@ -9,7 +9,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
 {
     const tracing *here = user;
     pass->run(step);
-    here->trace->roots[index] = ls_sim_instance_hash(here->instance);
+    here->trace->state_hashes[index] = ls_sim_instance_hash(here->instance);
     here->trace->pass_count = index + 1;
 }
 
@@ -31,7 +31,7 @@ ls_pass_parting ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trac
         return LS_PASS_BEFORE;
     }
     for (uint32_t i = 0; i < a->pass_count; i++) {
-        if (a->roots[i] != b->roots[i]) {
+        if (a->state_hashes[i] != b->state_hashes[i]) {
             *pass = i;
             return LS_PASS_AT;
         }

@@ -1,6 +1,6 @@
-/* Pass trace: the root after each pass of one step, so that two machines can name the first pass
- * whose results differ, and what each pass changed in one field. Steps the instance it is given,
- * keeps nothing. Called by re-runs on both sides of a match and by tools. */
+/* Pass trace: the state hash after each pass of one step, so that two machines can name the first
+ * pass whose results differ, and what each pass changed in one field. Steps the instance it is
+ * given, keeps nothing. Called by re-runs on both sides of a match and by tools. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_PASS_TRACE_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_PASS_TRACE_H
 
@@ -10,10 +10,10 @@
 LS_C_BEGIN
 
 typedef struct ls_pass_trace {
-    ls_tick tick;                  /* whose step it was */
-    uint32_t pass_count;           /* 0: not known */
-    uint64_t before;               /* root that the step began with */
-    uint64_t roots[LS_PASSES_MAX]; /* after each pass; the last is that of state tick + 1 */
+    ls_tick tick;                         /* whose step it was */
+    uint32_t pass_count;                  /* 0: not known */
+    uint64_t before;                      /* state hash that the step began with */
+    uint64_t state_hashes[LS_PASSES_MAX]; /* after each pass; the last is that of state tick + 1 */
 } ls_pass_trace;
 
 /* Steps the instance once on its tick's inputs. */
@@ -23,7 +23,7 @@ void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
 /* Where two traces of one tick part. */
 typedef enum ls_pass_parting {
     LS_PASS_UNKNOWN, /* a trace is missing, or they are of different steps */
-    LS_PASS_NONE,    /* every root is the same */
+    LS_PASS_NONE,    /* every state hash is the same */
     LS_PASS_BEFORE,  /* the states differed before the first pass */
     LS_PASS_AT,      /* in the pass that is named */
 } ls_pass_parting;

@@ -26,7 +26,7 @@ struct ls_replay_window {
     uint8_t *memory;        /* of all states */
     saved_state *snapshots; /* [snapshot_count], then the one of the start */
     saved_state *recent;    /* [recent_states], by tick; NULL when that is 0 */
-    uint64_t *roots;        /* [window_ticks], by tick */
+    uint64_t *state_hashes; /* [window_ticks], by tick */
     ls_input_buffer *own;   /* NULL when they are borrowed */
     const ls_input_buffer *inputs;
     ls_tick start;
@@ -81,9 +81,10 @@ static ls_status allocate_rings(ls_replay_window *window)
     window->memory = ls_allocate_array(allocator, (size_t)snapshots + recent, window->state_bytes);
     window->snapshots = ls_allocate_array(allocator, snapshots, sizeof(saved_state));
     window->recent = recent > 0 ? ls_allocate_array(allocator, recent, sizeof(saved_state)) : NULL;
-    window->roots = ls_allocate_array(allocator, window->config.window_ticks, sizeof(uint64_t));
+    window->state_hashes =
+        ls_allocate_array(allocator, window->config.window_ticks, sizeof(uint64_t));
     if (!window->memory || !window->snapshots || (recent > 0 && !window->recent) ||
-        !window->roots) {
+        !window->state_hashes) {
         return LS_NO_MEMORY;
     }
     place_states(window);
@@ -132,7 +133,7 @@ void ls_replay_window_destroy(ls_replay_window *window)
         return;
     }
     ls_input_buffer_destroy(window->own);
-    ls_release(window->allocator, window->roots);
+    ls_release(window->allocator, window->state_hashes);
     ls_release(window->allocator, window->recent);
     ls_release(window->allocator, window->snapshots);
     ls_release(window->allocator, window->memory);
@@ -196,14 +197,14 @@ static void copy_where_due(ls_replay_window *window, ls_tick tick, const uint8_t
     }
 }
 
-static void note_root(ls_replay_window *window, ls_tick tick, uint64_t root)
+static void note_hash(ls_replay_window *window, ls_tick tick, uint64_t state_hash)
 {
     window->newest = tick;
-    window->roots[tick & (window->config.window_ticks - 1)] = root;
+    window->state_hashes[tick & (window->config.window_ticks - 1)] = state_hash;
 }
 
 void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *instance,
-                            uint64_t root)
+                            uint64_t state_hash)
 {
     ls_tick tick = ls_sim_instance_tick(instance);
     LS_ASSERT(tick >= window->newest || !window->own);
@@ -217,7 +218,7 @@ void ls_replay_window_start(ls_replay_window *window, const ls_sim_instance *ins
         ls_input_buffer_forget_before(window->own, tick);
     }
     window->start = tick;
-    note_root(window, tick, root);
+    note_hash(window, tick, state_hash);
     save(&window->snapshots[window->snapshot_count], instance);
     save_where_due(window, instance);
 }
@@ -236,27 +237,27 @@ static void put_inputs(ls_replay_window *window, const ls_tick_inputs *inputs)
     }
 }
 
-static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs, uint64_t root)
+static void record_tick(ls_replay_window *window, const ls_tick_inputs *inputs, uint64_t state_hash)
 {
     LS_ASSERT(inputs->tick == window->newest);
     if (window->own) {
         put_inputs(window, inputs);
     }
-    note_root(window, inputs->tick + 1, root);
+    note_hash(window, inputs->tick + 1, state_hash);
 }
 
 void ls_replay_window_record(ls_replay_window *window, const ls_tick_inputs *inputs,
-                             const ls_sim_instance *instance, uint64_t root)
+                             const ls_sim_instance *instance, uint64_t state_hash)
 {
     LS_ASSERT(ls_sim_instance_tick(instance) == inputs->tick + 1);
-    record_tick(window, inputs, root);
+    record_tick(window, inputs, state_hash);
     save_where_due(window, instance);
 }
 
 void ls_replay_window_record_saved(ls_replay_window *window, const ls_tick_inputs *inputs,
-                                   const uint8_t *saved, uint64_t root)
+                                   const uint8_t *saved, uint64_t state_hash)
 {
-    record_tick(window, inputs, root);
+    record_tick(window, inputs, state_hash);
     copy_where_due(window, inputs->tick + 1, saved);
 }
 
@@ -279,12 +280,12 @@ static bool is_held(const ls_replay_window *window, ls_tick tick)
     return tick >= ls_replay_window_oldest(window) && tick <= window->newest;
 }
 
-ls_status ls_replay_window_root(const ls_replay_window *window, ls_tick tick, uint64_t *out)
+ls_status ls_replay_window_hash(const ls_replay_window *window, ls_tick tick, uint64_t *out)
 {
     if (!is_held(window, tick)) {
         return LS_NOT_FOUND;
     }
-    *out = window->roots[tick & (window->config.window_ticks - 1)];
+    *out = window->state_hashes[tick & (window->config.window_ticks - 1)];
     return LS_OK;
 }
 
@@ -331,8 +332,8 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
         .agreed = agreed,
         .last = last,
         .snapshot = snapshot->bytes,
-        .roots = window->roots,
-        .roots_mask = window->config.window_ticks - 1,
+        .state_hashes = window->state_hashes,
+        .hashes_mask = window->config.window_ticks - 1,
         .inputs = window->inputs,
     };
     return LS_OK;
@@ -340,10 +341,10 @@ ls_status ls_replay_window_stretch(const ls_replay_window *window, ls_tick agree
 
 /* ---- simulating a stretch ---- */
 
-uint64_t ls_replay_stretch_root(const ls_replay_stretch *stretch, ls_tick tick)
+uint64_t ls_replay_stretch_hash(const ls_replay_stretch *stretch, ls_tick tick)
 {
     LS_ASSERT(tick >= stretch->first && tick <= stretch->last);
-    return stretch->roots[tick & stretch->roots_mask];
+    return stretch->state_hashes[tick & stretch->hashes_mask];
 }
 
 ls_status ls_replay_stretch_load(const ls_replay_stretch *stretch, ls_sim_instance *instance)

@@ -124,7 +124,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
         .first = stretch->first,
         .tick = stretch->last,
         .strayed = stretch->last,
-        .live = ls_replay_stretch_root(stretch, stretch->last),
+        .live = ls_replay_stretch_hash(stretch, stretch->last),
     };
     begin_run(rerun, RUN_FRESH);
 }
@@ -146,7 +146,7 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
         return;
     }
     ls_sim_instance_step(instance, inputs);
-    uint64_t recorded = ls_replay_stretch_root(&rerun->stretch, made);
+    uint64_t recorded = ls_replay_stretch_hash(&rerun->stretch, made);
     bool is_compared = recorded != 0 && made <= rerun->stretch.agreed;
     if (is_compared && figures->strayed == figures->tick &&
         ls_sim_instance_hash(instance) != recorded) {
@@ -197,17 +197,17 @@ static void end_run(ls_rerun *rerun)
 {
     ls_rerun_figures *figures = &rerun->figures;
     ls_sim_instance *instance = rerun->instances[rerun->current];
-    uint64_t root = ls_sim_instance_hash(instance);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
     if (rerun->run == RUN_FRESH) {
-        figures->fresh = root;
+        figures->fresh = state_hash;
         figures->known |= LS_RERUN_FRESH;
         memcpy(rerun->reached, ls_sim_instance_view(instance), rerun->state_bytes);
         rerun->is_reached = true;
     } else if (rerun->run == RUN_AGAIN) {
-        figures->again = root;
+        figures->again = state_hash;
         figures->known |= LS_RERUN_AGAIN;
     } else {
-        figures->reloaded = root;
+        figures->reloaded = state_hash;
         figures->known |= LS_RERUN_RELOADED;
     }
     begin_run(rerun, (run_kind)(rerun->run + 1));

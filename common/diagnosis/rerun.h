@@ -18,15 +18,16 @@ LS_C_BEGIN
 #define LS_RERUN_RELOADED 0x08u
 #define LS_RERUN_IN_PLACE 0x10u
 
-/* The root of state `tick` that each way of getting there gave; this is what travels. */
+/* The state hash of state `tick` that each way of getting there gave; this is what travels. */
 typedef struct ls_rerun_figures {
-    uint32_t known;    /* which of the five are */
-    ls_tick first;     /* of the snapshot */
-    ls_tick tick;      /* of the state */
-    ls_tick strayed;   /* first state agreed on whose recorded root fresh missed; `tick`: none */
-    uint64_t live;     /* in the match */
-    uint64_t fresh;    /* a new instance, from the snapshot */
-    uint64_t again;    /* the same once more, in other memory and on a stack full of ones */
+    uint32_t known; /* which of the five are */
+    ls_tick first;  /* of the snapshot */
+    ls_tick tick;   /* of the state */
+    ls_tick
+        strayed;    /* first state agreed on whose recorded state hash fresh missed; `tick`: none */
+    uint64_t live;  /* in the match */
+    uint64_t fresh; /* a new instance, from the snapshot */
+    uint64_t again; /* the same once more, in other memory and on a stack full of ones */
     uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
     uint64_t in_place; /* in the match's own instance, from the snapshot */
 } ls_rerun_figures;

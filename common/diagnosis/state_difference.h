@@ -1,7 +1,7 @@
 /* State difference: which elements of two states differ, as places and as text. Exact on values:
  * two zeros of different sign and two NaNs of different bits are differences and read so.
  * Compares states in memory as this machine lays them out; never changes one. Called by reports,
- * by the descent and by tools. */
+ * by the hash-tree diff and by tools. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_DIFFERENCE_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_DIFFERENCE_H
 

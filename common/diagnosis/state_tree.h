@@ -3,7 +3,7 @@
  * leaves. Numbered from the schema alone, hashed in canonical byte order: machines with equal
  * schema digests mean the same by a node's number. Needed after a mismatch only, never per tick.
  * Owns the hashes of one state at a time; never allocates after create, never changes a state
- * unless asked to write a leaf. Called by the descent, by match and session, and by healing.
+ * unless asked to write a leaf. Called by the hash-tree diff, by match and session, and by healing.
  *
  * Node 0 is the state; then the parts (what stands before the first dot of a path) in the order of
  * their first byte; then the fields, part by part, each part's by offset; then each field's chunks,

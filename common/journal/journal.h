@@ -56,11 +56,11 @@ typedef struct ls_journal_info {
     uint64_t ticks;         /* recorded */
     uint64_t ticks_missing; /* between first_tick and end_tick */
     uint32_t gaps;
-    ls_tick gap_tick;    /* the first that is missing */
-    uint64_t gap_offset; /* the file, were it cut there, would end before the first gap, whole */
-    uint64_t roots;      /* of states that were hashed */
-    uint64_t snapshots;  /* whole ones */
-    uint64_t tick_chain; /* behind the last tick */
+    ls_tick gap_tick;      /* the first that is missing */
+    uint64_t gap_offset;   /* the file, were it cut there, would end before the first gap, whole */
+    uint64_t state_hashes; /* of states that were hashed */
+    uint64_t snapshots;    /* whole ones */
+    uint64_t tick_chain;   /* behind the last tick */
     uint64_t records[LS_JOURNAL_KIND_COUNT];
     uint64_t stored_bytes[LS_JOURNAL_KIND_COUNT]; /* with their frames */
     uint64_t raw_bytes[LS_JOURNAL_KIND_COUNT];
@@ -83,7 +83,7 @@ void ls_journal_seek(ls_journal *journal, ls_tick tick);
 /* The next recorded tick: as ls_tick_block_next gives it. The tick is not one behind the last one
  * where ticks are missing. NOT_FOUND at the end; NO_MEMORY. Damaged records are passed over. */
 ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYERS_MAX],
-                               ls_tick_inputs *out, uint64_t *root);
+                               ls_tick_inputs *out, uint64_t *state_hash);
 
 /* The tick chain behind the last tick of the block that next_tick is in. */
 uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind);

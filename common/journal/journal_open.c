@@ -132,7 +132,7 @@ static ls_status count_block(counting *count, const uint8_t *raw)
     count->lost_before = count->walk.lost_bytes;
     info->end_tick = head->first + head->count;
     info->ticks += head->count;
-    info->roots += ls_tick_block_roots(&journal->reader);
+    info->state_hashes += ls_tick_block_hashes(&journal->reader);
     info->tick_chain = head->chain;
     return add_entry(journal,
                      (ls_journal_index_entry){LS_JOURNAL_TICKS, head->first, count->frame.offset});

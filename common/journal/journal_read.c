@@ -64,7 +64,8 @@ bool ls_journal_read_piece(const uint8_t *raw, size_t size, ls_journal_snapshot 
 bool ls_journal_add_piece(ls_journal_pieces_read *sofar, const ls_journal_snapshot *head)
 {
     bool is_next = head->piece == sofar->next && head->tick == sofar->head.tick &&
-                   head->root == sofar->head.root && head->state_bytes == sofar->head.state_bytes;
+                   head->state_hash == sofar->head.state_hash &&
+                   head->state_bytes == sofar->head.state_bytes;
     if (head->piece == 0) {
         *sofar = (ls_journal_pieces_read){.head = *head, .next = 1};
     } else {
@@ -134,19 +135,19 @@ static bool next_block(ls_journal *journal)
 }
 
 ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYERS_MAX],
-                               ls_tick_inputs *out, uint64_t *root)
+                               ls_tick_inputs *out, uint64_t *state_hash)
 {
     while (journal->has_block || next_block(journal)) {
         ls_tick_inputs inputs;
-        uint64_t read_root = 0;
-        if (ls_tick_block_next(&journal->reader, slots, &inputs, &read_root) != LS_OK) {
+        uint64_t read_hash = 0;
+        if (ls_tick_block_next(&journal->reader, slots, &inputs, &read_hash) != LS_OK) {
             journal->has_block = false;
             continue;
         }
         if (inputs.tick >= journal->want) {
             journal->want = inputs.tick + 1;
             *out = inputs;
-            *root = read_root;
+            *state_hash = read_hash;
             return LS_OK;
         }
     }

@@ -78,7 +78,7 @@ void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header)
     ls_byte_stream_ranged(stream, &header->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
     ls_byte_stream_u64(stream, &header->save_bytes);
     settings_stream(stream, header);
-    ls_build_print_stream(stream, &header->print);
+    ls_build_fingerprint_stream(stream, &header->print);
 }
 
 ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
@@ -110,9 +110,9 @@ void ls_journal_event_stream(ls_byte_stream *stream, ls_journal_event *event)
 void ls_journal_snapshot_stream(ls_byte_stream *stream, ls_journal_snapshot *snapshot)
 {
     ls_byte_stream_u32(stream, &snapshot->tick);
-    ls_byte_stream_u64(stream, &snapshot->root);
-    ls_byte_stream_u64(stream, &snapshot->root_chain);
-    ls_byte_stream_u32(stream, &snapshot->root_chain_tick);
+    ls_byte_stream_u64(stream, &snapshot->state_hash);
+    ls_byte_stream_u64(stream, &snapshot->hash_chain);
+    ls_byte_stream_u32(stream, &snapshot->hash_chain_tick);
     ls_byte_stream_u64(stream, &snapshot->tick_chain);
     ls_byte_stream_u64(stream, &snapshot->state_bytes);
     ls_byte_stream_u32(stream, &snapshot->piece);
@@ -136,7 +136,7 @@ size_t ls_journal_piece_size(uint64_t state_bytes, uint32_t piece)
 void ls_journal_end_stream(ls_byte_stream *stream, ls_journal_end *end)
 {
     ls_byte_stream_u32(stream, &end->final_tick);
-    ls_byte_stream_u64(stream, &end->final_root);
+    ls_byte_stream_u64(stream, &end->final_hash);
     ls_byte_stream_u64(stream, &end->tick_chain);
     ls_byte_stream_u64(stream, &end->ticks);
     ls_byte_stream_u64(stream, &end->index_offset);

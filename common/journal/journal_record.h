@@ -42,7 +42,7 @@ typedef struct ls_journal_header {
     char simulation[LS_NAME_BYTES_MAX];
     uint32_t simulation_version;
     ls_sim_config config;
-    ls_sim_digests digests; /* `initial` is the root of state 0 */
+    ls_sim_digests digests; /* `initial` is the state hash of state 0 */
     uint32_t input_bytes_max;
     uint64_t save_bytes; /* of a snapshot; 0: states are not saved */
 
@@ -57,7 +57,7 @@ typedef struct ls_journal_header {
     uint32_t timeout_ms;
     uint32_t wait_limit_ms;
 
-    ls_build_print print;
+    ls_build_fingerprint print;
 } ls_journal_header;
 
 /* Room that any header fits in. */
@@ -77,9 +77,9 @@ ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
 #define LS_JOURNAL_EVENT_MAP(X)                                                                    \
     X(SEATED, 1, "took a seat") /* slot; text: the player's name */                                \
     X(STARTED, 2, "the match started")                                                             \
-    X(LEFT, 3, "left")                      /* slot; text: why */                                  \
-    X(STALLED, 4, "the match waits")        /* text: whom for and how long */                      \
-    X(DESYNC, 5, "differs")                 /* slot, tick of the first state that does; roots */   \
+    X(LEFT, 3, "left")               /* slot; text: why */                                         \
+    X(STALLED, 4, "the match waits") /* text: whom for and how long */                             \
+    X(DESYNC, 5, "differs")          /* slot, tick of the first state that does; state hashes */   \
     X(CAUSE, 6, "cause of a difference")    /* slot, tick; text */                                 \
     X(HEALED, 7, "healed")                  /* slot, tick from which on it agrees */               \
     X(FAILED, 8, "writing failed")          /* text: why */                                        \
@@ -123,9 +123,9 @@ void ls_journal_event_stream(ls_byte_stream *stream, ls_journal_event *event);
 /* What stands before the bytes of a piece, the same in each but for its index. */
 typedef struct ls_journal_snapshot {
     ls_tick tick;
-    uint64_t root;           /* of the state */
-    uint64_t root_chain;     /* of the states hashed up to root_chain_tick */
-    ls_tick root_chain_tick; /* the newest hashed one that is not behind `tick` */
+    uint64_t state_hash;     /* of the state */
+    uint64_t hash_chain;     /* of the states hashed up to hash_chain_tick */
+    ls_tick hash_chain_tick; /* the newest hashed one that is not behind `tick` */
     uint64_t tick_chain;     /* of the ticks before `tick` */
     uint64_t state_bytes;    /* of all pieces: what ls_sim_instance_load takes */
     uint32_t piece;          /* from 0 */
@@ -142,7 +142,7 @@ size_t ls_journal_piece_size(uint64_t state_bytes, uint32_t piece); /* piece < t
 
 typedef struct ls_journal_end {
     ls_tick final_tick;
-    uint64_t final_root;
+    uint64_t final_hash;
     uint64_t tick_chain;   /* behind the last closed tick */
     uint64_t ticks;        /* recorded */
     uint64_t index_offset; /* of the INDEX record's frame, from the start of the file */

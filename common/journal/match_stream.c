@@ -21,14 +21,14 @@ void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests)
     ls_byte_stream_u64(stream, &digests->initial);
 }
 
-void ls_build_print_stream(ls_byte_stream *stream, ls_build_print *print)
+void ls_build_fingerprint_stream(ls_byte_stream *stream, ls_build_fingerprint *print)
 {
     uint8_t bytes[LS_PRINT_BYTES_MAX] = {0};
     uint32_t size =
-        stream->mode == LS_STREAM_READ ? 0 : (uint32_t)ls_build_print_write(print, bytes);
+        stream->mode == LS_STREAM_READ ? 0 : (uint32_t)ls_build_fingerprint_write(print, bytes);
     ls_byte_stream_ranged(stream, &size, 0, LS_PRINT_BYTES_MAX);
     ls_byte_stream_bytes(stream, bytes, size);
     if (stream->mode == LS_STREAM_READ) {
-        ls_build_print_read(bytes, stream->has_failed ? 0 : size, print);
+        ls_build_fingerprint_read(bytes, stream->has_failed ? 0 : size, print);
     }
 }

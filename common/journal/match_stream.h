@@ -1,5 +1,5 @@
 /* Match stream: what identifies a match, as lists of fields that every format kept on disk shares:
- * configuration, digests, build print. Called by the desync bundle and the journal. */
+ * configuration, digests, build fingerprint. Called by the desync bundle and the journal. */
 #ifndef LOCKSTEP_COMMON_JOURNAL_MATCH_STREAM_H
 #define LOCKSTEP_COMMON_JOURNAL_MATCH_STREAM_H
 
@@ -9,6 +9,6 @@
 
 void ls_sim_config_stream(ls_byte_stream *stream, ls_sim_config *config);
 void ls_sim_digests_stream(ls_byte_stream *stream, ls_sim_digests *digests);
-void ls_build_print_stream(ls_byte_stream *stream, ls_build_print *print);
+void ls_build_fingerprint_stream(ls_byte_stream *stream, ls_build_fingerprint *print);
 
 #endif

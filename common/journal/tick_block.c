@@ -12,7 +12,7 @@ enum {
     FLAGS = FLAG_HASHED | FLAG_CHANGED | FLAG_EVENTS,
 
     VARINT_BYTES_MAX = 5,
-    ROOT_BYTES = 8,
+    STATE_HASH_BYTES = 8,
     EVENTS_MAX = 0xff,
 };
 
@@ -21,7 +21,7 @@ enum {
 size_t ls_tick_block_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max)
 {
     size_t slot = 2 + (size_t)input_bytes_max + 1; /* size, bytes, events */
-    return 1 + 2 * (size_t)VARINT_BYTES_MAX + slot_count * slot + ROOT_BYTES;
+    return 1 + 2 * (size_t)VARINT_BYTES_MAX + slot_count * slot + STATE_HASH_BYTES;
 }
 
 void ls_tick_block_start(ls_tick_block_writer *writer, uint8_t *bytes, size_t capacity,
@@ -34,7 +34,7 @@ void ls_tick_block_start(ls_tick_block_writer *writer, uint8_t *bytes, size_t ca
     writer->end = LS_TICK_BLOCK_HEAD_BYTES;
     writer->slot_count = slot_count;
     writer->count = 0;
-    writer->root_count = 0;
+    writer->hash_count = 0;
     memset(writer->base.sizes, 0, sizeof writer->base.sizes);
 }
 
@@ -172,17 +172,19 @@ static uint8_t *put_events(uint8_t *at, const ls_slot_input *slots, uint32_t cou
     return at;
 }
 
-bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *inputs, uint64_t root)
+bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *inputs,
+                       uint64_t state_hash)
 {
     LS_ASSERT(inputs->slot_count == writer->slot_count);
     LS_ASSERT(writer->count == 0 || inputs->tick == writer->first + writer->count);
     tick_plan plan = plan_tick(writer, inputs);
-    size_t roots = ((size_t)writer->root_count + (root != 0 ? 1 : 0)) * ROOT_BYTES;
-    if (plan.bytes + roots > writer->capacity - writer->end) {
+    size_t state_hashes =
+        ((size_t)writer->hash_count + (state_hash != 0 ? 1 : 0)) * STATE_HASH_BYTES;
+    if (plan.bytes + state_hashes > writer->capacity - writer->end) {
         return false;
     }
     uint8_t *at = writer->bytes + writer->end;
-    *at++ = (uint8_t)((root != 0 ? FLAG_HASHED : 0) | (plan.changed != 0 ? FLAG_CHANGED : 0) |
+    *at++ = (uint8_t)((state_hash != 0 ? FLAG_HASHED : 0) | (plan.changed != 0 ? FLAG_CHANGED : 0) |
                       (plan.events != 0 ? FLAG_EVENTS : 0));
     if (plan.changed != 0) {
         at = put_changes(at, writer, inputs->slots, plan.changed);
@@ -192,9 +194,9 @@ bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *input
     }
     LS_ASSERT((size_t)(at - writer->bytes) == writer->end + plan.bytes);
     writer->end += plan.bytes;
-    if (root != 0) {
-        writer->root_count++;
-        ls_store_u64(writer->bytes + writer->capacity - roots, root);
+    if (state_hash != 0) {
+        writer->hash_count++;
+        ls_store_u64(writer->bytes + writer->capacity - state_hashes, state_hash);
     }
     writer->first = writer->count == 0 ? inputs->tick : writer->first;
     writer->count++;
@@ -202,24 +204,24 @@ bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *input
 }
 
 /* They were written downwards from the end of the memory: the last one stands first. */
-static void turn_roots(uint8_t *roots, uint32_t count)
+static void turn_hashes(uint8_t *state_hashes, uint32_t count)
 {
     for (uint32_t i = 0; i < count / 2; i++) {
-        uint8_t *low = roots + (size_t)i * ROOT_BYTES;
-        uint8_t *high = roots + (size_t)(count - 1 - i) * ROOT_BYTES;
-        uint64_t root = ls_load_u64(low);
+        uint8_t *low = state_hashes + (size_t)i * STATE_HASH_BYTES;
+        uint8_t *high = state_hashes + (size_t)(count - 1 - i) * STATE_HASH_BYTES;
+        uint64_t state_hash = ls_load_u64(low);
         ls_store_u64(low, ls_load_u64(high));
-        ls_store_u64(high, root);
+        ls_store_u64(high, state_hash);
     }
 }
 
 size_t ls_tick_block_finish(ls_tick_block_writer *writer, uint64_t chain)
 {
     LS_ASSERT(writer->count > 0);
-    size_t bytes = (size_t)writer->root_count * ROOT_BYTES;
-    uint8_t *roots = writer->bytes + writer->capacity - bytes;
-    turn_roots(roots, writer->root_count);
-    memmove(writer->bytes + writer->end, roots, bytes);
+    size_t bytes = (size_t)writer->hash_count * STATE_HASH_BYTES;
+    uint8_t *state_hashes = writer->bytes + writer->capacity - bytes;
+    turn_hashes(state_hashes, writer->hash_count);
+    memmove(writer->bytes + writer->end, state_hashes, bytes);
     ls_store_u32(writer->bytes, writer->first);
     ls_store_u32(writer->bytes + 4, writer->count);
     ls_store_u32(writer->bytes + 8, (uint32_t)(writer->end - LS_TICK_BLOCK_HEAD_BYTES));
@@ -245,7 +247,7 @@ ls_status ls_tick_block_open(ls_tick_block_reader *reader, const uint8_t *bytes,
     size_t rest = size - LS_TICK_BLOCK_HEAD_BYTES;
     bool is_possible = head.count > 0 && head.count <= UINT32_MAX - head.first &&
                        head.slot_count == slot_count && inputs <= rest && head.count <= inputs &&
-                       (rest - inputs) % ROOT_BYTES == 0;
+                       (rest - inputs) % STATE_HASH_BYTES == 0;
     if (!is_possible) {
         return LS_MALFORMED;
     }
@@ -254,8 +256,8 @@ ls_status ls_tick_block_open(ls_tick_block_reader *reader, const uint8_t *bytes,
     reader->next = head.first;
     reader->at = bytes + LS_TICK_BLOCK_HEAD_BYTES;
     reader->end = reader->at + inputs;
-    reader->roots = reader->end;
-    reader->roots_end = bytes + size;
+    reader->state_hashes = reader->end;
+    reader->hashes_end = bytes + size;
     memset(reader->base.sizes, 0, sizeof reader->base.sizes);
     return LS_OK;
 }
@@ -364,32 +366,32 @@ static bool take_events(ls_tick_block_reader *reader)
     return true;
 }
 
-static bool take_root(ls_tick_block_reader *reader, uint64_t *root)
+static bool take_hash(ls_tick_block_reader *reader, uint64_t *state_hash)
 {
-    if (reader->roots_end - reader->roots < ROOT_BYTES) {
+    if (reader->hashes_end - reader->state_hashes < STATE_HASH_BYTES) {
         return false;
     }
-    *root = ls_load_u64(reader->roots);
-    reader->roots += ROOT_BYTES;
+    *state_hash = ls_load_u64(reader->state_hashes);
+    reader->state_hashes += STATE_HASH_BYTES;
     return true;
 }
 
-static bool take_tick(ls_tick_block_reader *reader, uint64_t *root)
+static bool take_tick(ls_tick_block_reader *reader, uint64_t *state_hash)
 {
     uint8_t flags = 0;
-    *root = 0;
+    *state_hash = 0;
     memset(reader->events, 0, sizeof reader->events);
     if (!take_u8(reader, &flags) || (flags & ~(unsigned)FLAGS) != 0) {
         return false;
     }
     return ((flags & FLAG_CHANGED) == 0 || take_changes(reader)) &&
            ((flags & FLAG_EVENTS) == 0 || take_events(reader)) &&
-           ((flags & FLAG_HASHED) == 0 || take_root(reader, root));
+           ((flags & FLAG_HASHED) == 0 || take_hash(reader, state_hash));
 }
 
 static bool is_at_end(const ls_tick_block_reader *reader)
 {
-    return reader->at == reader->end && reader->roots == reader->roots_end;
+    return reader->at == reader->end && reader->state_hashes == reader->hashes_end;
 }
 
 /* Nothing more can be read. */
@@ -401,13 +403,13 @@ static ls_status give_up(ls_tick_block_reader *reader)
 }
 
 ls_status ls_tick_block_next(ls_tick_block_reader *reader, ls_slot_input slots[LS_PLAYERS_MAX],
-                             ls_tick_inputs *out, uint64_t *root)
+                             ls_tick_inputs *out, uint64_t *state_hash)
 {
-    uint64_t read_root = 0;
+    uint64_t read_hash = 0;
     if (reader->next == reader->head.first + reader->head.count) {
         return is_at_end(reader) ? LS_NOT_FOUND : LS_MALFORMED;
     }
-    if (!take_tick(reader, &read_root)) {
+    if (!take_tick(reader, &read_hash)) {
         return give_up(reader);
     }
     for (uint32_t slot = 0; slot < reader->head.slot_count; slot++) {
@@ -417,6 +419,6 @@ ls_status ls_tick_block_next(ls_tick_block_reader *reader, ls_slot_input slots[L
     }
     *out = (ls_tick_inputs){
         .tick = reader->next++, .slot_count = reader->head.slot_count, .slots = slots};
-    *root = read_root;
+    *state_hash = read_hash;
     return LS_OK;
 }

@@ -4,12 +4,12 @@
  * Never allocates and never compresses. Called by the journal and by whoever hands on closed ticks.
  *
  * Little-endian: u32 first tick, u32 ticks, u32 bytes of the coded inputs, u32 slots, u64 tick
- * chain behind the last tick; the coded inputs; the roots, u64 each, in the order of their ticks.
- * A tick: u8 flags: 1 the state that it makes was hashed, 2 inputs differ from the tick before, 4
- * there are events. On 2: varint mask of the slots that differ, then for each, from slot 0: varint
- * 0 and a difference, or varint size + 1 and the bytes. On 4: varint mask of slots, u8 events each.
- * A difference, of inputs that are as long as before: a bit for each byte, lowest first, eight to
- * a byte; then for each bit that is set the XOR of the two bytes, which is not 0.
+ * chain behind the last tick; the coded inputs; the state hashes, u64 each, in the order of their
+ * ticks. A tick: u8 flags: 1 the state that it makes was hashed, 2 inputs differ from the tick
+ * before, 4 there are events. On 2: varint mask of the slots that differ, then for each, from slot
+ * 0: varint 0 and a difference, or varint size + 1 and the bytes. On 4: varint mask of slots, u8
+ * events each. A difference, of inputs that are as long as before: a bit for each byte, lowest
+ * first, eight to a byte; then for each bit that is set the XOR of the two bytes, which is not 0.
  * A varint has seven bits a byte, lowest first; the eighth says that more follow. */
 #ifndef LOCKSTEP_COMMON_JOURNAL_TICK_BLOCK_H
 #define LOCKSTEP_COMMON_JOURNAL_TICK_BLOCK_H
@@ -30,11 +30,11 @@ typedef struct ls_tick_block_base {
 typedef struct ls_tick_block_writer {
     uint8_t *bytes; /* the caller's */
     size_t capacity;
-    size_t end; /* of the coded inputs; roots stand at the end of the memory until finish */
+    size_t end; /* of the coded inputs; state hashes stand at the end of the memory until finish */
     uint32_t slot_count;
     ls_tick first;
     uint32_t count; /* ticks so far */
-    uint32_t root_count;
+    uint32_t hash_count;
     ls_tick_block_base base;
 } ls_tick_block_writer;
 
@@ -46,10 +46,11 @@ size_t ls_tick_block_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max);
 void ls_tick_block_start(ls_tick_block_writer *writer, uint8_t *bytes, size_t capacity,
                          uint32_t slot_count);
 
-/* Adds the next tick; the first one may be any. `root` is that of the state that it makes, of tick
- * inputs->tick + 1; 0: not hashed. False when it does not fit: nothing has changed, the block is
- * full. Sizes up to LS_INPUT_BYTES_MAX, events below 256. */
-bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *inputs, uint64_t root);
+/* Adds the next tick; the first one may be any. `state hash` is that of the state that it makes, of
+ * tick inputs->tick + 1; 0: not hashed. False when it does not fit: nothing has changed, the block
+ * is full. Sizes up to LS_INPUT_BYTES_MAX, events below 256. */
+bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *inputs,
+                       uint64_t state_hash);
 
 /* Completes the block: returns its size. `chain` is the tick chain (tick_chain.h) behind its last
  * tick. One tick or more has been added. */
@@ -67,10 +68,10 @@ typedef struct ls_tick_block_reader {
     ls_tick_block_head head;
     uint32_t input_bytes_max;
     ls_tick next;
-    const uint8_t *at;    /* in the coded inputs */
-    const uint8_t *end;   /* of them */
-    const uint8_t *roots; /* not yet read */
-    const uint8_t *roots_end;
+    const uint8_t *at;           /* in the coded inputs */
+    const uint8_t *end;          /* of them */
+    const uint8_t *state_hashes; /* not yet read */
+    const uint8_t *hashes_end;
     uint32_t events[LS_PLAYERS_MAX];
     ls_tick_block_base base;
 } ls_tick_block_reader;
@@ -80,17 +81,17 @@ typedef struct ls_tick_block_reader {
 ls_status ls_tick_block_open(ls_tick_block_reader *reader, const uint8_t *bytes, size_t size,
                              uint32_t slot_count, uint32_t input_bytes_max);
 
-/* Roots that have not been read yet. */
-static inline uint64_t ls_tick_block_roots(const ls_tick_block_reader *reader)
+/* State hashes that have not been read yet. */
+static inline uint64_t ls_tick_block_hashes(const ls_tick_block_reader *reader)
 {
-    return (uint64_t)(reader->roots_end - reader->roots) / 8;
+    return (uint64_t)(reader->hashes_end - reader->state_hashes) / 8;
 }
 
-/* The next tick, in order: its inputs in slots[], borrowed until the next call, and its root or 0.
- * NOT_FOUND behind the last one, if by then every byte was read; MALFORMED otherwise, and from then
- * on. */
+/* The next tick, in order: its inputs in slots[], borrowed until the next call, and its state hash
+ * or 0. NOT_FOUND behind the last one, if by then every byte was read; MALFORMED otherwise, and
+ * from then on. */
 ls_status ls_tick_block_next(ls_tick_block_reader *reader, ls_slot_input slots[LS_PLAYERS_MAX],
-                             ls_tick_inputs *out, uint64_t *root);
+                             ls_tick_inputs *out, uint64_t *state_hash);
 
 LS_C_END
 

@@ -183,7 +183,7 @@ ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
     return LS_OK;
 }
 
-void ls_input_buffer_warm(const ls_input_buffer *buffer, ls_tick tick)
+void ls_input_buffer_prefetch(const ls_input_buffer *buffer, ls_tick tick)
 {
     ls_prefetch(row_of(buffer, tick > 0 ? tick - 1 : tick), 2 * buffer->row_bytes);
 }

@@ -56,7 +56,7 @@ ls_status ls_input_buffer_tick(const ls_input_buffer *buffer, ls_tick tick,
                                ls_slot_input slots[LS_PLAYERS_MAX]);
 
 /* Asks for the memory of a tick and of those around it, before it is used. */
-void ls_input_buffer_warm(const ls_input_buffer *buffer, ls_tick tick);
+void ls_input_buffer_prefetch(const ls_input_buffer *buffer, ls_tick tick);
 
 LS_C_END
 

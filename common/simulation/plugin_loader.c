@@ -128,7 +128,7 @@ void ls_simulation_unload(ls_loaded_simulation *loaded)
     *loaded = (ls_loaded_simulation){NULL, NULL};
 }
 
-/* ---- what a build print says of it ---- */
+/* ---- what a build fingerprint says of it ---- */
 
 /* A chain of the hashes of the file's pieces. */
 static bool hash_file(const char *path, uint64_t *hash, uint64_t *bytes)
@@ -151,7 +151,7 @@ static bool hash_file(const char *path, uint64_t *hash, uint64_t *bytes)
 }
 
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
-                         ls_build_print *print)
+                         ls_build_fingerprint *print)
 {
     uint64_t hash = 0;
     uint64_t bytes = 0;
@@ -165,5 +165,5 @@ void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
     } else if (loaded->library) {
         ls_text_set(&text, "%s", slash ? slash + 1 : name);
     }
-    ls_build_print_set(print, LS_PRINT_SIMULATION, text.bytes);
+    ls_build_fingerprint_set(print, LS_PRINT_SIMULATION, text.bytes);
 }

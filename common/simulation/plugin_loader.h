@@ -20,10 +20,10 @@ typedef struct ls_loaded_simulation {
  * words), SCHEMA (with the byte ranges). */
 ls_status ls_simulation_load(const char *name, ls_loaded_simulation *out, ls_text *why);
 
-/* Names in a build print which code this is: "built in", or the plug-in's file, its size and a hash
- * of it, as it lies on the disk now. `name` is what was loaded. */
+/* Names in a build fingerprint which code this is: "built in", or the plug-in's file, its size and
+ * a hash of it, as it lies on the disk now. `name` is what was loaded. */
 void ls_simulation_print(const ls_loaded_simulation *loaded, const char *name,
-                         ls_build_print *print);
+                         ls_build_fingerprint *print);
 
 /* The simulation and everything made from it must not be used afterwards. */
 void ls_simulation_unload(ls_loaded_simulation *loaded);

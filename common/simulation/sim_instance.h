@@ -16,7 +16,7 @@ typedef struct ls_sim_digests {
     uint64_t parameters; /* tick rate, players, every parameter's name and value, seed */
     uint64_t schema;     /* 0 for a simulation that hashes by callback */
     uint64_t content;    /* 0 when the simulation has none */
-    uint64_t initial;    /* root of state 0 */
+    uint64_t initial;    /* state hash of state 0 */
 } ls_sim_digests;
 
 /* Whether this machine's simulation is the one that was written down elsewhere, as far as digests
@@ -69,7 +69,7 @@ void ls_sim_instance_step_watched(ls_sim_instance *instance, const ls_tick_input
  * steps which do. */
 void ls_sim_instance_fill_scratch(ls_sim_instance *instance, uint8_t byte);
 
-/* Root of the live state. */
+/* State hash of the live state. */
 uint64_t ls_sim_instance_hash(ls_sim_instance *instance);
 
 /* Copies of the live state, in canonical byte order: a save can be loaded on any machine.

@@ -5,7 +5,7 @@
 typedef struct place {
     bool is_taken;
     ls_tick tick;
-    uint64_t root;
+    uint64_t state_hash;
 } place;
 
 struct ls_snapshot_ring {
@@ -72,7 +72,7 @@ void ls_snapshot_ring_clear(ls_snapshot_ring *ring)
     }
 }
 
-ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root)
+ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash)
 {
     ls_tick tick = ls_sim_instance_tick(ring->instance);
     place *taken = &ring->places[tick % ring->capacity];
@@ -82,7 +82,7 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root)
     }
     ls_status status = ls_sim_instance_save(ring->instance, bytes_of(ring, tick));
     if (status == LS_OK) {
-        *taken = (place){.is_taken = true, .tick = tick, .root = root};
+        *taken = (place){.is_taken = true, .tick = tick, .state_hash = state_hash};
     }
     return status;
 }
@@ -95,13 +95,13 @@ ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick)
     return ls_sim_instance_load(ring->instance, bytes_of(ring, tick), tick);
 }
 
-ls_status ls_snapshot_ring_root(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *root)
+ls_status ls_snapshot_ring_hash(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *state_hash)
 {
     const place *held = place_of(ring, tick);
     if (!held) {
         return LS_NOT_FOUND;
     }
-    *root = held->root;
+    *state_hash = held->state_hash;
     return LS_OK;
 }
 

@@ -1,7 +1,7 @@
-/* Snapshot ring: saved states of one running simulation, each with its root, in memory fixed at
- * create. A save is a copy. Tick t always lies in place t % capacity, so a save takes the place of
- * the state `capacity` ticks before it.
- * Never steps and never hashes; knows nothing of inputs. Called by prediction. */
+/* Snapshot ring: saved states of one running simulation, each with its state hash, in memory fixed
+ * at create. A save is a copy. Tick t always lies in place t % capacity, so a save takes the place
+ * of the state `capacity` ticks before it. Never steps and never hashes; knows nothing of inputs.
+ * Called by prediction. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 #define LOCKSTEP_COMMON_SIMULATION_SNAPSHOT_RING_H
 
@@ -22,7 +22,7 @@ void ls_snapshot_ring_clear(ls_snapshot_ring *ring);
 
 /* Saves the live state. FULL when it has grown beyond the room, else what ls_sim_instance_save
  * says; after a failure its place is empty. */
-ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t root);
+ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash);
 
 /* Makes the saved state of that tick the live one; NOT_FOUND, or what ls_sim_instance_load says. */
 ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
@@ -31,7 +31,7 @@ ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
  * not held. */
 const uint8_t *ls_snapshot_ring_bytes(const ls_snapshot_ring *ring, ls_tick tick);
 
-/* The root that it was saved with; NOT_FOUND. */
-ls_status ls_snapshot_ring_root(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *root);
+/* The state hash that it was saved with; NOT_FOUND. */
+ls_status ls_snapshot_ring_hash(const ls_snapshot_ring *ring, ls_tick tick, uint64_t *state_hash);
 
 #endif

@@ -11,7 +11,7 @@ struct ls_state_hasher {
     uint8_t *canonical;    /* [state_bytes], NULL where states are canonical as they lie */
 };
 
-/* Makes a chain's first link differ from its root. */
+/* Makes a chain's first link differ from its state hash. */
 static const uint64_t chain_seed = UINT64_C(0x6c6f636b73746570); /* "lockstep" */
 
 ls_status ls_state_hasher_create(const ls_schema *schema, const ls_allocator *allocator,
@@ -64,12 +64,12 @@ uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
     return ls_hash_bytes(hasher->chunk_hashes, hasher->chunk_count * sizeof(uint64_t), 0);
 }
 
-uint64_t ls_hash_chain_start(uint64_t root)
+uint64_t ls_hash_chain_start(uint64_t state_hash)
 {
-    return ls_hash_pair(chain_seed, root);
+    return ls_hash_pair(chain_seed, state_hash);
 }
 
-uint64_t ls_hash_chain_next(uint64_t chain, uint64_t root)
+uint64_t ls_hash_chain_next(uint64_t chain, uint64_t state_hash)
 {
-    return ls_hash_pair(chain, root);
+    return ls_hash_pair(chain, state_hash);
 }

@@ -1,7 +1,8 @@
-/* State hash: the root of a state, and the chain of roots that a match compares.
- * Canonical: the same state gives the same root on either byte order, with any compiler. The root
- * is a hash over the hashes of LS_HASH_CHUNK_BYTES chunks, so that a differing chunk can be found
- * without sending the state. Called by instances, match and session; never by a simulation. */
+/* State hash: the state hash of a state, and the chain of state hashes that a match compares.
+ * Canonical: the same state gives the same state hash on either byte order, with any compiler. The
+ * state hash is a hash over the hashes of LS_HASH_CHUNK_BYTES chunks, so that a differing chunk can
+ * be found without sending the state. Called by instances, match and session; never by a
+ * simulation. */
 #ifndef LOCKSTEP_COMMON_SIMULATION_STATE_HASH_H
 #define LOCKSTEP_COMMON_SIMULATION_STATE_HASH_H
 
@@ -20,13 +21,14 @@ ls_status ls_state_hasher_create(const ls_schema *schema, const ls_allocator *al
                                  ls_state_hasher **out);
 void ls_state_hasher_destroy(ls_state_hasher *hasher);
 
-/* The root of a state of the schema's size. */
+/* The state hash of a state of the schema's size. */
 uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state);
 
-/* The chain over roots: c(0) = chain_start(root 0), c(t) = chain_next(c(t-1), root t). Equal chains
- * mean equal roots for every tick up to there, so comparing the newest compares them all. */
-uint64_t ls_hash_chain_start(uint64_t root);
-uint64_t ls_hash_chain_next(uint64_t chain, uint64_t root);
+/* The chain over state hashes: c(0) = chain_start(state hash 0), c(t) = chain_next(c(t-1), state
+ * hash t). Equal chains mean equal state hashes for every tick up to there, so comparing the newest
+ * compares them all. */
+uint64_t ls_hash_chain_start(uint64_t state_hash);
+uint64_t ls_hash_chain_next(uint64_t chain, uint64_t state_hash);
 
 LS_C_END
 

@@ -381,7 +381,7 @@ ls_status ls_blob_sender_take_ack(ls_blob_sender *sender, uint64_t now_ns, const
     }
     take_parts(sender, &ack);
     if (ack.received == 0 || ack.newest < sender->heard.sent) {
-        return LS_OK; /* no news of packets, or overtaken by such */
+        return LS_OK; /* no events of packets, or overtaken by such */
     }
     sender->heard = (tally){ack.newest + 1, ack.received};
     sender->heard_ns = now_ns;

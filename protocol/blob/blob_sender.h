@@ -1,4 +1,4 @@
-/* Blob sender: streams a blob to one receiver over the unreliable lane: numbers and paces the
+/* Blob sender: streams a blob to one receiver over the unreliable channel: numbers and paces the
  * parts, sends again what was lost (selective repeat), and gives way when the link loses. Time and
  * acknowledgements come in as arguments, packets come out; never reads a clock, never allocates
  * after create. Called by match, one for each who is sent a blob at the time. */

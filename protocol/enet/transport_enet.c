@@ -161,7 +161,7 @@ static bool take_packet(transport_enet *transport, ls_peer_seat *seat, ENetPacke
     *event = (ls_transport_event){
         .kind = LS_TRANSPORT_RECEIVED,
         .peer = seat->id,
-        .lane = is_reliable ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE,
+        .channel = is_reliable ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE,
         .bytes = packet->dataLength > 0 ? packet->data : nothing,
         .size = packet->dataLength,
         .arrived_ns = ls_enet_watch_arrival(transport, packet),
@@ -239,15 +239,15 @@ static int service(transport_enet *transport, ENetEvent *event)
     steady_clock_at(now);
     errno = 0;
     int result = enet_host_service(transport->host, event, 0);
-    bool is_through = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
+    bool is_done = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
     bool has_ended_early =
-        is_through && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
+        is_done && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
     transport->is_drained = has_ended_early && is_would_block(errno);
     if (has_ended_early && !transport->is_drained) {
         note_empty_datagram(transport);
     }
     /* Otherwise ENet has ended by sending what it had to say. */
-    transport->is_flush_needed = transport->is_flush_needed || !is_through;
+    transport->is_flush_needed = transport->is_flush_needed || !is_done;
     if (result < 0) {
         ls_enet_note_failure(transport, errno);
     }
@@ -315,16 +315,16 @@ static void ENET_CALLBACK on_delivered(ENetPacket *packet)
     seat->backlog_bytes -= (uint32_t)packet->dataLength + BACKLOG_PACKET_BYTES;
 }
 
-static void send_packet(ls_transport *base, ls_peer_id id, ls_lane lane, const uint8_t *bytes,
+static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, const uint8_t *bytes,
                         size_t size)
 {
     transport_enet *transport = from_base(base);
-    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)lane < LS_LANE_COUNT);
+    LS_ASSERT(size <= LS_PACKET_BYTES_MAX && (unsigned)channel < LS_CHANNEL_COUNT);
     ls_peer_seat *seat = ls_peer_seats_find(&transport->seats, id);
     if (!seat || seat->state != LS_SEAT_OPEN) {
         return;
     }
-    bool is_reliable = lane == LS_LANE_RELIABLE;
+    bool is_reliable = channel == LS_CHANNEL_RELIABLE;
     if (!is_reliable && ls_enet_direct_send(transport, seat, bytes, size)) {
         return;
     }

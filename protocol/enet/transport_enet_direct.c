@@ -122,7 +122,7 @@ bool ls_enet_direct_take(transport_enet *transport, ls_transport_event *event)
         if (seat && seat->state == LS_SEAT_OPEN) {
             *event = (ls_transport_event){.kind = LS_TRANSPORT_RECEIVED,
                                           .peer = packet->peer,
-                                          .lane = LS_LANE_UNRELIABLE,
+                                          .channel = LS_CHANNEL_UNRELIABLE,
                                           .bytes = bytes,
                                           .size = packet->size,
                                           .arrived_ns = packet->arrived_ns};

@@ -1,8 +1,9 @@
 #include "lockstep/protocol/transport/transport.h"
 
-static void sink_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void sink_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                      size_t size)
 {
-    ls_transport_send(user, peer, lane, bytes, size);
+    ls_transport_send(user, peer, channel, bytes, size);
 }
 
 static void sink_disconnect(void *user, ls_peer_id peer)

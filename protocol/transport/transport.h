@@ -1,5 +1,5 @@
 /* Transport: carries packets between peers; what every transport promises and nothing of how.
- * Two lanes: RELIABLE arrives in order or the peer is lost; UNRELIABLE may be lost, repeated or
+ * Two channels: RELIABLE arrives in order or the peer is lost; UNRELIABLE may be lost, repeated or
  * reordered. Never interprets a payload. Implementations: transport_enet, transport_memory.
  * Called by programs and drivers, which hand the events to the cores. */
 #ifndef LOCKSTEP_PROTOCOL_TRANSPORT_TRANSPORT_H
@@ -17,11 +17,11 @@ LS_C_BEGIN
 /* Names one connection for its life; never 0 and never used again by the same transport. */
 typedef uint32_t ls_peer_id;
 
-typedef enum ls_lane {
-    LS_LANE_RELIABLE,
-    LS_LANE_UNRELIABLE,
-    LS_LANE_COUNT,
-} ls_lane;
+typedef enum ls_channel {
+    LS_CHANNEL_RELIABLE,
+    LS_CHANNEL_UNRELIABLE,
+    LS_CHANNEL_COUNT,
+} ls_channel;
 
 typedef enum ls_transport_event_kind {
     LS_TRANSPORT_CONNECTED,
@@ -32,7 +32,7 @@ typedef enum ls_transport_event_kind {
 typedef struct ls_transport_event {
     ls_transport_event_kind kind;
     ls_peer_id peer;
-    ls_lane lane;         /* RECEIVED */
+    ls_channel channel;   /* RECEIVED */
     const uint8_t *bytes; /* RECEIVED; borrowed until the next call of next_event */
     size_t size;          /* RECEIVED; 0 .. LS_PACKET_BYTES_MAX */
     /* RECEIVED: when it reached this machine, on the monotonic clock, as exactly as the transport
@@ -43,7 +43,8 @@ typedef struct ls_transport_event {
 
 /* What a core sends through: the only thing of a transport that a core sees. */
 typedef struct ls_packet_sink {
-    void (*send)(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size);
+    void (*send)(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                 size_t size);
     /* Lets what was sent reliably go out, then closes. */
     void (*disconnect)(void *user, ls_peer_id peer);
     void *user;
@@ -61,7 +62,7 @@ typedef struct ls_transport ls_transport;
 
 typedef struct ls_transport_operations {
     int (*next_event)(ls_transport *transport, ls_transport_event *event);
-    void (*send)(ls_transport *transport, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+    void (*send)(ls_transport *transport, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                  size_t size);
     void (*disconnect)(ls_transport *transport, ls_peer_id peer);
     void (*flush)(ls_transport *transport);
@@ -82,10 +83,10 @@ static inline int ls_transport_next_event(ls_transport *transport, ls_transport_
 
 /* Queues a packet of at most LS_PACKET_BYTES_MAX; it leaves at the next flush at the latest. To a
  * peer that is gone it does nothing. */
-static inline void ls_transport_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+static inline void ls_transport_send(ls_transport *transport, ls_peer_id peer, ls_channel channel,
                                      const uint8_t *bytes, size_t size)
 {
-    transport->operations->send(transport, peer, lane, bytes, size);
+    transport->operations->send(transport, peer, channel, bytes, size);
 }
 
 static inline void ls_transport_disconnect(ls_transport *transport, ls_peer_id peer)

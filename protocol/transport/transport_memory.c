@@ -19,7 +19,7 @@ typedef struct packet {
     uint64_t arrival_ns;
     uint64_t sequence; /* ends ties */
     ls_transport_event_kind kind;
-    ls_lane lane;
+    ls_channel channel;
     ls_status reason; /* DISCONNECTED */
     uint32_t connection;
     uint32_t size;
@@ -168,7 +168,7 @@ static uint64_t travel_ns(ls_memory_network *network, const ls_memory_link *link
 
 /* False when the inbox is full: the packet is lost. */
 static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connection_index,
-                    ls_transport_event_kind kind, ls_lane lane, uint64_t arrival_ns,
+                    ls_transport_event_kind kind, ls_channel channel, uint64_t arrival_ns,
                     const uint8_t *bytes, size_t size)
 {
     if (to->is_gone) {
@@ -182,7 +182,7 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
     sent->arrival_ns = arrival_ns;
     sent->sequence = network->sequence++;
     sent->kind = kind;
-    sent->lane = lane;
+    sent->channel = channel;
     sent->reason = network->connections[connection_index].reason;
     sent->connection = connection_index;
     sent->size = (uint32_t)size;
@@ -200,7 +200,7 @@ static void send_copy(ls_memory_network *network, direction *way, uint32_t conne
     uint64_t arrival_ns = network->now_ns + travel_ns(network, &way->link);
     network->counts.reordered += arrival_ns < way->newest_ns;
     way->newest_ns = later_of(way->newest_ns, arrival_ns);
-    deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_LANE_UNRELIABLE, arrival_ns,
+    deliver(network, to, connection_index, LS_TRANSPORT_RECEIVED, LS_CHANNEL_UNRELIABLE, arrival_ns,
             bytes, size);
 }
 
@@ -240,10 +240,10 @@ static void break_connection(ls_memory_network *network, uint32_t connection_ind
     uint64_t down_ns = later_of(network->now_ns, between->down.reliable_ns);
     between->is_open = false;
     between->reason = LS_TIMED_OUT;
-    deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
-            up_ns, NULL, 0);
-    deliver(network, between->client, connection_index, LS_TRANSPORT_DISCONNECTED, LS_LANE_RELIABLE,
-            down_ns, NULL, 0);
+    deliver(network, between->server, connection_index, LS_TRANSPORT_DISCONNECTED,
+            LS_CHANNEL_RELIABLE, up_ns, NULL, 0);
+    deliver(network, between->client, connection_index, LS_TRANSPORT_DISCONNECTED,
+            LS_CHANNEL_RELIABLE, down_ns, NULL, 0);
 }
 
 /* A lost packet is sent again after a round trip, as often as it takes; order is kept. Where
@@ -265,7 +265,7 @@ static void send_reliable(ls_memory_network *network, uint32_t connection_index,
     arrival_ns = later_of(arrival_ns, way->reliable_ns);
     way->reliable_ns = arrival_ns;
     if (!deliver(network, is_up ? between->server : between->client, connection_index, kind,
-                 LS_LANE_RELIABLE, arrival_ns, bytes, size)) {
+                 LS_CHANNEL_RELIABLE, arrival_ns, bytes, size)) {
         break_connection(network, connection_index);
     }
 }
@@ -281,14 +281,14 @@ static connection *connection_of(const endpoint *owner, ls_peer_id peer)
     return between->client == owner || between->server == owner ? between : NULL;
 }
 
-static void count_sent(ls_transport_traffic *traffic, ls_lane lane, size_t size)
+static void count_sent(ls_transport_traffic *traffic, ls_channel channel, size_t size)
 {
     traffic->packets_sent++;
     traffic->bytes_sent +=
-        size + (lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+        size + (channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
 }
 
-static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_channel channel,
                           const uint8_t *bytes, size_t size)
 {
     endpoint *owner = (endpoint *)transport;
@@ -299,8 +299,8 @@ static void endpoint_send(ls_transport *transport, ls_peer_id peer, ls_lane lane
     }
     bool is_up = between->client == owner;
     owner->network->counts.sent++;
-    count_sent(is_up ? &between->traffic_client : &between->traffic_server, lane, size);
-    if (lane == LS_LANE_RELIABLE) {
+    count_sent(is_up ? &between->traffic_client : &between->traffic_server, channel, size);
+    if (channel == LS_CHANNEL_RELIABLE) {
         send_reliable(owner->network, peer - 1, is_up, LS_TRANSPORT_RECEIVED, bytes, size);
     } else {
         send_unreliable(owner->network, peer - 1, is_up, bytes, size);
@@ -330,7 +330,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
     connection *between = &network->connections[first->connection];
     *event = (ls_transport_event){.kind = first->kind,
                                   .peer = first->connection + 1,
-                                  .lane = first->lane,
+                                  .channel = first->channel,
                                   .bytes = first->bytes,
                                   .size = first->size,
                                   .arrived_ns = first->arrival_ns,
@@ -340,8 +340,8 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
             between->client == owner ? &between->traffic_client : &between->traffic_server;
         traffic->packets_received++;
         traffic->bytes_received +=
-            first->size +
-            (first->lane == LS_LANE_RELIABLE ? HEADER_BYTES_RELIABLE : HEADER_BYTES_UNRELIABLE);
+            first->size + (first->channel == LS_CHANNEL_RELIABLE ? HEADER_BYTES_RELIABLE
+                                                                 : HEADER_BYTES_UNRELIABLE);
         network->counts.delivered++;
     }
     return 1;

@@ -43,7 +43,7 @@ ls_ready ls_ready_make(const ls_sim_instance *instance)
                       .parameter_digest = digests.parameters,
                       .schema_digest = digests.schema,
                       .content_digest = digests.content,
-                      .initial_root = digests.initial};
+                      .initial_hash = digests.initial};
 }
 
 static ls_status differs(ls_status status, const char *item, uint64_t client, uint64_t server,
@@ -72,9 +72,9 @@ ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text
         return differs(LS_CONTENT_MISMATCH, "content digest", client->content_digest,
                        server->content_digest, why);
     }
-    if (client->initial_root != server->initial_root) {
-        return differs(LS_INITIAL_STATE_MISMATCH, "root of state 0", client->initial_root,
-                       server->initial_root, why);
+    if (client->initial_hash != server->initial_hash) {
+        return differs(LS_INITIAL_STATE_MISMATCH, "initial state", client->initial_hash,
+                       server->initial_hash, why);
     }
     return LS_OK;
 }

@@ -60,7 +60,7 @@ static void hello_fields(ls_bit_stream *stream, ls_hello *hello)
     u64_field(stream, &hello->arithmetic);
     ls_bits_text(stream, hello->name, sizeof hello->name);
     ls_bits_text(stream, hello->token, sizeof hello->token);
-    ls_bits_bool(stream, &hello->is_watching);
+    ls_bits_bool(stream, &hello->is_spectator);
     return_fields(stream, &hello->back);
 }
 
@@ -90,7 +90,7 @@ static void offer_fields(ls_bit_stream *stream, ls_offer *offer)
     ls_bits_u32(stream, &offer->send_rate, 2);
     u64_field(stream, &offer->match_id);
     bytes_field(stream, offer->secret, sizeof offer->secret);
-    ls_bits_bool(stream, &offer->is_watching);
+    ls_bits_bool(stream, &offer->is_spectator);
     ls_bits_bool(stream, &offer->is_running);
     if (offer->slot >= offer->config.players || offer->match_id == 0) {
         ls_bits_fail(stream);
@@ -103,7 +103,7 @@ static void ready_fields(ls_bit_stream *stream, ls_ready *ready)
     u64_field(stream, &ready->parameter_digest);
     u64_field(stream, &ready->schema_digest);
     u64_field(stream, &ready->content_digest);
-    u64_field(stream, &ready->initial_root);
+    u64_field(stream, &ready->initial_hash);
 }
 
 static void start_fields(ls_bit_stream *stream, ls_start *start)
@@ -114,10 +114,10 @@ static void start_fields(ls_bit_stream *stream, ls_start *start)
     }
 }
 
-static void farewell_fields(ls_bit_stream *stream, ls_farewell *farewell)
+static void close_reason_fields(ls_bit_stream *stream, ls_close_reason *close_reason)
 {
-    ls_bits_u32(stream, &farewell->negated_status, 8);
-    ls_bits_text(stream, farewell->text.bytes, sizeof farewell->text.bytes);
+    ls_bits_u32(stream, &close_reason->negated_status, 8);
+    ls_bits_text(stream, close_reason->text.bytes, sizeof close_reason->text.bytes);
 }
 
 static void hash_request_fields(ls_bit_stream *stream, ls_hash_request *request)
@@ -131,7 +131,7 @@ static void hashes_fields(ls_bit_stream *stream, ls_hashes *hashes)
     u32_field(stream, &hashes->first);
     ls_bits_uvar(stream, &hashes->count, 0, LS_HASHES_PER_MESSAGE);
     for (uint32_t i = 0; i < hashes->count; i++) {
-        u64_field(stream, &hashes->roots[i]);
+        u64_field(stream, &hashes->state_hashes[i]);
     }
 }
 
@@ -139,14 +139,14 @@ static void desync_fields(ls_bit_stream *stream, ls_desync_notice *desync)
 {
     ls_bits_uvar(stream, &desync->slot, 0, LS_PLAYERS_MAX - 1);
     u32_field(stream, &desync->tick);
-    u64_field(stream, &desync->server_root);
-    u64_field(stream, &desync->client_root);
+    u64_field(stream, &desync->server_hash);
+    u64_field(stream, &desync->client_hash);
 }
 
 static void finished_fields(ls_bit_stream *stream, ls_finished *finished)
 {
     u32_field(stream, &finished->tick);
-    u64_field(stream, &finished->root);
+    u64_field(stream, &finished->state_hash);
     u32_field(stream, &finished->chain_tick);
     u32_field(stream, &finished->chain);
     count_field(stream, &finished->stalled_ticks);
@@ -189,7 +189,7 @@ static void evidence_fields(ls_bit_stream *stream, ls_wire_evidence *evidence)
     ls_bits_uvar(stream, &evidence->pass_count, 0, LS_PASSES_MAX);
     u64_field(stream, &evidence->before);
     for (uint32_t i = 0; i < evidence->pass_count; i++) {
-        u64_field(stream, &evidence->roots[i]);
+        u64_field(stream, &evidence->state_hashes[i]);
     }
 }
 
@@ -231,9 +231,9 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
     case LS_MESSAGE_EVIDENCE:
         evidence_fields(stream, &message->body.evidence);
         return;
-    case LS_MESSAGE_BUILD_PRINT:
-        block_fields(stream, &message->body.build_print.size, LS_EVIDENCE_PRINT_BYTES_MAX,
-                     message->body.build_print.bytes);
+    case LS_MESSAGE_BUILD_FINGERPRINT:
+        block_fields(stream, &message->body.build_fingerprint.size, LS_EVIDENCE_PRINT_BYTES_MAX,
+                     message->body.build_fingerprint.bytes);
         return;
     case LS_MESSAGE_DESYNC_CAUSE:
         cause_fields(stream, &message->body.cause);
@@ -243,7 +243,7 @@ static void diagnosis_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_HEAL:
         u32_field(stream, &message->body.heal.tick);
-        u64_field(stream, &message->body.heal.root);
+        u64_field(stream, &message->body.heal.state_hash);
         u64_field(stream, &message->body.heal.chain);
         return;
     case LS_MESSAGE_HEALED:
@@ -263,7 +263,7 @@ static void join_fields(ls_bit_stream *stream, ls_join *join)
 {
     ls_bits_u32(stream, &join->source, 2);
     u32_field(stream, &join->tick);
-    u64_field(stream, &join->root);
+    u64_field(stream, &join->state_hash);
     u32_field(stream, &join->chain_tick);
     u64_field(stream, &join->chain);
     u64_field(stream, &join->tick_chain);
@@ -288,7 +288,7 @@ static void joining_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_JOINED:
         u32_field(stream, &message->body.joined.tick);
-        u64_field(stream, &message->body.joined.root);
+        u64_field(stream, &message->body.joined.state_hash);
         u32_field(stream, &message->body.joined.first_input);
         return;
     case LS_MESSAGE_TICKS_REQUEST:
@@ -324,7 +324,7 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_REFUSE:
     case LS_MESSAGE_GOODBYE:
-        farewell_fields(stream, &message->body.farewell);
+        close_reason_fields(stream, &message->body.close_reason);
         return;
     case LS_MESSAGE_HASH_REQUEST:
         hash_request_fields(stream, &message->body.hash_request);
@@ -337,7 +337,7 @@ static void body_fields(ls_bit_stream *stream, ls_message *message)
         return;
     case LS_MESSAGE_END:
         u32_field(stream, &message->body.end.final_tick);
-        u64_field(stream, &message->body.end.final_root);
+        u64_field(stream, &message->body.end.final_hash);
         return;
     case LS_MESSAGE_FINISHED:
         finished_fields(stream, &message->body.finished);

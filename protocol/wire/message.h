@@ -49,7 +49,7 @@ typedef enum ls_message_kind {
     LS_MESSAGE_TREE_ANSWER = 15,
     LS_MESSAGE_EVIDENCE_REQUEST = 16,
     LS_MESSAGE_EVIDENCE = 17,
-    LS_MESSAGE_BUILD_PRINT = 18,
+    LS_MESSAGE_BUILD_FINGERPRINT = 18,
     LS_MESSAGE_DESYNC_CAUSE = 19,
     LS_MESSAGE_HEAL_LEAF = 20,
     LS_MESSAGE_HEAL = 21,
@@ -96,7 +96,7 @@ typedef struct ls_hello {
     uint64_t arithmetic;
     char name[LS_PLAYER_NAME_BYTES_MAX];
     char token[LS_TOKEN_BYTES_MAX];
-    bool is_watching;
+    bool is_spectator;
     ls_return back;
 } ls_hello;
 
@@ -112,8 +112,8 @@ typedef struct ls_offer {
     uint32_t send_rate; /* ls_send_rate */
     uint64_t match_id;  /* never 0 */
     uint8_t secret[LS_SECRET_BYTES];
-    bool is_watching; /* the slot means nothing */
-    bool is_running;  /* JOIN comes instead of START */
+    bool is_spectator; /* the slot means nothing */
+    bool is_running;   /* JOIN comes instead of START */
 } ls_offer;
 
 typedef struct ls_ready {
@@ -121,7 +121,7 @@ typedef struct ls_ready {
     uint64_t parameter_digest;
     uint64_t schema_digest;
     uint64_t content_digest;
-    uint64_t initial_root;
+    uint64_t initial_hash;
 } ls_ready;
 
 typedef struct ls_start {
@@ -131,10 +131,10 @@ typedef struct ls_start {
 } ls_start;
 
 /* REFUSE and GOODBYE. */
-typedef struct ls_farewell {
+typedef struct ls_close_reason {
     uint32_t negated_status;
     ls_text text;
-} ls_farewell;
+} ls_close_reason;
 
 typedef struct ls_hash_request {
     ls_tick first;
@@ -144,24 +144,24 @@ typedef struct ls_hash_request {
 typedef struct ls_hashes {
     ls_tick first;
     uint32_t count;
-    uint64_t roots[LS_HASHES_PER_MESSAGE];
+    uint64_t state_hashes[LS_HASHES_PER_MESSAGE];
 } ls_hashes;
 
 typedef struct ls_desync_notice {
     uint32_t slot;
     ls_tick tick; /* of the first state that differs */
-    uint64_t server_root;
-    uint64_t client_root;
+    uint64_t server_hash;
+    uint64_t client_hash;
 } ls_desync_notice;
 
 typedef struct ls_end {
     ls_tick final_tick;
-    uint64_t final_root;
+    uint64_t final_hash;
 } ls_end;
 
 typedef struct ls_finished {
     ls_tick tick;
-    uint64_t root;
+    uint64_t state_hash;
     ls_tick chain_tick; /* the newest hashed state, and the low half of the chain up to it */
     uint32_t chain;
     uint32_t stalled_ticks;
@@ -195,14 +195,14 @@ typedef struct ls_wire_evidence {
     ls_tick tick;                               /* of the bad state */
     uint8_t figures[LS_EVIDENCE_FIGURES_BYTES]; /* ls_rerun_figures_write */
     uint32_t pass_count;                        /* of the step to it; 0: not known */
-    uint64_t before;                            /* root before the first pass */
-    uint64_t roots[LS_PASSES_MAX];              /* after each */
+    uint64_t before;                            /* state hash before the first pass */
+    uint64_t state_hashes[LS_PASSES_MAX];       /* after each */
 } ls_wire_evidence;
 
-typedef struct ls_wire_print {
+typedef struct ls_wire_fingerprint {
     uint32_t size;
-    uint8_t bytes[LS_EVIDENCE_PRINT_BYTES_MAX]; /* ls_build_print_write */
-} ls_wire_print;
+    uint8_t bytes[LS_EVIDENCE_PRINT_BYTES_MAX]; /* ls_build_fingerprint_write */
+} ls_wire_fingerprint;
 
 /* DESYNC_CAUSE: all that was found out; empty texts are not known. */
 typedef struct ls_desync_cause {
@@ -231,13 +231,13 @@ typedef struct ls_heal_leaf {
 /* HEAL: with these leaves the client's state is the server's. */
 typedef struct ls_heal {
     ls_tick tick;
-    uint64_t root;
-    uint64_t chain; /* of the server's roots up to there */
+    uint64_t state_hash;
+    uint64_t chain; /* of the server's state hashes up to there */
 } ls_heal;
 
 typedef struct ls_healed {
     ls_tick tick;
-    bool is_equal; /* false: the leaves did not give this root, and nothing was changed */
+    bool is_equal; /* false: the leaves did not give this state hash, and nothing was changed */
 } ls_healed;
 
 /* How the state comes to a client that joins a running match. */
@@ -251,9 +251,9 @@ typedef enum ls_join_source {
 typedef struct ls_join {
     uint32_t source;     /* ls_join_source */
     ls_tick tick;        /* first closed tick that will be sent; the blob leads to this state */
-    uint64_t root;       /* of it; HELD: 0, and so are the next two */
+    uint64_t state_hash; /* of it; HELD: 0, and so are the next two */
     ls_tick chain_tick;  /* newest hashed state up to there */
-    uint64_t chain;      /* of the roots up to that one */
+    uint64_t chain;      /* of the state hashes up to that one */
     uint64_t tick_chain; /* before `tick` */
     ls_tick next_close;
     uint32_t next_close_us; /* from sending until then */
@@ -266,7 +266,7 @@ typedef struct ls_join {
 
 typedef struct ls_joined {
     ls_tick tick; /* of a hashed state */
-    uint64_t root;
+    uint64_t state_hash;
     ls_tick first_input; /* the first one that it will make */
 } ls_joined;
 
@@ -287,7 +287,7 @@ typedef struct ls_message {
         ls_offer offer;
         ls_ready ready;
         ls_start start;
-        ls_farewell farewell;
+        ls_close_reason close_reason;
         ls_hash_request hash_request;
         ls_hashes hashes;
         ls_desync_notice desync;
@@ -299,7 +299,7 @@ typedef struct ls_message {
         ls_wire_answer tree_answer;
         ls_tick evidence_tick; /* EVIDENCE_REQUEST */
         ls_wire_evidence evidence;
-        ls_wire_print build_print;
+        ls_wire_fingerprint build_fingerprint;
         ls_desync_cause cause;
         ls_heal_leaf heal_leaf;
         ls_heal heal;

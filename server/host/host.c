@@ -4,7 +4,7 @@
 #include "lockstep/protocol/enet/transport_enet.h"
 
 enum {
-    GUESTS_MAX = 64 /* connections beside all others, so that they can be told why not */
+    PENDING_MAX = 64 /* connections beside all others, so that they can be told why not */
 };
 
 /* While matches run, packets are taken before each tick is closed, and at least so often: the
@@ -36,9 +36,9 @@ static host_seat *seat_of(const ls_host *host, uint32_t match, uint32_t slot)
     return &host->seats[match * host->config.match.sim.players + slot];
 }
 
-static void note_seated(ls_host *host, const ls_match_table_event *news)
+static void note_seated(ls_host *host, const ls_match_table_event *event)
 {
-    *seat_of(host, news->match, news->event.slot) = (host_seat){.peer = news->event.peer};
+    *seat_of(host, event->match, event->event.slot) = (host_seat){.peer = event->event.peer};
 }
 
 /* The transport forgets a peer once it has told that it is gone. */
@@ -75,16 +75,16 @@ static void take_packets(ls_host *host, uint64_t now_ns)
     }
 }
 
-static void tell_news(ls_host *host)
+static void forward_events(ls_host *host)
 {
-    ls_match_table_event news;
-    while (ls_match_table_next_event(host->table, &news)) {
-        bool is_newcomer = news.event.kind == LS_MATCH_PLAYER_READY && news.event.was_coming;
-        if (is_newcomer || news.event.kind == LS_MATCH_PLAYER_RETURNED) {
-            note_seated(host, &news);
+    ls_match_table_event event;
+    while (ls_match_table_next_event(host->table, &event)) {
+        bool is_newcomer = event.event.kind == LS_MATCH_PLAYER_READY && event.event.was_coming;
+        if (is_newcomer || event.event.kind == LS_MATCH_PLAYER_RETURNED) {
+            note_seated(host, &event);
         }
-        if (host->config.on_news) {
-            host->config.on_news(host->config.user, &news);
+        if (host->config.on_event) {
+            host->config.on_event(host->config.user, &event);
         }
     }
 }
@@ -111,7 +111,7 @@ static void set_alarm(ls_host *host, uint64_t due_ns)
 
 static void after_turn(ls_host *host, uint64_t now_ns)
 {
-    tell_news(host);
+    forward_events(host);
     ls_transport_flush(host->transport);
     uint64_t next_ns = ls_match_table_next_ns(host->table);
     if (next_ns == UINT64_MAX) {
@@ -140,7 +140,7 @@ static void on_alarm(void *user, uint64_t now_ns)
 {
     ls_host *host = user;
     host->alarm_ns = UINT64_MAX;
-    ls_match_table_warm(host->table, now_ns);
+    ls_match_table_prefetch(host->table, now_ns);
     ls_transport_enet_service(host->transport);
     take_packets(host, now_ns); /* what is already there must not be late */
     ls_match_table_advance(host->table, now_ns);
@@ -189,16 +189,16 @@ static ls_status create_parts(ls_host *host, ls_text *why)
 {
     const ls_host_config *config = &host->config;
     uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
-    uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.watchers_max;
-    if (config->matches == 0 || peer_count + GUESTS_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
+    uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.spectators_max;
+    if (config->matches == 0 || peer_count + PENDING_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
         ls_text_set(why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
-                    config->matches, config->match.sim.players, config->match.watchers_max,
-                    LS_TRANSPORT_ENET_PEERS_MAX - GUESTS_MAX);
+                    config->matches, config->match.sim.players, config->match.spectators_max,
+                    LS_TRANSPORT_ENET_PEERS_MAX - PENDING_MAX);
         return LS_BAD_ARGUMENT;
     }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,
-                                   .peers_max = (uint32_t)peer_count + GUESTS_MAX,
+                                   .peers_max = (uint32_t)peer_count + PENDING_MAX,
                                    .on_advanced = config->on_advanced,
                                    .user = config->user};
     ls_status status = open_network(host, table.peers_max, why);

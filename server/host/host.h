@@ -12,8 +12,8 @@ typedef struct ls_host_config {
     uint32_t matches;
     const char *bind_host; /* IPv4 address or interface name */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
-    /* Called for each piece of news, within ls_host_run or ls_host_end_matches; NULL: nobody. */
-    void (*on_news)(void *user, const ls_match_table_event *news);
+    /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: nobody. */
+    void (*on_event)(void *user, const ls_match_table_event *event);
     /* Called behind each advance of a match; NULL: nobody. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     /* Once every match is over: whether all is done; else somebody stops the loop. NULL: yes. */

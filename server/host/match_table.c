@@ -5,7 +5,7 @@
 #include "lockstep/server/host/peer_map.h"
 
 enum {
-    GUESTS = 64
+    PENDING = 64
 };
 
 /* What a match was last seen to do. */
@@ -22,7 +22,7 @@ struct ls_match_table {
     uint32_t count;
     ls_match **matches;
     uint64_t *due_ns;  /* of each, when it has something to do */
-    uint32_t *touched; /* matches that may have news */
+    uint32_t *touched; /* matches that may have events */
     bool *is_touched;
     uint32_t touched_count;
     bool *is_stale; /* touched, and what is known of it is older than that */
@@ -38,7 +38,7 @@ ls_match_table_config ls_match_table_config_default(const ls_simulation *simulat
 {
     ls_match_config match = ls_match_config_default(simulation);
     return (ls_match_table_config){
-        .match = match, .matches = 1, .peers_max = match.sim.players + GUESTS};
+        .match = match, .matches = 1, .peers_max = match.sim.players + PENDING};
 }
 
 ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why)
@@ -240,7 +240,7 @@ static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
 {
     ls_message *hello = &table->hello;
     if (table->count == 1 || ls_message_peek(event->bytes, event->size) != LS_MESSAGE_HELLO ||
-        !ls_match_is_guest(table->matches[number], event->peer) ||
+        !ls_match_is_pending(table->matches[number], event->peer) ||
         ls_message_read(event->bytes, event->size, 0, hello) != LS_OK) {
         return number;
     }
@@ -279,9 +279,9 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     ls_match_table_touch(table, number);
 }
 
-void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns)
+void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns)
 {
-    void (*const steps[])(const ls_match *) = {ls_match_warm, ls_match_warm_further};
+    void (*const steps[])(const ls_match *) = {ls_match_prefetch, ls_match_prefetch_more};
     for (size_t step = 0; step < sizeof steps / sizeof steps[0]; step++) {
         for (uint32_t i = 0; i < table->count; i++) {
             if (table->due_ns[i] <= now_ns) {

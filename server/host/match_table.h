@@ -1,7 +1,7 @@
 /* Match table: several matches of one kind over one transport, as a state machine without I/O: it
  * hands each connection to a match, each packet to the match of its peer, and what is due to whom
  * it is due. Decides nothing that a match decides. Time and packets come in as arguments, packets
- * leave through the sink, news through ls_match_table_next_event. Allocates nothing once it is
+ * leave through the sink, events through ls_match_table_next_event. Allocates nothing once it is
  * created. Called by host.c, by tests in virtual time, and by games that embed a server. */
 #ifndef LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
 #define LOCKSTEP_SERVER_HOST_MATCH_TABLE_H
@@ -54,7 +54,7 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
 
 /* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the
  * matches that it will advance. Between two ticks it falls out of every cache. */
-void ls_match_table_warm(const ls_match_table *table, uint64_t now_ns);
+void ls_match_table_prefetch(const ls_match_table *table, uint64_t now_ns);
 
 /* Advances the matches that have something to do by now. */
 void ls_match_table_advance(ls_match_table *table, uint64_t now_ns);
@@ -65,7 +65,7 @@ void ls_match_table_touch(ls_match_table *table, uint32_t number);
 /* Ends every match after its newest closed tick. */
 void ls_match_table_stop(ls_match_table *table, uint64_t now_ns);
 
-/* The oldest piece of news of some match, or false. */
+/* The oldest event of some match, or false. */
 bool ls_match_table_next_event(ls_match_table *table, ls_match_table_event *event);
 
 /* When ls_match_table_advance has something to do next; UINT64_MAX once every match is over.

@@ -42,8 +42,8 @@ struct ls_recorder {
     ls_journal_store store;
     const ls_allocator *allocator;
     ls_recorder_figures figures;
-    bool has_news;
-    bool has_snapshot_news;
+    bool has_event;
+    bool has_snapshot_event;
     turn out;          /* what the store has */
     uint64_t retry_ns; /* nothing is handed on before; 0: at once */
     bool is_over;      /* the match has said its last word */
@@ -244,15 +244,15 @@ void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
         event->kind == LS_JOURNAL_EVENT_STARTED || event->kind == LS_JOURNAL_EVENT_RESTORED;
 }
 
-void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *news)
+void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event)
 {
-    ls_journal_event event;
-    recorder->has_ended = recorder->has_ended || news->kind == LS_MATCH_ENDED;
-    recorder->is_over = recorder->is_over || news->kind == LS_MATCH_FINISHED;
+    ls_journal_event kept;
+    recorder->has_ended = recorder->has_ended || event->kind == LS_MATCH_ENDED;
+    recorder->is_over = recorder->is_over || event->kind == LS_MATCH_FINISHED;
     recorder->is_left_open =
         recorder->is_over && recorder->config.is_continued && !recorder->has_ended;
-    if (ls_recorder_event_of(news, ls_match_tick(recorder->match), &event)) {
-        ls_recorder_note(recorder, &event);
+    if (ls_recorder_event_of(event, ls_match_tick(recorder->match), &kept)) {
+        ls_recorder_note(recorder, &kept);
     }
 }
 
@@ -296,11 +296,11 @@ static bool take_tick(ls_recorder *recorder, uint64_t now_ns)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_status held = ls_match_closed_tick(recorder->match, recorder->next, slots, &inputs);
     LS_ASSERT(held == LS_OK);
-    ls_match_root_of_tick(recorder->match, recorder->next + 1, &root);
-    while (!ls_tick_block_add(&recorder->writer, &inputs, root)) {
+    ls_match_hash_of_tick(recorder->match, recorder->next + 1, &state_hash);
+    while (!ls_tick_block_add(&recorder->writer, &inputs, state_hash)) {
         LS_ASSERT(recorder->writer.count > 0);
         if (recorder->ready.size > 0) {
             return false;
@@ -364,10 +364,10 @@ static void take_snapshot(ls_recorder *recorder, uint64_t now_ns)
         return; /* the journal can be replayed from an earlier one */
     }
     *head = (ls_journal_snapshot){.tick = recorder->next, .state_bytes = bytes};
-    if (!ls_match_root_of_tick(match, head->tick, &head->root)) {
-        head->root = ls_match_root(match);
+    if (!ls_match_hash_of_tick(match, head->tick, &head->state_hash)) {
+        head->state_hash = ls_match_hash(match);
     }
-    head->root_chain = ls_match_root_chain(match, &head->root_chain_tick);
+    head->hash_chain = ls_match_hash_chain(match, &head->hash_chain_tick);
     head->tick_chain = ls_match_tick_chain(match, head->tick);
     recorder->has_snapshot = true;
 }
@@ -423,7 +423,7 @@ static ls_journal_raw raw_end(const ls_recorder *recorder)
 {
     ls_tick tick = ls_match_tick(recorder->match);
     ls_journal_end end = {.final_tick = tick,
-                          .final_root = ls_match_root(recorder->match),
+                          .final_hash = ls_match_hash(recorder->match),
                           .tick_chain = ls_match_tick_chain(recorder->match, tick),
                           .ticks = recorder->figures.ticks};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END, .is_pressing = true};
@@ -508,8 +508,8 @@ static void piece_is_written(ls_recorder *recorder)
     if (head->piece == ls_journal_pieces(head->state_bytes)) {
         recorder->has_snapshot = false;
         recorder->figures.snapshots++;
-        recorder->has_snapshot_news =
-            recorder->has_snapshot_news || recorder->figures.is_leaving_out_snapshots;
+        recorder->has_snapshot_event =
+            recorder->has_snapshot_event || recorder->figures.is_leaving_out_snapshots;
         recorder->figures.is_leaving_out_snapshots = false;
     }
 }
@@ -555,7 +555,7 @@ static void lose_snapshot(ls_recorder *recorder, const char *why)
     figures->snapshots_failed++;
     if (!figures->is_leaving_out_snapshots) {
         figures->is_leaving_out_snapshots = true;
-        recorder->has_snapshot_news = true;
+        recorder->has_snapshot_event = true;
         note(recorder, LS_JOURNAL_EVENT_FAILED, recorder->snapshot.tick, why);
     }
 }
@@ -573,7 +573,7 @@ static void take_failure(ls_recorder *recorder, turn what, const char *why, uint
     }
     if (!figures->is_failing) {
         figures->is_failing = true;
-        recorder->has_news = true;
+        recorder->has_event = true;
         note(recorder, LS_JOURNAL_EVENT_FAILED, recorder->written, why);
     }
     if (recorder->is_over) {
@@ -597,14 +597,14 @@ void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *co
     take_success(recorder, what);
     bool is_word =
         what == TURN_EVENT && recorder->ready.size > 0; /* small: the ticks may not fit */
-    recorder->has_news = recorder->has_news || (recorder->figures.is_failing && !is_word);
+    recorder->has_event = recorder->has_event || (recorder->figures.is_failing && !is_word);
     recorder->figures.is_failing = recorder->figures.is_failing && is_word;
     ls_recorder_pull(recorder, now_ns);
 }
 
 /* ---- what can be seen from outside ---- */
 
-bool ls_recorder_is_through(const ls_recorder *recorder)
+bool ls_recorder_is_done(const ls_recorder *recorder)
 {
     bool is_left = recorder->is_left_open && recorder->out == TURN_NONE;
     return recorder->is_over && (recorder->has_end || recorder->has_given_up || is_left);
@@ -615,16 +615,16 @@ const ls_recorder_figures *ls_recorder_figures_of(const ls_recorder *recorder)
     return &recorder->figures;
 }
 
-bool ls_recorder_has_news(ls_recorder *recorder)
+bool ls_recorder_has_event(ls_recorder *recorder)
 {
-    bool has_news = recorder->has_news;
-    recorder->has_news = false;
-    return has_news;
+    bool has_event = recorder->has_event;
+    recorder->has_event = false;
+    return has_event;
 }
 
-bool ls_recorder_has_snapshot_news(ls_recorder *recorder)
+bool ls_recorder_has_snapshot_event(ls_recorder *recorder)
 {
-    bool has_news = recorder->has_snapshot_news;
-    recorder->has_snapshot_news = false;
-    return has_news;
+    bool has_event = recorder->has_snapshot_event;
+    recorder->has_snapshot_event = false;
+    return has_event;
 }

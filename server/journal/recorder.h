@@ -1,8 +1,8 @@
 /* Recorder: writes down a match while it is played, as a state machine without I/O: it pulls closed
- * ticks, roots, news and now and then a snapshot out of the match and hands whole records to a
- * store, which compresses and writes them elsewhere. It never makes the match wait: when the store
- * is behind or fails, it holds what its fixed memory holds, then lets ticks go, says so, and goes
- * on when writing works again. Allocates nothing once it is created. Called by the driver of a
+ * ticks, state hashes, events and now and then a snapshot out of the match and hands whole records
+ * to a store, which compresses and writes them elsewhere. It never makes the match wait: when the
+ * store is behind or fails, it holds what its fixed memory holds, then lets ticks go, says so, and
+ * goes on when writing works again. Allocates nothing once it is created. Called by the driver of a
  * match, in the match's thread. */
 #ifndef LOCKSTEP_SERVER_JOURNAL_RECORDER_H
 #define LOCKSTEP_SERVER_JOURNAL_RECORDER_H
@@ -15,7 +15,7 @@ LS_C_BEGIN
 
 typedef struct ls_recorder_config {
     uint32_t match_number;
-    const ls_build_print *print; /* borrowed for create; NULL: unknown */
+    const ls_build_fingerprint *print; /* borrowed for create; NULL: unknown */
 
     uint32_t block_ms;    /* ticks are handed on after so long at most; 1 .. 60,000 */
     uint32_t snapshot_ms; /* between snapshots at least; 0: none */
@@ -64,34 +64,34 @@ void ls_recorder_destroy(ls_recorder *recorder);
  * have closed ticks, and now and then, since time passes: every 100 ms, say. */
 void ls_recorder_pull(ls_recorder *recorder, uint64_t now_ns);
 
-/* A piece of the match's news: each of them, in the order in which they come. The journal is closed
- * behind LS_MATCH_FINISHED; but one that is continued, of a match that was stopped before it went
- * on, is left as it is: its players may hold more ticks than it does. */
+/* A piece of the match's events: each of them, in the order in which they come. The journal is
+ * closed behind LS_MATCH_FINISHED; but one that is continued, of a match that was stopped before it
+ * went on, is left as it is: its players may hold more ticks than it does. */
 void ls_recorder_take_event(ls_recorder *recorder, const ls_match_event *event);
 
 /* Anything else that is worth writing down. */
 void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event);
 
-/* Makes a journal's event of a match's news; false when it is not worth writing down. `closed`: the
- * ticks that are closed. */
-bool ls_recorder_event_of(const ls_match_event *news, ls_tick closed, ls_journal_event *out);
+/* Makes a journal's event of a match's events; false when it is not worth writing down. `closed`:
+ * the ticks that are closed. */
+bool ls_recorder_event_of(const ls_match_event *event, ls_tick closed, ls_journal_event *out);
 
 /* A record that was submitted is through. */
 void ls_recorder_complete(ls_recorder *recorder, const ls_journal_completion *completion,
                           uint64_t now_ns);
 
 /* The match is over and its journal closed, or the end could not be written. */
-bool ls_recorder_is_through(const ls_recorder *recorder);
+bool ls_recorder_is_done(const ls_recorder *recorder);
 
 const ls_recorder_figures *ls_recorder_figures_of(const ls_recorder *recorder);
 
 /* True once for each time that writing begins to fail (`is_failing`) or works again: for the
  * console. */
-bool ls_recorder_has_news(ls_recorder *recorder);
+bool ls_recorder_has_event(ls_recorder *recorder);
 
 /* Likewise of snapshots (`is_leaving_out_snapshots`): a disk that is nearly full takes ticks long
  * after it has no room for those. */
-bool ls_recorder_has_snapshot_news(ls_recorder *recorder);
+bool ls_recorder_has_snapshot_event(ls_recorder *recorder);
 
 LS_C_END
 

@@ -31,12 +31,12 @@ struct ls_resume {
 
 /* A server came back here, from what was kept of the journal. However often: a secret that is none
  * is compared with all that may be forgotten. */
-static void forget_turns(ls_resume *resume)
+static void forget_generations(ls_resume *resume)
 {
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        uint32_t *forgotten = &resume->seats[slot].turns.forgotten;
-        bool is_full = *forgotten >= FORGETTING_SERVERS_MAX * LS_FORGOTTEN_TURNS_MAX;
-        *forgotten += is_full ? 0 : LS_FORGOTTEN_TURNS_MAX;
+        uint32_t *forgotten = &resume->seats[slot].generations.forgotten;
+        bool is_full = *forgotten >= FORGETTING_SERVERS_MAX * LS_FORGOTTEN_GENERATIONS_MAX;
+        *forgotten += is_full ? 0 : LS_FORGOTTEN_GENERATIONS_MAX;
     }
 }
 
@@ -50,7 +50,7 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
         bool is_new = event->kind == LS_JOURNAL_EVENT_SEATED;
         resume->past[event->slot] = *seat;
         if (is_new) {
-            ls_seat_turns_next(&seat->turns);
+            ls_seat_generations_next(&seat->generations);
             seat->seated_tick = event->tick;
         }
         ls_name_copy(seat->name, sizeof seat->name, event->text.bytes);
@@ -58,12 +58,12 @@ static void take_event(ls_resume *resume, const ls_journal_event *event)
     } else if (seat && event->kind == LS_JOURNAL_EVENT_LEFT) {
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_RESTORED) {
-        forget_turns(resume);
+        forget_generations(resume);
     } else if (seat && event->kind == LS_JOURNAL_EVENT_TURNED_AWAY) {
-        ls_seat_turns turns = seat->turns;
+        ls_seat_generations generations = seat->generations;
         *seat = resume->past[event->slot];
-        ls_seat_turns_take_back(&turns, seat->turns);
-        seat->turns = turns;
+        ls_seat_generations_take_back(&generations, seat->generations);
+        seat->generations = generations;
         seat->has_left = true;
     } else if (event->kind == LS_JOURNAL_EVENT_STARTED) {
         resume->has_started = true;
@@ -88,7 +88,7 @@ static ls_status find_whole_ticks(ls_resume *resume)
     const ls_journal_info *info = ls_journal_info_of(resume->journal);
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_tick next = 0;
     ls_status status = LS_OK;
     resume->end_tick = info->end_tick;
@@ -97,7 +97,7 @@ static ls_status find_whole_ticks(ls_resume *resume)
     }
     resume->gap_tick = info->gap_tick;
     ls_journal_seek(resume->journal, 0);
-    while ((status = ls_journal_next_tick(resume->journal, slots, &inputs, &root)) == LS_OK) {
+    while ((status = ls_journal_next_tick(resume->journal, slots, &inputs, &state_hash)) == LS_OK) {
         resume->whole_from = inputs.tick == next ? resume->whole_from : inputs.tick;
         next = inputs.tick + 1;
     }
@@ -145,7 +145,7 @@ static ls_status read_journal(ls_resume *resume, const uint8_t *bytes, size_t si
     why->bytes[0] = '\0';
     resume->ticks = ls_journal_header_of(resume->journal)->ticks;
     read_events(resume);
-    forget_turns(resume);
+    forget_generations(resume);
     status = find_whole_ticks(resume);
     if (status == LS_OK) {
         look_behind_the_ticks(resume);
@@ -381,13 +381,13 @@ static ls_status start_at_snapshot(restoring *work, const ls_tick_inputs *before
         ls_match_restore from = {.tick = snapshot->tick,
                                  .state = state,
                                  .state_bytes = (size_t)snapshot->state_bytes,
-                                 .root = snapshot->root,
-                                 .root_chain_tick = snapshot->root_chain_tick,
-                                 .root_chain = snapshot->root_chain,
+                                 .state_hash = snapshot->state_hash,
+                                 .hash_chain_tick = snapshot->hash_chain_tick,
+                                 .hash_chain = snapshot->hash_chain,
                                  .tick_chain = snapshot->tick_chain,
                                  .in_band_mask = work->in_band_mask,
                                  .before = before};
-        work->report->roots++;
+        work->report->state_hashes++;
         status = ls_match_restore_start(work->match, &from, work->why);
     }
     ls_release(allocator, state);
@@ -400,14 +400,14 @@ static ls_status start(restoring *work)
     ls_match_restore from_state_0 = {0};
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs = {0};
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     bool has_before = false;
     if (!work->has_snapshot) {
         return ls_match_restore_start(work->match, &from_state_0, work->why);
     }
     ls_journal_seek(work->resume->journal, 0);
     while (!has_before &&
-           ls_journal_next_tick(work->resume->journal, slots, &inputs, &root) == LS_OK &&
+           ls_journal_next_tick(work->resume->journal, slots, &inputs, &state_hash) == LS_OK &&
            inputs.tick < work->snapshot.tick) {
         take_tick_events(work, &inputs);
         has_before = inputs.tick + 1 == work->snapshot.tick;
@@ -420,13 +420,13 @@ static ls_status play(restoring *work)
     ls_journal *journal = work->resume->journal;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_status status = LS_OK;
     ls_journal_seek(journal, ls_match_tick(work->match));
-    while ((status = ls_journal_next_tick(journal, slots, &inputs, &root)) == LS_OK) {
+    while ((status = ls_journal_next_tick(journal, slots, &inputs, &state_hash)) == LS_OK) {
         take_tick_events(work, &inputs);
-        work->report->roots += root != 0 ? 1 : 0;
-        status = ls_match_restore_tick(work->match, &inputs, root, work->why);
+        work->report->state_hashes += state_hash != 0 ? 1 : 0;
+        status = ls_match_restore_tick(work->match, &inputs, state_hash, work->why);
         if (status != LS_OK) {
             return status;
         }
@@ -440,9 +440,9 @@ static void restore_seats(restoring *work)
     for (uint32_t slot = 0; slot < ls_match_players(work->match); slot++) {
         ls_resume_seat *seat = &work->resume->seats[slot];
         bool is_in_band = (work->in_band_mask >> slot & 1u) != 0;
-        seat->turns.newest += is_in_band && seat->turns.newest == 0 ? 1 : 0;
-        ls_match_restore_seat(work->match, slot, seat->name, seat->turns);
-        if (seat->turns.newest > 0) {
+        seat->generations.newest += is_in_band && seat->generations.newest == 0 ? 1 : 0;
+        ls_match_restore_seat(work->match, slot, seat->name, seat->generations);
+        if (seat->generations.newest > 0) {
             ls_match_restore_joined(work->match, slot, work->joined_ticks[slot]);
         }
         if (seat->has_left) {
@@ -453,11 +453,11 @@ static void restore_seats(restoring *work)
 
 static void restore_lobby(const restoring *work)
 {
-    ls_seat_turns turns[LS_PLAYERS_MAX];
+    ls_seat_generations generations[LS_PLAYERS_MAX];
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        turns[slot] = work->resume->seats[slot].turns;
+        generations[slot] = work->resume->seats[slot].generations;
     }
-    ls_match_restore_lobby(work->match, turns);
+    ls_match_restore_lobby(work->match, generations);
 }
 
 static ls_status check_end(const restoring *work)

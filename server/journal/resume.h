@@ -1,7 +1,8 @@
 /* Resume: a match that goes on from its journal: what the journal says of its settings and of who
  * sits where, and the match itself, brought to the last tick that was recorded, with every recorded
- * root compared on the way. It is given the bytes of the file and does no I/O; what cannot be gone
- * on with it refuses, with a sentence. Called by server.c and main, once, before the match runs. */
+ * state hash compared on the way. It is given the bytes of the file and does no I/O; what cannot be
+ * gone on with it refuses, with a sentence. Called by server.c and main, once, before the match
+ * runs. */
 #ifndef LOCKSTEP_SERVER_JOURNAL_RESUME_H
 #define LOCKSTEP_SERVER_JOURNAL_RESUME_H
 
@@ -15,7 +16,7 @@ typedef struct ls_resume ls_resume;
 
 /* What the journal tells about a seat, as far as it was written down. */
 typedef struct ls_resume_seat {
-    ls_seat_turns turns;
+    ls_seat_generations generations;
     char name[LS_PLAYER_NAME_BYTES_MAX]; /* of the last one */
     ls_tick seated_tick;                 /* the next to be closed when the last one sat down */
     bool has_left;                       /* the last one has, and the seat was free */
@@ -26,7 +27,7 @@ typedef struct ls_resume_report {
     ls_tick from_tick;     /* of the snapshot it was simulated from; 0: from the beginning */
     ls_tick tick;          /* the next to be closed */
     bool has_begun;        /* as far as the journal says; otherwise its lobby is open again */
-    uint64_t roots;        /* compared */
+    uint64_t state_hashes; /* compared */
     ls_text loss;          /* what was lost of the file, to damage; empty: nothing */
     uint64_t cut_bytes;    /* at its end, which are written over */
     bool is_cut_at_gap;    /* ticks were missing there and no snapshot stood behind them: told.tick
@@ -61,8 +62,8 @@ ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config
 /* Brings a match that was created with that configuration, and has not been called since, to where
  * its journal ends; it waits for its players then (LS_MATCH_RESUMING, or LS_MATCH_LOBBY when the
  * journal does not say that it had begun). DESYNCED with tick and both
- * roots when a state is not what was recorded; a mismatch of digests; MALFORMED; NO_MEMORY. After a
- * failure the match is destroyed. */
+ * state hashes when a state is not what was recorded; a mismatch of digests; MALFORMED; NO_MEMORY.
+ * After a failure the match is destroyed. */
 ls_status ls_resume_restore(ls_resume *resume, ls_match *match, uint64_t now_ns,
                             ls_resume_report *report, ls_text *why);
 

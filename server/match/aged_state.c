@@ -7,17 +7,18 @@
 ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *config,
                              const ls_allocator *allocator)
 {
-    uint64_t root = ls_sim_instance_digests(config->instance).initial;
+    uint64_t state_hash = ls_sim_instance_digests(config->instance).initial;
     size_t bytes = ls_sim_instance_save_bytes(config->instance);
     bool is_saved = bytes > 0 && bytes <= LS_BLOB_BYTES_MAX;
-    *aged = (ls_aged_state){
-        .config = *config,
-        .bytes = is_saved ? bytes : 0,
-        .has_copies = is_saved || config->history,
-        .pause_ticks = config->age_ticks > config->pause_min_ticks ? config->age_ticks
-                                                                   : config->pause_min_ticks,
-        .ready = {
-            .root = root, .chain = ls_hash_chain_start(root), .tick_chain = LS_TICK_CHAIN_START}};
+    *aged = (ls_aged_state){.config = *config,
+                            .bytes = is_saved ? bytes : 0,
+                            .has_copies = is_saved || config->history,
+                            .pause_ticks = config->age_ticks > config->pause_min_ticks
+                                               ? config->age_ticks
+                                               : config->pause_min_ticks,
+                            .ready = {.state_hash = state_hash,
+                                      .chain = ls_hash_chain_start(state_hash),
+                                      .tick_chain = LS_TICK_CHAIN_START}};
     for (uint32_t i = 0; aged->bytes > 0 && i < 2; i++) {
         aged->rooms[i] = ls_allocate(allocator, aged->bytes);
         if (!aged->rooms[i]) {
@@ -61,7 +62,7 @@ static void copy_live(ls_aged_state *aged, const ls_state_copy *live)
         return;
     }
     aged->coming = *live;
-    aged->coming.root = ls_sim_instance_hash(config->instance);
+    aged->coming.state_hash = ls_sim_instance_hash(config->instance);
     aged->coming.size = (uint32_t)size;
     aged->coming.bytes = aged->rooms[0];
     aged->is_coming = true;

@@ -1,7 +1,7 @@
 /* Aged state: a copy of a running simulation's state that is at least so many ticks old, for those
  * who may not see newer ones. Two copies take turns: one can be given out while the other comes of
  * age. Of a simulation that cannot save it notes how far the history of its ticks went by then.
- * Copies only; nothing is compressed here. Called by match_watch; match_join describes
+ * Copies only; nothing is compressed here. Called by match_spectators; match_join describes
  * the live state with the same words. */
 #ifndef LOCKSTEP_SERVER_MATCH_AGED_STATE_H
 #define LOCKSTEP_SERVER_MATCH_AGED_STATE_H
@@ -12,9 +12,9 @@
 /* A state and what goes with it. */
 typedef struct ls_state_copy {
     ls_tick tick;
-    uint64_t root;
+    uint64_t state_hash;
     ls_tick chain_tick;  /* the newest hashed state up to there */
-    uint64_t chain;      /* of the roots up to that one */
+    uint64_t chain;      /* of the state hashes up to that one */
     uint64_t tick_chain; /* before `tick` */
     uint32_t size;       /* of the bytes, or of the history up to there; 0: state 0 */
     uint8_t *bytes;      /* as saved; NULL for state 0, and when the simulation cannot save */
@@ -47,8 +47,8 @@ void ls_aged_state_deinit(ls_aged_state *aged, const ls_allocator *allocator);
 /* Whether ls_aged_state_advance has something to do once the live state is `tick`. */
 bool ls_aged_state_is_due(const ls_aged_state *aged, ls_tick tick);
 
-/* The live state is `live`, but for its root, size and bytes, which are taken from the instance
- * when it is time to: makes a copy of it, or gives out the one that has come of age. */
+/* The live state is `live`, but for its state hash, size and bytes, which are taken from the
+ * instance when it is time to: makes a copy of it, or gives out the one that has come of age. */
 void ls_aged_state_advance(ls_aged_state *aged, const ls_state_copy *live);
 
 #endif

@@ -19,23 +19,23 @@ static ls_tick oldest_held(const ls_arbiter *arbiter)
     return oldest > arbiter->first_tick ? oldest : arbiter->first_tick;
 }
 
-void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root)
+void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t state_hash)
 {
     LS_ASSERT(interval_ticks >= 1);
     memset(arbiter, 0, sizeof *arbiter);
     arbiter->interval_ticks = interval_ticks;
-    arbiter->roots[0] = root;
-    arbiter->chains[0] = ls_hash_chain_start(root);
+    arbiter->state_hashes[0] = state_hash;
+    arbiter->chains[0] = ls_hash_chain_start(state_hash);
 }
 
-void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t root)
+void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t state_hash)
 {
     LS_ASSERT(ls_arbiter_is_due(arbiter, tick));
     arbiter->newest_tick = tick;
     arbiter->first_tick = tick;
-    arbiter->first_root = root != 0 ? tick : tick + arbiter->interval_ticks;
+    arbiter->first_hash = state_hash != 0 ? tick : tick + arbiter->interval_ticks;
     arbiter->chains[ring_index(arbiter, tick)] = chain;
-    arbiter->roots[ring_index(arbiter, tick)] = root;
+    arbiter->state_hashes[ring_index(arbiter, tick)] = state_hash;
 }
 
 bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
@@ -43,13 +43,13 @@ bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
     return tick % arbiter->interval_ticks == 0;
 }
 
-void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t root)
+void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t state_hash)
 {
     LS_ASSERT(tick == arbiter->newest_tick + arbiter->interval_ticks);
     uint64_t before = arbiter->chains[ring_index(arbiter, arbiter->newest_tick)];
     arbiter->newest_tick = tick;
-    arbiter->roots[ring_index(arbiter, tick)] = root;
-    arbiter->chains[ring_index(arbiter, tick)] = ls_hash_chain_next(before, root);
+    arbiter->state_hashes[ring_index(arbiter, tick)] = state_hash;
+    arbiter->chains[ring_index(arbiter, tick)] = ls_hash_chain_next(before, state_hash);
 }
 
 bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick)
@@ -84,19 +84,19 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
     compared->is_answering = true;
     compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
     compared->asked_last = tick;
-    compared->asked_root = arbiter->roots[ring_index(arbiter, tick)];
+    compared->asked_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
     compared->expected_first = compared->asked_first;
     *first = compared->asked_first;
     *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
     return true;
 }
 
-static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_root, uint64_t client_root)
+static void settle(ls_arbiter_slot *slot, ls_tick tick, uint64_t server_hash, uint64_t client_hash)
 {
     slot->agreement = LS_AGREEMENT_DIFFERS;
     slot->bad_tick = LS_FAULT(WRONG_FIRST_TICK) ? tick + 1 : tick;
-    slot->server_root = server_root;
-    slot->client_root = client_root;
+    slot->server_hash = server_hash;
+    slot->client_hash = client_hash;
 }
 
 static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *asked,
@@ -110,27 +110,28 @@ static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *
            (is_more_wanted ? (asked->asked_last - first) / arbiter->interval_ticks + 1 : 0);
 }
 
-/* Compares the next root of an answer. States that were forgotten while question and answer
+/* Compares the next state hash of an answer. States that were forgotten while question and answer
  * travelled are passed over, and so is what follows a difference. */
-static void compare_root(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint64_t root)
+static void compare_hash(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint64_t state_hash)
 {
     ls_tick tick = asked->expected_first;
     asked->expected_first += arbiter->interval_ticks;
     if (asked->agreement == LS_AGREEMENT_DIFFERS || tick < oldest_held(arbiter)) {
         return;
     }
-    uint64_t server_root = arbiter->roots[ring_index(arbiter, tick)];
+    uint64_t server_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
     asked->compared++;
-    if (root != server_root) {
-        settle(asked, tick, server_root, root);
+    if (state_hash != server_hash) {
+        settle(asked, tick, server_hash, state_hash);
         return;
     }
     asked->agreed_tick = tick;
     asked->has_agreed = true;
 }
 
-bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
-                           uint32_t count, bool is_last, bool *is_contradiction)
+bool ls_arbiter_take_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
+                            const uint64_t *state_hashes, uint32_t count, bool is_last,
+                            bool *is_contradiction)
 {
     ls_arbiter_slot *asked = &arbiter->slots[slot];
     bool was_known = asked->agreement == LS_AGREEMENT_DIFFERS;
@@ -139,7 +140,7 @@ bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, co
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        compare_root(arbiter, asked, roots[i]);
+        compare_hash(arbiter, asked, state_hashes[i]);
     }
     asked->is_answering = !is_last;
     if (asked->agreement == LS_AGREEMENT_DIFFERS) {
@@ -161,18 +162,18 @@ bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot)
     if (asked->agreement != LS_AGREEMENT_ASKING && asked->agreement != LS_AGREEMENT_DOUBTED) {
         return false;
     }
-    settle(asked, asked->asked_last, asked->asked_root, 0);
+    settle(asked, asked->asked_last, asked->asked_hash, 0);
     return true;
 }
 
-bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,
-                             uint64_t client_root)
+bool ls_arbiter_compare_hash(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_hash,
+                             uint64_t client_hash)
 {
     ls_arbiter_slot *compared = &arbiter->slots[slot];
-    if (!is_comparable(compared) || server_root == client_root) {
+    if (!is_comparable(compared) || server_hash == client_hash) {
         return false;
     }
-    settle(compared, tick, server_root, client_root);
+    settle(compared, tick, server_hash, client_hash);
     return true;
 }
 
@@ -185,13 +186,13 @@ bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
     return true;
 }
 
-bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root)
+bool ls_arbiter_hash(const ls_arbiter *arbiter, ls_tick tick, uint64_t *state_hash)
 {
     if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter) ||
-        tick < arbiter->first_root) {
+        tick < arbiter->first_hash) {
         return false;
     }
-    *root = arbiter->roots[ring_index(arbiter, tick)];
+    *state_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
     return true;
 }
 

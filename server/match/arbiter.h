@@ -1,6 +1,6 @@
 /* Arbiter: finds out whether, and from which tick on, a client's states differ from the server's.
- * Holds the server's roots and chains of the last LS_WINDOW_TICKS states and what each slot has
- * been proven to agree on. Sends nothing: it says what to ask. Called by match. */
+ * Holds the server's state hashes and chains of the last LS_WINDOW_TICKS states and what each slot
+ * has been proven to agree on. Sends nothing: it says what to ask. Called by match. */
 #ifndef LOCKSTEP_SERVER_MATCH_ARBITER_H
 #define LOCKSTEP_SERVER_MATCH_ARBITER_H
 
@@ -8,7 +8,7 @@
 
 typedef enum ls_agreement {
     LS_AGREEMENT_AGREES,  /* every state up to the one compared */
-    LS_AGREEMENT_ASKING,  /* differs; the roots have been asked for */
+    LS_AGREEMENT_ASKING,  /* differs; the state hashes have been asked for */
     LS_AGREEMENT_DOUBTED, /* the answer ended too early to explain it; the next chain decides */
     LS_AGREEMENT_DIFFERS, /* the first bad tick is known */
 } ls_agreement;
@@ -20,39 +20,40 @@ typedef struct ls_arbiter_slot {
     uint64_t compared;   /* states compared, equal or not */
     ls_tick asked_first;
     ls_tick asked_last;
-    uint64_t asked_root;    /* the server's, of state asked_last */
+    uint64_t asked_hash;    /* the server's, of state asked_last */
     ls_tick expected_first; /* of the next HASHES message */
     bool is_answering;      /* more of them are to come */
     ls_tick bad_tick;       /* DIFFERS */
-    uint64_t server_root;
-    uint64_t client_root;
+    uint64_t server_hash;
+    uint64_t client_hash;
 } ls_arbiter_slot;
 
 typedef struct ls_arbiter {
     uint32_t interval_ticks; /* states that are multiples of this are hashed */
     ls_tick newest_tick;
     ls_tick first_tick; /* no chain before this is held, of a match that was restored */
-    ls_tick first_root; /* likewise no root */
-    uint64_t roots[LS_WINDOW_TICKS];
+    ls_tick first_hash; /* likewise no state hash */
+    uint64_t state_hashes[LS_WINDOW_TICKS];
     uint64_t chains[LS_WINDOW_TICKS];
     ls_arbiter_slot slots[LS_PLAYERS_MAX];
 } ls_arbiter;
 
-/* root is that of state 0. interval_ticks >= 1. */
-void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t root);
+/* state hash is that of state 0. interval_ticks >= 1. */
+void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t state_hash);
 
-/* Goes on where another one stopped: `chain` is up to state `tick`, whose root is known or 0. */
-void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t root);
+/* Goes on where another one stopped: `chain` is up to state `tick`, whose state hash is known or 0.
+ */
+void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t state_hash);
 
 /* Whether state `tick` is one that is hashed. */
 bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick);
 
-/* Adds the root of the next due state: newest_tick + interval_ticks. */
-void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t root);
+/* Adds the state hash of the next due state: newest_tick + interval_ticks. */
+void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t state_hash);
 
-/* Compares the low half of a slot's chain up to state `tick`. True when the roots from *first on,
- * *count of them at most, have to be asked for. MALFORMED states (not due, beyond newest) must be
- * refused by the caller with ls_arbiter_is_known. */
+/* Compares the low half of a slot's chain up to state `tick`. True when the state hashes from
+ * *first on, *count of them at most, have to be asked for. MALFORMED states (not due, beyond
+ * newest) must be refused by the caller with ls_arbiter_is_known. */
 bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
                         ls_tick *first, uint32_t *count);
 
@@ -61,27 +62,28 @@ bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick);
 
 /* Takes one HASHES answer; `is_last` says that no more come. True when it settles the question:
  * then the slot's agreement is DIFFERS. False when more is needed. Sets *is_contradiction when
- * every root agrees although the chain did not, or when the answer is not what was asked for.
+ * every state hash agrees although the chain did not, or when the answer is not what was asked for.
  * States that are no longer held are passed over. The question lapses until the next chain when
  * the answer shows no difference: AGREES when it is complete, or would be if more were held, else
  * DOUBTED (which state the chain covers may have been altered on its way). */
-bool ls_arbiter_take_roots(ls_arbiter *arbiter, uint32_t slot, ls_tick first, const uint64_t *roots,
-                           uint32_t count, bool is_last, bool *is_contradiction);
+bool ls_arbiter_take_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
+                            const uint64_t *state_hashes, uint32_t count, bool is_last,
+                            bool *is_contradiction);
 
 /* Settles a question that will not be answered any more, or never was in full: the newest state
- * asked for differs, and the client's root of it stays 0. False when nothing is open. */
+ * asked for differs, and the client's state hash of it stays 0. False when nothing is open. */
 bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot);
 
-/* Compares the final roots, which need not be due. True when they differ and nothing was known or
- * asked about the slot before: then this tick is the first that is known to be bad. */
-bool ls_arbiter_compare_root(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_root,
-                             uint64_t client_root);
+/* Compares the final state hashes, which need not be due. True when they differ and nothing was
+ * known or asked about the slot before: then this tick is the first that is known to be bad. */
+bool ls_arbiter_compare_hash(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_hash,
+                             uint64_t client_hash);
 
 /* The server's chain up to state `tick`; false when it is not due or not held. */
 bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
 
-/* The server's root of state `tick`; likewise. */
-bool ls_arbiter_root(const ls_arbiter *arbiter, ls_tick tick, uint64_t *root);
+/* The server's state hash of state `tick`; likewise. */
+bool ls_arbiter_hash(const ls_arbiter *arbiter, ls_tick tick, uint64_t *state_hash);
 
 /* Whoever sits on the slot has the server's state `tick` and its chain: what is compared from here
  * on begins there. */

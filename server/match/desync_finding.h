@@ -30,8 +30,8 @@ typedef struct ls_desync_finding {
 /* What a bundle holds of it, but for what the instance of the match knows. Canonical states; what
  * is NULL is not known. Borrowed until the match is called again. */
 typedef struct ls_desync_evidence_set {
-    uint64_t server_root;
-    uint64_t client_root;
+    uint64_t server_hash;
+    uint64_t client_hash;
     ls_replay_stretch stretch; /* up to the bad state */
     bool has_stretch;
     const ls_replay_window *window; /* the server's */
@@ -39,7 +39,7 @@ typedef struct ls_desync_evidence_set {
     const ls_rerun_figures *client_figures;
     const ls_pass_trace *server_passes;
     const ls_pass_trace *client_passes;
-    const ls_build_print *client_print;
+    const ls_build_fingerprint *client_fingerprint;
     const void *server_state; /* as this machine lays it out */
     const void *client_state; /* likewise */
 } ls_desync_evidence_set;

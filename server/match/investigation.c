@@ -4,164 +4,168 @@
 
 /* ---- life ---- */
 
-static ls_status create_parts(ls_ladder *ladder, const ls_sim_instance *instance,
+static ls_status create_parts(ls_investigation *investigation, const ls_sim_instance *instance,
                               const ls_input_buffer *closed, ls_text *why)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     const ls_sim_config *config = ls_sim_instance_config(instance);
-    const ls_allocator *allocator = ladder->allocator;
+    const ls_allocator *allocator = investigation->allocator;
     ls_replay_window_config window =
         ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
     window.inputs = closed;
-    ls_status status = ls_replay_window_create(&window, instance, allocator, &ladder->window);
+    ls_status status =
+        ls_replay_window_create(&window, instance, allocator, &investigation->window);
     if (status == LS_OK) {
-        status = ls_rerun_create(simulation, config, allocator, &ladder->rerun, why);
+        status = ls_rerun_create(simulation, config, allocator, &investigation->rerun, why);
     }
     if (status == LS_OK) {
-        status = ls_sim_instance_create(simulation, config, allocator, &ladder->spare, why);
+        status = ls_sim_instance_create(simulation, config, allocator, &investigation->spare, why);
     }
     if (status == LS_OK) {
-        status =
-            ls_state_tree_create(ls_sim_instance_schema(ladder->spare), allocator, &ladder->tree);
+        status = ls_state_tree_create(ls_sim_instance_schema(investigation->spare), allocator,
+                                      &investigation->tree);
     }
     if (status == LS_OK) {
-        status = ls_state_descent_create(ladder->tree, allocator, &ladder->descent);
+        status = ls_hash_tree_diff_create(investigation->tree, allocator, &investigation->diff);
     }
-    ladder->evidence = ls_allocate_array(allocator, config->players, sizeof *ladder->evidence);
-    ladder->findings = ls_allocate_array(allocator, config->players, sizeof *ladder->findings);
-    bool is_whole = ladder->evidence && ladder->findings;
+    investigation->evidence =
+        ls_allocate_array(allocator, config->players, sizeof *investigation->evidence);
+    investigation->findings =
+        ls_allocate_array(allocator, config->players, sizeof *investigation->findings);
+    bool is_whole = investigation->evidence && investigation->findings;
     return status == LS_OK && !is_whole ? LS_NO_MEMORY : status;
 }
 
-ls_status ls_ladder_create(const ls_sim_instance *instance, uint64_t root,
-                           const ls_input_buffer *closed, const ls_allocator *allocator,
-                           ls_ladder **out, ls_text *why)
+ls_status ls_investigation_create(const ls_sim_instance *instance, uint64_t state_hash,
+                                  const ls_input_buffer *closed, const ls_allocator *allocator,
+                                  ls_investigation **out, ls_text *why)
 {
     if (!ls_sim_instance_schema(instance)) {
         return LS_UNSUPPORTED;
     }
-    ls_ladder *ladder = ls_allocate(allocator, sizeof *ladder);
-    if (!ladder) {
+    ls_investigation *investigation = ls_allocate(allocator, sizeof *investigation);
+    if (!investigation) {
         return LS_NO_MEMORY;
     }
-    ladder->allocator = allocator;
-    ladder->players = ls_sim_instance_config(instance)->players;
-    ls_status status = create_parts(ladder, instance, closed, why);
+    investigation->allocator = allocator;
+    investigation->players = ls_sim_instance_config(instance)->players;
+    ls_status status = create_parts(investigation, instance, closed, why);
     if (status != LS_OK) {
-        ls_ladder_destroy(ladder);
+        ls_investigation_destroy(investigation);
         return status;
     }
-    ls_replay_window_start(ladder->window, instance, root);
-    *out = ladder;
+    ls_replay_window_start(investigation->window, instance, state_hash);
+    *out = investigation;
     return LS_OK;
 }
 
-void ls_ladder_destroy(ls_ladder *ladder)
+void ls_investigation_destroy(ls_investigation *investigation)
 {
-    if (!ladder) {
+    if (!investigation) {
         return;
     }
-    ls_release(ladder->allocator, ladder->findings);
-    ls_release(ladder->allocator, ladder->evidence);
-    ls_state_descent_destroy(ladder->descent);
-    ls_state_tree_destroy(ladder->tree);
-    ls_sim_instance_destroy(ladder->spare);
-    ls_rerun_destroy(ladder->rerun);
-    ls_replay_window_destroy(ladder->window);
-    ls_release(ladder->allocator, ladder);
+    ls_release(investigation->allocator, investigation->findings);
+    ls_release(investigation->allocator, investigation->evidence);
+    ls_hash_tree_diff_destroy(investigation->diff);
+    ls_state_tree_destroy(investigation->tree);
+    ls_sim_instance_destroy(investigation->spare);
+    ls_rerun_destroy(investigation->rerun);
+    ls_replay_window_destroy(investigation->window);
+    ls_release(investigation->allocator, investigation);
 }
 
 /* ---- what differs ---- */
 
 /* The server's state of `tick` stands in the spare instance. */
-static void begin_descent(ls_ladder *ladder)
+static void begin_diff(ls_investigation *investigation)
 {
-    const void *state = ls_sim_instance_view(ladder->spare);
-    ls_state_tree_hash(ladder->tree, state);
-    ls_state_descent_start(ladder->descent, state);
-    ladder->is_comparing = true;
+    const void *state = ls_sim_instance_view(investigation->spare);
+    ls_state_tree_hash(investigation->tree, state);
+    ls_hash_tree_diff_start(investigation->diff, state);
+    investigation->is_comparing = true;
 }
 
-bool ls_ladder_compare(ls_ladder *ladder, ls_tick tick, uint64_t now_ns)
+bool ls_investigation_compare(ls_investigation *investigation, ls_tick tick, uint64_t now_ns)
 {
-    ladder->tick = tick;
-    ladder->since_ns = now_ns;
-    ladder->is_comparing = false;
-    ladder->is_compared = false;
-    const uint8_t *state = ls_replay_window_state(ladder->window, tick);
-    if (!state || ls_sim_instance_load(ladder->spare, state, tick) != LS_OK) {
+    investigation->tick = tick;
+    investigation->since_ns = now_ns;
+    investigation->is_comparing = false;
+    investigation->is_compared = false;
+    const uint8_t *state = ls_replay_window_state(investigation->window, tick);
+    if (!state || ls_sim_instance_load(investigation->spare, state, tick) != LS_OK) {
         return false;
     }
-    begin_descent(ladder);
+    begin_diff(investigation);
     return true;
 }
 
 /* The state has left the window, but the ticks that led to it can be run again. */
-static void compare_state_of_rerun(ls_ladder *ladder)
+static void compare_state_of_rerun(ls_investigation *investigation)
 {
-    const void *state = ls_rerun_state(ladder->rerun);
-    const ls_rerun_figures *figures = ls_rerun_figures_of(ladder->rerun);
+    const void *state = ls_rerun_state(investigation->rerun);
+    const ls_rerun_figures *figures = ls_rerun_figures_of(investigation->rerun);
     if (!state || figures->fresh != figures->live) {
-        ladder->is_compared = true; /* it cannot be had */
+        investigation->is_compared = true; /* it cannot be had */
         return;
     }
-    memcpy(ls_sim_instance_state(ladder->spare), state, ls_sim_instance_state_bytes(ladder->spare));
-    begin_descent(ladder);
+    memcpy(ls_sim_instance_state(investigation->spare), state,
+           ls_sim_instance_state_bytes(investigation->spare));
+    begin_diff(investigation);
 }
 
-bool ls_ladder_take_answer(ls_ladder *ladder, const ls_wire_answer *answer)
+bool ls_investigation_take_answer(ls_investigation *investigation, const ls_wire_answer *answer)
 {
-    ls_status status =
-        ls_state_descent_answer(ladder->descent, &answer->asked.query, answer->bytes, answer->size);
+    ls_status status = ls_hash_tree_diff_answer(investigation->diff, &answer->asked.query,
+                                                answer->bytes, answer->size);
     bool is_held = answer->size > 0;
-    ladder->is_compared = status != LS_OK || ls_state_descent_is_done(ladder->descent);
+    investigation->is_compared = status != LS_OK || ls_hash_tree_diff_is_done(investigation->diff);
     return status == LS_OK || !is_held;
 }
 
-bool ls_ladder_can_heal(const ls_ladder *ladder)
+bool ls_investigation_can_heal(const ls_investigation *investigation)
 {
     ls_state_difference difference;
-    if (!ls_state_descent_is_done(ladder->descent)) {
+    if (!ls_hash_tree_diff_is_done(investigation->diff)) {
         return false;
     }
-    ls_state_descent_result(ladder->descent, &difference);
+    ls_hash_tree_diff_result(investigation->diff, &difference);
     return !difference.is_lower_bound;
 }
 
-/* ---- the ladder of one desync ---- */
+/* ---- the investigation of one desync ---- */
 
-void ls_ladder_start(ls_ladder *ladder, uint32_t slot, ls_tick agreed, ls_tick tick,
-                     uint64_t now_ns)
+void ls_investigation_start(ls_investigation *investigation, uint32_t slot, ls_tick agreed,
+                            ls_tick tick, uint64_t now_ns)
 {
     ls_replay_stretch stretch;
-    ladder->phase = LS_LADDER_LOOKING;
-    ladder->slot = slot;
-    ladder->bad_tick = tick;
-    ladder->ran_ns = now_ns;
-    ls_status status = ls_replay_window_stretch(ladder->window, agreed, tick, &stretch);
-    ladder->is_run = status != LS_OK;
+    investigation->phase = LS_INVESTIGATION_LOOKING;
+    investigation->slot = slot;
+    investigation->bad_tick = tick;
+    investigation->ran_ns = now_ns;
+    ls_status status = ls_replay_window_stretch(investigation->window, agreed, tick, &stretch);
+    investigation->is_run = status != LS_OK;
     if (status == LS_OK) {
-        ls_rerun_start(ladder->rerun, &stretch);
+        ls_rerun_start(investigation->rerun, &stretch);
     }
-    bool is_held = ls_ladder_compare(ladder, tick, now_ns);
-    ladder->is_compared = !is_held && ladder->is_run;
+    bool is_held = ls_investigation_compare(investigation, tick, now_ns);
+    investigation->is_compared = !is_held && investigation->is_run;
 }
 
-void ls_ladder_run(ls_ladder *ladder, uint32_t steps)
+void ls_investigation_run(ls_investigation *investigation, uint32_t steps)
 {
-    if (ladder->is_run) {
+    if (investigation->is_run) {
         return;
     }
-    ladder->is_run = ls_rerun_advance(ladder->rerun, steps);
-    if (ladder->is_run && !ladder->is_comparing && !ladder->is_compared) {
-        compare_state_of_rerun(ladder);
+    investigation->is_run = ls_rerun_advance(investigation->rerun, steps);
+    if (investigation->is_run && !investigation->is_comparing && !investigation->is_compared) {
+        compare_state_of_rerun(investigation);
     }
 }
 
-ls_status ls_ladder_take_evidence(ls_ladder *ladder, uint32_t slot,
-                                  const ls_wire_evidence *evidence)
+ls_status ls_investigation_take_evidence(ls_investigation *investigation, uint32_t slot,
+                                         const ls_wire_evidence *evidence)
 {
-    ls_ladder_evidence *kept = &ladder->evidence[slot];
+    ls_investigation_evidence *kept = &investigation->evidence[slot];
     ls_rerun_figures figures;
     ls_status status = ls_rerun_figures_read(evidence->figures, sizeof evidence->figures, &figures);
     if (status != LS_OK) {
@@ -170,37 +174,39 @@ ls_status ls_ladder_take_evidence(ls_ladder *ladder, uint32_t slot,
     kept->figures = figures;
     kept->passes = (ls_pass_trace){
         .tick = evidence->tick - 1, .pass_count = evidence->pass_count, .before = evidence->before};
-    memcpy(kept->passes.roots, evidence->roots, sizeof kept->passes.roots);
+    memcpy(kept->passes.state_hashes, evidence->state_hashes, sizeof kept->passes.state_hashes);
     kept->has_figures = true;
     return LS_OK;
 }
 
-void ls_ladder_take_print(ls_ladder *ladder, uint32_t slot, const ls_wire_print *print)
+void ls_investigation_take_fingerprint(ls_investigation *investigation, uint32_t slot,
+                                       const ls_wire_fingerprint *print)
 {
-    ls_ladder_evidence *kept = &ladder->evidence[slot];
-    ls_build_print_read(print->bytes, print->size, &kept->print);
-    kept->has_print = true;
+    ls_investigation_evidence *kept = &investigation->evidence[slot];
+    ls_build_fingerprint_read(print->bytes, print->size, &kept->print);
+    kept->has_fingerprint = true;
 }
 
-bool ls_ladder_is_through(const ls_ladder *ladder)
+bool ls_investigation_is_done(const ls_investigation *investigation)
 {
-    const ls_ladder_evidence *evidence = &ladder->evidence[ladder->slot];
-    return ladder->is_compared && ladder->is_run && evidence->has_figures && evidence->has_print;
+    const ls_investigation_evidence *evidence = &investigation->evidence[investigation->slot];
+    return investigation->is_compared && investigation->is_run && evidence->has_figures &&
+           evidence->has_fingerprint;
 }
 
 /* ---- the finding ---- */
 
-static void add_places(const ls_ladder *ladder, ls_desync_finding *finding)
+static void add_places(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     ls_state_difference difference;
-    ls_state_descent_result(ladder->descent, &difference);
-    bool is_whole = ls_state_descent_is_done(ladder->descent);
+    ls_hash_tree_diff_result(investigation->diff, &difference);
+    bool is_whole = ls_hash_tree_diff_is_done(investigation->diff);
     finding->elements = difference.elements;
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !is_whole;
     finding->place_count = difference.place_count;
-    const void *server_state = ls_sim_instance_view(ladder->spare);
-    const void *client_state = ls_state_descent_other_state(ladder->descent);
+    const void *server_state = ls_sim_instance_view(investigation->spare);
+    const void *client_state = ls_hash_tree_diff_other_state(investigation->diff);
     for (uint32_t i = 0; i < difference.place_count; i++) {
         finding->place_fields[i] = difference.places[i].field;
         finding->places[i] =
@@ -208,46 +214,49 @@ static void add_places(const ls_ladder *ladder, ls_desync_finding *finding)
     }
 }
 
-static void add_pass(const ls_ladder *ladder, ls_desync_finding *finding)
+static void add_pass(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     uint32_t pass = 0;
-    finding->parting = ls_pass_trace_compare(ls_rerun_passes(ladder->rerun),
-                                             &ladder->evidence[ladder->slot].passes, &pass);
-    const ls_simulation *simulation = ls_sim_instance_simulation(ladder->spare);
+    finding->parting =
+        ls_pass_trace_compare(ls_rerun_passes(investigation->rerun),
+                              &investigation->evidence[investigation->slot].passes, &pass);
+    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->spare);
     if (finding->parting == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
 }
 
 /* Live results are as the windows recorded them: not at all for a state that was not hashed. */
-static ls_rerun_figures with_root(const ls_rerun_figures *figures, uint64_t root)
+static ls_rerun_figures with_hash(const ls_rerun_figures *figures, uint64_t state_hash)
 {
     ls_rerun_figures whole = *figures;
-    whole.live = whole.live == 0 ? root : whole.live;
+    whole.live = whole.live == 0 ? state_hash : whole.live;
     return whole;
 }
 
-ls_desync_finding *ls_ladder_conclude(ls_ladder *ladder, uint64_t server_root, uint64_t client_root,
-                                      const ls_build_print *own_print)
+ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, uint64_t server_hash,
+                                             uint64_t client_hash,
+                                             const ls_build_fingerprint *own_fingerprint)
 {
-    ls_desync_finding *finding = &ladder->findings[ladder->slot];
-    ls_ladder_evidence *kept = &ladder->evidence[ladder->slot];
+    ls_desync_finding *finding = &investigation->findings[investigation->slot];
+    ls_investigation_evidence *kept = &investigation->evidence[investigation->slot];
     uint32_t times = finding->times + 1;
     uint32_t healed = finding->healed;
-    *finding = (ls_desync_finding){.tick = ladder->bad_tick, .times = times, .healed = healed};
-    if (ladder->is_comparing) {
-        add_places(ladder, finding);
+    *finding =
+        (ls_desync_finding){.tick = investigation->bad_tick, .times = times, .healed = healed};
+    if (investigation->is_comparing) {
+        add_places(investigation, finding);
     }
-    ladder->figures = (ls_rerun_figures){0};
-    if (ls_rerun_figures_of(ladder->rerun)->tick == ladder->bad_tick) {
-        ladder->figures = with_root(ls_rerun_figures_of(ladder->rerun), server_root);
+    investigation->figures = (ls_rerun_figures){0};
+    if (ls_rerun_figures_of(investigation->rerun)->tick == investigation->bad_tick) {
+        investigation->figures = with_hash(ls_rerun_figures_of(investigation->rerun), server_hash);
     }
-    ls_desync_evidence server = {.figures = ladder->figures, .print = own_print};
-    ls_desync_evidence client = {.print = kept->has_print ? &kept->print : NULL};
+    ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};
+    ls_desync_evidence client = {.print = kept->has_fingerprint ? &kept->print : NULL};
     if (kept->has_figures) {
-        kept->figures = with_root(&kept->figures, client_root);
+        kept->figures = with_hash(&kept->figures, client_hash);
         client.figures = kept->figures;
-        add_pass(ladder, finding);
+        add_pass(investigation, finding);
     }
     ls_desync_classify(&server, &client, &finding->verdict);
     return finding;

@@ -38,7 +38,7 @@ void ls_lag_meter_add_arrival(ls_lag_meter *meter, int64_t slack_ns)
     }
 }
 
-void ls_lag_meter_warm(const ls_lag_meter *meter, int64_t slack_ns)
+void ls_lag_meter_prefetch(const ls_lag_meter *meter, int64_t slack_ns)
 {
     if (meter->dt_ns > 0) {
         const uint32_t *arrivals = meter->recent[0].arrivals;

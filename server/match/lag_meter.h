@@ -35,7 +35,7 @@ void ls_lag_meter_init(ls_lag_meter *meter, uint64_t dt_ns);
 void ls_lag_meter_add_arrival(ls_lag_meter *meter, int64_t slack_ns);
 
 /* Asks for the memory that an arrival with about this slack will need. */
-void ls_lag_meter_warm(const ls_lag_meter *meter, int64_t slack_ns);
+void ls_lag_meter_prefetch(const ls_lag_meter *meter, int64_t slack_ns);
 
 void ls_lag_meter_add_health(ls_lag_meter *meter, const ls_client_health *health);
 

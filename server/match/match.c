@@ -28,8 +28,8 @@ ls_match_config ls_match_config_default(const ls_simulation *simulation)
                              .joiners_max = 4,
                              .join_bytes_per_s = ls_blob_sender_config_default().bytes_per_second,
                              .resume_wait_ms = 30000,
-                             .watch_delay_ticks = 60,
-                             .watch_bytes_per_s = UINT32_C(8) << 20};
+                             .spectator_delay_ticks = 60,
+                             .spectator_bytes_per_s = UINT32_C(8) << 20};
 }
 
 static ls_status check_range(const char *field, uint32_t value, uint32_t min, uint32_t max,
@@ -56,9 +56,9 @@ ls_status ls_match_config_check(const ls_match_config *config, ls_text *why)
         {"timeout_ms", config->timeout_ms, 100, LS_TIMEOUT_MS_MAX},
         {"wait_limit_ms", config->wait_limit_ms, 1, LS_TIMEOUT_MS_MAX},
         {"start_delay_ms", config->start_delay_ms, 0, 60000},
-        {"watchers_max", config->watchers_max, 0, LS_WATCHERS_MAX},
-        {"watch_delay_ticks", config->watch_delay_ticks, 0, LS_WATCH_DELAY_TICKS_MAX},
-        {"watch_bytes_per_s", config->watch_bytes_per_s, 65536, UINT32_C(1) << 30},
+        {"watchers_max", config->spectators_max, 0, LS_SPECTATORS_MAX},
+        {"watch_delay_ticks", config->spectator_delay_ticks, 0, LS_SPECTATOR_DELAY_TICKS_MAX},
+        {"watch_bytes_per_s", config->spectator_bytes_per_s, 65536, UINT32_C(1) << 30},
         {"start_players", config->start_players, 0, config->sim.players},
         {"keep_seat_ms", config->keep_seat_ms, 0, LS_TIMEOUT_MS_MAX},
         {"joiners_max", config->joiners_max, 0, LS_PLAYERS_MAX},
@@ -94,13 +94,14 @@ static ls_status create_parts(ls_match *match, ls_text *why)
     return status;
 }
 
-static ls_status create_ladder(ls_match *match, ls_text *why)
+static ls_status create_investigation(ls_match *match, ls_text *why)
 {
     if (!match->config.finds_causes) {
         return LS_OK;
     }
-    ls_status status = ls_ladder_create(match->instance, match->own_ready.initial_root,
-                                        match->closed, match->allocator, &match->ladder, why);
+    ls_status status =
+        ls_investigation_create(match->instance, match->own_ready.initial_hash, match->closed,
+                                match->allocator, &match->investigation, why);
     if (status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", ls_status_text(status));
     }
@@ -138,13 +139,13 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
     match->timestep = ls_timestep_make(&timestep);
     match->own_ready = ls_ready_make(match->instance);
     match->tick_chains[0] = LS_TICK_CHAIN_START;
-    ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_root);
-    status = create_ladder(match, why);
+    ls_arbiter_init(&match->arbiter, config->hash_interval_ticks, match->own_ready.initial_hash);
+    status = create_investigation(match, why);
     if (status == LS_OK) {
         status = ls_match_join_create(match);
         ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));
     }
-    if (status == LS_OK && (status = ls_match_watch_create(match)) != LS_OK) {
+    if (status == LS_OK && (status = ls_match_spectators_create(match)) != LS_OK) {
         ls_text_set(why, "%s", ls_status_text(status));
     }
     if (status != LS_OK) {
@@ -164,15 +165,15 @@ void ls_match_destroy(ls_match *match)
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         ls_seat_deinit(&match->seats[slot]);
     }
-    ls_match_watch_destroy(match);
-    ls_ladder_destroy(match->ladder);
-    ls_input_buffer_destroy(match->resume.unproven);
+    ls_match_spectators_destroy(match);
+    ls_investigation_destroy(match->investigation);
+    ls_input_buffer_destroy(match->resume.candidates);
     ls_input_buffer_destroy(match->closed);
     ls_sim_instance_destroy(match->instance);
     ls_release(match->allocator, match);
 }
 
-/* ---- news and messages ---- */
+/* ---- events and messages ---- */
 
 ls_match_event *ls_match_push_event(ls_match *match, ls_match_event_kind kind)
 {
@@ -203,7 +204,7 @@ bool ls_match_next_event(ls_match *match, ls_match_event *event)
 void ls_match_send(ls_match *match, ls_peer_id peer)
 {
     size_t size = ls_message_write(&match->message, match->packet);
-    match->sink.send(match->sink.user, peer, LS_LANE_RELIABLE, match->packet, size);
+    match->sink.send(match->sink.user, peer, LS_CHANNEL_RELIABLE, match->packet, size);
 }
 
 void ls_match_send_all(ls_match *match)
@@ -225,26 +226,26 @@ static uint32_t slot_of_peer(const ls_match *match, ls_peer_id peer)
     return MATCH_NO_SLOT;
 }
 
-static void forget_guest(ls_match *match, match_guest *guest)
+static void forget_pending(ls_match *match, match_pending *pending)
 {
-    guest->peer = 0;
-    match->guest_count--;
+    pending->peer = 0;
+    match->pending_count--;
 }
 
-static match_guest *guest_of_peer(ls_match *match, ls_peer_id peer)
+static match_pending *pending_of_peer(ls_match *match, ls_peer_id peer)
 {
-    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
-        if (match->guests[i].peer == peer) {
-            return &match->guests[i];
+    for (uint32_t i = 0; i < MATCH_PENDING_MAX; i++) {
+        if (match->pending[i].peer == peer) {
+            return &match->pending[i];
         }
     }
     return NULL;
 }
 
-bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
+bool ls_match_is_pending(const ls_match *match, ls_peer_id peer)
 {
-    for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
-        if (match->guests[i].peer == peer) {
+    for (uint32_t i = 0; match->pending_count > 0 && i < MATCH_PENDING_MAX; i++) {
+        if (match->pending[i].peer == peer) {
             return true;
         }
     }
@@ -255,36 +256,37 @@ bool ls_match_is_guest(const ls_match *match, ls_peer_id peer)
 
 void ls_match_refuse(ls_match *match, ls_peer_id peer, ls_status status, const char *why)
 {
-    ls_farewell *farewell = &match->message.body.farewell;
+    ls_close_reason *close_reason = &match->message.body.close_reason;
     if (!match->resume.is_given_up) { /* its journal can be resumed again: nobody is told an end */
         match->message.kind = LS_MESSAGE_REFUSE;
-        farewell->negated_status = (uint32_t)-status;
-        ls_text_set(&farewell->text, "%s", why);
+        close_reason->negated_status = (uint32_t)-status;
+        ls_text_set(&close_reason->text, "%s", why);
         ls_match_send(match, peer);
     }
     match->sink.disconnect(match->sink.user, peer);
 }
 
-static void refuse_guest(ls_match *match, match_guest *guest, ls_status status, const char *why)
+static void refuse_pending(ls_match *match, match_pending *pending, ls_status status,
+                           const char *why)
 {
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_PEER_REFUSED);
-    event->peer = guest->peer;
+    event->peer = pending->peer;
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    ls_match_refuse(match, guest->peer, status, why);
-    forget_guest(match, guest);
+    ls_match_refuse(match, pending->peer, status, why);
+    forget_pending(match, pending);
 }
 
 void ls_match_close(ls_match *match)
 {
     match->state = LS_MATCH_OVER;
-    for (uint32_t i = 0; i < MATCH_GUESTS_MAX; i++) {
-        if (match->guests[i].peer != 0) {
-            refuse_guest(match, &match->guests[i], LS_ALREADY_OVER,
-                         ls_status_text(LS_ALREADY_OVER));
+    for (uint32_t i = 0; i < MATCH_PENDING_MAX; i++) {
+        if (match->pending[i].peer != 0) {
+            refuse_pending(match, &match->pending[i], LS_ALREADY_OVER,
+                           ls_status_text(LS_ALREADY_OVER));
         }
     }
-    ls_match_watch_close(match);
+    ls_match_spectators_close(match);
     ls_match_push_event(match, LS_MATCH_FINISHED);
 }
 
@@ -292,12 +294,12 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 {
     match->now_ns = now_ns;
     uint32_t slot = slot_of_peer(match, peer);
-    match_guest *guest = guest_of_peer(match, peer);
-    if (guest) {
-        forget_guest(match, guest);
+    match_pending *pending = pending_of_peer(match, peer);
+    if (pending) {
+        forget_pending(match, pending);
     }
     if (slot == MATCH_NO_SLOT || match->seats[slot].state == LS_SEAT_FINISHED) {
-        ls_match_watch_disconnected(match, peer, reason);
+        ls_match_spectators_disconnected(match, peer, reason);
         return;
     }
     ls_match_vacate(match, slot, true, reason, ls_status_text(reason));
@@ -305,12 +307,12 @@ void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reas
 
 /* ---- greeting and seating ---- */
 
-static match_guest *oldest_guest(ls_match *match)
+static match_pending *oldest_pending(ls_match *match)
 {
-    match_guest *oldest = &match->guests[0];
-    for (uint32_t i = 1; i < MATCH_GUESTS_MAX; i++) {
-        if (match->guests[i].number < oldest->number) {
-            oldest = &match->guests[i];
+    match_pending *oldest = &match->pending[0];
+    for (uint32_t i = 1; i < MATCH_PENDING_MAX; i++) {
+        if (match->pending[i].number < oldest->number) {
+            oldest = &match->pending[i];
         }
     }
     return oldest;
@@ -319,17 +321,17 @@ static match_guest *oldest_guest(ls_match *match)
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
     match->now_ns = now_ns;
-    match_guest *guest = guest_of_peer(match, 0);
-    if (!guest) {
+    match_pending *pending = pending_of_peer(match, 0);
+    if (!pending) {
         /* Who says nothing must not keep others out: who has been silent for longest goes. */
-        guest = oldest_guest(match);
+        pending = oldest_pending(match);
         match->rejected++;
-        refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came, and others are waiting");
+        refuse_pending(match, pending, LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    *guest = (match_guest){.peer = peer, .since_ns = now_ns, .number = match->guests_seen++};
-    match->guest_count++;
+    *pending = (match_pending){.peer = peer, .since_ns = now_ns, .number = match->pending_seen++};
+    match->pending_count++;
     if (match->state == LS_MATCH_OVER) {
-        refuse_guest(match, guest, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+        refuse_pending(match, pending, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
     }
 }
 
@@ -357,26 +359,26 @@ static void send_offer(ls_match *match, uint32_t slot)
     ls_match_send(match, match->seats[slot].report.peer);
 }
 
-static void receive_hello(ls_match *match, match_guest *guest, const ls_hello *hello)
+static void receive_hello(ls_match *match, match_pending *pending, const ls_hello *hello)
 {
     ls_text why = {{0}};
     uint32_t slot = MATCH_NO_SLOT;
     ls_status status = ls_hello_check(hello, &why);
-    if (status == LS_OK && hello->is_watching) {
-        status = ls_match_watch_seat(match, guest->peer, hello, &why);
+    if (status == LS_OK && hello->is_spectator) {
+        status = ls_match_spectators_seat(match, pending->peer, hello, &why);
         if (status == LS_OK) {
-            forget_guest(match, guest);
+            forget_pending(match, pending);
             return;
         }
     } else if (status == LS_OK) {
         status = ls_match_find_seat(match, hello, &slot, &why);
     }
     if (status != LS_OK) {
-        refuse_guest(match, guest, status, why.bytes);
+        refuse_pending(match, pending, status, why.bytes);
         return;
     }
-    ls_match_take_seat(match, slot, guest->peer, hello);
-    forget_guest(match, guest);
+    ls_match_take_seat(match, slot, pending->peer, hello);
+    forget_pending(match, pending);
     send_offer(match, slot);
 }
 
@@ -418,18 +420,19 @@ static ls_status receive_ready(ls_match *match, uint32_t slot, const ls_ready *r
 
 /* ---- receiving ---- */
 
-static void receive_from_guest(ls_match *match, match_guest *guest, ls_lane lane,
-                               const uint8_t *bytes, size_t size)
+static void receive_from_pending(ls_match *match, match_pending *pending, ls_channel channel,
+                                 const uint8_t *bytes, size_t size)
 {
-    ls_status status =
-        lane == LS_LANE_RELIABLE ? ls_message_read(bytes, size, 0, &match->message) : LS_MALFORMED;
+    ls_status status = channel == LS_CHANNEL_RELIABLE
+                           ? ls_message_read(bytes, size, 0, &match->message)
+                           : LS_MALFORMED;
     if (status != LS_OK || match->message.kind != LS_MESSAGE_HELLO) {
         match->rejected++;
-        refuse_guest(match, guest, LS_MALFORMED, "the first message was no HELLO");
+        refuse_pending(match, pending, LS_MALFORMED, "the first message was no HELLO");
         return;
     }
     ls_hello hello = match->message.body.hello;
-    receive_hello(match, guest, &hello);
+    receive_hello(match, pending, &hello);
 }
 
 /* Answers to what is asked once a slot differs; match->message is used for asking on. */
@@ -444,9 +447,9 @@ static ls_status receive_of_desync(ls_match *match, uint32_t slot)
         ls_wire_evidence evidence = match->message.body.evidence;
         return ls_match_desync_evidence(match, slot, &evidence);
     }
-    case LS_MESSAGE_BUILD_PRINT: {
-        ls_wire_print print = match->message.body.build_print;
-        return ls_match_desync_print(match, slot, &print);
+    case LS_MESSAGE_BUILD_FINGERPRINT: {
+        ls_wire_fingerprint print = match->message.body.build_fingerprint;
+        return ls_match_desync_fingerprint(match, slot, &print);
     }
     default: {
         ls_healed healed = match->message.body.healed;
@@ -473,7 +476,7 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
     }
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
-    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_BUILD_FINGERPRINT:
     case LS_MESSAGE_HEALED:
         return receive_of_desync(match, slot);
     case LS_MESSAGE_CLOSED_TICK: {
@@ -489,12 +492,13 @@ static ls_status receive_reliable(ls_match *match, uint32_t slot, const uint8_t 
         return ls_match_play_finished(match, slot, &finished);
     }
     case LS_MESSAGE_GOODBYE: {
-        ls_farewell farewell = match->message.body.farewell;
+        ls_close_reason close_reason = match->message.body.close_reason;
         ls_peer_id peer = match->seats[slot].report.peer;
-        ls_status reason = (ls_status) - (int)farewell.negated_status;
+        ls_status reason = (ls_status) - (int)close_reason.negated_status;
         reason = reason == LS_OK ? LS_DISCONNECTED : reason;
         ls_match_vacate(match, slot, false, reason,
-                        farewell.text.bytes[0] ? farewell.text.bytes : ls_status_text(reason));
+                        close_reason.text.bytes[0] ? close_reason.text.bytes
+                                                   : ls_status_text(reason));
         match->sink.disconnect(match->sink.user, peer);
         return LS_OK;
     }
@@ -531,16 +535,16 @@ static bool is_flood(const ls_match *match, uint64_t packets)
     return packets > (ticks + 1) * MATCH_PACKETS_PER_TICK_MAX;
 }
 
-static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+static void take_packet(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                         size_t size)
 {
     uint32_t slot = slot_of_peer(match, peer);
     if (slot == MATCH_NO_SLOT) {
-        match_guest *guest = guest_of_peer(match, peer);
-        if (guest) {
-            receive_from_guest(match, guest, lane, bytes, size);
+        match_pending *pending = pending_of_peer(match, peer);
+        if (pending) {
+            receive_from_pending(match, pending, channel, bytes, size);
         } else {
-            ls_match_watch_receive(match, peer, lane, bytes, size);
+            ls_match_spectators_receive(match, peer, channel, bytes, size);
         }
         return;
     }
@@ -549,8 +553,9 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
         ls_match_drop(match, slot, LS_MISBEHAVED, "more than 256 packets a tick");
         return;
     }
-    ls_status status = lane == LS_LANE_RELIABLE ? receive_reliable(match, slot, bytes, size)
-                                                : receive_unreliable(match, slot, bytes, size);
+    ls_status status = channel == LS_CHANNEL_RELIABLE
+                           ? receive_reliable(match, slot, bytes, size)
+                           : receive_unreliable(match, slot, bytes, size);
     if (status == LS_OK) {
         return;
     }
@@ -566,12 +571,12 @@ static void take_packet(ls_match *match, ls_peer_id peer, ls_lane lane, const ui
     }
 }
 
-void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size, uint64_t now_ns)
 {
     match->now_ns = now_ns;
     match->arrived_ns = now_ns;
-    take_packet(match, peer, lane, bytes, size);
+    take_packet(match, peer, channel, bytes, size);
 }
 
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
@@ -581,7 +586,7 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
     /* A tick that was closed before the packet was taken was closed without it. */
     arrived_ns = arrived_ns < match->closed_ns ? match->closed_ns : arrived_ns;
     match->arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
-    take_packet(match, event->peer, event->lane, event->bytes, event->size);
+    take_packet(match, event->peer, event->channel, event->bytes, event->size);
 }
 
 /* ---- time ---- */
@@ -595,14 +600,14 @@ static void drop_silent(ls_match *match)
         if (is_watched && match->now_ns - seat->heard_ns >= timeout_ns) {
             ls_match_lose(match, slot, LS_TIMED_OUT, "nothing was heard within the timeout");
         } else if (seat->state == LS_SEAT_OFFERED &&
-                   match->now_ns - seat->offered_ns >= MATCH_GREETING_NS) {
+                   match->now_ns - seat->offered_ns >= MATCH_HANDSHAKE_NS) {
             ls_match_lose(match, slot, LS_TIMED_OUT, "no READY came");
         }
     }
-    for (uint32_t i = 0; match->guest_count > 0 && i < MATCH_GUESTS_MAX; i++) {
-        match_guest *guest = &match->guests[i];
-        if (guest->peer != 0 && match->now_ns - guest->since_ns >= MATCH_GREETING_NS) {
-            refuse_guest(match, guest, LS_TIMED_OUT, "no HELLO came");
+    for (uint32_t i = 0; match->pending_count > 0 && i < MATCH_PENDING_MAX; i++) {
+        match_pending *pending = &match->pending[i];
+        if (pending->peer != 0 && match->now_ns - pending->since_ns >= MATCH_HANDSHAKE_NS) {
+            refuse_pending(match, pending, LS_TIMED_OUT, "no HELLO came");
         }
     }
 }
@@ -623,7 +628,7 @@ void ls_match_advance(ls_match *match, uint64_t now_ns)
     } else {
         ls_match_send_due(match);
     }
-    ls_match_watch_advance(match);
+    ls_match_spectators_advance(match);
     ls_match_play_close(match); /* the last who watched may just have been let go */
 }
 
@@ -656,7 +661,7 @@ ls_tick ls_match_tick(const ls_match *match)
     return match->next_close;
 }
 
-uint64_t ls_match_root(ls_match *match)
+uint64_t ls_match_hash(ls_match *match)
 {
     return ls_sim_instance_hash(match->instance);
 }
@@ -691,8 +696,8 @@ uint32_t ls_match_seats_open(const ls_match *match)
         ls_seat_state state = match->seats[slot].state;
         free_seats += state == LS_SEAT_EMPTY || state == LS_SEAT_LEFT ? 1 : 0;
     }
-    uint32_t guests = match->guest_count;
-    return match->state < LS_MATCH_ENDING && free_seats > guests ? free_seats - guests : 0;
+    uint32_t pending = match->pending_count;
+    return match->state < LS_MATCH_ENDING && free_seats > pending ? free_seats - pending : 0;
 }
 
 bool ls_match_is_waiting(const ls_match *match)

@@ -1,5 +1,5 @@
 /* Match: the server's side of one match, as a state machine without I/O. Time and packets come in
- * as arguments; packets leave through the sink, news through ls_match_next_event.
+ * as arguments; packets leave through the sink, events through ls_match_next_event.
  * It owns the authority's simulation, closes ticks on its own accumulator and compares every hash.
  * Never reads a clock, a socket or a file; allocates nothing once it is created, unless its
  * simulation cannot save its state, or saves it in different sizes (tick_history.h).
@@ -18,8 +18,8 @@
 
 LS_C_BEGIN
 
-#define LS_WATCHERS_MAX 1000u
-#define LS_WATCH_DELAY_TICKS_MAX 512u
+#define LS_SPECTATORS_MAX 1000u
+#define LS_SPECTATOR_DELAY_TICKS_MAX 512u
 
 typedef enum ls_on_desync {
     LS_ON_DESYNC_REPORT, /* say so and go on */
@@ -55,13 +55,15 @@ typedef struct ls_match_config {
     /* Keeps the newest states and inputs, so that the cause of a desync can be found: two copies of
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
-    const ls_build_print *print; /* of this program, borrowed for the match's life; NULL: unknown */
+    const ls_build_fingerprint
+        *print; /* of this program, borrowed for the match's life; NULL: unknown */
 
     /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
-     * state, or one of all ticks where it cannot be saved; 0 (nobody may) .. LS_WATCHERS_MAX. */
-    uint32_t watchers_max;
-    uint32_t watch_delay_ticks; /* by which they are behind; 0 .. LS_WATCH_DELAY_TICKS_MAX */
-    uint32_t watch_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
+     * state, or one of all ticks where it cannot be saved; 0 (nobody may) .. LS_SPECTATORS_MAX. */
+    uint32_t spectators_max;
+    uint32_t
+        spectator_delay_ticks; /* by which they are behind; 0 .. LS_SPECTATOR_DELAY_TICKS_MAX */
+    uint32_t spectator_bytes_per_s; /* to all of them together; 65,536 .. 2^30 */
 } ls_match_config;
 
 typedef enum ls_match_state {
@@ -85,17 +87,17 @@ typedef enum ls_match_event_kind {
     LS_MATCH_STARTED,
     LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
-    LS_MATCH_DESYNC,  /* slot, tick, server_root, client_root */
+    LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
      * holds is there until the match is called again. */
     LS_MATCH_DESYNC_CAUSE,
-    LS_MATCH_HEALED,       /* slot, tick: from this state on it agrees again */
-    LS_MATCH_LAG,          /* slot, text: what this player's match suffers from has changed */
-    LS_MATCH_DELAYED,      /* slot, text: its input delay has changed, by itself */
-    LS_MATCH_ENDED,        /* tick: final tick; every tick is closed */
-    LS_MATCH_FINISHED,     /* nothing more will happen */
-    LS_MATCH_WATCHER_CAME, /* peer, tick: the first that it is sent, text: who and how */
-    LS_MATCH_WATCHER_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
+    LS_MATCH_HEALED,         /* slot, tick: from this state on it agrees again */
+    LS_MATCH_LAG,            /* slot, text: what this player's match suffers from has changed */
+    LS_MATCH_DELAYED,        /* slot, text: its input delay has changed, by itself */
+    LS_MATCH_ENDED,          /* tick: final tick; every tick is closed */
+    LS_MATCH_FINISHED,       /* nothing more will happen */
+    LS_MATCH_SPECTATOR_CAME, /* peer, tick: the first that it is sent, text: who and how */
+    LS_MATCH_SPECTATOR_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {
@@ -108,8 +110,8 @@ typedef struct ls_match_event {
     bool was_coming;
     uint32_t slot_mask;
     uint32_t waited_ms;
-    uint64_t server_root;
-    uint64_t client_root;
+    uint64_t server_hash;
+    uint64_t client_hash;
     ls_text text;
 } ls_match_event;
 
@@ -128,8 +130,8 @@ typedef struct ls_match_slot {
     ls_tick agreed_tick; /* newest state proven equal */
     bool is_desynced;
     ls_tick desync_tick;
-    uint64_t desync_server_root;
-    uint64_t desync_client_root;
+    uint64_t desync_server_hash;
+    uint64_t desync_client_hash;
     uint32_t ticks_behind; /* closed ticks that the client has not acknowledged */
     int64_t slack_ns;      /* newest: how long before closing inputs came; negative: late */
     uint64_t rtt_ns;       /* smoothed; 0 until measured */
@@ -143,15 +145,16 @@ typedef struct ls_match_slot {
 } ls_match_slot;
 
 /* What is known of those who watch. */
-typedef struct ls_match_watching {
-    uint32_t now;            /* connected, whether they see anything yet or not */
-    uint64_t ever;           /* came and were sent a JOIN; who comes back is not counted again */
-    uint64_t finished;       /* watched to the end */
-    uint64_t desynced;       /* let go, because their state was not the server's */
-    uint64_t fell_behind;    /* let go for that */
-    uint64_t roots_compared; /* states of all of them, equal */
-    uint64_t thinned_turns;  /* in which not all who were due were sent something: too many bytes */
-} ls_match_watching;
+typedef struct ls_match_spectating {
+    uint32_t now;             /* connected, whether they see anything yet or not */
+    uint64_t ever;            /* came and were sent a JOIN; who comes back is not counted again */
+    uint64_t finished;        /* watched to the end */
+    uint64_t desynced;        /* let go, because their state was not the server's */
+    uint64_t fell_behind;     /* let go for that */
+    uint64_t hashes_compared; /* states of all of them, equal */
+    uint64_t
+        throttled_rounds; /* in which not all who were due were sent something: too many bytes */
+} ls_match_spectating;
 
 typedef struct ls_match ls_match;
 
@@ -170,17 +173,17 @@ void ls_match_destroy(ls_match *match);
 
 /* The match is about to take packets and to be advanced: asks for the memory that it will use, in
  * two steps, the first for all matches that are about to. Changes nothing. */
-void ls_match_warm(const ls_match *match);
-void ls_match_warm_further(const ls_match *match);
+void ls_match_prefetch(const ls_match *match);
+void ls_match_prefetch_more(const ls_match *match);
 
 /* What happened on the transport. `now_ns` never goes back. */
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
                                 uint64_t now_ns);
 /* Connected, and has no seat yet. */
-bool ls_match_is_guest(const ls_match *match, ls_peer_id peer);
+bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
 
-void ls_match_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
 /* The same for a RECEIVED event that may have waited to be taken: what is measured by packets
@@ -198,12 +201,12 @@ void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks);
  * closes their connections without a REFUSE: they may come back when it is resumed again. */
 void ls_match_stop(ls_match *match, uint64_t now_ns);
 
-/* The oldest piece of news not yet taken, or false. At most 256 wait; more are lost and counted. */
+/* The oldest event not yet taken, or false. At most 256 wait; more are lost and counted. */
 bool ls_match_next_event(ls_match *match, ls_match_event *event);
 
 ls_match_state ls_match_state_of(const ls_match *match);
 ls_tick ls_match_tick(const ls_match *match); /* ticks closed so far */
-uint64_t ls_match_root(ls_match *match);      /* of the state at ls_match_tick */
+uint64_t ls_match_hash(ls_match *match);      /* of the state at ls_match_tick */
 uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
@@ -220,7 +223,7 @@ ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
-ls_match_watching ls_match_watching_of(const ls_match *match);
+ls_match_spectating ls_match_spectating_of(const ls_match *match);
 
 /* Whether a tick that is due waits for somebody's input: then a driver that takes packets only now
  * and then takes them as they come. */
@@ -235,15 +238,15 @@ const ls_match_config *ls_match_config_of(const ls_match *match);
 ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
                                ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out);
 
-/* The root of state `tick`; false when that was not hashed or is not held. */
-bool ls_match_root_of_tick(const ls_match *match, ls_tick tick, uint64_t *root);
+/* The state hash of state `tick`; false when that was not hashed or is not held. */
+bool ls_match_hash_of_tick(const ls_match *match, ls_tick tick, uint64_t *state_hash);
 
 /* The tick chain (common/simulation/tick_chain.h) before `tick`, which is one of the newest
  * LS_WINDOW_TICKS, counting from ls_match_tick. */
 uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick);
 
-/* The chain of roots up to the newest state that was hashed, whose tick it sets. */
-uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick);
+/* The chain of state hashes up to the newest state that was hashed, whose tick it sets. */
+uint64_t ls_match_hash_chain(const ls_match *match, ls_tick *tick);
 
 /* ---- going on with a match that was stopped without its end, from its journal ---- */
 
@@ -251,9 +254,9 @@ typedef struct ls_match_restore {
     ls_tick tick; /* of the state; 0 with `state` NULL: state 0, nothing else is read then */
     const uint8_t *state; /* as ls_sim_instance_save gave it; borrowed for the call */
     size_t state_bytes;
-    uint64_t root;                /* of it */
-    ls_tick root_chain_tick;      /* newest hashed state up to `tick` */
-    uint64_t root_chain;          /* up to there */
+    uint64_t state_hash;          /* of it */
+    ls_tick hash_chain_tick;      /* newest hashed state up to `tick` */
+    uint64_t hash_chain;          /* up to there */
     uint64_t tick_chain;          /* before `tick` */
     uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
     const ls_tick_inputs *before; /* of tick - 1: who has only got as far as `tick` can be sent what
@@ -261,35 +264,36 @@ typedef struct ls_match_restore {
 } ls_match_restore;
 
 /* Begins to make a match that was just created what it was. A snapshot some LS_WINDOW_TICKS before
- * the journal's end fills every ring. MALFORMED, DESYNCED (another root), NO_MEMORY, or what load
- * says, with `why`: then nothing but destroy may follow. */
+ * the journal's end fills every ring. MALFORMED, DESYNCED (another state hash), NO_MEMORY, or what
+ * load says, with `why`: then nothing but destroy may follow. */
 ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, ls_text *why);
 
-/* The next closed tick, from `tick` on; root is that of the state that it makes, 0: not known.
- * MALFORMED: it is not the next one; DESYNCED: this program makes another state of it. */
-ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
+/* The next closed tick, from `tick` on; state hash is that of the state that it makes, 0: not
+ * known. MALFORMED: it is not the next one; DESYNCED: this program makes another state of it. */
+ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t state_hash,
                                 ls_text *why);
 
 /* Each time that a server comes back it may have forgotten so many players of a seat, who sat down
  * after what of its journal was kept. */
-#define LS_FORGOTTEN_TURNS_MAX 8u
+#define LS_FORGOTTEN_GENERATIONS_MAX 8u
 
 /* Which turns of a seat there have been: each player that LS_MATCH_PLAYER_SEATED told of has one,
  * from 1 on. */
-typedef struct ls_seat_turns {
+typedef struct ls_seat_generations {
     uint32_t newest;    /* that is known of; 0: nobody sat there */
     uint32_t spent;     /* so many after it were given to who did not stay */
     uint32_t forgotten; /* so many more may have been given out: nobody new gets them */
-} ls_seat_turns;
+} ls_seat_generations;
 
 /* A player sits down who has not sat there before. */
-void ls_seat_turns_next(ls_seat_turns *turns);
+void ls_seat_generations_next(ls_seat_generations *generations);
 
 /* It has left again before it counted: all is as it was, but that its turn is spent. */
-void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before);
+void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before);
 
 /* Who sat there last. */
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns);
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
+                           ls_seat_generations generations);
 
 /* The first tick that could have the input of who sat there last; UINT32_MAX: not told yet, it is
  * then the next one in which the simulation is told JOINED. */
@@ -303,7 +307,7 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns);
 
 /* Instead of that, when the journal does not say that the match had begun: its lobby is open again,
  * until somebody comes back who knows better. */
-void ls_match_restore_lobby(ls_match *match, const ls_seat_turns turns[LS_PLAYERS_MAX]);
+void ls_match_restore_lobby(ls_match *match, const ls_seat_generations generations[LS_PLAYERS_MAX]);
 
 /* When ls_match_advance has something to do next, for a driver that sleeps; UINT64_MAX once the
  * match is over. Packets that arrive may make it earlier. */

@@ -13,9 +13,9 @@ enum {
     BLOB_PIECES_PER_TURN = 1,
 };
 
-#define BLOB_TURN_NS LS_NS_PER_MS           /* between two pieces that are compressed */
-#define BLOB_SHARED_NS LS_NS_PER_SECOND     /* who comes within it is sent the same snapshot */
-#define JOIN_STILL_MIN_NS MATCH_GREETING_NS /* who joins gets further in that time, or goes */
+#define BLOB_TURN_NS LS_NS_PER_MS            /* between two pieces that are compressed */
+#define BLOB_SHARED_NS LS_NS_PER_SECOND      /* who comes within it is sent the same snapshot */
+#define JOIN_STILL_MIN_NS MATCH_HANDSHAKE_NS /* who joins gets further in that time, or goes */
 
 /* ---- what a joiner is sent: the state ---- */
 
@@ -62,7 +62,7 @@ ls_state_copy ls_match_live(const ls_match *match)
 {
     ls_state_copy live = {.tick = match->next_close,
                           .tick_chain = ls_match_tick_chain(match, match->next_close)};
-    live.chain = ls_match_root_chain(match, &live.chain_tick);
+    live.chain = ls_match_hash_chain(match, &live.chain_tick);
     return live;
 }
 
@@ -75,7 +75,7 @@ static ls_status make_snapshot(ls_match *match)
     }
     ls_blob_seal(match->join.blob);
     match->join.in_blob = ls_match_live(match);
-    match->join.in_blob.root = ls_sim_instance_hash(match->instance);
+    match->join.in_blob.state_hash = ls_sim_instance_hash(match->instance);
     match->join.made_ns = match->now_ns;
     return LS_OK;
 }
@@ -130,7 +130,7 @@ static void send_join(ls_match *match, uint32_t slot, const char *how)
     ls_match_send(match, seat->report.peer);
     seat->state = LS_SEAT_JOINING;
     seat->join_tick = tick;
-    seat->join_root = join->root;
+    seat->join_hash = join->state_hash;
     seat->downlink.alone = join->source == LS_JOIN_HELD ? 0 : join->tick;
     seat->joined_at = match->next_close;
     seat->downlink.next = join->tick;
@@ -182,7 +182,7 @@ void ls_match_join_by_blob(ls_join *join, const ls_state_copy *copy, const ls_bl
                            ls_text *how)
 {
     join->tick = copy->tick;
-    join->root = copy->root;
+    join->state_hash = copy->state_hash;
     join->chain_tick = copy->chain_tick;
     join->chain = copy->chain;
     join->tick_chain = copy->tick_chain;
@@ -253,25 +253,25 @@ void ls_match_join_stop(ls_match *match, uint32_t slot)
 
 /* ---- JOINED ---- */
 
-/* Whether the root is the server's. FELL_BEHIND: that cannot be said any more. */
+/* Whether the state hash is the server's. FELL_BEHIND: that cannot be said any more. */
 static ls_status compare_joined(const ls_match *match, const ls_seat *seat, const ls_joined *joined)
 {
     uint32_t interval = match->config.hash_interval_ticks;
-    uint64_t root = seat->join_root;
+    uint64_t state_hash = seat->join_hash;
     if (LS_FAULT(JOIN_UNCHECKED)) {
         return LS_OK;
     }
-    if (joined->tick == seat->join_tick && root != 0) {
-        return joined->root == root ? LS_OK : LS_DESYNCED;
+    if (joined->tick == seat->join_tick && state_hash != 0) {
+        return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
     }
     if (joined->tick < seat->join_tick / interval * interval ||
         !ls_arbiter_is_known(&match->arbiter, joined->tick)) {
         return LS_MISBEHAVED;
     }
-    if (!ls_arbiter_root(&match->arbiter, joined->tick, &root)) {
+    if (!ls_arbiter_hash(&match->arbiter, joined->tick, &state_hash)) {
         return LS_FELL_BEHIND;
     }
-    return joined->root == root ? LS_OK : LS_DESYNCED;
+    return joined->state_hash == state_hash ? LS_OK : LS_DESYNCED;
 }
 
 static ls_tick clamp_first_input(const ls_match *match, ls_tick tick)
@@ -378,7 +378,7 @@ static void send_parts(ls_match *match, uint32_t slot)
     ls_blob_sender *sender = match->join.senders[seat->sender];
     size_t size = 0;
     while ((size = ls_blob_sender_next(sender, match->now_ns, match->packet)) > 0) {
-        match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet,
+        match->sink.send(match->sink.user, seat->report.peer, LS_CHANNEL_UNRELIABLE, match->packet,
                          size);
     }
 }

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-/* Between two pieces of news of one player. */
-static const uint64_t NEWS_NS = 5 * LS_NS_PER_SECOND;
+/* Between two events of one player. */
+static const uint64_t EVENT_NS = 5 * LS_NS_PER_SECOND;
 
 void ls_match_lag_begin(ls_match *match, uint32_t slot)
 {
@@ -24,8 +24,8 @@ void ls_match_lag_begin(ls_match *match, uint32_t slot)
 static void tell_lag(ls_match *match, uint32_t slot)
 {
     ls_seat *seat = &match->seats[slot];
-    bool is_news = seat->report.lag.cause != seat->told_cause;
-    if (!is_news || match->now_ns - seat->lag_told_ns < NEWS_NS) {
+    bool is_event = seat->report.lag.cause != seat->told_cause;
+    if (!is_event || match->now_ns - seat->lag_told_ns < EVENT_NS) {
         return;
     }
     seat->told_cause = seat->report.lag.cause;

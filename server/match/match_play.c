@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    WAIT_REFILL_TICKS = 8, /* until playout buffers are full again after a wait */
+    WAIT_REFILL_TICKS = 8, /* until jitter buffer buffers are full again after a wait */
 };
 
 /* How much later than `first_ns` the ticks have to begin to be in phase. */
@@ -159,16 +159,16 @@ static void play_tick(ls_match *match, const ls_slot_input before[LS_PLAYERS_MAX
     match->tick_chains[(tick + 1) % LS_WINDOW_TICKS] =
         ls_tick_chain_next(match->tick_chains[tick % LS_WINDOW_TICKS], &all);
     ls_sim_instance_step(match->instance, &all);
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     if (ls_arbiter_is_due(&match->arbiter, tick + 1)) {
-        root = ls_sim_instance_hash(match->instance);
-        ls_arbiter_record(&match->arbiter, tick + 1, root);
+        state_hash = ls_sim_instance_hash(match->instance);
+        ls_arbiter_record(&match->arbiter, tick + 1, state_hash);
     }
-    if (match->ladder) {
-        ls_replay_window_record(match->ladder->window, &all, match->instance, root);
+    if (match->investigation) {
+        ls_replay_window_record(match->investigation->window, &all, match->instance, state_hash);
     }
     if (match->join.history) {
-        ls_tick_history_add(match->join.history, &all, root,
+        ls_tick_history_add(match->join.history, &all, state_hash,
                             match->tick_chains[(tick + 1) % LS_WINDOW_TICKS]);
     }
 }
@@ -348,8 +348,8 @@ static void drop_who_does_not_answer(ls_match *match, uint64_t limit_ns)
     }
 }
 
-/* A slot whose roots have been asked for is not finished until it has answered, nor is one whose
- * player may still come back for the end. */
+/* A slot whose state hashes have been asked for is not finished until it has answered, nor is one
+ * whose player may still come back for the end. */
 static bool are_all_finished(const ls_match *match)
 {
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
@@ -367,7 +367,7 @@ void ls_match_play_tell_end(ls_match *match, uint32_t slot)
 {
     match->message.kind = LS_MESSAGE_END;
     match->message.body.end =
-        (ls_end){.final_tick = match->next_close, .final_root = match->final_root};
+        (ls_end){.final_tick = match->next_close, .final_hash = match->final_hash};
     ls_match_send(match, match->seats[slot].report.peer);
 }
 
@@ -387,7 +387,7 @@ static void tell_end(ls_match *match)
 
 void ls_match_play_end(ls_match *match)
 {
-    match->final_root = ls_sim_instance_hash(match->instance);
+    match->final_hash = ls_sim_instance_hash(match->instance);
     match->state = LS_MATCH_ENDING;
     match->ending_ns = match->now_ns;
     tell_end(match);
@@ -451,7 +451,7 @@ void ls_match_play_advance(ls_match *match)
 
 void ls_match_play_close(ls_match *match)
 {
-    if (match->state == LS_MATCH_ENDING && match->is_let_go && ls_match_watch_is_done(match)) {
+    if (match->state == LS_MATCH_ENDING && match->is_let_go && ls_match_spectators_is_done(match)) {
         ls_match_close(match);
     }
 }
@@ -474,7 +474,7 @@ static uint64_t next_waiting_ns(const ls_match *match)
 
 uint64_t ls_match_next_ns(const ls_match *match)
 {
-    uint64_t watch_ns = ls_match_watch_next_ns(match);
+    uint64_t watch_ns = ls_match_spectators_next_ns(match);
     if (match->state == LS_MATCH_OVER || match->is_let_go) {
         return watch_ns;
     }
@@ -499,19 +499,19 @@ static void announce_desync(ls_match *match, uint32_t slot)
     const ls_arbiter_slot *found = &match->arbiter.slots[slot];
     report->is_desynced = true;
     report->desync_tick = found->bad_tick;
-    report->desync_server_root = found->server_root;
-    report->desync_client_root = found->client_root;
+    report->desync_server_hash = found->server_hash;
+    report->desync_client_hash = found->client_hash;
     match->message.kind = LS_MESSAGE_DESYNC;
     match->message.body.desync = (ls_desync_notice){.slot = slot,
                                                     .tick = found->bad_tick,
-                                                    .server_root = found->server_root,
-                                                    .client_root = found->client_root};
+                                                    .server_hash = found->server_hash,
+                                                    .client_hash = found->client_hash};
     ls_match_send_all(match);
     ls_match_event *event = ls_match_push_event(match, LS_MATCH_DESYNC);
     event->slot = slot;
     event->tick = found->bad_tick;
-    event->server_root = found->server_root;
-    event->client_root = found->client_root;
+    event->server_hash = found->server_hash;
+    event->client_hash = found->client_hash;
     if (match->config.on_desync == LS_ON_DESYNC_STOP && match->state == LS_MATCH_RUNNING) {
         ls_match_play_end(match);
     }
@@ -579,8 +579,8 @@ static void compare_finished(ls_match *match, uint32_t slot)
     const ls_finished *finished = &match->seats[slot].report.finished;
     ls_inputs_header header = {.chain_tick = finished->chain_tick, .chain = finished->chain};
     compare_chain(match, slot, &header);
-    if (ls_arbiter_compare_root(&match->arbiter, slot, finished->tick, match->final_root,
-                                finished->root)) {
+    if (ls_arbiter_compare_hash(&match->arbiter, slot, finished->tick, match->final_hash,
+                                finished->state_hash)) {
         report_desync(match, slot);
     }
 }
@@ -591,8 +591,8 @@ ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *
     bool was_asked = asked->agreement == LS_AGREEMENT_ASKING;
     bool is_contradiction = false;
     bool is_last = hashes->count < LS_HASHES_PER_MESSAGE;
-    if (ls_arbiter_take_roots(&match->arbiter, slot, hashes->first, hashes->roots, hashes->count,
-                              is_last, &is_contradiction)) {
+    if (ls_arbiter_take_hashes(&match->arbiter, slot, hashes->first, hashes->state_hashes,
+                               hashes->count, is_last, &is_contradiction)) {
         report_desync(match, slot);
         return LS_OK;
     }

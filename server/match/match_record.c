@@ -19,9 +19,9 @@ ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
     return LS_OK;
 }
 
-bool ls_match_root_of_tick(const ls_match *match, ls_tick tick, uint64_t *root)
+bool ls_match_hash_of_tick(const ls_match *match, ls_tick tick, uint64_t *state_hash)
 {
-    return ls_arbiter_root(&match->arbiter, tick, root);
+    return ls_arbiter_hash(&match->arbiter, tick, state_hash);
 }
 
 uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick)
@@ -30,7 +30,7 @@ uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick)
     return match->tick_chains[tick % LS_WINDOW_TICKS];
 }
 
-uint64_t ls_match_root_chain(const ls_match *match, ls_tick *tick)
+uint64_t ls_match_hash_chain(const ls_match *match, ls_tick *tick)
 {
     uint64_t chain = 0;
     *tick = match->arbiter.newest_tick;

@@ -34,10 +34,11 @@ static ls_status load_state(ls_match *match, const ls_match_restore *from, ls_te
                     ls_status_text(status));
         return status;
     }
-    uint64_t root = ls_sim_instance_hash(match->instance);
-    if (root != from->root) {
-        ls_text_set(why, "the state of tick %" PRIu32 " has root %016" PRIx64 ", not %016" PRIx64,
-                    from->tick, root, from->root);
+    uint64_t state_hash = ls_sim_instance_hash(match->instance);
+    if (state_hash != from->state_hash) {
+        ls_text_set(why,
+                    "the state of tick %" PRIu32 " has state hash %016" PRIx64 ", not %016" PRIx64,
+                    from->tick, state_hash, from->state_hash);
         return LS_DESYNCED;
     }
     return LS_OK;
@@ -67,13 +68,13 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
     ls_input_buffer_config room = {.slots = match->config.sim.players,
                                    .input_bytes_max = match->config.simulation->input_bytes_max,
                                    .window_ticks = LS_WINDOW_TICKS};
-    ls_status status = ls_input_buffer_create(&room, match->allocator, &match->resume.unproven);
+    ls_status status = ls_input_buffer_create(&room, match->allocator, &match->resume.candidates);
     match->resume.asked_slot = MATCH_NO_SLOT;
     if (status != LS_OK || !from->state) {
         return status;
     }
-    if (from->root_chain_tick != from->tick / interval * interval) {
-        ls_text_set(why, "the chain of roots ends at state %" PRIu32, from->root_chain_tick);
+    if (from->hash_chain_tick != from->tick / interval * interval) {
+        ls_text_set(why, "the chain of state hashes ends at state %" PRIu32, from->hash_chain_tick);
         return LS_MALFORMED;
     }
     status = load_state(match, from, why);
@@ -86,10 +87,10 @@ ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, 
     if (from->before) {
         put_closed(match->closed, from->before);
     }
-    ls_arbiter_restore(&match->arbiter, from->root_chain_tick, from->root_chain,
-                       from->root_chain_tick == from->tick ? from->root : 0);
-    if (match->ladder) {
-        ls_replay_window_start(match->ladder->window, match->instance, from->root);
+    ls_arbiter_restore(&match->arbiter, from->hash_chain_tick, from->hash_chain,
+                       from->hash_chain_tick == from->tick ? from->state_hash : 0);
+    if (match->investigation) {
+        ls_replay_window_start(match->investigation->window, match->instance, from->state_hash);
     }
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         set_in_band(match, slot, (from->in_band_mask >> slot & 1u) != 0);
@@ -125,10 +126,10 @@ static void repeat_tick(ls_match *match, const ls_tick_inputs *inputs)
     ls_match_play_tick(match);
 }
 
-ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t root,
+ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t state_hash,
                                 ls_text *why)
 {
-    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven);
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.candidates);
     if (!fits(match, inputs)) {
         ls_text_set(why, "tick %" PRIu32 " cannot follow on tick %" PRIu32 " of this match",
                     inputs->tick, match->next_close);
@@ -136,23 +137,24 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
     }
     repeat_tick(match, inputs);
     uint64_t own = 0;
-    bool is_hashed = ls_arbiter_root(&match->arbiter, match->next_close, &own);
-    if (is_hashed && root != 0 && root != own) {
+    bool is_hashed = ls_arbiter_hash(&match->arbiter, match->next_close, &own);
+    if (is_hashed && state_hash != 0 && state_hash != own) {
         ls_text_set(why,
-                    "state %" PRIu32 " has root %016" PRIx64 " here, and had %016" PRIx64
+                    "state %" PRIu32 " has state hash %016" PRIx64 " here, and had %016" PRIx64
                     " before: this is not the program that the match was played with",
-                    match->next_close, own, root);
+                    match->next_close, own, state_hash);
         return LS_DESYNCED;
     }
     return LS_OK;
 }
 
-void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name, ls_seat_turns turns)
+void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
+                           ls_seat_generations generations)
 {
     LS_ASSERT(match->state == LS_MATCH_LOBBY && slot < match->config.sim.players);
     ls_seat *seat = &match->seats[slot];
-    seat->turns = turns;
-    seat->report.has_played = seat->report.has_played || turns.newest > 0;
+    seat->generations = generations;
+    seat->report.has_played = seat->report.has_played || generations.newest > 0;
     ls_name_copy(seat->report.name, sizeof seat->report.name, name);
 }
 
@@ -192,7 +194,7 @@ static void begin_waiting(ls_match *match)
 
 void ls_match_restore_end(ls_match *match, uint64_t now_ns)
 {
-    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven);
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.candidates);
     match->now_ns = now_ns;
     begin_waiting(match);
     bool is_before_tick_0 = match->next_close == 0; /* which seats them in band */
@@ -206,25 +208,25 @@ void ls_match_restore_end(ls_match *match, uint64_t now_ns)
     }
 }
 
-void ls_match_restore_lobby(ls_match *match, const ls_seat_turns turns[LS_PLAYERS_MAX])
+void ls_match_restore_lobby(ls_match *match, const ls_seat_generations generations[LS_PLAYERS_MAX])
 {
-    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.unproven && match->next_close == 0);
+    LS_ASSERT(match->state == LS_MATCH_LOBBY && match->resume.candidates && match->next_close == 0);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
-        match->seats[slot].turns = turns[slot];
+        match->seats[slot].generations = generations[slot];
     }
 }
 
 /* Whom the match began with is not known: everybody is waited for. */
 void ls_match_resume_begin(ls_match *match)
 {
-    if (!match->resume.unproven || match->state != LS_MATCH_LOBBY) {
+    if (!match->resume.candidates || match->state != LS_MATCH_LOBBY) {
         return;
     }
     begin_waiting(match);
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         ls_seat *seat = &match->seats[slot];
         match->resume.waited_mask |= UINT32_C(1) << slot;
-        if (seat->turns.newest > 0 && !ls_seat_is_taken(seat)) {
+        if (seat->generations.newest > 0 && !ls_seat_is_taken(seat)) {
             keep_seat(seat);
         }
     }
@@ -311,7 +313,7 @@ static void ask_slot(ls_match *match, uint32_t slot)
     resume->part = 0;
     resume->agreeing = 0;
     resume->contradicting = 0;
-    ls_input_buffer_restart(resume->unproven, match->next_close);
+    ls_input_buffer_restart(resume->candidates, match->next_close);
     ask(match);
 }
 
@@ -384,7 +386,7 @@ static void accept_ticks(ls_match *match)
 {
     while (match->next_close < match->resume.next) {
         ls_slot_input slots[LS_PLAYERS_MAX];
-        ls_status held = ls_input_buffer_tick(match->resume.unproven, match->next_close, slots);
+        ls_status held = ls_input_buffer_tick(match->resume.candidates, match->next_close, slots);
         LS_ASSERT(held == LS_OK);
         ls_tick_inputs inputs = {
             .tick = match->next_close, .slot_count = match->config.sim.players, .slots = slots};
@@ -413,7 +415,7 @@ static ls_status take_tick(ls_match *match, uint32_t size)
         return LS_MALFORMED; /* not what it said itself */
     }
     count_claims(match, resume->next + 1, resume->chain);
-    put_closed(resume->unproven, &inputs);
+    put_closed(resume->candidates, &inputs);
     resume->next++;
     return LS_OK;
 }

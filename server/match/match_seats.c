@@ -9,7 +9,7 @@ static uint32_t empty_slot(const ls_match *match)
     uint32_t found = MATCH_NO_SLOT;
     for (uint32_t slot = 0; slot < match->config.sim.players; slot++) {
         const ls_seat *seat = &match->seats[slot];
-        bool is_better = found == MATCH_NO_SLOT || match->resume.unproven;
+        bool is_better = found == MATCH_NO_SLOT || match->resume.candidates;
         found = seat->state == LS_SEAT_EMPTY && is_better ? slot : found;
     }
     return found;
@@ -53,22 +53,24 @@ static uint32_t newcomers_joining(const ls_match *match)
 static bool is_whose(ls_match *match, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
     ls_seat *seat = &match->seats[slot];
-    const ls_seat_turns known = seat->turns;
+    const ls_seat_generations known = seat->generations;
     uint32_t last = known.newest + (known.forgotten > 0 ? known.spent + known.forgotten : 0);
-    for (uint32_t turn = known.newest > 0 ? known.newest : 1; turn <= last; turn++) {
+    for (uint32_t generation = known.newest > 0 ? known.newest : 1; generation <= last;
+         generation++) {
         uint8_t expected[LS_SECRET_BYTES];
-        seat->turns.newest = turn;
+        seat->generations.newest = generation;
         ls_match_secret(match, slot, expected);
         if (!ls_secret_is_equal(expected, secret)) {
             continue;
         }
-        if (turn > known.newest) {
-            seat->turns = (ls_seat_turns){.newest = turn, .forgotten = last - turn};
+        if (generation > known.newest) {
+            seat->generations =
+                (ls_seat_generations){.newest = generation, .forgotten = last - generation};
             seat->report.joined_tick = MATCH_NOT_JOINED;
         }
         return true;
     }
-    seat->turns = known;
+    seat->generations = known;
     return false;
 }
 
@@ -88,22 +90,23 @@ static ls_status find_own_seat(ls_match *match, const ls_return *back, uint32_t 
     return LS_NOT_FOUND;
 }
 
-void ls_seat_turns_next(ls_seat_turns *turns)
+void ls_seat_generations_next(ls_seat_generations *generations)
 {
-    *turns = (ls_seat_turns){.newest = turns->newest + turns->spent + turns->forgotten + 1};
+    *generations = (ls_seat_generations){.newest = generations->newest + generations->spent +
+                                                   generations->forgotten + 1};
 }
 
-void ls_seat_turns_take_back(ls_seat_turns *turns, ls_seat_turns before)
+void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before)
 {
-    uint32_t given = turns->newest;
-    *turns = before;
-    turns->spent = given - before.newest - before.forgotten;
+    uint32_t given = generations->newest;
+    *generations = before;
+    generations->spent = given - before.newest - before.forgotten;
 }
 
 void ls_match_secret(const ls_match *match, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
 {
     ls_secret_derive(&match->config.key, match->config.match_id, slot,
-                     match->seats[slot].turns.newest, out);
+                     match->seats[slot].generations.newest, out);
 }
 
 /* Every tick is closed, and its players may still come back for the last ones. */

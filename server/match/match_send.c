@@ -54,7 +54,7 @@ static uint32_t send_parts(ls_match *match, ls_peer_id peer, ls_tick tick, bool 
         ls_bit_stream stream = ls_bit_writer(match->packet, sizeof match->packet);
         ls_tick_part_bits(&stream, &part);
         size_t size = ls_bits_size_bytes(&stream);
-        match->sink.send(match->sink.user, peer, LS_LANE_UNRELIABLE, match->packet, size);
+        match->sink.send(match->sink.user, peer, LS_CHANNEL_UNRELIABLE, match->packet, size);
         *bytes += size + WATCH_HEADER_BYTES;
     }
     return count;
@@ -83,7 +83,8 @@ static ls_tick send_packet(ls_match *match, ls_seat *seat, const ls_downlink_clo
     ticks.end = ls_seat_follows(seat) ? ticks.end : seat->downlink.next;
     ls_tick end = 0;
     size_t size = ls_seat_write_ticks(seat, clock, &ticks, match->packet, &end);
-    match->sink.send(match->sink.user, seat->report.peer, LS_LANE_UNRELIABLE, match->packet, size);
+    match->sink.send(match->sink.user, seat->report.peer, LS_CHANNEL_UNRELIABLE, match->packet,
+                     size);
     return end;
 }
 

@@ -21,7 +21,7 @@ static bool is_young_enough(const ls_match *match, ls_tick tick)
 
 static ls_status fill_blob(ls_match *match)
 {
-    struct ls_match_watch *watch = match->watch;
+    struct ls_match_spectators *watch = match->watch;
     const ls_state_copy *ready = &watch->aged.ready;
     watch->in_blob.size = 0;
     ls_status status = ls_match_make_blob(match, ready->size, &watch->blob);
@@ -49,7 +49,7 @@ static bool is_good(const ls_match *match, const ls_state_copy *copy)
  * there is none at the moment. UNSUPPORTED: nor will there be one. */
 static ls_status provide_blob(ls_match *match)
 {
-    struct ls_match_watch *watch = match->watch;
+    struct ls_match_spectators *watch = match->watch;
     const ls_aged_state *aged = &watch->aged;
     bool is_newest = watch->in_blob.size > 0 && watch->in_blob.tick == aged->ready.tick;
     bool is_kept = is_newest || (watch->blob && ls_blob_is_in_use(watch->blob));
@@ -62,16 +62,16 @@ static ls_status provide_blob(ls_match *match)
 
 static bool is_blob_unfinished(const ls_match *match)
 {
-    const struct ls_match_watch *watch = match->watch;
+    const struct ls_match_spectators *watch = match->watch;
     return watch->in_blob.size > 0 && !ls_blob_is_compressed(watch->blob);
 }
 
 /* ---- streams ---- */
 
-static watch_stream *stream_of(ls_match *match, const ls_watcher *watcher)
+static watch_stream *stream_of(ls_match *match, const ls_spectator *spectator)
 {
     for (uint32_t i = 0; i < WATCH_STREAMS_MAX; i++) {
-        if (match->watch->streams[i].watcher == watcher) {
+        if (match->watch->streams[i].spectator == spectator) {
             return &match->watch->streams[i];
         }
     }
@@ -84,25 +84,25 @@ static void send_stream(ls_match *match, watch_stream *stream)
     size_t size = 0;
     while (!ls_send_budget_is_spent(budget) &&
            (size = ls_blob_sender_next(stream->sender, match->now_ns, match->packet)) > 0) {
-        match->sink.send(match->sink.user, stream->watcher->peer, LS_LANE_UNRELIABLE, match->packet,
-                         size);
+        match->sink.send(match->sink.user, stream->spectator->peer, LS_CHANNEL_UNRELIABLE,
+                         match->packet, size);
         ls_send_budget_spend(budget, size + WATCH_HEADER_BYTES);
     }
 }
 
-void ls_match_watch_join_stop(ls_match *match, const ls_watcher *watcher)
+void ls_match_spectators_join_stop(ls_match *match, const ls_spectator *spectator)
 {
-    watch_stream *stream = stream_of(match, watcher);
+    watch_stream *stream = stream_of(match, spectator);
     if (stream) {
         ls_blob_sender_stop(stream->sender);
-        stream->watcher = NULL;
+        stream->spectator = NULL;
     }
 }
 
-ls_status ls_match_watch_blob_ack(ls_match *match, ls_watcher *watcher, const uint8_t *bytes,
-                                  size_t size)
+ls_status ls_match_spectators_blob_ack(ls_match *match, ls_spectator *spectator,
+                                       const uint8_t *bytes, size_t size)
 {
-    watch_stream *stream = stream_of(match, watcher);
+    watch_stream *stream = stream_of(match, spectator);
     if (!stream) {
         return LS_STALE; /* one that was on its way when the last of the blob was acknowledged */
     }
@@ -110,26 +110,26 @@ ls_status ls_match_watch_blob_ack(ls_match *match, ls_watcher *watcher, const ui
     if (status != LS_OK) {
         return status;
     }
-    watcher->heard_ns = match->now_ns;
+    spectator->heard_ns = match->now_ns;
     uint32_t held = ls_blob_sender_figures_of(stream->sender).acknowledged;
-    if (held > watcher->parts_held) {
-        watcher->parts_held = held;
-        watcher->progress_ns = match->now_ns;
+    if (held > spectator->parts_held) {
+        spectator->parts_held = held;
+        spectator->progress_ns = match->now_ns;
     }
     if (!ls_blob_sender_is_busy(stream->sender)) {
-        ls_match_watch_join_stop(match, watcher);
+        ls_match_spectators_join_stop(match, spectator);
     }
     return LS_OK;
 }
 
-bool ls_match_watch_join_is_due(const ls_match *match)
+bool ls_match_spectators_join_is_due(const ls_match *match)
 {
     return is_copy_due(match) || is_blob_unfinished(match);
 }
 
-void ls_match_watch_join_turn(ls_match *match)
+void ls_match_spectators_join_turn(ls_match *match)
 {
-    struct ls_match_watch *watch = match->watch;
+    struct ls_match_spectators *watch = match->watch;
     if (is_copy_due(match)) {
         ls_state_copy live = ls_match_live(match);
         ls_aged_state_advance(&watch->aged, &live);
@@ -138,7 +138,7 @@ void ls_match_watch_join_turn(ls_match *match)
         ls_blob_advance(watch->blob, 1);
     }
     for (uint32_t i = 0; i < WATCH_STREAMS_MAX; i++) {
-        if (watch->streams[i].watcher) {
+        if (watch->streams[i].spectator) {
             send_stream(match, &watch->streams[i]);
         }
     }
@@ -146,11 +146,11 @@ void ls_match_watch_join_turn(ls_match *match)
 
 /* ---- JOIN ---- */
 
-/* Watchers live so many ticks late: what they are told of the match's time is, too. */
+/* Spectators live so many ticks late: what they are told of the match's time is, too. */
 static ls_join *begin_join(ls_match *match, ls_join_source source, ls_tick tick)
 {
     ls_join *join = ls_match_begin_join(match, source);
-    ls_tick end = ls_match_watch_end(match);
+    ls_tick end = ls_match_spectators_end(match);
     join->tick = tick;
     join->next_close = tick > end ? tick : end;
     uint64_t later_ns = (join->next_close - end) * match->timestep.config.dt_ns;
@@ -160,28 +160,29 @@ static ls_join *begin_join(ls_match *match, ls_join_source source, ls_tick tick)
 
 /* Not those who come back. A match that was resumed does not know who came before: there it is at
  * least as many as watch now. */
-static void count_who_came(ls_match *match, const ls_watcher *watcher)
+static void count_who_came(ls_match *match, const ls_spectator *spectator)
 {
-    struct ls_match_watch *watch = match->watch;
-    bool is_known = match->resume.unproven == NULL || watch->figures.ever >= watch->watchers.count;
-    watch->figures.ever += watcher->is_back && is_known ? 0 : 1;
+    struct ls_match_spectators *watch = match->watch;
+    bool is_known =
+        match->resume.candidates == NULL || watch->figures.ever >= watch->spectators.count;
+    watch->figures.ever += spectator->is_back && is_known ? 0 : 1;
 }
 
-static void send_join(ls_match *match, ls_watcher *watcher, const char *how)
+static void send_join(ls_match *match, ls_spectator *spectator, const char *how)
 {
     ls_tick tick = match->message.body.join.tick;
-    ls_match_send(match, watcher->peer);
-    watcher->state = LS_WATCHER_JOINING;
-    watcher->join_tick = tick;
-    watcher->sent_end = tick;
-    watcher->downlink.next = tick;
-    watcher->heard_ns = match->now_ns;
-    watcher->progress_ns = match->now_ns;
-    count_who_came(match, watcher);
-    ls_match_event *event = ls_match_push_event(match, LS_MATCH_WATCHER_CAME);
-    event->peer = watcher->peer;
+    ls_match_send(match, spectator->peer);
+    spectator->state = LS_SPECTATOR_JOINING;
+    spectator->join_tick = tick;
+    spectator->sent_end = tick;
+    spectator->downlink.next = tick;
+    spectator->heard_ns = match->now_ns;
+    spectator->progress_ns = match->now_ns;
+    count_who_came(match, spectator);
+    ls_match_event *event = ls_match_push_event(match, LS_MATCH_SPECTATOR_CAME);
+    event->peer = spectator->peer;
     event->tick = tick;
-    ls_text_set(&event->text, "%s, %s", watcher->name, how);
+    ls_text_set(&event->text, "%s, %s", spectator->name, how);
 }
 
 /* Every closed tick from `tick` on, and the one before it, against which it is coded. A match that
@@ -196,42 +197,42 @@ static bool has_ticks_from(const ls_match *match, ls_tick tick)
 }
 
 /* What it said it has is what the server closed, and all that it lacks is held. */
-static bool is_held(const ls_match *match, const ls_watcher *watcher)
+static bool is_held(const ls_match *match, const ls_spectator *spectator)
 {
-    return watcher->is_back && has_ticks_from(match, watcher->confirmed) &&
-           ls_match_tick_chain(match, watcher->confirmed) == watcher->tick_chain;
+    return spectator->is_back && has_ticks_from(match, spectator->confirmed) &&
+           ls_match_tick_chain(match, spectator->confirmed) == spectator->tick_chain;
 }
 
-static void join_held(ls_match *match, ls_watcher *watcher, ls_tick tick)
+static void join_held(ls_match *match, ls_spectator *spectator, ls_tick tick)
 {
     ls_join *join = begin_join(match, LS_JOIN_HELD, tick);
     join->tick_chain = ls_match_tick_chain(match, tick);
-    send_join(match, watcher, "with the state that it has");
+    send_join(match, spectator, "with the state that it has");
 }
 
-static void join_with_blob(ls_match *match, ls_watcher *watcher, watch_stream *stream)
+static void join_with_blob(ls_match *match, ls_spectator *spectator, watch_stream *stream)
 {
     const ls_state_copy *copy = &match->watch->in_blob;
     ls_join_source source = match->join.history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
     ls_join *join = begin_join(match, source, copy->tick);
     ls_text how;
     ls_match_join_by_blob(join, copy, match->watch->blob, &how);
-    watcher->downlink.alone = copy->tick;
-    stream->watcher = watcher;
+    spectator->downlink.alone = copy->tick;
+    stream->spectator = spectator;
     ls_blob_sender_start(stream->sender, match->watch->blob, join->blob, 0, match->now_ns);
-    send_join(match, watcher, how.bytes);
+    send_join(match, spectator, how.bytes);
 }
 
-bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
+bool ls_match_spectators_join(ls_match *match, ls_spectator *spectator)
 {
     const ls_state_copy *ready = &match->watch->aged.ready;
-    if (is_held(match, watcher)) {
-        join_held(match, watcher, watcher->confirmed);
+    if (is_held(match, spectator)) {
+        join_held(match, spectator, spectator->confirmed);
         return true;
     }
-    bool is_beyond = watcher->is_back && watcher->confirmed > 0; /* state 0 is behind it */
+    bool is_beyond = spectator->is_back && spectator->confirmed > 0; /* state 0 is behind it */
     if (ready->tick == 0 && !is_beyond && has_ticks_from(match, 0)) {
-        join_held(match, watcher, 0); /* everybody can make state 0 */
+        join_held(match, spectator, 0); /* everybody can make state 0 */
         return true;
     }
     watch_stream *stream = stream_of(match, NULL);
@@ -240,37 +241,38 @@ bool ls_match_watch_join(ls_match *match, ls_watcher *watcher)
         return false;
     }
     if (status != LS_OK) {
-        ls_match_watch_refuse(match, watcher, status, MATCH_NOT_HANDED_ON);
+        ls_match_spectators_refuse(match, spectator, status, MATCH_NOT_HANDED_ON);
         return false;
     }
-    join_with_blob(match, watcher, stream);
+    join_with_blob(match, spectator, stream);
     return true;
 }
 
-ls_status ls_match_watch_joined(ls_match *match, ls_watcher *watcher, const ls_joined *joined)
+ls_status ls_match_spectators_joined(ls_match *match, ls_spectator *spectator,
+                                     const ls_joined *joined)
 {
     uint32_t interval = match->config.hash_interval_ticks;
-    uint64_t root = 0;
-    if (watcher->state != LS_WATCHER_JOINING) {
+    uint64_t state_hash = 0;
+    if (spectator->state != LS_SPECTATOR_JOINING) {
         return LS_MISBEHAVED;
     }
-    if (joined->tick == watcher->join_tick && joined->tick % interval != 0) {
-        root = joined->root; /* told with JOIN, and the next chain covers it */
+    if (joined->tick == spectator->join_tick && joined->tick % interval != 0) {
+        state_hash = joined->state_hash; /* told with JOIN, and the next chain covers it */
     } else if (!ls_arbiter_is_known(&match->arbiter, joined->tick)) {
         return LS_MISBEHAVED;
-    } else if (!ls_arbiter_root(&match->arbiter, joined->tick, &root)) {
-        ls_match_watch_refuse(match, watcher, LS_FELL_BEHIND,
-                              "the state that it joined with is too old");
+    } else if (!ls_arbiter_hash(&match->arbiter, joined->tick, &state_hash)) {
+        ls_match_spectators_refuse(match, spectator, LS_FELL_BEHIND,
+                                   "the state that it joined with is too old");
         return LS_OK;
     }
-    if (joined->root != root) {
-        ls_match_watch_refuse(match, watcher, LS_DESYNCED,
-                              "the state that it joined with is not the server's");
+    if (joined->state_hash != state_hash) {
+        ls_match_spectators_refuse(match, spectator, LS_DESYNCED,
+                                   "the state that it joined with is not the server's");
         return LS_OK;
     }
-    ls_match_watch_join_stop(match, watcher);
-    watcher->state = LS_WATCHER_WATCHING;
-    watcher->agreed_tick = joined->tick;
+    ls_match_spectators_join_stop(match, spectator);
+    spectator->state = LS_SPECTATOR_SEES;
+    spectator->agreed_tick = joined->tick;
     return LS_OK;
 }
 
@@ -291,13 +293,13 @@ static ls_blob_sender_config sender_config(const ls_match *match)
     return config;
 }
 
-ls_status ls_match_watch_join_create(ls_match *match)
+ls_status ls_match_spectators_join_create(ls_match *match)
 {
-    struct ls_match_watch *watch = match->watch;
+    struct ls_match_spectators *watch = match->watch;
     uint32_t rate_hz = match->config.sim.tick_rate_hz;
     ls_aged_state_config aged = {.instance = match->instance,
                                  .history = match->join.history,
-                                 .age_ticks = match->config.watch_delay_ticks,
+                                 .age_ticks = match->config.spectator_delay_ticks,
                                  .pause_min_ticks = rate_hz < 128 ? rate_hz : 128};
     ls_status status = ls_aged_state_init(&watch->aged, &aged, match->allocator);
     if (status == LS_OK && watch->aged.bytes > 0) {
@@ -310,7 +312,7 @@ ls_status ls_match_watch_join_create(ls_match *match)
     return status;
 }
 
-void ls_match_watch_join_destroy(ls_match *match)
+void ls_match_spectators_join_destroy(ls_match *match)
 {
     for (uint32_t i = 0; i < WATCH_STREAMS_MAX; i++) {
         ls_blob_sender_destroy(match->watch->streams[i].sender);

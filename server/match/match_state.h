@@ -2,8 +2,8 @@
  * match_seats.c (whose seat it is), match_join.c (coming late and coming back), match_play.c (what
  * is played: closing, comparing, ending), match_send.c (closed ticks going out), match_lag.c (who
  * lags and why), match_desync.c (what made a slot differ, and what is done about it),
- * match_record.c (what a recorder takes), match_watch.h (who watches), match_resume.c (going on
- * after a restart), and the few helpers that they need. Never included by anybody else. */
+ * match_record.c (what a recorder takes), match_spectators.h (who watches), match_resume.c (going
+ * on after a restart), and the few helpers that they need. Never included by anybody else. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_STATE_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_STATE_H
 
@@ -19,7 +19,7 @@
 
 enum {
     MATCH_EVENTS_MAX = 256,
-    MATCH_GUESTS_MAX = 64, /* connected, but not seated */
+    MATCH_PENDING_MAX = 64, /* connected, but not seated */
     MATCH_MALFORMED_MAX = 64,
     MATCH_PACKETS_PER_TICK_MAX = 256,
     MATCH_PARTS_PER_TURN = 128, /* to one player, and then the tick that is begun */
@@ -29,7 +29,7 @@ enum {
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define MATCH_RESEND_NS (UINT64_C(100) * LS_NS_PER_MS) /* heartbeat once ticks are closed */
-#define MATCH_GREETING_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define MATCH_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define MATCH_ENDING_NS (UINT64_C(5) * LS_NS_PER_SECOND)
 #define MATCH_WAITING_FIRST_NS (UINT64_C(100) * LS_NS_PER_MS)
 #define MATCH_WAITING_NEXT_NS (UINT64_C(500) * LS_NS_PER_MS)
@@ -39,11 +39,11 @@ enum {
 
 #define MATCH_NOT_HANDED_ON "the state of this simulation cannot be handed on"
 
-typedef struct match_guest {
+typedef struct match_pending {
     ls_peer_id peer; /* 0: free */
     uint64_t since_ns;
     uint64_t number; /* in the order in which they came */
-} match_guest;
+} match_pending;
 
 /* What is needed for those who join while the match runs. */
 typedef struct match_join_room {
@@ -81,7 +81,7 @@ typedef struct match_resume {
     bool is_settling;       /* whoever is asked now is whom most agree with */
     uint32_t
         support[LS_PLAYERS_MAX]; /* claims that bear out this one's ticks; 0: not to be asked */
-    ls_input_buffer *unproven;   /* what came, from next_close on; NULL: not restored */
+    ls_input_buffer *candidates; /* what came, from next_close on; NULL: not restored */
 } match_resume;
 
 struct ls_match {
@@ -102,7 +102,7 @@ struct ls_match {
     uint32_t waited_mask;   /* slots without whose input the next tick was due */
     uint32_t excused_ticks; /* by which the match is behind its time since the last closing */
     uint32_t unsent_ticks;  /* closed since TICKS last went out */
-    uint32_t guest_count;
+    uint32_t pending_count;
     uint32_t event_first;
     uint32_t event_count;
     ls_peer_id peers[LS_PLAYERS_MAX]; /* of the seats, for finding whose a packet is; 0: nobody */
@@ -112,8 +112,8 @@ struct ls_match {
     ls_sim_instance *instance;
     ls_input_buffer *closed;
     uint64_t rejected;
-    uint64_t final_root;
-    uint64_t guests_seen;
+    uint64_t final_hash;
+    uint64_t pending_seen;
     uint64_t events_lost;
     ls_match_config config;
     ls_ready own_ready;
@@ -123,14 +123,14 @@ struct ls_match {
     ls_coded_tick coded[LS_WINDOW_TICKS];  /* the closed ticks as they are sent */
     uint64_t tick_chains[LS_WINDOW_TICKS]; /* before each tick; the newest before next_close */
     ls_arbiter arbiter;
-    ls_ladder *ladder; /* NULL: nothing is kept to find causes with */
+    ls_investigation *investigation; /* NULL: nothing is kept to find causes with */
     match_join_room join;
     match_resume resume;
-    struct ls_match_watch *watch; /* match_watch.h; NULL: nobody may watch */
-    bool is_let_go;               /* ENDING: the players have been; who watches is behind */
+    struct ls_match_spectators *watch; /* match_spectators.h; NULL: nobody may watch */
+    bool is_let_go;                    /* ENDING: the players have been; who watches is behind */
 
     ls_seat seats[LS_PLAYERS_MAX];
-    match_guest guests[MATCH_GUESTS_MAX];
+    match_pending pending[MATCH_PENDING_MAX];
     ls_match_event events[MATCH_EVENTS_MAX];
 
     /* Working memory. */
@@ -211,7 +211,8 @@ ls_status ls_match_play_inputs(ls_match *match, uint32_t slot, const uint8_t *by
 ls_status ls_match_play_hashes(ls_match *match, uint32_t slot, const ls_hashes *hashes);
 ls_status ls_match_play_finished(ls_match *match, uint32_t slot, const ls_finished *finished);
 
-/* A player leaves; if its roots have been asked for, the difference is announced without them. */
+/* A player leaves; if its state hashes have been asked for, the difference is announced without
+ * them. */
 void ls_match_play_settle_unanswered(ls_match *match, uint32_t slot);
 
 /* ---- match_lag.c ---- */
@@ -231,7 +232,7 @@ void ls_match_join_destroy(ls_match *match);
  * may be sent it then. UNSUPPORTED: more than a blob can be. NO_MEMORY. */
 ls_status ls_match_make_blob(const ls_match *match, size_t bytes, ls_blob **blob);
 
-/* What goes with the live state, but for its root and bytes. */
+/* What goes with the live state, but for its state hash and bytes. */
 ls_state_copy ls_match_live(const ls_match *match);
 
 /* Makes match->message a JOIN, with what all of them have in common. */
@@ -285,32 +286,33 @@ void ls_match_desync_finish(ls_match *match);
 ls_status ls_match_desync_answer(ls_match *match, uint32_t slot, const ls_wire_answer *answer);
 ls_status ls_match_desync_evidence(ls_match *match, uint32_t slot,
                                    const ls_wire_evidence *evidence);
-ls_status ls_match_desync_print(ls_match *match, uint32_t slot, const ls_wire_print *print);
+ls_status ls_match_desync_fingerprint(ls_match *match, uint32_t slot,
+                                      const ls_wire_fingerprint *print);
 ls_status ls_match_desync_healed(ls_match *match, uint32_t slot, const ls_healed *healed);
 
-/* ---- match_watch.c ---- */
+/* ---- match_spectators.c ---- */
 
-ls_status ls_match_watch_create(ls_match *match);
-void ls_match_watch_destroy(ls_match *match);
+ls_status ls_match_spectators_create(ls_match *match);
+void ls_match_spectators_destroy(ls_match *match);
 
 /* A HELLO that is good comes to watch: sends OFFER, or says in `why` why it may not. */
-ls_status ls_match_watch_seat(ls_match *match, ls_peer_id peer, const ls_hello *hello,
-                              ls_text *why);
+ls_status ls_match_spectators_seat(ls_match *match, ls_peer_id peer, const ls_hello *hello,
+                                   ls_text *why);
 
 /* Nothing happens when the peer does not watch. */
-void ls_match_watch_disconnected(ls_match *match, ls_peer_id peer, ls_status reason);
-void ls_match_watch_receive(ls_match *match, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
-                            size_t size);
+void ls_match_spectators_disconnected(ls_match *match, ls_peer_id peer, ls_status reason);
+void ls_match_spectators_receive(ls_match *match, ls_peer_id peer, ls_channel channel,
+                                 const uint8_t *bytes, size_t size);
 
 /* Sends what is due to those who watch; comes after what is sent to players. */
-void ls_match_watch_advance(ls_match *match);
-uint64_t ls_match_watch_next_ns(const ls_match *match);
+void ls_match_spectators_advance(ls_match *match);
+uint64_t ls_match_spectators_next_ns(const ls_match *match);
 
 /* Everybody who watches has seen the end, or has had the time to. */
-bool ls_match_watch_is_done(ls_match *match);
+bool ls_match_spectators_is_done(ls_match *match);
 
 /* Nothing more will happen: refuses those who are still there. */
-void ls_match_watch_close(ls_match *match);
+void ls_match_spectators_close(ls_match *match);
 
 /* ---- match_send.c ---- */
 

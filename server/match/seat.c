@@ -34,7 +34,7 @@ void ls_seat_reset(ls_seat *seat)
     memset(seat, 0, sizeof *seat);
     seat->received = before.received;
     seat->input_bytes_max = before.input_bytes_max;
-    seat->turns = before.turns;
+    seat->generations = before.generations;
     seat->is_in_band = before.is_in_band;
     seat->is_leave_pending = before.is_leave_pending;
     seat->slack = LS_SLACK_NONE;
@@ -42,15 +42,15 @@ void ls_seat_reset(ls_seat *seat)
 
 void ls_seat_take(ls_seat *seat)
 {
-    ls_seat_past past = {seat->state, seat->turns, seat->report, seat->lag};
+    ls_seat_past past = {seat->state, seat->generations, seat->report, seat->lag};
     ls_seat_reset(seat);
     seat->past = past;
-    ls_seat_turns_next(&seat->turns);
+    ls_seat_generations_next(&seat->generations);
     /* That the seat was one that differed is not forgotten with who sat there. */
     seat->report.is_desynced = past.report.is_desynced;
     seat->report.desync_tick = past.report.desync_tick;
-    seat->report.desync_server_root = past.report.desync_server_root;
-    seat->report.desync_client_root = past.report.desync_client_root;
+    seat->report.desync_server_hash = past.report.desync_server_hash;
+    seat->report.desync_client_hash = past.report.desync_client_hash;
 }
 
 void ls_seat_untake(ls_seat *seat)
@@ -58,7 +58,7 @@ void ls_seat_untake(ls_seat *seat)
     ls_seat_past past = seat->past;
     ls_seat_reset(seat);
     seat->state = past.state;
-    ls_seat_turns_take_back(&seat->turns, past.turns);
+    ls_seat_generations_take_back(&seat->generations, past.generations);
     seat->report = past.report;
     seat->lag = past.lag;
 }

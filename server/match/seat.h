@@ -23,7 +23,7 @@ typedef enum ls_seat_state {
 /* A seat as its last player left it. */
 typedef struct ls_seat_past {
     ls_seat_state state;
-    ls_seat_turns turns;
+    ls_seat_generations generations;
     ls_match_slot report;
     ls_lag_meter lag;
 } ls_seat_past;
@@ -50,25 +50,25 @@ typedef struct ls_seat {
     ls_tick play_from;    /* the first tick that may have its input */
     ls_tick joined_at;    /* the tick that was to be closed next when JOIN was sent */
     uint32_t sender;      /* which of the match's streams its blob; MATCH_NO_SENDER: none */
-    uint64_t asked_ns;    /* when its roots were last asked for */
+    uint64_t asked_ns;    /* when its state hashes were last asked for */
     ls_match_slot report; /* what the match tells the outside */
     ls_downlink downlink;
     ls_lag_meter lag;
 
     ls_delay_control delay;
-    ls_lag_cause told_cause; /* of the newest news about it, and its time */
+    ls_lag_cause told_cause; /* of the newest events about it, and its time */
     uint64_t lag_told_ns;
     uint64_t desync_ns;  /* when it was last found to differ */
     bool is_desync_open; /* and what made it so has not been looked into yet */
     uint64_t offered_ns;
 
     /* Coming late and coming back. */
-    ls_seat_turns turns;
+    ls_seat_generations generations;
     ls_seat_past past;       /* OFFERED, to a newcomer */
     uint64_t kept_until_ns;  /* KEPT */
     ls_return back;          /* as HELLO said it; match_id 0: a newcomer */
     ls_tick join_tick;       /* of the JOIN that it was sent */
-    uint64_t join_root;      /* of the state that it brought; 0: none */
+    uint64_t join_hash;      /* of the state that it brought; 0: none */
     uint64_t progress_ns;    /* JOINING: when it last got further */
     ls_tick progress_tick;   /* how far it has simulated */
     uint32_t progress_parts; /* how much of the blob it has */

@@ -2,61 +2,62 @@
 
 #include "lockstep/common/base/assert.h"
 
-ls_status ls_watchers_init(ls_watchers *watchers, uint32_t rows_max, const ls_allocator *allocator)
+ls_status ls_spectators_init(ls_spectators *spectators, uint32_t rows_max,
+                             const ls_allocator *allocator)
 {
     LS_ASSERT(rows_max > 0);
-    *watchers = (ls_watchers){.rows_max = rows_max};
-    watchers->rows = ls_allocate_array(allocator, rows_max, sizeof *watchers->rows);
-    ls_status status = ls_peer_map_init(&watchers->places, rows_max, allocator);
-    return watchers->rows ? status : LS_NO_MEMORY;
+    *spectators = (ls_spectators){.rows_max = rows_max};
+    spectators->rows = ls_allocate_array(allocator, rows_max, sizeof *spectators->rows);
+    ls_status status = ls_peer_map_init(&spectators->places, rows_max, allocator);
+    return spectators->rows ? status : LS_NO_MEMORY;
 }
 
-void ls_watchers_deinit(ls_watchers *watchers, const ls_allocator *allocator)
+void ls_spectators_deinit(ls_spectators *spectators, const ls_allocator *allocator)
 {
-    ls_peer_map_deinit(&watchers->places, allocator);
-    ls_release(allocator, watchers->rows);
-    *watchers = (ls_watchers){0};
+    ls_peer_map_deinit(&spectators->places, allocator);
+    ls_release(allocator, spectators->rows);
+    *spectators = (ls_spectators){0};
 }
 
-ls_watcher *ls_watchers_add(ls_watchers *watchers, ls_peer_id peer)
+ls_spectator *ls_spectators_add(ls_spectators *spectators, ls_peer_id peer)
 {
-    if (watchers->count == watchers->rows_max) {
+    if (spectators->count == spectators->rows_max) {
         return NULL;
     }
     uint32_t index = 0;
-    while (watchers->rows[index].peer != 0) {
+    while (spectators->rows[index].peer != 0) {
         index++;
     }
-    bool is_added = ls_peer_map_add(&watchers->places, peer, index);
+    bool is_added = ls_peer_map_add(&spectators->places, peer, index);
     LS_ASSERT(is_added);
-    watchers->rows[index] = (ls_watcher){.peer = peer};
-    watchers->count++;
-    watchers->end = watchers->end > index ? watchers->end : index + 1;
-    return &watchers->rows[index];
+    spectators->rows[index] = (ls_spectator){.peer = peer};
+    spectators->count++;
+    spectators->end = spectators->end > index ? spectators->end : index + 1;
+    return &spectators->rows[index];
 }
 
-void ls_watchers_remove(ls_watchers *watchers, ls_watcher *watcher)
+void ls_spectators_remove(ls_spectators *spectators, ls_spectator *spectator)
 {
-    ls_peer_map_remove(&watchers->places, watcher->peer);
-    watcher->peer = 0;
-    watchers->count--;
-    while (watchers->end > 0 && watchers->rows[watchers->end - 1].peer == 0) {
-        watchers->end--;
+    ls_peer_map_remove(&spectators->places, spectator->peer);
+    spectator->peer = 0;
+    spectators->count--;
+    while (spectators->end > 0 && spectators->rows[spectators->end - 1].peer == 0) {
+        spectators->end--;
     }
 }
 
-ls_watcher *ls_watchers_find(const ls_watchers *watchers, ls_peer_id peer)
+ls_spectator *ls_spectators_find(const ls_spectators *spectators, ls_peer_id peer)
 {
-    uint32_t index = ls_peer_map_find(&watchers->places, peer);
-    return index == LS_PEER_MAP_NONE ? NULL : &watchers->rows[index];
+    uint32_t index = ls_peer_map_find(&spectators->places, peer);
+    return index == LS_PEER_MAP_NONE ? NULL : &spectators->rows[index];
 }
 
-ls_watcher *ls_watchers_next(ls_watchers *watchers)
+ls_spectator *ls_spectators_next(ls_spectators *spectators)
 {
-    if (watchers->end == 0) {
+    if (spectators->end == 0) {
         return NULL;
     }
-    watchers->turn = watchers->turn < watchers->end ? watchers->turn : 0;
-    ls_watcher *watcher = &watchers->rows[watchers->turn++];
-    return watcher->peer != 0 ? watcher : NULL;
+    spectators->turn = spectators->turn < spectators->end ? spectators->turn : 0;
+    ls_spectator *spectator = &spectators->rows[spectators->turn++];
+    return spectator->peer != 0 ? spectator : NULL;
 }

@@ -1,6 +1,6 @@
-/* Watchers: a table of those who watch a match and do not play, in memory that is allocated once.
- * Finds a watcher by its connection, and goes round them so that each gets its turn. Sends nothing
- * and decides nothing. Called by match_watch. */
+/* Spectators: a table of those who watch a match and do not play, in memory that is allocated once.
+ * Finds a spectator by its connection, and goes round them so that each gets its turn. Sends
+ * nothing and decides nothing. Called by match_spectators. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 
@@ -8,16 +8,16 @@
 #include "lockstep/server/host/peer_map.h"
 #include "lockstep/server/match/downlink.h"
 
-typedef enum ls_watcher_state {
-    LS_WATCHER_OFFERED,  /* OFFER sent */
-    LS_WATCHER_READY,    /* READY was good; JOIN comes when the match runs and it is its turn */
-    LS_WATCHER_JOINING,  /* JOIN sent */
-    LS_WATCHER_WATCHING, /* JOINED was good */
-} ls_watcher_state;
+typedef enum ls_spectator_state {
+    LS_SPECTATOR_OFFERED, /* OFFER sent */
+    LS_SPECTATOR_READY,   /* READY was good; JOIN comes when the match runs and it is its turn */
+    LS_SPECTATOR_JOINING, /* JOIN sent */
+    LS_SPECTATOR_SEES,    /* JOINED was good */
+} ls_spectator_state;
 
-typedef struct ls_watcher {
+typedef struct ls_spectator {
     ls_peer_id peer; /* 0: nobody */
-    ls_watcher_state state;
+    ls_spectator_state state;
     bool is_back;          /* it said what it holds already */
     bool is_chain_doubted; /* its newest chain was not the server's */
     bool is_end_told;
@@ -35,30 +35,31 @@ typedef struct ls_watcher {
     uint32_t parts_held;  /* of the blob, acknowledged */
     ls_downlink downlink;
     char name[LS_PLAYER_NAME_BYTES_MAX];
-} ls_watcher;
+} ls_spectator;
 
-typedef struct ls_watchers {
-    ls_watcher *rows;
+typedef struct ls_spectators {
+    ls_spectator *rows;
     ls_peer_map places; /* connection to row */
     uint32_t rows_max;
     uint32_t end;   /* behind the last row in use */
     uint32_t count; /* rows in use */
     uint32_t turn;  /* row whose turn is next */
-} ls_watchers;
+} ls_spectators;
 
-/* rows_max: 1 .. LS_WATCHERS_MAX. NO_MEMORY. */
-ls_status ls_watchers_init(ls_watchers *watchers, uint32_t rows_max, const ls_allocator *allocator);
-void ls_watchers_deinit(ls_watchers *watchers, const ls_allocator *allocator);
+/* rows_max: 1 .. LS_SPECTATORS_MAX. NO_MEMORY. */
+ls_status ls_spectators_init(ls_spectators *spectators, uint32_t rows_max,
+                             const ls_allocator *allocator);
+void ls_spectators_deinit(ls_spectators *spectators, const ls_allocator *allocator);
 
 /* A new row, all zero but for the peer, which has none yet. NULL when the table is full. */
-ls_watcher *ls_watchers_add(ls_watchers *watchers, ls_peer_id peer);
-void ls_watchers_remove(ls_watchers *watchers, ls_watcher *watcher);
+ls_spectator *ls_spectators_add(ls_spectators *spectators, ls_peer_id peer);
+void ls_spectators_remove(ls_spectators *spectators, ls_spectator *spectator);
 
 /* NULL when there is none. */
-ls_watcher *ls_watchers_find(const ls_watchers *watchers, ls_peer_id peer);
+ls_spectator *ls_spectators_find(const ls_spectators *spectators, ls_peer_id peer);
 
 /* The next one whose turn it is, or NULL when the row that is looked at is empty. `end` calls go
  * round all of them. */
-ls_watcher *ls_watchers_next(ls_watchers *watchers);
+ls_spectator *ls_spectators_next(ls_spectators *spectators);
 
 #endif

@@ -104,15 +104,15 @@ static void end_block(ls_tick_history *history)
     append(history, history->block, size);
 }
 
-void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs, uint64_t root,
-                         uint64_t chain)
+void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs,
+                         uint64_t state_hash, uint64_t chain)
 {
     if (history->is_cut) {
         return;
     }
-    if (!ls_tick_block_add(&history->writer, inputs, root)) {
+    if (!ls_tick_block_add(&history->writer, inputs, state_hash)) {
         end_block(history);
-        bool is_added = history->is_cut || ls_tick_block_add(&history->writer, inputs, root);
+        bool is_added = history->is_cut || ls_tick_block_add(&history->writer, inputs, state_hash);
         LS_ASSERT(is_added);
     }
     history->chain = chain;

@@ -16,10 +16,10 @@ ls_status ls_tick_history_create(uint32_t slot_count, uint32_t input_bytes_max,
                                  const ls_allocator *allocator, ls_tick_history **out);
 void ls_tick_history_destroy(ls_tick_history *history);
 
-/* The next closed tick; `root` of the state that it makes, 0: not hashed; `chain`: the tick chain
- * behind it. */
-void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs, uint64_t root,
-                         uint64_t chain);
+/* The next closed tick; `state hash` of the state that it makes, 0: not hashed; `chain`: the tick
+ * chain behind it. */
+void ls_tick_history_add(ls_tick_history *history, const ls_tick_inputs *inputs,
+                         uint64_t state_hash, uint64_t chain);
 
 /* Completes the newest block. Returns the size of all of them, each behind its own size as four
  * bytes, little-endian; 0 when there is no tick, or when memory was out. */

@@ -10,8 +10,8 @@
 typedef struct bundle_memory {
     ls_desync_bundle bundle;
     ls_field fields[LS_FIELDS_MAX];
-    uint64_t server_roots[LS_BUNDLE_ROOTS_MAX];
-    uint64_t client_roots[1];
+    uint64_t server_hashes[LS_BUNDLE_HASHES_MAX];
+    uint64_t client_hashes[1];
     uint8_t *states[2]; /* canonical */
 } bundle_memory;
 
@@ -29,24 +29,24 @@ static ls_status write_path(const ls_desync_files *files, const bundle_memory *m
     return bytes > 0 && (size_t)bytes < LS_BUNDLE_PATH_BYTES_MAX ? LS_OK : LS_FULL;
 }
 
-static void add_roots(const ls_desync_evidence_set *set, bundle_memory *memory)
+static void add_hashes(const ls_desync_evidence_set *set, bundle_memory *memory)
 {
     ls_bundle_side *server = &memory->bundle.server;
     ls_tick newest = ls_replay_window_newest(set->window);
-    server->roots = memory->server_roots;
-    server->roots_first = ls_replay_window_oldest(set->window);
-    for (ls_tick tick = server->roots_first;
-         tick <= newest && server->root_count < LS_BUNDLE_ROOTS_MAX; tick++) {
-        uint64_t *root = &memory->server_roots[server->root_count];
-        if (ls_replay_window_root(set->window, tick, root) != LS_OK) {
+    server->state_hashes = memory->server_hashes;
+    server->hashes_first = ls_replay_window_oldest(set->window);
+    for (ls_tick tick = server->hashes_first;
+         tick <= newest && server->hash_count < LS_BUNDLE_HASHES_MAX; tick++) {
+        uint64_t *state_hash = &memory->server_hashes[server->hash_count];
+        if (ls_replay_window_hash(set->window, tick, state_hash) != LS_OK) {
             break;
         }
-        server->root_count++;
+        server->hash_count++;
     }
-    memory->client_roots[0] = set->client_root;
-    memory->bundle.client.roots = memory->client_roots;
-    memory->bundle.client.roots_first = memory->bundle.tick;
-    memory->bundle.client.root_count = 1;
+    memory->client_hashes[0] = set->client_hash;
+    memory->bundle.client.state_hashes = memory->client_hashes;
+    memory->bundle.client.hashes_first = memory->bundle.tick;
+    memory->bundle.client.hash_count = 1;
 }
 
 static ls_status add_state(const ls_schema *schema, const void *state, uint8_t **copy,
@@ -64,7 +64,7 @@ static ls_status add_state(const ls_schema *schema, const void *state, uint8_t *
     return LS_OK;
 }
 
-static void add_side(ls_bundle_side *side, const ls_build_print *print,
+static void add_side(ls_bundle_side *side, const ls_build_fingerprint *print,
                      const ls_rerun_figures *figures, const ls_pass_trace *passes)
 {
     if (print) {
@@ -93,20 +93,20 @@ static ls_status fill(const ls_desync_files *files, ls_match *match, uint32_t sl
     bundle->slot = slot;
     ls_match_slot player = ls_match_slot_of(match, slot);
     ls_name_copy(bundle->player, sizeof bundle->player, player.name);
-    bundle->server_root = set.server_root;
-    bundle->client_root = set.client_root;
+    bundle->server_hash = set.server_hash;
+    bundle->client_hash = set.client_hash;
     bundle->verdict = finding->verdict;
     bundle->client_state_is_partial = finding->is_lower_bound;
     bundle->elements_differing = finding->elements;
     if (set.has_stretch) {
         bundle->snapshot_tick = set.stretch.first;
-        bundle->snapshot_root = ls_replay_stretch_root(&set.stretch, set.stretch.first);
+        bundle->snapshot_hash = ls_replay_stretch_hash(&set.stretch, set.stretch.first);
         bundle->snapshot = set.stretch.snapshot;
         bundle->inputs = set.stretch.inputs;
     }
     add_side(&bundle->server, files->print, set.server_figures, set.server_passes);
-    add_side(&bundle->client, set.client_print, set.client_figures, set.client_passes);
-    add_roots(&set, memory);
+    add_side(&bundle->client, set.client_fingerprint, set.client_figures, set.client_passes);
+    add_hashes(&set, memory);
     ls_status status =
         add_state(schema, set.server_state, &memory->states[0], &bundle->server.state);
     return status == LS_OK

@@ -12,7 +12,7 @@ typedef struct ls_desync_files {
     const char *directory;
     uint32_t match; /* its number; a part of the name when `matches` > 1 */
     uint32_t matches;
-    const ls_build_print *print; /* of this program */
+    const ls_build_fingerprint *print; /* of this program */
 } ls_desync_files;
 
 /* Writes DIR/desync-SIM-tickT-slotS.bundle; an older one of the same name is replaced. NOT_FOUND

@@ -34,11 +34,11 @@ struct ls_journals {
 
 /* ---- what is said ---- */
 
-static void tell_news(one_journal *journal)
+static void forward_events(one_journal *journal)
 {
     const ls_log *log = journal->all->config.log;
     const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
-    if (!ls_recorder_has_news(journal->recorder)) {
+    if (!ls_recorder_has_event(journal->recorder)) {
         return;
     }
     if (figures->is_failing) {
@@ -52,11 +52,11 @@ static void tell_news(one_journal *journal)
     }
 }
 
-static void tell_snapshot_news(one_journal *journal)
+static void log_snapshot_event(one_journal *journal)
 {
     const ls_log *log = journal->all->config.log;
     const ls_recorder_figures *figures = ls_recorder_figures_of(journal->recorder);
-    if (!ls_recorder_has_snapshot_news(journal->recorder)) {
+    if (!ls_recorder_has_snapshot_event(journal->recorder)) {
         return;
     }
     if (figures->is_leaving_out_snapshots) {
@@ -107,10 +107,10 @@ static void on_done(void *user, const ls_journal_completion *completion, uint64_
 {
     one_journal *journal = user;
     ls_recorder_complete(journal->recorder, completion, now_ns);
-    tell_news(journal);
-    tell_snapshot_news(journal);
+    forward_events(journal);
+    log_snapshot_event(journal);
     tell_deletion(journal);
-    bool is_end = ls_recorder_is_through(journal->recorder);
+    bool is_end = ls_recorder_is_done(journal->recorder);
     if (is_end) {
         tell_what_is_missing(journal);
     }
@@ -133,17 +133,17 @@ static void on_timer(void *user, uint64_t now_ns)
 }
 
 /* START says nothing of ticks: the match may be called for the first of them only much later. */
-void ls_journals_take_event(ls_journals *journals, const ls_match_table_event *news)
+void ls_journals_take_event(ls_journals *journals, const ls_match_table_event *event)
 {
-    ls_recorder *recorder = journals->journals[news->match].recorder;
-    ls_recorder_take_event(recorder, &news->event);
+    ls_recorder *recorder = journals->journals[event->match].recorder;
+    ls_recorder_take_event(recorder, &event->event);
     ls_recorder_pull(recorder, ls_event_loop_now_ns(ls_host_loop(journals->host)));
 }
 
 bool ls_journals_are_closed(const ls_journals *journals)
 {
     for (uint32_t i = 0; i < journals->count; i++) {
-        if (!ls_recorder_is_through(journals->journals[i].recorder)) {
+        if (!ls_recorder_is_done(journals->journals[i].recorder)) {
             return false;
         }
     }
@@ -159,7 +159,7 @@ void ls_journals_summarize(const ls_journals *journals, uint32_t match, ls_summa
                                 .records = figures->records,
                                 .failures = figures->failures,
                                 .ticks_missing = figures->ticks_missing};
-    if (!ls_recorder_is_through(journal->recorder)) {
+    if (!ls_recorder_is_done(journal->recorder)) {
         out->ticks_missing += figures->backlog_ticks; /* nobody waited for them */
     }
 }

@@ -140,12 +140,12 @@ static error_t parse_game(int key, char *value, struct argp_state *state, argume
         return 0;
     case KEY_SPECTATORS:
         args->has_spectators = true;
-        ls_command_line_number(state, "spectators", value, (ls_option_range){0, LS_WATCHERS_MAX},
+        ls_command_line_number(state, "spectators", value, (ls_option_range){0, LS_SPECTATORS_MAX},
                                &args->spectators);
         return 0;
     case KEY_SPECTATOR_DELAY:
         ls_command_line_number(state, "spectator-delay", value,
-                               (ls_option_range){0, LS_WATCH_DELAY_TICKS_MAX},
+                               (ls_option_range){0, LS_SPECTATOR_DELAY_TICKS_MAX},
                                &args->spectator_delay);
         return 0;
     case KEY_TICKS:
@@ -333,8 +333,8 @@ static ls_status apply(const arguments *args, ls_match_config *config, ls_text *
     config->keep_seat_ms = (uint32_t)args->keep_seat * 1000;
     config->join_bytes_per_s = (uint32_t)args->join_rate * 1000;
     uint32_t spectators = args->matches == 1 ? DEFAULT_SPECTATORS : 0;
-    config->watchers_max = args->has_spectators ? (uint32_t)args->spectators : spectators;
-    config->watch_delay_ticks = (uint32_t)args->spectator_delay;
+    config->spectators_max = args->has_spectators ? (uint32_t)args->spectators : spectators;
+    config->spectator_delay_ticks = (uint32_t)args->spectator_delay;
     for (uint32_t i = 0; i < settings->assignment_count; i++) {
         ls_status status =
             ls_sim_config_set(config->simulation, &config->sim, settings->assignments[i], why);
@@ -373,8 +373,8 @@ static ls_exit_code serve(const arguments *args, const ls_resumed_file *resumed,
                                .resume_path = args->resume_path,
                                .json_path = args->output.json_path};
     ls_text why = {{0}};
-    ls_build_print print;
-    ls_build_print_here(&print);
+    ls_build_fingerprint print;
+    ls_build_fingerprint_here(&print);
     ls_bundle_print_libraries(&print);
     ls_simulation_print(loaded, args->sim, &print);
     ls_status status = configure(args, resumed->resume, loaded->simulation, &config.match, &why);

@@ -57,8 +57,8 @@ static void add_desync(ls_summary *summary, uint32_t slot, const ls_match_slot *
     ls_summary_desync *desync = &summary->desyncs[summary->desync_count++];
     *desync = (ls_summary_desync){.tick = player->desync_tick,
                                   .slot = slot,
-                                  .server_hash = player->desync_server_root,
-                                  .client_hash = player->desync_client_root};
+                                  .server_hash = player->desync_server_hash,
+                                  .client_hash = player->desync_client_hash};
     if (finding) {
         ls_desync_report_summarize(finding, desync);
     }
@@ -73,11 +73,11 @@ void ls_match_summarize(ls_match *match, const ls_match_config *config,
                             .tick_rate_hz = config->sim.tick_rate_hz,
                             .ticks = config->ticks,
                             .final_tick = ls_match_tick(match),
-                            .final_hash = ls_match_root(match),
+                            .final_hash = ls_match_hash(match),
                             .has_comparison = true,
                             .packets_rejected = ls_match_packets_rejected(match),
                             .has_spectators = true,
-                            .spectators = ls_match_watching_of(match).ever,
+                            .spectators = ls_match_spectating_of(match).ever,
                             .player_count = ls_match_players(match)};
     for (uint32_t slot = 0; slot < summary->player_count; slot++) {
         fill_player(match, slot, &traffic[slot], &summary->players[slot]);

@@ -47,7 +47,7 @@ static void speak_of_all(server *host)
     host->console->subject[0] = '\0';
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
 static void tell_stall(const server *host, const ls_match_event *event)
 {
@@ -71,7 +71,7 @@ static void tell_desync(server *host, const ls_match_event *event)
     ls_log_line(&host->console->log, LS_LOG_ERROR,
                 "DESYNC: slot %" PRIu32 " (%s) differs from tick %" PRIu32 " on: server %016" PRIx64
                 ", client %016" PRIx64,
-                event->slot, player.name, event->tick, event->server_root, event->client_root);
+                event->slot, player.name, event->tick, event->server_hash, event->client_hash);
 }
 
 static char *bundle_of(const server *host, uint32_t slot)
@@ -143,7 +143,7 @@ static void tell_left(const server *host, const ls_match_event *event)
                 ls_status_name(event->status));
 }
 
-static void tell_watcher_left(const server *host, const ls_match_event *event)
+static void tell_spectator_left(const server *host, const ls_match_event *event)
 {
     bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
     ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
@@ -225,26 +225,26 @@ static void tell(server *host, const ls_match_event *event)
     case LS_MATCH_ENDED:
         ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
         break;
-    case LS_MATCH_WATCHER_CAME:
+    case LS_MATCH_SPECTATOR_CAME:
         ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
                     event->tick);
         break;
-    case LS_MATCH_WATCHER_LEFT:
-        tell_watcher_left(host, event);
+    case LS_MATCH_SPECTATOR_LEFT:
+        tell_spectator_left(host, event);
         break;
     case LS_MATCH_FINISHED:
         break;
     }
 }
 
-static void on_news(void *user, const ls_match_table_event *news)
+static void on_event(void *user, const ls_match_table_event *event)
 {
     server *host = user;
-    speak_of(host, news->match);
-    tell(host, &news->event);
+    speak_of(host, event->match);
+    tell(host, &event->event);
     speak_of_all(host);
     if (host->journals) {
-        ls_journals_take_event(host->journals, news);
+        ls_journals_take_event(host->journals, event);
     }
 }
 
@@ -292,13 +292,13 @@ static void draw_players(const server *host)
     for (uint32_t slot = 0; slot < players && slot < PROGRESS_LINES_MAX; slot++) {
         draw_player(host, slot);
     }
-    ls_match_watching watching = ls_match_watching_of(host->match);
-    if (watching.ever > 0) {
+    ls_match_spectating spectating = ls_match_spectating_of(host->match);
+    if (spectating.ever > 0) {
         ls_console_line(host->console,
                         "  spectators %" PRIu32 " of %" PRIu32 ", states compared %" PRIu64
                         ", differed %" PRIu64,
-                        watching.now, host->config->match.watchers_max, watching.roots_compared,
-                        watching.desynced);
+                        spectating.now, host->config->match.spectators_max,
+                        spectating.hashes_compared, spectating.desynced);
     }
 }
 
@@ -436,7 +436,7 @@ static ls_status create_host(server *host, ls_text *why)
                               .matches = config->matches,
                               .bind_host = config->bind_host,
                               .port = config->port,
-                              .on_news = on_news,
+                              .on_event = on_event,
                               .on_advanced = on_advanced,
                               .may_end = may_end,
                               .user = host};
@@ -492,7 +492,7 @@ static void tell_restored(const server *host, const ls_resume_report *report)
     ls_log_line(log, LS_LOG_INFO,
                 "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32
                 " on, %" PRIu64 " states compared; waiting for its players",
-                path, report->tick, report->from_tick, report->roots);
+                path, report->tick, report->from_tick, report->state_hashes);
 }
 
 static ls_status restore(server *host, ls_text *why)

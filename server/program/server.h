@@ -1,5 +1,5 @@
-/* Server: matches on a real network, with their news on the console, live lines on a terminal and a
- * summary at the end. Decides nothing about a match. Called by main. */
+/* Server: matches on a real network, with their events on the console, live lines on a terminal and
+ * a summary at the end. Decides nothing about a match. Called by main. */
 #ifndef LOCKSTEP_SERVER_PROGRAM_SERVER_H
 #define LOCKSTEP_SERVER_PROGRAM_SERVER_H
 

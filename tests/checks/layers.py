@@ -240,9 +240,11 @@ SAMPLES = (
         "arrows that exist are allowed",
         {
             "common/base/text.h": '#include "lockstep/common/base/limits.h"\n#include <stddef.h>\n',
-            "common/maths/fixed.c": '#include "lockstep/common/base/assert.h"\n#include <stdio.h>\n',
+            "common/maths/fixed.c": '#include "lockstep/common/base/assert.h"\n'
+            "#include <stdio.h>\n",
             "common/simulations/arena/arena.c": '#include "lockstep/common/maths/fixed.h"\n',
-            "common/simulation/plugin_loader.c": '#include "lockstep/common/simulations/builtin.h"\n'
+            "common/simulation/plugin_loader.c": "#include "
+            '"lockstep/common/simulations/builtin.h"\n'
             "#include <dlfcn.h>\n",
             "protocol/enet/transport_enet.c": "#include <enet/enet.h>\n#include <sys/socket.h>\n",
             "server/match/match.c": '#include "lockstep/protocol/wire/message.h"\n',
@@ -275,13 +277,13 @@ SAMPLES = (
             "common/base/status.c": '#include "lockstep/common/maths/fixed.h"\n',
             "common/maths/fixed.c": '#include "lockstep/common/simulations/arena/arena.h"\n',
             "common/maths/rng.c": '#include "lockstep/common/simulation/plugin_loader.h"\n',
-            "common/simulations/arena/arena.c": '#include "lockstep/protocol/transport/transport.h"\n',
+            "common/simulations/a.c": '#include "lockstep/protocol/transport/transport.h"\n',
             "protocol/wire/message.c": '#include "lockstep/server/match/match.h"\n',
         },
         [
             "base may not include",
             "pure may not include lockstep/common/simulations",
-            "pure may not include lockstep/common/plugin",
+            "pure may not include lockstep/common/simulation/plugin",
             "sims may not include",
             "protocol may not include",
         ],
@@ -343,6 +345,10 @@ SAMPLES = (
             "common/a.c": "#include <lockstep/common/b.h>\n",
             "tests/unit/test_rng.c": '#include "common/maths/rng.h"\n',
         },
-        ["rng.c:1: \"rng.h\" does not start", "is in no table", "test_rng.c:1: \"common/maths/rng.h\""],
+        [
+            'rng.c:1: "rng.h" does not start',
+            "is in no table",
+            'test_rng.c:1: "common/maths/rng.h"',
+        ],
     ),
 )

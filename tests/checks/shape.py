@@ -160,7 +160,9 @@ SAMPLES = (
     (
         "a part of a module that has a header, and one of a module that has none",
         {
-            "server/match/match_state.h": _header("A_H").replace("COMMON_A", "SERVER_MATCH_STATE"),
+            "server/match/match_state.h": _header("A_H").replace(
+                "COMMON_A", "SERVER_MATCH_MATCH_STATE"
+            ),
             "server/match/match_play.c": '#include "lockstep/server/match/match_state.h"\n',
             "server/watch_play.c": '#include "lockstep/server/match/match_state.h"\n',
         },

@@ -151,10 +151,10 @@ static void be_hostile(fuzz_input *input, ends *here, bool is_to_sender)
 /* ---- a transfer ---- */
 
 /* One way of the link. A packet that was overtaken waits for the next one. */
-typedef struct lane {
+typedef struct channel {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size; /* 0: none waits */
-} lane;
+} channel;
 
 static void deliver(ends *here, bool is_up, const uint8_t *bytes, size_t size)
 {
@@ -164,11 +164,11 @@ static void deliver(ends *here, bool is_up, const uint8_t *bytes, size_t size)
     LS_ASSERT(status == LS_OK);
 }
 
-static void carry(fuzz_input *fates, ends *here, bool is_up, lane *way, const uint8_t *bytes,
+static void carry(fuzz_input *fates, ends *here, bool is_up, channel *way, const uint8_t *bytes,
                   size_t size)
 {
     uint8_t fate = fuzz_take_u8(fates);
-    lane waiting = *way;
+    channel waiting = *way;
     way->size = 0;
     if (fate >= 224) {
         memcpy(way->bytes, bytes, size);
@@ -186,8 +186,8 @@ static void carry(fuzz_input *fates, ends *here, bool is_up, lane *way, const ui
 
 static void transfer(fuzz_input *fates, ends *here)
 {
-    lane up = {{0}, 0};
-    lane down = {{0}, 0};
+    channel up = {{0}, 0};
+    channel down = {{0}, 0};
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     for (uint32_t step = 0; ls_blob_sender_is_busy(here->sender); step++) {
         LS_ASSERT(step < STEPS_MAX);

@@ -78,8 +78,9 @@ static void check_side(const ls_bundle_side *a, const ls_bundle_side *b, size_t 
 {
     LS_ASSERT(memcmp(&a->figures, &b->figures, sizeof a->figures) == 0);
     LS_ASSERT(memcmp(&a->passes, &b->passes, sizeof a->passes) == 0);
-    LS_ASSERT(a->root_count == b->root_count && a->roots_first == b->roots_first);
-    LS_ASSERT(!a->roots || memcmp(a->roots, b->roots, a->root_count * sizeof *a->roots) == 0);
+    LS_ASSERT(a->hash_count == b->hash_count && a->hashes_first == b->hashes_first);
+    LS_ASSERT(!a->state_hashes || memcmp(a->state_hashes, b->state_hashes,
+                                         a->hash_count * sizeof *a->state_hashes) == 0);
     LS_ASSERT(!a->state == !b->state);
     LS_ASSERT(!a->state || memcmp(a->state, b->state, state_bytes) == 0);
 }

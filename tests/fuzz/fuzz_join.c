@@ -1,8 +1,8 @@
 /* Fuzzes a session that comes into a running match, loses its link and comes back, against a
  * hostile server: the bytes drive what the server says of the state that it sends, what it sends,
  * which ticks come meanwhile, and when links are lost. Whatever comes, the session sends only what
- * PROTOCOL.md allows, to the connection that it has, steps to no state but one whose root is the
- * server's word, and gives back all memory.
+ * PROTOCOL.md allows, to the connection that it has, steps to no state but one whose state hash is
+ * the server's word, and gives back all memory.
  *
  *   u8 setup      bits 0-1 players less one; bit 2 predicts; bit 3 watches; bit 4 no reconnecting;
  *                 bit 5 inputs are made between frames; bits 6-7 hash interval less one
@@ -39,9 +39,9 @@ typedef struct hostile_server {
     ls_session *session;
     ls_bot bot;
     ls_sim_instance *instance; /* what the server plays, on empty inputs */
-    uint64_t chain;            /* of roots */
+    uint64_t chain;            /* of state hashes */
     uint64_t tick_chain;
-    uint64_t roots[HISTORY_TICKS_MAX + 1]; /* of the first ticks */
+    uint64_t state_hashes[HISTORY_TICKS_MAX + 1]; /* of the first ticks */
     uint64_t tick_chains[HISTORY_TICKS_MAX + 1];
     ls_blob *blob;
     ls_offer offer;
@@ -74,7 +74,7 @@ static void check_reliable(const hostile_server *server, const uint8_t *bytes, s
     case LS_MESSAGE_JOINED: {
         ls_tick confirmed = ls_session_report_of(server->session).confirmed;
         ls_tick first = message.body.joined.first_input;
-        LS_ASSERT(server->offer.is_watching ? first == 0 : first >= confirmed);
+        LS_ASSERT(server->offer.is_spectator ? first == 0 : first >= confirmed);
         return;
     }
     case LS_MESSAGE_HELLO:
@@ -84,7 +84,7 @@ static void check_reliable(const hostile_server *server, const uint8_t *bytes, s
     case LS_MESSAGE_FINISHED:
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
-    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_BUILD_FINGERPRINT:
     case LS_MESSAGE_HEALED:
         return;
     case LS_MESSAGE_CLOSED_TICK:
@@ -109,16 +109,17 @@ static void check_inputs(const hostile_server *server, const uint8_t *bytes, siz
     while (ls_inputs_read_tick(&stream, &cursor)) {
         count++;
     }
-    bool may_play = report.state == LS_SESSION_PLAYING && !server->offer.is_watching;
+    bool may_play = report.state == LS_SESSION_PLAYING && !server->offer.is_spectator;
     LS_ASSERT(count == 0 || may_play);
 }
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     const hostile_server *server = user;
     ls_blob_ack ack;
     LS_ASSERT(peer == server->peer && peer != 0 && size <= LS_PACKET_BYTES_MAX);
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         check_reliable(server, bytes, size);
     } else if (ls_blob_ack_read(bytes, size, &ack) != LS_OK) {
         check_inputs(server, bytes, size);
@@ -161,12 +162,12 @@ static void close_ticks(hostile_server *server, uint32_t count)
             .tick = tick, .slot_count = server->offer.config.players, .slots = slots};
         ls_sim_instance_step(server->instance, &inputs);
         server->tick_chain = ls_tick_chain_next(server->tick_chain, &inputs);
-        uint64_t root = ls_sim_instance_hash(server->instance);
+        uint64_t state_hash = ls_sim_instance_hash(server->instance);
         if ((tick + 1) % server->offer.hash_interval_ticks == 0) {
-            server->chain = ls_hash_chain_next(server->chain, root);
+            server->chain = ls_hash_chain_next(server->chain, state_hash);
         }
         if (tick < HISTORY_TICKS_MAX) {
-            server->roots[tick + 1] = root;
+            server->state_hashes[tick + 1] = state_hash;
             server->tick_chains[tick + 1] = server->tick_chain;
         }
     }
@@ -174,10 +175,10 @@ static void close_ticks(hostile_server *server, uint32_t count)
 
 /* ---- what the server sends ---- */
 
-static void deliver(hostile_server *server, ls_lane lane, const uint8_t *bytes, size_t size)
+static void deliver(hostile_server *server, ls_channel channel, const uint8_t *bytes, size_t size)
 {
     if (server->peer != 0) {
-        ls_session_receive(server->session, lane, bytes, size, server->now_ns);
+        ls_session_receive(server->session, channel, bytes, size, server->now_ns);
     }
 }
 
@@ -185,7 +186,7 @@ static void send_message(hostile_server *server, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    deliver(server, LS_LANE_RELIABLE, bytes, size);
+    deliver(server, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 static void send_offer(hostile_server *server)
@@ -210,7 +211,7 @@ static uint32_t write_history(hostile_server *server, uint8_t *to)
     for (ls_tick tick = 0; tick < end; tick++) {
         ls_tick_inputs inputs = {
             .tick = tick, .slot_count = server->offer.config.players, .slots = slots};
-        ls_tick_block_add(&writer, &inputs, tick % 3 == 0 ? server->roots[tick + 1] : 0);
+        ls_tick_block_add(&writer, &inputs, tick % 3 == 0 ? server->state_hashes[tick + 1] : 0);
     }
     uint32_t size = (uint32_t)ls_tick_block_finish(&writer, server->tick_chains[end]);
     ls_store_u32(to, size);
@@ -265,7 +266,7 @@ static void alter_join(hostile_server *server, ls_join *join)
         join->blob_bytes = is_claimed ? UINT32_MAX : join->blob_bytes;
     }
     if (odd & 16u) {
-        join->root ^= 1;
+        join->state_hash ^= 1;
     }
     if (odd & 32u) {
         join->chain ^= 1;
@@ -303,7 +304,7 @@ static void send_join(hostile_server *server)
     if (source == LS_JOIN_HELD) {
         fill_held(server, join);
     } else {
-        join->root = ls_sim_instance_hash(server->instance);
+        join->state_hash = ls_sim_instance_hash(server->instance);
         join->chain_tick = tick / interval * interval;
         join->chain = server->chain;
         join->tick_chain = server->tick_chain;
@@ -329,7 +330,7 @@ static void send_blob(hostile_server *server)
         if (odd & 2u && i == 0) {
             bytes[fuzz_take_u16(input) % size] ^= 1;
         }
-        deliver(server, LS_LANE_UNRELIABLE, bytes, size);
+        deliver(server, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 
@@ -362,7 +363,7 @@ static void send_ticks(hostile_server *server)
         }
     }
     ls_tick_packet_write_end(&stream);
-    deliver(server, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    deliver(server, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
 static void send_order(hostile_server *server)
@@ -397,20 +398,20 @@ static void send_order(hostile_server *server)
         break;
     default:
         message.kind = LS_MESSAGE_REFUSE;
-        message.body.farewell.negated_status = 28u + fuzz_take_u8(input) % 12;
+        message.body.close_reason.negated_status = 28u + fuzz_take_u8(input) % 12;
         break;
     }
     send_message(server, &message);
 }
 
-static void send_raw(hostile_server *server, ls_lane lane)
+static void send_raw(hostile_server *server, ls_channel channel)
 {
     size_t size = 0;
     size_t wanted = fuzz_take_u16(&server->input) % (LS_PACKET_BYTES_MAX + 1);
     const uint8_t *bytes = fuzz_take_bytes(&server->input, wanted, &size);
     bool is_join = ls_message_peek(bytes, size) == LS_MESSAGE_JOIN;
     if (!is_join) { /* its sizes are made elsewhere */
-        deliver(server, lane, bytes, size);
+        deliver(server, channel, bytes, size);
     }
 }
 
@@ -481,10 +482,10 @@ static void make_move(hostile_server *server)
         draw_frames(server, fuzz_take_u8(input), 10 * LS_NS_PER_MS);
         return;
     case 3:
-        send_raw(server, LS_LANE_RELIABLE);
+        send_raw(server, LS_CHANNEL_RELIABLE);
         return;
     case 4:
-        send_raw(server, LS_LANE_UNRELIABLE);
+        send_raw(server, LS_CHANNEL_UNRELIABLE);
         return;
     case 5:
     case 6:
@@ -523,14 +524,14 @@ static void open_match(hostile_server *server, uint8_t setup)
     offer->config.tick_rate_hz = 100;
     offer->config.players = 1u + (setup & 3u);
     offer->hash_interval_ticks = 1u + (setup >> 6);
-    offer->is_watching = setup >> 3 & 1u;
+    offer->is_spectator = setup >> 3 & 1u;
     ls_status status = ls_sim_instance_create(counter_simulation(), &offer->config,
                                               ls_allocator_heap(), &server->instance, NULL);
     LS_ASSERT(status == LS_OK);
     status = ls_blob_create(BLOB_BYTES_MAX, ls_allocator_heap(), &server->blob);
     LS_ASSERT(status == LS_OK);
-    server->roots[0] = ls_sim_instance_hash(server->instance);
-    server->chain = ls_hash_chain_start(server->roots[0]);
+    server->state_hashes[0] = ls_sim_instance_hash(server->instance);
+    server->chain = ls_hash_chain_start(server->state_hashes[0]);
     server->tick_chain = server->tick_chains[0] = LS_TICK_CHAIN_START;
     close_ticks(server, 20);
 }
@@ -542,7 +543,7 @@ static void open_session(hostile_server *server, uint8_t setup)
     config.make_input = make_input;
     config.user = server;
     config.predict_ticks = setup & 4u ? PREDICT_TICKS : 0;
-    config.is_watching = setup >> 3 & 1u;
+    config.is_spectator = setup >> 3 & 1u;
     config.reconnect_ms = setup & 16u ? 0 : RECONNECT_MS;
     config.makes_inputs_between_frames = setup >> 5 & 1u;
     ls_packet_sink sink = {on_send, on_disconnect, server};

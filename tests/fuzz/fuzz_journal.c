@@ -54,10 +54,10 @@ static void compare_blocks(ls_tick_block_reader *a, ls_tick_block_reader *b)
 {
     ls_slot_input slots[2][LS_PLAYERS_MAX];
     ls_tick_inputs inputs[2];
-    uint64_t roots[2] = {0, 0};
-    while (ls_tick_block_next(b, slots[1], &inputs[1], &roots[1]) == LS_OK) {
-        LS_ASSERT(ls_tick_block_next(a, slots[0], &inputs[0], &roots[0]) == LS_OK);
-        LS_ASSERT(inputs[0].tick == inputs[1].tick && roots[0] == roots[1]);
+    uint64_t state_hashes[2] = {0, 0};
+    while (ls_tick_block_next(b, slots[1], &inputs[1], &state_hashes[1]) == LS_OK) {
+        LS_ASSERT(ls_tick_block_next(a, slots[0], &inputs[0], &state_hashes[0]) == LS_OK);
+        LS_ASSERT(inputs[0].tick == inputs[1].tick && state_hashes[0] == state_hashes[1]);
         for (uint32_t slot = 0; slot < a->head.slot_count; slot++) {
             LS_ASSERT(is_same(&slots[0][slot], &slots[1][slot]));
         }
@@ -72,17 +72,17 @@ static void check_block(const uint8_t *bytes, size_t size, uint32_t slots, uint3
     static uint8_t memory[1 << 20];
     ls_slot_input inputs[LS_PLAYERS_MAX];
     ls_tick_inputs tick;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     if (ls_tick_block_open(&reader, bytes, size, slots, longest) != LS_OK) {
         return;
     }
     ls_tick_block_start(&writer, memory, sizeof memory, slots);
-    while (ls_tick_block_next(&reader, inputs, &tick, &root) == LS_OK) {
+    while (ls_tick_block_next(&reader, inputs, &tick, &state_hash) == LS_OK) {
         LS_ASSERT(tick.tick == reader.head.first + writer.count);
         for (uint32_t slot = 0; slot < slots; slot++) {
             LS_ASSERT(inputs[slot].size <= longest);
         }
-        if (!ls_tick_block_add(&writer, &tick, root)) {
+        if (!ls_tick_block_add(&writer, &tick, state_hash)) {
             break;
         }
     }
@@ -93,7 +93,7 @@ static void check_block(const uint8_t *bytes, size_t size, uint32_t slots, uint3
     LS_ASSERT(ls_tick_block_open(&reader, bytes, size, slots, longest) == LS_OK);
     LS_ASSERT(ls_tick_block_open(&again, memory, written, slots, longest) == LS_OK);
     compare_blocks(&reader, &again);
-    LS_ASSERT(again.at == again.end && again.roots == again.roots_end);
+    LS_ASSERT(again.at == again.end && again.state_hashes == again.hashes_end);
 }
 
 /* ---- files ---- */
@@ -148,10 +148,10 @@ static void check_ticks(ls_journal *journal)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     uint64_t next = 0;
     ls_journal_seek(journal, 0);
-    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK) {
+    while (ls_journal_next_tick(journal, slots, &inputs, &state_hash) == LS_OK) {
         LS_ASSERT(inputs.tick >= next);
         next = (uint64_t)inputs.tick + 1;
         for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {

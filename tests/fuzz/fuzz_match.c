@@ -27,7 +27,7 @@ enum {
     PEERS = 4,
     FIRST_PEER_ID = 1000,
     MOVES_MAX = 300,
-    LOBBY_ROUNDS_MAX = 150, /* guests who say nothing go after 10 s */
+    LOBBY_ROUNDS_MAX = 150, /* pending connections who say nothing go after 10 s */
 };
 
 typedef struct hostile_match {
@@ -41,7 +41,7 @@ typedef struct hostile_match {
     ls_secret_key key;
     uint64_t heap_calls_at_start;
     size_t newest_size; /* of the packet sent last */
-    ls_lane newest_lane;
+    ls_channel newest_channel;
     uint8_t newest[LS_PACKET_BYTES_MAX];
 } hostile_match;
 
@@ -57,24 +57,24 @@ static bool is_seated(const hostile_match *hostile, ls_peer_id peer)
     return false;
 }
 
-static bool is_malformed(ls_lane lane, const uint8_t *bytes, size_t size)
+static bool is_malformed(ls_channel channel, const uint8_t *bytes, size_t size)
 {
     static ls_message message;
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         return ls_message_read(bytes, size, 0, &message) != LS_OK;
     }
     return ls_message_peek(bytes, size) != LS_MESSAGE_INPUTS;
 }
 
 /* Every rejection is counted; no packet closes a tick under the rule `repeat`. */
-static void deliver(hostile_match *hostile, uint32_t peer, ls_lane lane, const uint8_t *bytes,
+static void deliver(hostile_match *hostile, uint32_t peer, ls_channel channel, const uint8_t *bytes,
                     size_t size)
 {
     ls_match *match = hostile->run.match;
     ls_peer_id id = hostile->peers[peer];
-    bool is_bad = is_seated(hostile, id) && is_malformed(lane, bytes, size);
+    bool is_bad = is_seated(hostile, id) && is_malformed(channel, bytes, size);
     uint64_t rejected = ls_match_packets_rejected(match);
-    ls_match_receive(match, id, lane, bytes, size, hostile->run.now_ns);
+    ls_match_receive(match, id, channel, bytes, size, hostile->run.now_ns);
     if (is_bad) {
         LS_ASSERT(ls_match_packets_rejected(match) == rejected + 1 || !is_seated(hostile, id));
     }
@@ -82,14 +82,14 @@ static void deliver(hostile_match *hostile, uint32_t peer, ls_lane lane, const u
         memcpy(hostile->newest, bytes, size);
     }
     hostile->newest_size = size;
-    hostile->newest_lane = lane;
+    hostile->newest_channel = channel;
 }
 
 static void send_message(hostile_match *hostile, uint32_t peer, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    deliver(hostile, peer, LS_LANE_RELIABLE, bytes, size);
+    deliver(hostile, peer, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 static void connect_peer(hostile_match *hostile, uint32_t peer)
@@ -126,7 +126,7 @@ static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
     message.body.hello.magic ^= flaw & 1u;
     message.body.hello.protocol_version ^= flaw >> 1 & 1u;
     message.body.hello.arithmetic ^= flaw >> 2 & 1u;
-    message.body.hello.is_watching = flaw >> 3 & 1u;
+    message.body.hello.is_spectator = flaw >> 3 & 1u;
     if (flaw & 0x10u) {
         message.body.hello.back = make_return(hostile, flaw >> 5);
     }
@@ -140,11 +140,11 @@ static void send_ready(hostile_match *hostile, uint32_t peer, uint8_t flaw)
     message.body.ready = ls_ready_make(ls_match_instance(hostile->run.match));
     message.body.ready.simulation_version ^= flaw & 1u;
     message.body.ready.parameter_digest ^= flaw >> 1 & 1u;
-    message.body.ready.initial_root ^= flaw >> 2 & 1u;
+    message.body.ready.initial_hash ^= flaw >> 2 & 1u;
     send_message(hostile, peer, &message);
 }
 
-static uint64_t root_of_state_0(const hostile_match *hostile)
+static uint64_t hash_of_state_0(const hostile_match *hostile)
 {
     return ls_sim_instance_digests(ls_match_instance(hostile->run.match)).initial;
 }
@@ -160,7 +160,7 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
     header.chain = fuzz_take_u8(input);
     if (header.chain == 0) {
         header.chain_tick = 0;
-        header.chain = (uint32_t)ls_hash_chain_start(root_of_state_0(hostile));
+        header.chain = (uint32_t)ls_hash_chain_start(hash_of_state_0(hostile));
     }
     header.first = fuzz_tick_near(tick, 3 * fuzz_take_i8(input));
     uint8_t shape = fuzz_take_u8(input);
@@ -192,7 +192,7 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
         before = made;
     }
     ls_tick_packet_write_end(&stream);
-    deliver(hostile, peer, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    deliver(hostile, peer, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
 /* HASHES from the first state that the match may have asked for. */
@@ -207,10 +207,10 @@ static void send_hashes(hostile_match *hostile, uint32_t peer)
     hashes->count = fuzz_take_u8(input) % (LS_HASHES_PER_MESSAGE + 1);
     uint8_t content = fuzz_take_u8(input);
     for (uint32_t i = 0; i < hashes->count; i++) {
-        hashes->roots[i] = content;
+        hashes->state_hashes[i] = content;
     }
     if (content & 1u) {
-        hashes->roots[0] = root_of_state_0(hostile);
+        hashes->state_hashes[0] = hash_of_state_0(hostile);
     }
     send_message(hostile, peer, &message);
 }
@@ -227,7 +227,7 @@ static void send_finished(hostile_match *hostile, uint32_t peer)
     ls_tick newest_hashed = finished->tick - finished->tick % hostile->hash_interval;
     finished->chain_tick = fuzz_tick_near(newest_hashed, -(int64_t)fuzz_take_u8(input));
     finished->chain = fuzz_take_u8(input);
-    finished->root = ls_match_root(match) ^ fuzz_take_u8(input);
+    finished->state_hash = ls_match_hash(match) ^ fuzz_take_u8(input);
     send_message(hostile, peer, &message);
 }
 
@@ -259,9 +259,10 @@ static void send_evidence(hostile_match *hostile, uint32_t peer)
         message.body.evidence.pass_count = fuzz_take_u8(input) % (LS_PASSES_MAX + 1);
         break;
     case 2:
-        message.kind = LS_MESSAGE_BUILD_PRINT;
-        message.body.build_print.size = fuzz_take_u16(input) % (LS_EVIDENCE_PRINT_BYTES_MAX + 1);
-        memset(message.body.build_print.bytes, shape, message.body.build_print.size);
+        message.kind = LS_MESSAGE_BUILD_FINGERPRINT;
+        message.body.build_fingerprint.size =
+            fuzz_take_u16(input) % (LS_EVIDENCE_PRINT_BYTES_MAX + 1);
+        memset(message.body.build_fingerprint.bytes, shape, message.body.build_fingerprint.size);
         break;
     default:
         message.kind = LS_MESSAGE_HEALED;
@@ -275,20 +276,20 @@ static void send_goodbye(hostile_match *hostile, uint32_t peer)
 {
     static ls_message message;
     message.kind = LS_MESSAGE_GOODBYE;
-    message.body.farewell.negated_status = fuzz_take_u8(&hostile->input);
-    ls_text_set(&message.body.farewell.text, "bye");
+    message.body.close_reason.negated_status = fuzz_take_u8(&hostile->input);
+    ls_text_set(&message.body.close_reason.text, "bye");
     send_message(hostile, peer, &message);
 }
 
-static void send_raw(hostile_match *hostile, uint32_t peer, ls_lane lane)
+static void send_raw(hostile_match *hostile, uint32_t peer, ls_channel channel)
 {
     size_t size = 0;
     size_t wanted = fuzz_take_u16(&hostile->input) % (LS_PACKET_BYTES_MAX + 1);
     const uint8_t *bytes = fuzz_take_bytes(&hostile->input, wanted, &size);
-    deliver(hostile, peer, lane, bytes, size);
+    deliver(hostile, peer, channel, bytes, size);
 }
 
-/* The newest packet with some bits flipped, perhaps by another peer and on another lane. */
+/* The newest packet with some bits flipped, perhaps by another peer and on another channel. */
 static void send_altered(hostile_match *hostile, uint32_t peer)
 {
     if (hostile->newest_size == 0) {
@@ -299,14 +300,14 @@ static void send_altered(hostile_match *hostile, uint32_t peer)
         size_t bit = fuzz_take_u16(&hostile->input) % (hostile->newest_size * 8);
         hostile->newest[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    ls_lane lane = flips & 8u ? LS_LANE_RELIABLE : hostile->newest_lane;
-    deliver(hostile, peer, lane, hostile->newest, hostile->newest_size);
+    ls_channel channel = flips & 8u ? LS_CHANNEL_RELIABLE : hostile->newest_channel;
+    deliver(hostile, peer, channel, hostile->newest, hostile->newest_size);
 }
 
 static void send_flood(hostile_match *hostile, uint32_t peer)
 {
     for (uint32_t i = fuzz_take_u8(&hostile->input) * 2u; i > 0; i--) {
-        deliver(hostile, peer, hostile->newest_lane, hostile->newest, hostile->newest_size);
+        deliver(hostile, peer, hostile->newest_channel, hostile->newest, hostile->newest_size);
     }
 }
 
@@ -320,10 +321,10 @@ static void make_move(hostile_match *hostile)
         honest_match_run(&hostile->run, (1u + fuzz_take_u8(&hostile->input) % 64) * LS_NS_PER_MS);
         return;
     case 2:
-        send_raw(hostile, peer, LS_LANE_RELIABLE);
+        send_raw(hostile, peer, LS_CHANNEL_RELIABLE);
         return;
     case 3:
-        send_raw(hostile, peer, LS_LANE_UNRELIABLE);
+        send_raw(hostile, peer, LS_CHANNEL_UNRELIABLE);
         return;
     case 4:
         send_hashes(hostile, peer);
@@ -425,7 +426,7 @@ static void check_honest(const hostile_match *hostile)
     LS_ASSERT(!session.is_desynced);
     ls_match_slot slot = ls_match_slot_of(run->match, session.slot);
     LS_ASSERT(slot.has_finished && !slot.is_desynced && slot.left_status == LS_OK);
-    LS_ASSERT(slot.finished.root == ls_match_root(run->match));
+    LS_ASSERT(slot.finished.state_hash == ls_match_hash(run->match));
     LS_ASSERT(slot.packets_rejected == 0);
     LS_ASSERT(slot.inputs_substituted == 0 && slot.inputs_late == 0);
     LS_ASSERT(heap_calls() == hostile->heap_calls_at_start);

@@ -80,12 +80,13 @@ static uint32_t place_of(const returning_match *here, ls_peer_id id)
     return peer;
 }
 
-static void on_send(void *user, ls_peer_id id, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id id, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     static ls_message message;
     returning_match *here = user;
     uint32_t peer = place_of(here, id);
-    if (lane != LS_LANE_RELIABLE) {
+    if (channel != LS_CHANNEL_RELIABLE) {
         return;
     }
     LS_ASSERT(ls_message_read(bytes, size, here->config.sim.players, &message) == LS_OK);
@@ -116,24 +117,24 @@ static void advance(returning_match *here, uint64_t ns)
     here->now_ns += ns;
     ls_match_advance(here->match, here->now_ns);
     while (ls_match_next_event(here->match, &event)) {
-        LS_ASSERT(event.kind <= LS_MATCH_WATCHER_LEFT);
+        LS_ASSERT(event.kind <= LS_MATCH_SPECTATOR_LEFT);
     }
 }
 
 /* ---- what the peers send ---- */
 
-static void deliver(returning_match *here, uint32_t peer, ls_lane lane, const uint8_t *bytes,
+static void deliver(returning_match *here, uint32_t peer, ls_channel channel, const uint8_t *bytes,
                     size_t size)
 {
     if (here->peers[peer] != 0) {
-        ls_match_receive(here->match, here->peers[peer], lane, bytes, size, here->now_ns);
+        ls_match_receive(here->match, here->peers[peer], channel, bytes, size, here->now_ns);
     }
 }
 
 static void send_message(returning_match *here, uint32_t peer, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    deliver(here, peer, LS_LANE_RELIABLE, bytes, ls_message_write(message, bytes));
+    deliver(here, peer, LS_CHANNEL_RELIABLE, bytes, ls_message_write(message, bytes));
 }
 
 static void connect_peer(returning_match *here, uint32_t peer)
@@ -237,7 +238,7 @@ static void send_raw(returning_match *here, uint32_t peer)
     uint8_t wanted = fuzz_take_u8(&here->input);
     const uint8_t *bytes = fuzz_take_bytes(&here->input, wanted >> 1, &size);
     here->has_lied = true;
-    deliver(here, peer, wanted & 1u ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, size);
+    deliver(here, peer, wanted & 1u ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes, size);
 }
 
 static void make_move(returning_match *here)
@@ -304,7 +305,7 @@ static void restore_match(returning_match *here, ls_tick ticks)
         LS_ASSERT(status == LS_OK);
     }
     for (uint32_t slot = 0; slot < here->config.sim.players; slot++) {
-        ls_match_restore_seat(here->match, slot, "Ada", (ls_seat_turns){.newest = 1});
+        ls_match_restore_seat(here->match, slot, "Ada", (ls_seat_generations){.newest = 1});
     }
     ls_match_restore_end(here->match, here->now_ns);
 }

@@ -40,7 +40,7 @@ typedef struct hostile_server {
     uint64_t heap_calls_at_start;
     ls_session_report newest; /* report after the last move */
     size_t packet_size;       /* of the packet delivered last */
-    ls_lane packet_lane;
+    ls_channel packet_channel;
     uint8_t packet[LS_PACKET_BYTES_MAX];
 } hostile_server;
 
@@ -58,7 +58,7 @@ static void check_reliable(const uint8_t *bytes, size_t size)
     case LS_MESSAGE_FINISHED:
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
-    case LS_MESSAGE_BUILD_PRINT:
+    case LS_MESSAGE_BUILD_FINGERPRINT:
     case LS_MESSAGE_HEALED:
         return;
     default:
@@ -96,12 +96,13 @@ static void check_inputs(const hostile_server *server, const uint8_t *bytes, siz
     LS_ASSERT(tick <= report.next_input || tick == header.first);
 }
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     const hostile_server *server = user;
     LS_ASSERT(peer == SERVER_ID && !server->is_disconnected);
     LS_ASSERT(size <= LS_PACKET_BYTES_MAX);
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         check_reliable(bytes, size);
     } else {
         check_inputs(server, bytes, size);
@@ -135,13 +136,13 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 
 /* ---- what the server sends ---- */
 
-static bool is_malformed(const hostile_server *server, ls_lane lane, const uint8_t *bytes,
+static bool is_malformed(const hostile_server *server, ls_channel channel, const uint8_t *bytes,
                          size_t size)
 {
     static ls_message message;
     const ls_offer *offer = ls_session_offer(server->session);
     uint32_t players = offer ? offer->config.players : 0;
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         return ls_message_read(bytes, size, players, &message) != LS_OK;
     }
     uint32_t kind = ls_message_peek(bytes, size);
@@ -165,15 +166,15 @@ static void check_report(hostile_server *server, const ls_session_report *report
     server->newest = *report;
 }
 
-static void deliver(hostile_server *server, ls_lane lane, const uint8_t *bytes, size_t size)
+static void deliver(hostile_server *server, ls_channel channel, const uint8_t *bytes, size_t size)
 {
-    if (lane == LS_LANE_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_JOIN) {
+    if (channel == LS_CHANNEL_RELIABLE && ls_message_peek(bytes, size) == LS_MESSAGE_JOIN) {
         return; /* fuzz_join.c */
     }
     const ls_session_report *before = &server->newest;
     bool is_over = before->state == LS_SESSION_OVER;
-    bool is_bad = is_malformed(server, lane, bytes, size);
-    ls_session_receive(server->session, lane, bytes, size, server->now_ns);
+    bool is_bad = is_malformed(server, channel, bytes, size);
+    ls_session_receive(server->session, channel, bytes, size, server->now_ns);
     ls_session_report after = ls_session_report_of(server->session);
     LS_ASSERT(!is_bad || is_over || after.packets_rejected == before->packets_rejected + 1);
     LS_ASSERT(!is_bad || after.confirmed == before->confirmed);
@@ -183,14 +184,14 @@ static void deliver(hostile_server *server, ls_lane lane, const uint8_t *bytes, 
         memcpy(server->packet, bytes, size);
     }
     server->packet_size = size;
-    server->packet_lane = lane;
+    server->packet_channel = channel;
 }
 
 static void send_message(hostile_server *server, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    deliver(server, LS_LANE_RELIABLE, bytes, size);
+    deliver(server, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
@@ -262,7 +263,7 @@ static void write_ticks(hostile_server *server, const ls_ticks_header *header, u
         memcpy(inputs[0], inputs[1], sizeof inputs[0]);
     }
     ls_tick_packet_write_end(&stream);
-    deliver(server, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    deliver(server, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
 /* TICKS whose fields lie near what they should be. */
@@ -318,7 +319,7 @@ static void send_part(hostile_server *server)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_tick_part_bits(&stream, &part);
-    deliver(server, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    deliver(server, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
 /* A tick with events alone, whole, in one part. */
@@ -337,7 +338,7 @@ static void send_small_part(hostile_server *server)
         part.tick = server->newest.confirmed;
         stream = ls_bit_writer(bytes, sizeof bytes);
         ls_tick_part_bits(&stream, &part);
-        deliver(server, LS_LANE_UNRELIABLE, bytes, size);
+        deliver(server, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 
@@ -391,7 +392,7 @@ static void send_order(hostile_server *server)
     case 8:
         message.kind = LS_MESSAGE_HEAL;
         message.body.heal.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
-        message.body.heal.root = fuzz_take_u32(input);
+        message.body.heal.state_hash = fuzz_take_u32(input);
         break;
     case 9:
         message.kind = LS_MESSAGE_DESYNC_CAUSE;
@@ -399,21 +400,21 @@ static void send_order(hostile_server *server)
         break;
     default:
         message.kind = LS_MESSAGE_REFUSE;
-        message.body.farewell.negated_status = fuzz_take_u8(input);
+        message.body.close_reason.negated_status = fuzz_take_u8(input);
         break;
     }
     send_message(server, &message);
 }
 
-static void send_raw(hostile_server *server, ls_lane lane)
+static void send_raw(hostile_server *server, ls_channel channel)
 {
     size_t size = 0;
     size_t wanted = fuzz_take_u16(&server->input) % (LS_PACKET_BYTES_MAX + 1);
     const uint8_t *bytes = fuzz_take_bytes(&server->input, wanted, &size);
-    deliver(server, lane, bytes, size);
+    deliver(server, channel, bytes, size);
 }
 
-/* The newest packet with some bits flipped, perhaps on the other lane. */
+/* The newest packet with some bits flipped, perhaps on the other channel. */
 static void send_altered(hostile_server *server)
 {
     uint8_t flips = fuzz_take_u8(&server->input);
@@ -421,8 +422,8 @@ static void send_altered(hostile_server *server)
         size_t bit = fuzz_take_u16(&server->input) % (server->packet_size * 8);
         server->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
-    ls_lane lane = flips & 8u ? LS_LANE_RELIABLE : server->packet_lane;
-    deliver(server, lane, server->packet, server->packet_size);
+    ls_channel channel = flips & 8u ? LS_CHANNEL_RELIABLE : server->packet_channel;
+    deliver(server, channel, server->packet, server->packet_size);
 }
 
 /* ---- the run ---- */
@@ -449,10 +450,10 @@ static void make_move(hostile_server *server)
         draw_frames(server, fuzz_take_u8(input), 10 * LS_NS_PER_MS);
         return;
     case 3:
-        send_raw(server, LS_LANE_RELIABLE);
+        send_raw(server, LS_CHANNEL_RELIABLE);
         return;
     case 4:
-        send_raw(server, LS_LANE_UNRELIABLE);
+        send_raw(server, LS_CHANNEL_UNRELIABLE);
         return;
     case 5:
         send_order(server);

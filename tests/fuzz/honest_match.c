@@ -63,7 +63,7 @@ void honest_match_close(honest_match *here)
 static void turn_server(honest_match *here)
 {
     ls_transport_event event;
-    ls_match_event news;
+    ls_match_event said;
     while (ls_transport_next_event(here->server_transport, &event)) {
         switch (event.kind) {
         case LS_TRANSPORT_CONNECTED:
@@ -73,13 +73,13 @@ static void turn_server(honest_match *here)
             ls_match_peer_disconnected(here->match, event.peer, event.reason, here->now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_match_receive(here->match, event.peer, event.lane, event.bytes, event.size,
+            ls_match_receive(here->match, event.peer, event.channel, event.bytes, event.size,
                              here->now_ns);
             break;
         }
     }
     ls_match_advance(here->match, here->now_ns);
-    while (ls_match_next_event(here->match, &news)) {
+    while (ls_match_next_event(here->match, &said)) {
     }
 }
 
@@ -95,7 +95,7 @@ static void turn_client(honest_match *here)
             ls_session_disconnected(here->session, event.reason, here->now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(here->session, event.lane, event.bytes, event.size, here->now_ns);
+            ls_session_receive(here->session, event.channel, event.bytes, event.size, here->now_ns);
             break;
         }
     }

@@ -106,7 +106,7 @@ static void make_greetings(void)
     save_message(&message, 0, "offer");
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_READY;
-    message.body.ready.initial_root = 1;
+    message.body.ready.initial_hash = 1;
     save_message(&message, 0, "ready");
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_START;
@@ -116,12 +116,12 @@ static void make_greetings(void)
     save_message(&message, 4, "start");
 }
 
-static void make_farewells(void)
+static void make_close_reasons(void)
 {
     static ls_message message;
     message.kind = LS_MESSAGE_REFUSE;
-    message.body.farewell.negated_status = 30;
-    ls_text_set(&message.body.farewell.text, "every seat is taken");
+    message.body.close_reason.negated_status = 30;
+    ls_text_set(&message.body.close_reason.text, "every seat is taken");
     save_message(&message, 0, "refuse");
     message.kind = LS_MESSAGE_GOODBYE;
     save_message(&message, 0, "goodbye");
@@ -143,7 +143,7 @@ static void make_orders(void)
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_HASHES;
     message.body.hashes.count = 5;
-    message.body.hashes.roots[3] = 77;
+    message.body.hashes.state_hashes[3] = 77;
     save_message(&message, 0, "hashes");
     memset(&message, 0, sizeof message);
     message.kind = LS_MESSAGE_DESYNC;
@@ -694,7 +694,7 @@ static void add_record(seed *made, uint32_t kind, const uint8_t *bytes, size_t s
 static void add_snapshot(seed *made, ls_tick tick)
 {
     uint8_t bytes[LS_JOURNAL_SNAPSHOT_HEAD_BYTES + 12] = {0};
-    ls_journal_snapshot snapshot = {.tick = tick, .root = 7, .state_bytes = 12};
+    ls_journal_snapshot snapshot = {.tick = tick, .state_hash = 7, .state_bytes = 12};
     ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
     ls_journal_snapshot_stream(&stream, &snapshot);
     add_record(made, LS_JOURNAL_SNAPSHOT, bytes, sizeof bytes);
@@ -743,7 +743,7 @@ int main(int argc, char **argv)
     base = argv[1];
     rng = ls_rng_make(1, 1);
     make_greetings();
-    make_farewells();
+    make_close_reasons();
     make_orders();
     make_tick_packets();
     make_part();

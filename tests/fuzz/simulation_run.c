@@ -53,12 +53,12 @@ static void step(run *of)
 static void play_again(run *of, const uint8_t *save, ls_tick from)
 {
     ls_tick end = ls_sim_instance_tick(of->instance);
-    uint64_t root = ls_sim_instance_hash(of->instance);
+    uint64_t state_hash = ls_sim_instance_hash(of->instance);
     LS_ASSERT(ls_sim_instance_load(of->instance, save, from) == LS_OK);
     while (ls_sim_instance_tick(of->instance) < end) {
         step(of);
     }
-    LS_ASSERT(ls_sim_instance_hash(of->instance) == root);
+    LS_ASSERT(ls_sim_instance_hash(of->instance) == state_hash);
 }
 
 void simulation_run(const ls_simulation *simulation, const ls_sim_config *config, fuzz_input *input)

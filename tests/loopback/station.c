@@ -66,12 +66,12 @@ static void take_event(ls_station *station, const ls_transport_event *event)
             &station->packets[station->received_count++ % LS_STATION_PACKETS_MAX];
         cr_assert_leq(event->size, sizeof packet->bytes);
         packet->peer = event->peer;
-        packet->lane = event->lane;
+        packet->channel = event->channel;
         packet->size = event->size;
         packet->arrived_ns = event->arrived_ns;
         memcpy(packet->bytes, event->bytes, event->size);
         if (station->echoes) {
-            ls_transport_send(station->transport, event->peer, event->lane, event->bytes,
+            ls_transport_send(station->transport, event->peer, event->channel, event->bytes,
                               event->size);
         }
         break;
@@ -118,10 +118,10 @@ const ls_station_packet *ls_station_newest(const ls_station *station)
     return &station->packets[(station->received_count - 1) % LS_STATION_PACKETS_MAX];
 }
 
-void ls_station_send(ls_station *station, ls_lane lane, const void *bytes, size_t size)
+void ls_station_send(ls_station *station, ls_channel channel, const void *bytes, size_t size)
 {
     cr_assert_gt(station->connected_count, 0);
-    ls_transport_send(station->transport, station->connected[0], lane, bytes, size);
+    ls_transport_send(station->transport, station->connected[0], channel, bytes, size);
 }
 
 ls_transport_traffic ls_station_traffic(const ls_station *station)

@@ -17,7 +17,7 @@
 
 typedef struct ls_station_packet {
     ls_peer_id peer;
-    ls_lane lane;
+    ls_channel channel;
     size_t size;
     uint64_t arrived_ns; /* as the transport says */
     uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -33,7 +33,7 @@ typedef struct ls_station {
     ls_station_packet
         packets[LS_STATION_PACKETS_MAX]; /* the newest, at index received_count - 1 % max */
     size_t received_count;
-    bool echoes; /* sends each packet back on its lane */
+    bool echoes; /* sends each packet back on its channel */
 } ls_station;
 
 uint64_t ls_station_now_ns(void);
@@ -52,7 +52,7 @@ void ls_stations_turn(ls_station *const *stations, size_t count);
 const ls_station_packet *ls_station_newest(const ls_station *station);
 
 /* Of the first peer that connected. */
-void ls_station_send(ls_station *station, ls_lane lane, const void *bytes, size_t size);
+void ls_station_send(ls_station *station, ls_channel channel, const void *bytes, size_t size);
 ls_transport_traffic ls_station_traffic(const ls_station *station);
 
 #define LS_RUN_UNTIL(condition, ...)                                                               \

@@ -375,8 +375,8 @@ static void send_numbers(void *user, uint64_t now_ns)
 {
     test_driven *driven = user;
     if (driven->station.connected_count > 0) {
-        ls_station_send(&driven->station, LS_LANE_UNRELIABLE, &now_ns, sizeof now_ns);
-        ls_station_send(&driven->station, LS_LANE_RELIABLE, &now_ns, sizeof now_ns);
+        ls_station_send(&driven->station, LS_CHANNEL_UNRELIABLE, &now_ns, sizeof now_ns);
+        ls_station_send(&driven->station, LS_CHANNEL_RELIABLE, &now_ns, sizeof now_ns);
         ls_transport_flush(driven->station.transport);
     }
 }

@@ -215,8 +215,9 @@ Test(programs_journal, an_export_has_a_line_for_each_tick)
 
 /* ---- differences ---- */
 
-/* Writes the journal anew with one bit of a root changed, of the state that the tick makes. */
-static void falsify_root(const char *from, const char *to, ls_tick tick)
+/* Writes the journal anew with one bit of a state hash changed, of the state that the tick makes.
+ */
+static void falsify_hash(const char *from, const char *to, ls_tick tick)
 {
     ls_mapped_file map;
     ls_journal *journal = NULL;
@@ -244,7 +245,7 @@ static void falsify_root(const char *from, const char *to, ls_tick tick)
                          LS_OK);
             raw.tick = block.head.first;
             if (tick >= raw.tick && tick - raw.tick < block.head.count) {
-                raw_bytes[block.roots - raw_bytes + (ptrdiff_t)(tick - raw.tick) * 8] ^= 1;
+                raw_bytes[block.state_hashes - raw_bytes + (ptrdiff_t)(tick - raw.tick) * 8] ^= 1;
                 changed++;
             }
         }
@@ -265,11 +266,11 @@ static void falsify_root(const char *from, const char *to, ls_tick tick)
     ls_mapped_file_close(&map);
 }
 
-Test(programs_journal, a_root_that_is_not_reproduced_is_named_with_both_values)
+Test(programs_journal, a_hash_that_is_not_reproduced_is_named_with_both_values)
 {
     const char *path = play("12");
     const char *wrong = in_folder("wrong.journal");
-    falsify_root(path, wrong, 432);
+    falsify_hash(path, wrong, 432);
     const cJSON *found = replay(LS_ARGUMENTS("verify", wrong), 3, NULL);
     const cJSON *difference = ls_hosted_object(found, "difference");
     cr_expect_eq(ls_hosted_number(difference, "tick"), 433);

@@ -74,7 +74,7 @@ Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
         {LS_PLUGIN("variant_schema"), "state schema digest: client "},
         {LS_PLUGIN("variant_content"),
          "content digest: client 0000000000002222, server 0000000000001111 (CONTENT_MISMATCH)"},
-        {LS_PLUGIN("variant_initial"), "root of state 0: client "},
+        {LS_PLUGIN("variant_initial"), "initial state: client "},
         {LS_PLUGIN("variant_param_name"), "parameter digest: client "},
     };
     ls_hosted_serve(&hosted,
@@ -126,7 +126,7 @@ static void send_hello(ls_station *client, const ls_hello *hello)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     message.kind = LS_MESSAGE_HELLO;
     message.body.hello = *hello;
-    ls_station_send(client, LS_LANE_RELIABLE, bytes, ls_message_write(&message, bytes));
+    ls_station_send(client, LS_CHANNEL_RELIABLE, bytes, ls_message_write(&message, bytes));
 }
 
 /* Sends the HELLO and expects a REFUSE with this status, whose words the server tells as well. */
@@ -140,8 +140,8 @@ static void expect_hello_refused(const ls_hello *hello, ls_status status, const 
     const ls_station_packet *packet = ls_station_newest(&client);
     cr_assert_eq(ls_message_read(packet->bytes, packet->size, 0, &message), LS_OK);
     cr_assert_eq(message.kind, LS_MESSAGE_REFUSE);
-    cr_expect_eq(-(int)message.body.farewell.negated_status, status);
-    const char *words = message.body.farewell.text.bytes;
+    cr_expect_eq(-(int)message.body.close_reason.negated_status, status);
+    const char *words = message.body.close_reason.text.bytes;
     cr_expect(strstr(words, item), "no \"%s\" in: %s", item, words);
     ls_hosted_expect_words(&hosted.server, words);
     ls_station_close(&client);
@@ -169,15 +169,15 @@ Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
 
 /* ---- no room ---- */
 
-/* A guest that takes a seat and never gets ready keeps the match in its lobby. */
+/* A pending connection that takes a seat and never gets ready keeps the match in its lobby. */
 Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30"));
-    ls_station guest = ls_station_connect(hosted.port, LS_PROCESS_PATIENCE_MS);
-    LS_RUN_UNTIL(guest.connected_count == 1, &guest);
+    ls_station pending = ls_station_connect(hosted.port, LS_PROCESS_PATIENCE_MS);
+    LS_RUN_UNTIL(pending.connected_count == 1, &pending);
     ls_hello hello = ls_hello_make("dawdler");
-    send_hello(&guest, &hello);
-    LS_RUN_UNTIL(guest.received_count > 0, &guest); /* OFFER */
+    send_hello(&pending, &hello);
+    LS_RUN_UNTIL(pending.received_count > 0, &pending); /* OFFER */
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
     ls_hosted_expect_words(&hosted.clients[0], "joined");
 
@@ -185,7 +185,7 @@ Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
     cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
     ls_hosted_expect_words(&hosted.server,
                            "refused a client: every seat of the match is taken (MATCH_FULL)");
-    ls_station_close(&guest);
+    ls_station_close(&pending);
     ls_hosted_expect_words(&hosted.server, "who was offered slot 0 did not take it");
 
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3"));

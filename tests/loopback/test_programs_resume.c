@@ -160,9 +160,9 @@ static chain_list read_chains(void)
     list.chains[0] = LS_TICK_CHAIN_START;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_journal_seek(journal, 0);
-    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK) {
+    while (ls_journal_next_tick(journal, slots, &inputs, &state_hash) == LS_OK) {
         cr_assert_eq(inputs.tick, list.end);
         list.chains[list.end + 1] = ls_tick_chain_next(list.chains[list.end], &inputs);
         list.end++;

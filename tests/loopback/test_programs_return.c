@@ -92,8 +92,8 @@ Test(programs_return, who_watches_sees_what_is_played)
                                           "--spectator-delay", "10"));
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
     ls_hosted_expect_words(&hosted.clients[0], "the match starts");
-    uint32_t watcher = ls_hosted_join(&hosted, LS_ARGUMENTS("--spectate"));
-    ls_hosted_expect_words(&hosted.clients[watcher], "to watch: arena");
-    ls_hosted_expect_words(&hosted.clients[watcher], "watching from tick");
+    uint32_t spectator = ls_hosted_join(&hosted, LS_ARGUMENTS("--spectate"));
+    ls_hosted_expect_words(&hosted.clients[spectator], "to watch: arena");
+    ls_hosted_expect_words(&hosted.clients[spectator], "watching from tick");
     end_and_agree();
 }

@@ -27,15 +27,16 @@ static uint16_t port_of(const ls_station *station)
     return ls_transport_enet_port(station->transport);
 }
 
-static void assert_newest(const ls_station *station, ls_lane lane, const void *bytes, size_t size)
+static void assert_newest(const ls_station *station, ls_channel channel, const void *bytes,
+                          size_t size)
 {
     const ls_station_packet *packet = ls_station_newest(station);
-    cr_assert_eq(packet->lane, lane);
+    cr_assert_eq(packet->channel, channel);
     cr_assert_eq(packet->size, size);
     cr_assert_eq(memcmp(packet->bytes, bytes, size), 0);
 }
 
-Test(transport_enet, packets_of_every_size_cross_on_both_lanes_in_both_directions)
+Test(transport_enet, packets_of_every_size_cross_on_both_channels_in_both_directions)
 {
     ls_station server = ls_station_listen(4);
     ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
@@ -47,14 +48,14 @@ Test(transport_enet, packets_of_every_size_cross_on_both_lanes_in_both_direction
     static const size_t sizes[] = {0, 1, 300, LS_PACKET_BYTES_MAX};
     ls_station *ends[] = {&server, &client};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        for (ls_lane lane = 0; lane < LS_LANE_COUNT; lane++) {
+        for (ls_channel channel = 0; channel < LS_CHANNEL_COUNT; channel++) {
             for (size_t from = 0; from < 2; from++) {
                 ls_station *receiver = ends[1 - from];
                 size_t before = receiver->received_count;
-                ls_station_send(ends[from], lane, bytes, sizes[i]);
+                ls_station_send(ends[from], channel, bytes, sizes[i]);
                 LS_RUN_UNTIL(receiver->received_count > before, &server, &client);
                 cr_assert_eq(receiver->received_count, before + 1);
-                assert_newest(receiver, lane, bytes, sizes[i]);
+                assert_newest(receiver, channel, bytes, sizes[i]);
                 cr_assert_eq(ls_station_newest(receiver)->peer, receiver->connected[0]);
             }
         }
@@ -63,13 +64,13 @@ Test(transport_enet, packets_of_every_size_cross_on_both_lanes_in_both_direction
     ls_station_close(&server);
 }
 
-Test(transport_enet, the_reliable_lane_keeps_its_order)
+Test(transport_enet, the_reliable_channel_keeps_its_order)
 {
     ls_station server = ls_station_listen(4);
     ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
     for (uint32_t i = 0; i < 50; i++) {
-        ls_station_send(&client, LS_LANE_RELIABLE, &i, sizeof i);
+        ls_station_send(&client, LS_CHANNEL_RELIABLE, &i, sizeof i);
     }
     LS_RUN_UNTIL(server.received_count == 50, &server, &client);
     for (uint32_t i = 0; i < 50; i++) {
@@ -97,11 +98,11 @@ Test(transport_enet, each_of_several_clients_is_a_peer_of_its_own)
         for (size_t j = 0; j < i; j++) {
             cr_assert_neq(server.connected[i], server.connected[j]);
         }
-        ls_station_send(&clients[i], LS_LANE_UNRELIABLE, &i, sizeof i);
+        ls_station_send(&clients[i], LS_CHANNEL_UNRELIABLE, &i, sizeof i);
     }
     for (size_t i = 0; i < CLIENTS; i++) {
         LS_RUN_UNTIL(clients[i].received_count == 1, &server, &clients[i]);
-        assert_newest(&clients[i], LS_LANE_UNRELIABLE, &i, sizeof i);
+        assert_newest(&clients[i], LS_CHANNEL_UNRELIABLE, &i, sizeof i);
         ls_station_close(&clients[i]);
     }
     LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
@@ -113,12 +114,12 @@ Test(transport_enet, a_peer_that_is_sent_away_hears_the_last_reliable_word_first
     ls_station server = ls_station_listen(4);
     ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
-    ls_station_send(&server, LS_LANE_RELIABLE, "match full", 10);
+    ls_station_send(&server, LS_CHANNEL_RELIABLE, "match full", 10);
     ls_transport_disconnect(server.transport, server.connected[0]);
     LS_RUN_UNTIL(client.disconnected_count == 1 && server.disconnected_count == 1, &server,
                  &client);
     cr_assert_eq(client.received_count, 1);
-    assert_newest(&client, LS_LANE_RELIABLE, "match full", 10);
+    assert_newest(&client, LS_CHANNEL_RELIABLE, "match full", 10);
     cr_assert_eq(client.reasons[0], LS_DISCONNECTED);
     cr_assert_eq(server.reasons[0], LS_DISCONNECTED);
     cr_assert_eq(server.disconnected[0], server.connected[0]);
@@ -168,8 +169,8 @@ Test(transport_enet, a_client_that_connects_anew_is_another_peer)
     }
     LS_RUN_UNTIL(server.disconnected_count == 3, &server, &client);
     cr_assert_eq(client.disconnected_count, 0, "what it has given up itself is no news");
-    ls_transport_send(client.transport, client.connected[3], LS_LANE_RELIABLE, (const uint8_t *)"x",
-                      1);
+    ls_transport_send(client.transport, client.connected[3], LS_CHANNEL_RELIABLE,
+                      (const uint8_t *)"x", 1);
     LS_RUN_UNTIL(server.received_count == 1, &server, &client);
     cr_assert_eq(ls_station_newest(&server)->peer, server.connected[3]);
     ls_station_close(&client);
@@ -209,13 +210,13 @@ Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
     LS_RUN_UNTIL(server.disconnected_count == 1, &server);
     ls_station newcomer = ls_station_connect(port_of(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 2 && newcomer.connected_count == 1, &server, &newcomer);
-    ls_station_send(&server, LS_LANE_RELIABLE, "for the dead", 12);
+    ls_station_send(&server, LS_CHANNEL_RELIABLE, "for the dead", 12);
     ls_transport_disconnect(server.transport, server.connected[0]);
     const uint8_t letter = 'x';
-    ls_transport_send(server.transport, 0, LS_LANE_RELIABLE, &letter, 1);
-    ls_transport_send(server.transport, server.connected[1], LS_LANE_RELIABLE, &letter, 1);
+    ls_transport_send(server.transport, 0, LS_CHANNEL_RELIABLE, &letter, 1);
+    ls_transport_send(server.transport, server.connected[1], LS_CHANNEL_RELIABLE, &letter, 1);
     LS_RUN_UNTIL(newcomer.received_count == 1, &server, &newcomer);
-    assert_newest(&newcomer, LS_LANE_RELIABLE, &letter, 1);
+    assert_newest(&newcomer, LS_CHANNEL_RELIABLE, &letter, 1);
     cr_assert_eq(newcomer.disconnected_count, 0);
     cr_assert_eq(ls_station_traffic(&server).bytes_sent, 0);
     ls_station_close(&newcomer);
@@ -357,7 +358,7 @@ Test(transport_enet, a_packet_above_the_limit_is_a_programmers_mistake, .signal 
 {
     ls_station server = ls_station_listen(1);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX + 1];
-    ls_transport_send(server.transport, 1, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+    ls_transport_send(server.transport, 1, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
 }
 
 Test(transport_enet, a_peer_that_acknowledges_nothing_is_lost_before_memory_is)
@@ -367,7 +368,7 @@ Test(transport_enet, a_peer_that_acknowledges_nothing_is_lost_before_memory_is)
     LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     for (size_t sent = 0; sent < LS_BACKLOG_BYTES_MAX; sent += sizeof bytes) {
-        ls_station_send(&server, LS_LANE_RELIABLE, bytes, sizeof bytes);
+        ls_station_send(&server, LS_CHANNEL_RELIABLE, bytes, sizeof bytes);
     }
     ls_station_turn(&server);
     cr_assert_eq(server.disconnected_count, 1);
@@ -381,7 +382,7 @@ Test(transport_enet, closing_a_dead_connection_ends_in_time)
     ls_station server = ls_station_listen(1);
     ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
-    ls_station_send(&server, LS_LANE_RELIABLE, "anybody there?", 14);
+    ls_station_send(&server, LS_CHANNEL_RELIABLE, "anybody there?", 14);
     ls_transport_disconnect(server.transport, server.connected[0]);
     uint64_t start = ls_station_now_ns();
     LS_RUN_UNTIL(server.disconnected_count == 1, &server); /* the client never turns again */
@@ -398,12 +399,12 @@ Test(transport_enet, setting_the_wall_clock_loses_no_connection)
     LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
     static const int32_t jumps_ms[] = {3600 * 1000, -2 * 3600 * 1000};
     for (size_t i = 0; i < 2; i++) {
-        ls_station_send(&server, LS_LANE_RELIABLE, "before", 6);
+        ls_station_send(&server, LS_CHANNEL_RELIABLE, "before", 6);
         ls_transport_flush(server.transport);
         enet_time_set(enet_time_get() + (uint32_t)jumps_ms[i]);
         size_t before = client.received_count;
         LS_RUN_UNTIL(client.received_count == before + 1, &server, &client);
-        ls_station_send(&server, LS_LANE_RELIABLE, "after", 5);
+        ls_station_send(&server, LS_CHANNEL_RELIABLE, "after", 5);
         LS_RUN_UNTIL(client.received_count == before + 2, &server, &client);
     }
     cr_assert_eq(server.disconnected_count + client.disconnected_count, 0);
@@ -433,7 +434,7 @@ Test(transport_enet, destroy_lets_what_was_sent_reliably_arrive)
     LS_RUN_UNTIL(server.connected_count == 1, &server);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     for (size_t i = 0; i < PACKETS; i++) {
-        ls_station_send(&server, LS_LANE_RELIABLE, bytes, sizeof bytes);
+        ls_station_send(&server, LS_CHANNEL_RELIABLE, bytes, sizeof bytes);
     }
     ls_station_close(&server);
     int status = -1;
@@ -470,7 +471,7 @@ Test(transport_enet, a_longer_way_drops_no_unreliable_packet)
     }
     relay.delay_ns = 100 * LS_NS_PER_MS;
     for (size_t i = 0; i < PACKETS; i++) {
-        ls_station_send(&client, LS_LANE_RELIABLE, &i, sizeof i);
+        ls_station_send(&client, LS_CHANNEL_RELIABLE, &i, sizeof i);
         run_through_relay(&server, &client, &relay);
     }
     while (server.received_count < PACKETS || relay.held_count > 0) {
@@ -478,7 +479,7 @@ Test(transport_enet, a_longer_way_drops_no_unreliable_packet)
         run_through_relay(&server, &client, &relay);
     }
     for (size_t i = 0; i < PACKETS; i++) {
-        ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+        ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
         run_through_relay(&server, &client, &relay);
     }
     while (server.received_count < 2 * PACKETS) {

@@ -168,7 +168,7 @@ Test(transport_enet_direct, a_datagram_that_comes_again_is_taken_once)
     for (size_t sent = 0; server.received_count < BURST;) {
         cr_assert_lt(ls_station_now_ns(), end_ns);
         if (client.connected_count > 0 && sent == server.received_count) {
-            ls_station_send(&client, LS_LANE_UNRELIABLE, &sent, sizeof sent);
+            ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &sent, sizeof sent);
             sent++;
         }
         ls_station *const stations[] = {&server, &client};
@@ -198,7 +198,7 @@ Test(transport_enet_direct, a_hundred_thousand_packets_are_all_told_apart)
     LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
     for (size_t sent = 0; sent < TOTAL; sent += BURST) {
         for (size_t i = 0; i < BURST; i++) {
-            ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+            ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
         }
         LS_RUN_UNTIL(server.received_count == sent + BURST, &client, &server);
     }
@@ -206,7 +206,7 @@ Test(transport_enet_direct, a_hundred_thousand_packets_are_all_told_apart)
     ls_station_close(&server);
 }
 
-/* More than is kept beside ENet at a time, and both lanes at once. */
+/* More than is kept beside ENet at a time, and both channels at once. */
 Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
 {
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -214,9 +214,9 @@ Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
     ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
     LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
     for (size_t i = 0; i < BURST; i++) {
-        ls_station_send(&client, i % 8 == 7 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes,
+        ls_station_send(&client, i % 8 == 7 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         sizeof bytes);
-        ls_station_send(&server, i % 8 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes,
+        ls_station_send(&server, i % 8 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         sizeof bytes);
     }
     LS_RUN_UNTIL(server.received_count == BURST && client.received_count == BURST, &server,
@@ -229,7 +229,7 @@ static void send_number(ls_station *from, uint32_t number, size_t size)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
     memcpy(bytes, &number, sizeof number);
-    ls_station_send(from, LS_LANE_UNRELIABLE, bytes, size);
+    ls_station_send(from, LS_CHANNEL_UNRELIABLE, bytes, size);
 }
 
 /* Packets 0, 1 and 2: one that is kept beside ENet, two that share a datagram and go through it.

@@ -72,7 +72,7 @@ typedef struct test_honest {
 static void honest_send(test_honest *honest)
 {
     uint32_t number = honest->sent++;
-    ls_station_send(&honest->station, LS_LANE_RELIABLE, &number, sizeof number);
+    ls_station_send(&honest->station, LS_CHANNEL_RELIABLE, &number, sizeof number);
     ls_transport_flush(honest->station.transport);
 }
 

@@ -70,8 +70,10 @@ Test(transport_enet_traffic, every_byte_that_a_relay_sees_is_counted)
     assert_counts_agree(&server, &client, &relay);
     uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
     for (size_t i = 0; i < 200; i++) {
-        ls_station_send(&client, i % 3 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, i);
-        ls_station_send(&server, i % 5 == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, 6 * i);
+        ls_station_send(&client, i % 3 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
+                        i);
+        ls_station_send(&server, i % 5 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
+                        6 * i);
         run_through_relay(&server, &client, &relay);
     }
     settle(&server, &client, &relay);
@@ -89,7 +91,7 @@ typedef struct test_cost {
     uint64_t packets;
 } test_cost;
 
-static void measure_once(ls_lane lane, size_t size, test_cost *up, test_cost *down)
+static void measure_once(ls_channel channel, size_t size, test_cost *up, test_cost *down)
 {
     ls_station server, client;
     ls_relay relay;
@@ -97,7 +99,7 @@ static void measure_once(ls_lane lane, size_t size, test_cost *up, test_cost *do
     settle(&server, &client, &relay);
     ls_relay before = relay;
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_station_send(&client, lane, bytes, size);
+    ls_station_send(&client, channel, bytes, size);
     settle(&server, &client, &relay);
     *up = (test_cost){relay.up_bytes - before.up_bytes, relay.up_packets - before.up_packets};
     *down =
@@ -109,12 +111,12 @@ static void measure_once(ls_lane lane, size_t size, test_cost *up, test_cost *do
 
 /* What one packet of the client costs, both ways, until nothing more follows from it. The least of
  * some tries: ENet's own pings may fall into one. */
-static void measure(ls_lane lane, size_t size, test_cost *up, test_cost *down)
+static void measure(ls_channel channel, size_t size, test_cost *up, test_cost *down)
 {
     *up = *down = (test_cost){UINT64_MAX, UINT64_MAX};
     for (int i = 0; i < 4; i++) {
         test_cost try_up, try_down;
-        measure_once(lane, size, &try_up, &try_down);
+        measure_once(channel, size, &try_up, &try_down);
         *up = try_up.bytes < up->bytes ? try_up : *up;
         *down = try_down.bytes < down->bytes ? try_down : *down;
     }
@@ -123,7 +125,7 @@ static void measure(ls_lane lane, size_t size, test_cost *up, test_cost *down)
 Test(transport_enet_traffic, an_unreliable_packet_costs_38_bytes_of_headers)
 {
     test_cost up, down;
-    measure(LS_LANE_UNRELIABLE, 15, &up, &down);
+    measure(LS_CHANNEL_UNRELIABLE, 15, &up, &down);
     cr_assert_eq(up.packets, 1);
     cr_assert_eq(up.bytes, 38 + 15);
     cr_assert_eq(down.packets, 0);
@@ -132,7 +134,7 @@ Test(transport_enet_traffic, an_unreliable_packet_costs_38_bytes_of_headers)
 Test(transport_enet_traffic, a_reliable_packet_costs_38_bytes_and_as_much_again_for_its_answer)
 {
     test_cost up, down;
-    measure(LS_LANE_RELIABLE, 15, &up, &down);
+    measure(LS_CHANNEL_RELIABLE, 15, &up, &down);
     cr_assert_eq(up.packets, 1);
     cr_assert_eq(up.bytes, 38 + 15);
     cr_assert_eq(down.packets, 1);
@@ -145,9 +147,9 @@ Test(transport_enet_traffic, no_datagram_exceeds_a_path_of_1280_bytes)
     ls_relay relay;
     connect_through_relay(&server, &client, &relay);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, 100);
-    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
-    ls_station_send(&client, LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+    ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, 100);
+    ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
+    ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
     settle(&server, &client, &relay);
     cr_assert_eq(server.received_count, 3);
     cr_assert_gt(relay.largest_up_size, LS_PACKET_BYTES_MAX);
@@ -191,11 +193,11 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
     uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
     for (size_t i = 0; i < PACKETS; i++) {
         ls_station *client = &clients[i * i % CLIENTS];
-        ls_station_send(client, i % 2 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE, bytes, i);
+        ls_station_send(client, i % 2 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes, i);
         ls_transport_flush(client->transport);
         ls_peer_id peer = server.connected[(i * 7 + i / 3) % 4]; /* one hears answers only */
-        ls_transport_send(server.transport, peer, i % 7 ? LS_LANE_UNRELIABLE : LS_LANE_RELIABLE,
-                          bytes, 2 * i);
+        ls_transport_send(server.transport, peer,
+                          i % 7 ? LS_CHANNEL_UNRELIABLE : LS_CHANNEL_RELIABLE, bytes, 2 * i);
         if (i % 4 == 0) {
             ls_stations_turn(all, CLIENTS + 1);
         }
@@ -231,14 +233,14 @@ Test(transport_enet_traffic, a_packet_that_waits_has_not_arrived_later)
     ls_station server = ls_station_listen(4);
     ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), 5000);
     LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
-    ls_station_send(&client, LS_LANE_UNRELIABLE, "zero", 4); /* the kernel begins to stamp */
+    ls_station_send(&client, LS_CHANNEL_UNRELIABLE, "zero", 4); /* the kernel begins to stamp */
     LS_RUN_UNTIL(server.received_count == 1, &server, &client);
     ls_stations_idle((ls_station *const[]){&client}, 1, APART_MS);
     uint64_t before_ns[2];
     uint64_t after_ns[2];
     for (size_t i = 0; i < 2; i++) {
         before_ns[i] = ls_station_now_ns();
-        ls_station_send(&client, LS_LANE_UNRELIABLE, &i, sizeof i);
+        ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
         ls_station_turn(&client);
         after_ns[i] = ls_station_now_ns();
         ls_stations_idle((ls_station *const[]){&client}, 1, APART_MS);
@@ -266,12 +268,12 @@ Test(transport_enet_traffic, answers_to_two_peers_in_one_turn_are_told_apart)
     uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
     ls_station *const all[] = {&clients[0], &clients[1], &server};
     for (int round = 0; round < 20; round++) {
-        ls_station_send(&server, LS_LANE_UNRELIABLE, "", 0);
+        ls_station_send(&server, LS_CHANNEL_UNRELIABLE, "", 0);
         ls_transport_flush(server.transport);
         for (int i = 0; i < 3; i++) {
-            ls_station_send(&clients[0], LS_LANE_RELIABLE, "", 0);
+            ls_station_send(&clients[0], LS_CHANNEL_RELIABLE, "", 0);
         }
-        ls_station_send(&clients[1], LS_LANE_RELIABLE, "", 0);
+        ls_station_send(&clients[1], LS_CHANNEL_RELIABLE, "", 0);
         ls_transport_flush(clients[0].transport);
         ls_transport_flush(clients[1].transport);
         do {

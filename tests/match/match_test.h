@@ -26,7 +26,7 @@ static inline void check_played_to_the_end(virtual_match *run, const virtual_cli
     cr_assert_eq(session.tick, ls_match_tick(run->match));
     cr_assert_eq(slot.left_status, LS_OK);
     cr_assert(slot.has_finished);
-    cr_assert_eq(slot.finished.root, ls_match_root(run->match));
+    cr_assert_eq(slot.finished.state_hash, ls_match_hash(run->match));
 }
 
 /* Everything is over, everybody played to the end, and something was played. */

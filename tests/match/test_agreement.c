@@ -52,7 +52,7 @@ Test(agreement, thirty_two_players)
 
 /* ---- frame rates and tick rates ---- */
 
-static uint64_t final_root_at_frame_rate(uint32_t frame_hz)
+static uint64_t final_hash_at_frame_rate(uint32_t frame_hz)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 120);
     setup.match.sim.players = 3;
@@ -64,16 +64,16 @@ static uint64_t final_root_at_frame_rate(uint32_t frame_hz)
         virtual_match_add_client(run, &client);
     }
     play_and_check(run);
-    uint64_t root = ls_match_root(run->match);
+    uint64_t state_hash = ls_match_hash(run->match);
     virtual_match_destroy(run);
-    return root;
+    return state_hash;
 }
 
 Test(agreement, frame_rate_changes_no_state)
 {
-    uint64_t root = final_root_at_frame_rate(60);
-    cr_assert_eq(final_root_at_frame_rate(20), root);
-    cr_assert_eq(final_root_at_frame_rate(240), root);
+    uint64_t state_hash = final_hash_at_frame_rate(60);
+    cr_assert_eq(final_hash_at_frame_rate(20), state_hash);
+    cr_assert_eq(final_hash_at_frame_rate(240), state_hash);
 }
 
 static void add_clients_of_mixed_frame_rates(virtual_match *run)

@@ -290,21 +290,21 @@ typedef struct liar {
 } liar;
 
 /* Answers are dropped, or altered in what they say. */
-static void send_lies(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+static void send_lies(void *user, virtual_client *client, ls_channel channel, const uint8_t *bytes,
                       size_t size)
 {
     liar *lying = user;
     uint8_t altered[LS_PACKET_BYTES_MAX];
     memcpy(altered, bytes, size);
     uint32_t kind = ls_message_peek(bytes, size);
-    if (lane == LS_LANE_RELIABLE && kind == LS_MESSAGE_TREE_ANSWER) {
+    if (channel == LS_CHANNEL_RELIABLE && kind == LS_MESSAGE_TREE_ANSWER) {
         lying->answers++;
         altered[size / 2] ^= (uint8_t)(lying->answers * 37u | 1u);
         altered[size - 3] ^= 0x10;
     }
-    bool is_evidence = kind >= LS_MESSAGE_TREE_ANSWER && kind <= LS_MESSAGE_BUILD_PRINT;
-    if (!lying->is_silent || lane != LS_LANE_RELIABLE || !is_evidence) {
-        ls_transport_send(client->transport, client->server, lane, altered, size);
+    bool is_evidence = kind >= LS_MESSAGE_TREE_ANSWER && kind <= LS_MESSAGE_BUILD_FINGERPRINT;
+    if (!lying->is_silent || channel != LS_CHANNEL_RELIABLE || !is_evidence) {
+        ls_transport_send(client->transport, client->server, channel, altered, size);
     }
 }
 
@@ -322,7 +322,7 @@ static virtual_match *play_with_liar(uint64_t seed, bool is_silent, liar *lying)
     return run;
 }
 
-Test(cause, lies_end_the_ladder_and_nothing_else)
+Test(cause, lies_end_the_investigation_and_nothing_else)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         liar lying;

@@ -1,6 +1,6 @@
 /* One flipped bit: the match names exactly that slot, exactly the first state that differs and both
- * roots, and nobody else is harmed. That no clean match is ever called different, and that no
- * difference goes unreported, is an invariant of every run (virtual_check.c). */
+ * state hashes, and nobody else is harmed. That no clean match is ever called different, and that
+ * no difference goes unreported, is an invariant of every run (virtual_check.c). */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
@@ -17,29 +17,29 @@ static void check_notice(const ls_desync_notice *notice, uint32_t slot, ls_tick 
 {
     cr_assert_eq(notice->slot, slot);
     cr_assert_eq(notice->tick, tick);
-    cr_assert_neq(notice->server_root, notice->client_root);
+    cr_assert_neq(notice->server_hash, notice->client_hash);
 }
 
-/* Everybody was told once of the desync of `bad` at `tick`, with the same roots. */
+/* Everybody was told once of the desync of `bad` at `tick`, with the same state hashes. */
 static void check_told(const virtual_match *run, const virtual_client *bad, ls_tick tick)
 {
     uint32_t slot = report_of(bad).slot;
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
-    const ls_match_event *news = &virtual_match_find(run, LS_MATCH_DESYNC)->event;
-    cr_assert_eq(news->slot, slot);
-    cr_assert_eq(news->tick, tick);
+    const ls_match_event *event = &virtual_match_find(run, LS_MATCH_DESYNC)->event;
+    cr_assert_eq(event->slot, slot);
+    cr_assert_eq(event->tick, tick);
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
         cr_assert_eq(virtual_client_count(client, LS_SESSION_EVENT_DESYNC), 1);
         const ls_desync_notice *notice =
             &virtual_client_find(client, LS_SESSION_EVENT_DESYNC)->event.desync;
         check_notice(notice, slot, tick);
-        cr_assert_eq(notice->server_root, news->server_root);
-        cr_assert_eq(notice->client_root, news->client_root);
+        cr_assert_eq(notice->server_hash, event->server_hash);
+        cr_assert_eq(notice->client_hash, event->client_hash);
         cr_assert_eq(report_of(client).is_desynced, client == bad);
     }
-    cr_assert_eq(slot_of(run, slot).desync_server_root, news->server_root);
-    cr_assert_eq(slot_of(run, slot).desync_client_root, news->client_root);
+    cr_assert_eq(slot_of(run, slot).desync_server_hash, event->server_hash);
+    cr_assert_eq(slot_of(run, slot).desync_client_hash, event->client_hash);
 }
 
 static ls_tick due_at(ls_tick tick, uint32_t interval, ls_tick last)
@@ -102,7 +102,7 @@ Test(desync, the_very_last_step_counts)
 }
 
 /* A difference that arose while nothing could be compared is found at its tick all the same: 240
- * roots travel in several messages. */
+ * state hashes travel in several messages. */
 Test(desync, what_happened_in_a_partition_is_found)
 {
     for (ls_tick tick = 130; tick <= 330; tick += 50) {
@@ -134,10 +134,10 @@ Test(desync, it_is_told_within_a_round_trip_of_the_tick)
     run->clients[1]->flip_tick = 200;
     run->clients[1]->flip_byte = 20;
     virtual_match_run_to_tick(run, 230);
-    const virtual_event *news = virtual_match_find(run, LS_MATCH_DESYNC);
-    cr_assert_not_null(news);
+    const virtual_event *event = virtual_match_find(run, LS_MATCH_DESYNC);
+    cr_assert_not_null(event);
     /* Tick 199 down, the chain up, the question down, the answer up; two frames and a tick. */
-    uint64_t after_ns = news->at_ns - run->ticks[199].closed_ns;
+    uint64_t after_ns = event->at_ns - run->ticks[199].closed_ns;
     cr_assert_leq(after_ns, 4 * 50 * MS + 3 * SECOND / 60 + 5 * MS, "%lu ms",
                   (unsigned long)(after_ns / MS));
     virtual_match_destroy(run);

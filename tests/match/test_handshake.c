@@ -128,7 +128,7 @@ Test(handshake, another_state_to_begin_with)
 {
     ls_simulation other = *tally_simulation();
     other.init = other_init;
-    check_refused(&other, LS_INITIAL_STATE_MISMATCH, "root of state 0");
+    check_refused(&other, LS_INITIAL_STATE_MISMATCH, "initial state");
 }
 
 /* ---- programs and machines that are not the same ---- */

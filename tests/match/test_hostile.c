@@ -72,7 +72,7 @@ static void close_stage(stage *here)
 
 /* ---- bytes without sense ---- */
 
-static void send_garbage(const stage *here, ls_lane lane, ls_rng *rng, uint32_t count)
+static void send_garbage(const stage *here, ls_channel channel, ls_rng *rng, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint8_t bytes[64];
@@ -80,21 +80,21 @@ static void send_garbage(const stage *here, ls_lane lane, ls_rng *rng, uint32_t 
             bytes[j] = (uint8_t)ls_rng_next(rng);
         }
         bytes[0] |= 0x3f; /* no kind of ours */
-        raw_peer_send(here->peer, lane, bytes, ls_rng_below(rng, sizeof bytes) + 1);
+        raw_peer_send(here->peer, channel, bytes, ls_rng_below(rng, sizeof bytes) + 1);
     }
     deliver(here);
 }
 
 Test(hostile, the_sixty_fourth_malformed_packet_is_one_too_many)
 {
-    for (ls_lane lane = LS_LANE_RELIABLE; lane < LS_LANE_COUNT; lane++) {
+    for (ls_channel channel = LS_CHANNEL_RELIABLE; channel < LS_CHANNEL_COUNT; channel++) {
         stage here = open_stage(60);
-        ls_rng rng = ls_rng_make(lane, 0);
-        send_garbage(&here, lane, &rng, 63);
+        ls_rng rng = ls_rng_make(channel, 0);
+        send_garbage(&here, channel, &rng, 63);
         cr_assert_not(is_dropped(&here));
         cr_assert_eq(slot_of(here.run, here.slot).packets_rejected, 63);
         cr_assert_eq(ls_match_packets_rejected(here.run->match), 63);
-        send_garbage(&here, lane, &rng, 1);
+        send_garbage(&here, channel, &rng, 1);
         check_dropped_as(&here, LS_MISBEHAVED);
         close_stage(&here);
     }
@@ -109,14 +109,14 @@ Test(hostile, a_truncated_packet_changes_nothing)
     ls_match_slot before = slot_of(here.run, here.slot);
     cr_assert_lt(whole, 40);
     for (size_t size = 0; size < whole; size++) {
-        raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+        raw_peer_send(here.peer, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
     deliver(&here);
     ls_match_slot after = slot_of(here.run, here.slot);
     cr_assert_eq(after.packets_rejected - before.packets_rejected, whole);
     cr_assert_eq(after.ticks_behind, before.ticks_behind);
     cr_assert_eq(after.slack_ns, before.slack_ns);
-    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, whole);
+    raw_peer_send(here.peer, LS_CHANNEL_UNRELIABLE, bytes, whole);
     deliver(&here);
     after = slot_of(here.run, here.slot);
     cr_assert_eq(after.packets_rejected - before.packets_rejected, whole, "the whole one is good");
@@ -135,7 +135,7 @@ Test(hostile, mutated_packets_harm_nobody)
             size_t size = raw_peer_write_inputs(&header, 10, bytes);
             uint32_t bit = ls_rng_below(&rng, (uint32_t)size * 8);
             bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-            raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+            raw_peer_send(here.peer, LS_CHANNEL_UNRELIABLE, bytes, size);
             virtual_match_run(here.run, 10 * MS);
         }
         close_stage(&here);
@@ -212,7 +212,7 @@ Test(hostile, a_final_state_without_the_chain_that_leads_to_it_ends_it)
     }
     ls_message message = {.kind = LS_MESSAGE_FINISHED};
     message.body.finished.tick = ls_match_tick(here.run->match);
-    message.body.finished.root = ls_match_root(here.run->match);
+    message.body.finished.state_hash = ls_match_hash(here.run->match);
     message.body.finished.chain = raw_peer_inputs_header(here.peer).chain;
     raw_peer_send_message(here.peer, &message);
     check_dropped_as(&here, LS_MISBEHAVED);
@@ -322,28 +322,28 @@ static void check_refused_as(const raw_peer *peer, ls_status status)
     cr_assert_neq(peer->refusal.text.bytes[0], 0);
 }
 
-Test(hostile, guests_who_say_nothing_are_shown_out_after_ten_seconds)
+Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
 {
     enum {
-        GUESTS = 40
+        PENDING = 40
     };
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60);
     setup.match.sim.players = 2;
     virtual_match *run = virtual_match_create(&setup);
-    raw_peer *guests[GUESTS];
-    for (uint32_t i = 0; i < GUESTS; i++) {
-        guests[i] = raw_peer_create(run);
+    raw_peer *pending[PENDING];
+    for (uint32_t i = 0; i < PENDING; i++) {
+        pending[i] = raw_peer_create(run);
     }
     virtual_match_run(run, 9 * SECOND);
-    for (uint32_t i = 0; i < GUESTS; i++) {
-        cr_assert_not(guests[i]->is_closed);
+    for (uint32_t i = 0; i < PENDING; i++) {
+        cr_assert_not(pending[i]->is_closed);
     }
     virtual_match_run(run, 2 * SECOND);
-    for (uint32_t i = 0; i < GUESTS; i++) {
-        check_refused_as(guests[i], LS_TIMED_OUT);
-        raw_peer_destroy(guests[i]);
+    for (uint32_t i = 0; i < PENDING; i++) {
+        check_refused_as(pending[i], LS_TIMED_OUT);
+        raw_peer_destroy(pending[i]);
     }
-    cr_assert_eq(virtual_match_count(run, LS_MATCH_PEER_REFUSED, LS_PLAYERS_MAX), GUESTS);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_PEER_REFUSED, LS_PLAYERS_MAX), PENDING);
     run->stranger_count = 0;
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
@@ -353,20 +353,20 @@ Test(hostile, guests_who_say_nothing_are_shown_out_after_ten_seconds)
     virtual_match_destroy(run);
 }
 
-Test(hostile, a_guest_must_begin_with_hello)
+Test(hostile, a_pending_must_begin_with_hello)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
     setup.match.sim.players = 2;
     virtual_match *run = virtual_match_create(&setup);
     for (uint32_t kind = 0; kind < RAW_KINDS; kind++) {
-        for (ls_lane lane = LS_LANE_RELIABLE; lane < LS_LANE_COUNT; lane++) {
+        for (ls_channel channel = LS_CHANNEL_RELIABLE; channel < LS_CHANNEL_COUNT; channel++) {
             if (kind == LS_MESSAGE_HELLO || run->stranger_count > 50) {
                 continue;
             }
             raw_peer *peer = raw_peer_create(run);
             virtual_match_run(run, 5 * MS);
             uint8_t bytes[] = {(uint8_t)kind, 0, 0, 0};
-            raw_peer_send(peer, lane, bytes, sizeof bytes);
+            raw_peer_send(peer, channel, bytes, sizeof bytes);
             virtual_match_run(run, 5 * MS);
             check_refused_as(peer, LS_MALFORMED);
         }

@@ -96,7 +96,7 @@ static uint64_t ballast_hash(const ls_sim_config *config, const void *state)
     return ls_hash_bytes(state, ballast_bytes(config), 0);
 }
 
-/* The same as an engine that tells its root and cannot be saved. */
+/* The same as an engine that tells its state hash and cannot be saved. */
 static ls_simulation closed_ballast(void)
 {
     ls_simulation simulation = ballast;

@@ -297,7 +297,7 @@ Test(lag, a_delay_that_is_set_in_mid_match_costs_no_input_and_concerns_one_playe
     virtual_match_destroy(run);
 }
 
-Test(lag, there_is_news_when_a_cause_comes_and_when_it_goes)
+Test(lag, there_is_an_event_when_a_cause_comes_and_when_it_goes)
 {
     plant planted = {.up = WELL, .down = WELL};
     virtual_match *run = start(&planted, 1, 0);

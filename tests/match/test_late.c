@@ -151,13 +151,13 @@ typedef enum trouble {
 } trouble;
 
 /* Sends everything a hundred times over, as many packets a tick as the server lets pass. */
-static void send_often(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+static void send_often(void *user, virtual_client *client, ls_channel channel, const uint8_t *bytes,
                        size_t size)
 {
     (void)user;
-    uint32_t times = lane == LS_LANE_UNRELIABLE ? 100 : 1;
+    uint32_t times = channel == LS_CHANNEL_UNRELIABLE ? 100 : 1;
     for (uint32_t i = 0; i < times; i++) {
-        ls_transport_send(client->transport, client->server, lane, bytes, size);
+        ls_transport_send(client->transport, client->server, channel, bytes, size);
     }
 }
 

@@ -236,10 +236,10 @@ static void play_for(uint32_t frame_hz, uint32_t ticks)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 400);
     setup.match.sim.players = 2;
     virtual_match *run = virtual_match_create(&setup);
-    virtual_client_setup guest = virtual_client_setup_default(run);
-    guest.frame_hz = frame_hz;
-    guest.ticks = ticks;
-    virtual_client *brief = virtual_match_add_client(run, &guest);
+    virtual_client_setup pending = virtual_client_setup_default(run);
+    pending.frame_hz = frame_hz;
+    pending.ticks = ticks;
+    virtual_client *brief = virtual_match_add_client(run, &pending);
     virtual_match_run_to_end(run);
     check_left(run, report_of(brief).slot, LS_DISCONNECTED);
     cr_assert_eq(report_of(brief).status, LS_OK);
@@ -301,7 +301,7 @@ static void stop_and_check(virtual_match *run)
         ls_session_report report = report_of(run->clients[i]);
         cr_assert(report.has_end);
         cr_assert_eq(report.end.final_tick, final_tick);
-        cr_assert_eq(report.end.final_root, ls_match_root(run->match));
+        cr_assert_eq(report.end.final_hash, ls_match_hash(run->match));
     }
 }
 
@@ -337,16 +337,16 @@ Test(leaving, a_lobby_that_is_stopped_sends_everybody_home)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
     setup.match.sim.players = 3;
     virtual_match *run = virtual_match_create(&setup);
-    raw_peer *guest = raw_peer_create(run);
+    raw_peer *pending = raw_peer_create(run);
     virtual_match_run(run, SECOND);
     ls_match_stop(run->match, virtual_match_server_ns(run));
     virtual_match_run(run, SECOND);
     cr_assert(virtual_match_is_over(run));
     cr_assert_eq(report_of(run->clients[0]).status, LS_ALREADY_OVER);
     cr_assert_eq(report_of(run->clients[1]).status, LS_ALREADY_OVER);
-    cr_assert(guest->is_closed, "who has not said HELLO is told as well");
-    cr_assert_eq(guest->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
-    raw_peer_destroy(guest);
+    cr_assert(pending->is_closed, "who has not said HELLO is told as well");
+    cr_assert_eq(pending->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    raw_peer_destroy(pending);
     virtual_match_destroy(run);
 }
 

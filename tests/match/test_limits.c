@@ -155,7 +155,7 @@ static void run_counted(const virtual_setup *setup, counting_allocator *counting
     cr_assert_gt(allocations, 0);
     virtual_match_run_to_tick(run, 200);
     if (run->clients[1]->flip_tick == 0) {
-        run->clients[1]->flip_tick = 220; /* asks for roots, and tells */
+        run->clients[1]->flip_tick = 220; /* asks for state hashes, and tells */
         run->clients[1]->flip_byte = 20;
     }
     virtual_match_run_to_tick(run, 300);
@@ -225,11 +225,12 @@ typedef struct lobby {
     uint32_t disconnects;
 } lobby;
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     (void)user;
     (void)peer;
-    (void)lane;
+    (void)channel;
     (void)bytes;
     (void)size;
 }
@@ -246,7 +247,7 @@ static void say_hello(const lobby *here, ls_peer_id peer)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("churn")};
     size_t size = ls_message_write(&message, bytes);
-    ls_match_receive(here->match, peer, LS_LANE_RELIABLE, bytes, size, here->now_ns);
+    ls_match_receive(here->match, peer, LS_CHANNEL_RELIABLE, bytes, size, here->now_ns);
 }
 
 /* One of: says nothing and goes; says nothing and stays; garbage; a seat, and goes; a seat, and
@@ -262,7 +263,7 @@ static void come_and_go(lobby *here, ls_peer_id peer)
     case 1:
         break;
     case 2:
-        ls_match_receive(here->match, peer, LS_LANE_RELIABLE, garbage, sizeof garbage,
+        ls_match_receive(here->match, peer, LS_CHANNEL_RELIABLE, garbage, sizeof garbage,
                          here->now_ns);
         break;
     case 3:
@@ -314,7 +315,8 @@ Test(limits, ten_thousand_connections_leave_nothing_behind)
     cr_assert_eq(counting.live_blocks, 0);
 }
 
-/* More guests than there is room for at the door: the oldest give way. They displace no players. */
+/* More pending connections than there is room for at the door: the oldest give way. They displace
+ * no players. */
 Test(limits, the_door_has_room_for_so_many)
 {
     lobby here = {.now_ns = SECOND};
@@ -339,8 +341,8 @@ Test(limits, the_door_has_room_for_so_many)
     ls_match_destroy(here.match);
 }
 
-/* News that nobody takes gives way to newer news. */
-Test(limits, news_that_nobody_takes_fills_no_memory)
+/* Events that nobody takes gives way to newer events. */
+Test(limits, events_that_nobody_takes_fill_no_memory)
 {
     lobby here = {.now_ns = SECOND};
     ls_match_config config = ls_match_config_default(tally_simulation());

@@ -192,7 +192,8 @@ static void tell_input_delay(const virtual_client *client, uint32_t ticks)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_message message = {.kind = LS_MESSAGE_INPUT_DELAY, .body.input_delay_ticks = ticks};
     size_t size = ls_message_write(&message, bytes);
-    ls_session_receive(client->session, LS_LANE_RELIABLE, bytes, size, virtual_client_ns(client));
+    ls_session_receive(client->session, LS_CHANNEL_RELIABLE, bytes, size,
+                       virtual_client_ns(client));
 }
 
 Test(pacing, input_delay_is_changed_by_the_server_too)
@@ -260,7 +261,7 @@ Test(pacing, a_slower_network_costs_a_round_trip_of_inputs_and_no_more)
     virtual_match_set_links(run, &slow);
     virtual_match_run_to_tick(run, 360);
     uint64_t lost = substituted(run);
-    /* Inputs on their way and those made until the news is back: 400 ms. */
+    /* Inputs on their way and those made until the events is back: 400 ms. */
     cr_assert_leq(lost, 4 * (400 * MS / DT_NS + 15), "%lu inputs lost", (unsigned long)lost);
     cr_assert_gt(lost, 0);
     virtual_match_run_to_tick(run, 600);

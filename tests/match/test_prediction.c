@@ -80,7 +80,7 @@ Test(prediction, any_weather)
     play(&setup);
 }
 
-Test(prediction, roots_of_every_seventh_state)
+Test(prediction, hashes_of_every_seventh_state)
 {
     virtual_setup setup = setup_with(tally_simulation(), 4, 400);
     setup.match.hash_interval_ticks = 7;
@@ -130,23 +130,23 @@ Test(prediction, beside_clients_without_it)
 
 /* The rule wait closes every input as it was made, and bots of the tally do not look at the state:
  * what is closed is the same with and without. */
-static uint64_t final_root(uint32_t predict_ticks)
+static uint64_t final_hash(uint32_t predict_ticks)
 {
     virtual_setup setup = setup_with(tally_simulation(), 3, 300);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.predict_ticks = predict_ticks;
     virtual_match *run = virtual_match_create(&setup);
     play_and_check(run);
-    uint64_t root = ls_match_root(run->match);
+    uint64_t state_hash = ls_match_hash(run->match);
     virtual_match_destroy(run);
-    return root;
+    return state_hash;
 }
 
 Test(prediction, changes_no_state)
 {
-    uint64_t root = final_root(0);
-    cr_assert_eq(final_root(1), root);
-    cr_assert_eq(final_root(PREDICT_TICKS), root);
+    uint64_t state_hash = final_hash(0);
+    cr_assert_eq(final_hash(1), state_hash);
+    cr_assert_eq(final_hash(PREDICT_TICKS), state_hash);
 }
 
 /* ---- what it is for ---- */

@@ -239,31 +239,31 @@ Test(reconnect, who_is_away_for_longer_than_the_seat_is_kept_is_told)
 Test(reconnect, who_watches_comes_late_and_comes_back)
 {
     ls_match_config config = match_of_three();
-    config.watchers_max = 4;
+    config.spectators_max = 4;
     ls_session_config session = player();
     start(&config, &session);
-    session.is_watching = true;
-    moving_client *watcher = moving_match_add(run, &session, &far);
-    cr_assert(moving_match_run_to(run, watcher, LS_SESSION_PLAYING, 10 * SECOND));
+    session.is_spectator = true;
+    moving_client *spectator = moving_match_add(run, &session, &far);
+    cr_assert(moving_match_run_to(run, spectator, LS_SESSION_PLAYING, 10 * SECOND));
     moving_match_run(run, 5 * SECOND);
-    ls_session_report report = moving_report(watcher);
+    ls_session_report report = moving_report(spectator);
     cr_assert_geq(report.tick + 120, run->ticks, "tick %u of %u", report.tick, run->ticks);
     cr_assert_leq(report.tick + 60, run->ticks, "it sees the past");
     uint64_t stalled = report.stalled_ticks;
-    uint32_t compared = watcher->compared_count;
+    uint32_t compared = spectator->compared_count;
     moving_match_run(run, 5 * SECOND);
-    cr_assert_leq(moving_report(watcher).stalled_ticks - stalled, 30);
-    cr_assert_geq(watcher->compared_count - compared, 250);
+    cr_assert_leq(moving_report(spectator).stalled_ticks - stalled, 30);
+    cr_assert_geq(spectator->compared_count - compared, 250);
 
-    moving_client_cut(watcher, true);
+    moving_client_cut(spectator, true);
     moving_match_run(run, 20 * SECOND);
-    moving_client_cut(watcher, false);
-    cr_assert(moving_match_run_to(run, watcher, LS_SESSION_PLAYING, 15 * SECOND));
+    moving_client_cut(spectator, false);
+    cr_assert(moving_match_run_to(run, spectator, LS_SESSION_PLAYING, 15 * SECOND));
     moving_match_run(run, 3 * SECOND);
-    report = moving_report(watcher);
+    report = moving_report(spectator);
     cr_assert_eq(report.rejoins, 1);
     cr_assert_geq(report.tick + 150, run->ticks);
-    cr_assert_eq(ls_match_watching_of(run->match).desynced, 0);
+    cr_assert_eq(ls_match_spectating_of(run->match).desynced, 0);
     moving_match_close(run);
 }
 
@@ -314,7 +314,8 @@ Test(reconnect, who_comes_back_for_the_end_is_sent_what_it_lacks_of_it)
         cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
         cr_assert_eq(report.tick, 360u);
         cr_assert(ls_match_slot_of(run->match, i).has_finished);
-        cr_assert_eq(ls_match_slot_of(run->match, i).finished.root, ls_match_root(run->match));
+        cr_assert_eq(ls_match_slot_of(run->match, i).finished.state_hash,
+                     ls_match_hash(run->match));
     }
     moving_match_close(run);
 }

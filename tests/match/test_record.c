@@ -51,7 +51,7 @@ static void end(void)
     virtual_match_destroy(here.run);
 }
 
-/* As a driver does it: the match moves on, its news go to the recorder, and it pulls. Time passes
+/* As a driver does it: the match moves on, its events go to the recorder, and it pulls. Time passes
  * although the match is over. */
 static void play_on(uint64_t ns)
 {
@@ -70,10 +70,10 @@ static void play_on(uint64_t ns)
 
 static void play_to_end(void)
 {
-    for (uint32_t i = 0; i < 600 && !ls_recorder_is_through(here.recorder); i++) {
+    for (uint32_t i = 0; i < 600 && !ls_recorder_is_done(here.recorder); i++) {
         play_on(100 * MS);
     }
-    cr_assert(ls_recorder_is_through(here.recorder));
+    cr_assert(ls_recorder_is_done(here.recorder));
 }
 
 static ls_journal *open_journal(void)
@@ -87,17 +87,18 @@ static ls_journal *open_journal(void)
 }
 
 /* Simulates what was recorded from `tick` on, with the state that the instance has, until the
- * journal ends or ticks are missing. Every root must be as recorded. Returns the tick reached. */
+ * journal ends or ticks are missing. Every state hash must be as recorded. Returns the tick
+ * reached. */
 static ls_tick simulate(ls_journal *journal, ls_sim_instance *instance)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_journal_seek(journal, ls_sim_instance_tick(instance));
-    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK &&
+    while (ls_journal_next_tick(journal, slots, &inputs, &state_hash) == LS_OK &&
            inputs.tick == ls_sim_instance_tick(instance)) {
         ls_sim_instance_step(instance, &inputs);
-        cr_assert_eq(root, ls_sim_instance_hash(instance), "state %u", inputs.tick + 1);
+        cr_assert_eq(state_hash, ls_sim_instance_hash(instance), "state %u", inputs.tick + 1);
     }
     return ls_sim_instance_tick(instance);
 }
@@ -119,7 +120,7 @@ static void load_snapshot(ls_journal *journal, ls_sim_instance *instance, ls_tic
     cr_assert_eq(snapshot.state_bytes, ls_sim_instance_save_bytes(instance));
     cr_assert_eq(ls_journal_read_snapshot(journal, &snapshot, state), LS_OK);
     cr_assert_eq(ls_sim_instance_load(instance, state, snapshot.tick), LS_OK);
-    cr_assert_eq(ls_sim_instance_hash(instance), snapshot.root);
+    cr_assert_eq(ls_sim_instance_hash(instance), snapshot.state_hash);
 }
 
 TestSuite(record, .fini = end);
@@ -133,7 +134,7 @@ Test(record, a_recorded_match_is_simulated_again_to_the_same_end)
     const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
     cr_expect(info->is_complete);
     cr_expect_eq(info->end_tick, 900u);
-    cr_expect_eq(info->end.final_root, ls_match_root(here.run->match));
+    cr_expect_eq(info->end.final_hash, ls_match_hash(here.run->match));
     cr_expect_eq(info->tick_chain, ls_match_tick_chain(here.run->match, 900));
     cr_expect_eq(info->ticks_missing, 0u);
     cr_expect_eq(figures->ticks, 900u);
@@ -184,7 +185,7 @@ Test(record, snapshots_are_as_far_apart_as_asked_for_and_each_can_be_gone_on_fro
     ls_journal_snapshot snapshot = {0};
     while (ls_journal_next_snapshot(journal, snapshot.tick + 1, &snapshot) == LS_OK) {
         load_snapshot(journal, instance, snapshot.tick);
-        cr_expect_eq(snapshot.root_chain_tick, snapshot.tick);
+        cr_expect_eq(snapshot.hash_chain_tick, snapshot.tick);
         cr_expect_eq(simulate(journal, instance), 900u);
         count++;
     }
@@ -244,18 +245,18 @@ Test(record, a_full_disk_costs_ticks_is_said_and_is_gone_on_from)
 {
     begin(ls_arena_simulation(), 5400, quick());
     play_on(2 * SECOND);
-    cr_expect(!ls_recorder_has_news(here.recorder));
+    cr_expect(!ls_recorder_has_event(here.recorder));
     here.store.is_failing = true;
     play_on(60 * SECOND);
     const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
-    cr_expect(figures->is_failing && ls_recorder_has_news(here.recorder));
-    cr_expect(!ls_recorder_has_news(here.recorder), "said once");
+    cr_expect(figures->is_failing && ls_recorder_has_event(here.recorder));
+    cr_expect(!ls_recorder_has_event(here.recorder), "said once");
     cr_expect_str_eq(figures->why.bytes, "the disk is full");
     cr_expect_leq(here.store.failures, 61u, "tried once a second");
     cr_expect_geq(here.store.failures, 58u);
     here.store.is_failing = false;
     play_to_end();
-    cr_expect(!figures->is_failing && ls_recorder_has_news(here.recorder));
+    cr_expect(!figures->is_failing && ls_recorder_has_event(here.recorder));
     cr_expect_eq(figures->failures, here.store.failures);
     cr_expect_gt(figures->ticks_missing, 300u);
     cr_expect_eq(figures->ticks + figures->ticks_missing, 5400u);
@@ -294,12 +295,12 @@ Test(record, a_disk_that_has_room_for_words_and_not_for_ticks_is_full)
     here.store.takes_events = true;
     play_on(10 * SECOND);
     const ls_recorder_figures *figures = ls_recorder_figures_of(here.recorder);
-    cr_expect(ls_recorder_has_news(here.recorder) && figures->is_failing);
+    cr_expect(ls_recorder_has_event(here.recorder) && figures->is_failing);
     play_on(5 * SECOND);
-    cr_expect(!ls_recorder_has_news(here.recorder), "not written again, and not full again");
+    cr_expect(!ls_recorder_has_event(here.recorder), "not written again, and not full again");
     here.store.is_failing = false;
     play_to_end();
-    cr_expect(!figures->is_failing && ls_recorder_has_news(here.recorder));
+    cr_expect(!figures->is_failing && ls_recorder_has_event(here.recorder));
     check_complete(here.run);
     ls_journal *journal = open_journal();
     cr_expect_eq(ls_journal_info_of(journal)->ticks, 1800u);
@@ -316,8 +317,8 @@ Test(record, snapshots_that_do_not_fit_are_told_of_once_and_once_when_they_fit_a
     uint32_t told = 0;
     for (uint32_t i = 0; i < 10; i++) {
         play_on(SECOND);
-        told += ls_recorder_has_snapshot_news(here.recorder) ? 1 : 0;
-        cr_expect(!ls_recorder_has_news(here.recorder), "ticks are written all the time");
+        told += ls_recorder_has_snapshot_event(here.recorder) ? 1 : 0;
+        cr_expect(!ls_recorder_has_event(here.recorder), "ticks are written all the time");
     }
     cr_expect(told == 1 && figures->is_leaving_out_snapshots, "told %u times", told);
     uint64_t failed = figures->snapshots_failed;
@@ -325,10 +326,10 @@ Test(record, snapshots_that_do_not_fit_are_told_of_once_and_once_when_they_fit_a
     cr_expect_eq(failed, here.store.failures);
     here.store.is_failing = false;
     play_on(3 * SECOND);
-    cr_expect(ls_recorder_has_snapshot_news(here.recorder) && !figures->is_leaving_out_snapshots);
+    cr_expect(ls_recorder_has_snapshot_event(here.recorder) && !figures->is_leaving_out_snapshots);
     play_to_end();
-    cr_expect(!ls_recorder_has_snapshot_news(here.recorder) &&
-              !ls_recorder_has_news(here.recorder));
+    cr_expect(!ls_recorder_has_snapshot_event(here.recorder) &&
+              !ls_recorder_has_event(here.recorder));
     cr_expect_eq(figures->snapshots_failed, failed);
     cr_expect_eq(figures->ticks, 1800u);
 }

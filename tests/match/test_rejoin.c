@@ -115,7 +115,8 @@ Test(rejoin, a_match_starts_with_as_many_as_it_is_told)
     virtual_setup setup = setup_of(HONEST + 2);
     stage here = open_stage(&setup);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
-    cr_assert_eq(ls_match_seats_open(here.run->match), 1); /* the other may be the guest's */
+    cr_assert_eq(ls_match_seats_open(here.run->match),
+                 1); /* the other may be the pending connection's */
     close_stage(&here);
 }
 
@@ -141,7 +142,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
                  LS_OK);
     cr_assert_eq(ls_sim_instance_load(copy, ls_blob_receiver_bytes(here.peer->blob), join->tick),
                  LS_OK);
-    cr_assert_eq(ls_sim_instance_hash(copy), join->root);
+    cr_assert_eq(ls_sim_instance_hash(copy), join->state_hash);
     ls_sim_instance_destroy(copy);
 
     ls_tick first = ls_match_tick(here.run->match) + 30;
@@ -252,7 +253,7 @@ Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
     raw_peer_join(other);
     deliver(&here);
     cr_assert_eq(other->join.tick, here.peer->join.tick);
-    cr_assert_eq(other->join.root, here.peer->join.root);
+    cr_assert_eq(other->join.state_hash, here.peer->join.state_hash);
     cr_assert_eq(other->join.blob_hash, here.peer->join.blob_hash);
     cr_assert_eq(other->first_tick, 0);
     virtual_match_run(here.run, 50 * MS);
@@ -260,7 +261,7 @@ Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
     close_stage(&here);
 }
 
-Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_through)
+Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_done)
 {
     virtual_setup setup = setup_of(HONEST + 2);
     stage here = open_stage(&setup);
@@ -460,8 +461,8 @@ static ls_offer visit(stage *here)
     deliver(here);
     cr_assert_eq(visitor->offer.slot, here->slot);
     ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
-    goodbye.body.farewell.negated_status = (uint32_t)-LS_SIMULATION_MISMATCH;
-    ls_text_set(&goodbye.body.farewell.text, "no such simulation here");
+    goodbye.body.close_reason.negated_status = (uint32_t)-LS_SIMULATION_MISMATCH;
+    ls_text_set(&goodbye.body.close_reason.text, "no such simulation here");
     raw_peer_send_message(visitor, &goodbye);
     deliver(here);
     cr_assert(visitor->is_closed);
@@ -518,7 +519,7 @@ Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
     stage here = open_stage(&setup);
     play(&here);
     ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
-    ls_text_set(&goodbye.body.farewell.text, "enough");
+    ls_text_set(&goodbye.body.close_reason.text, "enough");
     raw_peer_send_message(here.peer, &goodbye);
     deliver(&here);
     raw_peer *other = add_peer(&here);
@@ -612,16 +613,16 @@ Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
 
 /* ---- hostile ---- */
 
-Test(rejoin, a_wrong_root_ends_the_joining)
+Test(rejoin, a_wrong_hash_ends_the_joining)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
     come(&here);
     follow(&here, 300 * MS);
     ls_tick tick = ls_match_tick(here.run->match);
-    uint64_t root = 0;
-    cr_assert(ls_match_root_of_tick(here.run->match, tick, &root));
-    raw_peer_send_joined(here.peer, tick, root + 1, tick);
+    uint64_t state_hash = 0;
+    cr_assert(ls_match_hash_of_tick(here.run->match, tick, &state_hash));
+    raw_peer_send_joined(here.peer, tick, state_hash + 1, tick);
     deliver(&here);
     cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_DESYNCED);
     cr_assert_eq(slot_of(here.run, here.slot).left_status, LS_DESYNCED);
@@ -691,7 +692,7 @@ Test(rejoin, an_ack_of_what_was_never_sent_is_malformed)
     come(&here);
     size_t size = write_ack(here.peer->join.blob, 1000, bytes);
     uint64_t before = ls_match_packets_rejected(here.run->match);
-    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+    raw_peer_send(here.peer, LS_CHANNEL_UNRELIABLE, bytes, size);
     deliver(&here);
     cr_assert_eq(ls_match_packets_rejected(here.run->match), before + 1);
     here.peer->takes_no_parts = false;
@@ -713,7 +714,7 @@ Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
     virtual_match_run_to_tick(here.run, 20);
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = write_ack(0, 0, bytes);
-    raw_peer_send(here.peer, LS_LANE_UNRELIABLE, bytes, size);
+    raw_peer_send(here.peer, LS_CHANNEL_UNRELIABLE, bytes, size);
     deliver(&here);
     cr_assert_eq(ls_match_packets_rejected(here.run->match), 1);
     close_stage(&here);

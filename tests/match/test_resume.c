@@ -39,8 +39,8 @@ static void keep_snapshot(const ls_match *match)
                                .state_bytes = sizeof here.state,
                                .tick_chain = here.chains[ls_match_tick(match)],
                                .in_band_mask = (1u << PLAYERS) - 1};
-    kept->root_chain = ls_match_root_chain(match, &kept->root_chain_tick);
-    kept->root = ls_match_root(here.run->match);
+    kept->hash_chain = ls_match_hash_chain(match, &kept->hash_chain_tick);
+    kept->state_hash = ls_match_hash(here.run->match);
     cr_assert_eq(ls_sim_instance_save(ls_match_instance(here.run->match), here.state), LS_OK);
 }
 
@@ -124,11 +124,11 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_OK, "%s", why.bytes);
     for (ls_tick tick = from.tick; tick < end; tick++) {
         ls_tick_inputs inputs = kept_tick(tick, slots);
-        cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->roots[tick + 1], &why), LS_OK,
-                     "%s", why.bytes);
+        cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[tick + 1], &why),
+                     LS_OK, "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        ls_match_restore_seat(match, slot, names[slot], (ls_seat_turns){.newest = 1});
+        ls_match_restore_seat(match, slot, names[slot], (ls_seat_generations){.newest = 1});
         ls_match_restore_joined(match, slot, end > 0 ? 0 : UINT32_MAX);
     }
     ls_match_restore_end(match, here.run->now_ns);
@@ -373,9 +373,9 @@ Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
     ls_tick_inputs inputs = kept_tick(302, slots);
     cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_MALFORMED);
     inputs = kept_tick(300, slots);
-    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->roots[301], &why), LS_OK);
+    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[301], &why), LS_OK);
     inputs = kept_tick(301, slots);
-    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->roots[302] + 1, &why),
+    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[302] + 1, &why),
                  LS_DESYNCED);
     cr_assert(strstr(why.bytes, "state 302"), "%s", why.bytes);
     ls_match_destroy(match);

@@ -17,9 +17,9 @@ enum {
 static uint32_t seats = 2; /* a test may want another number, before it begins */
 
 /* A seat of which the journal knows so many players. */
-static ls_seat_turns turns_of(uint32_t newest)
+static ls_seat_generations generations_of(uint32_t newest)
 {
-    return (ls_seat_turns){.newest = newest, .forgotten = LS_FORGOTTEN_TURNS_MAX};
+    return (ls_seat_generations){.newest = newest, .forgotten = LS_FORGOTTEN_GENERATIONS_MAX};
 }
 
 /* A match restored as of tick CLOSED, in which raw peers come back to its seats. */
@@ -67,7 +67,7 @@ static liars open_liars(void)
         stage.chain = ls_tick_chain_next(stage.chain, &inputs);
     }
     for (uint32_t slot = 0; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "liar", turns_of(TURN));
+        ls_match_restore_seat(match, slot, "liar", generations_of(TURN));
     }
     ls_match_restore_end(match, virtual_match_server_ns(stage.run));
     return stage;
@@ -386,22 +386,22 @@ Test(resume_claims, more_ticks_than_anybody_holds_are_not_asked_for)
     raw_peer *liar = come_back(&stage, 1, 100000, 0);
     cr_assert_eq(liar->heard[LS_MESSAGE_TICKS_REQUEST], 0);
     cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RUNNING);
-    const virtual_event *news = virtual_match_find(stage.run, LS_MATCH_RESUMED);
-    cr_assert_not_null(news);
-    cr_assert(strstr(news->event.text.bytes, "up to 100000 more"), "%s", news->event.text.bytes);
-    cr_assert(strstr(news->event.text.bytes, "are lost"), "%s", news->event.text.bytes);
+    const virtual_event *event = virtual_match_find(stage.run, LS_MATCH_RESUMED);
+    cr_assert_not_null(event);
+    cr_assert(strstr(event->event.text.bytes, "up to 100000 more"), "%s", event->event.text.bytes);
+    cr_assert(strstr(event->event.text.bytes, "are lost"), "%s", event->event.text.bytes);
     close_liars(&stage);
 }
 
 /* A match whose journal ends before its first tick; slot 1 is free, and so are those above it. */
-static liars open_young(ls_seat_turns turns)
+static liars open_young(ls_seat_generations generations)
 {
     liars stage = begin_stage();
     ls_match *match = stage.run->match;
-    ls_match_restore_seat(match, 0, "somebody", turns_of(1));
+    ls_match_restore_seat(match, 0, "somebody", generations_of(1));
     for (uint32_t slot = 1; slot < seats; slot++) {
-        ls_match_restore_seat(match, slot, "somebody", turns);
-        if (turns.newest > 0) {
+        ls_match_restore_seat(match, slot, "somebody", generations);
+        if (generations.newest > 0) {
             ls_match_restore_vacancy(match, slot);
         }
     }
@@ -429,7 +429,7 @@ static raw_peer *claim(liars *stage, uint32_t index, uint32_t slot, uint32_t tur
 
 Test(resume_claims, a_seat_that_was_free_is_free_again)
 {
-    liars stage = open_young(turns_of(1));
+    liars stage = open_young(generations_of(1));
     const raw_peer *peer = come_anew(&stage, 1);
     cr_assert_eq(peer->offer.slot, 1);
     cr_assert_eq(ls_match_state_of(stage.run->match), LS_MATCH_RESUMING,
@@ -440,10 +440,10 @@ Test(resume_claims, a_seat_that_was_free_is_free_again)
 /* The server does not know of those who sat down after its journal's end, and gave them secrets. */
 Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
 {
-    liars stage = open_young(turns_of(1));
+    liars stage = open_young(generations_of(1));
     const raw_peer *newcomer = come_anew(&stage, 1);
     cr_assert_eq(newcomer->offer.slot, 1);
-    for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_TURNS_MAX; turn++) {
+    for (uint32_t turn = 1; turn <= 1 + LS_FORGOTTEN_GENERATIONS_MAX; turn++) {
         uint8_t secret[LS_SECRET_BYTES];
         secret_of(&stage, 1, turn, secret);
         cr_assert_neq(memcmp(secret, newcomer->offer.secret, sizeof secret), 0, "turn %u", turn);
@@ -459,7 +459,7 @@ Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
 Test(resume_claims, who_was_forgotten_has_its_seat_while_another_one_is_free)
 {
     seats = 3;
-    liars stage = open_young(turns_of(0));
+    liars stage = open_young(generations_of(0));
     const raw_peer *newcomer = come_anew(&stage, 2);
     cr_assert_eq(newcomer->offer.slot, 2);
     const raw_peer *forgotten = claim(&stage, 1, 1, 1);
@@ -488,11 +488,11 @@ static liars open_lobby(uint32_t turn)
 {
     liars stage = begin_stage();
     stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
-    ls_seat_turns turns[LS_PLAYERS_MAX];
+    ls_seat_generations generations[LS_PLAYERS_MAX];
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        turns[slot] = turns_of(turn);
+        generations[slot] = generations_of(turn);
     }
-    ls_match_restore_lobby(stage.run->match, turns);
+    ls_match_restore_lobby(stage.run->match, generations);
     return stage;
 }
 
@@ -549,16 +549,16 @@ Test(resume_claims, who_is_back_when_the_server_stops_is_not_told_an_end)
     liars stage = open_liars();
     ls_match *match = stage.run->match;
     raw_peer *back = come_back(&stage, 0, 5, 0);
-    raw_peer *guest = raw_peer_create(stage.run);
-    stage.peers[1] = guest;
+    raw_peer *pending = raw_peer_create(stage.run);
+    stage.peers[1] = pending;
     virtual_match_run(stage.run, 5 * MS);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
     ls_match_stop(match, virtual_match_server_ns(stage.run));
     deliver_last_words(stage.run);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_OVER);
     cr_assert(back->is_closed);
-    cr_assert(guest->is_closed);
-    cr_assert_eq(back->heard[LS_MESSAGE_REFUSE] + guest->heard[LS_MESSAGE_REFUSE], 0);
+    cr_assert(pending->is_closed);
+    cr_assert_eq(back->heard[LS_MESSAGE_REFUSE] + pending->heard[LS_MESSAGE_REFUSE], 0);
     close_liars(&stage);
 }
 

@@ -40,7 +40,7 @@ typedef struct hall {
     uint64_t now_ns;
     uint64_t step;
     bool is_lazy; /* the server takes packets when something is due, as its host does */
-    uint32_t news[MATCHES_MAX][EVENT_KINDS];
+    uint32_t events[MATCHES_MAX][EVENT_KINDS];
     uint64_t closing_ns[MATCHES_MAX]; /* when the newest tick was closed */
 } hall;
 
@@ -128,10 +128,10 @@ static void pump_server(void)
     if (ls_match_table_next_ns(here.table) <= here.now_ns) {
         ls_match_table_advance(here.table, here.now_ns);
     }
-    ls_match_table_event news;
-    while (ls_match_table_next_event(here.table, &news)) {
-        cr_assert_lt(news.match, ls_match_table_count(here.table));
-        here.news[news.match][news.event.kind]++;
+    ls_match_table_event happened;
+    while (ls_match_table_next_event(here.table, &happened)) {
+        cr_assert_lt(happened.match, ls_match_table_count(here.table));
+        here.events[happened.match][happened.event.kind]++;
     }
 }
 
@@ -143,7 +143,8 @@ static void pump_client(uint32_t index)
         if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             ls_session_disconnected(client->session, event.reason, here.now_ns);
         } else if (event.kind == LS_TRANSPORT_RECEIVED) {
-            ls_session_receive(client->session, event.lane, event.bytes, event.size, here.now_ns);
+            ls_session_receive(client->session, event.channel, event.bytes, event.size,
+                               here.now_ns);
         } else if (!client->is_silent) {
             ls_session_connected(client->session, event.peer, here.now_ns);
         }
@@ -208,17 +209,18 @@ Test(several, matches_fill_in_turn_and_all_play_to_their_end)
         add_client();
     }
     run(6 * SECOND);
-    uint64_t roots[3];
+    uint64_t state_hashes[3];
     for (uint32_t i = 0; i < 3; i++) {
         expect_perfect(i, 120);
-        cr_assert_eq(here.news[i][LS_MATCH_PLAYER_SEATED], 2);
-        cr_assert_eq(here.news[i][LS_MATCH_STARTED], 1);
-        cr_assert_eq(here.news[i][LS_MATCH_FINISHED], 1);
-        cr_assert_eq(here.news[i][LS_MATCH_DESYNC], 0);
-        roots[i] = ls_match_root(match(i));
+        cr_assert_eq(here.events[i][LS_MATCH_PLAYER_SEATED], 2);
+        cr_assert_eq(here.events[i][LS_MATCH_STARTED], 1);
+        cr_assert_eq(here.events[i][LS_MATCH_FINISHED], 1);
+        cr_assert_eq(here.events[i][LS_MATCH_DESYNC], 0);
+        state_hashes[i] = ls_match_hash(match(i));
     }
     /* The same seed and settings, but other players: nobody's inputs went astray. */
-    cr_assert(roots[0] != roots[1] && roots[1] != roots[2] && roots[0] != roots[2]);
+    cr_assert(state_hashes[0] != state_hashes[1] && state_hashes[1] != state_hashes[2] &&
+              state_hashes[0] != state_hashes[2]);
     cr_assert_eq(ls_match_table_next_ns(here.table), UINT64_MAX);
 }
 
@@ -256,7 +258,7 @@ Test(several, a_seat_that_somebody_left_at_the_door_is_given_to_the_next)
     open_hall(2, 1, 0);
     add_client()->is_silent = true;
     run(11 * SECOND);
-    cr_assert_eq(here.news[0][LS_MATCH_PEER_REFUSED], 1);
+    cr_assert_eq(here.events[0][LS_MATCH_PEER_REFUSED], 1);
     cr_assert_eq(ls_match_seats_open(match(0)), 1);
     add_client();
     run(SECOND);
@@ -273,7 +275,7 @@ Test(several, who_finds_no_seat_is_told_so)
     const player *third = add_client();
     run(SECOND);
     cr_assert_eq(ls_session_report_of(third->session).status, LS_MATCH_FULL);
-    cr_assert_eq(here.news[0][LS_MATCH_PEER_REFUSED] + here.news[1][LS_MATCH_PEER_REFUSED], 1);
+    cr_assert_eq(here.events[0][LS_MATCH_PEER_REFUSED] + here.events[1][LS_MATCH_PEER_REFUSED], 1);
 }
 
 Test(several, more_peers_than_the_table_holds_are_closed)

@@ -1,10 +1,10 @@
 /* A game that embeds Lockstep: a match and two clients in its own loop, in one process, over a
  * network in memory, in virtual time. With --flip one client's state is damaged on the way, and the
  * match has to tell whose and when. Exit code 0 when what should happen did. */
-#include <lockstep/client/session/session.h>
 #include <lockstep/common/simulation/plugin_loader.h>
+#include <lockstep/match.h>
 #include <lockstep/protocol/transport/transport_memory.h>
-#include <lockstep/server/match/match.h>
+#include <lockstep/session.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,16 +104,17 @@ static void run_server(game *game, uint64_t now_ns)
             ls_match_peer_disconnected(game->match, event.peer, event.reason, now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_match_receive(game->match, event.peer, event.lane, event.bytes, event.size, now_ns);
+            ls_match_receive(game->match, event.peer, event.channel, event.bytes, event.size,
+                             now_ns);
             break;
         }
     }
     ls_match_advance(game->match, now_ns);
     ls_transport_flush(game->server_transport);
-    ls_match_event news;
-    while (ls_match_next_event(game->match, &news)) {
-        if (news.kind == LS_MATCH_DESYNC && game->desyncs++ == 0) {
-            game->desync = news;
+    ls_match_event happened;
+    while (ls_match_next_event(game->match, &happened)) {
+        if (happened.kind == LS_MATCH_DESYNC && game->desyncs++ == 0) {
+            game->desync = happened;
         }
     }
 }
@@ -130,7 +131,7 @@ static void run_client(client *self, uint64_t now_ns)
             ls_session_disconnected(self->session, event.reason, now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(self->session, event.lane, event.bytes, event.size, now_ns);
+            ls_session_receive(self->session, event.channel, event.bytes, event.size, now_ns);
             break;
         }
     }
@@ -163,9 +164,9 @@ static int verdict(game *game)
     bool is_equal = true;
     for (uint32_t i = 0; i < CLIENTS; i++) {
         ls_session_report report = ls_session_report_of(game->clients[i].session);
-        uint64_t root = ls_sim_instance_hash(ls_session_instance(game->clients[i].session));
+        uint64_t state_hash = ls_sim_instance_hash(ls_session_instance(game->clients[i].session));
         is_flipped |= game->clients[i].flip_tick != 0;
-        is_equal &= root == ls_match_root(game->match) && report.tick == TICKS;
+        is_equal &= state_hash == ls_match_hash(game->match) && report.tick == TICKS;
         compared += ls_match_slot_of(game->match, i).hashes_compared;
     }
     printf("match: %" PRIu32 " ticks, %" PRIu64 " hashes compared, %" PRIu32 " differences\n",
@@ -175,8 +176,8 @@ static int verdict(game *game)
     }
     printf("the state of slot %" PRIu32 " at tick %" PRIu32 ": here %016" PRIx64
            ", there %016" PRIx64 "\n",
-           game->desync.slot, game->desync.tick, game->desync.server_root,
-           game->desync.client_root);
+           game->desync.slot, game->desync.tick, game->desync.server_hash,
+           game->desync.client_hash);
     return game->desyncs == 1 && game->desync.tick == FLIP_TICK ? 0 : 1;
 }
 

@@ -52,9 +52,9 @@ static uint64_t step_machine(diagnosed_machine *machine, const ls_tick_inputs *i
     fault = machine->knob;
     ls_sim_instance_step(machine->instance, inputs);
     machine->knob = fault;
-    uint64_t root = ls_sim_instance_hash(machine->instance);
-    ls_replay_window_record(machine->window, inputs, machine->instance, root);
-    return root;
+    uint64_t state_hash = ls_sim_instance_hash(machine->instance);
+    ls_replay_window_record(machine->window, inputs, machine->instance, state_hash);
+    return state_hash;
 }
 
 static ls_tick_inputs make_inputs(diagnosed_match *match, ls_slot_input slots[LS_PLAYERS_MAX])
@@ -76,9 +76,9 @@ void diagnosed_match_step(diagnosed_match *match)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs = make_inputs(match, slots);
-    uint64_t server_root = step_machine(&match->server, &inputs);
-    uint64_t client_root = step_machine(&match->client, &inputs);
-    if (match->bad == 0 && server_root != client_root) {
+    uint64_t server_hash = step_machine(&match->server, &inputs);
+    uint64_t client_hash = step_machine(&match->client, &inputs);
+    if (match->bad == 0 && server_hash != client_hash) {
         match->bad = inputs.tick + 1;
     }
 }
@@ -129,18 +129,18 @@ void diagnosed_match_diagnose(diagnosed_match *match, ls_desync_verdict *out)
     ls_desync_classify(&server, &client, out);
 }
 
-static void describe_side(diagnosed_machine *machine, ls_tick bad, uint64_t *roots,
+static void describe_side(diagnosed_machine *machine, ls_tick bad, uint64_t *state_hashes,
                           ls_bundle_side *out)
 {
-    ls_build_print_here(&out->print);
+    ls_build_fingerprint_here(&out->print);
     out->figures = *ls_rerun_figures_of(machine->rerun);
     out->passes = *ls_rerun_passes(machine->rerun);
     out->state = ls_replay_window_state(machine->window, bad);
-    out->roots = roots;
-    out->roots_first = ls_replay_window_oldest(machine->window);
-    for (ls_tick tick = out->roots_first; tick <= ls_replay_window_newest(machine->window);
+    out->state_hashes = state_hashes;
+    out->hashes_first = ls_replay_window_oldest(machine->window);
+    for (ls_tick tick = out->hashes_first; tick <= ls_replay_window_newest(machine->window);
          tick++) {
-        cr_assert_eq(ls_replay_window_root(machine->window, tick, &roots[out->root_count++]),
+        cr_assert_eq(ls_replay_window_hash(machine->window, tick, &state_hashes[out->hash_count++]),
                      LS_OK);
     }
 }
@@ -155,11 +155,11 @@ void diagnosed_match_bundle(diagnosed_match *match, diagnosed_memory *memory, ls
         LS_OK);
     ls_desync_bundle_describe(out, match->server.instance, memory->fields);
     out->snapshot_tick = stretch.first;
-    out->snapshot_root = ls_replay_stretch_root(&stretch, stretch.first);
+    out->snapshot_hash = ls_replay_stretch_hash(&stretch, stretch.first);
     out->snapshot = stretch.snapshot;
     out->inputs = stretch.inputs;
-    describe_side(&match->server, match->bad, memory->roots[0], &out->server);
-    describe_side(&match->client, match->bad, memory->roots[1], &out->client);
-    cr_assert_eq(ls_replay_window_root(match->server.window, match->bad, &out->server_root), LS_OK);
-    cr_assert_eq(ls_replay_window_root(match->client.window, match->bad, &out->client_root), LS_OK);
+    describe_side(&match->server, match->bad, memory->state_hashes[0], &out->server);
+    describe_side(&match->client, match->bad, memory->state_hashes[1], &out->client);
+    cr_assert_eq(ls_replay_window_hash(match->server.window, match->bad, &out->server_hash), LS_OK);
+    cr_assert_eq(ls_replay_window_hash(match->client.window, match->bad, &out->client_hash), LS_OK);
 }

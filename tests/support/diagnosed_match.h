@@ -1,5 +1,5 @@
 /* Diagnosed match: two machines that run the fault simulation on the same inputs in one process,
- * each with its replay window, until their roots differ; and the bundle that tells of it.
+ * each with its replay window, until their state hashes differ; and the bundle that tells of it.
  * Stops the test when something cannot be made. Called by tests of desync diagnosis. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_DIAGNOSED_MATCH_H
 #define LOCKSTEP_TESTS_SUPPORT_DIAGNOSED_MATCH_H
@@ -39,10 +39,10 @@ void diagnosed_match_roll_back(diagnosed_match *match, uint32_t ticks);
 void diagnosed_match_diagnose(diagnosed_match *match, ls_desync_verdict *out);
 
 /* All that is known, with the client's state at the bad tick as its window has it. Borrowed from
- * the match; `fields` and `roots` are the caller's memory. */
+ * the match; `fields` and `state hashes` are the caller's memory. */
 typedef struct diagnosed_memory {
     ls_field fields[LS_FIELDS_MAX];
-    uint64_t roots[2][LS_BUNDLE_ROOTS_MAX];
+    uint64_t state_hashes[2][LS_BUNDLE_HASHES_MAX];
 } diagnosed_memory;
 void diagnosed_match_bundle(diagnosed_match *match, diagnosed_memory *memory,
                             ls_desync_bundle *out);

@@ -31,7 +31,7 @@ static void keep_reliable(fake_server *fake, const ls_message *message)
         fake->joined_count++;
         return;
     case LS_MESSAGE_GOODBYE:
-        fake->goodbye = message->body.farewell;
+        fake->goodbye = message->body.close_reason;
         fake->has_goodbye = true;
         return;
     case LS_MESSAGE_FINISHED:
@@ -64,13 +64,14 @@ static void keep_inputs(fake_server *fake, const uint8_t *bytes, size_t size)
     fake->inputs_sent++;
 }
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     static ls_message message;
     fake_server *fake = user;
     cr_assert_eq(peer, fake->peer, "sent to a connection that is gone");
     fake->packets++;
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         cr_assert_eq(ls_message_read(bytes, size, FAKE_SLOTS, &message), LS_OK);
         keep_reliable(fake, &message);
         return;
@@ -120,7 +121,7 @@ void fake_server_open(fake_server *fake, const ls_session_config *config)
     offer->hash_interval_ticks = 1;
     offer->timeout_ms = 10000;
     offer->is_running = true;
-    offer->is_watching = own.is_watching;
+    offer->is_spectator = own.is_spectator;
 }
 
 void fake_server_close(fake_server *fake)
@@ -136,8 +137,8 @@ static void start_match(fake_server *fake)
     cr_assert_eq(ls_sim_instance_create(&fake->simulation, &fake->offer.config, ls_allocator_heap(),
                                         &fake->instance, NULL),
                  LS_OK);
-    fake->roots[0] = ls_sim_instance_hash(fake->instance);
-    fake->chains[0] = ls_hash_chain_start(fake->roots[0]);
+    fake->state_hashes[0] = ls_sim_instance_hash(fake->instance);
+    fake->chains[0] = ls_hash_chain_start(fake->state_hashes[0]);
     fake->tick_chains[0] = LS_TICK_CHAIN_START;
 }
 
@@ -166,26 +167,28 @@ void fake_server_close_ticks(fake_server *fake, uint32_t count)
         ls_tick_inputs inputs = {.tick = tick, .slot_count = FAKE_SLOTS, .slots = slots};
         ls_sim_instance_step(fake->instance, &inputs);
         fake->closed = tick + 1;
-        fake->roots[tick + 1] = ls_sim_instance_hash(fake->instance);
+        fake->state_hashes[tick + 1] = ls_sim_instance_hash(fake->instance);
         fake->tick_chains[tick + 1] = ls_tick_chain_next(fake->tick_chains[tick], &inputs);
-        fake->chains[tick + 1] = (tick + 1) % fake->offer.hash_interval_ticks == 0
-                                     ? ls_hash_chain_next(fake->chains[tick], fake->roots[tick + 1])
-                                     : fake->chains[tick];
+        fake->chains[tick + 1] =
+            (tick + 1) % fake->offer.hash_interval_ticks == 0
+                ? ls_hash_chain_next(fake->chains[tick], fake->state_hashes[tick + 1])
+                : fake->chains[tick];
     }
 }
 
 /* ---- messages ---- */
 
-void fake_server_send_bytes(fake_server *fake, ls_lane lane, const uint8_t *bytes, size_t size)
+void fake_server_send_bytes(fake_server *fake, ls_channel channel, const uint8_t *bytes,
+                            size_t size)
 {
-    ls_session_receive(fake->session, lane, bytes, size, fake->now_ns);
+    ls_session_receive(fake->session, channel, bytes, size, fake->now_ns);
 }
 
 void fake_server_send(fake_server *fake, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    fake_server_send_bytes(fake, LS_LANE_RELIABLE, bytes, size);
+    fake_server_send_bytes(fake, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 void fake_server_connect(fake_server *fake)
@@ -245,7 +248,7 @@ void fake_server_send_blob(fake_server *fake, const ls_join *join)
         part.blob = join->blob;
         part.packet = i;
         size_t size = ls_blob_part_write(&part, bytes);
-        fake_server_send_bytes(fake, LS_LANE_UNRELIABLE, bytes, size);
+        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 
@@ -259,7 +262,8 @@ static uint32_t write_block(const fake_server *fake, ls_tick first, ls_tick end,
         fake_server_inputs(tick, bytes, slots);
         ls_tick_inputs inputs = {.tick = tick, .slot_count = FAKE_SLOTS, .slots = slots};
         bool is_hashed = (tick + 1) % fake->offer.hash_interval_ticks == 0;
-        bool is_added = ls_tick_block_add(&writer, &inputs, is_hashed ? fake->roots[tick + 1] : 0);
+        bool is_added =
+            ls_tick_block_add(&writer, &inputs, is_hashed ? fake->state_hashes[tick + 1] : 0);
         cr_assert(is_added);
     }
     uint32_t size = (uint32_t)ls_tick_block_finish(&writer, fake->tick_chains[end]);
@@ -302,7 +306,7 @@ ls_join fake_server_make_join(fake_server *fake, ls_join_source source)
         join.tick_chain = fake->tick_chains[join.tick];
         return join;
     }
-    join.root = fake->roots[join.tick];
+    join.state_hash = fake->state_hashes[join.tick];
     join.chain_tick = join.tick / interval * interval;
     join.chain = fake->chains[join.tick];
     join.tick_chain = fake->tick_chains[join.tick];
@@ -349,7 +353,7 @@ void fake_server_send_ticks_to(fake_server *fake, ls_tick end)
             }
         }
         ls_tick_packet_write_end(&stream);
-        fake_server_send_bytes(fake, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
     }
 }
 
@@ -373,7 +377,7 @@ void fake_server_send_tick_in_parts(fake_server *fake, ls_tick tick,
         memcpy(part.bytes, whole + (size_t)index * LS_TICK_PART_BYTES, part.size);
         stream = ls_bit_writer(packet, sizeof packet);
         ls_tick_part_bits(&stream, &part);
-        fake_server_send_bytes(fake, LS_LANE_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
+        fake_server_send_bytes(fake, LS_CHANNEL_UNRELIABLE, packet, ls_bits_size_bytes(&stream));
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct fake_server {
     /* The match, by tick. */
     ls_sim_instance *instance;
     ls_tick closed;
-    uint64_t roots[FAKE_TICKS_MAX + 1];
+    uint64_t state_hashes[FAKE_TICKS_MAX + 1];
     uint64_t chains[FAKE_TICKS_MAX + 1];
     uint64_t tick_chains[FAKE_TICKS_MAX + 1];
     ls_blob *blob;
@@ -50,7 +50,7 @@ typedef struct fake_server {
     uint32_t joined_count;
     ls_joined joined;
     bool has_goodbye;
-    ls_farewell goodbye;
+    ls_close_reason goodbye;
     uint32_t finished_count;
     uint32_t closed_tick_count;
     ls_tick_part closed_ticks[FAKE_CLOSED_MAX];
@@ -85,7 +85,8 @@ void fake_server_set_blob(fake_server *fake, ls_join *join, const uint8_t *bytes
 void fake_server_send_join(fake_server *fake, const ls_join *join);
 void fake_server_send_blob(fake_server *fake, const ls_join *join);
 void fake_server_send(fake_server *fake, const ls_message *message);
-void fake_server_send_bytes(fake_server *fake, ls_lane lane, const uint8_t *bytes, size_t size);
+void fake_server_send_bytes(fake_server *fake, ls_channel channel, const uint8_t *bytes,
+                            size_t size);
 
 /* Every closed tick that the session has not acknowledged, before `end`. */
 void fake_server_send_ticks_to(fake_server *fake, ls_tick end);

@@ -29,7 +29,7 @@ void journal_sample_inputs(ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX], ls
     *out = (ls_tick_inputs){.tick = tick, .slot_count = JOURNAL_SAMPLE_SLOTS, .slots = slots};
 }
 
-uint64_t journal_sample_root(ls_tick tick)
+uint64_t journal_sample_hash(ls_tick tick)
 {
     return ls_hash_pair(tick, 77) | 1;
 }
@@ -59,7 +59,7 @@ ls_journal_header journal_sample_header(const journal_sample_config *config)
                                 .timeout_ms = 10000,
                                 .wait_limit_ms = 2000};
     memset(header.key.bytes, 0x5a, sizeof header.key.bytes);
-    ls_build_print_set(&header.print, LS_PRINT_COMPILER, "a compiler");
+    ls_build_fingerprint_set(&header.print, LS_PRINT_COMPILER, "a compiler");
     return header;
 }
 
@@ -109,9 +109,9 @@ static void append_snapshot(journal_sample *sample, ls_tick tick)
         state[i] = journal_sample_state_byte(tick, i);
     }
     ls_journal_snapshot head = {.tick = tick,
-                                .root = journal_sample_root(tick),
-                                .root_chain = tick + 1000,
-                                .root_chain_tick = tick,
+                                .state_hash = journal_sample_hash(tick),
+                                .hash_chain = tick + 1000,
+                                .hash_chain_tick = tick,
                                 .tick_chain = sample->chain,
                                 .state_bytes = size};
     for (; head.piece < ls_journal_pieces(size); head.piece++) {
@@ -145,7 +145,7 @@ static ls_tick append_block(journal_sample *sample, ls_tick first)
     while (tick < config->ticks && tick < first + config->block_ticks) {
         journal_sample_inputs(tick, slots, &inputs);
         if (!is_left_out(config, tick)) {
-            bool is_added = ls_tick_block_add(&writer, &inputs, journal_sample_root(tick + 1));
+            bool is_added = ls_tick_block_add(&writer, &inputs, journal_sample_hash(tick + 1));
             LS_ASSERT(is_added);
         }
         sample->chain = ls_tick_chain_next(sample->chain, &inputs);
@@ -165,7 +165,7 @@ static ls_tick append_block(journal_sample *sample, ls_tick first)
 static void append_end(journal_sample *sample)
 {
     ls_journal_end end = {.final_tick = sample->config.ticks,
-                          .final_root = journal_sample_root(sample->config.ticks),
+                          .final_hash = journal_sample_hash(sample->config.ticks),
                           .tick_chain = sample->chain,
                           .ticks = sample->config.ticks};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};

@@ -1,5 +1,6 @@
-/* Journal sample: a journal in memory of a match that was never played: inputs, roots and states
- * made from a seed, so that a test can tell at any place what belongs there. For tests only. */
+/* Journal sample: a journal in memory of a match that was never played: inputs, state hashes and
+ * states made from a seed, so that a test can tell at any place what belongs there. For tests only.
+ */
 #ifndef LOCKSTEP_TESTS_SUPPORT_JOURNAL_SAMPLE_H
 #define LOCKSTEP_TESTS_SUPPORT_JOURNAL_SAMPLE_H
 
@@ -36,7 +37,7 @@ void journal_sample_release(journal_sample *sample);
 
 /* What belongs to a tick. */
 void journal_sample_inputs(ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out);
-uint64_t journal_sample_root(ls_tick tick); /* of the state `tick` */
+uint64_t journal_sample_hash(ls_tick tick); /* of the state `tick` */
 uint8_t journal_sample_state_byte(ls_tick tick, size_t index);
 ls_journal_header journal_sample_header(const journal_sample_config *config);
 

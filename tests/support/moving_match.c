@@ -26,11 +26,12 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     return ls_bot_input(&client->bot, instance, slot, bytes);
 }
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     const moving_client *client = user;
     cr_assert_eq(peer, client->peer);
-    ls_transport_send(client->transport, peer, lane, bytes, size);
+    ls_transport_send(client->transport, peer, channel, bytes, size);
 }
 
 static void on_disconnect(void *user, ls_peer_id peer)
@@ -86,7 +87,7 @@ moving_match *moving_match_open(const ls_match_config *config, uint64_t seed)
     ls_memory_network_set_time(run->network, run->now_ns);
     cr_assert_eq(ls_memory_server_create(run->network, &run->server), LS_OK);
     create_match(run);
-    run->roots[0] = ls_match_root(run->match);
+    run->state_hashes[0] = ls_match_hash(run->match);
     return run;
 }
 
@@ -144,7 +145,7 @@ static void take_server_packets(moving_match *run)
             ls_match_peer_disconnected(run->match, event.peer, event.reason, run->now_ns);
             break;
         case LS_TRANSPORT_RECEIVED:
-            ls_match_receive(run->match, event.peer, event.lane, event.bytes, event.size,
+            ls_match_receive(run->match, event.peer, event.channel, event.bytes, event.size,
                              run->now_ns);
             break;
         }
@@ -169,7 +170,7 @@ static void pump_server(moving_match *run)
         LS_ASSERT(run->ticks <= MOVING_TICKS_MAX);
         cr_assert_eq(run->ticks, ls_match_tick(run->match), "a tick at a time");
         if (is_hashed(run, run->ticks)) {
-            run->roots[run->ticks] = ls_match_root(run->match);
+            run->state_hashes[run->ticks] = ls_match_hash(run->match);
         }
         if (run->on_tick) {
             run->on_tick(run->user, run->match);
@@ -196,7 +197,7 @@ static void compare(moving_client *client)
     if (!is_settled) {
         return;
     }
-    cr_assert_eq(ls_sim_instance_hash(instance), client->run->roots[report.tick],
+    cr_assert_eq(ls_sim_instance_hash(instance), client->run->state_hashes[report.tick],
                  "client %u at tick %u", client->index, report.tick);
     client->compared = report.tick;
     client->compared_count++;
@@ -245,7 +246,7 @@ static void take_packets(moving_client *client)
             break;
         case LS_TRANSPORT_RECEIVED:
             client->packets_down++;
-            ls_session_receive(client->session, event.lane, event.bytes, event.size, now_ns);
+            ls_session_receive(client->session, event.channel, event.bytes, event.size, now_ns);
             break;
         }
     }

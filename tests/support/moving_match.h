@@ -48,7 +48,7 @@ struct moving_match {
     ls_transport *server;
     ls_match *match;
     uint64_t now_ns;
-    uint64_t roots[MOVING_TICKS_MAX + 1]; /* by tick, of the states that are hashed */
+    uint64_t state_hashes[MOVING_TICKS_MAX + 1]; /* by tick, of the states that are hashed */
     ls_tick ticks;
     void (*on_tick)(void *user, const ls_match *match); /* a tick was closed; NULL: nobody cares */
     void *user;

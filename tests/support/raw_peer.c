@@ -30,7 +30,7 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
     if (message.kind == LS_MESSAGE_OFFER) {
         peer->offer = message.body.offer;
     } else if (message.kind == LS_MESSAGE_REFUSE) {
-        peer->refusal = message.body.farewell;
+        peer->refusal = message.body.close_reason;
     } else if (message.kind == LS_MESSAGE_JOIN) {
         take_join(peer, &message.body.join);
     } else if (message.kind == LS_MESSAGE_TICKS_REQUEST) {
@@ -57,7 +57,7 @@ static void acknowledge_parts(raw_peer *peer)
     }
     while (peer->blob && !peer->takes_no_parts && !peer->is_closed &&
            (size = ls_blob_receiver_next(peer->blob, peer->run->now_ns, bytes)) > 0) {
-        raw_peer_send(peer, LS_LANE_UNRELIABLE, bytes, size);
+        raw_peer_send(peer, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 
@@ -65,7 +65,7 @@ static void take_packet(raw_peer *peer, const ls_transport_event *event)
 {
     uint32_t kind = ls_message_peek(event->bytes, event->size);
     peer->heard[kind]++;
-    if (event->lane == LS_LANE_RELIABLE) {
+    if (event->channel == LS_CHANNEL_RELIABLE) {
         take_message(peer, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_TICKS) {
         ls_ticks_header header = {0};
@@ -118,15 +118,15 @@ void raw_peer_destroy(raw_peer *peer)
     free(peer);
 }
 
-void raw_peer_send(raw_peer *peer, ls_lane lane, const uint8_t *bytes, size_t size)
+void raw_peer_send(raw_peer *peer, ls_channel channel, const uint8_t *bytes, size_t size)
 {
-    ls_transport_send(peer->transport, peer->server, lane, bytes, size);
+    ls_transport_send(peer->transport, peer->server, channel, bytes, size);
 }
 
 void raw_peer_send_message(raw_peer *peer, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    raw_peer_send(peer, LS_LANE_RELIABLE, bytes, ls_message_write(message, bytes));
+    raw_peer_send(peer, LS_CHANNEL_RELIABLE, bytes, ls_message_write(message, bytes));
 }
 
 void raw_peer_send_kind(raw_peer *peer, ls_message_kind kind)
@@ -172,19 +172,20 @@ void raw_peer_say_ready(raw_peer *peer)
     raw_peer_send_message(peer, &message);
 }
 
-void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t root, ls_tick first_input)
+void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t state_hash, ls_tick first_input)
 {
-    ls_message message = {.kind = LS_MESSAGE_JOINED, .body.joined = {tick, root, first_input}};
+    ls_message message = {.kind = LS_MESSAGE_JOINED,
+                          .body.joined = {tick, state_hash, first_input}};
     raw_peer_send_message(peer, &message);
 }
 
 void raw_peer_say_joined(raw_peer *peer, ls_tick first_input)
 {
     ls_tick tick = ls_match_tick(peer->run->match);
-    uint64_t root = 0;
-    bool is_held = ls_match_root_of_tick(peer->run->match, tick, &root);
+    uint64_t state_hash = 0;
+    bool is_held = ls_match_hash_of_tick(peer->run->match, tick, &state_hash);
     LS_ASSERT(is_held);
-    raw_peer_send_joined(peer, tick, root, first_input);
+    raw_peer_send_joined(peer, tick, state_hash, first_input);
 }
 
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer)
@@ -222,5 +223,5 @@ size_t raw_peer_write_inputs(const ls_inputs_header *header, uint32_t count,
 void raw_peer_send_inputs(raw_peer *peer, const ls_inputs_header *header, uint32_t count)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    raw_peer_send(peer, LS_LANE_UNRELIABLE, bytes, raw_peer_write_inputs(header, count, bytes));
+    raw_peer_send(peer, LS_CHANNEL_UNRELIABLE, bytes, raw_peer_write_inputs(header, count, bytes));
 }

@@ -18,7 +18,7 @@ typedef struct raw_peer {
     bool is_closed;
     uint32_t heard[RAW_KINDS]; /* packets, by kind */
     ls_offer offer;
-    ls_farewell refusal;
+    ls_close_reason refusal;
     uint32_t sequence; /* of the next INPUTS */
     ls_tick confirmed; /* where a TICKS says its packet begins */
 
@@ -35,7 +35,7 @@ typedef struct raw_peer {
 raw_peer *raw_peer_create(virtual_match *run);
 void raw_peer_destroy(raw_peer *peer);
 
-void raw_peer_send(raw_peer *peer, ls_lane lane, const uint8_t *bytes, size_t size);
+void raw_peer_send(raw_peer *peer, ls_channel channel, const uint8_t *bytes, size_t size);
 void raw_peer_send_message(raw_peer *peer, const ls_message *message);
 void raw_peer_send_kind(raw_peer *peer, ls_message_kind kind); /* all its fields zero */
 void raw_peer_say_hello(raw_peer *peer);
@@ -51,7 +51,7 @@ void raw_peer_say_ready(raw_peer *peer);
 
 /* An honest JOINED, as far as the match is, or another. */
 void raw_peer_say_joined(raw_peer *peer, ls_tick first_input);
-void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t root, ls_tick first_input);
+void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t state_hash, ls_tick first_input);
 
 /* INPUTS of an honest player who has received all ticks and makes no inputs, to be changed. */
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer);

@@ -51,12 +51,12 @@ static void append_snapshot(const journal_plan *made, ls_tick tick)
     uint8_t *state = malloc(size);
     cr_assert_eq(ls_sim_instance_save(here.sim->instance, state), LS_OK);
     ls_journal_snapshot head = {.tick = tick,
-                                .root = ls_sim_instance_hash(here.sim->instance),
-                                .root_chain = here.root_chain,
-                                .root_chain_tick = tick,
+                                .state_hash = ls_sim_instance_hash(here.sim->instance),
+                                .hash_chain = here.hash_chain,
+                                .hash_chain_tick = tick,
                                 .tick_chain = here.chain,
                                 .state_bytes = size};
-    head.root ^= tick == made->wrong_snapshot_tick ? 1 : 0;
+    head.state_hash ^= tick == made->wrong_snapshot_tick ? 1 : 0;
     ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT, .tick = tick, .bytes = state, .size = size};
     cr_assert_eq(ls_journal_pieces(size), 1u);
     ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
@@ -90,7 +90,7 @@ static ls_tick_inputs play_tick(ls_tick tick)
         .tick = tick, .slot_count = here.sim->config.players, .slots = here.sim->slots};
     ls_sim_instance_step(here.sim->instance, &inputs);
     here.chain = ls_tick_chain_next(here.chain, &inputs);
-    here.root_chain = ls_hash_chain_next(here.root_chain, ls_sim_instance_hash(here.sim->instance));
+    here.hash_chain = ls_hash_chain_next(here.hash_chain, ls_sim_instance_hash(here.sim->instance));
     return inputs;
 }
 
@@ -103,11 +103,11 @@ static ls_tick append_block(const journal_plan *made, ls_tick tick)
     while (tick < made->ticks && tick < first + JOURNAL_BLOCK_TICKS) {
         bool is_left_out = tick >= made->gap_first && tick < made->gap_end;
         ls_tick_inputs inputs = play_tick(tick);
-        uint64_t root = ls_sim_instance_hash(here.sim->instance);
+        uint64_t state_hash = ls_sim_instance_hash(here.sim->instance);
         tick++;
-        root ^= tick == made->wrong_root_tick ? 1 : 0;
+        state_hash ^= tick == made->wrong_hash_tick ? 1 : 0;
         if (!is_left_out) {
-            cr_assert(ls_tick_block_add(&writer, &inputs, root));
+            cr_assert(ls_tick_block_add(&writer, &inputs, state_hash));
         }
         bool is_snapshot_next = made->snapshot_ticks > 0 && tick % made->snapshot_ticks == 0;
         if (is_snapshot_next || tick == made->gap_first || tick == made->gap_end) {
@@ -125,7 +125,7 @@ static ls_tick append_block(const journal_plan *made, ls_tick tick)
 static void append_end(const journal_plan *made)
 {
     ls_journal_end end = {.final_tick = made->ticks,
-                          .final_root = here.final_root,
+                          .final_hash = here.final_hash,
                           .tick_chain = here.chain,
                           .ticks = made->ticks};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};
@@ -172,7 +172,7 @@ journal_plan plan_of(uint32_t ticks, uint32_t snapshot_ticks)
 void make_journal(const journal_plan *made)
 {
     here.chain = LS_TICK_CHAIN_START;
-    here.root_chain = ls_hash_chain_start(ls_sim_instance_hash(here.sim->instance));
+    here.hash_chain = ls_hash_chain_start(ls_sim_instance_hash(here.sim->instance));
     cr_assert_eq(
         ls_journal_writer_create(LS_JOURNAL_RAW_BYTES_MAX, NULL, ls_allocator_heap(), &here.writer),
         LS_OK);
@@ -192,7 +192,7 @@ void make_journal(const journal_plan *made)
     if (made->is_turned_away) {
         append_event(LS_JOURNAL_EVENT_TURNED_AWAY, 1, made->change_tick, "no such simulation");
     }
-    here.final_root = ls_sim_instance_hash(here.sim->instance);
+    here.final_hash = ls_sim_instance_hash(here.sim->instance);
     if (made->has_ended) {
         append_event(LS_JOURNAL_EVENT_ENDED, LS_JOURNAL_NO_SLOT, made->ticks, "");
     }
@@ -219,11 +219,11 @@ void close_all(void)
     free(here.bytes);
 }
 
-static void send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes, size_t size)
 {
     (void)user;
     (void)peer;
-    (void)lane;
+    (void)channel;
     (void)bytes;
     (void)size;
 }
@@ -262,11 +262,11 @@ ls_resume_report restore_all(void)
     ls_resume_report report = {0};
     cr_assert_eq(restore(here.size, &report), LS_OK, "%s", here.why.bytes);
     cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_RESUMING);
-    cr_expect_eq(ls_match_root(here.match), here.final_root);
+    cr_expect_eq(ls_match_hash(here.match), here.final_hash);
     cr_expect_eq(ls_match_tick(here.match), report.tick);
     cr_expect_eq(ls_match_tick_chain(here.match, report.tick), here.chain);
     ls_tick chain_tick = 0;
-    cr_expect_eq(ls_match_root_chain(here.match, &chain_tick), here.root_chain);
+    cr_expect_eq(ls_match_hash_chain(here.match, &chain_tick), here.hash_chain);
     cr_expect_eq(chain_tick, report.tick);
     return report;
 }

@@ -23,7 +23,7 @@ typedef struct journal_plan {
     uint32_t snapshot_ticks; /* between snapshots; 0: none */
     ls_tick gap_first;       /* ticks that are left out */
     ls_tick gap_end;
-    ls_tick wrong_root_tick; /* of the state behind that tick; 0: none */
+    ls_tick wrong_hash_tick; /* of the state behind that tick; 0: none */
     ls_tick wrong_snapshot_tick;
     ls_tick change_tick; /* somebody else sits down on slot 1 then; 0: nobody */
     bool is_turned_away; /* that one, at once */
@@ -41,8 +41,8 @@ typedef struct resume_place {
     ls_journal_writer *writer;
     sim_fixture *sim;
     uint64_t chain;
-    uint64_t root_chain;
-    uint64_t final_root;
+    uint64_t hash_chain;
+    uint64_t final_hash;
     ls_match_config config; /* as it was recorded */
     ls_resume *resume;
     ls_match *match;

@@ -48,7 +48,7 @@ static void step(void)
 static void check_ready(void)
 {
     if (aged.ready.tick == 0) {
-        cr_assert_eq(aged.ready.root, initial);
+        cr_assert_eq(aged.ready.state_hash, initial);
         return;
     }
     ls_sim_instance *other = NULL;
@@ -57,7 +57,7 @@ static void check_ready(void)
                                         ls_allocator_heap(), &other, &why),
                  LS_OK);
     cr_assert_eq(ls_sim_instance_load(other, aged.ready.bytes, aged.ready.tick), LS_OK);
-    cr_assert_eq(ls_sim_instance_hash(other), aged.ready.root);
+    cr_assert_eq(ls_sim_instance_hash(other), aged.ready.state_hash);
     cr_assert_eq(aged.ready.chain_tick, aged.ready.tick - 1);
     cr_assert_eq(aged.ready.chain, (aged.ready.tick - 1) * UINT64_C(3));
     cr_assert_eq(aged.ready.tick_chain, (aged.ready.tick - 1) * UINT64_C(5));
@@ -170,7 +170,7 @@ Test(aged_state, state_0_is_there_from_the_start)
 {
     open_state(60, 60);
     cr_assert_eq(aged.ready.tick, 0);
-    cr_assert_eq(aged.ready.root, initial);
+    cr_assert_eq(aged.ready.state_hash, initial);
     cr_assert_null(aged.ready.bytes);
     for (ls_tick tick = 1; tick < 60; tick++) {
         cr_assert_not(ls_aged_state_is_due(&aged, tick));

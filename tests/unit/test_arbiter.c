@@ -16,20 +16,20 @@ typedef struct player {
     uint64_t chain;
 } player;
 
-static uint64_t server_root(ls_tick tick)
+static uint64_t server_hash(ls_tick tick)
 {
     return UINT64_C(0x1234567812345678) * (tick + 1);
 }
 
-static uint64_t root_of(const player *of, ls_tick tick)
+static uint64_t hash_of(const player *of, ls_tick tick)
 {
-    return server_root(tick) ^ (tick >= of->bad_tick ? 0xff : 0);
+    return server_hash(tick) ^ (tick >= of->bad_tick ? 0xff : 0);
 }
 
 static player make_player(uint32_t interval, ls_tick bad_tick)
 {
     player made = {.interval = interval, .bad_tick = bad_tick};
-    made.chain = ls_hash_chain_start(root_of(&made, 0));
+    made.chain = ls_hash_chain_start(hash_of(&made, 0));
     return made;
 }
 
@@ -37,15 +37,15 @@ static void simulate_to(player *of, ls_tick tick)
 {
     while (of->tick + of->interval <= tick) {
         of->tick += of->interval;
-        of->chain = ls_hash_chain_next(of->chain, root_of(of, of->tick));
+        of->chain = ls_hash_chain_next(of->chain, hash_of(of, of->tick));
     }
 }
 
 static void open_arbiter(uint32_t interval, ls_tick newest)
 {
-    ls_arbiter_init(&arbiter, interval, server_root(0));
+    ls_arbiter_init(&arbiter, interval, server_hash(0));
     for (ls_tick tick = interval; tick <= newest; tick += interval) {
-        ls_arbiter_record(&arbiter, tick, server_root(tick));
+        ls_arbiter_record(&arbiter, tick, server_hash(tick));
     }
 }
 
@@ -63,15 +63,16 @@ static question compare(uint32_t slot, const player *of)
     return asked;
 }
 
-/* Answers with the player's roots; sets *is_contradiction. */
+/* Answers with the player's state hashes; sets *is_contradiction. */
 static bool answer(uint32_t slot, const player *of, ls_tick first, uint32_t count, bool is_last,
                    bool *is_contradiction)
 {
-    uint64_t roots[LS_WINDOW_TICKS] = {0};
+    uint64_t state_hashes[LS_WINDOW_TICKS] = {0};
     for (uint32_t i = 0; i < count; i++) {
-        roots[i] = root_of(of, first + i * of->interval);
+        state_hashes[i] = hash_of(of, first + i * of->interval);
     }
-    return ls_arbiter_take_roots(&arbiter, slot, first, roots, count, is_last, is_contradiction);
+    return ls_arbiter_take_hashes(&arbiter, slot, first, state_hashes, count, is_last,
+                                  is_contradiction);
 }
 
 /* ---- agreement ---- */
@@ -142,7 +143,7 @@ Test(arbiter, agreement_goes_on_for_ever)
     open_arbiter(3, 0);
     player good = make_player(3, UINT32_MAX);
     for (ls_tick tick = 3; tick < 30000; tick += 3) {
-        ls_arbiter_record(&arbiter, tick, server_root(tick));
+        ls_arbiter_record(&arbiter, tick, server_hash(tick));
         simulate_to(&good, tick);
         if (tick % 5 == 0) {
             cr_assert_not(compare(0, &good).is_asked);
@@ -181,8 +182,8 @@ Test(arbiter, the_first_bad_state_is_found_wherever_it_is)
         const ls_arbiter_slot *found = &arbiter.slots[0];
         cr_assert_eq(found->agreement, LS_AGREEMENT_DIFFERS);
         cr_assert_eq(found->bad_tick, bad);
-        cr_assert_eq(found->server_root, server_root(bad));
-        cr_assert_eq(found->client_root, server_root(bad) ^ 0xff);
+        cr_assert_eq(found->server_hash, server_hash(bad));
+        cr_assert_eq(found->client_hash, server_hash(bad) ^ 0xff);
         cr_assert_eq(found->agreed_tick, bad - 1);
         cr_assert_eq(found->compared, bad + 1);
     }
@@ -266,7 +267,7 @@ Test(arbiter, what_differs_is_asked_and_reported_once)
 
 /* ---- answers that make no sense ---- */
 
-Test(arbiter, roots_that_nobody_asked_for_are_a_contradiction)
+Test(arbiter, hashes_that_nobody_asked_for_are_a_contradiction)
 {
     open_arbiter(1, 100);
     player good = make_player(1, UINT32_MAX);
@@ -276,7 +277,7 @@ Test(arbiter, roots_that_nobody_asked_for_are_a_contradiction)
     cr_assert_not(arbiter.slots[0].has_agreed);
 }
 
-Test(arbiter, roots_of_other_states_than_asked_for_are_a_contradiction)
+Test(arbiter, hashes_of_other_states_than_asked_for_are_a_contradiction)
 {
     for (ls_tick first = 10; first <= 12; first += 2) {
         question asked;
@@ -289,7 +290,7 @@ Test(arbiter, roots_of_other_states_than_asked_for_are_a_contradiction)
     }
 }
 
-Test(arbiter, roots_that_all_agree_contradict_a_chain_that_does_not)
+Test(arbiter, hashes_that_all_agree_contradict_a_chain_that_does_not)
 {
     question asked;
     bool is_contradiction = false;
@@ -302,7 +303,7 @@ Test(arbiter, roots_that_all_agree_contradict_a_chain_that_does_not)
     cr_assert_eq(arbiter.slots[0].agreed_tick, 30);
 }
 
-Test(arbiter, roots_that_agree_as_far_as_they_go_settle_nothing)
+Test(arbiter, hashes_that_agree_as_far_as_they_go_settle_nothing)
 {
     question asked;
     bool is_contradiction = false;
@@ -347,10 +348,10 @@ Test(arbiter, who_leaves_after_an_answer_that_ends_too_early_differs)
     answer(0, &liar, asked.first, 0, true, &is_contradiction);
     cr_assert(ls_arbiter_settle_unanswered(&arbiter, 0));
     cr_assert_eq(arbiter.slots[0].bad_tick, 30);
-    cr_assert_eq(arbiter.slots[0].client_root, 0);
+    cr_assert_eq(arbiter.slots[0].client_hash, 0);
 }
 
-Test(arbiter, more_roots_than_asked_for_are_a_contradiction)
+Test(arbiter, more_hashes_than_asked_for_are_a_contradiction)
 {
     question asked;
     bool is_contradiction = false;
@@ -408,7 +409,7 @@ Test(arbiter, states_forgotten_while_the_answer_travelled_are_passed_over)
     open_arbiter(1, 1000);
     player liar = differ(1, 10, 20, 200, &asked);
     for (ls_tick tick = 1001; tick <= 1150; tick++) {
-        ls_arbiter_record(&arbiter, tick, server_root(tick));
+        ls_arbiter_record(&arbiter, tick, server_hash(tick));
     }
     cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
     cr_assert_not(is_contradiction, "the player is late, but no liar");
@@ -423,7 +424,7 @@ Test(arbiter, an_answer_that_came_too_late_to_compare_anything_is_asked_for_anew
     open_arbiter(1, 1000);
     player liar = differ(1, 10, 20, 200, &asked);
     for (ls_tick tick = 1001; tick <= 1500; tick++) {
-        ls_arbiter_record(&arbiter, tick, server_root(tick));
+        ls_arbiter_record(&arbiter, tick, server_hash(tick));
     }
     cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
     cr_assert_not(is_contradiction);
@@ -436,26 +437,26 @@ Test(arbiter, an_answer_that_came_too_late_to_compare_anything_is_asked_for_anew
 
 /* ---- the final state ---- */
 
-Test(arbiter, a_final_root_that_differs_is_a_difference_at_that_tick)
+Test(arbiter, a_final_hash_that_differs_is_a_difference_at_that_tick)
 {
     open_arbiter(10, 100);
     player good = make_player(10, UINT32_MAX);
     simulate_to(&good, 100);
     compare(0, &good);
-    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 7));
-    cr_assert(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 8));
+    cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 7));
+    cr_assert(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 8));
     cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DIFFERS);
     cr_assert_eq(arbiter.slots[0].bad_tick, 105);
-    cr_assert(arbiter.slots[0].server_root == 7 && arbiter.slots[0].client_root == 8);
-    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 105, 7, 9), "once is enough");
+    cr_assert(arbiter.slots[0].server_hash == 7 && arbiter.slots[0].client_hash == 8);
+    cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 9), "once is enough");
 }
 
-Test(arbiter, a_final_root_adds_nothing_to_an_open_question)
+Test(arbiter, a_final_hash_adds_nothing_to_an_open_question)
 {
     question asked;
     open_arbiter(1, 100);
     differ(1, 10, 20, 30, &asked);
-    cr_assert_not(ls_arbiter_compare_root(&arbiter, 0, 100, 7, 8));
+    cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 100, 7, 8));
     cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
 }
 

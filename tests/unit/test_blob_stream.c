@@ -110,7 +110,7 @@ static void run_server(transfer *here)
     uint32_t at_once = 0;
     size_t size;
     while ((size = ls_blob_sender_next(here->sender, here->now_ns, bytes)) > 0) {
-        ls_transport_send(here->server, here->peer, LS_LANE_UNRELIABLE, bytes, size);
+        ls_transport_send(here->server, here->peer, LS_CHANNEL_UNRELIABLE, bytes, size);
         at_once++;
     }
     if (at_once > here->packets_at_once_max) {
@@ -135,7 +135,7 @@ static void run_client(transfer *here)
     }
     size_t size = ls_blob_receiver_next(here->receiver, here->now_ns, bytes);
     if (size > 0) {
-        ls_transport_send(here->client, here->host, LS_LANE_UNRELIABLE, bytes, size);
+        ls_transport_send(here->client, here->host, LS_CHANNEL_UNRELIABLE, bytes, size);
     }
 }
 

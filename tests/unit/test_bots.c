@@ -38,7 +38,7 @@ static void step(ls_sim_instance *instance, uint32_t slot, const uint8_t *bytes,
     ls_sim_instance_step(instance, &inputs);
 }
 
-/* The root after TICKS in which a bot played, and how many bytes it sent. */
+/* The state hash after TICKS in which a bot played, and how many bytes it sent. */
 static uint64_t play(const ls_simulation *simulation, uint64_t seed, uint32_t *sent)
 {
     uint8_t bytes[LS_INPUT_BYTES_MAX];
@@ -53,9 +53,9 @@ static uint64_t play(const ls_simulation *simulation, uint64_t seed, uint32_t *s
         step(instance, 0, bytes, size);
         *sent += size;
     }
-    uint64_t root = ls_sim_instance_hash(instance);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
     ls_sim_instance_destroy(instance);
-    return root;
+    return state_hash;
 }
 
 Test(bots, the_same_seed_plays_the_same_and_another_one_does_not)
@@ -64,10 +64,10 @@ Test(bots, the_same_seed_plays_the_same_and_another_one_does_not)
                                                 ls_units_simulation()};
     for (size_t i = 0; i < 3; i++) {
         uint32_t sent = 0;
-        uint64_t root = play(simulations[i], 7, &sent);
+        uint64_t state_hash = play(simulations[i], 7, &sent);
         cr_assert_gt(sent, 0, "%s: a bot that does nothing", simulations[i]->name);
-        cr_assert_eq(play(simulations[i], 7, &sent), root);
-        cr_assert_neq(play(simulations[i], 8, &sent), root);
+        cr_assert_eq(play(simulations[i], 7, &sent), state_hash);
+        cr_assert_neq(play(simulations[i], 8, &sent), state_hash);
     }
 }
 

@@ -165,12 +165,12 @@ Test(box2d, a_new_ball_is_drawn_where_it_is)
 Test(box2d, keys_roll_and_jump)
 {
     sim_fixture *sim = open_box2d();
-    ls_controls hands = {.held = LS_CONTROL_LEFT, .pressed = LS_CONTROL_FIRST};
+    ls_controls controls = {.held = LS_CONTROL_LEFT, .pressed = LS_CONTROL_FIRST};
     uint8_t byte = 0;
-    cr_assert_eq(loaded.simulation->control(&sim->config, sim_state(sim), 0, &hands, &byte), 1);
+    cr_assert_eq(loaded.simulation->control(&sim->config, sim_state(sim), 0, &controls, &byte), 1);
     cr_assert_eq(byte, LEFT | JUMP);
-    hands = (ls_controls){.stick = {LS_FIXED_ONE, 0}};
-    loaded.simulation->control(&sim->config, sim_state(sim), 0, &hands, &byte);
+    controls = (ls_controls){.stick = {LS_FIXED_ONE, 0}};
+    loaded.simulation->control(&sim->config, sim_state(sim), 0, &controls, &byte);
     cr_assert_eq(byte, RIGHT);
     sim_close(sim);
 }

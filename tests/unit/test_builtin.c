@@ -69,7 +69,7 @@ Test(builtin, another_seed_gives_another_match)
     }
 }
 
-Test(builtin, a_run_from_a_save_gives_the_same_roots)
+Test(builtin, a_run_from_a_save_gives_the_same_hashes)
 {
     FOR_EACH_SIMULATION(sim)
     {
@@ -80,12 +80,12 @@ Test(builtin, a_run_from_a_save_gives_the_same_roots)
         ls_rng bots[LS_PLAYERS_MAX];
         memcpy(bots, sim->bots, sizeof bots);
         sim_run_bots(sim, TICKS);
-        uint64_t root = ls_sim_instance_hash(sim->instance);
+        uint64_t state_hash = ls_sim_instance_hash(sim->instance);
         cr_assert_eq(ls_sim_instance_load(sim->instance, save, TICKS), LS_OK);
-        cr_assert_neq(ls_sim_instance_hash(sim->instance), root);
+        cr_assert_neq(ls_sim_instance_hash(sim->instance), state_hash);
         memcpy(sim->bots, bots, sizeof bots);
         sim_run_bots(sim, TICKS);
-        cr_assert_eq(ls_sim_instance_hash(sim->instance), root, "%s", sim->simulation->name);
+        cr_assert_eq(ls_sim_instance_hash(sim->instance), state_hash, "%s", sim->simulation->name);
         ls_release(ls_allocator_heap(), save);
     }
 }
@@ -138,8 +138,8 @@ Test(builtin, what_scratch_held_before_a_step_does_not_matter)
         void *state = ls_allocate(ls_allocator_heap(), bytes);
         sim_run_bots(sim, TICKS);
         memcpy(state, sim_state(sim), bytes);
-        uint64_t root = step_from(sim, state, bytes, 0);
-        cr_assert_eq(step_from(sim, state, bytes, 0xA5), root, "%s", sim->simulation->name);
+        uint64_t state_hash = step_from(sim, state, bytes, 0);
+        cr_assert_eq(step_from(sim, state, bytes, 0xA5), state_hash, "%s", sim->simulation->name);
         ls_release(ls_allocator_heap(), state);
     }
 }

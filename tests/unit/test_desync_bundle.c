@@ -53,9 +53,10 @@ static void expect_same_side(const ls_bundle_side *a, const ls_bundle_side *b, s
     cr_expect_eq(memcmp(&a->print, &b->print, sizeof a->print), 0);
     cr_expect_eq(memcmp(&a->figures, &b->figures, sizeof a->figures), 0);
     cr_expect_eq(memcmp(&a->passes, &b->passes, sizeof a->passes), 0);
-    cr_expect_eq(a->roots_first, b->roots_first);
-    cr_assert_eq(a->root_count, b->root_count);
-    cr_expect_eq(memcmp(a->roots, b->roots, a->root_count * sizeof *a->roots), 0);
+    cr_expect_eq(a->hashes_first, b->hashes_first);
+    cr_assert_eq(a->hash_count, b->hash_count);
+    cr_expect_eq(memcmp(a->state_hashes, b->state_hashes, a->hash_count * sizeof *a->state_hashes),
+                 0);
     cr_expect_eq(memcmp(a->state, b->state, state_bytes), 0);
 }
 
@@ -73,8 +74,8 @@ Test(desync_bundle, reads_as_it_was_written)
     cr_expect_eq(memcmp(&a->digests, &b->digests, sizeof a->digests), 0);
     cr_expect_eq(b->tick, a->tick);
     cr_expect_eq(b->slot, 1);
-    cr_expect_eq(b->server_root, a->server_root);
-    cr_expect_eq(b->client_root, a->client_root);
+    cr_expect_eq(b->server_hash, a->server_hash);
+    cr_expect_eq(b->client_hash, a->client_hash);
     cr_expect_eq(b->verdict.kind, LS_DESYNC_CLASS_BUILD);
     cr_expect_str_eq(b->verdict.why.bytes, a->verdict.why.bytes);
     cr_expect_eq(b->pass_count, 3);
@@ -98,8 +99,8 @@ Test(desync_bundle, can_be_simulated_again)
     fault = (fault_knob){.kind = FAULT_NONE};
     cr_assert(ls_rerun_advance(made->match.server.rerun, UINT32_MAX));
     const ls_rerun_figures *figures = ls_rerun_figures_of(made->match.server.rerun);
-    cr_expect_eq(figures->live, made->bundle.server_root);
-    cr_expect_eq(figures->fresh, made->bundle.server_root);
+    cr_expect_eq(figures->live, made->bundle.server_hash);
+    cr_expect_eq(figures->fresh, made->bundle.server_hash);
     cr_expect_eq(figures->strayed, made->bundle.tick);
     ls_bundle_reading_close(reading);
     close_sample(made);
@@ -113,12 +114,12 @@ Test(desync_bundle, what_is_not_known_is_left_out_and_said)
     size_t size = 0;
     bundle.snapshot = NULL;
     bundle.client.state = NULL;
-    bundle.client.root_count = 0;
+    bundle.client.hash_count = 0;
     cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
     ls_text why = {{0}};
     ls_bundle_reading *reading = open_bytes(bytes, size, &why);
     cr_expect_str_eq(why.bytes, "the bundle does not have, or not intact: snapshot, inputs, "
-                                "client's roots, client's state");
+                                "client's hashes, client's state");
     cr_expect_null(ls_bundle_reading_bundle(reading)->client.state);
     cr_expect_null(ls_bundle_reading_bundle(reading)->snapshot);
     ls_replay_stretch stretch;

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-/* Roots of the bad state: what the server had, what the client had, and two others. */
+/* State hashes of the bad state: what the server had, what the client had, and two others. */
 enum {
     S = 100,
     C = 200,
@@ -119,10 +119,10 @@ Test(desync_class, runs_that_were_not_made_conclude_nothing)
            LS_DESYNC_CULPRIT_UNKNOWN);
 }
 
-Test(desync_class, the_sentence_names_what_the_prints_differ_in)
+Test(desync_class, the_sentence_names_what_the_fingerprints_differ_in)
 {
-    ls_build_print a = {{{0}}};
-    ls_build_print b = {{{0}}};
+    ls_build_fingerprint a = {{{0}}};
+    ls_build_fingerprint b = {{{0}}};
     const ls_desync_evidence server = {figures(S, S), &a};
     const ls_desync_evidence client = {figures(C, C), &b};
     ls_desync_verdict verdict;
@@ -130,11 +130,11 @@ Test(desync_class, the_sentence_names_what_the_prints_differ_in)
     cr_expect_str_eq(verdict.why.bytes,
                      "build, platform or content differs: each side repeats its own result; "
                      "nothing that is known of the two builds and machines differs");
-    ls_build_print_set(&a, LS_PRINT_FLAGS, "-O2");
-    ls_build_print_set(&b, LS_PRINT_FLAGS, "-O2 -mfma");
-    ls_build_print_set(&a, LS_PRINT_CPU, "only the server's is known");
-    ls_build_print_set(&a, LS_PRINT_LIBC, "glibc 2.36");
-    ls_build_print_set(&b, LS_PRINT_LIBC, "glibc 2.41");
+    ls_build_fingerprint_set(&a, LS_PRINT_FLAGS, "-O2");
+    ls_build_fingerprint_set(&b, LS_PRINT_FLAGS, "-O2 -mfma");
+    ls_build_fingerprint_set(&a, LS_PRINT_CPU, "only the server's is known");
+    ls_build_fingerprint_set(&a, LS_PRINT_LIBC, "glibc 2.36");
+    ls_build_fingerprint_set(&b, LS_PRINT_LIBC, "glibc 2.41");
     ls_desync_classify(&server, &client, &verdict);
     cr_expect_str_eq(verdict.why.bytes,
                      "build, platform or content differs: each side repeats its own result; "

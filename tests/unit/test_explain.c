@@ -57,7 +57,7 @@ static size_t save_bundle(diagnosed_match *match)
     uint8_t *bytes = NULL;
     size_t size = 0;
     diagnosed_match_bundle(match, memory, &bundle);
-    ls_build_print_set(&bundle.client.print, LS_PRINT_CPU, "Another <CPU> \"2\"");
+    ls_build_fingerprint_set(&bundle.client.print, LS_PRINT_CPU, "Another <CPU> \"2\"");
     cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
     save_file(bundle_path, bytes, size);
     ls_release(ls_allocator_heap(), bytes);

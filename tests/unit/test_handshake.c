@@ -75,7 +75,7 @@ Test(handshake, a_ready_is_refused_for_the_first_item_that_differs_with_both_val
 {
     ls_text why;
     ls_ready client = server_ready;
-    client.initial_root = 0xaaaa;
+    client.initial_hash = 0xaaaa;
     cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_INITIAL_STATE_MISMATCH);
     expect_words(&why, (const char *const[]){"state 0", "000000000000aaaa", "0000000000004444"}, 3);
     client.content_digest = 0xbbbb;
@@ -93,7 +93,7 @@ Test(handshake, a_ready_is_refused_for_the_first_item_that_differs_with_both_val
     expect_words(&why, (const char *const[]){"simulation version", "client 9", "server 3"}, 3);
 }
 
-static ls_ready ready_of(ls_sim_config config, uint64_t *root)
+static ls_ready ready_of(ls_sim_config config, uint64_t *state_hash)
 {
     ls_text why = {{0}};
     ls_sim_instance *instance = NULL;
@@ -101,7 +101,7 @@ static ls_ready ready_of(ls_sim_config config, uint64_t *root)
         ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, &why);
     cr_assert_eq(status, LS_OK, "%s", why.bytes);
     ls_ready ready = ls_ready_make(instance);
-    *root = ls_sim_instance_hash(instance);
+    *state_hash = ls_sim_instance_hash(instance);
     ls_sim_instance_destroy(instance);
     return ready;
 }
@@ -109,21 +109,21 @@ static ls_ready ready_of(ls_sim_config config, uint64_t *root)
 Test(handshake, readies_of_instances_differ_where_their_configs_do)
 {
     ls_text why;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_sim_config config = ls_sim_config_default(counter_simulation());
-    ls_ready server = ready_of(config, &root);
+    ls_ready server = ready_of(config, &state_hash);
     cr_assert_eq(server.simulation_version, counter_simulation()->version);
-    cr_assert_eq(server.initial_root, root);
+    cr_assert_eq(server.initial_hash, state_hash);
     cr_assert_neq(server.schema_digest, 0);
 
-    ls_ready client = ready_of(config, &root);
+    ls_ready client = ready_of(config, &state_hash);
     cr_assert_eq(ls_ready_check(&client, &server, &why), LS_OK);
     config.seed++;
-    client = ready_of(config, &root);
+    client = ready_of(config, &state_hash);
     cr_assert_eq(ls_ready_check(&client, &server, &why), LS_PARAMETER_MISMATCH);
     config.seed--;
     config.params[COUNTER_PARAM_CELLS]++;
-    client = ready_of(config, &root);
+    client = ready_of(config, &state_hash);
     cr_assert_eq(ls_ready_check(&client, &server, &why), LS_PARAMETER_MISMATCH);
     cr_assert_neq(client.schema_digest, server.schema_digest);
 }

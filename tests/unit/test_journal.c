@@ -44,12 +44,13 @@ static void expect_ticks(ls_journal *journal, ls_tick first, ls_tick end)
     ls_slot_input expected[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     ls_tick_inputs made;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_journal_seek(journal, first);
     for (ls_tick tick = first; tick < end; tick++) {
-        cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &root), LS_OK, "tick %u", tick);
+        cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &state_hash), LS_OK, "tick %u",
+                     tick);
         cr_assert_eq(inputs.tick, tick);
-        cr_assert_eq(root, journal_sample_root(tick + 1));
+        cr_assert_eq(state_hash, journal_sample_hash(tick + 1));
         journal_sample_inputs(tick, expected, &made);
         for (uint32_t slot = 0; slot < JOURNAL_SAMPLE_SLOTS; slot++) {
             cr_assert_eq(slots[slot].size, expected[slot].size);
@@ -63,8 +64,8 @@ static void expect_no_more(ls_journal *journal)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
-    cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &root), LS_NOT_FOUND);
+    uint64_t state_hash = 0;
+    cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &state_hash), LS_NOT_FOUND);
 }
 
 static void expect_snapshot(ls_journal *journal, ls_tick asked, ls_tick found)
@@ -72,8 +73,8 @@ static void expect_snapshot(ls_journal *journal, ls_tick asked, ls_tick found)
     ls_journal_snapshot snapshot;
     cr_assert_eq(ls_journal_find_snapshot(journal, asked, &snapshot), LS_OK);
     cr_assert_eq(snapshot.tick, found);
-    cr_assert_eq(snapshot.root, journal_sample_root(found));
-    cr_assert_eq(snapshot.root_chain, found + 1000);
+    cr_assert_eq(snapshot.state_hash, journal_sample_hash(found));
+    cr_assert_eq(snapshot.hash_chain, found + 1000);
     cr_assert_eq(snapshot.state_bytes, sample.config.state_bytes);
     uint8_t *state = malloc((size_t)snapshot.state_bytes);
     cr_assert_eq(ls_journal_read_snapshot(journal, &snapshot, state), LS_OK);
@@ -118,7 +119,7 @@ Test(journal, counts_what_is_in_it)
     }
     cr_expect(info->is_complete && info->is_counted);
     cr_expect_eq(info->ticks, 200u);
-    cr_expect_eq(info->roots, 200u);
+    cr_expect_eq(info->state_hashes, 200u);
     cr_expect_eq(info->end_tick, 200u);
     cr_expect_eq(info->snapshots, 4u);
     cr_expect_eq(info->records[LS_JOURNAL_HEADER], 1u);
@@ -127,7 +128,7 @@ Test(journal, counts_what_is_in_it)
     cr_expect_eq(info->lost_bytes, 0u);
     cr_expect_eq(info->lost_tick, UINT32_MAX);
     cr_expect_eq(info->tick_chain, sample.chain);
-    cr_expect_eq(info->end.final_root, journal_sample_root(200));
+    cr_expect_eq(info->end.final_hash, journal_sample_hash(200));
     cr_expect_eq(bytes, info->bytes, "every byte belongs to a record");
     ls_journal_close(journal);
 }
@@ -221,8 +222,8 @@ Test(journal, ticks_that_were_not_recorded_are_told)
     expect_ticks(journal, 0, 60);
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
-    cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &root), LS_OK);
+    uint64_t state_hash = 0;
+    cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &state_hash), LS_OK);
     cr_expect_eq(inputs.tick, 93u);
     expect_ticks(journal, 93, 200);
     ls_journal_close(journal);
@@ -245,12 +246,12 @@ static void read_everything(const uint8_t *bytes, size_t size, ls_journal_trust 
     ls_slot_input expected[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     ls_tick_inputs made;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_tick next = 0;
-    while (ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK) {
+    while (ls_journal_next_tick(journal, slots, &inputs, &state_hash) == LS_OK) {
         cr_assert(inputs.tick >= next && inputs.tick < sample.config.ticks);
         next = inputs.tick + 1;
-        cr_assert_eq(root, journal_sample_root(next));
+        cr_assert_eq(state_hash, journal_sample_hash(next));
         journal_sample_inputs(inputs.tick, expected, &made);
         cr_assert_eq(slots[1].size, expected[1].size);
         cr_assert_arr_eq(slots[1].bytes, expected[1].bytes, expected[1].size);
@@ -422,7 +423,7 @@ Test(journal, one_that_was_cut_is_gone_on_with)
                                           &sample.writer),
                  LS_OK);
     ls_journal_close(journal);
-    ls_journal_end end = {.final_tick = 200, .final_root = 5, .ticks = 200};
+    ls_journal_end end = {.final_tick = 200, .final_hash = 5, .ticks = 200};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};
     ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
     ls_journal_end_stream(&stream, &end);

@@ -12,7 +12,7 @@
 enum {
     ADA = 11,
     BO = 22,
-    PEERS = BO + 1 + 66, /* two guests more than a match keeps at its door */
+    PEERS = BO + 1 + 66, /* two pending connections more than a match keeps at its door */
     STEP_MS = 10,
 };
 
@@ -30,11 +30,12 @@ typedef struct stage {
 
 static stage here;
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     ls_message message;
     (void)user;
-    if (lane == LS_LANE_UNRELIABLE) {
+    if (channel == LS_CHANNEL_UNRELIABLE) {
         return;
     }
     cr_assert_eq(ls_message_read(bytes, size, 2, &message), LS_OK);
@@ -58,7 +59,7 @@ static void send_message(ls_peer_id peer, const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    ls_match_receive(here.match, peer, LS_LANE_RELIABLE, bytes, size, here.now_ns);
+    ls_match_receive(here.match, peer, LS_CHANNEL_RELIABLE, bytes, size, here.now_ns);
 }
 
 static void greet(ls_peer_id peer, const char *name)
@@ -115,9 +116,9 @@ static void close_match(void)
     ls_match_destroy(here.match);
 }
 
-/* INPUTS of a player who has every tick and whose state 0 had this root: with an empty input for
- * the next tick from Ada, with none from Bo. */
-static void send_inputs(ls_peer_id peer, uint64_t root)
+/* INPUTS of a player who has every tick and whose state 0 had this state hash: with an empty input
+ * for the next tick from Ada, with none from Bo. */
+static void send_inputs(ls_peer_id peer, uint64_t state_hash)
 {
     static const ls_slot_input empty;
     ls_tick tick = ls_match_tick(here.match);
@@ -125,7 +126,7 @@ static void send_inputs(ls_peer_id peer, uint64_t root)
                                .next = tick,
                                .hold = LS_HOLD_NONE,
                                .chain_tick = 0,
-                               .chain = (uint32_t)ls_hash_chain_start(root),
+                               .chain = (uint32_t)ls_hash_chain_start(state_hash),
                                .first = tick};
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
@@ -134,11 +135,11 @@ static void send_inputs(ls_peer_id peer, uint64_t root)
         cr_assert(ls_inputs_write_tick(&stream, &empty, &empty));
     }
     ls_tick_packet_write_end(&stream);
-    ls_match_receive(here.match, peer, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
+    ls_match_receive(here.match, peer, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
                      here.now_ns);
 }
 
-static uint64_t root_of_state_0(void)
+static uint64_t hash_of_state_0(void)
 {
     return ls_sim_instance_digests(ls_match_instance(here.match)).initial;
 }
@@ -148,8 +149,8 @@ static void run_with_liar(uint32_t ms)
 {
     for (uint32_t past = 0; past < ms; past += STEP_MS) {
         here.now_ns += STEP_MS * LS_NS_PER_MS;
-        send_inputs(ADA, root_of_state_0());
-        send_inputs(BO, root_of_state_0() + 1);
+        send_inputs(ADA, hash_of_state_0());
+        send_inputs(BO, hash_of_state_0() + 1);
         ls_match_advance(here.match, here.now_ns);
     }
 }
@@ -159,12 +160,12 @@ static void expect_unanswered_desync(ls_status left_status)
     ls_match_slot bo = ls_match_slot_of(here.match, 1);
     cr_assert(bo.is_desynced);
     cr_assert_eq(bo.desync_tick, 0);
-    cr_assert_eq(bo.desync_server_root, root_of_state_0());
-    cr_assert_eq(bo.desync_client_root, 0, "it never said");
+    cr_assert_eq(bo.desync_server_hash, hash_of_state_0());
+    cr_assert_eq(bo.desync_client_hash, 0, "it never said");
     cr_assert_not(bo.is_playing);
     cr_assert_eq(bo.left_status, left_status);
     cr_assert_eq(here.told.slot, 1);
-    cr_assert_eq(here.told.server_root, root_of_state_0());
+    cr_assert_eq(here.told.server_hash, hash_of_state_0());
     cr_assert(ls_match_slot_of(here.match, 0).is_playing);
     cr_assert_not(ls_match_slot_of(here.match, 0).is_desynced);
 }
@@ -197,8 +198,8 @@ Test(match_hostile, who_says_at_the_end_that_all_is_well_is_asked_all_the_same, 
     ls_match_stop(here.match, here.now_ns);
     ls_message message = {.kind = LS_MESSAGE_FINISHED};
     message.body.finished.tick = ls_match_tick(here.match);
-    message.body.finished.root = ls_match_root(here.match);
-    message.body.finished.chain = (uint32_t)ls_hash_chain_start(root_of_state_0());
+    message.body.finished.state_hash = ls_match_hash(here.match);
+    message.body.finished.chain = (uint32_t)ls_hash_chain_start(hash_of_state_0());
     send_message(ADA, &message);
     send_message(BO, &message);
     for (uint32_t past = 0; past < 6000; past += STEP_MS) {
@@ -238,7 +239,7 @@ Test(match_hostile, who_never_gets_ready_loses_the_seat_whatever_else_is_sent, .
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
 }
 
-Test(match_hostile, silent_guests_keep_nobody_out, .init = open_lobby, .fini = close_match)
+Test(match_hostile, silent_pending_keep_nobody_out, .init = open_lobby, .fini = close_match)
 {
     for (ls_peer_id peer = BO + 1; peer < PEERS; peer++) {
         here.now_ns += LS_NS_PER_MS;

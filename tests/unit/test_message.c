@@ -79,7 +79,7 @@ Test(message, hello_has_the_layout_of_the_page)
     wire_u(&wire, 0x5453434c, 32);
     wire_u(&wire, LS_PROTOCOL_VERSION, 16);
     wire_u(&wire, UINT64_C(0x0123456789abcdef), 64);
-    hello->is_watching = true;
+    hello->is_spectator = true;
     wire_text(&wire, "Grace");
     wire_text(&wire, "token");
     wire_u(&wire, 1, 1);
@@ -263,7 +263,7 @@ Test(message, ready_has_the_layout_of_the_page)
     ready->parameter_digest = UINT64_C(0x1000000000000001);
     ready->schema_digest = UINT64_C(0x2000000000000002);
     ready->content_digest = UINT64_C(0x3000000000000003);
-    ready->initial_root = UINT64_C(0x4000000000000004);
+    ready->initial_hash = UINT64_C(0x4000000000000004);
     wire_bits wire = wire_of(3);
     wire_u(&wire, 7, 32);
     wire_u(&wire, UINT64_C(0x1000000000000001), 64);
@@ -293,8 +293,8 @@ Test(message, refuse_and_goodbye_have_the_layout_of_the_page)
     static const ls_message_kind kinds[] = {LS_MESSAGE_REFUSE, LS_MESSAGE_GOODBYE};
     for (uint32_t i = 0; i < 2; i++) {
         ls_message message = message_of(kinds[i]);
-        message.body.farewell.negated_status = 33;
-        memcpy(message.body.farewell.text.bytes, "tick rate: 60, not 50", 22);
+        message.body.close_reason.negated_status = 33;
+        memcpy(message.body.close_reason.text.bytes, "tick rate: 60, not 50", 22);
         wire_bits wire = wire_of(5 + i);
         wire_u(&wire, 33, 8);
         wire_text(&wire, "tick rate: 60, not 50");
@@ -324,7 +324,7 @@ Test(message, hash_request_has_the_layout_of_the_page)
     cr_assert_eq(read_wire(&wire), LS_MALFORMED);
 }
 
-static uint64_t root_of(uint64_t index)
+static uint64_t hash_of(uint64_t index)
 {
     return UINT64_C(0xfedcba9876543210) ^ index;
 }
@@ -335,7 +335,7 @@ static wire_bits hashes_wire(uint64_t count)
     wire_u(&wire, 0x01020304, 32);
     wire_uvar(&wire, count);
     for (uint64_t i = 0; i < count; i++) {
-        wire_u(&wire, root_of(i), 64);
+        wire_u(&wire, hash_of(i), 64);
     }
     return wire;
 }
@@ -348,7 +348,7 @@ Test(message, hashes_have_the_layout_of_the_page)
         message.body.hashes.first = 0x01020304;
         message.body.hashes.count = counts[i];
         for (uint32_t j = 0; j < counts[i]; j++) {
-            message.body.hashes.roots[j] = root_of(j);
+            message.body.hashes.state_hashes[j] = hash_of(j);
         }
         wire_bits wire = hashes_wire(counts[i]);
         expect_layout(&message, &wire);
@@ -381,7 +381,7 @@ Test(message, end_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_END);
     message.body.end.final_tick = 1200;
-    message.body.end.final_root = UINT64_C(0x1122334455667788);
+    message.body.end.final_hash = UINT64_C(0x1122334455667788);
     wire_bits wire = wire_of(10);
     wire_u(&wire, 1200, 32);
     wire_u(&wire, UINT64_C(0x1122334455667788), 64);
@@ -393,7 +393,7 @@ Test(message, finished_has_the_layout_of_the_page)
     ls_message message = message_of(LS_MESSAGE_FINISHED);
     ls_finished *finished = &message.body.finished;
     finished->tick = 1200;
-    finished->root = UINT64_C(0x1122334455667788);
+    finished->state_hash = UINT64_C(0x1122334455667788);
     finished->chain_tick = 1190;
     finished->chain = 0xcafef00d;
     finished->stalled_ticks = 3;
@@ -650,17 +650,17 @@ Test(message, evidence_has_the_layout_of_the_page)
     wire_uvar(&wire, LS_PASSES_MAX);
     wire_u(&wire, 5, 64);
     for (uint32_t i = 0; i < LS_PASSES_MAX; i++) {
-        evidence->roots[i] = root_of(i);
-        wire_u(&wire, root_of(i), 64);
+        evidence->state_hashes[i] = hash_of(i);
+        wire_u(&wire, hash_of(i), 64);
     }
     expect_layout(&message, &wire);
 
-    message = message_of(LS_MESSAGE_BUILD_PRINT);
-    message.body.build_print.size = LS_EVIDENCE_PRINT_BYTES_MAX;
-    memset(message.body.build_print.bytes, 'p', LS_EVIDENCE_PRINT_BYTES_MAX);
+    message = message_of(LS_MESSAGE_BUILD_FINGERPRINT);
+    message.body.build_fingerprint.size = LS_EVIDENCE_PRINT_BYTES_MAX;
+    memset(message.body.build_fingerprint.bytes, 'p', LS_EVIDENCE_PRINT_BYTES_MAX);
     wire = wire_of(18);
     wire_uvar(&wire, LS_EVIDENCE_PRINT_BYTES_MAX);
-    wire_bytes(&wire, message.body.build_print.bytes, LS_EVIDENCE_PRINT_BYTES_MAX);
+    wire_bytes(&wire, message.body.build_fingerprint.bytes, LS_EVIDENCE_PRINT_BYTES_MAX);
     expect_layout(&message, &wire);
 }
 
@@ -714,7 +714,7 @@ Test(message, healing_has_the_layout_of_the_page)
 
     message = message_of(LS_MESSAGE_HEAL);
     message.body.heal.tick = 910;
-    message.body.heal.root = UINT64_C(0x1122334455667788);
+    message.body.heal.state_hash = UINT64_C(0x1122334455667788);
     message.body.heal.chain = UINT64_C(0x99aabbccddeeff00);
     wire = wire_of(21);
     wire_u(&wire, 910, 32);

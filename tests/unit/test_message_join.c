@@ -87,7 +87,7 @@ static ls_join usual_join(void)
     memset(&join, 0, sizeof join);
     join.source = LS_JOIN_SNAPSHOT;
     join.tick = 1000;
-    join.root = UINT64_C(0x1111222233334444);
+    join.state_hash = UINT64_C(0x1111222233334444);
     join.chain_tick = 996;
     join.chain = UINT64_C(0x5555666677778888);
     join.tick_chain = UINT64_C(0x9999aaaabbbbcccc);
@@ -106,7 +106,7 @@ static wire_bits join_wire(const ls_join *join)
     wire_bits wire = wire_of(23);
     wire_u(&wire, join->source, 2);
     wire_u(&wire, join->tick, 32);
-    wire_u(&wire, join->root, 64);
+    wire_u(&wire, join->state_hash, 64);
     wire_u(&wire, join->chain_tick, 32);
     wire_u(&wire, join->chain, 64);
     wire_u(&wire, join->tick_chain, 64);
@@ -164,7 +164,7 @@ Test(message_join, a_join_that_contradicts_itself_is_malformed)
 Test(message_join, joined_has_the_layout_of_the_page)
 {
     ls_message message = zeroed(LS_MESSAGE_JOINED);
-    message.body.joined = (ls_joined){.tick = 7, .root = UINT64_MAX, .first_input = 9};
+    message.body.joined = (ls_joined){.tick = 7, .state_hash = UINT64_MAX, .first_input = 9};
     wire_bits wire = wire_of(24);
     wire_u(&wire, 7, 32);
     wire_u(&wire, UINT64_MAX, 64);

@@ -25,7 +25,8 @@ Test(pass_trace, a_traced_step_is_a_step)
         cr_assert_eq(trace.tick, i);
         cr_assert_eq(trace.before, before);
         cr_assert_eq(trace.pass_count, traced.simulation->pass_count);
-        cr_assert_eq(trace.roots[trace.pass_count - 1], ls_sim_instance_hash(plain.instance));
+        cr_assert_eq(trace.state_hashes[trace.pass_count - 1],
+                     ls_sim_instance_hash(plain.instance));
         cr_assert_eq(ls_sim_instance_tick(traced.instance), i + 1);
     }
     arena_close(&plain);
@@ -34,7 +35,7 @@ Test(pass_trace, a_traced_step_is_a_step)
 
 static ls_pass_trace sample(void)
 {
-    return (ls_pass_trace){.tick = 7, .pass_count = 3, .before = 1, .roots = {2, 3, 4}};
+    return (ls_pass_trace){.tick = 7, .pass_count = 3, .before = 1, .state_hashes = {2, 3, 4}};
 }
 
 Test(pass_trace, comparing_names_the_first_pass_that_differs)
@@ -44,10 +45,10 @@ Test(pass_trace, comparing_names_the_first_pass_that_differs)
     ls_pass_trace b = sample();
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_NONE);
     cr_expect_eq(pass, 99);
-    b.roots[2] = 9;
+    b.state_hashes[2] = 9;
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_AT);
     cr_expect_eq(pass, 2);
-    b.roots[1] = 9;
+    b.state_hashes[1] = 9;
     cr_expect_eq(ls_pass_trace_compare(&a, &b, &pass), LS_PASS_AT);
     cr_expect_eq(pass, 1);
     b.before = 9;

@@ -78,7 +78,7 @@ Test(plugin_loader, a_plug_in_steps_like_the_same_code_built_in)
 {
     ls_loaded_simulation loaded = load(PLUGIN("good"));
     const ls_simulation *simulations[] = {counter_simulation(), loaded.simulation};
-    uint64_t roots[2];
+    uint64_t state_hashes[2];
     for (size_t i = 0; i < 2; i++) {
         ls_sim_config config = ls_sim_config_default(simulations[i]);
         ls_sim_instance *instance = NULL;
@@ -91,11 +91,11 @@ Test(plugin_loader, a_plug_in_steps_like_the_same_code_built_in)
             const ls_slot_input slots[] = {{&byte, 1, 0}, {NULL, 0, 0}};
             ls_sim_instance_step(instance, &(ls_tick_inputs){tick, 2, slots});
         }
-        roots[i] = ls_sim_instance_hash(instance);
-        cr_assert_neq(roots[i], ls_sim_instance_digests(instance).initial);
+        state_hashes[i] = ls_sim_instance_hash(instance);
+        cr_assert_neq(state_hashes[i], ls_sim_instance_digests(instance).initial);
         ls_sim_instance_destroy(instance);
     }
-    cr_assert_eq(roots[0], roots[1]);
+    cr_assert_eq(state_hashes[0], state_hashes[1]);
     ls_simulation_unload(&loaded);
 }
 
@@ -159,9 +159,9 @@ Test(plugin_loader, a_plug_in_with_an_overlapping_schema_is_refused_with_both_fi
         "covered by both \"ships.angle\" and \"ships.fuel\", so are 28..31");
 }
 
-Test(plugin_loader, a_build_print_tells_one_file_from_another)
+Test(plugin_loader, a_build_fingerprint_tells_one_file_from_another)
 {
-    ls_build_print built_in = {{{0}}}, good = {{{0}}}, again = {{{0}}}, variant = {{{0}}};
+    ls_build_fingerprint built_in = {{{0}}}, good = {{{0}}}, again = {{{0}}}, variant = {{{0}}};
     ls_loaded_simulation loaded = load("arena");
     ls_simulation_print(&loaded, "arena", &built_in);
     ls_simulation_unload(&loaded);
@@ -174,7 +174,7 @@ Test(plugin_loader, a_build_print_tells_one_file_from_another)
     ls_simulation_print(&loaded, PLUGIN("variant"), &variant);
     ls_simulation_unload(&loaded);
     cr_expect_not_null(strstr(good.items[LS_PRINT_SIMULATION], " bytes, good.so"));
-    cr_expect_not(ls_build_print_differs(&good, &again, LS_PRINT_SIMULATION));
-    cr_expect(ls_build_print_differs(&good, &variant, LS_PRINT_SIMULATION));
-    cr_expect(ls_build_print_differs(&good, &built_in, LS_PRINT_SIMULATION));
+    cr_expect_not(ls_build_fingerprint_differs(&good, &again, LS_PRINT_SIMULATION));
+    cr_expect(ls_build_fingerprint_differs(&good, &variant, LS_PRINT_SIMULATION));
+    cr_expect(ls_build_fingerprint_differs(&good, &built_in, LS_PRINT_SIMULATION));
 }

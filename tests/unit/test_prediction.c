@@ -25,7 +25,7 @@ typedef struct stage {
     ls_tick closed_end;
     uint32_t steps;
     uint32_t settled;
-    uint32_t hashed; /* settled states that had a root */
+    uint32_t hashed; /* settled states that had a state hash */
     uint32_t interval;
 } stage;
 
@@ -57,8 +57,8 @@ static void on_step(void *user, const ls_tick_inputs *inputs)
     ls_sim_instance_step(here.instance, inputs);
 }
 
-/* The root of every settled state is that of the closed ticks. */
-static void on_settle(void *user, ls_tick tick, uint64_t root)
+/* The state hash of every settled state is that of the closed ticks. */
+static void on_settle(void *user, ls_tick tick, uint64_t state_hash)
 {
     cr_assert_eq(user, &here);
     cr_assert_eq(tick, here.settled + 1);
@@ -67,11 +67,11 @@ static void on_settle(void *user, ls_tick tick, uint64_t root)
     cr_assert_eq(ls_input_buffer_tick(here.closed, tick - 1, slots), LS_OK);
     ls_sim_instance_step(here.truth, &(ls_tick_inputs){tick - 1, SLOTS, slots});
     if (tick % here.interval != 0) {
-        cr_assert_eq(root, 0);
+        cr_assert_eq(state_hash, 0);
         return;
     }
     here.hashed++;
-    cr_assert_eq(root, ls_sim_instance_hash(here.truth), "state %u", tick);
+    cr_assert_eq(state_hash, ls_sim_instance_hash(here.truth), "state %u", tick);
 }
 
 static ls_prediction_config config_with(uint32_t ticks, uint32_t interval)
@@ -402,7 +402,7 @@ Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess, .fini
     cr_assert_eq(live(), 158);
 }
 
-/* Whatever is closed when: every root is that of a run that never guessed (on_settle). */
+/* Whatever is closed when: every state hash is that of a run that never guessed (on_settle). */
 static void play_at_random(uint32_t ticks, uint32_t interval, uint64_t seed)
 {
     open_with(ticks, interval);

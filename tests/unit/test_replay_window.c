@@ -15,7 +15,7 @@ typedef struct fixture {
     ls_sim_instance *other;
     ls_replay_window *window;
     ls_rng rng;
-    uint64_t roots[512]; /* of every state, by tick */
+    uint64_t state_hashes[512]; /* of every state, by tick */
 } fixture;
 
 static ls_sim_instance *make_instance(void)
@@ -34,8 +34,8 @@ static fixture open_fixture(ls_replay_window_config config)
         .instance = make_instance(), .other = make_instance(), .rng = ls_rng_make(1, 1)};
     cr_assert_eq(ls_replay_window_create(&config, made.instance, ls_allocator_heap(), &made.window),
                  LS_OK);
-    made.roots[0] = ls_sim_instance_hash(made.instance);
-    ls_replay_window_start(made.window, made.instance, made.roots[0]);
+    made.state_hashes[0] = ls_sim_instance_hash(made.instance);
+    ls_replay_window_start(made.window, made.instance, made.state_hashes[0]);
     return made;
 }
 
@@ -55,8 +55,9 @@ static void record(fixture *made, uint32_t ticks)
         const ls_slot_input slots[2] = {{bytes, 2, 0}, {NULL, 0, tick == 0}};
         const ls_tick_inputs inputs = {tick, 2, slots};
         ls_sim_instance_step(made->instance, &inputs);
-        made->roots[tick + 1] = ls_sim_instance_hash(made->instance);
-        ls_replay_window_record(made->window, &inputs, made->instance, made->roots[tick + 1]);
+        made->state_hashes[tick + 1] = ls_sim_instance_hash(made->instance);
+        ls_replay_window_record(made->window, &inputs, made->instance,
+                                made->state_hashes[tick + 1]);
     }
 }
 
@@ -72,18 +73,18 @@ Test(replay_window, any_agreed_tick_can_be_simulated_again)
             cr_assert_eq(ls_replay_window_stretch(made.window, agreed, newest, &stretch), LS_OK);
             cr_assert_leq(stretch.first, agreed);
             cr_assert_lt(agreed - stretch.first, 8);
-            cr_assert_eq(ls_replay_stretch_root(&stretch, stretch.first),
-                         made.roots[stretch.first]);
+            cr_assert_eq(ls_replay_stretch_hash(&stretch, stretch.first),
+                         made.state_hashes[stretch.first]);
         }
         cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
-        cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[stretch.first]);
+        cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[stretch.first]);
         cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, newest), LS_OK);
-        cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[newest]);
+        cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[newest]);
     }
     close_fixture(&made);
 }
 
-Test(replay_window, roots_are_held_for_the_window_and_no_longer)
+Test(replay_window, hashes_are_held_for_the_window_and_no_longer)
 {
     fixture made = open_fixture(small);
     record(&made, 31);
@@ -91,13 +92,13 @@ Test(replay_window, roots_are_held_for_the_window_and_no_longer)
     record(&made, 1);
     cr_expect_eq(ls_replay_window_oldest(made.window), 1);
     record(&made, 68);
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     cr_expect_eq(ls_replay_window_oldest(made.window), 69);
-    cr_expect_eq(ls_replay_window_root(made.window, 68, &root), LS_NOT_FOUND);
-    cr_expect_eq(ls_replay_window_root(made.window, 101, &root), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_hash(made.window, 68, &state_hash), LS_NOT_FOUND);
+    cr_expect_eq(ls_replay_window_hash(made.window, 101, &state_hash), LS_NOT_FOUND);
     for (ls_tick tick = 69; tick <= 100; tick++) {
-        cr_assert_eq(ls_replay_window_root(made.window, tick, &root), LS_OK);
-        cr_assert_eq(root, made.roots[tick]);
+        cr_assert_eq(ls_replay_window_hash(made.window, tick, &state_hash), LS_OK);
+        cr_assert_eq(state_hash, made.state_hashes[tick]);
     }
     close_fixture(&made);
 }
@@ -112,7 +113,7 @@ Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
         cr_assert_eq(state != NULL, is_kept, "tick %u", tick);
         if (state) {
             cr_assert_eq(ls_sim_instance_load(made.other, state, tick), LS_OK);
-            cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[tick]);
+            cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[tick]);
         }
     }
     close_fixture(&made);
@@ -137,7 +138,7 @@ Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
     fixture made = open_fixture(small);
     ls_replay_stretch stretch;
     record(&made, 45);
-    ls_replay_window_start(made.window, made.instance, made.roots[45]);
+    ls_replay_window_start(made.window, made.instance, made.state_hashes[45]);
     cr_expect_eq(ls_replay_window_oldest(made.window), 45);
     cr_expect_null(ls_replay_window_state(made.window, 44));
     cr_expect_not_null(ls_replay_window_state(made.window, 45));
@@ -147,7 +148,7 @@ Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
     cr_expect_eq(stretch.first, 45);
     cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 47), LS_OK);
-    cr_expect_eq(ls_sim_instance_hash(made.other), made.roots[47]);
+    cr_expect_eq(ls_sim_instance_hash(made.other), made.state_hashes[47]);
     close_fixture(&made);
 }
 
@@ -162,10 +163,10 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
         const ls_slot_input slots[2] = {{0}};
         const ls_tick_inputs inputs = {i, 2, slots};
         ls_sim_instance_step(saved.instance, &inputs);
-        saved.roots[i + 1] = ls_sim_instance_hash(saved.instance);
+        saved.state_hashes[i + 1] = ls_sim_instance_hash(saved.instance);
         cr_assert_eq(ls_sim_instance_save(saved.instance, bytes), LS_OK);
         ls_replay_window_record_saved(saved.window, &inputs, i + 1 == 40 ? NULL : bytes,
-                                      saved.roots[i + 1]);
+                                      saved.state_hashes[i + 1]);
     }
     ls_replay_stretch stretch;
     for (ls_tick tick = 19; tick <= 50; tick++) {
@@ -177,7 +178,7 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
     cr_expect_eq(stretch.first, 32, "40 was not to be had");
     cr_assert_eq(ls_replay_stretch_load(&stretch, saved.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
-    cr_expect_eq(ls_sim_instance_hash(saved.other), saved.roots[50]);
+    cr_expect_eq(ls_sim_instance_hash(saved.other), saved.state_hashes[50]);
     close_fixture(&saved);
     close_fixture(&made);
 }
@@ -261,21 +262,21 @@ Test(replay_window, inputs_that_are_kept_elsewhere_are_not_copied)
             ls_input_buffer_put(inputs, tick, slot, slots[slot].bytes, slots[slot].size, 0);
         }
         ls_sim_instance_step(made.instance, &both);
-        made.roots[tick + 1] = ls_sim_instance_hash(made.instance);
-        ls_replay_window_record(made.window, &both, made.instance, made.roots[tick + 1]);
+        made.state_hashes[tick + 1] = ls_sim_instance_hash(made.instance);
+        ls_replay_window_record(made.window, &both, made.instance, made.state_hashes[tick + 1]);
     }
     ls_replay_stretch stretch;
     cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_OK);
     cr_assert_eq(stretch.first, 24);
     cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 37), LS_OK);
-    cr_assert_eq(ls_sim_instance_hash(made.other), made.roots[37]);
+    cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[37]);
     ls_input_buffer_forget_before(inputs, 25);
     cr_assert_eq(ls_replay_window_stretch(made.window, 30, 37, &stretch), LS_NOT_FOUND,
                  "what leads there is gone");
     cr_assert_eq(ls_replay_window_stretch(made.window, 34, 37, &stretch), LS_OK);
     /* With inputs of others a window may begin again at an earlier tick. */
-    ls_replay_window_start(made.window, made.other, made.roots[37]);
+    ls_replay_window_start(made.window, made.other, made.state_hashes[37]);
     cr_assert_eq(ls_replay_window_newest(made.window), 37);
     close_fixture(&made);
     ls_input_buffer_destroy(inputs);

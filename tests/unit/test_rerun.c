@@ -101,7 +101,7 @@ Test(rerun, figures_tell_what_each_run_gave)
     diagnosed_match_diagnose(&match, &verdict);
     const ls_rerun_figures *figures = ls_rerun_figures_of(match.client.rerun);
     uint64_t live = 0;
-    cr_assert_eq(ls_replay_window_root(match.client.window, match.bad, &live), LS_OK);
+    cr_assert_eq(ls_replay_window_hash(match.client.window, match.bad, &live), LS_OK);
     cr_expect_eq(figures->known, LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN |
                                      LS_RERUN_RELOADED | LS_RERUN_IN_PLACE);
     cr_expect_eq(figures->first, 128, "the snapshot before");
@@ -128,7 +128,8 @@ Test(rerun, passes_name_the_first_that_differs_and_the_state_is_kept)
     cr_expect_eq(ls_pass_trace_compare(mine, others, &pass), LS_PASS_AT);
     cr_expect_eq(pass, FAULT_PASS);
     cr_expect_eq(mine->tick + 1, match.bad);
-    cr_expect_eq(mine->roots[mine->pass_count - 1], ls_rerun_figures_of(match.server.rerun)->fresh);
+    cr_expect_eq(mine->state_hashes[mine->pass_count - 1],
+                 ls_rerun_figures_of(match.server.rerun)->fresh);
     const fault_state *state = ls_rerun_state(match.client.rerun);
     cr_assert_not_null(state);
     cr_expect_eq(state->wrong, 1);
@@ -141,11 +142,11 @@ Test(rerun, running_in_the_live_instance_leaves_it_as_it_was)
     diagnosed_match match;
     play(&match, FAULT_NONE, FAULT_BUILD);
     diagnosed_match_run(&match, 20);
-    uint64_t root = ls_sim_instance_hash(match.client.instance);
+    uint64_t state_hash = ls_sim_instance_hash(match.client.instance);
     ls_tick tick = ls_sim_instance_tick(match.client.instance);
     ls_desync_verdict verdict;
     diagnosed_match_diagnose(&match, &verdict);
-    cr_expect_eq(ls_sim_instance_hash(match.client.instance), root);
+    cr_expect_eq(ls_sim_instance_hash(match.client.instance), state_hash);
     cr_expect_eq(ls_sim_instance_tick(match.client.instance), tick);
     diagnosed_match_run(&match, 20);
     diagnosed_match_close(&match);

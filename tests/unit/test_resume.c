@@ -21,7 +21,7 @@ Test(resume, a_match_is_rebuilt_from_a_snapshot_that_leaves_every_ring_full)
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 1800u, "of 1200, 1800, 2400 and 3000 it is the newest so old");
     cr_expect_eq(report.tick, 3000u);
-    cr_expect_eq(report.roots, 1201u);
+    cr_expect_eq(report.state_hashes, 1201u);
     cr_expect_eq(report.cut_bytes, 0u);
     cr_expect_eq(report.missing_tick, UINT32_MAX);
     cr_expect_eq(report.in_band_mask, 3u);
@@ -44,7 +44,7 @@ Test(resume, a_young_match_is_rebuilt_from_its_beginning)
     make_journal(&made);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 0u);
-    cr_expect_eq(report.roots, 199u + LS_WINDOW_TICKS);
+    cr_expect_eq(report.state_hashes, 199u + LS_WINDOW_TICKS);
     cr_expect(holds(199));
 }
 
@@ -54,7 +54,7 @@ Test(resume, a_match_without_snapshots_is_rebuilt_from_its_beginning)
     make_journal(&made);
     ls_resume_report report = restore_all();
     cr_expect_eq(report.from_tick, 0u);
-    cr_expect_eq(report.roots, 2500u);
+    cr_expect_eq(report.state_hashes, 2500u);
 }
 
 Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
@@ -71,8 +71,9 @@ Test(resume, who_sits_where_is_known_by_turns_and_newest_names)
     journal_plan made = plan_of(100, 0);
     make_journal(&made);
     restore_all();
-    cr_expect_eq(ls_resume_seat_of(here.resume, 0)->turns.newest, 1u);
-    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->turns.newest, 2u, "a return is no new turn");
+    cr_expect_eq(ls_resume_seat_of(here.resume, 0)->generations.newest, 1u);
+    cr_expect_eq(ls_resume_seat_of(here.resume, 1)->generations.newest, 2u,
+                 "a return is no new turn");
     cr_expect_str_eq(ls_resume_seat_of(here.resume, 0)->name, "Ada");
     cr_expect_str_eq(ls_resume_seat_of(here.resume, 1)->name, "Cid");
     cr_expect_str_eq(ls_match_slot_of(here.match, 1).name, "Cid");
@@ -87,12 +88,12 @@ Test(resume, turns_that_a_server_may_have_forgotten_are_left_out)
     append_event(LS_JOURNAL_EVENT_SEATED, 1, 100, "Dan");
     append_event(LS_JOURNAL_EVENT_RESTORED, LS_JOURNAL_NO_SLOT, 100, "");
     restore_all();
-    ls_seat_turns first = ls_resume_seat_of(here.resume, 0)->turns;
-    ls_seat_turns second = ls_resume_seat_of(here.resume, 1)->turns;
+    ls_seat_generations first = ls_resume_seat_of(here.resume, 0)->generations;
+    ls_seat_generations second = ls_resume_seat_of(here.resume, 1)->generations;
     cr_expect_eq(first.newest, 1u);
-    cr_expect_eq(first.forgotten, 3 * LS_FORGOTTEN_TURNS_MAX, "twice before, and now");
-    cr_expect_eq(second.newest, 2u + LS_FORGOTTEN_TURNS_MAX + 1u);
-    cr_expect_eq(second.forgotten, 2 * LS_FORGOTTEN_TURNS_MAX);
+    cr_expect_eq(first.forgotten, 3 * LS_FORGOTTEN_GENERATIONS_MAX, "twice before, and now");
+    cr_expect_eq(second.newest, 2u + LS_FORGOTTEN_GENERATIONS_MAX + 1u);
+    cr_expect_eq(second.forgotten, 2 * LS_FORGOTTEN_GENERATIONS_MAX);
 }
 
 static void expect_joined(const journal_plan *made, const char *name, ls_tick tick)
@@ -137,10 +138,10 @@ Test(resume, who_was_turned_away_has_not_been_there)
     made.is_turned_away = true;
     expect_joined(&made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
     cr_expect(ls_resume_seat_of(here.resume, 1)->has_left, "as it had before");
-    ls_seat_turns turns = ls_resume_seat_of(here.resume, 1)->turns;
-    cr_expect_eq(turns.newest, 2u);
-    cr_expect_eq(turns.spent, 1u, "what it was given");
-    cr_expect_eq(turns.forgotten, LS_FORGOTTEN_TURNS_MAX);
+    ls_seat_generations generations = ls_resume_seat_of(here.resume, 1)->generations;
+    cr_expect_eq(generations.newest, 2u);
+    cr_expect_eq(generations.spent, 1u, "what it was given");
+    cr_expect_eq(generations.forgotten, LS_FORGOTTEN_GENERATIONS_MAX);
 }
 
 Test(resume, nobody_comes_back_and_the_match_ends_where_it_stood)
@@ -209,13 +210,13 @@ static void expect_cut_at(ls_tick tick, ls_tick from_tick)
     cr_expect_eq(report.missing_tick, UINT32_MAX, "none is missing before");
     cr_expect_lt(end, here.size);
     cr_expect_eq(report.cut_bytes, here.size - end);
-    uint64_t root = ls_match_root(here.match);
+    uint64_t state_hash = ls_match_hash(here.match);
     forget_match();
     cr_assert_eq(restore(end, &report), LS_OK, "%s", here.why.bytes);
     cr_expect_eq(report.tick, tick);
     cr_expect_eq(report.cut_bytes, 0u);
     cr_expect_not(report.is_cut_at_gap);
-    cr_expect_eq(ls_match_root(here.match), root);
+    cr_expect_eq(ls_match_hash(here.match), state_hash);
 }
 
 Test(resume, missing_ticks_with_no_snapshot_behind_them_end_the_journal)

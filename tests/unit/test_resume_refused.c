@@ -76,35 +76,35 @@ Test(resume_refused, another_schema_is_refused)
     expect_refused(LS_SIMULATION_MISMATCH, "schema");
 }
 
-static void expect_roots(const char *tick, uint64_t root)
+static void expect_hashes(const char *tick, uint64_t state_hash)
 {
     char words[32];
     expect_refused(LS_DESYNCED, tick);
-    snprintf(words, sizeof words, "%016llx", (unsigned long long)root);
+    snprintf(words, sizeof words, "%016llx", (unsigned long long)state_hash);
     cr_expect(strstr(here.why.bytes, words), "no %s in: %s", words, here.why.bytes);
-    snprintf(words, sizeof words, "%016llx", (unsigned long long)(root ^ 1));
+    snprintf(words, sizeof words, "%016llx", (unsigned long long)(state_hash ^ 1));
     cr_expect(strstr(here.why.bytes, words), "no %s in: %s", words, here.why.bytes);
 }
 
-Test(resume_refused, a_state_that_is_not_the_recorded_one_is_told_with_both_roots)
+Test(resume_refused, a_state_that_is_not_the_recorded_one_is_told_with_both_hashes)
 {
     journal_plan made = plan_of(64, 0);
-    made.wrong_root_tick = 64;
+    made.wrong_hash_tick = 64;
     make_journal(&made);
-    expect_roots("state 64", here.final_root);
+    expect_hashes("state 64", here.final_hash);
 }
 
-Test(resume_refused, a_snapshot_that_is_not_the_recorded_state_is_told_with_both_roots)
+Test(resume_refused, a_snapshot_that_is_not_the_recorded_state_is_told_with_both_hashes)
 {
     journal_plan made = plan_of(500, 500);
     make_journal(&made);
-    uint64_t root = here.final_root;
+    uint64_t state_hash = here.final_hash;
     close_all();
     memset(&here, 0, sizeof here);
     made = plan_of(500 + LS_WINDOW_TICKS, 500);
     made.wrong_snapshot_tick = 500;
     make_journal(&made);
-    expect_roots("tick 500", root);
+    expect_hashes("tick 500", state_hash);
 }
 
 /* ---- settings ---- */

@@ -122,7 +122,7 @@ Test(rope, a_rope_that_nobody_holds_falls_and_comes_to_rest)
     sim_close(sim);
 }
 
-/* ---- hands ---- */
+/* ---- controls ---- */
 
 Test(rope, two_players_hold_the_ends_and_more_share_the_rest)
 {
@@ -231,20 +231,20 @@ Test(rope, the_end_goes_after_the_pointer_and_the_keys)
     sim_join(sim);
     sim_step(sim, 1);
     const ls_simulation *rope = ls_rope_simulation();
-    ls_controls hands = {.is_pointer_held = true,
-                         .pointer = {LS_FIXED_RATIO(-3, 2), LS_FIXED_HALF}};
-    sim->slots[0].size = rope->control(&sim->config, sim_state(sim), 0, &hands, sim->bytes[0]);
+    ls_controls controls = {.is_pointer_held = true,
+                            .pointer = {LS_FIXED_RATIO(-3, 2), LS_FIXED_HALF}};
+    sim->slots[0].size = rope->control(&sim->config, sim_state(sim), 0, &controls, sim->bytes[0]);
     sim_step(sim, 2000);
     cr_assert_float_eq(particle(sim, 0).x, -1.5, 2e-3);
     cr_assert_float_eq(particle(sim, 0).y, 0.5, 2e-3);
-    hands = (ls_controls){.held = LS_CONTROL_RIGHT};
-    sim->slots[0].size = rope->control(&sim->config, sim_state(sim), 0, &hands, sim->bytes[0]);
+    controls = (ls_controls){.held = LS_CONTROL_RIGHT};
+    sim->slots[0].size = rope->control(&sim->config, sim_state(sim), 0, &controls, sim->bytes[0]);
     sim_step(sim, 2000);
     cr_assert_float_eq(particle(sim, 0).x, -1.1, 5e-3);
-    hands = (ls_controls){.held = 0};
-    cr_assert_eq(rope->control(&sim->config, sim_state(sim), 0, &hands, sim->bytes[0]), 0);
-    hands.held = LS_CONTROL_FIRST;
-    cr_assert_eq(rope->control(&sim->config, sim_state(sim), 0, &hands, sim->bytes[0]),
+    controls = (ls_controls){.held = 0};
+    cr_assert_eq(rope->control(&sim->config, sim_state(sim), 0, &controls, sim->bytes[0]), 0);
+    controls.held = LS_CONTROL_FIRST;
+    cr_assert_eq(rope->control(&sim->config, sim_state(sim), 0, &controls, sim->bytes[0]),
                  LS_ROPE_INPUT_BYTES);
     cr_assert_eq(sim->bytes[0][0], 0);
     sim_close(sim);

@@ -26,12 +26,13 @@ typedef struct stage {
 
 static stage here;
 
-static void on_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void on_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                    size_t size)
 {
     (void)user;
     cr_assert_eq(peer, SERVER);
     here.sent++;
-    if (lane == LS_LANE_RELIABLE) {
+    if (channel == LS_CHANNEL_RELIABLE) {
         cr_assert_eq(ls_message_read(bytes, size, SLOTS, &here.reliable), LS_OK);
         return;
     }
@@ -67,7 +68,7 @@ static void send_message(const ls_message *message)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = ls_message_write(message, bytes);
-    ls_session_receive(here.session, LS_LANE_RELIABLE, bytes, size, here.now_ns);
+    ls_session_receive(here.session, LS_CHANNEL_RELIABLE, bytes, size, here.now_ns);
 }
 
 static ls_message offer_of_server(void)
@@ -131,7 +132,7 @@ static void send_ticks(ls_ticks_header header, uint32_t count)
         cr_assert(ls_ticks_write_tick(&stream, SLOTS, nothing, nothing));
     }
     ls_tick_packet_write_end(&stream);
-    ls_session_receive(here.session, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
+    ls_session_receive(here.session, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream),
                        here.now_ns);
 }
 
@@ -178,14 +179,14 @@ Test(session_hostile, a_hitch_before_the_offer_comes_is_survived, .init = open_s
      .fini = close_session)
 {
     hitch();
-    cr_assert_eq(ls_session_report_of(here.session).state, LS_SESSION_GREETING);
+    cr_assert_eq(ls_session_report_of(here.session).state, LS_SESSION_HANDSHAKING);
 }
 
 Test(session_hostile, a_hitch_after_a_refusal_is_survived, .init = open_session,
      .fini = close_session)
 {
     ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.farewell.negated_status = 30;
+    message.body.close_reason.negated_status = 30;
     send_message(&message);
     hitch();
     cr_assert_eq(ls_session_report_of(here.session).status, LS_MATCH_FULL);

@@ -80,7 +80,7 @@ Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_la
     fake_server_frame(&here);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_eq(here.joined.tick, 500);
-    cr_assert_eq(here.joined.root, here.roots[500]);
+    cr_assert_eq(here.joined.state_hash, here.state_hashes[500]);
     cr_assert_geq(here.joined.first_input, 500);
     ls_session_event event;
     cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_JOINED, &event));
@@ -129,7 +129,7 @@ Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .in
     }
     cr_assert_gt(frames, 3, "no frame steps everything");
     cr_assert_eq(here.joined.tick, here.closed);
-    cr_assert_eq(here.joined.root, here.roots[here.closed]);
+    cr_assert_eq(here.joined.state_hash, here.state_hashes[here.closed]);
     check_plays_on();
 }
 
@@ -177,12 +177,12 @@ static void join_of_interval(uint32_t interval, ls_tick tick)
     fake_server_frame(&here);
 }
 
-Test(session_join, with_a_long_hash_interval_joins_own_root_is_told)
+Test(session_join, with_a_long_hash_interval_joins_own_hash_is_told)
 {
     join_of_interval(64, 500);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_eq(here.joined.tick, 500);
-    cr_assert_eq(here.joined.root, here.roots[500]);
+    cr_assert_eq(here.joined.state_hash, here.state_hashes[500]);
     cr_assert_eq(here.inputs.chain_tick, 448);
     cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[448]);
     fake_server_frame_on(&here, 100);
@@ -213,7 +213,7 @@ Test(session_join, the_end_of_the_match_is_reached_by_who_came_late, .init = ope
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_frame_on(&here, 50);
     ls_message message = {.kind = LS_MESSAGE_END,
-                          .body.end = {.final_tick = 550, .final_root = here.roots[550]}};
+                          .body.end = {.final_tick = 550, .final_hash = here.state_hashes[550]}};
     fake_server_send(&here, &message);
     fake_server_send_blob(&here, &join);
     for (uint32_t i = 0; i < 10; i++) {
@@ -332,7 +332,7 @@ Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fi
     fake_server_frame_on(&here, 40);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_geq(here.joined.tick, 500);
-    cr_assert_eq(here.joined.root, here.roots[here.joined.tick]);
+    cr_assert_eq(here.joined.state_hash, here.state_hashes[here.joined.tick]);
     check_plays_on();
     cr_assert_geq(fake_server_report(&here).steps, 600, "every tick was stepped");
 }
@@ -356,11 +356,11 @@ static void alter_first(uint8_t *bytes, uint32_t size)
     bytes[4]++;
 }
 
-static void alter_root(uint8_t *bytes, uint32_t size)
+static void alter_hash(uint8_t *bytes, uint32_t size)
 {
     (void)size;
     uint32_t block = bytes[0] | (uint32_t)bytes[1] << 8;
-    bytes[4 + block - 1] ^= 1; /* its last root */
+    bytes[4 + block - 1] ^= 1; /* its last state hash */
 }
 
 static void alter_size(uint8_t *bytes, uint32_t size)
@@ -393,9 +393,9 @@ Test(session_join, a_history_that_begins_elsewhere_is_refused, .init = open_late
     fail_with_history(alter_first, LS_MISBEHAVED, "contradicts itself");
 }
 
-Test(session_join, a_history_with_another_root_is_a_desync, .init = open_late, .fini = shut)
+Test(session_join, a_history_with_another_hash_is_a_desync, .init = open_late, .fini = shut)
 {
-    fail_with_history(alter_root, LS_DESYNCED, "tick 100");
+    fail_with_history(alter_hash, LS_DESYNCED, "tick 100");
 }
 
 Test(session_join, a_history_block_beyond_the_end_is_refused, .init = open_late, .fini = shut)
@@ -431,11 +431,11 @@ Test(session_join, a_history_that_does_not_lead_to_joins_chain_is_a_desync, .ini
 
 /* ---- hostile ---- */
 
-Test(session_join, a_snapshot_of_another_root_is_a_desync_that_is_told, .init = open_late,
+Test(session_join, a_snapshot_of_another_hash_is_a_desync_that_is_told, .init = open_late,
      .fini = shut)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    join.root ^= 1;
+    join.state_hash ^= 1;
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
     fake_server_frame(&here);

@@ -107,8 +107,8 @@ static void sit_down(void)
 static void refuse(ls_status status)
 {
     ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.farewell.negated_status = (uint32_t)-status;
-    ls_text_set(&message.body.farewell.text, "no");
+    message.body.close_reason.negated_status = (uint32_t)-status;
+    ls_text_set(&message.body.close_reason.text, "no");
     fake_server_send(&here, &message);
 }
 
@@ -243,7 +243,7 @@ Test(session_return, attempts_come_after_twice_as_long_each_time_up_to_four_seco
     for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
         uint64_t at_ns = ls_session_reconnect_ns(here.session);
         cr_assert_eq(at_ns, here.now_ns + pauses_ms[i] * MS, "attempt %zu", i);
-        /* News of the connection that was given up before are none of this attempt's. */
+        /* Events of the connection that was given up before are none of this attempt's. */
         ls_session_disconnected(here.session, LS_DISCONNECTED, here.now_ns);
         cr_assert_eq(ls_session_reconnect_ns(here.session), at_ns);
         while (here.now_ns < at_ns) {
@@ -323,7 +323,7 @@ Test(session_return, it_goes_on_with_what_it_holds, .init = play, .fini = shut)
         fake_server_frame_on(&here, 1);
         cr_assert_lt(++frames, 20);
     }
-    cr_assert_eq(here.joined.root, here.roots[here.joined.tick]);
+    cr_assert_eq(here.joined.state_hash, here.state_hashes[here.joined.tick]);
     cr_assert_geq(here.joined.tick, PLAYED_TICKS + 400);
     cr_assert_eq(fake_server_report(&here).steps - steps, here.joined.tick - tick,
                  "no tick was stepped twice");
@@ -392,7 +392,7 @@ Test(session_return, who_leaves_on_the_way_has_got_as_far_as_it_has, .fini = shu
     cr_assert_gt(tick, PLAYED_TICKS);
     ls_session_leave(here.session, here.now_ns);
     cr_assert_eq(fake_server_report(&here).tick, tick);
-    cr_assert_eq(ls_sim_instance_hash(ls_session_instance(here.session)), here.roots[tick]);
+    cr_assert_eq(ls_sim_instance_hash(ls_session_instance(here.session)), here.state_hashes[tick]);
 }
 
 /* While nobody plays nothing is closed: the inputs that were made count. */
@@ -662,7 +662,7 @@ Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play,
 static void say_end(ls_tick tick)
 {
     ls_message message = {.kind = LS_MESSAGE_END, .body.end.final_tick = tick};
-    message.body.end.final_root = here.roots[tick];
+    message.body.end.final_hash = here.state_hashes[tick];
     fake_server_send(&here, &message);
 }
 

@@ -378,14 +378,14 @@ Test(sim_instance, running_never_allocates)
     cr_assert_gt(ls_sim_instance_save_bytes(instance), LS_HASH_CHUNK_BYTES);
     const counting_allocator before = counting;
     uint64_t calls = heap_calls();
-    uint64_t roots = 0;
+    uint64_t state_hashes = 0;
     for (ls_tick tick = 0; tick < 200; tick++) {
         step_with(instance, tick % 17);
-        roots |= ls_sim_instance_hash(instance);
+        state_hashes |= ls_sim_instance_hash(instance);
         cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
         cr_assert_eq(ls_sim_instance_load(instance, saved, tick + 1), LS_OK);
     }
-    cr_assert_neq(roots, 0);
+    cr_assert_neq(state_hashes, 0);
     cr_assert_eq(counting.allocations, before.allocations);
     cr_assert_eq(counting.live_blocks, before.live_blocks);
     cr_assert_eq(heap_calls(), calls);
@@ -422,10 +422,10 @@ Test(sim_instance, equal_inputs_give_equal_states_tick_by_tick)
     for (uint32_t i = 0; i < 100; i++) {
         step_with(a, i % 17);
         step_with(b, i % 17);
-        uint64_t root = ls_sim_instance_hash(a);
-        cr_assert_eq(root, ls_sim_instance_hash(b));
-        cr_assert_neq(root, previous);
-        previous = root;
+        uint64_t state_hash = ls_sim_instance_hash(a);
+        cr_assert_eq(state_hash, ls_sim_instance_hash(b));
+        cr_assert_neq(state_hash, previous);
+        previous = state_hash;
     }
     ls_sim_instance_destroy(a);
     ls_sim_instance_destroy(b);
@@ -474,8 +474,9 @@ Test(sim_instance, the_state_after_100_ticks_never_changes)
         step_with(instance, i % 17);
         chain = ls_hash_chain_next(chain, ls_sim_instance_hash(instance));
     }
-    uint64_t root = ls_sim_instance_hash(instance);
-    cr_expect_eq(root, UINT64_C(0xefe35e073de41859), "root 0x%016llx", (unsigned long long)root);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
+    cr_expect_eq(state_hash, UINT64_C(0xefe35e073de41859), "root 0x%016llx",
+                 (unsigned long long)state_hash);
     cr_expect_eq(chain, UINT64_C(0x6c25fcefd604f028), "chain 0x%016llx", (unsigned long long)chain);
     ls_sim_instance_destroy(instance);
 }
@@ -508,23 +509,23 @@ Test(sim_instance, a_loaded_save_replays_to_the_same_states)
     cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
     step_many(instance, 20);
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_OK);
-    uint64_t root_20 = ls_sim_instance_hash(instance);
+    uint64_t hash_20 = ls_sim_instance_hash(instance);
     step_many(instance, 30);
-    uint64_t root_50 = ls_sim_instance_hash(instance);
-    cr_assert_neq(root_20, root_50);
+    uint64_t hash_50 = ls_sim_instance_hash(instance);
+    cr_assert_neq(hash_20, hash_50);
 
     cr_assert(ls_sim_instance_is_save(instance, saved, ls_sim_instance_save_bytes(instance)));
     cr_assert_not(ls_sim_instance_is_save(instance, saved, 0));
     cr_assert_eq(ls_sim_instance_load(instance, saved, 20), LS_OK);
     cr_assert_eq(ls_sim_instance_tick(instance), 20);
-    cr_assert_eq(ls_sim_instance_hash(instance), root_20);
+    cr_assert_eq(ls_sim_instance_hash(instance), hash_20);
     step_many(instance, 30);
-    cr_assert_eq(ls_sim_instance_hash(instance), root_50);
+    cr_assert_eq(ls_sim_instance_hash(instance), hash_50);
 
     ls_sim_instance *other = make();
     cr_assert_eq(ls_sim_instance_load(other, saved, 20), LS_OK);
     step_many(other, 30);
-    cr_assert_eq(ls_sim_instance_hash(other), root_50);
+    cr_assert_eq(ls_sim_instance_hash(other), hash_50);
     ls_sim_instance_destroy(other);
     ls_sim_instance_destroy(instance);
 }
@@ -696,14 +697,14 @@ static ls_simulation engine_simulation(void)
 Test(sim_instance, a_restart_leads_through_the_same_states_again)
 {
     ls_sim_instance *instance = make();
-    uint64_t root_0 = ls_sim_instance_hash(instance);
+    uint64_t hash_0 = ls_sim_instance_hash(instance);
     step_many(instance, 20);
-    uint64_t root_20 = ls_sim_instance_hash(instance);
+    uint64_t hash_20 = ls_sim_instance_hash(instance);
     cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
     cr_assert_eq(ls_sim_instance_tick(instance), 0);
-    cr_assert_eq(ls_sim_instance_hash(instance), root_0);
+    cr_assert_eq(ls_sim_instance_hash(instance), hash_0);
     step_many(instance, 20);
-    cr_assert_eq(ls_sim_instance_hash(instance), root_20);
+    cr_assert_eq(ls_sim_instance_hash(instance), hash_20);
     ls_sim_instance_destroy(instance);
 }
 

@@ -31,24 +31,24 @@ static void step(ls_sim_instance *instance, uint8_t byte)
 
 Test(snapshot_ring, brings_back_every_state_that_it_holds)
 {
-    uint64_t roots[5];
+    uint64_t state_hashes[5];
     ls_sim_instance *instance = make_from(counter_simulation());
     ls_snapshot_ring *ring = make_ring(instance, 5);
     for (uint32_t tick = 0; tick < 5; tick++) {
-        roots[tick] = ls_sim_instance_hash(instance);
-        cr_assert_eq(ls_snapshot_ring_save(ring, roots[tick]), LS_OK);
+        state_hashes[tick] = ls_sim_instance_hash(instance);
+        cr_assert_eq(ls_snapshot_ring_save(ring, state_hashes[tick]), LS_OK);
         step(instance, (uint8_t)(1 + tick));
     }
     for (uint32_t i = 0; i < 5; i++) {
         ls_tick tick = (3 * i + 4) % 5; /* in any order */
-        uint64_t root = 0;
+        uint64_t state_hash = 0;
         cr_assert_eq(ls_snapshot_ring_load(ring, tick), LS_OK);
         cr_assert_eq(ls_sim_instance_tick(instance), tick);
-        cr_assert_eq(ls_sim_instance_hash(instance), roots[tick]);
-        cr_assert_eq(ls_snapshot_ring_root(ring, tick, &root), LS_OK);
-        cr_assert_eq(root, roots[tick]);
+        cr_assert_eq(ls_sim_instance_hash(instance), state_hashes[tick]);
+        cr_assert_eq(ls_snapshot_ring_hash(ring, tick, &state_hash), LS_OK);
+        cr_assert_eq(state_hash, state_hashes[tick]);
     }
-    cr_assert_neq(roots[0], roots[4]);
+    cr_assert_neq(state_hashes[0], state_hashes[4]);
     ls_snapshot_ring_destroy(ring);
     ls_sim_instance_destroy(instance);
 }
@@ -87,17 +87,17 @@ Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
 {
     ls_sim_instance *instance = make_from(counter_simulation());
     ls_snapshot_ring *ring = make_ring(instance, 2);
-    uint64_t root = 77;
-    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND);
+    uint64_t state_hash = 77;
+    cr_assert_eq(ls_snapshot_ring_hash(ring, 0, &state_hash), LS_NOT_FOUND);
     cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
     for (uint32_t tick = 0; tick < 3; tick++) {
         cr_assert_eq(ls_snapshot_ring_save(ring, tick), LS_OK);
         step(instance, 1);
     }
     cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_NOT_FOUND);
-    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND);
+    cr_assert_eq(ls_snapshot_ring_hash(ring, 0, &state_hash), LS_NOT_FOUND);
     cr_assert_eq(ls_snapshot_ring_load(ring, 3), LS_NOT_FOUND);
-    cr_assert_eq(root, 77, "untouched by a failure");
+    cr_assert_eq(state_hash, 77, "untouched by a failure");
     cr_assert_eq(ls_sim_instance_tick(instance), 3);
     cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
     cr_assert_eq(ls_snapshot_ring_load(ring, 2), LS_OK);
@@ -114,11 +114,11 @@ Test(snapshot_ring, the_newest_save_of_a_tick_counts)
     cr_assert_eq(ls_snapshot_ring_save(ring, 1), LS_OK);
     cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_OK);
     step(instance, 2);
-    uint64_t root = ls_sim_instance_hash(instance);
-    cr_assert_eq(ls_snapshot_ring_save(ring, root), LS_OK);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
+    cr_assert_eq(ls_snapshot_ring_save(ring, state_hash), LS_OK);
     step(instance, 3);
     cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
-    cr_assert_eq(ls_sim_instance_hash(instance), root);
+    cr_assert_eq(ls_sim_instance_hash(instance), state_hash);
     ls_snapshot_ring_destroy(ring);
     ls_sim_instance_destroy(instance);
 }
@@ -218,10 +218,10 @@ Test(snapshot_ring, saves_may_grow_to_twice_their_size)
     cr_assert_eq(ls_snapshot_ring_load(ring, 0), LS_OK);
     cr_assert_eq(state->total, 64 + header);
 
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     state->total++;
     cr_assert_eq(ls_snapshot_ring_save(ring, 6), LS_FULL);
-    cr_assert_eq(ls_snapshot_ring_root(ring, 0, &root), LS_NOT_FOUND, "its place is empty");
+    cr_assert_eq(ls_snapshot_ring_hash(ring, 0, &state_hash), LS_NOT_FOUND, "its place is empty");
     ls_snapshot_ring_destroy(ring);
     ls_sim_instance_destroy(instance);
 }

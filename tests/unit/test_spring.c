@@ -204,14 +204,14 @@ Test(spring, keys_push_up_and_down)
 {
     const ls_simulation *spring = ls_spring_simulation();
     ls_sim_config config = ls_sim_config_default(spring);
-    ls_controls hands = {.held = LS_CONTROL_UP};
+    ls_controls controls = {.held = LS_CONTROL_UP};
     uint8_t byte = 0;
-    cr_assert_eq(spring->control(&config, NULL, 0, &hands, &byte), 1);
+    cr_assert_eq(spring->control(&config, NULL, 0, &controls, &byte), 1);
     cr_assert_eq(byte, 60);
-    hands.held = LS_CONTROL_DOWN;
-    spring->control(&config, NULL, 0, &hands, &byte);
+    controls.held = LS_CONTROL_DOWN;
+    spring->control(&config, NULL, 0, &controls, &byte);
     cr_assert_eq(byte, 256 - 60);
-    hands.held = 0;
-    spring->control(&config, NULL, 0, &hands, &byte);
+    controls.held = 0;
+    spring->control(&config, NULL, 0, &controls, &byte);
     cr_assert_eq(byte, 0);
 }

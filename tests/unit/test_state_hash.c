@@ -43,12 +43,12 @@ static uint64_t hash_of(const uint8_t *state, uint32_t bytes)
     return hash;
 }
 
-/* Golden: these roots are what journals and other machines hold. */
-Test(state_hash, roots_of_known_states_never_change)
+/* Golden: these state hashes are what journals and other machines hold. */
+Test(state_hash, hashes_of_known_states_never_change)
 {
     static const struct {
         uint32_t bytes;
-        uint64_t root;
+        uint64_t state_hash;
     } golden[] = {
         {1, UINT64_C(0x113425e2d3c1afc3)},
         {100, UINT64_C(0x33d629db8388835d)},
@@ -60,13 +60,13 @@ Test(state_hash, roots_of_known_states_never_change)
     static uint8_t state[BYTES_MAX];
     fill(state, sizeof state);
     for (size_t i = 0; i < sizeof golden / sizeof golden[0]; i++) {
-        uint64_t root = hash_of(state, golden[i].bytes);
-        cr_expect_eq(root, golden[i].root, "%u bytes: 0x%016llx", golden[i].bytes,
-                     (unsigned long long)root);
+        uint64_t state_hash = hash_of(state, golden[i].bytes);
+        cr_expect_eq(state_hash, golden[i].state_hash, "%u bytes: 0x%016llx", golden[i].bytes,
+                     (unsigned long long)state_hash);
     }
 }
 
-Test(state_hash, the_root_is_the_hash_of_the_chunks_hashes)
+Test(state_hash, the_hash_is_the_hash_of_the_chunks_hashes)
 {
     static uint8_t state[BYTES_MAX];
     fill(state, sizeof state);
@@ -81,25 +81,25 @@ Test(state_hash, the_root_is_the_hash_of_the_chunks_hashes)
     cr_assert_eq(hash_of(state, BYTES_MAX), ls_hash_bytes(hashes, sizeof hashes, 0));
 }
 
-Test(state_hash, a_flipped_bit_anywhere_changes_the_root)
+Test(state_hash, a_flipped_bit_anywhere_changes_the_hash)
 {
     static uint8_t state[BYTES_MAX];
     fill(state, sizeof state);
     ls_schema *schema = make_schema(BYTES_MAX);
     ls_state_hasher *hasher = make_hasher(schema);
-    uint64_t root = ls_state_hash(hasher, state);
+    uint64_t state_hash = ls_state_hash(hasher, state);
     for (size_t byte = 0; byte < BYTES_MAX; byte++) {
         uint8_t bit = (uint8_t)(1u << byte % 8);
         state[byte] ^= bit;
-        cr_assert_neq(ls_state_hash(hasher, state), root, "byte %zu", byte);
+        cr_assert_neq(ls_state_hash(hasher, state), state_hash, "byte %zu", byte);
         state[byte] ^= bit;
     }
-    cr_assert_eq(ls_state_hash(hasher, state), root, "hashing has a memory");
+    cr_assert_eq(ls_state_hash(hasher, state), state_hash, "hashing has a memory");
     ls_state_hasher_destroy(hasher);
     ls_schema_destroy(schema);
 }
 
-Test(state_hash, chunks_that_change_places_change_the_root)
+Test(state_hash, chunks_that_change_places_change_the_hash)
 {
     static uint8_t state[BYTES_MAX];
     static uint8_t moved[BYTES_MAX];
@@ -111,7 +111,7 @@ Test(state_hash, chunks_that_change_places_change_the_root)
     cr_assert_neq(hash_of(moved, BYTES_MAX), hash_of(state, BYTES_MAX));
 }
 
-Test(state_hash, a_root_is_that_of_the_canonical_bytes)
+Test(state_hash, a_hash_is_that_of_the_canonical_bytes)
 {
     const ls_field fields[] = {
         {"numbers", "", LS_FIELD_U32, 2, 1, 0, 0},
@@ -131,7 +131,7 @@ Test(state_hash, a_root_is_that_of_the_canonical_bytes)
 }
 
 /* Golden, as above. */
-Test(state_hash, chains_of_known_roots_never_change)
+Test(state_hash, chains_of_known_hashes_never_change)
 {
     uint64_t chain = ls_hash_chain_start(1);
     cr_expect_eq(chain, UINT64_C(0x048ef6b6bffab6bb), "0x%016llx", (unsigned long long)chain);
@@ -141,35 +141,36 @@ Test(state_hash, chains_of_known_roots_never_change)
     cr_expect_eq(chain, UINT64_C(0xeaf8a37b9a7f1a66), "0x%016llx", (unsigned long long)chain);
 }
 
-static uint64_t chain_of(const uint64_t *roots, size_t count)
+static uint64_t chain_of(const uint64_t *state_hashes, size_t count)
 {
-    uint64_t chain = ls_hash_chain_start(roots[0]);
+    uint64_t chain = ls_hash_chain_start(state_hashes[0]);
     for (size_t i = 1; i < count; i++) {
-        chain = ls_hash_chain_next(chain, roots[i]);
+        chain = ls_hash_chain_next(chain, state_hashes[i]);
     }
     return chain;
 }
 
-Test(state_hash, a_chain_remembers_every_root_and_their_order)
+Test(state_hash, a_chain_remembers_every_hash_and_their_order)
 {
-    uint64_t roots[] = {10, 20, 30, 40, 50};
-    const size_t count = sizeof roots / sizeof roots[0];
-    uint64_t chain = chain_of(roots, count);
-    cr_assert_neq(chain_of(roots, count - 1), chain);
+    uint64_t state_hashes[] = {10, 20, 30, 40, 50};
+    const size_t count = sizeof state_hashes / sizeof state_hashes[0];
+    uint64_t chain = chain_of(state_hashes, count);
+    cr_assert_neq(chain_of(state_hashes, count - 1), chain);
     for (size_t i = 0; i < count; i++) {
-        roots[i] ^= 1;
-        cr_assert_neq(chain_of(roots, count), chain, "root %zu is forgotten", i);
-        roots[i] ^= 1;
+        state_hashes[i] ^= 1;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "root %zu is forgotten", i);
+        state_hashes[i] ^= 1;
     }
     for (size_t i = 0; i + 1 < count; i++) {
-        const uint64_t kept = roots[i];
-        roots[i] = roots[i + 1];
-        roots[i + 1] = kept;
-        cr_assert_neq(chain_of(roots, count), chain, "roots %zu and %zu can be swapped", i, i + 1);
-        roots[i + 1] = roots[i];
-        roots[i] = kept;
+        const uint64_t kept = state_hashes[i];
+        state_hashes[i] = state_hashes[i + 1];
+        state_hashes[i + 1] = kept;
+        cr_assert_neq(chain_of(state_hashes, count), chain, "roots %zu and %zu can be swapped", i,
+                      i + 1);
+        state_hashes[i + 1] = state_hashes[i];
+        state_hashes[i] = kept;
     }
-    cr_assert_eq(chain_of(roots, count), chain);
+    cr_assert_eq(chain_of(state_hashes, count), chain);
 }
 
 Test(state_hash, every_failed_allocation_is_survived)

@@ -71,7 +71,7 @@ Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
     memset(&state, 0, sizeof state);
     for (uint32_t place = 0; place <= PASSES; place++) {
         ls_trace_set(&a, place, 1, &state);
-        ls_trace_set(&b, place, 2, &state); /* with a schema roots are not looked at */
+        ls_trace_set(&b, place, 2, &state); /* with a schema state hashes are not looked at */
     }
     ls_difference difference = {.place = 77};
     cr_assert_not(ls_compare_traces(schema, &a, &b, &difference));
@@ -91,7 +91,7 @@ Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
     ls_schema_destroy(schema);
 }
 
-Test(synctest_compare, without_a_schema_roots_are_compared)
+Test(synctest_compare, without_a_schema_hashes_are_compared)
 {
     ls_trace a = make_trace(0), b = make_trace(0);
     for (uint32_t place = 0; place <= PASSES; place++) {

@@ -12,7 +12,7 @@
 
 static ls_finding bad_finding(void)
 {
-    ls_finding finding = {.world = LS_WORLD_STACK, .roots_compared = 35, .took_ns = 1234567890};
+    ls_finding finding = {.world = LS_WORLD_STACK, .hashes_compared = 35, .took_ns = 1234567890};
     finding.outcome = (ls_outcome){.kind = LS_OUTCOME_DIFFERS,
                                    .tick = 32,
                                    .pass = "think",

@@ -33,11 +33,11 @@ Test(synctest_tape, gives_back_what_was_recorded_in_any_order)
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tape tape;
     cr_assert_eq(ls_tape_create(file, TICKS, 2, &tape), LS_OK);
-    ls_tape_set_root(&tape, 0, 1000);
+    ls_tape_set_hash(&tape, 0, 1000);
     for (ls_tick tick = 0; tick < TICKS; tick++) {
         make_slots(tick, bytes, slots);
         cr_assert_eq(ls_tape_add(&tape, tick, slots), LS_OK);
-        ls_tape_set_root(&tape, tick + 1, 1001 + tick);
+        ls_tape_set_hash(&tape, tick + 1, 1001 + tick);
     }
     ls_tape_close(&tape);
     cr_assert_eq(ls_tape_open(file, TICKS, 2, &tape), LS_OK);
@@ -51,9 +51,9 @@ Test(synctest_tape, gives_back_what_was_recorded_in_any_order)
             cr_assert_eq(slots[slot].events, expected[slot].events);
         }
         cr_assert_eq(memcmp(slots[0].bytes, bytes, slots[0].size), 0);
-        cr_assert_eq(ls_tape_root(&tape, tick + 1), 1001 + tick);
+        cr_assert_eq(ls_tape_hash(&tape, tick + 1), 1001 + tick);
     }
-    cr_assert_eq(ls_tape_root(&tape, 0), 1000);
+    cr_assert_eq(ls_tape_hash(&tape, 0), 1000);
     ls_tape_close(&tape);
     close(file);
 }

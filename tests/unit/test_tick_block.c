@@ -21,7 +21,7 @@ typedef struct kept_input {
 } kept_input;
 
 static kept_input kept[TICKS][LS_PLAYERS_MAX];
-static uint64_t roots[TICKS];
+static uint64_t state_hashes[TICKS];
 static uint8_t memory[1 << 20];
 
 /* Inputs that stay, change in a byte, change altogether, are as long as can be, or are empty. */
@@ -48,7 +48,7 @@ static void make_inputs(uint64_t seed)
                 input->size = 0;
             }
         }
-        roots[tick] = tick % 3 == 0 ? ls_rng_next(&rng) | UINT64_C(1) << 40 : 0;
+        state_hashes[tick] = tick % 3 == 0 ? ls_rng_next(&rng) | UINT64_C(1) << 40 : 0;
     }
 }
 
@@ -67,7 +67,7 @@ static uint32_t fill(ls_tick_block_writer *writer, uint32_t first, uint32_t coun
     ls_slot_input slots[LS_PLAYERS_MAX];
     for (uint32_t i = 0; i < count; i++) {
         ls_tick_inputs inputs = inputs_of(first + i, first + i, slots);
-        if (!ls_tick_block_add(writer, &inputs, roots[first + i])) {
+        if (!ls_tick_block_add(writer, &inputs, state_hashes[first + i])) {
             return i;
         }
     }
@@ -89,17 +89,17 @@ static void expect_block(const uint8_t *bytes, size_t size, uint32_t first, uint
     static ls_tick_block_reader reader;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     cr_assert_eq(ls_tick_block_open(&reader, bytes, size, SLOTS, INPUT_BYTES), LS_OK);
     cr_assert_eq(reader.head.first, first);
     cr_assert_eq(reader.head.count, count);
     for (uint32_t i = 0; i < count; i++) {
-        cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &root), LS_OK);
+        cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_OK);
         cr_assert_eq(inputs.tick, first + i);
-        cr_assert_eq(root, roots[first + i]);
+        cr_assert_eq(state_hash, state_hashes[first + i]);
         expect_inputs(slots, first + i);
     }
-    cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &root), LS_NOT_FOUND);
+    cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_NOT_FOUND);
 }
 
 Test(tick_block, what_went_in_comes_out)
@@ -157,7 +157,7 @@ Test(tick_block, memory_for_one_tick_holds_the_largest_tick)
     free(exact);
 }
 
-Test(tick_block, a_tick_like_the_one_before_takes_a_byte_and_its_root)
+Test(tick_block, a_tick_like_the_one_before_takes_a_byte_and_its_hash)
 {
     static ls_tick_block_writer writer;
     ls_slot_input slots[2] = {{(const uint8_t *)"order", 5, 0}, {NULL, 0, 0}};
@@ -182,7 +182,7 @@ Test(tick_block, its_bytes_are_pinned)
         7, 1, 5, 10, 20, 30, 40, 2, 1,                       /* slot 0: 4 bytes; 1 joined */
         2, 3, 0, 4,  1,  2,  99,                             /* a difference; 1 byte */
         1,                                                   /* as before */
-        1, 0, 0, 0,  0,  0,  0,  0, 2,  0, 0, 0, 0, 0, 0, 0, /* roots */
+        1, 0, 0, 0,  0,  0,  0,  0, 2,  0, 0, 0, 0, 0, 0, 0, /* state hashes */
     };
     static const uint8_t changed[] = {10, 20, 31, 40};
     ls_slot_input slots[2] = {{(const uint8_t[]){10, 20, 30, 40}, 4, 0}, {NULL, 0, 1}};
@@ -207,20 +207,20 @@ static void read_all(const uint8_t *bytes, size_t size)
     static ls_tick_block_reader reader;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     if (ls_tick_block_open(&reader, bytes, size, SLOTS, INPUT_BYTES) != LS_OK) {
         return;
     }
     ls_tick next = reader.head.first;
     ls_status status = LS_OK;
-    while ((status = ls_tick_block_next(&reader, slots, &inputs, &root)) == LS_OK) {
+    while ((status = ls_tick_block_next(&reader, slots, &inputs, &state_hash)) == LS_OK) {
         cr_assert_eq(inputs.tick, next++);
         for (uint32_t slot = 0; slot < SLOTS; slot++) {
             cr_assert_leq(slots[slot].size, (uint32_t)INPUT_BYTES);
         }
     }
     if (status == LS_MALFORMED) {
-        cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &root), LS_MALFORMED);
+        cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_MALFORMED);
     }
 }
 

@@ -59,10 +59,10 @@ static void check_start(const ls_tick_history *history, uint32_t size, ls_tick c
         cr_assert_eq(ls_tick_block_open(&reader, all + at + 4, block, SLOTS, BYTES_MAX), LS_OK);
         ls_slot_input slots[LS_PLAYERS_MAX];
         ls_tick_inputs inputs;
-        uint64_t root = 0;
-        while (ls_tick_block_next(&reader, slots, &inputs, &root) == LS_OK) {
+        uint64_t state_hash = 0;
+        while (ls_tick_block_next(&reader, slots, &inputs, &state_hash) == LS_OK) {
             cr_assert_eq(inputs.tick, next);
-            cr_assert_eq(root, next + 1);
+            cr_assert_eq(state_hash, next + 1);
             chain = ls_tick_chain_next(chain, &inputs);
             next++;
         }

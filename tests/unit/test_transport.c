@@ -7,18 +7,18 @@
 typedef struct test_recorder {
     ls_transport base;
     ls_peer_id peer;
-    ls_lane lane;
+    ls_channel channel;
     uint8_t bytes[8];
     size_t size;
     ls_peer_id disconnected;
 } test_recorder;
 
-static void record_send(ls_transport *transport, ls_peer_id peer, ls_lane lane,
+static void record_send(ls_transport *transport, ls_peer_id peer, ls_channel channel,
                         const uint8_t *bytes, size_t size)
 {
     test_recorder *recorder = (struct test_recorder *)transport;
     recorder->peer = peer;
-    recorder->lane = lane;
+    recorder->channel = channel;
     recorder->size = size;
     memcpy(recorder->bytes, bytes, size);
 }
@@ -34,9 +34,9 @@ Test(transport, a_sink_sends_and_disconnects_through_its_transport)
                                                        .disconnect = record_disconnect};
     test_recorder recorder = {.base = {&operations}};
     ls_packet_sink sink = ls_transport_sink(&recorder.base);
-    sink.send(sink.user, 7, LS_LANE_UNRELIABLE, (const uint8_t *)"abc", 3);
+    sink.send(sink.user, 7, LS_CHANNEL_UNRELIABLE, (const uint8_t *)"abc", 3);
     cr_assert_eq(recorder.peer, 7);
-    cr_assert_eq(recorder.lane, LS_LANE_UNRELIABLE);
+    cr_assert_eq(recorder.channel, LS_CHANNEL_UNRELIABLE);
     cr_assert_eq(recorder.size, 3);
     cr_assert_eq(memcmp(recorder.bytes, "abc", 3), 0);
     cr_assert_eq(recorder.disconnected, 0);

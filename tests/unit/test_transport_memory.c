@@ -60,11 +60,11 @@ static void set_both(net *here, uint32_t client, ls_memory_link link)
     ls_memory_client_set_links(here->clients[client], &link, &link);
 }
 
-static void send_number(ls_transport *from, ls_peer_id peer, ls_lane lane, uint32_t number)
+static void send_number(ls_transport *from, ls_peer_id peer, ls_channel channel, uint32_t number)
 {
     uint8_t bytes[4];
     memcpy(bytes, &number, sizeof bytes);
-    ls_transport_send(from, peer, lane, bytes, sizeof bytes);
+    ls_transport_send(from, peer, channel, bytes, sizeof bytes);
 }
 
 /* Takes every number that is there; returns how many. */
@@ -97,10 +97,10 @@ Test(transport_memory, both_sides_hear_of_a_disconnection_after_what_was_sent_be
     ls_transport_event event;
     set_both(&here, 0, (ls_memory_link){.delay_ns = 10, .jitter_ns = 5000});
     for (uint32_t i = 0; i < 20; i++) {
-        send_number(here.server, here.peers[0], LS_LANE_RELIABLE, i);
+        send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, i);
     }
     ls_transport_disconnect(here.server, here.peers[0]);
-    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 99);
+    send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, 99);
     move_time(&here, LS_NS_PER_SECOND);
     for (uint32_t i = 0; i < 20; i++) {
         cr_assert(ls_transport_next_event(here.clients[0], &event));
@@ -111,7 +111,7 @@ Test(transport_memory, both_sides_hear_of_a_disconnection_after_what_was_sent_be
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
     cr_assert_eq(event.reason, LS_DISCONNECTED);
     cr_assert_not(ls_transport_next_event(here.clients[0], &event), "what came after is not sent");
-    send_number(here.clients[0], event.peer, LS_LANE_RELIABLE, 1);
+    send_number(here.clients[0], event.peer, LS_CHANNEL_RELIABLE, 1);
     move_time(&here, LS_NS_PER_SECOND);
     cr_assert_not(ls_transport_next_event(here.server, &event), "the peer is gone");
     close_net(&here);
@@ -132,10 +132,10 @@ Test(transport_memory, destroying_an_endpoint_ends_its_connections)
 Test(transport_memory, what_is_on_its_way_to_an_endpoint_that_is_gone_is_lost)
 {
     net here = open_net(1, 2);
-    send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, 1);
-    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 2);
+    send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
+    send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, 2);
     ls_transport_destroy(here.clients[0]);
-    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 3);
+    send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, 3);
     move_time(&here, LS_NS_PER_SECOND);
     ls_transport_event event;
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
@@ -148,10 +148,10 @@ Test(transport_memory, what_is_on_its_way_to_an_endpoint_that_is_gone_is_lost)
 Test(transport_memory, a_server_that_died_knows_nobody_and_tells_nobody)
 {
     net here = open_net(1, 2);
-    send_number(here.clients[0], here.peers[0], LS_LANE_RELIABLE, 1);
+    send_number(here.clients[0], here.peers[0], LS_CHANNEL_RELIABLE, 1);
     ls_memory_server_forget(here.server);
-    send_number(here.clients[0], here.peers[0], LS_LANE_RELIABLE, 2);
-    send_number(here.server, here.peers[1], LS_LANE_UNRELIABLE, 3);
+    send_number(here.clients[0], here.peers[0], LS_CHANNEL_RELIABLE, 2);
+    send_number(here.server, here.peers[1], LS_CHANNEL_UNRELIABLE, 3);
     move_time(&here, LS_NS_PER_SECOND);
     ls_transport_event event;
     cr_assert_not(ls_transport_next_event(here.server, &event));
@@ -168,10 +168,10 @@ Test(transport_memory, a_server_that_died_knows_nobody_and_tells_nobody)
 Test(transport_memory, a_peer_that_does_not_exist_is_sent_nothing)
 {
     net here = open_net(1, 2);
-    send_number(here.server, 0, LS_LANE_RELIABLE, 1);
-    send_number(here.server, 77, LS_LANE_RELIABLE, 1);
+    send_number(here.server, 0, LS_CHANNEL_RELIABLE, 1);
+    send_number(here.server, 77, LS_CHANNEL_RELIABLE, 1);
     /* The other client's connection is none of this client's. */
-    send_number(here.clients[0], here.peers[1], LS_LANE_RELIABLE, 1);
+    send_number(here.clients[0], here.peers[1], LS_CHANNEL_RELIABLE, 1);
     ls_transport_disconnect(here.clients[0], here.peers[1]);
     ls_transport_event event;
     cr_assert_not(ls_transport_next_event(here.server, &event));
@@ -180,20 +180,20 @@ Test(transport_memory, a_peer_that_does_not_exist_is_sent_nothing)
     close_net(&here);
 }
 
-Test(transport_memory, peers_and_lanes_are_told_apart)
+Test(transport_memory, peers_and_channels_are_told_apart)
 {
     net here = open_net(1, 3);
     ls_transport_event event;
-    send_number(here.server, here.peers[2], LS_LANE_UNRELIABLE, 7);
+    send_number(here.server, here.peers[2], LS_CHANNEL_UNRELIABLE, 7);
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
     cr_assert_not(ls_transport_next_event(here.clients[1], &event));
     cr_assert(ls_transport_next_event(here.clients[2], &event));
-    cr_assert_eq(event.lane, LS_LANE_UNRELIABLE);
-    send_number(here.clients[1], event.peer, LS_LANE_RELIABLE, 8);
+    cr_assert_eq(event.channel, LS_CHANNEL_UNRELIABLE);
+    send_number(here.clients[1], event.peer, LS_CHANNEL_RELIABLE, 8);
     cr_assert_not(ls_transport_next_event(here.server, &event), "that is another client's name");
-    send_number(here.clients[1], here.peers[1], LS_LANE_RELIABLE, 8);
+    send_number(here.clients[1], here.peers[1], LS_CHANNEL_RELIABLE, 8);
     cr_assert(ls_transport_next_event(here.server, &event));
-    cr_assert(event.peer == here.peers[1] && event.lane == LS_LANE_RELIABLE);
+    cr_assert(event.peer == here.peers[1] && event.channel == LS_CHANNEL_RELIABLE);
     close_net(&here);
 }
 
@@ -203,9 +203,9 @@ Test(transport_memory, an_empty_and_the_largest_packet_pass)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     memset(bytes, 0x5a, sizeof bytes);
     ls_transport_event event;
-    for (int lane = 0; lane < LS_LANE_COUNT; lane++) {
-        ls_transport_send(here.server, here.peers[0], (ls_lane)lane, NULL, 0);
-        ls_transport_send(here.server, here.peers[0], (ls_lane)lane, bytes, sizeof bytes);
+    for (int channel = 0; channel < LS_CHANNEL_COUNT; channel++) {
+        ls_transport_send(here.server, here.peers[0], (ls_channel)channel, NULL, 0);
+        ls_transport_send(here.server, here.peers[0], (ls_channel)channel, bytes, sizeof bytes);
         cr_assert(ls_transport_next_event(here.clients[0], &event));
         cr_assert_eq(event.size, 0);
         cr_assert(ls_transport_next_event(here.clients[0], &event));
@@ -219,7 +219,7 @@ Test(transport_memory, a_packet_above_the_limit_is_a_mistake, .signal = SIGABRT)
 {
     net here = open_net(1, 1);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX + 1];
-    ls_transport_send(here.server, here.peers[0], LS_LANE_UNRELIABLE, bytes, sizeof bytes);
+    ls_transport_send(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
 }
 
 /* ---- time ---- */
@@ -232,8 +232,8 @@ Test(transport_memory, a_packet_arrives_when_its_delay_has_passed)
     ls_memory_client_set_links(here.clients[0], &up, &down);
     uint32_t numbers[4];
     cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
-    send_number(here.clients[0], here.peers[0], LS_LANE_UNRELIABLE, 1);
-    send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, 2);
+    send_number(here.clients[0], here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
+    send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 2);
     cr_assert_eq(ls_memory_network_next_ns(here.network), 5000);
     move_time(&here, 4999);
     cr_assert_eq(take_numbers(here.server, numbers, 4), 0);
@@ -254,7 +254,8 @@ Test(transport_memory, equal_delays_keep_the_order)
     uint32_t numbers[500];
     set_both(&here, 0, (ls_memory_link){.delay_ns = 1000});
     for (uint32_t i = 0; i < 500; i++) {
-        send_number(here.server, here.peers[0], i % 3 ? LS_LANE_UNRELIABLE : LS_LANE_RELIABLE, i);
+        send_number(here.server, here.peers[0], i % 3 ? LS_CHANNEL_UNRELIABLE : LS_CHANNEL_RELIABLE,
+                    i);
     }
     move_time(&here, 1000);
     cr_assert_eq(take_numbers(here.clients[0], numbers, 500), 500);
@@ -280,7 +281,7 @@ Test(transport_memory, jitter_spreads_and_reorders_within_its_bounds)
     ls_transport_event event;
     set_both(&here, 0, (ls_memory_link){.delay_ns = 20 * LS_NS_PER_MS, .jitter_ns = LS_NS_PER_MS});
     for (uint32_t i = 0; i < 1000; i++) {
-        send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, i);
+        send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
     uint32_t count = 0;
     uint32_t early = 0;
@@ -313,7 +314,7 @@ static uint32_t deliver_thousand(net *here, ls_memory_link link, uint32_t *numbe
 {
     set_both(here, 0, link);
     for (uint32_t i = 0; i < 1000; i++) {
-        send_number(here->clients[0], here->peers[0], LS_LANE_UNRELIABLE, i);
+        send_number(here->clients[0], here->peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
     move_time(here, LS_NS_PER_SECOND);
     return take_numbers(here->server, numbers, 2000);
@@ -348,7 +349,7 @@ Test(transport_memory, bursts_are_as_long_and_as_frequent_as_asked)
     uint32_t longest = 0;
     for (uint32_t i = 0; i < PACKETS; i++) {
         uint32_t number = 0;
-        send_number(here.clients[0], here.peers[0], LS_LANE_UNRELIABLE, i);
+        send_number(here.clients[0], here.peers[0], LS_CHANNEL_UNRELIABLE, i);
         move_time(&here, LS_NS_PER_MS);
         bool has_come = take_numbers(here.server, &number, 1) == 1;
         bursts += !has_come && run == 0;
@@ -414,7 +415,7 @@ Test(transport_memory, a_corrupted_packet_has_one_bit_flipped)
     const uint8_t zeros[100] = {0};
     uint32_t flipped_packets = 0;
     for (int i = 0; i < 1000; i++) {
-        ls_transport_send(here.server, here.peers[0], LS_LANE_UNRELIABLE, zeros, sizeof zeros);
+        ls_transport_send(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, zeros, sizeof zeros);
         cr_assert(ls_transport_next_event(here.clients[0], &event));
         uint32_t flipped_bits = 0;
         for (size_t at = 0; at < sizeof zeros; at++) {
@@ -430,7 +431,7 @@ Test(transport_memory, a_corrupted_packet_has_one_bit_flipped)
     close_net(&here);
 }
 
-Test(transport_memory, the_reliable_lane_keeps_everything_in_order_under_any_fault)
+Test(transport_memory, the_reliable_channel_keeps_everything_in_order_under_any_fault)
 {
     static const ls_memory_link links[] = {
         {.delay_ns = LS_NS_PER_MS, .jitter_ns = 50 * LS_NS_PER_MS},
@@ -446,7 +447,7 @@ Test(transport_memory, the_reliable_lane_keeps_everything_in_order_under_any_fau
         uint32_t numbers[1000];
         set_both(&here, 0, links[link]);
         for (uint32_t i = 0; i < 1000; i++) {
-            send_number(here.server, here.peers[0], LS_LANE_RELIABLE, i);
+            send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, i);
             move_time(&here, LS_NS_PER_MS / 4);
         }
         move_time(&here, 100 * LS_NS_PER_SECOND);
@@ -463,11 +464,11 @@ Test(transport_memory, a_lost_reliable_packet_delays_what_comes_after_it)
     net here = open_net(8, 1);
     ls_transport_event event;
     set_both(&here, 0, (ls_memory_link){.delay_ns = 10 * LS_NS_PER_MS, .loss_ppm = 900000});
-    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 1);
+    send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, 1);
     uint64_t first_ns = ls_memory_network_next_ns(here.network);
     cr_assert_geq(first_ns, 30 * LS_NS_PER_MS, "sent again after a round trip");
     set_both(&here, 0, (ls_memory_link){.delay_ns = 10 * LS_NS_PER_MS});
-    send_number(here.server, here.peers[0], LS_LANE_RELIABLE, 2);
+    send_number(here.server, here.peers[0], LS_CHANNEL_RELIABLE, 2);
     move_time(&here, first_ns - 1);
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
     move_time(&here, 1);
@@ -493,7 +494,7 @@ static uint64_t history_of(uint64_t seed)
                                   .corrupt_ppm = 100000});
     }
     for (uint32_t i = 0; i < 400; i++) {
-        send_number(here.clients[i % 2], here.peers[i % 2], (ls_lane)(i / 2 % 2), i);
+        send_number(here.clients[i % 2], here.peers[i % 2], (ls_channel)(i / 2 % 2), i);
         move_time(&here, LS_NS_PER_MS / 2);
         ls_transport_event event;
         while (ls_transport_next_event(here.server, &event)) {
@@ -511,11 +512,11 @@ Test(transport_memory, what_is_reliable_outlasts_a_cut_in_its_order)
     net here = open_net(7, 2);
     uint32_t numbers[8];
     ls_memory_link cut = {.is_cut = true};
-    send_number(here.clients[0], 1, LS_LANE_RELIABLE, 1);
+    send_number(here.clients[0], 1, LS_CHANNEL_RELIABLE, 1);
     set_both(&here, 0, cut);
-    send_number(here.clients[0], 1, LS_LANE_RELIABLE, 2);
-    send_number(here.clients[0], 1, LS_LANE_UNRELIABLE, 3);
-    send_number(here.clients[1], 2, LS_LANE_RELIABLE, 4);
+    send_number(here.clients[0], 1, LS_CHANNEL_RELIABLE, 2);
+    send_number(here.clients[0], 1, LS_CHANNEL_UNRELIABLE, 3);
+    send_number(here.clients[1], 2, LS_CHANNEL_RELIABLE, 4);
     ls_transport_disconnect(here.server, here.peers[0]);
     move_time(&here, LS_NS_PER_SECOND);
     cr_assert_eq(take_numbers(here.server, numbers, 8), 2);
@@ -551,7 +552,7 @@ Test(transport_memory, an_inbox_that_is_full_loses_what_is_unreliable)
     net here = open_net(1, 1);
     static uint32_t numbers[LS_MEMORY_INBOX_PACKETS_MAX];
     for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX + 100; i++) {
-        send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, i);
+        send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
     cr_assert_eq(ls_memory_network_counts(here.network).lost, 100);
     cr_assert_eq(take_numbers(here.clients[0], numbers, LS_MEMORY_INBOX_PACKETS_MAX),
@@ -559,7 +560,7 @@ Test(transport_memory, an_inbox_that_is_full_loses_what_is_unreliable)
     for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX; i++) {
         cr_assert_eq(numbers[i], i);
     }
-    send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, 7);
+    send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 7);
     cr_assert_eq(take_numbers(here.clients[0], numbers, 1), 1, "there is room again");
     close_net(&here);
 }
@@ -569,10 +570,10 @@ Test(transport_memory, an_inbox_that_is_full_ends_a_connection_rather_than_its_o
     net here = open_net(1, 2);
     ls_transport_event event;
     for (uint32_t i = 0; i < LS_MEMORY_INBOX_PACKETS_MAX; i++) {
-        send_number(here.clients[0], here.peers[0], LS_LANE_UNRELIABLE, i);
+        send_number(here.clients[0], here.peers[0], LS_CHANNEL_UNRELIABLE, i);
     }
-    send_number(here.clients[1], here.peers[1], LS_LANE_RELIABLE, 1);
-    send_number(here.clients[1], here.peers[1], LS_LANE_RELIABLE, 2);
+    send_number(here.clients[1], here.peers[1], LS_CHANNEL_RELIABLE, 1);
+    send_number(here.clients[1], here.peers[1], LS_CHANNEL_RELIABLE, 2);
     cr_assert(ls_transport_next_event(here.clients[1], &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
     cr_assert_eq(event.reason, LS_TIMED_OUT);
@@ -608,9 +609,9 @@ Test(transport_memory, traffic_counts_packets_with_their_headers)
 {
     net here = open_net(1, 1);
     uint32_t numbers[4];
-    send_number(here.clients[0], here.peers[0], LS_LANE_UNRELIABLE, 1);
-    send_number(here.clients[0], here.peers[0], LS_LANE_RELIABLE, 1);
-    send_number(here.server, here.peers[0], LS_LANE_UNRELIABLE, 1);
+    send_number(here.clients[0], here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
+    send_number(here.clients[0], here.peers[0], LS_CHANNEL_RELIABLE, 1);
+    send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
     cr_assert_eq(take_numbers(here.server, numbers, 4), 2);
     ls_transport_traffic client = ls_transport_traffic_of(here.clients[0], here.peers[0]);
     ls_transport_traffic server = ls_transport_traffic_of(here.server, here.peers[0]);
@@ -649,7 +650,7 @@ Test(transport_memory, allocates_nothing_while_it_runs)
     uint32_t numbers[8];
     uint64_t calls = heap_calls();
     for (uint32_t i = 0; i < 1000; i++) {
-        send_number(here.server, here.peers[0], (ls_lane)(i % 2), i);
+        send_number(here.server, here.peers[0], (ls_channel)(i % 2), i);
         take_numbers(here.clients[0], numbers, 8);
     }
     cr_assert_eq(heap_calls(), calls);
@@ -662,7 +663,7 @@ Test(transport_memory, the_sink_sends_and_disconnects)
     ls_packet_sink sink = ls_transport_sink(here.server);
     ls_transport_event event;
     const uint8_t bytes[] = {5};
-    sink.send(sink.user, here.peers[0], LS_LANE_RELIABLE, bytes, 1);
+    sink.send(sink.user, here.peers[0], LS_CHANNEL_RELIABLE, bytes, 1);
     sink.disconnect(sink.user, here.peers[0]);
     cr_assert(ls_transport_next_event(here.clients[0], &event));
     cr_assert(event.kind == LS_TRANSPORT_RECEIVED && event.bytes[0] == 5);

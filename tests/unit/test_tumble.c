@@ -250,15 +250,15 @@ Test(tumble, keys_push_and_jump_and_the_pointer_leads)
     const ls_simulation *tumble = ls_tumble_simulation();
     const void *state = sim_state(sim);
     uint8_t pad[LS_TUMBLE_PAD_BYTES] = {0};
-    ls_controls hands = {.held = LS_CONTROL_UP | LS_CONTROL_LEFT, .pressed = LS_CONTROL_FIRST};
-    cr_assert_eq(tumble->control(&sim->config, state, 0, &hands, pad), LS_TUMBLE_PAD_BYTES);
+    ls_controls controls = {.held = LS_CONTROL_UP | LS_CONTROL_LEFT, .pressed = LS_CONTROL_FIRST};
+    cr_assert_eq(tumble->control(&sim->config, state, 0, &controls, pad), LS_TUMBLE_PAD_BYTES);
     cr_assert_eq(pad[0], LS_TUMBLE_JUMP);
     cr_assert_eq((int8_t)pad[1], -127);
     cr_assert_eq((int8_t)pad[2], 127);
     ls_vec2 ball = ls_tumble_project(&sim->config, view_of(sim).bodies[0].position);
-    hands = (ls_controls){.is_pointer_held = true,
-                          .pointer = {ball.x + LS_FIXED_INT(3), ball.y - LS_FIXED_HALF}};
-    tumble->control(&sim->config, state, 0, &hands, pad);
+    controls = (ls_controls){.is_pointer_held = true,
+                             .pointer = {ball.x + LS_FIXED_INT(3), ball.y - LS_FIXED_HALF}};
+    tumble->control(&sim->config, state, 0, &controls, pad);
     cr_assert_eq(pad[0], 0);
     cr_assert_eq((int8_t)pad[1], 127);
     cr_assert_eq((int8_t)pad[2], -64);

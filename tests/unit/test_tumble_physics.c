@@ -129,12 +129,12 @@ Test(tumble_physics, what_falls_comes_to_rest_without_exploding)
         }
         cr_assert_eq(r.match->awake, 0, "seed %d: %u awake", (int)seed, r.match->awake);
         cr_assert_lt(deepest_overlap(&r), 0.06);
-        uint64_t root = ls_sim_instance_hash(r.sim->instance);
+        uint64_t state_hash = ls_sim_instance_hash(r.sim->instance);
         uint32_t ticks = r.match->ticks;
         sim_step(r.sim, 60);
         cr_assert_eq(r.match->ticks, ticks + 60);
         r.match->ticks = ticks;
-        cr_assert_eq(ls_sim_instance_hash(r.sim->instance), root, "rest is rest");
+        cr_assert_eq(ls_sim_instance_hash(r.sim->instance), state_hash, "rest is rest");
         sim_close(r.sim);
     }
 }

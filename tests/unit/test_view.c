@@ -213,16 +213,16 @@ Test(view, a_source_may_take_several_frames_to_get_there)
     cr_expect_eq(source.tick, 50);
 }
 
-Test(view, wishes_are_told_once)
+Test(view, requests_are_told_once)
 {
     open_view(false);
     press(LS_KEY_F12);
-    cr_expect(ls_view_take_wishes(view).wants_picture);
-    cr_expect_not(ls_view_take_wishes(view).wants_picture);
+    cr_expect(ls_view_take_requests(view).wants_picture);
+    cr_expect_not(ls_view_take_requests(view).wants_picture);
     press(LS_KEY_ESCAPE);
-    cr_expect(ls_view_take_wishes(view).wants_close);
+    cr_expect(ls_view_take_requests(view).wants_close);
     ls_view_take(view, &(ls_view_event){.kind = LS_VIEW_EVENT_CLOSE});
-    cr_expect(ls_view_take_wishes(view).wants_close);
+    cr_expect(ls_view_take_requests(view).wants_close);
 }
 
 Test(view, the_middle_button_drags_the_picture)

@@ -81,7 +81,7 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
         ls_session_disconnected(client->session, event->reason, now_ns);
         break;
     case LS_TRANSPORT_RECEIVED:
-        ls_session_receive(client->session, event->lane, event->bytes, event->size, now_ns);
+        ls_session_receive(client->session, event->channel, event->bytes, event->size, now_ns);
         break;
     }
 }
@@ -110,7 +110,7 @@ static void send_plain(const crowd_client *client)
 {
     static const uint8_t zeros[LS_PACKET_BYTES_MAX];
     if (client->server != 0) {
-        ls_transport_send(client->transport, client->server, LS_LANE_UNRELIABLE, zeros,
+        ls_transport_send(client->transport, client->server, LS_CHANNEL_UNRELIABLE, zeros,
                           client->owner->crowd->packet_bytes);
     }
 }
@@ -142,7 +142,7 @@ static ls_status create_session(crowd_client *client, ls_text *why)
     config.make_input = make_input;
     config.user = client;
     config.makes_inputs_between_frames = true;
-    config.is_watching = client->owner->crowd->is_watching;
+    config.is_spectator = client->owner->crowd->is_spectator;
     ls_packet_sink sink = ls_transport_sink(client->transport);
     return ls_session_create(&config, &sink, ls_allocator_heap(), &client->session, why);
 }
@@ -208,7 +208,7 @@ void ls_crowd_play(const void *user, int pipe)
     if (owner.crowd->is_eager) {
         ls_bench_child_stay_on(PLAYING_CORE);
     }
-    if (owner.crowd->is_watching) {
+    if (owner.crowd->is_spectator) {
         ls_bench_child_stay_on(WATCHING_CORE);
     }
     owner.clients =

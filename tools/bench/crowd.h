@@ -15,7 +15,7 @@ typedef struct ls_crowd {
     uint32_t total;        /* in all processes */
     uint32_t rate_hz;      /* of frames, or of packets */
     uint32_t packet_bytes; /* payload; 0: matches are played */
-    bool is_watching;      /* or rather watched */
+    bool is_spectator;     /* or rather watched */
     bool is_eager;         /* takes packets in every frame, and on the server's core */
     uint64_t pause_ns;     /* between two connecting; 0: all at once */
 } ls_crowd;

@@ -25,8 +25,8 @@ typedef struct making {
     ls_bot bots[LS_PLAYERS_MAX];
     uint8_t inputs[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
     uint64_t tick_chain;
-    uint64_t root_chain;
-    uint64_t root;
+    uint64_t hash_chain;
+    uint64_t state_hash;
     ls_status status; /* the first that failed */
 } making;
 
@@ -83,9 +83,9 @@ static void append_snapshot(making *work)
     size_t size = ls_sim_instance_save_bytes(work->instance);
     ls_tick tick = ls_sim_instance_tick(work->instance);
     ls_journal_snapshot head = {.tick = tick,
-                                .root = work->root,
-                                .root_chain = work->root_chain,
-                                .root_chain_tick = tick,
+                                .state_hash = work->state_hash,
+                                .hash_chain = work->hash_chain,
+                                .hash_chain_tick = tick,
                                 .tick_chain = work->tick_chain,
                                 .state_bytes = size};
     append_block(work);
@@ -106,7 +106,7 @@ static void append_end(making *work)
 {
     const ls_journal_maker_config *config = work->config;
     ls_journal_end end = {.final_tick = config->ticks,
-                          .final_root = work->root,
+                          .final_hash = work->state_hash,
                           .tick_chain = work->tick_chain,
                           .ticks = config->ticks - (config->gap_end - config->gap_first)};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};
@@ -147,19 +147,19 @@ static void play_tick(making *work)
     ls_tick_inputs inputs = ask_bots(work, slots);
     uint32_t block_ticks = work->config->sim.tick_rate_hz / BLOCKS_PER_S + 1;
     ls_sim_instance_step(work->instance, &inputs);
-    work->root = ls_sim_instance_hash(work->instance);
+    work->state_hash = ls_sim_instance_hash(work->instance);
     bool is_left_out =
         inputs.tick >= work->config->gap_first && inputs.tick < work->config->gap_end;
     if (is_left_out || work->ticks.count == block_ticks) {
         append_block(work);
     }
-    if (!is_left_out && !ls_tick_block_add(&work->ticks, &inputs, work->root)) {
+    if (!is_left_out && !ls_tick_block_add(&work->ticks, &inputs, work->state_hash)) {
         append_block(work);
-        bool fits = ls_tick_block_add(&work->ticks, &inputs, work->root);
+        bool fits = ls_tick_block_add(&work->ticks, &inputs, work->state_hash);
         LS_ASSERT(fits);
     }
     work->tick_chain = ls_tick_chain_next(work->tick_chain, &inputs);
-    work->root_chain = ls_hash_chain_next(work->root_chain, work->root);
+    work->hash_chain = ls_hash_chain_next(work->hash_chain, work->state_hash);
     if (work->state && is_snapshot_due(work->config, inputs.tick + 1)) {
         append_snapshot(work);
     }
@@ -167,9 +167,9 @@ static void play_tick(making *work)
 
 static void play(making *work)
 {
-    work->root = ls_sim_instance_hash(work->instance);
+    work->state_hash = ls_sim_instance_hash(work->instance);
     work->tick_chain = LS_TICK_CHAIN_START;
-    work->root_chain = ls_hash_chain_start(work->root);
+    work->hash_chain = ls_hash_chain_start(work->state_hash);
     for (uint32_t slot = 0; slot < work->config->sim.players; slot++) {
         work->bots[slot] = ls_bot_make(slot + 1);
     }

@@ -19,7 +19,7 @@ typedef struct post_item {
     ls_status reason;
     ls_transport *transport; /* whose event it is, or who sends */
     ls_peer_id peer;
-    ls_lane lane;
+    ls_channel channel;
     uint32_t client; /* index of the client whose event it is; unused when sent */
     uint32_t size;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -96,14 +96,15 @@ static post_item *add_item(post *box)
     return &box->items[box->count++];
 }
 
-static void post_send(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes, size_t size)
+static void post_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
+                      size_t size)
 {
     sender *from = user;
     post_item *item = add_item(&from->match->outbox);
     item->kind = LS_TRANSPORT_RECEIVED;
     item->transport = from->transport;
     item->peer = peer;
-    item->lane = lane;
+    item->channel = channel;
     item->size = (uint32_t)size;
     memcpy(item->bytes, bytes, size);
 }
@@ -127,7 +128,7 @@ static void collect(ls_memory_match *match, ls_transport *transport, uint32_t cl
         item->kind = event.kind;
         item->reason = event.reason;
         item->peer = event.peer;
-        item->lane = event.lane;
+        item->channel = event.channel;
         item->client = client;
         item->size = (uint32_t)event.size;
         if (event.size > 0) {
@@ -143,7 +144,7 @@ static void post_out(ls_memory_match *match)
         if (item->kind == LS_TRANSPORT_DISCONNECTED) {
             ls_transport_disconnect(item->transport, item->peer);
         } else {
-            ls_transport_send(item->transport, item->peer, item->lane, item->bytes, item->size);
+            ls_transport_send(item->transport, item->peer, item->channel, item->bytes, item->size);
         }
     }
     match->outbox.count = 0;
@@ -161,7 +162,7 @@ static void feed_match(ls_memory_match *match, const post_item *item)
         ls_match_peer_disconnected(match->match, item->peer, item->reason, match->now_ns);
         break;
     case LS_TRANSPORT_RECEIVED:
-        ls_match_receive(match->match, item->peer, item->lane, item->bytes, item->size,
+        ls_match_receive(match->match, item->peer, item->channel, item->bytes, item->size,
                          match->now_ns);
         break;
     }
@@ -178,7 +179,7 @@ static void feed_session(ls_memory_match *match, const post_item *item)
         ls_session_disconnected(session, item->reason, match->now_ns);
         break;
     case LS_TRANSPORT_RECEIVED:
-        ls_session_receive(session, item->lane, item->bytes, item->size, match->now_ns);
+        ls_session_receive(session, item->channel, item->bytes, item->size, match->now_ns);
         break;
     }
 }

@@ -33,7 +33,7 @@ typedef struct bench_state {
     uint8_t *saved;
 } bench_state;
 
-static void hash_root(void *user, uint64_t repetitions)
+static void hash_hash(void *user, uint64_t repetitions)
 {
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
@@ -91,14 +91,14 @@ static void measure(const hash_specimen *specimen, bench_state *state, const ls_
         void (*run)(void *user, uint64_t repetitions);
         void (*yardstick)(void *user, uint64_t repetitions);
     } pairs[] = {
-        {"root against XXH3", hash_root, hash_raw},
+        {"state hash against XXH3", hash_hash, hash_raw},
         {"save against memcpy", save, copy_out},
         {"load against memcpy", load, copy_in},
     };
     char name[LS_NAME_BYTES_MAX];
-    ls_bench_times root = ls_bench_measure(plan, (ls_bench_work){hash_root, state});
-    snprintf(name, sizeof name, "%s: root", specimen->name);
-    ls_bench_report_times(report, name, "ns", 1, &root, LS_BENCH_UNBUDGETED);
+    ls_bench_times state_hash = ls_bench_measure(plan, (ls_bench_work){hash_hash, state});
+    snprintf(name, sizeof name, "%s: state hash", specimen->name);
+    ls_bench_report_times(report, name, "ns", 1, &state_hash, LS_BENCH_UNBUDGETED);
     ls_bench_budget budget = specimen->has_budget ? LS_BENCH_LEAST(BUDGET) : LS_BENCH_UNBUDGETED;
     for (uint32_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         ls_bench_ratios ratios = ls_bench_compare(plan, (ls_bench_work){pairs[i].run, state},

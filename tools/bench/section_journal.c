@@ -209,10 +209,10 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, ls
 static ls_status verify(ls_playback *playback, uint32_t *ticks)
 {
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_status status = LS_OK;
-    while ((status = ls_playback_step(playback, &inputs, &root)) == LS_OK) {
-        if (ls_sim_instance_hash(ls_playback_instance(playback)) != root) {
+    while ((status = ls_playback_step(playback, &inputs, &state_hash)) == LS_OK) {
+        if (ls_sim_instance_hash(ls_playback_instance(playback)) != state_hash) {
             return LS_DESYNCED;
         }
         ++*ticks;

@@ -7,10 +7,10 @@
 enum {
     ROUNDS = 3,
     CROWDS_MAX = 2, /* processes that those who watch are spread over */
-    WATCHERS = 1000,
-    SMOKE_WATCHERS = 20,
-    WATCHER_RATE_HZ = 10, /* of frames */
-    PLAYER_RATE_HZ = 500, /* of looking for packets: how exactly latency is measured */
+    SPECTATORS = 1000,
+    SMOKE_SPECTATORS = 20,
+    SPECTATOR_RATE_HZ = 10, /* of frames */
+    PLAYER_RATE_HZ = 500,   /* of looking for packets: how exactly latency is measured */
     DELAY_TICKS = 60,
     SMOKE_DELAY_TICKS = 2,
     PATIENCE_MS = 90000,
@@ -27,18 +27,18 @@ typedef struct stage {
     ls_bench_child crowds[CROWDS_MAX];
 } stage;
 
-static ls_status start_watchers(stage *on, const ls_watch_plan *plan, uint16_t port, ls_text *why)
+static ls_status start_spectators(stage *on, const ls_watch_plan *plan, uint16_t port, ls_text *why)
 {
     ls_status status = LS_OK;
-    uint32_t count = plan->watchers == 0 ? 0 : CROWDS_MAX;
+    uint32_t count = plan->spectators == 0 ? 0 : CROWDS_MAX;
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
         ls_crowd crowd = {.port = port,
-                          .first = plan->watchers * i / count,
-                          .total = plan->watchers,
-                          .rate_hz = WATCHER_RATE_HZ,
-                          .is_watching = true,
-                          .pause_ns = plan->coming_ns * count / plan->watchers};
-        crowd.clients = plan->watchers * (i + 1) / count - crowd.first;
+                          .first = plan->spectators * i / count,
+                          .total = plan->spectators,
+                          .rate_hz = SPECTATOR_RATE_HZ,
+                          .is_spectator = true,
+                          .pause_ns = plan->coming_ns * count / plan->spectators};
+        crowd.clients = plan->spectators * (i + 1) / count - crowd.first;
         status = ls_bench_child_start(&on->crowds[i], ls_crowd_play, &crowd, why);
     }
     return status;
@@ -69,7 +69,7 @@ static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_tex
         status = ls_bench_child_start(&on.players, ls_crowd_play, &players, why);
     }
     if (status == LS_OK) {
-        status = start_watchers(&on, plan, players.port, why);
+        status = start_spectators(&on, plan, players.port, why);
     }
     if (status == LS_OK) {
         uint16_t port = 0;
@@ -83,7 +83,7 @@ static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_tex
     }
     clear(&on);
     if (status == LS_OK && !window->is_sound) {
-        ls_text_set(why, "not everybody played and watched on with %u who watch", plan->watchers);
+        ls_text_set(why, "not everybody played and watched on with %u who watch", plan->spectators);
         return LS_DESYNCED;
     }
     return status;
@@ -146,8 +146,8 @@ static ls_status play_rounds(const ls_bench_plan *bench, figures of[CASES], ls_t
     ls_status status = LS_OK;
     for (uint32_t turn = 0; status == LS_OK && turn < CASES * rounds; turn++) {
         ls_watch_window window = {0};
-        plan.watchers = bench->is_smoke ? SMOKE_WATCHERS : WATCHERS;
-        plan.watchers = turn % CASES == ALONE ? 0 : plan.watchers;
+        plan.spectators = bench->is_smoke ? SMOKE_SPECTATORS : SPECTATORS;
+        plan.spectators = turn % CASES == ALONE ? 0 : plan.spectators;
         plan.is_late = turn % CASES == WATCHED_LATE;
         status = play(&plan, &window, why);
         if (status == LS_OK) {

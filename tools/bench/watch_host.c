@@ -24,7 +24,7 @@ typedef struct watch_host {
     bool has_ended;
     uint32_t finished; /* players */
     ls_watch_window window;
-    ls_match_watching watching; /* when the window began */
+    ls_match_spectating spectating; /* when the window began */
 } watch_host;
 
 /* Everybody has seen a second of the match. */
@@ -33,13 +33,13 @@ static bool are_all_watching(const watch_host *server, uint64_t now_ns)
     uint64_t shown_ns = server->plan->delay_ticks * LS_NS_PER_SECOND / LS_WATCH_RATE_HZ;
     uint64_t warm_ns = 2 * shown_ns + (server->plan->is_late ? server->plan->coming_ns : 0);
     return server->playing_ns != 0 && now_ns - server->playing_ns >= warm_ns &&
-           ls_match_watching_of(server->match).ever >= server->plan->watchers;
+           ls_match_spectating_of(server->match).ever >= server->plan->spectators;
 }
 
 static void tell_of_all(watch_host *server)
 {
     if (!server->has_told_of_all &&
-        ls_match_watching_of(server->match).now >= server->plan->watchers) {
+        ls_match_spectating_of(server->match).now >= server->plan->spectators) {
         uint16_t port = ls_host_port(server->host);
         ls_bench_child_tell(server->pipe, &port, sizeof port);
         server->has_told_of_all = true;
@@ -51,19 +51,19 @@ static void begin(watch_host *server, uint64_t now_ns)
     server->begun_ns = now_ns;
     server->window.processor_ns = ls_bench_processor_ns();
     server->window.bytes_down = ls_host_total(server->host).bytes_sent;
-    server->watching = ls_match_watching_of(server->match);
+    server->spectating = ls_match_spectating_of(server->match);
 }
 
 static void end(watch_host *server, uint64_t now_ns)
 {
     ls_watch_window *window = &server->window;
-    ls_match_watching now = ls_match_watching_of(server->match);
-    uint64_t compared = now.roots_compared - server->watching.roots_compared;
+    ls_match_spectating now = ls_match_spectating_of(server->match);
+    uint64_t compared = now.hashes_compared - server->spectating.hashes_compared;
     window->processor_ns = ls_bench_processor_ns() - window->processor_ns;
     window->bytes_down = ls_host_total(server->host).bytes_sent - window->bytes_down;
     window->lasted_ns = now_ns - server->begun_ns;
-    window->is_sound = now.desynced == 0 && now.now == server->plan->watchers &&
-                       (server->plan->watchers == 0 || compared > 0);
+    window->is_sound = now.desynced == 0 && now.now == server->plan->spectators &&
+                       (server->plan->spectators == 0 || compared > 0);
     server->has_ended = true;
     ls_host_end_matches(server->host);
 }
@@ -98,11 +98,11 @@ static void add_player(const ls_match_slot *slot, ls_watch_window *window)
     window->is_sound = window->is_sound && !slot->is_desynced && slot->hashes_compared > 0;
 }
 
-static void on_news(void *user, const ls_match_table_event *news)
+static void on_event(void *user, const ls_match_table_event *event)
 {
     watch_host *server = user;
-    server->finished += news->event.kind == LS_MATCH_PLAYER_FINISHED ? 1 : 0;
-    if (news->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < LS_WATCH_PLAYERS) {
+    server->finished += event->event.kind == LS_MATCH_PLAYER_FINISHED ? 1 : 0;
+    if (event->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < LS_WATCH_PLAYERS) {
         return;
     }
     for (uint32_t slot = 0; slot < LS_WATCH_PLAYERS; slot++) {
@@ -121,12 +121,12 @@ void ls_watch_host_serve(const void *user, int pipe)
     ls_host_config config = {.match = ls_match_config_default(ls_pad_simulation()),
                              .matches = 1,
                              .bind_host = "127.0.0.1",
-                             .on_news = on_news,
+                             .on_event = on_event,
                              .user = &server};
     config.match.sim = ls_pad_config(STATE_BYTES, LS_WATCH_PLAYERS);
     config.match.sim.tick_rate_hz = LS_WATCH_RATE_HZ;
-    config.match.watchers_max = server.plan->watchers;
-    config.match.watch_delay_ticks = server.plan->delay_ticks;
+    config.match.spectators_max = server.plan->spectators;
+    config.match.spectator_delay_ticks = server.plan->delay_ticks;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};
     if (status == LS_OK) {

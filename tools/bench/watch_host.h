@@ -12,7 +12,7 @@
 #define LS_WATCH_RATE_HZ 60u
 
 typedef struct ls_watch_plan {
-    uint32_t watchers;
+    uint32_t spectators;
     uint32_t delay_ticks;
     bool is_late;       /* they come while the match runs; else all of them are there before it */
     uint64_t coming_ns; /* they come within so long */

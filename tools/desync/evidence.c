@@ -17,13 +17,13 @@ static uint8_t *native_copy(const ls_schema *schema, const uint8_t *canonical)
     return state;
 }
 
-static bool has_root(const ls_schema *schema, const uint8_t *state, uint64_t root)
+static bool has_hash(const ls_schema *schema, const uint8_t *state, uint64_t state_hash)
 {
     ls_state_hasher *hasher = NULL;
     if (!state || ls_state_hasher_create(schema, ls_allocator_heap(), &hasher) != LS_OK) {
         return false;
     }
-    bool has = ls_state_hash(hasher, state) == root;
+    bool has = ls_state_hash(hasher, state) == state_hash;
     ls_state_hasher_destroy(hasher);
     return has;
 }
@@ -41,9 +41,9 @@ ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *readi
         return LS_NO_MEMORY;
     }
     evidence->is_server_state_proved =
-        has_root(schema, evidence->server_state, bundle->server_root);
+        has_hash(schema, evidence->server_state, bundle->server_hash);
     evidence->is_client_state_proved =
-        has_root(schema, evidence->client_state, bundle->client_root);
+        has_hash(schema, evidence->client_state, bundle->client_hash);
     evidence->has_difference = evidence->server_state && evidence->client_state;
     if (evidence->has_difference) {
         ls_state_difference_find(schema, evidence->server_state, evidence->client_state,
@@ -57,7 +57,7 @@ ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *readi
     }
     evidence->parting =
         ls_pass_trace_compare(&bundle->server.passes, &bundle->client.passes, &evidence->pass);
-    ls_build_print_here(&evidence->here);
+    ls_build_fingerprint_here(&evidence->here);
     ls_bundle_print_libraries(&evidence->here);
     ls_text_set(&evidence->not_run, "nobody asked for it");
     return LS_OK;
@@ -66,7 +66,7 @@ ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *readi
 void ls_evidence_release(ls_evidence *evidence)
 {
     ls_write_trace_release(&evidence->trace);
-    free(evidence->roots);
+    free(evidence->state_hashes);
     free(evidence->client_state);
     free(evidence->server_state);
     *evidence = (ls_evidence){0};
@@ -100,9 +100,9 @@ static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simul
     return status;
 }
 
-/* The root of every state on the way. */
-static void collect_roots(ls_evidence *evidence, const ls_replay_stretch *stretch,
-                          const ls_simulation *simulation)
+/* The state hash of every state on the way. */
+static void collect_hashes(ls_evidence *evidence, const ls_replay_stretch *stretch,
+                           const ls_simulation *simulation)
 {
     ls_sim_instance *instance = NULL;
     uint32_t count = stretch->last - stretch->first + 1;
@@ -110,12 +110,12 @@ static void collect_roots(ls_evidence *evidence, const ls_replay_stretch *stretc
                                &instance, NULL) != LS_OK) {
         return;
     }
-    evidence->roots = calloc(count, sizeof *evidence->roots);
+    evidence->state_hashes = calloc(count, sizeof *evidence->state_hashes);
     ls_status status = ls_replay_stretch_load(stretch, instance);
-    for (uint32_t i = 0; i < count && evidence->roots && status == LS_OK; i++) {
+    for (uint32_t i = 0; i < count && evidence->state_hashes && status == LS_OK; i++) {
         status = ls_replay_stretch_run(stretch, instance, stretch->first + i);
-        evidence->roots[i] = ls_sim_instance_hash(instance);
-        evidence->root_count = i + 1;
+        evidence->state_hashes[i] = ls_sim_instance_hash(instance);
+        evidence->hash_count = i + 1;
     }
     ls_sim_instance_destroy(instance);
 }
@@ -130,8 +130,8 @@ static ls_agreement agreement_of(const ls_evidence *evidence)
     if (figures->again != figures->fresh || figures->reloaded != figures->fresh) {
         return LS_AGREES_UNSTABLE;
     }
-    return figures->fresh == evidence->bundle->server_root   ? LS_AGREES_SERVER
-           : figures->fresh == evidence->bundle->client_root ? LS_AGREES_CLIENT
+    return figures->fresh == evidence->bundle->server_hash   ? LS_AGREES_SERVER
+           : figures->fresh == evidence->bundle->client_hash ? LS_AGREES_CLIENT
                                                              : LS_AGREES_NEITHER;
 }
 
@@ -156,7 +156,7 @@ void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
     evidence->passes = *ls_rerun_passes(rerun);
     evidence->agreement = agreement_of(evidence);
     ls_rerun_destroy(rerun);
-    collect_roots(evidence, &stretch, simulation);
+    collect_hashes(evidence, &stretch, simulation);
 }
 
 void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
@@ -196,22 +196,22 @@ const char *ls_agreement_text(ls_agreement agreement)
     return texts[agreement];
 }
 
-bool ls_bundle_side_root(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
+bool ls_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
 {
-    if (tick < side->roots_first || tick - side->roots_first >= side->root_count) {
+    if (tick < side->hashes_first || tick - side->hashes_first >= side->hash_count) {
         return false;
     }
-    *out = side->roots[tick - side->roots_first];
+    *out = side->state_hashes[tick - side->hashes_first];
     return *out != 0;
 }
 
-bool ls_evidence_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+bool ls_evidence_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
 {
     ls_tick first = evidence->bundle->snapshot_tick;
-    if (tick < first || tick - first >= evidence->root_count) {
+    if (tick < first || tick - first >= evidence->hash_count) {
         return false;
     }
-    *out = evidence->roots[tick - first];
+    *out = evidence->state_hashes[tick - first];
     return true;
 }
 

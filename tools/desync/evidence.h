@@ -23,20 +23,20 @@ typedef struct ls_evidence {
 
     uint8_t *server_state; /* as this machine lays states out; NULL: not known */
     uint8_t *client_state;
-    bool is_server_state_proved; /* it has the root that the match had */
+    bool is_server_state_proved; /* it has the state hash that the match had */
     bool is_client_state_proved;
     bool has_difference;
     ls_state_difference difference; /* a: server, b: client */
     ls_pass_parting parting;
     uint32_t pass; /* with LS_PASS_AT */
 
-    ls_build_print here;
+    ls_build_fingerprint here;
     ls_agreement agreement;
     ls_text not_run;          /* why this machine did not simulate it */
     ls_rerun_figures figures; /* of this machine */
     ls_pass_trace passes;
-    uint32_t root_count; /* 0, or tick - snapshot_tick + 1 */
-    uint64_t *roots;     /* of this machine's run, from the snapshot on */
+    uint32_t hash_count;    /* 0, or tick - snapshot_tick + 1 */
+    uint64_t *state_hashes; /* of this machine's run, from the snapshot on */
 
     const char *trace_name; /* NULL: no trace was asked for */
     ls_text not_traced;
@@ -59,9 +59,9 @@ void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
 const char *ls_agreement_word(ls_agreement agreement);
 const char *ls_agreement_text(ls_agreement agreement);
 
-/* The root that a side, or this machine, had at `tick`; false: not known. */
-bool ls_bundle_side_root(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
-bool ls_evidence_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
+/* The state hash that a side, or this machine, had at `tick`; false: not known. */
+bool ls_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
+bool ls_evidence_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
 
 /* "spread, pass 2 of 3", or why no pass can be named. */
 void ls_evidence_pass_text(const ls_evidence *evidence, ls_text *out);

@@ -133,7 +133,7 @@ static ls_status explain(explanation *made, ls_text *why)
     status = write_reports(made, places, why);
     ls_code_places_close(places);
     const ls_desync_bundle *bundle = made->evidence.bundle;
-    bool is_desync = bundle->server_root != bundle->client_root;
+    bool is_desync = bundle->server_hash != bundle->client_hash;
     return status == LS_OK && is_desync ? LS_DESYNCED : status;
 }
 

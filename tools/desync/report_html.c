@@ -50,11 +50,11 @@ static void write_cell(FILE *file, const char *text)
     fputs("</td>", file);
 }
 
-static void write_root_cell(FILE *file, bool is_known, uint64_t root)
+static void write_hash_cell(FILE *file, bool is_known, uint64_t state_hash)
 {
     char text[20] = "-";
     if (is_known) {
-        snprintf(text, sizeof text, "%016" PRIx64, root);
+        snprintf(text, sizeof text, "%016" PRIx64, state_hash);
     }
     write_cell(file, text);
 }
@@ -104,32 +104,34 @@ static void write_summary(FILE *file, const ls_report *report)
 
 typedef struct timeline_row {
     const char *name;
-    bool (*root)(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
+    bool (*state_hash)(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
 } timeline_row;
 
-static bool server_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+static bool server_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
 {
-    return ls_bundle_side_root(&evidence->bundle->server, tick, out);
+    return ls_bundle_side_hash(&evidence->bundle->server, tick, out);
 }
 
-static bool client_root(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+static bool client_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
 {
-    return ls_bundle_side_root(&evidence->bundle->client, tick, out);
+    return ls_bundle_side_hash(&evidence->bundle->client, tick, out);
 }
 
 static void write_timeline_cell(FILE *file, const ls_evidence *evidence, const timeline_row *row,
                                 ls_tick tick, uint32_t x, uint32_t y)
 {
-    uint64_t root = 0, reference = 0;
-    bool is_known = row->root(evidence, tick, &root);
-    bool has_reference = server_root(evidence, tick, &reference);
-    const char *colour = !is_known ? "none" : has_reference && root != reference ? "bad" : "same";
+    uint64_t state_hash = 0, reference = 0;
+    bool is_known = row->state_hash(evidence, tick, &state_hash);
+    bool has_reference = server_hash(evidence, tick, &reference);
+    const char *colour = !is_known                                  ? "none"
+                         : has_reference && state_hash != reference ? "bad"
+                                                                    : "same";
     fprintf(file,
             "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"%d\" rx=\"2\" "
             "fill=\"var(--%s)\"><title>%s, state %" PRIu32,
             x, y, CELL_WIDTH - 2, CELL_HEIGHT - 4, colour, row->name, tick);
     if (is_known) {
-        fprintf(file, ": %016" PRIx64, root);
+        fprintf(file, ": %016" PRIx64, state_hash);
     }
     fputs("</title></rect>\n", file);
 }
@@ -137,7 +139,7 @@ static void write_timeline_cell(FILE *file, const ls_evidence *evidence, const t
 static void write_timeline(FILE *file, const ls_evidence *evidence)
 {
     static const timeline_row rows[] = {
-        {"server", server_root}, {"client", client_root}, {"here", ls_evidence_root}};
+        {"server", server_hash}, {"client", client_hash}, {"here", ls_evidence_hash}};
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_tick last =
         bundle->tick < UINT32_MAX - TICKS_AFTER ? bundle->tick + TICKS_AFTER : bundle->tick;
@@ -159,7 +161,8 @@ static void write_timeline(FILE *file, const ls_evidence *evidence)
     }
     fprintf(file, "<text x=\"%" PRIu32 "\" y=\"%d\">&#9650; state %" PRIu32 "</text></svg></div>\n",
             LABEL_WIDTH + (bundle->tick - first) * CELL_WIDTH, 3 * CELL_HEIGHT + 14, bundle->tick);
-    fputs("<p class=note>Green: the server's root. Red: another one. Grey: not known.</p>\n", file);
+    fputs("<p class=note>Green: the server's state hash. Red: another one. Grey: not known.</p>\n",
+          file);
 }
 
 /* ---- tables ---- */
@@ -194,7 +197,7 @@ static void write_passes(FILE *file, const ls_evidence *evidence)
         fputs(is_bad ? "<tr class=bad>" : "<tr>", file);
         write_cell(file, bundle->passes[pass]);
         for (uint32_t i = 0; i < 3; i++) {
-            write_root_cell(file, pass < traces[i]->pass_count, traces[i]->roots[pass]);
+            write_hash_cell(file, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
         }
         fputs("</tr>\n", file);
     }
@@ -224,13 +227,14 @@ static void write_inputs(FILE *file, const ls_evidence *evidence)
 
 static void write_machines(FILE *file, const ls_evidence *evidence)
 {
-    const ls_build_print *prints[] = {&evidence->bundle->server.print,
-                                      &evidence->bundle->client.print, &evidence->here};
+    const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
+                                            &evidence->bundle->client.print, &evidence->here};
     fputs("<h2>Machines</h2>\n<table><tr><th><th>server<th>client<th>here</tr>\n", file);
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        bool differs = ls_build_print_differs(prints[0], prints[1], (ls_print_item)item);
+        bool differs =
+            ls_build_fingerprint_differs(prints[0], prints[1], (ls_fingerprint_item)item);
         fprintf(file, "<tr%s><th>%s</th>", differs ? " class=bad" : "",
-                ls_print_item_name((ls_print_item)item));
+                ls_fingerprint_item_name((ls_fingerprint_item)item));
         for (uint32_t i = 0; i < 3; i++) {
             write_cell(file, prints[i]->items[item]);
         }

@@ -9,10 +9,10 @@ static void add_text(ls_json *json, const char *key, const char *text)
     ls_json_text(json, key, clean);
 }
 
-static void add_root(ls_json *json, const char *key, bool is_known, uint64_t root)
+static void add_hash(ls_json *json, const char *key, bool is_known, uint64_t state_hash)
 {
     if (is_known) {
-        ls_json_hash(json, key, root);
+        ls_json_hash(json, key, state_hash);
     } else {
         ls_json_null(json, key);
     }
@@ -49,9 +49,9 @@ static void add_passes(ls_json *json, const ls_evidence *evidence)
     for (uint32_t i = 0; i < bundle->pass_count; i++) {
         ls_json *item = ls_json_append(passes);
         add_text(item, "name", bundle->passes[i]);
-        add_root(item, "server", i < server->pass_count, server->roots[i]);
-        add_root(item, "client", i < client->pass_count, client->roots[i]);
-        add_root(item, "here", i < evidence->passes.pass_count, evidence->passes.roots[i]);
+        add_hash(item, "server", i < server->pass_count, server->state_hashes[i]);
+        add_hash(item, "client", i < client->pass_count, client->state_hashes[i]);
+        add_hash(item, "here", i < evidence->passes.pass_count, evidence->passes.state_hashes[i]);
     }
 }
 
@@ -74,11 +74,11 @@ static void add_inputs(ls_json *json, const ls_evidence *evidence)
 static void add_figures(ls_json *json, const ls_rerun_figures *figures)
 {
     uint32_t known = figures->known;
-    add_root(json, "match", known & LS_RERUN_LIVE, figures->live);
-    add_root(json, "fresh", known & LS_RERUN_FRESH, figures->fresh);
-    add_root(json, "again", known & LS_RERUN_AGAIN, figures->again);
-    add_root(json, "reloaded", known & LS_RERUN_RELOADED, figures->reloaded);
-    add_root(json, "in_place", known & LS_RERUN_IN_PLACE, figures->in_place);
+    add_hash(json, "match", known & LS_RERUN_LIVE, figures->live);
+    add_hash(json, "fresh", known & LS_RERUN_FRESH, figures->fresh);
+    add_hash(json, "again", known & LS_RERUN_AGAIN, figures->again);
+    add_hash(json, "reloaded", known & LS_RERUN_RELOADED, figures->reloaded);
+    add_hash(json, "in_place", known & LS_RERUN_IN_PLACE, figures->in_place);
 }
 
 static void add_reruns(ls_json *json, const ls_evidence *evidence)
@@ -93,18 +93,18 @@ static void add_reruns(ls_json *json, const ls_evidence *evidence)
 
 static void add_machines(ls_json *json, const ls_evidence *evidence)
 {
-    const ls_build_print *prints[] = {&evidence->bundle->server.print,
-                                      &evidence->bundle->client.print, &evidence->here};
+    const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
+                                            &evidence->bundle->client.print, &evidence->here};
     static const char *const names[] = {"server", "client", "here"};
     ls_json *machines = ls_json_array(json, "machines");
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
         ls_json *row = ls_json_append(machines);
-        add_text(row, "item", ls_print_item_name((ls_print_item)item));
+        add_text(row, "item", ls_fingerprint_item_name((ls_fingerprint_item)item));
         for (uint32_t i = 0; i < 3; i++) {
             add_text(row, names[i], prints[i]->items[item]);
         }
         ls_json_bool(row, "differs",
-                     ls_build_print_differs(prints[0], prints[1], (ls_print_item)item));
+                     ls_build_fingerprint_differs(prints[0], prints[1], (ls_fingerprint_item)item));
     }
 }
 
@@ -153,8 +153,8 @@ static void add_report(ls_json *json, const ls_report *report)
     ls_json_number(json, "tick", bundle->tick);
     ls_json_number(json, "slot", bundle->slot);
     add_text(json, "player", bundle->player);
-    ls_json_hash(json, "server_root", bundle->server_root);
-    ls_json_hash(json, "client_root", bundle->client_root);
+    ls_json_hash(json, "server_root", bundle->server_hash);
+    ls_json_hash(json, "client_root", bundle->client_hash);
     add_text(json, "missing", evidence->missing.bytes);
     add_text(json, "class", ls_desync_class_word(bundle->verdict.kind));
     add_text(json, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));

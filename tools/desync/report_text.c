@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-    TICKS_SHOWN = 8, /* of the roots, before and after the bad tick */
+    TICKS_SHOWN = 8, /* of the state hashes, before and after the bad tick */
     WRITES_SHOWN = 64,
 };
 
@@ -25,8 +25,8 @@ static void write_heading(FILE *file, const ls_report *report)
     fprintf(file, "%s version %" PRIu32 ", seed %" PRIu64 ", %" PRIu32 " Hz, %" PRIu32 " players\n",
             bundle->simulation, bundle->simulation_version, bundle->config.seed,
             bundle->config.tick_rate_hz, bundle->config.players);
-    fprintf(file, "root: server %016" PRIx64 ", client %016" PRIx64 "\n\n", bundle->server_root,
-            bundle->client_root);
+    fprintf(file, "state hash: server %016" PRIx64 ", client %016" PRIx64 "\n\n",
+            bundle->server_hash, bundle->client_hash);
     if (report->evidence->missing.bytes[0] != '\0') {
         fprintf(file, "Note: %s.\n\n", report->evidence->missing.bytes);
     }
@@ -61,24 +61,26 @@ static void write_fields(FILE *file, const ls_evidence *evidence)
         fprintf(file, "  %-32s %-28s %s\n", text.name, text.a, text.b);
     }
     if (evidence->has_difference && !evidence->is_server_state_proved) {
-        fprintf(file, "  The server's state in the bundle has not the root of the match.\n");
+        fprintf(file,
+                "  The server's state in the bundle does not have the state hash of the match.\n");
     }
     if (evidence->has_difference && !evidence->is_client_state_proved) {
-        fprintf(file, "  The client's state is known in part: it has not the root it told.\n");
+        fprintf(file, "  The client's state is known in part: it does not have the state hash that "
+                      "the client sent.\n");
     }
     fprintf(file, "\n");
 }
 
-static void write_root(FILE *file, bool is_known, uint64_t root)
+static void write_hash(FILE *file, bool is_known, uint64_t state_hash)
 {
     if (is_known) {
-        fprintf(file, "  %016" PRIx64, root);
+        fprintf(file, "  %016" PRIx64, state_hash);
     } else {
         fprintf(file, "  %-16s", "-");
     }
 }
 
-static void write_pass_roots(FILE *file, const ls_evidence *evidence)
+static void write_pass_hashes(FILE *file, const ls_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *traces[] = {&bundle->server.passes, &bundle->client.passes,
@@ -96,7 +98,7 @@ static void write_pass_roots(FILE *file, const ls_evidence *evidence)
         bool is_first = evidence->parting == LS_PASS_AT && pass == evidence->pass;
         fprintf(file, "  %-16.16s", pass_name(bundle, pass));
         for (uint32_t i = 0; i < 3; i++) {
-            write_root(file, pass < traces[i]->pass_count, traces[i]->roots[pass]);
+            write_hash(file, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
         }
         fprintf(file, "%s\n", is_first ? "  <- differs first" : "");
     }
@@ -127,7 +129,7 @@ static void write_figures(FILE *file, const char *who, const ls_rerun_figures *f
 {
     const struct {
         uint32_t known;
-        uint64_t root;
+        uint64_t state_hash;
     } runs[] = {{LS_RERUN_LIVE, figures->live},
                 {LS_RERUN_FRESH, figures->fresh},
                 {LS_RERUN_AGAIN, figures->again},
@@ -135,7 +137,7 @@ static void write_figures(FILE *file, const char *who, const ls_rerun_figures *f
                 {LS_RERUN_IN_PLACE, figures->in_place}};
     fprintf(file, "  %-8s", who);
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        write_root(file, (figures->known & runs[i].known) != 0, runs[i].root);
+        write_hash(file, (figures->known & runs[i].known) != 0, runs[i].state_hash);
     }
     if (figures->known != 0 && figures->strayed < figures->tick) {
         fprintf(file, "  strays from state %" PRIu32 " on", figures->strayed);
@@ -167,52 +169,53 @@ static void write_timeline(FILE *file, const ls_evidence *evidence)
     fprintf(file, "  %-10s  %-16s  %-16s  %-16s\n", "state", "server", "client", "here");
     for (ls_tick tick = first; tick < first + TICKS_SHOWN; tick++) {
         uint64_t server = 0, client = 0, here = 0;
-        bool has_server = ls_bundle_side_root(&bundle->server, tick, &server);
-        bool has_client = ls_bundle_side_root(&bundle->client, tick, &client);
-        bool has_here = ls_evidence_root(evidence, tick, &here);
+        bool has_server = ls_bundle_side_hash(&bundle->server, tick, &server);
+        bool has_client = ls_bundle_side_hash(&bundle->client, tick, &client);
+        bool has_here = ls_evidence_hash(evidence, tick, &here);
         if (!has_server && !has_client && !has_here) {
             continue;
         }
         fprintf(file, "  %-10" PRIu32, tick);
-        write_root(file, has_server, server);
-        write_root(file, has_client, client);
-        write_root(file, has_here, here);
+        write_hash(file, has_server, server);
+        write_hash(file, has_client, client);
+        write_hash(file, has_here, here);
         fprintf(file, "%s\n", has_server && has_client && server != client ? "  differ" : "");
     }
     fprintf(file, "\n");
 }
 
 /* One line when all three are the same or not known, else a line each. */
-static void write_item(FILE *file, ls_print_item item, const ls_build_print *const prints[3])
+static void write_item(FILE *file, ls_fingerprint_item item,
+                       const ls_build_fingerprint *const prints[3])
 {
     static const char *const names[] = {"server", "client", "here"};
     const char *known = "-";
     bool is_same = true;
     for (uint32_t i = 0; i < 3; i++) {
         const char *text = prints[i]->items[item];
-        is_same = is_same && !ls_build_print_differs(prints[0], prints[i], item) &&
-                  !ls_build_print_differs(prints[1], prints[i], item);
+        is_same = is_same && !ls_build_fingerprint_differs(prints[0], prints[i], item) &&
+                  !ls_build_fingerprint_differs(prints[1], prints[i], item);
         known = text[0] != '\0' ? text : known;
     }
     if (is_same) {
-        fprintf(file, "    %-15s %-7s %s\n", ls_print_item_name(item), "all", known);
+        fprintf(file, "    %-15s %-7s %s\n", ls_fingerprint_item_name(item), "all", known);
         return;
     }
     for (uint32_t i = 0; i < 3; i++) {
         const char *text = prints[i]->items[item];
         fprintf(file, "  %s %-15s %-7s %s\n",
-                ls_build_print_differs(prints[0], prints[i], item) ? "*" : " ",
-                ls_print_item_name(item), names[i], text[0] != '\0' ? text : "-");
+                ls_build_fingerprint_differs(prints[0], prints[i], item) ? "*" : " ",
+                ls_fingerprint_item_name(item), names[i], text[0] != '\0' ? text : "-");
     }
 }
 
 static void write_machines(FILE *file, const ls_evidence *evidence)
 {
-    const ls_build_print *const prints[] = {&evidence->bundle->server.print,
-                                            &evidence->bundle->client.print, &evidence->here};
+    const ls_build_fingerprint *const prints[] = {&evidence->bundle->server.print,
+                                                  &evidence->bundle->client.print, &evidence->here};
     fprintf(file, "Machines (* differs from the server's)\n");
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        write_item(file, (ls_print_item)item, prints);
+        write_item(file, (ls_fingerprint_item)item, prints);
     }
 }
 
@@ -255,7 +258,7 @@ void ls_report_write_text(FILE *file, const ls_report *report)
     write_heading(file, report);
     write_verdict(file, evidence);
     write_fields(file, evidence);
-    write_pass_roots(file, evidence);
+    write_pass_hashes(file, evidence);
     write_inputs(file, evidence);
     write_reruns(file, evidence);
     write_timeline(file, evidence);

@@ -23,7 +23,7 @@ typedef struct tracing {
     uint8_t *shadow; /* the state as it was when it was last looked at */
     size_t state_bytes;
     uint32_t pass;
-    bool is_watching;
+    bool is_spectator;
     uint8_t *pages; /* read-only while watching: those that the field touches */
     size_t page_bytes;
     uint8_t *written;     /* where the instruction that is let through begins to write */
@@ -130,7 +130,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     trace->pass = index;
     pass->run(step);
     trace->instruction = 0;
-    if (!trace->is_watching) {
+    if (!trace->is_spectator) {
         field_span(trace->choice.field, &begin, &end);
         look_at(trace, begin, end, NULL);
     }
@@ -142,7 +142,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
 
 #define TRAP_FLAG 0x100 /* in the flags register: stop after the next instruction */
 
-static tracing *watching; /* signals bring no argument of ours */
+static tracing *spectating; /* signals bring no argument of ours */
 
 static void open_pages(const tracing *trace)
 {
@@ -158,15 +158,15 @@ static void on_fault(int number, siginfo_t *info, void *context)
 {
     ucontext_t *thread = context;
     uint8_t *address = info->si_addr;
-    if (!watching || address < watching->pages ||
-        (size_t)(address - watching->pages) >= watching->page_bytes) {
+    if (!spectating || address < spectating->pages ||
+        (size_t)(address - spectating->pages) >= spectating->page_bytes) {
         signal(number, SIG_DFL); /* a fault of the simulation's own: it comes again, and ends us */
         return;
     }
-    watching->written = address;
-    watching->instruction = (uint64_t)thread->uc_mcontext.gregs[REG_RIP];
+    spectating->written = address;
+    spectating->instruction = (uint64_t)thread->uc_mcontext.gregs[REG_RIP];
     thread->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
-    open_pages(watching);
+    open_pages(spectating);
 }
 
 static void on_step(int number, siginfo_t *info, void *context)
@@ -175,12 +175,12 @@ static void on_step(int number, siginfo_t *info, void *context)
     (void)info;
     ucontext_t *thread = context;
     thread->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
-    const uint8_t *state = live(watching);
-    size_t begin = watching->written > state ? (size_t)(watching->written - state) : 0;
+    const uint8_t *state = live(spectating);
+    size_t begin = spectating->written > state ? (size_t)(spectating->written - state) : 0;
     size_t end = begin + STORE_BYTES_MAX;
-    look_at(watching, begin, end < watching->state_bytes ? end : watching->state_bytes,
-            watching->written);
-    close_pages(watching);
+    look_at(spectating, begin, end < spectating->state_bytes ? end : spectating->state_bytes,
+            spectating->written);
+    close_pages(spectating);
 }
 
 static void find_pages(tracing *trace)
@@ -201,7 +201,7 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_
     struct sigaction step = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
     struct sigaction old_fault, old_step;
     find_pages(trace);
-    watching = trace;
+    spectating = trace;
     sigaction(SIGSEGV, &fault, &old_fault);
     sigaction(SIGTRAP, &step, &old_step);
     close_pages(trace);
@@ -209,7 +209,7 @@ static void step_watched(tracing *trace, const ls_tick_inputs *inputs, const ls_
     open_pages(trace);
     sigaction(SIGTRAP, &old_step, NULL);
     sigaction(SIGSEGV, &old_fault, NULL);
-    watching = NULL;
+    spectating = NULL;
 }
 
 #else
@@ -255,7 +255,7 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
         return status;
     }
     memcpy(trace->shadow, live(trace), trace->state_bytes);
-    if (trace->is_watching) {
+    if (trace->is_spectator) {
         step_watched(trace, &inputs, &watch);
     } else {
         ls_sim_instance_step_watched(trace->instance, &inputs, &watch);
@@ -267,8 +267,8 @@ ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_confi
                              const ls_replay_stretch *stretch, const ls_field_choice *choice,
                              bool wants_watch, ls_write_trace *out, ls_text *why)
 {
-    tracing trace = {.out = out, .is_watching = wants_watch && ls_write_trace_can_watch()};
-    *out = (ls_write_trace){.is_watched = trace.is_watching};
+    tracing trace = {.out = out, .is_spectator = wants_watch && ls_write_trace_can_watch()};
+    *out = (ls_write_trace){.is_watched = trace.is_spectator};
     ls_status status =
         ls_sim_instance_create(simulation, config, &page_allocator, &trace.instance, why);
     if (status != LS_OK) {

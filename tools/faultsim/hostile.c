@@ -24,11 +24,11 @@ static void fill_random(ls_hostile *hostile, uint8_t *bytes, uint32_t size)
 
 /* ---- a player ---- */
 
-static void send(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+static void send(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
                  const uint8_t *bytes, size_t size)
 {
     hostile->sent++;
-    ls_transport_send(client->transport, client->server, lane, bytes, size);
+    ls_transport_send(client->transport, client->server, channel, bytes, size);
 }
 
 static void send_garbage(ls_hostile *hostile, const virtual_client *client)
@@ -39,14 +39,14 @@ static void send_garbage(ls_hostile *hostile, const virtual_client *client)
     if (size > 0 && below(hostile, 2) == 0) {
         bytes[0] = (uint8_t)((bytes[0] & 0xc0u) | LS_MESSAGE_INPUTS); /* begins as it should */
     }
-    ls_lane lane = below(hostile, 16) == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE;
-    send(hostile, client, lane, bytes, size);
+    ls_channel channel = below(hostile, 16) == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE;
+    send(hostile, client, channel, bytes, size);
 }
 
-static void keep(ls_hostile *hostile, ls_lane lane, const uint8_t *bytes, size_t size)
+static void keep(ls_hostile *hostile, ls_channel channel, const uint8_t *bytes, size_t size)
 {
     ls_hostile_packet *packet = &hostile->kept[hostile->kept_count++ % LS_HOSTILE_KEPT];
-    packet->lane = lane;
+    packet->channel = channel;
     packet->size = (uint32_t)size;
     memcpy(packet->bytes, bytes, size);
 }
@@ -55,10 +55,10 @@ static void replay(ls_hostile *hostile, const virtual_client *client)
 {
     uint32_t held = hostile->kept_count < LS_HOSTILE_KEPT ? hostile->kept_count : LS_HOSTILE_KEPT;
     const ls_hostile_packet *packet = &hostile->kept[below(hostile, held)];
-    send(hostile, client, packet->lane, packet->bytes, packet->size);
+    send(hostile, client, packet->channel, packet->bytes, packet->size);
 }
 
-static void bend(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+static void bend(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
                  const uint8_t *bytes, size_t size)
 {
     uint8_t bent[LS_PACKET_BYTES_MAX];
@@ -74,7 +74,7 @@ static void bend(ls_hostile *hostile, const virtual_client *client, ls_lane lane
             bent[bit / 8] = (uint8_t)(bent[bit / 8] ^ (1u << bit % 8));
         }
     }
-    send(hostile, client, lane, bent, size);
+    send(hostile, client, channel, bent, size);
 }
 
 static ls_tick near(ls_hostile *hostile, ls_tick tick)
@@ -108,7 +108,7 @@ static void lie(ls_hostile *hostile, const virtual_client *client)
         ls_inputs_write_tick(&stream, &before, &input);
     }
     ls_tick_packet_write_end(&stream);
-    send(hostile, client, LS_LANE_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    send(hostile, client, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
 }
 
 /* Well-formed words of one that comes back: that it holds what it does not, and closed ticks that
@@ -139,26 +139,26 @@ static size_t lie_about_return(ls_hostile *hostile, const uint8_t *bytes, size_t
     return ls_message_write(message, lied);
 }
 
-static void pass_on(ls_hostile *hostile, const virtual_client *client, ls_lane lane,
+static void pass_on(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
                     const uint8_t *bytes, size_t size)
 {
     uint8_t lied[LS_PACKET_BYTES_MAX];
-    bool is_lying = hostile->hostility == LS_HOSTILITY_LIE && lane == LS_LANE_RELIABLE;
+    bool is_lying = hostile->hostility == LS_HOSTILITY_LIE && channel == LS_CHANNEL_RELIABLE;
     size_t lied_size = is_lying ? lie_about_return(hostile, bytes, size, lied) : 0;
-    ls_transport_send(client->transport, client->server, lane, lied_size > 0 ? lied : bytes,
+    ls_transport_send(client->transport, client->server, channel, lied_size > 0 ? lied : bytes,
                       lied_size > 0 ? lied_size : size);
 }
 
-static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+static void tamper(void *user, virtual_client *client, ls_channel channel, const uint8_t *bytes,
                    size_t size)
 {
     ls_hostile *hostile = user;
     bool is_silent = hostile->hostility == LS_HOSTILITY_SILENCE;
     bool is_bent = hostile->hostility == LS_HOSTILITY_BEND && below(hostile, 4) == 0;
     if (!is_silent && !is_bent) {
-        pass_on(hostile, client, lane, bytes, size);
+        pass_on(hostile, client, channel, bytes, size);
     }
-    keep(hostile, lane, bytes, size);
+    keep(hostile, channel, bytes, size);
     switch (hostile->hostility) {
     case LS_HOSTILITY_GARBAGE:
         send_garbage(hostile, client);
@@ -168,7 +168,7 @@ static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8
         break;
     case LS_HOSTILITY_BEND:
         if (is_bent) {
-            bend(hostile, client, lane, bytes, size);
+            bend(hostile, client, channel, bytes, size);
         }
         break;
     case LS_HOSTILITY_LIE:
@@ -176,7 +176,7 @@ static void tamper(void *user, virtual_client *client, ls_lane lane, const uint8
         break;
     case LS_HOSTILITY_FLOOD:
         for (uint32_t i = 0; i < FLOOD_PACKETS; i++) {
-            send(hostile, client, LS_LANE_UNRELIABLE, bytes, size);
+            send(hostile, client, LS_CHANNEL_UNRELIABLE, bytes, size);
         }
         break;
     default:
@@ -204,15 +204,15 @@ static void say_something(ls_hostile *stranger)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = below(stranger, 40);
     fill_random(stranger, bytes, (uint32_t)size);
-    ls_lane lane = below(stranger, 2) == 0 ? LS_LANE_RELIABLE : LS_LANE_UNRELIABLE;
+    ls_channel channel = below(stranger, 2) == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE;
     bool is_late = ls_match_state_of(stranger->run->match) != LS_MATCH_LOBBY;
     if (is_late && below(stranger, 3) == 0) { /* any earlier, and it would take a seat */
         ls_message hello = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("late")};
         size = ls_message_write(&hello, bytes);
-        lane = LS_LANE_RELIABLE;
+        channel = LS_CHANNEL_RELIABLE;
     }
     stranger->sent++;
-    ls_transport_send(stranger->transport, stranger->server, lane, bytes, size);
+    ls_transport_send(stranger->transport, stranger->server, channel, bytes, size);
 }
 
 static void pump_stranger(void *user)

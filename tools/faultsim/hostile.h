@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct ls_hostile_packet {
-    ls_lane lane;
+    ls_channel channel;
     uint32_t size;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
 } ls_hostile_packet;

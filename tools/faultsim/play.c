@@ -12,7 +12,7 @@
 enum {
     LOBBY_SECONDS_MAX = 60,
     SPARE_TICKS = 3,
-    WATCH_TICKS = 40, /* watchers are sent ticks many at a time */
+    WATCH_TICKS = 40, /* spectators are sent ticks many at a time */
 };
 
 /* A session holds back what jitter may need, a quarter of a second at most, and mends another one
@@ -60,7 +60,7 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
     uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
     ls_tick delay_ticks =
-        client->setup.is_watching ? scenario->setup.match.watch_delay_ticks + WATCH_TICKS : 0;
+        client->setup.is_spectator ? scenario->setup.match.spectator_delay_ticks + WATCH_TICKS : 0;
     return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS + delay_ticks;
 }
 
@@ -155,7 +155,7 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
         return LS_CLASS_VANISH;
     case LS_ACTION_COME:
         virtual_client_come(client);
-        return client->is_watching ? LS_CLASS_WATCH : LS_CLASS_JOIN;
+        return client->is_spectator ? LS_CLASS_WATCH : LS_CLASS_JOIN;
     case LS_ACTION_CUT_LINK:
         set_links(client, action);
         return LS_CLASS_RECONNECT;
@@ -283,7 +283,7 @@ static void count_slots(virtual_match *run, ls_play_totals *totals)
         totals->desyncs += report.is_desynced;
         totals->players_left += report.left_status != LS_OK;
     }
-    totals->watched += ls_match_watching_of(run->match).finished;
+    totals->watched += ls_match_spectating_of(run->match).finished;
     for (uint32_t i = 0; i < run->client_count; i++) {
         totals->joins += run->clients[i]->entries;
     }

@@ -18,7 +18,7 @@ typedef struct ls_play_totals {
     uint64_t packets_rejected;
     uint64_t desyncs;
     uint64_t players_left;
-    uint64_t joins;   /* players and watchers let into a running match, those who come back too */
+    uint64_t joins;   /* players and spectators let into a running match, those who come back too */
     uint64_t watched; /* who watched to the end */
     virtual_resumes resumes;
     uint64_t disk_failures;

@@ -100,8 +100,8 @@ typedef struct ls_scenario_client {
 enum {
     LS_ACTIONS_MAX = 512,
     LS_SCENARIO_STRANGERS_MAX = 3,
-    LS_SCENARIO_WATCHERS_MAX = 4,
-    LS_SCENARIO_CLIENTS_MAX = LS_PLAYERS_MAX + LS_SCENARIO_WATCHERS_MAX,
+    LS_SCENARIO_SPECTATORS_MAX = 4,
+    LS_SCENARIO_CLIENTS_MAX = LS_PLAYERS_MAX + LS_SCENARIO_SPECTATORS_MAX,
 };
 
 typedef struct ls_scenario {
@@ -110,7 +110,7 @@ typedef struct ls_scenario {
     uint64_t calm_ns;    /* after START; from then on there are no faults */
     int32_t server_drift_ppm;
     uint64_t server_loop_ns;
-    uint32_t client_count; /* players, then watchers */
+    uint32_t client_count; /* players, then spectators */
     ls_scenario_client clients[LS_SCENARIO_CLIENTS_MAX];
     uint32_t stranger_count; /* who come to the door and are no players */
     uint32_t action_count;

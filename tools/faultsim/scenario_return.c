@@ -145,7 +145,7 @@ static void draw_lost_links(ls_draw *here)
 
 /* ---- watching ---- */
 
-static void draw_watcher_trouble(ls_draw *here, uint32_t index)
+static void draw_spectator_trouble(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
@@ -170,12 +170,12 @@ static void draw_watcher_trouble(ls_draw *here, uint32_t index)
     }
 }
 
-static void draw_watcher(ls_draw *here, uint32_t index)
+static void draw_spectator(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     ls_draw_computer(here, index);
     client->setup.predict_ticks = 0;
-    client->setup.is_watching = true;
+    client->setup.is_spectator = true;
     client->calm = ls_draw_calm_link(here);
     client->setup.up = ls_draw_weather(here, &client->calm);
     client->setup.down = ls_draw_weather(here, &client->calm);
@@ -187,28 +187,28 @@ static void draw_watcher(ls_draw *here, uint32_t index)
         uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
         ls_draw_add_action(here, at_ns, LS_ACTION_COME, index);
     }
-    draw_watcher_trouble(here, index);
+    draw_spectator_trouble(here, index);
 }
 
-static void draw_watchers(ls_draw *here)
+static void draw_spectators(ls_draw *here)
 {
     static const uint32_t delays[] = {0, 6, 60, 60, 200};
     ls_scenario *scenario = here->scenario;
-    uint32_t watchers = ls_draw_between(here, 1, LS_SCENARIO_WATCHERS_MAX);
+    uint32_t spectators = ls_draw_between(here, 1, LS_SCENARIO_SPECTATORS_MAX);
     uint32_t delay_ticks = ls_draw_pick(here, delays, 5);
     if (!ls_draw_happens(here, LS_CLASS_WATCH, 5)) {
         return;
     }
-    scenario->setup.match.watchers_max = LS_SCENARIO_WATCHERS_MAX;
-    scenario->setup.match.watch_delay_ticks = delay_ticks;
-    for (uint32_t i = 0; i < watchers; i++) {
-        draw_watcher(here, scenario->client_count++);
+    scenario->setup.match.spectators_max = LS_SCENARIO_SPECTATORS_MAX;
+    scenario->setup.match.spectator_delay_ticks = delay_ticks;
+    for (uint32_t i = 0; i < spectators; i++) {
+        draw_spectator(here, scenario->client_count++);
     }
 }
 
 void ls_draw_comebacks(ls_draw *here)
 {
-    draw_watchers(here);
+    draw_spectators(here);
     draw_late_players(here);
     draw_lost_links(here);
     draw_crashes(here);

@@ -118,7 +118,7 @@ static void describe_client(writer *out, const ls_scenario *scenario, uint32_t i
     if (client->flip_tick > 0) {
         add(out, ", a bit flips in state %u", client->flip_tick);
     }
-    add(out, "%s%s", client->setup.is_watching ? ", watches" : "",
+    add(out, "%s%s", client->setup.is_spectator ? ", watches" : "",
         client->setup.comes_later ? ", comes later" : "");
     if (client->setup.reconnect_ms > 0) {
         add(out, ", comes back within %u ms", client->setup.reconnect_ms);

@@ -1,7 +1,7 @@
 /* Self-test: whether the detector can be believed. Flips bit after bit of the state of running
  * matches and asks that each is caught, at its tick, with its element and both values; and plays
  * matches in which nothing is flipped, in which nothing may be found. In virtual time, with the
- * live ladder. Called by the main of faultsim. */
+ * live investigation. Called by the main of faultsim. */
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_H
 #define LOCKSTEP_TOOLS_FAULTSIM_SELF_TEST_H
 

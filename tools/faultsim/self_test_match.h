@@ -15,7 +15,7 @@ enum {
 
 /* What came of one flip: all false for one that was never made. */
 typedef struct ls_self_test_flip {
-    bool is_made; /* in this very bit, and the root depends on it */
+    bool is_made; /* in this very bit, and the state hash depends on it */
     bool is_padding;
     bool is_caught;
     bool is_tick_right;

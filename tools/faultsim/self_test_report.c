@@ -68,7 +68,7 @@ static const char *what_is_wrong(const ls_self_test_flip *flip)
         return "was never judged: its process died";
     }
     if (!flip->is_made) {
-        return "was not flipped, or the root does not depend on it";
+        return "was not flipped, or the state hash does not depend on it";
     }
     if (!flip->is_caught) {
         return "was not caught";

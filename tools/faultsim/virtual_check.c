@@ -150,7 +150,7 @@ static void check_progress(virtual_match *run, ls_tick tick)
     for (uint32_t i = 0; i < run->client_count; i++) {
         const virtual_client *client = run->clients[i];
         bool is_watched = client->lag_max_ticks > 0 && !client->is_gone && !client->is_over &&
-                          !client->may_leave && client->is_settled && !client->is_watching &&
+                          !client->may_leave && client->is_settled && !client->is_spectator &&
                           run->now_ns >= client->since_ns + RECOVERY_NS;
         if (is_watched && client->tick + client->lag_max_ticks < tick) {
             virtual_check_note(run, VIRTUAL_I4, tick,
@@ -316,7 +316,7 @@ void virtual_check_last_state(virtual_client *client)
     ls_tick tick = ls_sim_instance_tick(instance);
     bool is_equal = true;
     if (tick == ls_match_tick(run->match)) {
-        is_equal = ls_sim_instance_hash(instance) == ls_match_root(run->match);
+        is_equal = ls_sim_instance_hash(instance) == ls_match_hash(run->match);
     } else if (tick < run->tick_count) {
         is_equal = witness_state(instance) == run->ticks[tick].state;
     }
@@ -352,7 +352,7 @@ void virtual_check_watch_client(virtual_client *client)
     witness_watch(ls_session_instance(client->session), on_client_step, client);
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
 static void check_stall(virtual_match *run, const ls_match_event *event)
 {
@@ -474,10 +474,10 @@ void virtual_check_silence(virtual_match *run)
     if (!is_running || run->setup.match.late_rule != LS_LATE_WAIT) {
         return;
     }
-    uint64_t news_ns = run->ticks[run->tick_count - 1].closed_ns + dt_ns_of(run);
-    news_ns = run->told_ns > news_ns ? run->told_ns : news_ns;
-    news_ns = run->unscheduled_until_ns > news_ns ? run->unscheduled_until_ns : news_ns;
-    if (run->now_ns > news_ns + SILENCE_MAX_NS + run->server_loop_ns && is_anybody_playing(run)) {
+    uint64_t event_ns = run->ticks[run->tick_count - 1].closed_ns + dt_ns_of(run);
+    event_ns = run->told_ns > event_ns ? run->told_ns : event_ns;
+    event_ns = run->unscheduled_until_ns > event_ns ? run->unscheduled_until_ns : event_ns;
+    if (run->now_ns > event_ns + SILENCE_MAX_NS + run->server_loop_ns && is_anybody_playing(run)) {
         virtual_check_note(run, VIRTUAL_I4, run->tick_count,
                            "the match stands still and does not say why");
     }

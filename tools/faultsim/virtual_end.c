@@ -38,7 +38,7 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
             client->is_fed_wrong ||
             (client->has_state_difference && client->state_difference_tick <= report->desync_tick);
         bool is_unexplained =
-            is_different && report->desync_client_root == 0 && !report->has_finished;
+            is_different && report->desync_client_hash == 0 && !report->has_finished;
         if (report->is_desynced && !is_unexplained && !client->has_run_ahead) {
             virtual_check_note(run, VIRTUAL_I3, report->desync_tick,
                                "slot %u is called different and is not", slot);
@@ -55,11 +55,11 @@ static void check_desync(virtual_client *client, uint32_t slot, const ls_match_s
     /* Who leaves, or loses its link, before it has answered is called different for what it was
      * asked about: the newest state that it had told of, which is not before the difference. */
     bool has_been_away = client->returns || !report->has_finished;
-    bool is_unanswered = report->desync_client_root == 0 && has_been_away &&
+    bool is_unanswered = report->desync_client_hash == 0 && has_been_away &&
                          report->desync_tick >= client->hashed_difference_tick;
     bool is_exact = report->desync_tick == client->hashed_difference_tick ||
                     client->has_run_ahead || is_unanswered || told > 1;
-    if (!is_exact || report->desync_server_root == report->desync_client_root) {
+    if (!is_exact || report->desync_server_hash == report->desync_client_hash) {
         virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
                            "slot %u is called different from tick %u on", slot,
                            report->desync_tick);
@@ -117,18 +117,18 @@ static void check_completion(virtual_match *run)
 }
 
 /* Who watches is told itself. */
-static void check_watcher(virtual_match *run, const virtual_client *client)
+static void check_spectator(virtual_match *run, const virtual_client *client)
 {
     ls_session_report report = ls_session_report_of(client->session);
     bool is_blamed = client->is_over && report.status == LS_DESYNCED;
     bool is_whole = client->is_over && report.status == LS_OK;
     bool is_different = client->has_hashed_difference;
     if (is_blamed && !client->is_flipped && !client->is_fed_wrong) {
-        virtual_check_note(run, VIRTUAL_I3, client->tick, "watcher %u is called different",
+        virtual_check_note(run, VIRTUAL_I3, client->tick, "spectator %u is called different",
                            client->index);
     } else if (is_whole && is_different && client->tick == run->tick_count) {
         virtual_check_note(run, VIRTUAL_I3, client->hashed_difference_tick,
-                           "watcher %u differs and nobody says so", client->index);
+                           "spectator %u differs and nobody says so", client->index);
     }
 }
 
@@ -165,8 +165,8 @@ bool virtual_match_is_sound(virtual_match *run)
         check_slot(run, slot);
     }
     for (uint32_t i = 0; i < run->client_count; i++) {
-        if (run->clients[i]->is_watching) {
-            check_watcher(run, run->clients[i]);
+        if (run->clients[i]->is_spectator) {
+            check_spectator(run, run->clients[i]);
         }
     }
     check_completion(run);

@@ -85,11 +85,11 @@ void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_ENDED:
         virtual_log(run, "server: the last tick is closed");
         break;
-    case LS_MATCH_WATCHER_CAME:
-        virtual_log(run, "server: watcher %s, from tick %u on", event->text.bytes, event->tick);
+    case LS_MATCH_SPECTATOR_CAME:
+        virtual_log(run, "server: spectator %s, from tick %u on", event->text.bytes, event->tick);
         break;
-    case LS_MATCH_WATCHER_LEFT:
-        virtual_log(run, "server: watcher %s (%s)", event->text.bytes,
+    case LS_MATCH_SPECTATOR_LEFT:
+        virtual_log(run, "server: spectator %s (%s)", event->text.bytes,
                     ls_status_name(event->status));
         break;
     case LS_MATCH_FINISHED:

@@ -65,8 +65,8 @@ static uint64_t digest_match_event(uint64_t digest, const virtual_event *taken)
     const ls_match_event *event = &taken->event;
     const uint64_t fields[] = {taken->at_ns,      (uint64_t)event->kind, event->slot,
                                event->peer,       event->tick,           (uint64_t)event->status,
-                               event->slot_mask,  event->waited_ms,      event->server_root,
-                               event->client_root};
+                               event->slot_mask,  event->waited_ms,      event->server_hash,
+                               event->client_hash};
     return digest_text(ls_hash_bytes(fields, sizeof fields, digest), event->text.bytes);
 }
 
@@ -76,7 +76,7 @@ static uint64_t digest_session_event(uint64_t digest, const virtual_client_event
     const uint64_t fields[] = {taken->at_ns,           (uint64_t)event->kind,
                                event->waiting.tick,    event->waiting.slot_mask,
                                event->desync.slot,     event->desync.tick,
-                               event->end.final_tick,  event->end.final_root,
+                               event->end.final_tick,  event->end.final_hash,
                                (uint64_t)event->status};
     return digest_text(ls_hash_bytes(fields, sizeof fields, digest), event->text.bytes);
 }
@@ -102,7 +102,7 @@ uint64_t virtual_match_digest(const virtual_match *run)
     ls_memory_counts counts = ls_memory_network_counts(run->network);
     const uint64_t traffic[] = {counts.sent, counts.delivered, counts.lost, counts.duplicated,
                                 counts.corrupted};
-    uint64_t digest = ls_hash_bytes(traffic, sizeof traffic, ls_match_root(run->match));
+    uint64_t digest = ls_hash_bytes(traffic, sizeof traffic, ls_match_hash(run->match));
     for (uint32_t i = 0; i < run->event_count; i++) {
         digest = digest_match_event(digest, &run->events[i]);
     }

@@ -30,7 +30,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 }
 
 /* Everything that a session sends goes this way. */
-static void send_packet(void *user, ls_peer_id peer, ls_lane lane, const uint8_t *bytes,
+static void send_packet(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                         size_t size)
 {
     virtual_client *client = user;
@@ -39,9 +39,9 @@ static void send_packet(void *user, ls_peer_id peer, ls_lane lane, const uint8_t
         return;
     }
     if (client->tamper.send) {
-        client->tamper.send(client->tamper.user, client, lane, bytes, size);
+        client->tamper.send(client->tamper.user, client, channel, bytes, size);
     } else {
-        ls_transport_send(client->transport, peer, lane, bytes, size);
+        ls_transport_send(client->transport, peer, channel, bytes, size);
     }
 }
 
@@ -73,12 +73,12 @@ static void flip(virtual_client *client, ls_sim_instance *instance)
 {
     uint8_t *state = ls_sim_instance_state(instance);
     size_t bytes = ls_sim_instance_state_bytes(instance);
-    uint64_t root = ls_sim_instance_hash(instance);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
     uint8_t mask = (uint8_t)(1u << client->flip_bit);
     for (size_t i = 0; i < bytes; i++) {
         size_t at = (client->flip_byte + i) % bytes;
         state[at] ^= mask;
-        if (ls_sim_instance_hash(instance) != root) {
+        if (ls_sim_instance_hash(instance) != state_hash) {
             note_flip(client, instance, at, mask);
             virtual_log(client->run, "client %u: a bit of byte %zu of state %u is flipped",
                         client->index, at, client->flip_tick);
@@ -136,7 +136,7 @@ static ls_session *create_session(virtual_client *client, const virtual_client_s
     config.predict_ticks = setup->predict_ticks;
     config.makes_inputs_between_frames = !setup->makes_inputs_in_frames;
     config.reconnect_ms = setup->reconnect_ms;
-    config.is_watching = setup->is_watching;
+    config.is_spectator = setup->is_spectator;
     ls_packet_sink sink = {.send = send_packet, .disconnect = disconnect, .user = client};
     ls_session *session = NULL;
     ls_status status =
@@ -174,7 +174,7 @@ virtual_client *virtual_match_add_client(virtual_match *run, const virtual_clien
     client->up = setup->up;
     client->down = setup->down;
     client->returns = setup->reconnect_ms > 0;
-    client->is_watching = setup->is_watching;
+    client->is_spectator = setup->is_spectator;
     client->is_absent = setup->comes_later;
     client->since_ns = run->now_ns;
     client->life = run->life;
@@ -371,7 +371,8 @@ static void take_server_packets(virtual_match *run)
             break;
         case LS_TRANSPORT_RECEIVED:
             virtual_wire_before_match(run, &event);
-            ls_match_receive(run->match, event.peer, event.lane, event.bytes, event.size, local_ns);
+            ls_match_receive(run->match, event.peer, event.channel, event.bytes, event.size,
+                             local_ns);
             virtual_wire_after_match(run, &event);
             break;
         }
@@ -438,7 +439,7 @@ static bool take_client_packets(virtual_client *client)
             break;
         case LS_TRANSPORT_RECEIVED:
             virtual_wire_before_session(client, &event);
-            ls_session_receive(client->session, event.lane, event.bytes, event.size, local_ns);
+            ls_session_receive(client->session, event.channel, event.bytes, event.size, local_ns);
             virtual_wire_after_session(client, &event);
             break;
         }

@@ -57,7 +57,7 @@ typedef struct virtual_client_setup {
     bool has_previous_state;     /* keeps what drawing needs */
     uint32_t predict_ticks;
     uint32_t reconnect_ms; /* as the session's; 0: it ends with its link */
-    bool is_watching;
+    bool is_spectator;
     bool comes_later; /* connects when virtual_client_come says */
     ls_memory_link up;
     ls_memory_link down;
@@ -66,7 +66,7 @@ typedef struct virtual_client_setup {
 /* Stands in a client's way to the network: what is to go out, goes through `send`, as it is,
  * altered or not at all. */
 typedef struct virtual_tamper {
-    void (*send)(void *user, virtual_client *client, ls_lane lane, const uint8_t *bytes,
+    void (*send)(void *user, virtual_client *client, ls_channel channel, const uint8_t *bytes,
                  size_t size);
     void *user;
 } virtual_tamper;
@@ -116,7 +116,7 @@ struct virtual_client {
     bool may_leave;    /* a strict run accepts that it does not play to the end */
     bool is_gone;      /* its process has ended: it is never called again */
     bool is_absent;    /* it has not come yet */
-    bool is_watching;
+    bool is_spectator;
     bool returns; /* makes a lost link anew */
     virtual_tamper tamper;
     ls_tick lag_max_ticks; /* in calm, its state is never further behind the server's; 0: any */
@@ -132,7 +132,7 @@ struct virtual_client {
     uint64_t hearing_ns;  /* ... anything of the server's it, by its own, */
     uint64_t ticks_ns;    /* ... and any ticks it, by the server's */
     bool is_flipped;
-    size_t flipped_byte;        /* flip_byte, or the next one that the root depends on */
+    size_t flipped_byte;        /* flip_byte, or the next one that the state hash depends on */
     uint64_t flipped_ns;        /* when */
     ls_difference_text flipped; /* the element; a: before, b: after */
     bool is_over;

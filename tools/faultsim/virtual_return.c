@@ -1,4 +1,4 @@
-/* What is checked of players and watchers that come late or come back, and of a server that does.
+/* What is checked of players and spectators that come late or come back, and of a server that does.
  * I7: what a resumed match goes on from holds every closed tick that anybody who is back had, as it
  * was. I1: whoever comes in steps what the server closed. I4: they come in before long. */
 #include "lockstep/common/base/assert.h"
@@ -198,7 +198,7 @@ static void take_joining(virtual_match *run, const ls_match_event *event)
     }
 }
 
-/* Its root was compared before it counts. */
+/* Its state hash was compared before it counts. */
 static void check_let_in(virtual_match *run, const ls_match_event *event)
 {
     const virtual_client *client = run->by_slot[event->slot];
@@ -218,16 +218,16 @@ static void check_let_in(virtual_match *run, const ls_match_event *event)
 static void take_seated(virtual_match *run, const ls_match_event *event)
 {
     virtual_client *client = virtual_match_client_of(run, event->peer);
-    if (client && !client->is_watching) {
+    if (client && !client->is_spectator) {
         run->by_slot[event->slot] = client;
         run->seated_as[event->slot] = event->peer;
     }
 }
 
-static void take_watcher(virtual_match *run, const ls_match_event *event)
+static void take_spectator(virtual_match *run, const ls_match_event *event)
 {
     virtual_client *client = virtual_match_client_of(run, event->peer);
-    if (client && client->is_watching) {
+    if (client && client->is_spectator) {
         client->joining_life = run->life;
     }
 }
@@ -249,8 +249,8 @@ void virtual_return_match_event(virtual_match *run, const ls_match_event *event)
     case LS_MATCH_PLAYER_JOINING:
         take_joining(run, event);
         break;
-    case LS_MATCH_WATCHER_CAME:
-        take_watcher(run, event);
+    case LS_MATCH_SPECTATOR_CAME:
+        take_spectator(run, event);
         break;
     case LS_MATCH_PLAYER_JOINED:
         run->play_from[event->slot] = event->tick;
@@ -296,7 +296,7 @@ static void enter(virtual_client *client, const ls_join *join)
     client->may_leave = client->may_leave || client->has_state_difference;
     const virtual_match *run = client->run;
     uint32_t slot = ls_session_report_of(client->session).slot;
-    bool is_told = !client->is_watching && ls_match_slot_of(run->match, slot).is_desynced;
+    bool is_told = !client->is_spectator && ls_match_slot_of(run->match, slot).is_desynced;
     if (join->source != LS_JOIN_HELD && !is_told) {
         client->has_state_difference = false; /* goes with the state in which it was */
         client->has_hashed_difference = false;
@@ -352,11 +352,11 @@ static bool is_seat_forfeit(const virtual_client *client)
            run->now_ns >= client->since_ns + run->setup.match.keep_seat_ms * LS_NS_PER_MS;
 }
 
-/* A watcher who stands still at the end is waited for as long as everybody, and no longer. */
+/* A spectator who stands still at the end is waited for as long as everybody, and no longer. */
 static bool has_missed_the_end(const virtual_client *client)
 {
     const virtual_event *end = virtual_match_find(client->run, LS_MATCH_ENDED);
-    return client->is_watching && end && client->heard_at_ns < end->at_ns;
+    return client->is_spectator && end && client->heard_at_ns < end->at_ns;
 }
 
 bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
@@ -367,7 +367,7 @@ bool virtual_return_is_shut_out(const virtual_client *client, ls_status status)
     if (status == LS_DESYNCED || status == LS_MISBEHAVED || status == LS_MALFORMED) {
         return status == LS_DESYNCED && client->is_flipped;
     }
-    bool is_in_return = client->returns || client->entries > 0 || client->is_watching ||
+    bool is_in_return = client->returns || client->entries > 0 || client->is_spectator ||
                         client->run->setup.match.start_players > 0;
     /* Who has not noticed yet that its server died is not back either. */
     bool is_away = !client->is_settled || client->life < client->run->life;

@@ -151,9 +151,9 @@ static void add_flags(const virtual_match *run, ls_match_config *config)
     config->join_bytes_per_s = flags->join_bytes_per_s;
     config->resume_wait_ms = flags->resume_wait_ms;
     config->finds_causes = flags->finds_causes;
-    config->watchers_max = flags->watchers_max;
-    config->watch_delay_ticks = flags->watch_delay_ticks;
-    config->watch_bytes_per_s = flags->watch_bytes_per_s;
+    config->spectators_max = flags->spectators_max;
+    config->spectator_delay_ticks = flags->spectator_delay_ticks;
+    config->spectator_bytes_per_s = flags->spectator_bytes_per_s;
 }
 
 static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)

@@ -12,11 +12,11 @@ enum {
     INPUTS_KEPT_TICKS = 256, /* closed ticks for which a late input still counts as one */
 };
 
-/* Kinds that do not belong to the lane and the direction, and no bytes at all. */
+/* Kinds that do not belong to the channel and the direction, and no bytes at all. */
 static bool is_malformed(const ls_transport_event *event, bool is_to_server)
 {
     uint32_t kind = ls_message_peek(event->bytes, event->size);
-    if (event->lane == LS_LANE_UNRELIABLE) {
+    if (event->channel == LS_CHANNEL_UNRELIABLE) {
         return is_to_server ? kind != LS_MESSAGE_INPUTS && kind != LS_MESSAGE_BLOB_ACK
                             : kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART &&
                                   kind != LS_MESSAGE_BLOB_PART;
@@ -124,7 +124,7 @@ void virtual_wire_before_match(virtual_match *run, const ls_transport_event *eve
     if (client) {
         client->heard_ns = virtual_match_server_ns(run);
     }
-    bool is_inputs = !is_wrong && event->lane == LS_LANE_UNRELIABLE &&
+    bool is_inputs = !is_wrong && event->channel == LS_CHANNEL_UNRELIABLE &&
                      ls_message_peek(event->bytes, event->size) == LS_MESSAGE_INPUTS &&
                      ls_match_state_of(run->match) != LS_MATCH_LOBBY;
     if (is_inputs && client && !client->is_fed_wrong && !client->is_dropped) {
@@ -159,7 +159,7 @@ void virtual_wire_before_session(virtual_client *client, const ls_transport_even
 {
     virtual_match *run = client->run;
     client->hearing_ns = virtual_client_ns(client);
-    if (event->lane == LS_LANE_UNRELIABLE) {
+    if (event->channel == LS_CHANNEL_UNRELIABLE) {
         client->ticks_ns = virtual_match_server_ns(run);
     }
     run->must_be_rejected =

@@ -13,37 +13,37 @@ set(LS_PUBLIC_HEADERS
   common/base/language.h
   common/base/limits.h
   common/base/log.h
+  common/base/secret.h
   common/base/status.h
   common/base/text.h
   common/diagnosis/desync_class.h
-  common/maths/fixed.h
-  common/maths/fixed_trig.h
-  common/simulation/input_buffer.h
-  common/maths/interpolate.h
   common/diagnosis/pass_trace.h
-  common/simulation/plugin_loader.h
   common/diagnosis/replay_window.h
   common/diagnosis/rerun.h
+  common/diagnosis/state_difference.h
+  common/diagnosis/state_tree.h
+  common/maths/fixed.h
+  common/maths/fixed_trig.h
+  common/maths/interpolate.h
   common/maths/rng.h
-  common/base/secret.h
+  common/maths/stable_sort.h
+  common/simulation/input_buffer.h
+  common/simulation/plugin_loader.h
   common/simulation/sim_instance.h
   common/simulation/simulation.h
-  common/simulations/builtin.h
-  common/maths/stable_sort.h
-  common/diagnosis/state_difference.h
   common/simulation/state_hash.h
   common/simulation/state_schema.h
-  common/diagnosis/state_tree.h
+  common/simulations/builtin.h
   common/time/timestep.h
+  protocol/enet/enet_datagram.h
+  protocol/enet/transport_enet.h
+  protocol/loop/event_loop.h
+  protocol/transport/transport.h
+  protocol/transport/transport_memory.h
   protocol/wire/bit_stream.h
   protocol/wire/link_figures.h
-  protocol/enet/enet_datagram.h
-  protocol/loop/event_loop.h
   protocol/wire/message.h
   protocol/wire/tick_packet.h
-  protocol/transport/transport.h
-  protocol/enet/transport_enet.h
-  protocol/transport/transport_memory.h
   server/match/desync_finding.h
   server/match/lag_attribution.h
   server/match/match.h)
@@ -52,6 +52,8 @@ foreach(header IN LISTS LS_PUBLIC_HEADERS)
   get_filename_component(room ${header} DIRECTORY)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep/${room})
 endforeach()
+
+install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep)
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)

@@ -73,10 +73,10 @@ static ls_status write_snapshot(cutting *cut)
     ls_sim_instance *instance = ls_playback_instance(cut->playback);
     size_t size = ls_sim_instance_save_bytes(instance);
     ls_journal_snapshot head = {.tick = ls_sim_instance_tick(instance),
-                                .root = ls_sim_instance_hash(instance),
+                                .state_hash = ls_sim_instance_hash(instance),
                                 .tick_chain = ls_playback_tick_chain(cut->playback),
                                 .state_bytes = size};
-    head.root_chain = ls_playback_root_chain(cut->playback, &head.root_chain_tick);
+    head.hash_chain = ls_playback_hash_chain(cut->playback, &head.hash_chain_tick);
     uint8_t *state = ls_allocate(ls_allocator_heap(), size);
     if (!state) {
         return LS_NO_MEMORY;
@@ -110,14 +110,14 @@ static ls_status write_block(cutting *cut, uint64_t chain)
     return status;
 }
 
-static ls_status add_tick(cutting *cut, const ls_tick_inputs *inputs, uint64_t root,
+static ls_status add_tick(cutting *cut, const ls_tick_inputs *inputs, uint64_t state_hash,
                           uint64_t chain_before)
 {
-    if (ls_tick_block_add(&cut->block, inputs, root)) {
+    if (ls_tick_block_add(&cut->block, inputs, state_hash)) {
         return LS_OK;
     }
     ls_status status = write_block(cut, chain_before);
-    ls_tick_block_add(&cut->block, inputs, root); /* an empty block holds any tick */
+    ls_tick_block_add(&cut->block, inputs, state_hash); /* an empty block holds any tick */
     return status;
 }
 
@@ -127,16 +127,16 @@ static ls_status write_ticks(cutting *cut, ls_text *why)
     start_block(cut);
     while (ls_sim_instance_tick(instance) < cut->run->config->to) {
         ls_tick_inputs inputs;
-        uint64_t root = 0;
+        uint64_t state_hash = 0;
         uint64_t before = ls_playback_tick_chain(cut->playback);
-        ls_status status = ls_playback_step(cut->playback, &inputs, &root);
+        ls_status status = ls_playback_step(cut->playback, &inputs, &state_hash);
         if (status != LS_OK) {
             ls_text_set(why, "tick %" PRIu32 " is not in the journal",
                         ls_sim_instance_tick(instance));
             return LS_NOT_FOUND;
         }
         cut->ticks++;
-        status = add_tick(cut, &inputs, root, before);
+        status = add_tick(cut, &inputs, state_hash, before);
         if (status != LS_OK) {
             return status;
         }
@@ -169,7 +169,7 @@ static ls_status write_end(cutting *cut)
 {
     ls_sim_instance *instance = ls_playback_instance(cut->playback);
     ls_journal_end end = {.final_tick = ls_sim_instance_tick(instance),
-                          .final_root = ls_sim_instance_hash(instance),
+                          .final_hash = ls_sim_instance_hash(instance),
                           .tick_chain = ls_playback_tick_chain(cut->playback),
                           .ticks = cut->ticks};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};

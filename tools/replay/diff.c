@@ -13,8 +13,8 @@ typedef struct found {
     ls_tick input_tick; /* the first at which an input differs */
     uint32_t input_slot;
     ls_text inputs[2];
-    ls_tick state_tick; /* of the first state whose root differs */
-    uint64_t roots[2];
+    ls_tick state_tick; /* of the first state whose state hash differs */
+    uint64_t state_hashes[2];
     uint64_t compared; /* ticks */
 } found;
 
@@ -24,7 +24,7 @@ typedef struct pair {
     ls_journal *journals[2];
     ls_slot_input slots[2][LS_PLAYERS_MAX];
     ls_tick_inputs inputs[2];
-    uint64_t roots[2];
+    uint64_t state_hashes[2];
 } pair;
 
 /* ---- what is recorded ---- */
@@ -73,9 +73,10 @@ static void compare_tick(const pair *both, found *out)
             describe_input(&both->slots[1][slot], &out->inputs[1]);
         }
     }
-    if (both->roots[0] != 0 && both->roots[1] != 0 && both->roots[0] != both->roots[1]) {
+    if (both->state_hashes[0] != 0 && both->state_hashes[1] != 0 &&
+        both->state_hashes[0] != both->state_hashes[1]) {
         out->state_tick = tick + 1;
-        memcpy(out->roots, both->roots, sizeof out->roots);
+        memcpy(out->state_hashes, both->state_hashes, sizeof out->state_hashes);
     }
     out->compared++;
 }
@@ -83,7 +84,7 @@ static void compare_tick(const pair *both, found *out)
 static bool next_tick(pair *both, uint32_t side)
 {
     return ls_journal_next_tick(both->journals[side], both->slots[side], &both->inputs[side],
-                                &both->roots[side]) == LS_OK;
+                                &both->state_hashes[side]) == LS_OK;
 }
 
 /* Ticks that only one of them has are passed over. */
@@ -136,15 +137,15 @@ static void show_differences(const ls_replay_run *run, const ls_schema *schema, 
 }
 
 /* The inputs are the same: both machines were given the same, and this one can be asked as well. */
-static void judge_roots(const pair *both, const found *result)
+static void judge_hashes(const pair *both, const found *result)
 {
     uint64_t here = ls_sim_instance_hash(ls_playback_instance(both->sides[0]));
-    const char *agrees = here == result->roots[0]   ? "a"
-                         : here == result->roots[1] ? "b"
-                                                    : "neither";
+    const char *agrees = here == result->state_hashes[0]   ? "a"
+                         : here == result->state_hashes[1] ? "b"
+                                                           : "neither";
     ls_replay_say(both->run,
                   "the inputs before it are the same in both: one was computed wrongly; simulated "
-                  "here the root is %016" PRIx64 ": this machine agrees with %s",
+                  "here the state hash is %016" PRIx64 ": this machine agrees with %s",
                   here, agrees);
     ls_json_hash(both->run->json, "root_here", here);
     ls_json_text(both->run->json, "agrees_with", agrees);
@@ -166,7 +167,7 @@ static ls_status compare_states(pair *both, const found *result, ls_text *why)
     }
     schema = ls_sim_instance_schema(ls_playback_instance(both->sides[0]));
     if (result->input_tick >= result->state_tick) {
-        judge_roots(both, result);
+        judge_hashes(both, result);
     } else if (schema) {
         show_differences(both->run, schema,
                          ls_sim_instance_view(ls_playback_instance(both->sides[0])),
@@ -200,11 +201,11 @@ static void show_state(const ls_replay_run *run, const found *result)
         return;
     }
     ls_replay_say(run, "state %" PRIu32 " is the first that differs: %016" PRIx64 " | %016" PRIx64,
-                  result->state_tick, result->roots[0], result->roots[1]);
+                  result->state_tick, result->state_hashes[0], result->state_hashes[1]);
     ls_json *json = ls_json_object(run->json, "first_state");
     ls_json_number(json, "tick", result->state_tick);
-    ls_json_hash(json, "a", result->roots[0]);
-    ls_json_hash(json, "b", result->roots[1]);
+    ls_json_hash(json, "a", result->state_hashes[0]);
+    ls_json_hash(json, "b", result->state_hashes[1]);
 }
 
 static ls_status compare(pair *both, ls_text *why)

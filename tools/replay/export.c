@@ -33,12 +33,12 @@ static ls_status write_header(const ls_journal_header *header, FILE *file)
     return finish_line(json, file);
 }
 
-static ls_status write_tick(const ls_tick_inputs *inputs, uint64_t root, FILE *file)
+static ls_status write_tick(const ls_tick_inputs *inputs, uint64_t state_hash, FILE *file)
 {
     ls_json *json = line_of("tick");
     ls_json_number(json, "tick", inputs->tick);
-    if (root != 0) {
-        ls_json_hash(json, "root_behind", root);
+    if (state_hash != 0) {
+        ls_json_hash(json, "root_behind", state_hash);
     }
     ls_json *slots = ls_json_array(json, "slots");
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
@@ -80,7 +80,7 @@ static ls_status write_snapshot(const ls_journal_record *record, FILE *file)
     }
     ls_json *json = line_of("snapshot");
     ls_json_number(json, "tick", snapshot.tick);
-    ls_json_hash(json, "root", snapshot.root);
+    ls_json_hash(json, "root", snapshot.state_hash);
     ls_json_number(json, "bytes", (double)snapshot.state_bytes);
     return finish_line(json, file);
 }
@@ -96,7 +96,7 @@ static ls_status write_end(const ls_journal_info *info, FILE *file)
     return finish_line(json, file);
 }
 
-static ls_status write_news(ls_journal *journal, FILE *file)
+static ls_status write_events(ls_journal *journal, FILE *file)
 {
     ls_journal_record record;
     uint64_t offset = 0;
@@ -115,11 +115,11 @@ static ls_status write_ticks(ls_journal *journal, FILE *file, uint64_t *count)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_status status = LS_OK;
     ls_journal_seek(journal, 0);
-    while (status == LS_OK && ls_journal_next_tick(journal, slots, &inputs, &root) == LS_OK) {
-        status = write_tick(&inputs, root, file);
+    while (status == LS_OK && ls_journal_next_tick(journal, slots, &inputs, &state_hash) == LS_OK) {
+        status = write_tick(&inputs, state_hash, file);
         (*count)++;
     }
     return status;
@@ -128,7 +128,7 @@ static ls_status write_ticks(ls_journal *journal, FILE *file, uint64_t *count)
 static ls_status write_all(ls_journal *journal, FILE *file, uint64_t *count)
 {
     ls_status status = write_header(ls_journal_header_of(journal), file);
-    status = status == LS_OK ? write_news(journal, file) : status;
+    status = status == LS_OK ? write_events(journal, file) : status;
     status = status == LS_OK ? write_ticks(journal, file, count) : status;
     return status == LS_OK ? write_end(ls_journal_info_of(journal), file) : status;
 }

@@ -32,7 +32,8 @@ static void show_header(const ls_replay_run *run, const ls_journal_header *heade
     }
     ls_json *build = ls_json_object(run->json, "build");
     for (uint32_t i = 0; i < LS_PRINT_ITEM_COUNT; i++) {
-        ls_json_text(build, ls_print_item_name((ls_print_item)i), header->print.items[i]);
+        ls_json_text(build, ls_fingerprint_item_name((ls_fingerprint_item)i),
+                     header->print.items[i]);
     }
 }
 
@@ -42,9 +43,9 @@ static void show_ticks(const ls_replay_run *run, const ls_journal_header *header
     double seconds = (double)info->ticks / header->config.tick_rate_hz;
     double hours = seconds / 3600 * header->config.players;
     ls_replay_say(run,
-                  "ticks %" PRIu32 " to %" PRIu32 " (%.1f s), %" PRIu64 " roots, %" PRIu64
+                  "ticks %" PRIu32 " to %" PRIu32 " (%.1f s), %" PRIu64 " state hashes, %" PRIu64
                   " snapshots; %s",
-                  info->first_tick, info->end_tick, seconds, info->roots, info->snapshots,
+                  info->first_tick, info->end_tick, seconds, info->state_hashes, info->snapshots,
                   info->is_complete ? "closed cleanly" : "not closed");
     if (info->ticks_missing > 0) {
         ls_replay_say(run,
@@ -57,13 +58,13 @@ static void show_ticks(const ls_replay_run *run, const ls_journal_header *header
     ls_json_number(run->json, "end_tick", info->end_tick);
     ls_json_number(run->json, "ticks", (double)info->ticks);
     ls_json_number(run->json, "ticks_missing", (double)info->ticks_missing);
-    ls_json_number(run->json, "roots", (double)info->roots);
+    ls_json_number(run->json, "roots", (double)info->state_hashes);
     ls_json_number(run->json, "snapshots", (double)info->snapshots);
     ls_json_bool(run->json, "is_complete", info->is_complete);
     ls_json_hash(run->json, "tick_chain", info->tick_chain);
     if (info->is_complete) {
         ls_json_number(run->json, "final_tick", info->end.final_tick);
-        ls_json_hash(run->json, "final_hash", info->end.final_root);
+        ls_json_hash(run->json, "final_hash", info->end.final_hash);
     }
     ls_json_number(run->json, "bytes", (double)info->bytes);
     ls_json_number(run->json, "bytes_lost", (double)info->lost_bytes);

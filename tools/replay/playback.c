@@ -18,15 +18,15 @@ struct ls_playback {
     size_t state_capacity;
 
     /* Of the state that it stands at. */
-    uint64_t root;
+    uint64_t state_hash;
     uint64_t tick_chain;
-    uint64_t root_chain;
-    ls_tick root_chain_tick;
+    uint64_t hash_chain;
+    ls_tick hash_chain_tick;
 
     /* The tick that was read last, if it is not yet stepped. */
     bool has_next;
     ls_tick_inputs next;
-    uint64_t next_root;
+    uint64_t next_hash;
     ls_slot_input slots[LS_PLAYERS_MAX];
 };
 
@@ -101,10 +101,10 @@ ls_sim_instance *ls_playback_instance(ls_playback *playback)
 
 static void stand_at_start(ls_playback *playback)
 {
-    playback->root = ls_journal_header_of(playback->journal)->digests.initial;
+    playback->state_hash = ls_journal_header_of(playback->journal)->digests.initial;
     playback->tick_chain = LS_TICK_CHAIN_START;
-    playback->root_chain = ls_hash_chain_start(playback->root);
-    playback->root_chain_tick = 0;
+    playback->hash_chain = ls_hash_chain_start(playback->state_hash);
+    playback->hash_chain_tick = 0;
     playback->has_next = false;
 }
 
@@ -174,10 +174,10 @@ static ls_status load_snapshot(ls_playback *playback, const ls_journal_snapshot 
     if (status != LS_OK) {
         return status;
     }
-    playback->root = snapshot->root;
+    playback->state_hash = snapshot->state_hash;
     playback->tick_chain = snapshot->tick_chain;
-    playback->root_chain = snapshot->root_chain;
-    playback->root_chain_tick = snapshot->root_chain_tick;
+    playback->hash_chain = snapshot->hash_chain;
+    playback->hash_chain_tick = snapshot->hash_chain_tick;
     playback->has_next = false;
     ls_journal_seek(playback->journal, snapshot->tick);
     return LS_OK;
@@ -185,12 +185,12 @@ static ls_status load_snapshot(ls_playback *playback, const ls_journal_snapshot 
 
 /* ---- stepping ---- */
 
-ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *root)
+ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *state_hash)
 {
     ls_tick tick = ls_sim_instance_tick(playback->instance);
     if (!playback->has_next) {
         ls_status status = ls_journal_next_tick(playback->journal, playback->slots, &playback->next,
-                                                &playback->next_root);
+                                                &playback->next_hash);
         if (status != LS_OK) {
             return status;
         }
@@ -202,13 +202,13 @@ ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64
     playback->has_next = false;
     ls_sim_instance_step(playback->instance, &playback->next);
     playback->tick_chain = ls_tick_chain_next(playback->tick_chain, &playback->next);
-    playback->root = playback->next_root;
-    if (playback->root != 0) {
-        playback->root_chain = ls_hash_chain_next(playback->root_chain, playback->root);
-        playback->root_chain_tick = tick + 1;
+    playback->state_hash = playback->next_hash;
+    if (playback->state_hash != 0) {
+        playback->hash_chain = ls_hash_chain_next(playback->hash_chain, playback->state_hash);
+        playback->hash_chain_tick = tick + 1;
     }
     *inputs = playback->next;
-    *root = playback->next_root;
+    *state_hash = playback->next_hash;
     return LS_OK;
 }
 
@@ -241,8 +241,8 @@ ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
     ls_status status = ls_playback_approach(playback, tick, why);
     while (status == LS_OK && ls_sim_instance_tick(playback->instance) < tick) {
         ls_tick_inputs inputs;
-        uint64_t root = 0;
-        if (ls_playback_step(playback, &inputs, &root) != LS_OK) {
+        uint64_t state_hash = 0;
+        if (ls_playback_step(playback, &inputs, &state_hash) != LS_OK) {
             ls_text_set(why, "tick %" PRIu32 " is not in the journal",
                         ls_sim_instance_tick(playback->instance));
             status = LS_NOT_FOUND;
@@ -269,13 +269,13 @@ uint64_t ls_playback_tick_chain(const ls_playback *playback)
     return playback->tick_chain;
 }
 
-uint64_t ls_playback_root_chain(const ls_playback *playback, ls_tick *tick)
+uint64_t ls_playback_hash_chain(const ls_playback *playback, ls_tick *tick)
 {
-    *tick = playback->root_chain_tick;
-    return playback->root_chain;
+    *tick = playback->hash_chain_tick;
+    return playback->hash_chain;
 }
 
-uint64_t ls_playback_root(const ls_playback *playback)
+uint64_t ls_playback_hash(const ls_playback *playback)
 {
-    return playback->root;
+    return playback->state_hash;
 }

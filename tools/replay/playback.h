@@ -34,20 +34,20 @@ ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why);
  * it stands already. */
 ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why);
 
-/* Steps on with the inputs of the tick it stands at, which are borrowed until the next call; *root
- * is the recorded root of the state that it stands at then, 0: it was not hashed. NOT_FOUND at the
- * end; STALE when that tick is missing and later ones are there. */
-ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *root);
+/* Steps on with the inputs of the tick it stands at, which are borrowed until the next call; *state
+ * hash is the recorded state hash of the state that it stands at then, 0: it was not hashed.
+ * NOT_FOUND at the end; STALE when that tick is missing and later ones are there. */
+ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *state_hash);
 
 /* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
 ls_status ls_playback_skip(ls_playback *playback);
 
 /* As the journal has them for the state that it stands at: the chain of all ticks before, and that
- * of the roots up to the newest hashed state, whose tick it sets. */
+ * of the state hashes up to the newest hashed state, whose tick it sets. */
 uint64_t ls_playback_tick_chain(const ls_playback *playback);
-uint64_t ls_playback_root_chain(const ls_playback *playback, ls_tick *tick);
+uint64_t ls_playback_hash_chain(const ls_playback *playback, ls_tick *tick);
 
-/* The recorded root of the state that it stands at; 0: it was not hashed. */
-uint64_t ls_playback_root(const ls_playback *playback);
+/* The recorded state hash of the state that it stands at; 0: it was not hashed. */
+uint64_t ls_playback_hash(const ls_playback *playback);
 
 #endif

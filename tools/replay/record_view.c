@@ -14,10 +14,10 @@ struct ls_record_view {
     uint8_t *previous; /* the state before the one that it stands at; NULL: there are no copies */
     ls_tick previous_tick;
     bool has_previous;
-    ls_tick wanted;  /* where go_to sent it */
-    bool is_through; /* it is there, or cannot get there */
-    bool has_root;   /* of the state that it stands at */
-    uint64_t root;
+    ls_tick wanted; /* where go_to sent it */
+    bool is_done;   /* it is there, or cannot get there */
+    bool has_hash;  /* of the state that it stands at */
+    uint64_t state_hash;
     uint64_t differences;
     ls_text problem;
 };
@@ -39,7 +39,7 @@ static ls_status step(ls_record_view *record)
 {
     ls_sim_instance *instance = instance_of(record);
     ls_tick_inputs inputs;
-    uint64_t root = 0;
+    uint64_t state_hash = 0;
     ls_tick tick = ls_sim_instance_tick(instance);
     if (record->previous && tick + 1 == record->wanted) {
         memcpy(record->previous, ls_sim_instance_view(instance),
@@ -47,7 +47,7 @@ static ls_status step(ls_record_view *record)
         record->previous_tick = tick;
         record->has_previous = true;
     }
-    return ls_playback_step(record->config.playback, &inputs, &root);
+    return ls_playback_step(record->config.playback, &inputs, &state_hash);
 }
 
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
@@ -97,25 +97,25 @@ static bool leap(ls_record_view *record)
 
 static void arrive(ls_record_view *record)
 {
-    record->is_through = true;
-    uint64_t recorded = ls_playback_root(record->config.playback);
-    record->has_root = recorded != 0 && !record->problem.bytes[0];
-    if (record->has_root) {
-        record->root = ls_sim_instance_hash(instance_of(record));
-        record->differences += record->root != recorded;
+    record->is_done = true;
+    uint64_t recorded = ls_playback_hash(record->config.playback);
+    record->has_hash = recorded != 0 && !record->problem.bytes[0];
+    if (record->has_hash) {
+        record->state_hash = ls_sim_instance_hash(instance_of(record));
+        record->differences += record->state_hash != recorded;
     }
 }
 
 static void go_to(void *user, ls_tick tick)
 {
     ls_record_view *record = user;
-    if (record->is_through && record->wanted == tick) {
+    if (record->is_done && record->wanted == tick) {
         return;
     }
     uint64_t deadline_ns = ls_clock_now_ns(&record->config.clock) + record->config.budget_ns;
     record->wanted = tick;
-    record->is_through = false;
-    record->has_root = false;
+    record->is_done = false;
+    record->has_hash = false;
     record->problem.bytes[0] = '\0';
     ls_status status = is_near(record) ? LS_OK : approach(record);
     if (status == LS_OK) {
@@ -134,16 +134,16 @@ static void go_to(void *user, ls_tick tick)
 
 /* ---- showing ---- */
 
-static void tell_root(const ls_record_view *record, ls_view_facts *facts)
+static void tell_hash(const ls_record_view *record, ls_view_facts *facts)
 {
-    uint64_t recorded = ls_playback_root(record->config.playback);
-    if (!record->is_through || !record->has_root) {
-        ls_view_facts_add(facts, "root      %s", record->is_through ? "not recorded" : "...");
-    } else if (record->root == recorded) {
-        ls_view_facts_add(facts, "root      %016" PRIx64 ", as recorded", record->root);
+    uint64_t recorded = ls_playback_hash(record->config.playback);
+    if (!record->is_done || !record->has_hash) {
+        ls_view_facts_add(facts, "hash      %s", record->is_done ? "not recorded" : "...");
+    } else if (record->state_hash == recorded) {
+        ls_view_facts_add(facts, "hash      %016" PRIx64 ", as recorded", record->state_hash);
     } else {
-        ls_view_facts_add(facts, "root      %016" PRIx64 ", recorded %016" PRIx64, record->root,
-                          recorded);
+        ls_view_facts_add(facts, "hash      %016" PRIx64 ", recorded %016" PRIx64,
+                          record->state_hash, recorded);
         facts->is_alarm = true;
         ls_text_set(&facts->banner, "State %" PRIu32 " is not the one that was recorded",
                     facts->tick);
@@ -161,13 +161,13 @@ static void tell(void *user, ls_view_facts *facts)
     facts->first_tick = record->first_tick;
     facts->last_tick = record->last_tick;
     facts->tick_rate_hz = rate_hz;
-    facts->is_on_its_way = !record->is_through;
+    facts->is_on_its_way = !record->is_done;
     ls_view_facts_add(facts, "%s, %" PRIu32 " players, %" PRIu32 " Hz", header->simulation,
                       header->config.players, rate_hz);
     ls_view_facts_add(
         facts, "tick      %-8" PRIu32 " of %" PRIu32 ", minute %" PRIu32 ":%02" PRIu32, facts->tick,
         record->last_tick, facts->tick / rate_hz / 60, facts->tick / rate_hz % 60);
-    tell_root(record, facts);
+    tell_hash(record, facts);
     if (record->problem.bytes[0]) {
         facts->is_alarm = true;
         facts->banner = record->problem;

@@ -60,10 +60,10 @@ ls_status ls_replay_seek(ls_replay_run *run, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    uint64_t recorded = ls_playback_root(run->playback);
+    uint64_t recorded = ls_playback_hash(run->playback);
     uint64_t here = ls_sim_instance_hash(ls_playback_instance(run->playback));
     double took_ms = (double)(ls_clock_now_ns(&clock) - begun_ns) / 1e6;
-    ls_replay_say(run, "state %" PRIu32 " has root %016" PRIx64 " (%s), found in %.1f ms",
+    ls_replay_say(run, "state %" PRIu32 " has hash %016" PRIx64 " (%s), found in %.1f ms",
                   run->config->from, here,
                   recorded == 0      ? "not recorded"
                   : recorded == here ? "as recorded"

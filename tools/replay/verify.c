@@ -17,7 +17,7 @@ typedef struct verifying {
     uint64_t begun_ns;
     uint64_t drawn_ns;
     uint64_t ticks;
-    uint64_t roots;
+    uint64_t state_hashes;
     uint64_t ticks_skipped;
     uint64_t chains; /* of ticks, at the ends of blocks */
 } verifying;
@@ -57,7 +57,7 @@ static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t r
                                  uint64_t here)
 {
     ls_replay_say(work->run,
-                  "state %" PRIu32 " differs: the journal has root %016" PRIx64
+                  "state %" PRIu32 " differs: the journal has hash %016" PRIx64
                   ", simulated here it is %016" PRIx64,
                   tick, recorded, here);
     ls_json *json = ls_json_object(work->run->json, "difference");
@@ -67,19 +67,20 @@ static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t r
     return LS_DESYNCED;
 }
 
-static ls_status check_root(verifying *work, uint64_t recorded)
+static ls_status check_hash(verifying *work, uint64_t recorded)
 {
     ls_sim_instance *instance = ls_playback_instance(work->run->playback);
     if (recorded == 0) {
         return LS_OK;
     }
     uint64_t here = ls_sim_instance_hash(instance);
-    work->roots++;
+    work->state_hashes++;
     return here == recorded ? LS_OK
                             : tell_difference(work, ls_sim_instance_tick(instance), recorded, here);
 }
 
-/* Where the inputs themselves are not what the journal says of them, every root may be wrong. */
+/* Where the inputs themselves are not what the journal says of them, every state hash may be wrong.
+ */
 static ls_status check_chain(verifying *work, ls_text *why)
 {
     ls_playback *playback = work->run->playback;
@@ -109,7 +110,7 @@ static ls_status skip(verifying *work)
         ls_log_line(&work->run->console->log, LS_LOG_WARNING,
                     "ticks %" PRIu32 " to %" PRIu32 " cannot be simulated: some are missing", from,
                     to - 1);
-        status = check_root(work, ls_playback_root(work->run->playback));
+        status = check_hash(work, ls_playback_hash(work->run->playback));
     }
     return status;
 }
@@ -118,8 +119,8 @@ static ls_status check_all(verifying *work, ls_text *why)
 {
     for (;;) {
         ls_tick_inputs inputs;
-        uint64_t root = 0;
-        ls_status status = ls_playback_step(work->run->playback, &inputs, &root);
+        uint64_t state_hash = 0;
+        ls_status status = ls_playback_step(work->run->playback, &inputs, &state_hash);
         if (status == LS_NOT_FOUND) {
             return LS_OK;
         }
@@ -130,7 +131,7 @@ static ls_status check_all(verifying *work, ls_text *why)
             }
         } else if (status == LS_OK) {
             work->ticks++;
-            status = check_root(work, root);
+            status = check_hash(work, state_hash);
         }
         if (status == LS_OK) {
             status = check_chain(work, why);
@@ -149,7 +150,7 @@ static ls_status check_end(verifying *work)
     ls_sim_instance *instance = ls_playback_instance(work->run->playback);
     const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(work->run->playback));
     bool is_there = info->is_complete && ls_sim_instance_tick(instance) == info->end.final_tick;
-    return is_there ? check_root(work, info->end.final_root) : LS_OK;
+    return is_there ? check_hash(work, info->end.final_hash) : LS_OK;
 }
 
 /* Everything that could be checked was right; was it everything? */
@@ -175,11 +176,12 @@ static void tell(const verifying *work)
 {
     double speed = speed_of(work);
     ls_replay_say(work->run,
-                  "%" PRIu64 " ticks simulated, %" PRIu64 " roots compared, %.0f x real time",
-                  work->ticks, work->roots, speed);
+                  "%" PRIu64 " ticks simulated, %" PRIu64
+                  " state hashes compared, %.0f x real time",
+                  work->ticks, work->state_hashes, speed);
     ls_json_number(work->run->json, "ticks", (double)work->ticks);
     ls_json_number(work->run->json, "ticks_skipped", (double)work->ticks_skipped);
-    ls_json_number(work->run->json, "roots", (double)work->roots);
+    ls_json_number(work->run->json, "roots", (double)work->state_hashes);
     ls_json_number(work->run->json, "chains", (double)work->chains);
     ls_json_number(work->run->json, "speed", speed);
 }
@@ -195,7 +197,7 @@ ls_status ls_replay_verify(ls_replay_run *run, ls_text *why)
     work.begun_ns = ls_clock_now_ns(&work.clock);
     status = ls_playback_seek(run->playback, info->first_tick, why);
     if (status == LS_OK) {
-        status = check_root(&work, ls_playback_root(run->playback));
+        status = check_hash(&work, ls_playback_hash(run->playback));
     }
     if (status == LS_OK) {
         status = check_all(&work, why);

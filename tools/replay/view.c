@@ -22,7 +22,7 @@ static void on_frame(void *user, uint64_t now_ns)
         ls_loop_alarm_set(work->alarm, again_ns);
         return;
     }
-    if (ls_screen_is_closed(work->screen, now_ns) || ls_screen_is_through(work->screen)) {
+    if (ls_screen_is_closed(work->screen, now_ns) || ls_screen_is_done(work->screen)) {
         ls_event_loop_stop(work->loop);
         return;
     }

@@ -29,7 +29,7 @@ bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trac
 {
     for (uint32_t place = 0; place < a->places; place++) {
         if (!schema) {
-            if (ls_trace_root(a, place) != ls_trace_root(b, place)) {
+            if (ls_trace_hash(a, place) != ls_trace_hash(b, place)) {
                 out->place = place;
                 out->elements = 0;
                 return true;

@@ -12,8 +12,8 @@ typedef struct ls_difference {
     uint64_t elements;     /* how many do; 0 without a schema */
 } ls_difference;
 
-/* False when the traces are equal. `schema` is NULL when the state is behind a callback: then roots
- * are compared and `first` stays as it was. */
+/* False when the traces are equal. `schema` is NULL when the state is behind a callback: then state
+ * hashes are compared and `first` stays as it was. */
 bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trace *b,
                        ls_difference *out);
 

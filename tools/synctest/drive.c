@@ -76,7 +76,7 @@ static bool record_tick(ls_player *player, ls_sim_instance *instance, recording 
     }
     const ls_tick_inputs inputs = {tick, player->config.players, player->slots};
     ls_player_step(player, instance, &inputs, false);
-    ls_tape_set_root(&player->tape, tick + 1, ls_player_root(player, instance));
+    ls_tape_set_hash(&player->tape, tick + 1, ls_player_hash(player, instance));
     return true;
 }
 
@@ -93,7 +93,7 @@ void ls_drive_record(ls_player *player)
         recorder.bots[slot] = ls_bot_make(match->seed + slot);
     }
     player->exchange->facts.save_bytes = ls_sim_instance_save_bytes(instance);
-    ls_tape_set_root(&player->tape, 0, ls_player_root(player, instance));
+    ls_tape_set_hash(&player->tape, 0, ls_player_hash(player, instance));
     bool is_going = true;
     while (is_going && ls_sim_instance_tick(instance) < match->ticks) {
         is_going = record_tick(player, instance, &recorder);

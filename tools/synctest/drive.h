@@ -1,12 +1,12 @@
-/* Drive: the ways in which a world plays the recorded match. Each compares the root of every state
- * it makes with the reference's, and stops at the first difference or fault. What comes of it is
- * the exchange's outcome. Called by the world's process. */
+/* Drive: the ways in which a world plays the recorded match. Each compares the state hash of every
+ * state it makes with the reference's, and stops at the first difference or fault. What comes of it
+ * is the exchange's outcome. Called by the world's process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_DRIVE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_DRIVE_H
 
 #include "lockstep/tools/synctest/player.h"
 
-/* Plays the reference run with its bots and script, and records it: inputs, roots, saves. */
+/* Plays the reference run with its bots and script, and records it: inputs, state hashes, saves. */
 void ls_drive_record(ls_player *player);
 
 /* Plays the recorded match. */

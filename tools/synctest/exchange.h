@@ -70,7 +70,7 @@ typedef struct ls_facts {
 typedef enum ls_outcome_kind {
     LS_OUTCOME_NONE, /* the process did not get to say anything */
     LS_OUTCOME_SAME,
-    LS_OUTCOME_DIFFERS, /* a root differs from the reference */
+    LS_OUTCOME_DIFFERS, /* a state hash differs from the reference */
     LS_OUTCOME_FAULT,   /* something that must never happen, in words */
     LS_OUTCOME_FAILED,  /* could not be loaded, configured or started, in words */
     LS_OUTCOME_CRASHED,
@@ -93,7 +93,7 @@ typedef struct ls_outcome {
     uint32_t kind;   /* ls_outcome_kind */
     uint32_t status; /* -ls_status of a FAILED one */
     uint32_t fault;  /* ls_fault of a FAULT */
-    uint64_t roots_compared;
+    uint64_t hashes_compared;
     ls_tick tick; /* whose step gave the bad state; of a crash, the tick that was played */
     char pass[LS_NAME_BYTES_MAX];
     char field[LS_SYNCTEST_PLACE_BYTES_MAX];

@@ -174,7 +174,7 @@ ls_tick_inputs ls_player_inputs(ls_player *player, ls_tick tick)
 
 /* ---- one step ---- */
 
-static uint64_t root_of_state(const ls_player *player, const void *state)
+static uint64_t hash_of_state(const ls_player *player, const void *state)
 {
     return player->simulation.hash ? player->simulation.hash(&player->config, state) : 0;
 }
@@ -187,7 +187,7 @@ static void before_step(ls_player *player, const ls_step *step)
         memset(step->scratch, ls_surroundings_filling(is_scratch_moved, step->inputs->tick), bytes);
     }
     if (player->is_traced) {
-        ls_trace_set(&player->trace, 0, root_of_state(player, step->state), step->state);
+        ls_trace_set(&player->trace, 0, hash_of_state(player, step->state), step->state);
     }
 }
 
@@ -249,7 +249,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     ls_player_enter_phase(player, LS_PHASE_HOST);
     note_static_writes(player, tick, index);
     if (player->is_traced) {
-        ls_trace_set(&player->trace, index + 1, root_of_state(player, step->state), step->state);
+        ls_trace_set(&player->trace, index + 1, hash_of_state(player, step->state), step->state);
     }
 }
 
@@ -280,28 +280,28 @@ void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_
 
 /* ---- what it gave ---- */
 
-uint64_t ls_player_root(ls_player *player, ls_sim_instance *instance)
+uint64_t ls_player_hash(ls_player *player, ls_sim_instance *instance)
 {
     ls_player_enter_phase(player, LS_PHASE_HASH);
-    uint64_t root = ls_sim_instance_hash(instance);
+    uint64_t state_hash = ls_sim_instance_hash(instance);
     ls_player_enter_phase(player, LS_PHASE_HOST);
-    return root;
+    return state_hash;
 }
 
 bool ls_player_compare(ls_player *player, ls_sim_instance *instance)
 {
     ls_outcome *outcome = &player->exchange->outcome;
     ls_tick tick = ls_sim_instance_tick(instance);
-    uint64_t root = ls_player_root(player, instance);
-    outcome->roots_compared++;
-    if (root == ls_tape_root(&player->tape, tick)) {
+    uint64_t state_hash = ls_player_hash(player, instance);
+    outcome->hashes_compared++;
+    if (state_hash == ls_tape_hash(&player->tape, tick)) {
         return true;
     }
     outcome->kind = LS_OUTCOME_DIFFERS;
     outcome->is_initial = tick == 0;
     outcome->tick = tick == 0 ? 0 : tick - 1;
     if (tick == 0) {
-        ls_trace_set(&player->trace, 0, root, ls_sim_instance_view(instance));
+        ls_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));
     }
     return false;
 }

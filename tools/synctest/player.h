@@ -1,6 +1,6 @@
 /* Player: a loaded simulation in the surroundings of a world, and what every way to drive it does:
- * start an instance, step it with everything moved that the world moves, compare its root with the
- * reference's. Keeps the exchange's progress up to date, so that a crash has a place.
+ * start an instance, step it with everything moved that the world moves, compare its state hash
+ * with the reference's. Keeps the exchange's progress up to date, so that a crash has a place.
  * Called by the world's process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
@@ -44,8 +44,8 @@ ls_tick_inputs ls_player_inputs(ls_player *player, ls_tick tick);
 void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_inputs *inputs,
                     bool is_traced);
 
-/* The root of the live state. */
-uint64_t ls_player_root(ls_player *player, ls_sim_instance *instance);
+/* The state hash of the live state. */
+uint64_t ls_player_hash(ls_player *player, ls_sim_instance *instance);
 
 /* Compares the live state with the reference's; on a difference the outcome is DIFFERS. */
 bool ls_player_compare(ls_player *player, ls_sim_instance *instance);

@@ -17,7 +17,7 @@ typedef struct ls_synctest_result {
     uint32_t finding_count;
     ls_finding findings[LS_WORLD_COUNT];
     ls_evidence evidence;
-    uint64_t roots_compared;
+    uint64_t hashes_compared;
     uint32_t failed;    /* findings that are neither the same nor skipped */
     const char *status; /* "clean", "differs", "nothing compared", "failed" */
 } ls_synctest_result;

@@ -39,7 +39,7 @@ static void add_finding(ls_json *json, const ls_finding *finding, const ls_evide
 {
     ls_json_text(json, "name", ls_world_of(finding->world)->name);
     ls_json_text(json, "result", ls_finding_word(finding));
-    ls_json_number(json, "roots_compared", (double)finding->roots_compared);
+    ls_json_number(json, "roots_compared", (double)finding->hashes_compared);
     ls_json_number(json, "seconds", seconds_of(finding->took_ns));
     if (finding->outcome.kind == LS_OUTCOME_SKIPPED) {
         add_word(json, "reason", finding->outcome.text.bytes);
@@ -110,7 +110,7 @@ static void add_result(ls_json *json, const ls_synctest_result *result)
     ls_json_text(json, "program", "lockstep-synctest");
     ls_json_text(json, "status", result->status);
     add_simulation(json, result);
-    ls_json_number(json, "roots_compared", (double)result->roots_compared);
+    ls_json_number(json, "roots_compared", (double)result->hashes_compared);
     ls_json_number(json, "failed", result->failed);
     if (result->has_lint || result->lint.count > 0) {
         add_lint(json, &result->lint);

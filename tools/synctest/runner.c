@@ -263,7 +263,7 @@ static ls_status play_variant(const ls_runner *runner, ls_world_id id, uint32_t 
     if (status == LS_OK && out->outcome.kind == LS_OUTCOME_DIFFERS) {
         status = explain(runner, &errand, out);
     }
-    out->roots_compared += out->outcome.roots_compared;
+    out->hashes_compared += out->outcome.hashes_compared;
     close_errand(&errand);
     return status;
 }

@@ -20,7 +20,7 @@ typedef struct ls_finding {
     ls_world_id world;
     uint32_t variant;
     ls_outcome outcome;
-    uint64_t roots_compared; /* in all its variants */
+    uint64_t hashes_compared; /* in all its variants */
     uint64_t took_ns;
     ls_static_writes static_writes; /* of the checked world */
     char words[256]; /* the last line that a process wrote before it died; often empty */

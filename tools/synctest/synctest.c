@@ -96,8 +96,8 @@ static void show_lint(const ls_synctest_result *result, ls_console *console)
 static void show_line(const ls_finding *finding, ls_console *console)
 {
     const ls_world *world = ls_world_of(finding->world);
-    ls_log_line(&console->log, LS_LOG_INFO, "  %-12s %-8s %9" PRIu64 " roots %7.2f s  %s",
-                world->name, ls_finding_word(finding), finding->roots_compared,
+    ls_log_line(&console->log, LS_LOG_INFO, "  %-12s %-8s %9" PRIu64 " hashes %7.2f s  %s",
+                world->name, ls_finding_word(finding), finding->hashes_compared,
                 seconds_of(finding->took_ns), world->what);
 }
 
@@ -186,7 +186,7 @@ static void show_as_they_come(workload *work, ls_synctest_result *result, ls_con
         pthread_mutex_unlock(&work->lock);
         const ls_finding *finding = &result->findings[i];
         bool is_bad = ls_finding_is_bad(finding);
-        result->roots_compared += finding->roots_compared;
+        result->hashes_compared += finding->hashes_compared;
         result->failed += is_bad;
         note_words(result, finding);
         note_variables(result, finding, console);
@@ -274,13 +274,13 @@ static ls_exit_code verdict(ls_synctest_result *result, bool is_lint_only, ls_co
 {
     uint32_t errors = result->lint.errors;
     bool is_bad = result->failed > 0 || errors > 0;
-    bool is_empty = !is_lint_only && result->roots_compared == 0;
+    bool is_empty = !is_lint_only && result->hashes_compared == 0;
     result->status = is_bad ? "differs" : is_empty ? "nothing compared" : "clean";
     if (!is_lint_only) {
         ls_log_line(&console->log, LS_LOG_INFO,
-                    "%" PRIu64 " roots compared in %" PRIu32 " worlds, %" PRIu32
+                    "%" PRIu64 " state hashes compared in %" PRIu32 " worlds, %" PRIu32
                     " of which found something; %" PRIu32 " errors by lint",
-                    result->roots_compared, result->finding_count, result->failed, errors);
+                    result->hashes_compared, result->finding_count, result->failed, errors);
     }
     if (is_empty) {
         ls_log_line(&console->log, LS_LOG_ERROR, "nothing was compared: this tests nothing");

@@ -20,7 +20,7 @@ typedef struct ls_synctest_config {
     const char *junit_path; /* or NULL */
 } ls_synctest_config;
 
-/* Clean when roots were compared and nothing was found; DESYNC when something was. */
+/* Clean when state hashes were compared and nothing was found; DESYNC when something was. */
 ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *console);
 
 #endif

@@ -74,10 +74,10 @@ ls_status ls_tape_add(ls_tape *tape, ls_tick tick, const ls_slot_input *slots)
     return LS_OK;
 }
 
-void ls_tape_set_root(ls_tape *tape, ls_tick tick, uint64_t root)
+void ls_tape_set_hash(ls_tape *tape, ls_tick tick, uint64_t state_hash)
 {
     LS_ASSERT(tick <= tape->ticks);
-    put_number(tape, tick, root);
+    put_number(tape, tick, state_hash);
 }
 
 ls_status ls_tape_open(int file, uint32_t ticks, uint32_t players, ls_tape *out)
@@ -113,7 +113,7 @@ void ls_tape_inputs(const ls_tape *tape, ls_tick tick, ls_slot_input slots[LS_PL
     LS_ASSERT(at <= tape->byte_count);
 }
 
-uint64_t ls_tape_root(const ls_tape *tape, ls_tick tick)
+uint64_t ls_tape_hash(const ls_tape *tape, ls_tick tick)
 {
     LS_ASSERT(tick <= tape->ticks);
     return number_at(tape, tick);

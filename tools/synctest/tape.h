@@ -1,11 +1,11 @@
-/* Tape: the reference run of a match: the inputs of every tick and the root of every state, in one
- * file of memory. One process records it, all others read it. Never looks into a state. */
+/* Tape: the reference run of a match: the inputs of every tick and the state hash of every state,
+ * in one file of memory. One process records it, all others read it. Never looks into a state. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_TAPE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_TAPE_H
 
 #include "lockstep/common/simulation/simulation.h"
 
-/* The file: roots u64[ticks+1], starts u64[ticks+1], then for each tick and slot: events u8,
+/* The file: state hashes u64[ticks+1], starts u64[ticks+1], then for each tick and slot: events u8,
  * size u16, bytes. In this machine's byte order: it never leaves the machine. */
 typedef struct ls_tape {
     int file;
@@ -21,7 +21,7 @@ ls_status ls_tape_create(int file, uint32_t ticks, uint32_t players, ls_tape *ou
 
 /* Adds tick `tick`: every one, in order from 0. IO. */
 ls_status ls_tape_add(ls_tape *tape, ls_tick tick, const ls_slot_input *slots);
-void ls_tape_set_root(ls_tape *tape, ls_tick tick, uint64_t root);
+void ls_tape_set_hash(ls_tape *tape, ls_tick tick, uint64_t state_hash);
 
 /* A recorded tape, for reading. IO. */
 ls_status ls_tape_open(int file, uint32_t ticks, uint32_t players, ls_tape *out);
@@ -29,6 +29,6 @@ void ls_tape_close(ls_tape *tape);
 
 /* The inputs of a tick below `ticks`; the bytes are borrowed until close. */
 void ls_tape_inputs(const ls_tape *tape, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX]);
-uint64_t ls_tape_root(const ls_tape *tape, ls_tick tick); /* 0 .. ticks */
+uint64_t ls_tape_hash(const ls_tape *tape, ls_tick tick); /* 0 .. ticks */
 
 #endif

@@ -9,17 +9,17 @@
 #include <unistd.h>
 
 enum {
-    ROOT_BYTES = 8,
+    STATE_HASH_BYTES = 8,
     ALIGNMENT = 64,
 };
 
 static size_t place_bytes(size_t state_bytes)
 {
-    size_t bytes = ROOT_BYTES + state_bytes;
+    size_t bytes = STATE_HASH_BYTES + state_bytes;
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Where a place begins: the state, then its root. */
+/* Where a place begins: the state, then its state hash. */
 static uint8_t *place_at(const ls_trace *trace, uint32_t place)
 {
     LS_ASSERT(place < trace->places);
@@ -64,20 +64,20 @@ void ls_trace_close(ls_trace *trace)
     }
 }
 
-void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t root, const void *state)
+void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t state_hash, const void *state)
 {
     uint8_t *bytes = place_at(trace, place);
     if (trace->state_bytes > 0) {
         memcpy(bytes, state, trace->state_bytes);
     }
-    memcpy(bytes + trace->state_bytes, &root, sizeof root);
+    memcpy(bytes + trace->state_bytes, &state_hash, sizeof state_hash);
 }
 
-uint64_t ls_trace_root(const ls_trace *trace, uint32_t place)
+uint64_t ls_trace_hash(const ls_trace *trace, uint32_t place)
 {
-    uint64_t root = 0;
-    memcpy(&root, place_at(trace, place) + trace->state_bytes, sizeof root);
-    return root;
+    uint64_t state_hash = 0;
+    memcpy(&state_hash, place_at(trace, place) + trace->state_bytes, sizeof state_hash);
+    return state_hash;
 }
 
 const uint8_t *ls_trace_state(const ls_trace *trace, uint32_t place)

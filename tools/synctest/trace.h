@@ -22,8 +22,8 @@ ls_status ls_trace_create(int file, uint32_t pass_count, size_t state_bytes, ls_
 ls_status ls_trace_open(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out);
 void ls_trace_close(ls_trace *trace);
 
-void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t root, const void *state);
-uint64_t ls_trace_root(const ls_trace *trace, uint32_t place);
+void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t state_hash, const void *state);
+uint64_t ls_trace_hash(const ls_trace *trace, uint32_t place);
 const uint8_t *ls_trace_state(const ls_trace *trace, uint32_t place);
 
 #endif

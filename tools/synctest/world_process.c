@@ -86,7 +86,7 @@ static bool reach_tick(ls_player *player, ls_sim_instance *instance)
         ls_player_step(player, instance, &inputs, tick == exchange->until);
     }
     ls_tick reached = ls_sim_instance_tick(instance);
-    return ls_player_root(player, instance) == ls_tape_root(&player->tape, reached);
+    return ls_player_hash(player, instance) == ls_tape_hash(&player->tape, reached);
 }
 
 static void explain(ls_player *player)

@@ -49,8 +49,8 @@ typedef struct ls_sim_measures {
     bool is_repeatable; /* every state was that of the course */
     uint64_t ticks_compared;
     bool has_stutter;
-    /* Root mean square, in mm, of how far the shape moves from frame to frame less what it moves on
-     * its course in that time. Frames in which it is put elsewhere do not count. */
+    /* State hash mean square, in mm, of how far the shape moves from frame to frame less what it
+     * moves on its course in that time. Frames in which it is put elsewhere do not count. */
     double stutter_mm;
 } ls_sim_measures;
 

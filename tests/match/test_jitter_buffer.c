@@ -32,8 +32,8 @@ static shown watch(virtual_client *client, ls_tick ticks)
     while (stepped < before.confirmed + ticks) {
         virtual_match_run(run, GLANCE_NS);
         ls_session_report now = report_of(client);
-        cr_assert_leq(now.playout_speed_ppm, SPEED_MAX_PPM);
-        cr_assert_geq(now.playout_speed_ppm, -SPEED_MAX_PPM);
+        cr_assert_leq(now.jitter_buffer_speed_ppm, SPEED_MAX_PPM);
+        cr_assert_geq(now.jitter_buffer_speed_ppm, -SPEED_MAX_PPM);
         cr_assert_eq(now.state, LS_SESSION_PLAYING);
         for (; arrived < now.confirmed; arrived++) {
             arrived_ns[arrived % LS_WINDOW_TICKS] = run->now_ns;
@@ -65,7 +65,7 @@ static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
     return run;
 }
 
-Test(playout, what_comes_evenly_is_stepped_within_a_frame_and_two_milliseconds)
+Test(jitter_buffer, what_comes_evenly_is_stepped_within_a_frame_and_two_milliseconds)
 {
     static const uint32_t frame_rates_hz[] = {30, 60, 144};
     ls_memory_link link = {.delay_ns = 33 * MS};
@@ -76,13 +76,13 @@ Test(playout, what_comes_evenly_is_stepped_within_a_frame_and_two_milliseconds)
                       "%u fps: %lu us", frame_rates_hz[i],
                       (unsigned long)(seen.longest_wait_ns / 1000));
         cr_assert_eq(seen.stalled_ticks, 0);
-        cr_assert_leq(report_of(run->clients[1]).playout_delay_ns, 2 * MS);
+        cr_assert_leq(report_of(run->clients[1]).jitter_buffer_delay_ns, 2 * MS);
         check_sound(run);
         virtual_match_destroy(run);
     }
 }
 
-Test(playout, jitter_is_bought_off_with_its_width)
+Test(jitter_buffer, jitter_is_bought_off_with_its_width)
 {
     static const uint64_t widths_ms[] = {5, 20, 50};
     for (size_t i = 0; i < sizeof widths_ms / sizeof widths_ms[0]; i++) {
@@ -90,7 +90,7 @@ Test(playout, jitter_is_bought_off_with_its_width)
         ls_memory_link link = {.delay_ns = 20 * MS, .jitter_ns = width_ns};
         virtual_match *run = start(144, &link);
         shown seen = watch(run->clients[1], 3000);
-        uint64_t delay_ns = report_of(run->clients[1]).playout_delay_ns;
+        uint64_t delay_ns = report_of(run->clients[1]).jitter_buffer_delay_ns;
         cr_assert_lt(seen.stalled_ticks, 3000 / 100, "%lu stalls",
                      (unsigned long)seen.stalled_ticks);
         cr_assert_leq(delay_ns, width_ns + 3 * MS, "%lu us", (unsigned long)(delay_ns / 1000));
@@ -100,7 +100,7 @@ Test(playout, jitter_is_bought_off_with_its_width)
     }
 }
 
-Test(playout, losses_stall_less_than_one_tick_in_a_hundred)
+Test(jitter_buffer, losses_stall_less_than_one_tick_in_a_hundred)
 {
     static const uint32_t losses_ppm[] = {50000, 200000};
     for (size_t i = 0; i < sizeof losses_ppm / sizeof losses_ppm[0]; i++) {
@@ -109,13 +109,13 @@ Test(playout, losses_stall_less_than_one_tick_in_a_hundred)
         shown seen = watch(run->clients[1], 3000);
         cr_assert_lt(seen.stalled_ticks, 3000 / 100, "%lu stalls",
                      (unsigned long)seen.stalled_ticks);
-        cr_assert_leq(report_of(run->clients[1]).playout_delay_ns, 3 * DT_NS);
+        cr_assert_leq(report_of(run->clients[1]).jitter_buffer_delay_ns, 3 * DT_NS);
         check_sound(run);
         virtual_match_destroy(run);
     }
 }
 
-Test(playout, drifting_clocks_stall_nothing_and_gather_nothing_in_ten_minutes)
+Test(jitter_buffer, drifting_clocks_stall_nothing_and_gather_nothing_in_ten_minutes)
 {
     static const int32_t drifts_ppm[] = {-500, 500};
     enum {
@@ -138,7 +138,7 @@ Test(playout, drifting_clocks_stall_nothing_and_gather_nothing_in_ten_minutes)
             stalled[i] = tick == WARM_TICKS ? report.stalled_ticks : stalled[i];
             cr_assert_eq(report.stalled_ticks, stalled[i], "%d ppm: at %u", drifts_ppm[i], tick);
             cr_assert_leq(report.confirmed - report.tick, 2, "%d ppm", drifts_ppm[i]);
-            cr_assert_leq(report.playout_delay_ns, 10 * MS);
+            cr_assert_leq(report.jitter_buffer_delay_ns, 10 * MS);
         }
     }
     virtual_match_run(run, 2 * SECOND);

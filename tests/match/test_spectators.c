@@ -4,7 +4,7 @@
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/moving_match.h"
-#include "lockstep/tests/support/raw_watcher.h"
+#include "lockstep/tests/support/raw_spectator.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
 enum {
@@ -19,33 +19,33 @@ static const ls_memory_link near_link = {.delay_ns = 5 * MS};
 static const ls_memory_link lossy_link = {
     .delay_ns = 30 * MS, .jitter_ns = 10 * MS, .loss_ppm = 50000, .duplicate_ppm = 10000};
 
-static virtual_setup setup_of(const ls_simulation *simulation, uint32_t watchers)
+static virtual_setup setup_of(const ls_simulation *simulation, uint32_t spectators)
 {
     virtual_setup setup = virtual_setup_default(simulation, 2, TICKS);
-    setup.match.watchers_max = watchers;
-    setup.match.watch_delay_ticks = DELAY_TICKS;
+    setup.match.spectators_max = spectators;
+    setup.match.spectator_delay_ticks = DELAY_TICKS;
     return setup;
 }
 
-static ls_match_watching watching_of(const virtual_match *run)
+static ls_match_spectating watching_of(const virtual_match *run)
 {
-    return ls_match_watching_of(run->match);
+    return ls_match_spectating_of(run->match);
 }
 
 /* It saw the match to its end, late enough, and every state of it was the server's. */
-static void check_watched(const virtual_match *run, const raw_watcher *watcher)
+static void check_watched(const virtual_match *run, const raw_spectator *spectator)
 {
-    cr_assert(watcher->has_finished, "refused: %s", watcher->refusal.text.bytes);
-    cr_assert_eq(raw_watcher_tick(watcher), ls_match_tick(run->match));
-    cr_assert_eq(watcher->root, ls_match_root(run->match));
-    cr_assert_geq(watcher->least_delay, run->setup.match.watch_delay_ticks);
-    cr_assert_eq(watcher->refusal.negated_status, 0);
+    cr_assert(spectator->has_finished, "refused: %s", spectator->refusal.text.bytes);
+    cr_assert_eq(raw_spectator_tick(spectator), ls_match_tick(run->match));
+    cr_assert_eq(spectator->state_hash, ls_match_hash(run->match));
+    cr_assert_geq(spectator->least_delay, run->setup.match.spectator_delay_ticks);
+    cr_assert_eq(spectator->refusal.negated_status, 0);
 }
 
-static void end(virtual_match *run, raw_watcher *watcher)
+static void end(virtual_match *run, raw_spectator *spectator)
 {
     virtual_match_destroy(run);
-    raw_watcher_destroy(watcher);
+    raw_spectator_destroy(spectator);
 }
 
 /* ---- one who watches ---- */
@@ -54,42 +54,42 @@ Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 1);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, TICKS / 2);
-    cr_assert_geq(raw_watcher_tick(watcher), TICKS / 2 - DELAY_TICKS - 8);
+    cr_assert_geq(raw_spectator_tick(spectator), TICKS / 2 - DELAY_TICKS - 8);
     cr_assert_eq(ls_match_players(run->match), 2);
     cr_assert_eq(watching_of(run).now, 1);
     play_and_check(run);
-    check_watched(run, watcher);
+    check_watched(run, spectator);
     virtual_match_run(run, 100 * MS);
-    cr_assert(watcher->is_closed);
-    ls_match_watching seen = watching_of(run);
+    cr_assert(spectator->is_closed);
+    ls_match_spectating seen = watching_of(run);
     cr_assert_eq(seen.ever, 1);
     cr_assert_eq(seen.now, 0);
     cr_assert_eq(seen.finished, 1);
-    cr_assert_eq(seen.roots_compared, TICKS);
+    cr_assert_eq(seen.hashes_compared, TICKS);
     uint64_t period_ns = 6 * SECOND / setup.match.sim.tick_rate_hz;
-    cr_assert_leq(watcher->longest_pause_ns, period_ns + 10 * MS);
-    cr_assert_leq(watcher->ticks_heard, (TICKS + DELAY_TICKS) / 6 + 10);
-    cr_assert_leq(watcher->most_heard, 1);
-    end(run, watcher);
+    cr_assert_leq(spectator->longest_pause_ns, period_ns + 10 * MS);
+    cr_assert_leq(spectator->ticks_heard, (TICKS + DELAY_TICKS) / 6 + 10);
+    cr_assert_leq(spectator->most_heard, 1);
+    end(run, spectator);
 }
 
 static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t delay_ticks,
                     uint32_t interval, const ls_memory_link *link)
 {
     virtual_setup setup = setup_of(simulation, 4);
-    setup.match.watch_delay_ticks = delay_ticks;
+    setup.match.spectator_delay_ticks = delay_ticks;
     setup.match.hash_interval_ticks = interval;
     setup.match.ticks = tick + TICKS / 2;
     virtual_match *run = virtual_match_create(&setup);
     virtual_match_run_to_tick(run, tick);
-    raw_watcher *watcher = raw_watcher_create(run, link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, link, NULL);
     play_and_check(run);
-    cr_assert_leq(watcher->join.tick, tick + 2 * DELAY_TICKS);
-    check_watched(run, watcher);
-    cr_assert_gt(watching_of(run).roots_compared, 0);
-    end(run, watcher);
+    cr_assert_leq(spectator->join.tick, tick + 2 * DELAY_TICKS);
+    check_watched(run, spectator);
+    cr_assert_gt(watching_of(run).hashes_compared, 0);
+    end(run, spectator);
 }
 
 Test(watch, one_may_come_at_any_tick)
@@ -104,7 +104,7 @@ Test(watch, one_may_come_at_any_tick)
 
 Test(watch, one_may_come_with_any_delay)
 {
-    static const uint32_t delays[] = {0, 1, 7, 200, LS_WATCH_DELAY_TICKS_MAX};
+    static const uint32_t delays[] = {0, 1, 7, 200, LS_SPECTATOR_DELAY_TICKS_MAX};
     static const ls_tick ticks[] = {300, 970, 1023, 1400};
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         for (size_t k = 0; k < sizeof ticks / sizeof ticks[0]; k++) {
@@ -124,25 +124,25 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *before = raw_spectator_create(run, &near_link, NULL);
     before->leave_tick = 200;
     virtual_match_run_to_tick(run, 400);
     cr_assert_eq(watching_of(run).now, 0);
-    raw_watcher *after = raw_watcher_create(run, &near_link, before);
+    raw_spectator *after = raw_spectator_create(run, &near_link, before);
     play_and_check(run);
     cr_assert_eq(after->join.source, LS_JOIN_HELD);
     cr_assert_geq(after->join.tick, 200);
     cr_assert_leq(after->join.tick, 210);
     check_watched(run, after);
     cr_assert_eq(watching_of(run).ever, 1);
-    raw_watcher_destroy(before);
+    raw_spectator_destroy(before);
     end(run, after);
 }
 
 Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
 {
     enum {
-        WATCHERS = 2
+        SPECTATORS = 2
     };
     virtual_setup setup = setup_of(tally_simulation(), 2);
     setup.clients = 0;
@@ -153,24 +153,24 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
         player.reconnect_ms = 30000;
         virtual_match_add_client(run, &player);
     }
-    raw_watcher *before[WATCHERS];
-    raw_watcher *after[WATCHERS];
-    for (uint32_t i = 0; i < WATCHERS; i++) {
-        before[i] = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *before[SPECTATORS];
+    raw_spectator *after[SPECTATORS];
+    for (uint32_t i = 0; i < SPECTATORS; i++) {
+        before[i] = raw_spectator_create(run, &near_link, NULL);
         before[i]->leave_tick = 200;
     }
     virtual_match_run_to_tick(run, 300);
     virtual_match_crash(run, SECOND);
     virtual_match_run(run, 5 * SECOND);
-    for (uint32_t i = 0; i < WATCHERS; i++) {
-        after[i] = raw_watcher_create(run, &near_link, before[i]);
+    for (uint32_t i = 0; i < SPECTATORS; i++) {
+        after[i] = raw_spectator_create(run, &near_link, before[i]);
     }
     play_and_check(run);
     cr_assert_eq(run->resumes.resumed, 1);
-    cr_assert_eq(watching_of(run).ever, WATCHERS);
-    for (uint32_t i = 0; i < WATCHERS; i++) {
-        raw_watcher_destroy(before[i]);
-        raw_watcher_destroy(after[i]);
+    cr_assert_eq(watching_of(run).ever, SPECTATORS);
+    for (uint32_t i = 0; i < SPECTATORS; i++) {
+        raw_spectator_destroy(before[i]);
+        raw_spectator_destroy(after[i]);
     }
     virtual_match_destroy(run);
 }
@@ -181,15 +181,15 @@ static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *before = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *before = raw_spectator_create(run, &near_link, NULL);
     before->leave_tick = leave_tick;
     virtual_match_run_to_tick(run, tick);
     before->tick_chain ^= 1;
-    raw_watcher *after = raw_watcher_create(run, &near_link, before);
+    raw_spectator *after = raw_spectator_create(run, &near_link, before);
     play_and_check(run);
     cr_assert_eq(after->join.source, LS_JOIN_SNAPSHOT);
     check_watched(run, after);
-    raw_watcher_destroy(before);
+    raw_spectator_destroy(before);
     end(run, after);
 }
 
@@ -218,8 +218,8 @@ static void check_is_late(void *user, const ls_match *match)
     const ls_match_config *config = user;
     if (late_one && late_one->joins > 0) {
         ls_tick shown = moving_report(late_one).confirmed;
-        cr_assert_leq(shown + config->watch_delay_ticks, ls_match_tick(match), "%u of %u", shown,
-                      ls_match_tick(match));
+        cr_assert_leq(shown + config->spectator_delay_ticks, ls_match_tick(match), "%u of %u",
+                      shown, ls_match_tick(match));
     }
 }
 
@@ -232,8 +232,8 @@ static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interva
     unsaved.hash = hash_tally;
     ls_match_config config = ls_match_config_default(&unsaved);
     config.sim.players = 2;
-    config.watchers_max = 1;
-    config.watch_delay_ticks = delay_ticks;
+    config.spectators_max = 1;
+    config.spectator_delay_ticks = delay_ticks;
     config.hash_interval_ticks = interval;
     config.ticks = tick + TICKS;
     ls_session_config session = ls_session_config_default();
@@ -246,17 +246,17 @@ static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interva
     while (run->ticks < tick) {
         moving_match_run(run, 100 * MS);
     }
-    session.is_watching = true;
+    session.is_spectator = true;
     late_one = moving_match_add(run, &session, link);
     moving_match_run_to_end(run);
     ls_session_report report = moving_report(late_one);
     cr_assert_eq(late_one->join.source, LS_JOIN_HISTORY);
-    cr_assert_geq(late_one->join.tick + 2 * LS_WATCH_DELAY_TICKS_MAX, tick);
+    cr_assert_geq(late_one->join.tick + 2 * LS_SPECTATOR_DELAY_TICKS_MAX, tick);
     cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
     cr_assert_eq(report.tick, config.ticks);
     cr_assert_eq(report.steps, config.ticks, "every tick from the first on");
-    cr_assert_eq(ls_match_watching_of(run->match).finished, 1);
-    cr_assert_gt(ls_match_watching_of(run->match).roots_compared, 0);
+    cr_assert_eq(ls_match_spectating_of(run->match).finished, 1);
+    cr_assert_gt(ls_match_spectating_of(run->match).hashes_compared, 0);
     moving_match_close(run);
 }
 
@@ -264,7 +264,7 @@ Test(watch, what_cannot_be_saved_is_watched_from_its_first_tick_on)
 {
     join_history_at(200, DELAY_TICKS, 1, &near_link);
     join_history_at(1500, DELAY_TICKS, 1, &lossy_link);
-    join_history_at(1501, LS_WATCH_DELAY_TICKS_MAX, 1, &near_link);
+    join_history_at(1501, LS_SPECTATOR_DELAY_TICKS_MAX, 1, &near_link);
     join_history_at(1200, 0, 7, &near_link);
 }
 
@@ -312,27 +312,27 @@ static void play_alone(play *out)
 /* They come one after the other, over the first half of the match. */
 static void play_before_a_crowd(const virtual_setup *setup, uint32_t count, play *out)
 {
-    static raw_watcher *crowd[CROWD];
+    static raw_spectator *crowd[CROWD];
     virtual_match *run = virtual_match_create(setup);
     for (uint32_t i = 0; i < count; i++) {
         virtual_match_run_to_tick(run, i * CROWD_TICKS / 2 / count);
-        crowd[i] = raw_watcher_create(run, &lossy_link, NULL);
+        crowd[i] = raw_spectator_create(run, &lossy_link, NULL);
     }
     play_and_check(run);
     note_play(run, out);
     for (uint32_t i = 0; i < count; i++) {
         check_watched(run, crowd[i]);
     }
-    ls_match_watching seen = watching_of(run);
+    ls_match_spectating seen = watching_of(run);
     cr_assert_eq(seen.finished, count);
     cr_assert_eq(seen.desynced, 0);
-    cr_assert_gt(seen.roots_compared, (uint64_t)count * (CROWD_TICKS / 2));
+    cr_assert_gt(seen.hashes_compared, (uint64_t)count * (CROWD_TICKS / 2));
     bool is_thin = count == THIN_CROWD;
-    cr_assert(is_thin ? seen.thinned_turns > 100 : seen.thinned_turns == 0, "%lu turns",
-              (unsigned long)seen.thinned_turns);
+    cr_assert(is_thin ? seen.throttled_rounds > 100 : seen.throttled_rounds == 0, "%lu turns",
+              (unsigned long)seen.throttled_rounds);
     virtual_match_destroy(run);
     for (uint32_t i = 0; i < count; i++) {
-        raw_watcher_destroy(crowd[i]);
+        raw_spectator_destroy(crowd[i]);
     }
 }
 
@@ -352,21 +352,21 @@ Test(watch, too_many_bytes_come_thinner_and_not_at_the_players_cost)
     static play watched;
     play_alone(&alone);
     virtual_setup setup = setup_of_crowd();
-    setup.match.watch_bytes_per_s = 65536;
+    setup.match.spectator_bytes_per_s = 65536;
     play_before_a_crowd(&setup, THIN_CROWD, &watched);
     cr_assert_eq(memcmp(&alone, &watched, sizeof alone), 0);
 }
 
 /* ---- who does not behave ---- */
 
-/* Runs a match before one honest watcher and one that is spoilt at tick 100. */
-static void play_before_two(void (*spoil)(raw_watcher *watcher), ls_status expected)
+/* Runs a match before one honest spectator and one that is spoilt at tick 100. */
+static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status expected)
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
     setup.match.ticks = 1800;
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *honest = raw_watcher_create(run, &near_link, NULL);
-    raw_watcher *other = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *honest = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *other = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
     cr_assert(other->has_state);
     spoil(other);
@@ -379,54 +379,55 @@ static void play_before_two(void (*spoil)(raw_watcher *watcher), ls_status expec
     cr_assert_eq(watching_of(run).desynced, expected == LS_DESYNCED ? 1 : 0);
     cr_assert_eq(watching_of(run).fell_behind, expected == LS_FELL_BEHIND ? 1 : 0);
     cr_assert_null(virtual_match_find(run, LS_MATCH_DESYNC), "nobody who plays has differed");
-    raw_watcher_destroy(honest);
+    raw_spectator_destroy(honest);
     end(run, other);
 }
 
-static void make_wrong(raw_watcher *watcher)
+static void make_wrong(raw_spectator *spectator)
 {
-    watcher->is_wrong = true;
+    spectator->is_wrong = true;
 }
 
-static void make_silent(raw_watcher *watcher)
+static void make_silent(raw_spectator *spectator)
 {
-    watcher->is_silent = true;
+    spectator->is_silent = true;
 }
 
-static void make_stuck(raw_watcher *watcher)
+static void make_stuck(raw_spectator *spectator)
 {
-    watcher->is_stuck = true;
+    spectator->is_stuck = true;
 }
 
-static void flood(raw_watcher *watcher)
+static void flood(raw_spectator *spectator)
 {
     const uint8_t nothing[1] = {LS_MESSAGE_INPUTS};
     for (uint32_t i = 0; i < 10000; i++) {
-        ls_transport_send(watcher->transport, watcher->server, LS_LANE_UNRELIABLE, nothing, 1);
+        ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_UNRELIABLE, nothing,
+                          1);
     }
 }
 
-static void send_kind(raw_watcher *watcher, ls_message_kind kind)
+static void send_kind(raw_spectator *spectator, ls_message_kind kind)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_message message = {.kind = kind};
     size_t size = ls_message_write(&message, bytes);
-    ls_transport_send(watcher->transport, watcher->server, LS_LANE_RELIABLE, bytes, size);
+    ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
-static void say_ready_again(raw_watcher *watcher)
+static void say_ready_again(raw_spectator *spectator)
 {
-    send_kind(watcher, LS_MESSAGE_READY);
+    send_kind(spectator, LS_MESSAGE_READY);
 }
 
-static void say_finished_too_early(raw_watcher *watcher)
+static void say_finished_too_early(raw_spectator *spectator)
 {
-    send_kind(watcher, LS_MESSAGE_FINISHED);
+    send_kind(spectator, LS_MESSAGE_FINISHED);
 }
 
-static void say_healed(raw_watcher *watcher)
+static void say_healed(raw_spectator *spectator)
 {
-    send_kind(watcher, LS_MESSAGE_HEALED);
+    send_kind(spectator, LS_MESSAGE_HEALED);
 }
 
 Test(watch, whose_state_differs_is_told_so_and_nobody_else)
@@ -453,18 +454,18 @@ Test(watch, who_floods_or_says_what_does_not_belong_here_is_let_go)
 }
 
 /* INPUTS of one who watches, changed by `change`, with one input or none. */
-static void send_inputs(raw_watcher *watcher, ls_inputs_header header, bool has_input)
+static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool has_input)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-    header.sequence = watcher->sequence++;
+    header.sequence = spectator->sequence++;
     header.hold = LS_HOLD_NONE;
     ls_inputs_header_bits(&stream, &header, 0);
     ls_slot_input before = {0};
     ls_slot_input input = {.bytes = bytes, .size = 1};
     cr_assert(!has_input || ls_inputs_write_tick(&stream, &before, &input));
     ls_tick_packet_write_end(&stream);
-    ls_transport_send(watcher->transport, watcher->server, LS_LANE_UNRELIABLE, bytes,
+    ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_UNRELIABLE, bytes,
                       ls_bits_size_bytes(&stream));
 }
 
@@ -472,38 +473,38 @@ Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
-    ls_inputs_header header = {.next = watcher->next,
-                               .first = watcher->next,
-                               .chain_tick = watcher->chain_tick,
-                               .chain = (uint32_t)watcher->chain};
-    send_inputs(watcher, header, true);
+    ls_inputs_header header = {.next = spectator->next,
+                               .first = spectator->next,
+                               .chain_tick = spectator->chain_tick,
+                               .chain = (uint32_t)spectator->chain};
+    send_inputs(spectator, header, true);
     virtual_match_run(run, 20 * MS);
     cr_assert_eq(ls_match_packets_rejected(run->match), before + 1, "an input");
     header.next = ls_match_tick(run->match); /* closed, but not shown yet */
     header.first = header.next;
-    send_inputs(watcher, header, false);
+    send_inputs(spectator, header, false);
     virtual_match_run(run, 20 * MS);
     cr_assert_eq(ls_match_packets_rejected(run->match), before + 2, "a tick that was not sent");
     play_and_check(run);
-    check_watched(run, watcher);
-    end(run, watcher);
+    check_watched(run, spectator);
+    end(run, spectator);
 }
 
 Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
-    watcher->is_altered = true;
+    spectator->is_altered = true;
     play_and_check(run);
     cr_assert_eq(ls_match_packets_rejected(run->match), before + 1);
-    check_watched(run, watcher);
-    end(run, watcher);
+    check_watched(run, spectator);
+    end(run, spectator);
 }
 
 /* ---- how many, and what they are to the match ---- */
@@ -512,18 +513,18 @@ Test(watch, there_are_as_many_places_as_were_made)
 {
     virtual_setup setup = setup_of(tally_simulation(), 1);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *first = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *first = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run(run, 100 * MS);
-    raw_watcher *second = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *second = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 100);
     cr_assert_eq(second->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
     first->leave_tick = 1;
     virtual_match_run_to_tick(run, 200);
-    raw_watcher *third = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *third = raw_spectator_create(run, &near_link, NULL);
     play_and_check(run);
     check_watched(run, third);
-    raw_watcher_destroy(first);
-    raw_watcher_destroy(second);
+    raw_spectator_destroy(first);
+    raw_spectator_destroy(second);
     end(run, third);
 }
 
@@ -531,10 +532,10 @@ Test(watch, nobody_watches_where_there_are_no_places)
 {
     virtual_setup setup = setup_of(tally_simulation(), 0);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     play_and_check(run);
-    cr_assert_eq(watcher->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
-    end(run, watcher);
+    cr_assert_eq(spectator->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    end(run, spectator);
 }
 
 Test(watch, they_do_not_start_a_match)
@@ -542,15 +543,15 @@ Test(watch, they_do_not_start_a_match)
     virtual_setup setup = setup_of(tally_simulation(), 4);
     setup.clients = 1;
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run(run, 30 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
     cr_assert_eq(watching_of(run).now, 1, "and they may wait for it as long as the players do");
-    cr_assert_not(watcher->has_join);
+    cr_assert_not(spectator->has_join);
     ls_match_stop(run->match, virtual_match_server_ns(run));
     virtual_match_run(run, SECOND);
-    cr_assert_eq(watcher->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
-    end(run, watcher);
+    cr_assert_eq(spectator->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    end(run, spectator);
 }
 
 Test(watch, they_do_not_keep_a_match_alive)
@@ -558,39 +559,39 @@ Test(watch, they_do_not_keep_a_match_alive)
     virtual_setup setup = setup_of(tally_simulation(), 4);
     setup.match.ticks = 0;
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 300);
     virtual_client_leave(run->clients[0]);
     virtual_client_leave(run->clients[1]);
     virtual_match_run(run, 3 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
-    check_watched(run, watcher);
-    end(run, watcher);
+    check_watched(run, spectator);
+    end(run, spectator);
 }
 
 Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
 {
     virtual_setup setup = setup_of(tally_simulation(), 4);
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
-    watcher->is_lazy = true;
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    spectator->is_lazy = true;
     virtual_match_run_to_tick(run, TICKS);
     uint64_t ended_ns = run->now_ns;
     virtual_match_run_to_end(run);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
     uint64_t limit_ns = ended_ns + SECOND + 6 * SECOND;
     cr_assert_leq(run->now_ns, limit_ns);
-    cr_assert_gt(watcher->refusal.negated_status, 0);
+    cr_assert_gt(spectator->refusal.negated_status, 0);
     check_complete(run);
-    end(run, watcher);
+    end(run, spectator);
 }
 
 Test(watch, who_plays_is_let_go_before_who_watches)
 {
     virtual_setup setup = setup_of(tally_simulation(), 1);
-    setup.match.watch_delay_ticks = 300;
+    setup.match.spectator_delay_ticks = 300;
     virtual_match *run = virtual_match_create(&setup);
-    raw_watcher *watcher = raw_watcher_create(run, &near_link, NULL);
+    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, TICKS);
     virtual_match_run(run, SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_ENDING);
@@ -598,8 +599,8 @@ Test(watch, who_plays_is_let_go_before_who_watches)
         cr_assert(run->clients[i]->is_over);
     }
     play_and_check(run);
-    check_watched(run, watcher);
-    end(run, watcher);
+    check_watched(run, spectator);
+    end(run, spectator);
 }
 
 /* ---- the real session watches ---- */
@@ -607,7 +608,7 @@ Test(watch, who_plays_is_let_go_before_who_watches)
 static virtual_client *add_session(virtual_match *run)
 {
     virtual_client_setup setup = virtual_client_setup_default(run);
-    setup.is_watching = true;
+    setup.is_spectator = true;
     return virtual_match_add_client(run, &setup);
 }
 
@@ -617,9 +618,9 @@ Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
     setup.match.ticks = 120;
     setup.match.timeout_ms = 2500;
     virtual_match *run = virtual_match_create(&setup);
-    virtual_client *watcher = add_session(run);
+    virtual_client *spectator = add_session(run);
     virtual_match_run_to_tick(run, 100);
-    virtual_client_vanish(watcher);
+    virtual_client_vanish(spectator);
     virtual_match_run(run, 10 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
     cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);

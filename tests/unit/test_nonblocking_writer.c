@@ -18,10 +18,10 @@ enum {
 
 static char bytes[PART];
 
-TestSuite(outlet, .timeout = PATIENCE_S); /* what waits for ever has failed */
+TestSuite(nonblocking_writer, .timeout = PATIENCE_S); /* what waits for ever has failed */
 
 /* Writes until no more is taken; byte n of all of it is n modulo 251. */
-static size_t fill(ls_outlet *outlet)
+static size_t fill(ls_nonblocking_writer *nonblocking_writer)
 {
     size_t total = 0;
     size_t taken = PART;
@@ -29,7 +29,7 @@ static size_t fill(ls_outlet *outlet)
         for (size_t i = 0; i < PART; i++) {
             bytes[i] = (char)((total + i) % 251);
         }
-        taken = ls_outlet_write(outlet, bytes, PART);
+        taken = ls_nonblocking_writer_write(nonblocking_writer, bytes, PART);
         total += taken;
     }
     cr_assert_lt(total, MUCH, "nothing holds so much");
@@ -50,19 +50,19 @@ static void expect_filled(int reader, size_t size)
 static void expect_never_waits(int reader, int writer, bool is_shared)
 {
     int flags = fcntl(writer, F_GETFL);
-    ls_outlet outlet = ls_outlet_open(writer);
-    size_t first = fill(&outlet);
+    ls_nonblocking_writer nonblocking_writer = ls_nonblocking_writer_open(writer);
+    size_t first = fill(&nonblocking_writer);
     cr_expect_gt(first, 1000u);
     cr_expect(is_shared || fcntl(writer, F_GETFL) == flags, "others do not notice");
     expect_filled(reader, first);
-    cr_expect(ls_outlet_wait(&outlet, 1000 * PATIENCE_S));
-    cr_expect_eq(ls_outlet_write(&outlet, bytes, 1), 1u);
-    ls_outlet_close(&outlet);
+    cr_expect(ls_nonblocking_writer_wait(&nonblocking_writer, 1000 * PATIENCE_S));
+    cr_expect_eq(ls_nonblocking_writer_write(&nonblocking_writer, bytes, 1), 1u);
+    ls_nonblocking_writer_close(&nonblocking_writer);
     cr_expect_eq(fcntl(writer, F_GETFL), flags);
     cr_expect_eq(write(writer, "x", 1), 1, "it is still open");
 }
 
-Test(outlet, a_terminal_that_nobody_reads_is_not_waited_for)
+Test(nonblocking_writer, a_terminal_that_nobody_reads_is_not_waited_for)
 {
     struct termios raw;
     int ends[2];
@@ -73,42 +73,42 @@ Test(outlet, a_terminal_that_nobody_reads_is_not_waited_for)
     expect_never_waits(ends[0], ends[1], false);
 }
 
-Test(outlet, a_pipe_that_nobody_reads_is_not_waited_for)
+Test(nonblocking_writer, a_pipe_that_nobody_reads_is_not_waited_for)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     expect_never_waits(ends[0], ends[1], false);
 }
 
-Test(outlet, a_socket_is_shared_and_given_back_as_it_was)
+Test(nonblocking_writer, a_socket_is_shared_and_given_back_as_it_was)
 {
     int ends[2];
     cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     expect_never_waits(ends[0], ends[1], true);
 }
 
-Test(outlet, a_file_is_written_where_it_stands)
+Test(nonblocking_writer, a_file_is_written_where_it_stands)
 {
     FILE *file = tmpfile();
     char text[8] = {0};
     cr_assert_not_null(file);
     cr_assert_eq(write(fileno(file), "ab", 2), 2);
-    ls_outlet outlet = ls_outlet_open(fileno(file));
-    cr_expect_eq(ls_outlet_write(&outlet, "cd", 2), 2u);
-    ls_outlet_close(&outlet);
+    ls_nonblocking_writer nonblocking_writer = ls_nonblocking_writer_open(fileno(file));
+    cr_expect_eq(ls_nonblocking_writer_write(&nonblocking_writer, "cd", 2), 2u);
+    ls_nonblocking_writer_close(&nonblocking_writer);
     cr_expect_eq(pread(fileno(file), text, 7, 0), 4);
     cr_expect_str_eq(text, "abcd");
     fclose(file);
 }
 
-Test(outlet, what_cannot_be_written_at_all_is_gone)
+Test(nonblocking_writer, what_cannot_be_written_at_all_is_gone)
 {
     int full = open("/dev/full", O_WRONLY);
-    ls_outlet outlet = ls_outlet_open(full);
-    cr_expect_eq(ls_outlet_write(&outlet, "ab", 2), 2u);
-    ls_outlet_close(&outlet);
+    ls_nonblocking_writer nonblocking_writer = ls_nonblocking_writer_open(full);
+    cr_expect_eq(ls_nonblocking_writer_write(&nonblocking_writer, "ab", 2), 2u);
+    ls_nonblocking_writer_close(&nonblocking_writer);
     close(full);
-    outlet = ls_outlet_open(full); /* by now a number without a file */
-    cr_expect_eq(ls_outlet_write(&outlet, "ab", 2), 2u);
-    ls_outlet_close(&outlet);
+    nonblocking_writer = ls_nonblocking_writer_open(full); /* by now a number without a file */
+    cr_expect_eq(ls_nonblocking_writer_write(&nonblocking_writer, "ab", 2), 2u);
+    ls_nonblocking_writer_close(&nonblocking_writer);
 }

@@ -12,7 +12,7 @@ static fake_server here;
 static void watch(void)
 {
     ls_session_config config = ls_session_config_default();
-    config.is_watching = true;
+    config.is_spectator = true;
     config.reconnect_ms = 20000;
     config.predict_ticks = 8; /* of whom it is asked in vain */
     fake_server_open(&here, &config);
@@ -44,13 +44,13 @@ static void watch_bursts(uint32_t bursts)
 static void refuse(ls_status status)
 {
     ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.farewell.negated_status = (uint32_t)-status;
+    message.body.close_reason.negated_status = (uint32_t)-status;
     fake_server_send(&here, &message);
 }
 
 Test(session_watch, says_that_it_watches_and_makes_no_inputs, .init = watch, .fini = shut)
 {
-    cr_assert(here.hello.is_watching);
+    cr_assert(here.hello.is_spectator);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_eq(here.joined.first_input, 0);
     watch_bursts(50);
@@ -72,7 +72,7 @@ Test(session_watch, acknowledges_as_often_as_ticks_come, .init = watch, .fini = 
     cr_assert_leq(here.inputs_sent - before, 150, "the heartbeat beside it");
 }
 
-Test(session_watch, checks_every_root_by_its_chain, .init = watch, .fini = shut)
+Test(session_watch, checks_every_hash_by_its_chain, .init = watch, .fini = shut)
 {
     watch_bursts(50);
     cr_assert_geq(here.inputs.chain_tick + 3 * BURST_TICKS, here.closed);
@@ -110,7 +110,7 @@ Test(session_watch, who_fell_behind_comes_again, .init = watch, .fini = shut)
     }
     fake_server_close_ticks(&here, 2000);
     fake_server_connect(&here);
-    cr_assert(here.hello.is_watching);
+    cr_assert(here.hello.is_spectator);
     fake_server_send_offer(&here);
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     fake_server_send_join(&here, &join);
@@ -143,7 +143,7 @@ Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
     watch_bursts(5);
     ls_message message = {
         .kind = LS_MESSAGE_END,
-        .body.end = {.final_tick = here.closed, .final_root = here.roots[here.closed]}};
+        .body.end = {.final_tick = here.closed, .final_hash = here.state_hashes[here.closed]}};
     fake_server_send(&here, &message);
     for (uint32_t i = 0; i < 30; i++) {
         fake_server_frame(&here);
@@ -152,13 +152,13 @@ Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
     cr_assert_eq(fake_server_report(&here).tick, here.closed);
 }
 
-Test(session_watch, a_player_is_no_watcher_and_a_watcher_no_player)
+Test(session_watch, a_player_is_no_spectator_and_a_spectator_no_player)
 {
     for (int i = 0; i < 2; i++) {
         ls_session_config config = ls_session_config_default();
-        config.is_watching = i == 0;
+        config.is_spectator = i == 0;
         fake_server_open(&here, &config);
-        here.offer.is_watching = i != 0;
+        here.offer.is_spectator = i != 0;
         fake_server_connect(&here);
         fake_server_send_offer(&here);
         cr_assert_eq(fake_server_report(&here).status, LS_MISBEHAVED);

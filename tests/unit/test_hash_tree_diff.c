@@ -23,7 +23,7 @@ typedef struct pair {
     uint8_t *others;
     ls_state_tree *my_tree;
     ls_state_tree *other_tree;
-    ls_state_descent *descent;
+    ls_hash_tree_diff *diff;
 } pair;
 
 static pair open_pair(ls_sim_instance *instance)
@@ -38,14 +38,14 @@ static pair open_pair(ls_sim_instance *instance)
     memcpy(made.others, made.mine, made.bytes);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.my_tree), LS_OK);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.other_tree), LS_OK);
-    cr_assert_eq(ls_state_descent_create(made.my_tree, heap, &made.descent), LS_OK);
+    cr_assert_eq(ls_hash_tree_diff_create(made.my_tree, heap, &made.diff), LS_OK);
     ls_state_tree_hash(made.my_tree, made.mine);
     return made;
 }
 
 static void close_pair(pair *both)
 {
-    ls_state_descent_destroy(both->descent);
+    ls_hash_tree_diff_destroy(both->diff);
     ls_state_tree_destroy(both->other_tree);
     ls_state_tree_destroy(both->my_tree);
     free(both->others);
@@ -58,25 +58,25 @@ static ls_status answer_once(pair *both, const ls_tree_query *query)
     uint8_t answer[LS_TREE_ANSWER_BYTES_MAX];
     size_t size = ls_state_tree_answer(both->other_tree, both->others, query, answer);
     cr_assert_neq(size, 0, "every query has an answer");
-    return ls_state_descent_answer(both->descent, query, answer, size);
+    return ls_hash_tree_diff_answer(both->diff, query, answer, size);
 }
 
-static ls_descent_figures descend(pair *both)
+static ls_diff_figures descend(pair *both)
 {
     ls_tree_query query;
     ls_state_tree_hash(both->other_tree, both->others);
-    ls_state_descent_start(both->descent, both->mine);
-    while (ls_state_descent_next_query(both->descent, &query)) {
+    ls_hash_tree_diff_start(both->diff, both->mine);
+    while (ls_hash_tree_diff_next_query(both->diff, &query)) {
         cr_assert_eq(answer_once(both, &query), LS_OK);
     }
-    cr_assert(ls_state_descent_is_done(both->descent));
-    return ls_state_descent_figures(both->descent);
+    cr_assert(ls_hash_tree_diff_is_done(both->diff));
+    return ls_hash_tree_diff_figures(both->diff);
 }
 
 static ls_state_difference result_of(const pair *both)
 {
     ls_state_difference found;
-    ls_state_descent_result(both->descent, &found);
+    ls_hash_tree_diff_result(both->diff, &found);
     return found;
 }
 
@@ -106,20 +106,20 @@ static pair open_units(uint32_t units)
     return open_pair(make_instance(ls_units_simulation(), &config));
 }
 
-static void show(const char *what, const pair *both, ls_descent_figures figures)
+static void show(const char *what, const pair *both, ls_diff_figures figures)
 {
     printf("%-34s %8zu bytes of state: %u round trips, %3u queries, %6llu bytes with headers\n",
            what, both->bytes, figures.rounds, figures.queries,
            (unsigned long long)(figures.bytes + 2ull * HEADER_BYTES * figures.queries));
 }
 
-Test(state_descent, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
+Test(hash_tree_diff, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
 {
     pair both = open_arena(40);
-    ls_descent_figures worst = {0};
+    ls_diff_figures worst = {0};
     for (size_t bit = 0; bit < both.bytes * 8; bit++) {
         both.others[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        ls_descent_figures figures = descend(&both);
+        ls_diff_figures figures = descend(&both);
         ls_state_difference found = result_of(&both);
         ls_schema_place expected = ls_schema_at(both.schema, bit / 8);
         cr_assert_eq(found.place_count, 1, "bit %zu", bit);
@@ -130,7 +130,7 @@ Test(state_descent, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
         cr_assert_eq(found.places[0].item, expected.item);
         cr_assert_eq(found.places[0].element, expected.element);
         ls_difference_text text = ls_state_difference_text(
-            &found.places[0], both.mine, ls_state_descent_other_state(both.descent));
+            &found.places[0], both.mine, ls_hash_tree_diff_other_state(both.diff));
         ls_difference_text truth = ls_state_difference_text(&expected, both.mine, both.others);
         cr_assert_str_eq(text.name, truth.name);
         cr_assert_str_eq(text.a, truth.a);
@@ -146,14 +146,14 @@ Test(state_descent, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
     close_pair(&both);
 }
 
-Test(state_descent, a_bit_in_a_mebibyte_takes_few_round_trips)
+Test(hash_tree_diff, a_bit_in_a_mebibyte_takes_few_round_trips)
 {
     pair both = open_units(20000);
     cr_assert_gt(both.bytes, 1u << 20);
-    ls_descent_figures worst = {0};
+    ls_diff_figures worst = {0};
     for (size_t byte = 5; byte < both.bytes; byte += both.bytes / 97) {
         both.others[byte] ^= 4;
-        ls_descent_figures figures = descend(&both);
+        ls_diff_figures figures = descend(&both);
         ls_state_difference found = result_of(&both);
         cr_assert_eq(found.elements, 1);
         cr_assert_eq(found.places[0].offset, ls_schema_at(both.schema, byte).offset);
@@ -168,13 +168,13 @@ Test(state_descent, a_bit_in_a_mebibyte_takes_few_round_trips)
     close_pair(&both);
 }
 
-Test(state_descent, states_that_differ_everywhere_end_as_soon)
+Test(hash_tree_diff, states_that_differ_everywhere_end_as_soon)
 {
     pair both = open_units(20000);
     for (size_t i = 0; i < both.bytes; i++) {
         both.others[i] = (uint8_t)~both.others[i];
     }
-    ls_descent_figures figures = descend(&both);
+    ls_diff_figures figures = descend(&both);
     show("every bit of units", &both, figures);
     ls_state_difference found = result_of(&both);
     ls_state_difference truth;
@@ -182,26 +182,26 @@ Test(state_descent, states_that_differ_everywhere_end_as_soon)
     cr_expect_eq(found.place_count, LS_DIFFERENCES_MAX);
     cr_expect_eq(found.fields, ls_schema_field_count(both.schema));
     cr_expect(found.is_lower_bound);
-    cr_expect_gt(found.elements, LS_DESCENT_LEAVES_MAX);
+    cr_expect_gt(found.elements, LS_HASH_TREE_DIFF_LEAVES_MAX);
     cr_expect_leq(found.elements, truth.elements);
-    cr_expect_leq(figures.rounds, LS_DESCENT_ROUNDS_MAX);
-    cr_expect_leq(figures.bytes, LS_DESCENT_BYTES_MAX);
+    cr_expect_leq(figures.rounds, LS_HASH_TREE_DIFF_ROUNDS_MAX);
+    cr_expect_leq(figures.bytes, LS_HASH_TREE_DIFF_BYTES_MAX);
     for (uint32_t i = 0; i < found.place_count; i++) {
         const ls_schema_place *place = &found.places[i];
-        ls_difference_text text = ls_state_difference_text(
-            place, both.others, ls_state_descent_other_state(both.descent));
+        ls_difference_text text =
+            ls_state_difference_text(place, both.others, ls_hash_tree_diff_other_state(both.diff));
         cr_expect_str_eq(text.a, text.b, "%s was told as it is", text.name);
     }
     close_pair(&both);
 }
 
-Test(state_descent, every_field_shows_a_value_when_all_of_an_arena_differs)
+Test(hash_tree_diff, every_field_shows_a_value_when_all_of_an_arena_differs)
 {
     pair both = open_arena(200);
     for (size_t i = 0; i < both.bytes; i++) {
         both.others[i] ^= 1;
     }
-    ls_descent_figures figures = descend(&both);
+    ls_diff_figures figures = descend(&both);
     show("every byte of an arena", &both, figures);
     ls_state_difference found = result_of(&both);
     cr_expect_eq(found.fields, ls_schema_field_count(both.schema));
@@ -211,22 +211,22 @@ Test(state_descent, every_field_shows_a_value_when_all_of_an_arena_differs)
     close_pair(&both);
 }
 
-Test(state_descent, the_count_is_exact_when_every_differing_leaf_was_fetched)
+Test(hash_tree_diff, the_count_is_exact_when_every_differing_leaf_was_fetched)
 {
     pair both = open_arena(200);
     ls_rng rng = ls_rng_make(3, 1);
     for (uint32_t changes = 1; changes < 60; changes++) {
         size_t byte = ls_rng_below(&rng, (uint32_t)both.bytes);
         both.others[byte] ^= 0x21;
-        ls_descent_figures figures = descend(&both);
+        ls_diff_figures figures = descend(&both);
         ls_state_difference found = result_of(&both);
         ls_state_difference truth;
         ls_state_difference_find(both.schema, both.mine, both.others, &truth);
         if (figures.left_out == 0) {
             cr_assert_eq(found.elements, truth.elements);
             cr_assert_not(found.is_lower_bound);
-            cr_assert_eq(
-                memcmp(ls_state_descent_other_state(both.descent), both.others, both.bytes), 0);
+            cr_assert_eq(memcmp(ls_hash_tree_diff_other_state(both.diff), both.others, both.bytes),
+                         0);
         } else {
             cr_assert_leq(found.elements, truth.elements);
         }
@@ -234,7 +234,7 @@ Test(state_descent, the_count_is_exact_when_every_differing_leaf_was_fetched)
     close_pair(&both);
 }
 
-Test(state_descent, the_leaves_it_names_heal_the_other_state)
+Test(hash_tree_diff, the_leaves_it_names_heal_the_other_state)
 {
     pair both = open_arena(200);
     ls_rng rng = ls_rng_make(4, 1);
@@ -243,11 +243,11 @@ Test(state_descent, the_leaves_it_names_heal_the_other_state)
     }
     descend(&both);
     cr_assert_not(result_of(&both).is_lower_bound);
-    uint32_t leaves = ls_state_descent_leaf_count(both.descent);
+    uint32_t leaves = ls_hash_tree_diff_leaf_count(both.diff);
     cr_assert(leaves > 1 && leaves <= 20);
     for (uint32_t i = 0; i < leaves; i++) {
         uint8_t values[LS_TREE_LEAF_BYTES];
-        uint32_t leaf = ls_state_descent_leaf(both.descent, i);
+        uint32_t leaf = ls_hash_tree_diff_leaf(both.diff, i);
         ls_state_tree_read_leaf(both.my_tree, leaf, both.mine, values);
         ls_state_tree_write_leaf(both.other_tree, leaf, values, both.others);
     }
@@ -255,10 +255,10 @@ Test(state_descent, the_leaves_it_names_heal_the_other_state)
     close_pair(&both);
 }
 
-Test(state_descent, equal_states_end_after_one_round)
+Test(hash_tree_diff, equal_states_end_after_one_round)
 {
     pair both = open_arena(10);
-    ls_descent_figures figures = descend(&both);
+    ls_diff_figures figures = descend(&both);
     cr_expect_eq(figures.rounds, 1);
     cr_expect_eq(result_of(&both).elements, 0);
     close_pair(&both);
@@ -266,89 +266,89 @@ Test(state_descent, equal_states_end_after_one_round)
 
 /* ---- another machine that answers wrongly ---- */
 
-Test(state_descent, answers_that_do_not_fit_change_nothing)
+Test(hash_tree_diff, answers_that_do_not_fit_change_nothing)
 {
     pair both = open_arena(40);
     uint8_t answer[LS_TREE_ANSWER_BYTES_MAX];
     ls_tree_query query, wrong;
     both.others[100] ^= 1;
     ls_state_tree_hash(both.other_tree, both.others);
-    ls_state_descent_start(both.descent, both.mine);
+    ls_hash_tree_diff_start(both.diff, both.mine);
     wrong = (ls_tree_query){false, {0, 1}};
-    cr_expect_eq(ls_state_descent_answer(both.descent, &wrong, answer, 8), LS_STALE,
+    cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &wrong, answer, 8), LS_STALE,
                  "nothing was asked");
-    while (ls_state_descent_next_query(both.descent, &query)) {
+    while (ls_hash_tree_diff_next_query(both.diff, &query)) {
         size_t size = ls_state_tree_answer(both.other_tree, both.others, &query, answer);
-        cr_expect_eq(ls_state_descent_answer(both.descent, &query, answer, size - 1), LS_MALFORMED);
+        cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, size - 1), LS_MALFORMED);
         wrong = query;
         wrong.nodes.first++;
-        cr_expect_eq(ls_state_descent_answer(both.descent, &wrong, answer, size), LS_MALFORMED);
+        cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &wrong, answer, size), LS_MALFORMED);
         wrong = query;
         wrong.wants_values = !wrong.wants_values;
-        cr_expect_eq(ls_state_descent_answer(both.descent, &wrong, answer, size), LS_MALFORMED);
+        cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &wrong, answer, size), LS_MALFORMED);
         if (query.wants_values) {
             answer[0] ^= 1;
-            cr_expect_eq(ls_state_descent_answer(both.descent, &query, answer, size), LS_MALFORMED,
+            cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, size), LS_MALFORMED,
                          "values are checked against the hash that was told");
             answer[0] ^= 1;
         }
-        cr_assert_eq(ls_state_descent_answer(both.descent, &query, answer, size), LS_OK);
+        cr_assert_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, size), LS_OK);
     }
-    cr_expect(ls_state_descent_is_done(both.descent));
+    cr_expect(ls_hash_tree_diff_is_done(both.diff));
     cr_expect_eq(result_of(&both).elements, 1);
-    cr_expect_eq(ls_state_descent_answer(both.descent, &query, answer, 8), LS_STALE);
+    cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, 8), LS_STALE);
     close_pair(&both);
 }
 
-Test(state_descent, random_answers_end_within_the_stated_bounds)
+Test(hash_tree_diff, random_answers_end_within_the_stated_bounds)
 {
     pair both = open_units(20000);
     ls_rng rng = ls_rng_make(9, 1);
     for (uint32_t run = 0; run < 20; run++) {
         ls_tree_query query;
         uint32_t queries = 0;
-        ls_state_descent_start(both.descent, both.mine);
-        while (ls_state_descent_next_query(both.descent, &query)) {
+        ls_hash_tree_diff_start(both.diff, both.mine);
+        while (ls_hash_tree_diff_next_query(both.diff, &query)) {
             uint8_t answer[LS_TREE_ANSWER_BYTES_MAX];
             size_t size = ls_state_tree_answer_bytes(both.my_tree, &query);
             for (size_t i = 0; i < size; i++) {
                 answer[i] = (uint8_t)ls_rng_next(&rng);
             }
             cr_assert_lt(queries++, 5000);
-            if (ls_state_descent_answer(both.descent, &query, answer, size) != LS_OK) {
+            if (ls_hash_tree_diff_answer(both.diff, &query, answer, size) != LS_OK) {
                 cr_assert(query.wants_values, "random hashes all differ; random values are found");
                 break;
             }
         }
-        ls_descent_figures figures = ls_state_descent_figures(both.descent);
-        cr_expect_leq(figures.bytes, LS_DESCENT_BYTES_MAX);
-        cr_expect_leq(figures.rounds, LS_DESCENT_ROUNDS_MAX);
+        ls_diff_figures figures = ls_hash_tree_diff_figures(both.diff);
+        cr_expect_leq(figures.bytes, LS_HASH_TREE_DIFF_BYTES_MAX);
+        cr_expect_leq(figures.rounds, LS_HASH_TREE_DIFF_ROUNDS_MAX);
         cr_expect(result_of(&both).is_lower_bound);
     }
     close_pair(&both);
 }
 
-Test(state_descent, a_node_that_differs_with_equal_children_is_counted)
+Test(hash_tree_diff, a_node_that_differs_with_equal_children_is_counted)
 {
     pair both = open_units(20000);
     both.others[both.bytes / 2] ^= 1;
     ls_state_tree_hash(both.other_tree, both.others);
-    ls_state_descent_start(both.descent, both.mine);
+    ls_hash_tree_diff_start(both.diff, both.mine);
     ls_tree_query query;
-    while (ls_state_descent_next_query(both.descent, &query)) {
-        bool is_first = ls_state_descent_figures(both.descent).rounds == 1;
+    while (ls_hash_tree_diff_next_query(both.diff, &query)) {
+        bool is_first = ls_hash_tree_diff_figures(both.diff).rounds == 1;
         const ls_state_tree *tree = is_first ? both.other_tree : both.my_tree;
         uint8_t answer[LS_TREE_ANSWER_BYTES_MAX];
         size_t size = ls_state_tree_answer(tree, both.mine, &query, answer);
-        cr_assert_eq(ls_state_descent_answer(both.descent, &query, answer, size), LS_OK);
+        cr_assert_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, size), LS_OK);
     }
-    cr_expect_eq(ls_state_descent_figures(both.descent).unfounded, 1);
+    cr_expect_eq(ls_hash_tree_diff_figures(both.diff).unfounded, 1);
     cr_expect(result_of(&both).is_lower_bound);
     cr_expect_eq(result_of(&both).fields, 1);
     close_pair(&both);
 }
 
-Test(state_descent, allocates_at_create_only_and_survives_refused_memory)
+Test(hash_tree_diff, allocates_at_create_only_and_survives_refused_memory)
 {
     pair both = open_arena(40);
     both.others[77] ^= 1;
@@ -359,8 +359,8 @@ Test(state_descent, allocates_at_create_only_and_survives_refused_memory)
         counting_allocator counting;
         counting_allocator_init(&counting);
         counting.allowed = allowed;
-        ls_state_descent *descent = NULL;
-        cr_expect_eq(ls_state_descent_create(both.my_tree, &counting.allocator, &descent),
+        ls_hash_tree_diff *diff = NULL;
+        cr_expect_eq(ls_hash_tree_diff_create(both.my_tree, &counting.allocator, &diff),
                      LS_NO_MEMORY);
         cr_expect_eq(counting.live_blocks, 0);
     }

@@ -71,8 +71,8 @@ static void note_step(outcome *seen, const scene *played, uint32_t tick, uint64_
 static outcome play(const scene *played)
 {
     outcome seen = {.shortest_ns = UINT64_MAX};
-    ls_playout playout;
-    ls_playout_init(&playout, DT_NS);
+    ls_jitter_buffer jitter_buffer;
+    ls_jitter_buffer_init(&jitter_buffer, DT_NS);
     uint32_t arrived = 0;
     uint32_t stepped = 0;
     uint64_t position_ns = 0;
@@ -81,30 +81,31 @@ static outcome play(const scene *played)
         uint64_t now_ns = local_ns(played, frame_ns);
         for (; arrived < played->ticks && played->arrival_ns[arrived] <= frame_ns; arrived++) {
             uint64_t at_ns = local_ns(played, played->arrival_ns[arrived]);
-            ls_playout_add_arrival(&playout, arrived, at_ns);
+            ls_jitter_buffer_add_arrival(&jitter_buffer, arrived, at_ns);
         }
         if (arrived == 0) {
             continue;
         }
         uint64_t elapsed_ns = now_ns - local_ns(played, frame_ns - played->frame_ns);
-        ls_playout_frame frame = {now_ns, elapsed_ns, position_ns, arrived - stepped};
-        ls_playout_plan plan = ls_playout_plan_frame(&playout, &frame);
+        ls_jitter_buffer_frame frame = {now_ns, elapsed_ns, position_ns, arrived - stepped};
+        ls_jitter_buffer_plan plan = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame);
         position_ns += plan.play_ns;
         seen.stalled += stepped >= WARM_TICKS && arrived < played->ticks ? plan.stalled_ticks : 0;
         for (; position_ns / DT_NS > stepped; stepped++) {
             cr_assert_lt(stepped, arrived, "a step without its tick");
             note_step(&seen, played, stepped, now_ns);
         }
-        frame = (ls_playout_frame){now_ns, 0, position_ns, arrived - stepped};
-        uint32_t extra = ls_playout_catch_up(&playout, &frame);
+        frame = (ls_jitter_buffer_frame){now_ns, 0, position_ns, arrived - stepped};
+        uint32_t extra = ls_jitter_buffer_catch_up(&jitter_buffer, &frame);
         cr_assert_leq(extra, arrived - stepped);
         seen.caught_up += extra;
         stepped += extra;
         position_ns += extra * DT_NS;
-        int32_t speed_ppm = playout.speed_ppm;
+        int32_t speed_ppm = jitter_buffer.speed_ppm;
         seen.fastest_ppm = speed_ppm > seen.fastest_ppm ? speed_ppm : seen.fastest_ppm;
         seen.slowest_ppm = speed_ppm < seen.slowest_ppm ? speed_ppm : seen.slowest_ppm;
-        seen.delay_ns = arrived < played->ticks ? ls_playout_delay_ns(&playout) : seen.delay_ns;
+        seen.delay_ns =
+            arrived < played->ticks ? ls_jitter_buffer_delay_ns(&jitter_buffer) : seen.delay_ns;
         bool is_warm = stepped >= WARM_TICKS;
         uint32_t backlog = arrived - stepped;
         seen.most_backlog = is_warm && backlog > seen.most_backlog ? backlog : seen.most_backlog;
@@ -116,7 +117,7 @@ static outcome play(const scene *played)
 
 /* ---- arrivals of all kinds ---- */
 
-Test(playout, punctual_ticks_are_stepped_within_a_frame_and_two_milliseconds)
+Test(jitter_buffer, punctual_ticks_are_stepped_within_a_frame_and_two_milliseconds)
 {
     static const uint32_t frame_rates_hz[] = {30, 59, 60, 61, 75, 144, 240, 1000};
     for (size_t i = 0; i < sizeof frame_rates_hz / sizeof frame_rates_hz[0]; i++) {
@@ -130,7 +131,7 @@ Test(playout, punctual_ticks_are_stepped_within_a_frame_and_two_milliseconds)
     }
 }
 
-Test(playout, jitter_costs_its_width_and_fewer_stalls_than_one_tick_in_a_hundred)
+Test(jitter_buffer, jitter_costs_its_width_and_fewer_stalls_than_one_tick_in_a_hundred)
 {
     static const uint64_t widths_ms[] = {2, 10, 30, 80};
     for (size_t i = 0; i < sizeof widths_ms / sizeof widths_ms[0]; i++) {
@@ -150,7 +151,7 @@ Test(playout, jitter_costs_its_width_and_fewer_stalls_than_one_tick_in_a_hundred
     }
 }
 
-Test(playout, a_packet_lost_in_twenty_costs_a_tick_and_few_stalls)
+Test(jitter_buffer, a_packet_lost_in_twenty_costs_a_tick_and_few_stalls)
 {
     ls_rng rng = ls_rng_make(3, 1);
     scene *played = even_scene(12000, LS_NS_PER_SECOND / 60);
@@ -166,7 +167,7 @@ Test(playout, a_packet_lost_in_twenty_costs_a_tick_and_few_stalls)
     cr_assert_geq(seen.delay_ns, DT_NS);
 }
 
-Test(playout, clocks_that_drift_stall_nothing_and_gather_nothing_in_ten_minutes)
+Test(jitter_buffer, clocks_that_drift_stall_nothing_and_gather_nothing_in_ten_minutes)
 {
     static const int32_t drifts_ppm[] = {-500, 500};
     for (size_t i = 0; i < 2; i++) {
@@ -182,7 +183,7 @@ Test(playout, clocks_that_drift_stall_nothing_and_gather_nothing_in_ten_minutes)
 
 /* ---- what breaks the pace ---- */
 
-Test(playout, a_way_that_gets_longer_is_followed_at_five_percent)
+Test(jitter_buffer, a_way_that_gets_longer_is_followed_at_five_percent)
 {
     scene *played = even_scene(3000, LS_NS_PER_SECOND / 60);
     for (uint32_t tick = 1500; tick < 3000; tick++) {
@@ -195,7 +196,7 @@ Test(playout, a_way_that_gets_longer_is_followed_at_five_percent)
     cr_assert_eq(seen.caught_up, 0);
 }
 
-Test(playout, a_way_that_gets_shorter_is_used_within_five_seconds)
+Test(jitter_buffer, a_way_that_gets_shorter_is_used_within_five_seconds)
 {
     scene *played = even_scene(WARM_TICKS + 300, LS_NS_PER_SECOND / 60);
     for (uint32_t tick = 0; tick < WARM_TICKS; tick++) {
@@ -207,7 +208,7 @@ Test(playout, a_way_that_gets_shorter_is_used_within_five_seconds)
     cr_assert_eq(seen.caught_up, 0);
 }
 
-Test(playout, a_large_backlog_is_stepped_at_once)
+Test(jitter_buffer, a_large_backlog_is_stepped_at_once)
 {
     scene *played = even_scene(3000, LS_NS_PER_SECOND / 60);
     for (uint32_t tick = 1500; tick < 1560; tick++) {
@@ -234,7 +235,7 @@ static void cut(scene *played, uint32_t from, uint32_t to, uint32_t bursts, uint
     }
 }
 
-Test(playout, an_outage_leaves_no_delay_behind)
+Test(jitter_buffer, an_outage_leaves_no_delay_behind)
 {
     static const uint32_t outages[][2] = {{0, 120}, {700, 850}, {1000, 1020}};
     for (size_t i = 0; i < sizeof outages / sizeof outages[0]; i++) {
@@ -247,33 +248,33 @@ Test(playout, an_outage_leaves_no_delay_behind)
     }
 }
 
-Test(playout, a_stall_holds_the_edge_of_the_tick_that_is_missing)
+Test(jitter_buffer, a_stall_holds_the_edge_of_the_tick_that_is_missing)
 {
-    ls_playout playout;
-    ls_playout_init(&playout, DT_NS);
-    ls_playout_add_arrival(&playout, 0, 5 * DT_NS);
-    ls_playout_frame frame = {5 * DT_NS, DT_NS, 0, 1};
-    uint64_t position_ns = ls_playout_plan_frame(&playout, &frame).play_ns;
+    ls_jitter_buffer jitter_buffer;
+    ls_jitter_buffer_init(&jitter_buffer, DT_NS);
+    ls_jitter_buffer_add_arrival(&jitter_buffer, 0, 5 * DT_NS);
+    ls_jitter_buffer_frame frame = {5 * DT_NS, DT_NS, 0, 1};
+    uint64_t position_ns = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame).play_ns;
     cr_assert_eq(position_ns, DT_NS - MS, "its first tick is due soon");
-    frame = (ls_playout_frame){6 * DT_NS, DT_NS, position_ns, 1};
-    ls_playout_plan plan = ls_playout_plan_frame(&playout, &frame);
+    frame = (ls_jitter_buffer_frame){6 * DT_NS, DT_NS, position_ns, 1};
+    ls_jitter_buffer_plan plan = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame);
     position_ns += plan.play_ns;
     cr_assert_not(plan.is_stalled);
     cr_assert_eq(position_ns, 2 * DT_NS - MS);
-    frame = (ls_playout_frame){7 * DT_NS, DT_NS, position_ns, 0};
-    plan = ls_playout_plan_frame(&playout, &frame);
+    frame = (ls_jitter_buffer_frame){7 * DT_NS, DT_NS, position_ns, 0};
+    plan = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame);
     position_ns += plan.play_ns;
     cr_assert(plan.is_stalled);
     cr_assert_eq(plan.stalled_ticks, 1);
     cr_assert_eq(position_ns, 2 * DT_NS - 1);
-    frame = (ls_playout_frame){7 * DT_NS + MS / 2, MS / 2, position_ns, 0};
-    plan = ls_playout_plan_frame(&playout, &frame);
+    frame = (ls_jitter_buffer_frame){7 * DT_NS + MS / 2, MS / 2, position_ns, 0};
+    plan = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame);
     cr_assert(plan.is_stalled);
     cr_assert_eq(plan.stalled_ticks, 0, "the same tick counts once");
     cr_assert_eq(plan.play_ns, 0);
-    ls_playout_add_arrival(&playout, 1, 7 * DT_NS + 2 * MS);
-    frame = (ls_playout_frame){7 * DT_NS + 2 * MS, MS, position_ns, 1};
-    plan = ls_playout_plan_frame(&playout, &frame);
+    ls_jitter_buffer_add_arrival(&jitter_buffer, 1, 7 * DT_NS + 2 * MS);
+    frame = (ls_jitter_buffer_frame){7 * DT_NS + 2 * MS, MS, position_ns, 1};
+    plan = ls_jitter_buffer_plan_frame(&jitter_buffer, &frame);
     cr_assert_not(plan.is_stalled);
     cr_assert_geq(position_ns + plan.play_ns, 2 * DT_NS, "it is stepped in the next frame");
 }

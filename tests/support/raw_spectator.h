@@ -1,14 +1,14 @@
-/* Raw watcher: somebody who watches a virtual match without a session: it takes JOIN, the blob and
- * the closed ticks, steps the simulation on them and says what came out; honest only as far as the
- * test wants. For tests only. */
-#ifndef LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
-#define LOCKSTEP_TESTS_SUPPORT_RAW_WATCHER_H
+/* Raw spectator: somebody who watches a virtual match without a session: it takes JOIN, the blob
+ * and the closed ticks, steps the simulation on them and says what came out; honest only as far as
+ * the test wants. For tests only. */
+#ifndef LOCKSTEP_TESTS_SUPPORT_RAW_SPECTATOR_H
+#define LOCKSTEP_TESTS_SUPPORT_RAW_SPECTATOR_H
 
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
 #include "lockstep/tools/faultsim/virtual_match.h"
 
-typedef struct raw_watcher {
+typedef struct raw_spectator {
     virtual_match *run;
     ls_transport *transport;
     ls_peer_id server; /* 0 until connected */
@@ -28,9 +28,9 @@ typedef struct raw_watcher {
     bool has_join;
     ls_end end;
     bool has_end;
-    ls_farewell refusal;  /* negated_status 0: none */
-    uint32_t ticks_heard; /* TICKS since JOIN */
-    uint32_t most_heard;  /* TICKS in the same instant */
+    ls_close_reason refusal; /* negated_status 0: none */
+    uint32_t ticks_heard;    /* TICKS since JOIN */
+    uint32_t most_heard;     /* TICKS in the same instant */
     uint64_t heard_ns;
     uint64_t last_heard_ns;
     uint64_t longest_pause_ns; /* between two TICKS after JOIN */
@@ -52,16 +52,16 @@ typedef struct raw_watcher {
     uint64_t tick_chain; /* before the tick that it steps next */
     uint32_t sequence;
     uint64_t sent_ns;
-    uint64_t root; /* of its newest state */
-} raw_watcher;
+    uint64_t state_hash; /* of its newest state */
+} raw_spectator;
 
 /* Connects over this link, and says HELLO: new, or as who comes back with all that `before` has,
  * which is taken from it. */
-raw_watcher *raw_watcher_create(virtual_match *run, const ls_memory_link *link,
-                                raw_watcher *before);
-void raw_watcher_destroy(raw_watcher *watcher);
+raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *link,
+                                    raw_spectator *before);
+void raw_spectator_destroy(raw_spectator *spectator);
 
 /* Ticks stepped. */
-ls_tick raw_watcher_tick(const raw_watcher *watcher);
+ls_tick raw_spectator_tick(const raw_spectator *spectator);
 
 #endif

@@ -3,41 +3,41 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static ls_hands hands;
+static ls_input_mapper mapper;
 static ls_camera camera;
 
 /* One pixel is a metre; the middle of the canvas is (0, 0). */
 static void make(void)
 {
-    memset(&hands, 0, sizeof hands);
-    ls_hands_init(&hands);
+    memset(&mapper, 0, sizeof mapper);
+    ls_input_mapper_init(&mapper);
     camera = (ls_camera){.mode = LS_CAMERA_FREE, .pixels_per_m = 1, .width = 200, .height = 100};
 }
 
-TestSuite(hands, .init = make);
+TestSuite(mapper, .init = make);
 
 static void key(ls_view_key which, bool is_down)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_KEY, .key = which, .is_down = is_down};
-    ls_hands_take(&hands, &event, &camera);
+    ls_input_mapper_take(&mapper, &event, &camera);
 }
 
 static void button(ls_view_button which, bool is_down, float x, float y)
 {
     ls_view_event event = {
         .kind = LS_VIEW_EVENT_BUTTON, .button = which, .is_down = is_down, .at = {x, y}};
-    ls_hands_take(&hands, &event, &camera);
+    ls_input_mapper_take(&mapper, &event, &camera);
 }
 
 static void point(float x, float y)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_MOTION, .at = {x, y}};
-    ls_hands_take(&hands, &event, &camera);
+    ls_input_mapper_take(&mapper, &event, &camera);
 }
 
 static const ls_controls *next(void)
 {
-    return ls_hands_next(&hands, &camera);
+    return ls_input_mapper_next(&mapper, &camera);
 }
 
 static void expect_place(ls_vec2 place, int x, int y)
@@ -46,7 +46,7 @@ static void expect_place(ls_vec2 place, int x, int y)
     cr_expect_eq(place.y, LS_FIXED_INT(y), "%f", ls_fixed_to_double(place.y));
 }
 
-Test(hands, keys_are_held_until_they_go_up)
+Test(mapper, keys_are_held_until_they_go_up)
 {
     key(LS_KEY_W, true);
     key(LS_KEY_LEFT, true);
@@ -58,7 +58,7 @@ Test(hands, keys_are_held_until_they_go_up)
     cr_expect_eq(next()->held, LS_CONTROL_LEFT, "one of two keys for it is still down");
 }
 
-Test(hands, a_tap_between_two_inputs_is_in_one_of_them)
+Test(mapper, a_tap_between_two_inputs_is_in_one_of_them)
 {
     key(LS_KEY_SPACE, true);
     key(LS_KEY_SPACE, false);
@@ -68,7 +68,7 @@ Test(hands, a_tap_between_two_inputs_is_in_one_of_them)
     cr_expect_eq(next()->pressed, 0);
 }
 
-Test(hands, keys_that_repeat_are_pressed_once)
+Test(mapper, keys_that_repeat_are_pressed_once)
 {
     key(LS_KEY_RIGHT, true);
     cr_expect_eq(next()->pressed, LS_CONTROL_RIGHT);
@@ -77,32 +77,32 @@ Test(hands, keys_that_repeat_are_pressed_once)
     cr_expect_eq(next()->held, LS_CONTROL_RIGHT);
 }
 
-Test(hands, keys_of_the_view_are_no_controls)
+Test(mapper, keys_of_the_view_are_no_controls)
 {
     key(LS_KEY_F, true);
     key(LS_KEY_F12, true);
     cr_expect_eq(next()->held | next()->pressed, 0);
 }
 
-Test(hands, nothing_is_held_in_a_window_without_the_keyboard)
+Test(mapper, nothing_is_held_in_a_window_without_the_keyboard)
 {
     key(LS_KEY_UP, true);
     button(LS_BUTTON_LEFT, true, 10, 10);
-    ls_hands_take(&hands, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
+    ls_input_mapper_take(&mapper, &(ls_view_event){.kind = LS_VIEW_EVENT_AWAY}, &camera);
     cr_expect_eq(next()->held, 0);
     cr_expect_not(next()->is_pointer_held);
     button(LS_BUTTON_LEFT, false, 50, 50);
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(hands, a_box_goes_from_where_the_button_went_down)
+Test(mapper, a_box_goes_from_where_the_button_went_down)
 {
     ls_canvas_point from;
     ls_canvas_point to;
     button(LS_BUTTON_LEFT, true, 110, 40);
-    cr_expect_not(ls_hands_box(&hands, &from, &to), "not yet more than a click");
+    cr_expect_not(ls_input_mapper_box(&mapper, &from, &to), "not yet more than a click");
     point(140, 70);
-    cr_expect(ls_hands_box(&hands, &from, &to));
+    cr_expect(ls_input_mapper_box(&mapper, &from, &to));
     cr_expect(from.x == 110 && to.y == 70);
     cr_expect(next()->is_pointer_held);
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
@@ -115,7 +115,7 @@ Test(hands, a_box_goes_from_where_the_button_went_down)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(hands, a_click_is_a_box_of_one_place)
+Test(mapper, a_click_is_a_box_of_one_place)
 {
     button(LS_BUTTON_LEFT, true, 110, 40);
     button(LS_BUTTON_LEFT, false, 112, 41);
@@ -125,7 +125,7 @@ Test(hands, a_click_is_a_box_of_one_place)
     expect_place(controls->gesture_to, 12, 9);
 }
 
-Test(hands, the_right_button_orders_and_shift_adds)
+Test(mapper, the_right_button_orders_and_shift_adds)
 {
     key(LS_KEY_SHIFT, true);
     button(LS_BUTTON_RIGHT, true, 90, 60);
@@ -137,12 +137,12 @@ Test(hands, the_right_button_orders_and_shift_adds)
     expect_place(controls->gesture_to, -10, -10);
 }
 
-Test(hands, each_input_has_one_gesture_and_too_many_are_dropped)
+Test(mapper, each_input_has_one_gesture_and_too_many_are_dropped)
 {
-    for (uint32_t i = 0; i < LS_HANDS_GESTURES_MAX + 3; i++) {
+    for (uint32_t i = 0; i < LS_INPUT_MAPPER_GESTURES_MAX + 3; i++) {
         button(LS_BUTTON_RIGHT, true, 100.0f + (float)i, 50);
     }
-    for (uint32_t i = 0; i < LS_HANDS_GESTURES_MAX; i++) {
+    for (uint32_t i = 0; i < LS_INPUT_MAPPER_GESTURES_MAX; i++) {
         const ls_controls *controls = next();
         cr_assert_eq(controls->gesture, LS_GESTURE_ORDER);
         expect_place(controls->gesture_to, (int)i, 0);
@@ -150,15 +150,15 @@ Test(hands, each_input_has_one_gesture_and_too_many_are_dropped)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(hands, the_stick_stays_within_one)
+Test(mapper, the_stick_stays_within_one)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_STICK, .at = {1.5f, -0.5f}};
-    ls_hands_take(&hands, &event, &camera);
+    ls_input_mapper_take(&mapper, &event, &camera);
     cr_expect_eq(next()->stick.x, LS_FIXED_ONE);
     cr_expect_eq(next()->stick.y, -LS_FIXED_HALF);
 }
 
-Test(hands, memory_lives_from_input_to_input)
+Test(mapper, memory_lives_from_input_to_input)
 {
     next()->memory[LS_CONTROL_MEMORY_BYTES - 1] = 7;
     cr_expect_eq(next()->memory[LS_CONTROL_MEMORY_BYTES - 1], 7);

@@ -52,9 +52,9 @@ Test(programs_watch, who_finds_no_place_to_watch_from_is_told_so)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "60",
                                           "--spectators", "0"));
-    uint32_t watcher = ls_hosted_join(&hosted, LS_ARGUMENTS("--spectate"));
-    ls_hosted_expect_exit(&hosted.clients[watcher], 1);
-    ls_hosted_expect_all(&hosted.clients[watcher], LS_ARGUMENTS("places for spectators"));
+    uint32_t spectator = ls_hosted_join(&hosted, LS_ARGUMENTS("--spectate"));
+    ls_hosted_expect_exit(&hosted.clients[spectator], 1);
+    ls_hosted_expect_all(&hosted.clients[spectator], LS_ARGUMENTS("places for spectators"));
     uint32_t player = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
     ls_hosted_expect_exit(&hosted.clients[player], 0);
     ls_hosted_expect_exit(&hosted.server, 0);
