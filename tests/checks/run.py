@@ -3,6 +3,7 @@
 A check is a module with:
   find(sources, context) -> findings
   SAMPLES: (what it shows, {path: text}, [text in a finding, ...]); an empty list means clean
+  measures(sources) -> lines of figures for --list, if it has any
 """
 
 import argparse
@@ -11,9 +12,11 @@ import os
 import sys
 import tempfile
 
+import exceptions
 import tree
 
 SKIPPED = 77  # as CTest's SKIP_RETURN_CODE says
+OWN_TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 class Context:
@@ -25,16 +28,41 @@ class Context:
         self.compiler = compiler
 
 
-def check_tree(check, root, build, compiler):
+def load_tree(root):
     sources = tree.load(root)
     if not any(source.is_c for source in sources):
-        print(f"no sources below {root}")
-        return 1
-    findings = check.find(sources, Context(root, build, compiler))
+        raise tree.SkipCheck(f"no sources below {root}")
+    return sources
+
+
+def check_tree(check, root, build, compiler):
+    sources = load_tree(root)
+    found = check.find(sources, Context(root, build, compiler))
+    findings = exceptions.without_listed(check.__name__, found, exceptions.load(sources))
     for finding in findings:
         print(finding)
-    print(f"{len(sources)} files, {len(findings)} findings")
+    excepted = len(found) - len(findings)
+    print(f"{len(sources)} files, {len(findings)} findings, {excepted} more are exceptions")
     return 1 if findings else 0
+
+
+def list_tree(check, root, build, compiler):
+    """Everything that the check finds, exceptions too, and its figures."""
+    sources = load_tree(root)
+    for finding in check.find(sources, Context(root, build, compiler)):
+        print(finding)
+    for line in check.measures(sources) if hasattr(check, "measures") else ():
+        print(line)
+    return 0
+
+
+def write_exceptions(root, compiler):
+    grown = exceptions.write(root, load_tree(root), Context(root, None, compiler))
+    for line in grown:
+        print(line)
+    if grown:
+        print("exceptions.txt is as it was: it may lose lines, and never gets new ones")
+    return 1 if grown else 0
 
 
 def sample_problems(check, compiler, files, expected):
@@ -55,7 +83,7 @@ def sample_problems(check, compiler, files, expected):
 
 
 def check_samples(check, compiler):
-    failures = 0
+    failures = check.self_test() if hasattr(check, "self_test") else 0
     for shows, files, expected in check.SAMPLES:
         problems = sample_problems(check, compiler, files, expected)
         failures += bool(problems)
@@ -69,17 +97,28 @@ def check_samples(check, compiler):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("check")
+    parser.add_argument("check", nargs="?")
     parser.add_argument("--root", help="the tree to check; without it the self-test runs")
+    parser.add_argument("--list", action="store_true", help="print exceptions and figures too")
+    parser.add_argument(
+        "--write-exceptions",
+        action="store_true",
+        help="shorten tests/checks/exceptions.txt to what is still found",
+    )
     parser.add_argument("--build", help="its build directory")
     parser.add_argument("--compiler", default="cc")
     arguments = parser.parse_args()
 
-    check = importlib.import_module(arguments.check)
     try:
-        if arguments.root is None:
+        if arguments.write_exceptions:
+            return write_exceptions(arguments.root or OWN_TREE, arguments.compiler)
+        if arguments.check is None:
+            parser.error("which check?")
+        check = importlib.import_module(arguments.check)
+        if arguments.root is None and not arguments.list:
             return check_samples(check, arguments.compiler)
-        return check_tree(check, arguments.root, arguments.build, arguments.compiler)
+        run = list_tree if arguments.list else check_tree
+        return run(check, arguments.root or OWN_TREE, arguments.build, arguments.compiler)
     except tree.SkipCheck as reason:
         print(f"skipped: {reason}")
         return SKIPPED

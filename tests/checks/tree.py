@@ -12,9 +12,8 @@ _HIDDEN = re.compile(
 )
 
 
-def _blank(match):
+def _blank(text):
     """Spaces of the same shape, so that lines and columns stay; strings keep their quotes."""
-    text = match.group()
     quote = text[0] if text[0] in "\"'" else ""
     inside = text[1:-1] if quote else text
     return quote + re.sub(r"[^\n]", " ", inside) + quote
@@ -28,16 +27,37 @@ class Source:
         self.text = text
         self.lines = text.splitlines()
         self._code = None
+        self._hidden = None
 
     @property
     def is_c(self):
         return self.path.endswith((".c", ".h"))
 
     @property
+    def hidden(self):
+        """Comments, strings and character constants with their delimiters: (text, offset)."""
+        if self._hidden is None:
+            self._hidden = [(m.group(), m.start()) for m in _HIDDEN.finditer(self.text)]
+        return self._hidden
+
+    @property
+    def comments(self):
+        return [(text, offset) for text, offset in self.hidden if text[0] == "/"]
+
+    @property
+    def strings(self):
+        return [(text, offset) for text, offset in self.hidden if text[0] == '"']
+
+    @property
     def code(self):
         """The text without comments and the insides of strings, line for line."""
         if self._code is None:
-            self._code = _HIDDEN.sub(_blank, self.text)
+            pieces = []
+            end = 0
+            for text, offset in self.hidden:
+                pieces += [self.text[end:offset], _blank(text)]
+                end = offset + len(text)
+            self._code = "".join(pieces) + self.text[end:]
         return self._code
 
     def line_of(self, offset):
@@ -45,10 +65,13 @@ class Source:
 
 
 class Finding:
-    def __init__(self, path, line, message):
+    """`what`, if given, says what was found without line numbers: exceptions.txt can list it."""
+
+    def __init__(self, path, line, message, what=None):
         self.path = path
         self.line = line
         self.message = message
+        self.what = what
 
     def __str__(self):
         return f"{self.path}:{self.line}: {self.message}"

@@ -1,4 +1,4 @@
-"""Words: what code must not say, and where."""
+"""Words: what code must not say, and where; terms that are not the field's; headless sentences."""
 
 import fnmatch
 import re
@@ -81,6 +81,117 @@ BANNED_EVERYWHERE = (
     (r"^(<{7}|={7}|>{7})( |$)", "left over from a merge"),
 )
 
+# The names of one idea: what is said here and nowhere else, and the field's term for it. Each part
+# of an identifier counts as a word. (term, as a pattern, instead, where, except)
+EVERYWHERE = ("*",)
+SYNCTEST = ("tools/synctest/*", "tools/lockstep_synctest.c", "tests/unit/test_synctest_*")
+TERMS = (
+    ("news", "news", "event", EVERYWHERE, ()),
+    ("mending", "mending|would mend", "suggested input delay", EVERYWHERE, ()),
+    ("hands", "ls_hands|test_hands|hands->|hands\\.[ch]", "input mapper", EVERYWHERE, ()),
+    ("wish", "wish(es|ed)?", "request", EVERYWHERE, ()),
+    ("outlet", "outlets?", "non-blocking writer", EVERYWHERE, ()),
+    ("stranger", "strangers?", "unknown peer", EVERYWHERE, ()),
+    ("ladder", "ladders?", "desync investigation", EVERYWHERE, ()),
+    ("descent", "descents?", "hash-tree diff", EVERYWHERE, ()),
+    ("build print", "build[_ -]prints?", "build fingerprint", EVERYWHERE, ()),
+    ("farewell", "farewells?", "close reason", EVERYWHERE, ()),
+    ("guest", "guests?", "pending connection", EVERYWHERE, ()),
+    ("seat turn", "seat('s)?[_ ]turns?", "seat generation", EVERYWHERE, ()),
+    ("bare tick", "bare[_ ]ticks?", "keyframe", EVERYWHERE, ()),
+    ("is_void", "is_void", "has_no_state", EVERYWHERE, ()),
+    ("is_through", "is_through", "is_done", EVERYWHERE, ()),
+    ("warm", "(match|watch)_warm\\w*|warm_(rings|further)", "prefetch", EVERYWHERE, ()),
+    ("mood", "moods?", "cached status", EVERYWHERE, ("tests/schema/*",)),
+    ("speak_of", "speak_of", "select_match", EVERYWHERE, ()),
+    ("errand", "errands?", "child run", EVERYWHERE, ()),
+    ("trip", "(?<!round )(?<!round-)(?<!round_)trips?", "child run", SYNCTEST, ()),
+    ("world", "worlds?", "perturbation", SYNCTEST, ()),
+    ("moves", "moves", "perturbations", SYNCTEST, ()),
+    ("zoo", "zoo", "known-bad simulations", EVERYWHERE, ()),
+    ("lane", "lanes?", "channel", EVERYWHERE, ()),
+    ("facts", "ls_view_facts|(?<=overlay[_ ])facts|facts->", "HUD model", EVERYWHERE, ()),
+    ("playout", "playouts?", "jitter buffer", EVERYWHERE, ()),
+    ("parting", "parting", "first differing pass", EVERYWHERE, ()),
+    ("tail window", "tail[_ ]windows?", "quantile window", EVERYWHERE, ()),
+    ("witness", "witness(es|ed)?", "step observer", EVERYWHERE, ()),
+    ("tally", "tally", "test simulation", EVERYWHERE, ()),
+    ("weather", "weathers?", "impairments", EVERYWHERE, ()),
+    ("calm", "calm(ly)?", "baseline", EVERYWHERE, ()),
+    ("comeback", "comebacks?", "reconnect", EVERYWHERE, ()),
+    ("unproven", "unproven", "candidate ticks", EVERYWHERE, ()),
+    ("greeting", "greeting", "handshaking", EVERYWHERE, ()),
+    ("thinned", "thinned|thinning", "throttled rounds", EVERYWHERE, ()),
+    ("watcher", "watchers?|who(ever)? watch(es|ed)?", "spectator", EVERYWHERE, ()),
+    ("what is played", "what (is|was|has been) played", "gameplay", EVERYWHERE, ()),
+    ("stands once", "stands? once(?! the)", "is in one place", EVERYWHERE, ()),
+)
+OWN = ("tests/checks/*",)  # the table above, samples, and exceptions
+
+
+def _term_pattern(pattern):
+    return rf"(?<![A-Za-z])(?:{pattern})(?![a-z])"
+
+
+
+def _literals(pattern):
+    """Of each alternative the longest piece that every match holds: what to look for first."""
+    certain = re.sub(r"\([^()]*\)\??|\[[^\]]*\]|\\w\*", " ", pattern)
+    plain = re.sub(r"[a-z]\?", " ", certain)
+    return [max(re.findall(r"[a-z_]+", piece), key=len) for piece in plain.split("|")]
+
+
+TERM_PATTERNS = [
+    (*row, _literals(row[1]), re.compile(_term_pattern(row[1]), re.IGNORECASE)) for row in TERMS
+]
+
+# A sentence whose subject is a clause: "Who comes back gets it." A question may begin so.
+HEADLESS = re.compile(
+    r"(?:^|(?<=[.!?]) )"
+    r"((?:Who|Whom|Whose|Whoever|What|Whatever|That which|Nobody)\b[^.!?]*)([.!?]?)"
+    r"|(?:^|(?<=[;:]) )((?:who|whom|whose|whoever|nobody|that which)\b[^.!?;]*)([.!?]?)"
+)
+HEADLESS_WORD = re.compile(r"[Ww]ho|[Ww]hat|[Nn]obody|[Tt]hat which")
+NO_PROSE = re.compile(r"^(?:#|[ \t]*[|>])[^\n]*$|^```.*?^```[ \t]*$", re.MULTILINE | re.DOTALL)
+
+
+def paragraphs(source):
+    """The sentences of a file, its comments or a document's paragraphs: (text, offset)."""
+    if source.is_c:
+        for text, offset in source.comments:
+            if HEADLESS_WORD.search(text):
+                yield re.sub(r"\s*\n\s*\*?\s*", " ", text.strip("/*")).strip(), offset
+    elif source.path.endswith(".md"):
+        prose = NO_PROSE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source.text)
+        for match in re.finditer(r"(?:[^\n]*\S[^\n]*\n?)+", prose):
+            for item in re.split(r"(?:^|\n)\s*(?:[-*+]|\d+\.)\s+", match.group()):
+                yield " ".join(item.split()), match.start()
+
+
+def term_findings(source):
+    if _is_in(source.path, OWN):
+        return
+    lowered = source.text.lower()
+    for term, _, instead, where, exceptions, literals, pattern in TERM_PATTERNS:
+        if not any(literal in lowered for literal in literals):
+            continue
+        if not _is_in(source.path, where) or _is_in(source.path, exceptions):
+            continue
+        for match in pattern.finditer(source.text):
+            message = f"{match.group()!r}: the word here is {instead}"
+            yield Finding(source.path, source.line_of(match.start()), message, term)
+
+
+def headless_findings(source):
+    if _is_in(source.path, OWN):
+        return
+    for text, offset in paragraphs(source):
+        for match in HEADLESS.finditer(text):
+            said = match.group(1) or match.group(3)
+            if (match.group(2) or match.group(4)) != "?":
+                message = f"{said[:50]!r}: a sentence says who or what it is about"
+                yield Finding(source.path, source.line_of(offset), message, "headless")
+
 
 def _is_in(path, patterns):
     return any(fnmatch.fnmatch(path, pattern) for pattern in patterns)
@@ -94,6 +205,8 @@ def find(sources, context):
                 findings.append(
                     Finding(source.path, source.line_of(match.start()), f"{match.group()!r}: {why}")
                 )
+        findings += term_findings(source)
+        findings += headless_findings(source)
         if not source.is_c:
             continue
         for pattern, where, exceptions, why in BANNED:
@@ -176,5 +289,50 @@ SAMPLES = (
             "common/b.c": "<<<<<<< ours\n",
         },
         ["README.md:1", "a.c:1", "a.c:2", "a.c:3", "merge"],
+    ),
+    (
+        "terms of the field, and words that only hold one of ours",
+        {
+            "client/a.c": "int renews; /* It hands over the shape of the world: a round trip. */\n"
+            "/* The match stands once the planes are warmed up: calmest. */\n"
+            "int ls_airplane;\n",
+            "README.md": "Guesting is no word. The wishbone was planed, and she was parted.\n",
+            "tests/checks/a.py": "news = 1\n",
+            "tools/synctest/b.c": "/* A round trip of the state that removes it. */\n",
+        },
+        [],
+    ),
+    (
+        "terms of our own, in code, comments, strings and documents",
+        {
+            "client/a.h": "int ls_playout_ns; /* Strangers. */\nenum { LS_SESSION_GREETING };\n"
+            'f("lane\\n", ls_match_warm(a)); /* NULL: nobody may */\n',
+            "README.md": "## The zoo\n\n| weather | guests |\n",
+            "tools/synctest/b.c": "ls_world world_a; /* trip */\n",
+            "tools/timestep/b.c": "ls_world world;\n",
+        },
+        ["'playout': the word here is jitter buffer", "Strangers", "GREETING", "'lane'", "warm"]
+        + ["nobody may", "zoo", "weather", "guests", "b.c:1: 'world'", "b.c:1: 'world'", "trip"],
+    ),
+    (
+        "sentences with a subject, and questions",
+        {
+            "client/a.c": "/* The server keeps what it has. What does it keep? It is what it is:\n"
+            " * what it was. */\n// Whole words.\nint x; /* what the last frame took */\n",
+            "README.md": "## What it is\n\nThe one who comes back gets it. Who else?\n\n"
+            "| Who plays. | x |\n\n```\nWhat is code.\n```\n",
+        },
+        [],
+    ),
+    (
+        "sentences without one",
+        {
+            "client/a.c": "/* The server has it. Who comes back\n * gets it. */\n"
+            "int x;   /* whose turn it is */\n// What is sent, comes.\n"
+            "/* None: nobody has it. */\n",
+            "README.md": "# A\n\nNobody\nplays. It is so.\n\n- Whoever comes, plays\n",
+        },
+        ["a.c:1: 'Who comes back gets it'", "a.c:3", "a.c:4", "a.c:5"]
+        + ["README.md:3", "Whoever comes, plays"],
     ),
 )

@@ -77,7 +77,8 @@ Test(handshake, a_ready_is_refused_for_the_first_item_that_differs_with_both_val
     ls_ready client = server_ready;
     client.initial_hash = 0xaaaa;
     cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_INITIAL_STATE_MISMATCH);
-    expect_words(&why, (const char *const[]){"initial state", "000000000000aaaa", "0000000000004444"}, 3);
+    expect_words(&why,
+                 (const char *const[]){"initial state", "000000000000aaaa", "0000000000004444"}, 3);
     client.content_digest = 0xbbbb;
     cr_assert_eq(ls_ready_check(&client, &server_ready, &why), LS_CONTENT_MISMATCH);
     expect_words(&why, (const char *const[]){"content", "000000000000bbbb", "0000000000003333"}, 3);

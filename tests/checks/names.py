@@ -1,0 +1,120 @@
+"""Names: types, external functions and variables, LS_ constants: one meaning each in the tree.
+
+A name that other files can see (in a header, or not static) means one thing: nothing else in the
+product or the tools has it, and no test defines it again. File-local names may repeat.
+"""
+
+import collections
+
+import declarations
+from tree import Finding
+
+TESTS = "tests/"
+PREFIX = "LS_"
+
+
+def shared_names(source):
+    """Names that other files see: (name, offset)."""
+    is_header = source.path.endswith(".h")
+    if is_header:
+        yield from declarations.types(source)
+    for name, offset in [*declarations.enumerators(source), *declarations.macros(source)]:
+        # X-macros define and undefine their LS_ names where they are used.
+        if name.startswith(PREFIX) and (is_header or not is_undefined(source, name)):
+            yield name, offset
+    for name, offset in declarations.external_functions(source):
+        if name != "main":
+            yield name, offset
+    if not is_header:
+        yield from declarations.external_variables(source)
+
+
+def is_undefined(source, name):
+    return f"#undef {name}" in source.code or f"# undef {name}" in source.code
+
+
+def all_names(source):
+    """Those, and the types of a .c file, which clash with the header's when they have its name."""
+    yield from shared_names(source)
+    if not source.path.endswith(".h"):
+        yield from declarations.types(source)
+
+
+def declared_names(sources):
+    """Every identifier of a header: a definition that no header knows belongs to its program."""
+    return {
+        name
+        for source in sources
+        if source.path.endswith(".h")
+        for name in declarations.IDENTIFIER.findall(source.code)
+    }
+
+
+def find(sources, context):
+    sources = [source for source in sources if source.is_c]
+    declared = declared_names(sources)
+    by_path = {source.path: source for source in sources}
+    shared = {}
+    places = collections.defaultdict(dict)
+    for source in sources:
+        for name, offset in all_names(source):
+            places[name].setdefault(source.path, offset)
+        if not source.path.startswith(TESTS):
+            for name, _ in shared_names(source):
+                if name in declared or name.startswith(PREFIX):
+                    shared.setdefault(name, source.path)
+    findings = []
+    for name, first in sorted(shared.items()):
+        paths = declarations.without_stand_ins(places[name])
+        for path in paths:
+            if path != first:
+                line = by_path[path].line_of(places[name][path])
+                findings.append(Finding(path, line, f"{name} means another thing in {first}", name))
+    return findings
+
+
+SAMPLES = (
+    (
+        "one meaning each; local names, forward declarations and stand-ins repeat",
+        {
+            "server/a.h": "typedef struct ls_a {\n    int x;\n} ls_a;\nvoid ls_run(ls_a *a);\n"
+            "enum { LS_A_MAX = 1 };\nstruct ls_later;\n",
+            "server/a.c": "static void help(void)\n{\n}\n\nvoid ls_run(ls_a *a)\n{\n}\n"
+            "typedef struct place {\n    int x;\n} place;\n#define LS_ROW(x) x\n#undef LS_ROW\n",
+            "server/a_none.c": "void ls_run(ls_a *a)\n{\n}\n#define LS_ROW(x) y\n#undef LS_ROW\n",
+            "client/b.h": "typedef struct ls_a ls_a;\nstruct ls_later {\n    ls_a *a;\n};\n",
+            "client/b.c": "static void help(void)\n{\n}\n"
+            "typedef struct place {\n    int y;\n} place;\n",
+            "tools/x.c": "int main(void)\n{\n}\n",
+            "tools/y.c": "int main(void)\n{\n}\n",
+            "tests/a.c": "static void help(void)\n{\n}\n\nvoid time(void)\n{\n}\n",
+            "tools/shims.c": "void time(void)\n{\n}\n",
+        },
+        [],
+    ),
+    (
+        "types, functions, variables and constants with two meanings",
+        {
+            "server/a.h": "typedef enum ls_kind {\n    LS_KIND_A,\n} ls_kind;\n"
+            "typedef void (*ls_call)(int a);\nvoid ls_run(void);\nextern const int ls_row;\n"
+            "#define LS_MAX 1\n",
+            "server/a.c": "void ls_run(void)\n{\n}\n\nconst int ls_row = 1;\n",
+            "tools/b.h": "typedef struct ls_kind {\n    int x;\n} ls_kind;\n"
+            "enum { LS_KIND_A = 3 };\n",
+            "tools/b.c": "bool\nls_run(int a)\n{\n}\n\nstruct ls_call {\n    int x;\n};\n"
+            "int ls_row = 2;\n#define LS_MAX 2\n",
+        },
+        ["b.c:1: ls_run", "b.c:6: ls_call", "b.c:9: ls_row", "b.c:10: LS_MAX"]
+        + ["b.h:1: ls_kind", "b.h:4: LS_KIND_A means another thing in server/a.h"],
+    ),
+    (
+        "a test that takes a name of the product",
+        {
+            "server/a.h": "void ls_run(void);\n",
+            "server/a.c": "void ls_run(void)\n{\n}\n",
+            "tests/support/a.c": "void ls_run(void)\n{\n}\n",
+            "tests/support/b.c": "static void ls_run(void)\n{\n}\n",
+        },
+        ["tests/support/a.c:1: ls_run means another thing in server/a.c"],
+    ),
+)
