@@ -14,7 +14,7 @@ static void make(void)
     camera = (ls_camera){.mode = LS_CAMERA_FREE, .pixels_per_m = 1, .width = 200, .height = 100};
 }
 
-TestSuite(mapper, .init = make);
+TestSuite(input_mapper, .init = make);
 
 static void key(ls_view_key which, bool is_down)
 {
@@ -46,7 +46,7 @@ static void expect_place(ls_vec2 place, int x, int y)
     cr_expect_eq(place.y, LS_FIXED_INT(y), "%f", ls_fixed_to_double(place.y));
 }
 
-Test(mapper, keys_are_held_until_they_go_up)
+Test(input_mapper, keys_are_held_until_they_go_up)
 {
     key(LS_KEY_W, true);
     key(LS_KEY_LEFT, true);
@@ -58,7 +58,7 @@ Test(mapper, keys_are_held_until_they_go_up)
     cr_expect_eq(next()->held, LS_CONTROL_LEFT, "one of two keys for it is still down");
 }
 
-Test(mapper, a_tap_between_two_inputs_is_in_one_of_them)
+Test(input_mapper, a_tap_between_two_inputs_is_in_one_of_them)
 {
     key(LS_KEY_SPACE, true);
     key(LS_KEY_SPACE, false);
@@ -68,7 +68,7 @@ Test(mapper, a_tap_between_two_inputs_is_in_one_of_them)
     cr_expect_eq(next()->pressed, 0);
 }
 
-Test(mapper, keys_that_repeat_are_pressed_once)
+Test(input_mapper, keys_that_repeat_are_pressed_once)
 {
     key(LS_KEY_RIGHT, true);
     cr_expect_eq(next()->pressed, LS_CONTROL_RIGHT);
@@ -77,14 +77,14 @@ Test(mapper, keys_that_repeat_are_pressed_once)
     cr_expect_eq(next()->held, LS_CONTROL_RIGHT);
 }
 
-Test(mapper, keys_of_the_view_are_no_controls)
+Test(input_mapper, keys_of_the_view_are_no_controls)
 {
     key(LS_KEY_F, true);
     key(LS_KEY_F12, true);
     cr_expect_eq(next()->held | next()->pressed, 0);
 }
 
-Test(mapper, nothing_is_held_in_a_window_without_the_keyboard)
+Test(input_mapper, nothing_is_held_in_a_window_without_the_keyboard)
 {
     key(LS_KEY_UP, true);
     button(LS_BUTTON_LEFT, true, 10, 10);
@@ -95,7 +95,7 @@ Test(mapper, nothing_is_held_in_a_window_without_the_keyboard)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(mapper, a_box_goes_from_where_the_button_went_down)
+Test(input_mapper, a_box_goes_from_where_the_button_went_down)
 {
     ls_canvas_point from;
     ls_canvas_point to;
@@ -115,7 +115,7 @@ Test(mapper, a_box_goes_from_where_the_button_went_down)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(mapper, a_click_is_a_box_of_one_place)
+Test(input_mapper, a_click_is_a_box_of_one_place)
 {
     button(LS_BUTTON_LEFT, true, 110, 40);
     button(LS_BUTTON_LEFT, false, 112, 41);
@@ -125,7 +125,7 @@ Test(mapper, a_click_is_a_box_of_one_place)
     expect_place(controls->gesture_to, 12, 9);
 }
 
-Test(mapper, the_right_button_orders_and_shift_adds)
+Test(input_mapper, the_right_button_orders_and_shift_adds)
 {
     key(LS_KEY_SHIFT, true);
     button(LS_BUTTON_RIGHT, true, 90, 60);
@@ -137,7 +137,7 @@ Test(mapper, the_right_button_orders_and_shift_adds)
     expect_place(controls->gesture_to, -10, -10);
 }
 
-Test(mapper, each_input_has_one_gesture_and_too_many_are_dropped)
+Test(input_mapper, each_input_has_one_gesture_and_too_many_are_dropped)
 {
     for (uint32_t i = 0; i < LS_INPUT_MAPPER_GESTURES_MAX + 3; i++) {
         button(LS_BUTTON_RIGHT, true, 100.0f + (float)i, 50);
@@ -150,7 +150,7 @@ Test(mapper, each_input_has_one_gesture_and_too_many_are_dropped)
     cr_expect_eq(next()->gesture, LS_GESTURE_NONE);
 }
 
-Test(mapper, the_stick_stays_within_one)
+Test(input_mapper, the_stick_stays_within_one)
 {
     ls_view_event event = {.kind = LS_VIEW_EVENT_STICK, .at = {1.5f, -0.5f}};
     ls_input_mapper_take(&mapper, &event, &camera);
@@ -158,7 +158,7 @@ Test(mapper, the_stick_stays_within_one)
     cr_expect_eq(next()->stick.y, -LS_FIXED_HALF);
 }
 
-Test(mapper, memory_lives_from_input_to_input)
+Test(input_mapper, memory_lives_from_input_to_input)
 {
     next()->memory[LS_CONTROL_MEMORY_BYTES - 1] = 7;
     cr_expect_eq(next()->memory[LS_CONTROL_MEMORY_BYTES - 1], 7);

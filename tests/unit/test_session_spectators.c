@@ -48,7 +48,7 @@ static void refuse(ls_status status)
     fake_server_send(&here, &message);
 }
 
-Test(session_watch, says_that_it_watches_and_makes_no_inputs, .init = watch, .fini = shut)
+Test(session_spectators, says_that_it_watches_and_makes_no_inputs, .init = watch, .fini = shut)
 {
     cr_assert(here.hello.is_spectator);
     cr_assert_eq(here.joined_count, 1);
@@ -62,7 +62,7 @@ Test(session_watch, says_that_it_watches_and_makes_no_inputs, .init = watch, .fi
     cr_assert_not(report.has_prediction);
 }
 
-Test(session_watch, acknowledges_as_often_as_ticks_come, .init = watch, .fini = shut)
+Test(session_spectators, acknowledges_as_often_as_ticks_come, .init = watch, .fini = shut)
 {
     watch_bursts(5);
     uint32_t before = here.inputs_sent;
@@ -72,7 +72,7 @@ Test(session_watch, acknowledges_as_often_as_ticks_come, .init = watch, .fini = 
     cr_assert_leq(here.inputs_sent - before, 150, "the heartbeat beside it");
 }
 
-Test(session_watch, checks_every_hash_by_its_chain, .init = watch, .fini = shut)
+Test(session_spectators, checks_every_hash_by_its_chain, .init = watch, .fini = shut)
 {
     watch_bursts(50);
     cr_assert_geq(here.inputs.chain_tick + 3 * BURST_TICKS, here.closed);
@@ -80,7 +80,7 @@ Test(session_watch, checks_every_hash_by_its_chain, .init = watch, .fini = shut)
 }
 
 /* Ticks come all at once and are shown one at a time. */
-Test(session_watch, what_comes_in_bursts_is_played_evenly, .init = watch, .fini = shut)
+Test(session_spectators, what_comes_in_bursts_is_played_evenly, .init = watch, .fini = shut)
 {
     watch_bursts(100);
     uint64_t stalled = fake_server_report(&here).stalled_ticks;
@@ -100,7 +100,7 @@ Test(session_watch, what_comes_in_bursts_is_played_evenly, .init = watch, .fini 
     cr_assert_leq(fake_server_report(&here).stalled_ticks - stalled, 2);
 }
 
-Test(session_watch, who_fell_behind_comes_again, .init = watch, .fini = shut)
+Test(session_spectators, who_fell_behind_comes_again, .init = watch, .fini = shut)
 {
     watch_bursts(5);
     refuse(LS_FELL_BEHIND);
@@ -122,7 +122,7 @@ Test(session_watch, who_fell_behind_comes_again, .init = watch, .fini = shut)
     cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
 }
 
-Test(session_watch, who_differs_is_told_and_does_not_come_again, .init = watch, .fini = shut)
+Test(session_spectators, who_differs_is_told_and_does_not_come_again, .init = watch, .fini = shut)
 {
     refuse(LS_DESYNCED);
     cr_assert_eq(fake_server_report(&here).state, LS_SESSION_OVER);
@@ -130,7 +130,7 @@ Test(session_watch, who_differs_is_told_and_does_not_come_again, .init = watch, 
 }
 
 /* Its slot means nothing: another's desync is not its own. */
-Test(session_watch, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = shut)
+Test(session_spectators, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = shut)
 {
     ls_message message = {.kind = LS_MESSAGE_DESYNC, .body.desync = {.slot = 0, .tick = 705}};
     fake_server_send(&here, &message);
@@ -138,7 +138,7 @@ Test(session_watch, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = 
     cr_assert_not(fake_server_report(&here).is_desynced);
 }
 
-Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
+Test(session_spectators, the_end_is_reached, .init = watch, .fini = shut)
 {
     watch_bursts(5);
     ls_message message = {
@@ -152,7 +152,7 @@ Test(session_watch, the_end_is_reached, .init = watch, .fini = shut)
     cr_assert_eq(fake_server_report(&here).tick, here.closed);
 }
 
-Test(session_watch, a_player_is_no_spectator_and_a_spectator_no_player)
+Test(session_spectators, a_player_is_no_spectator_and_a_spectator_no_player)
 {
     for (int i = 0; i < 2; i++) {
         ls_session_config config = ls_session_config_default();
