@@ -1,42 +1,30 @@
-"""Formatting: .clang-format decides how C looks, and nothing else does."""
+"""Formatting: tools/format decides how C looks, and nothing else does."""
 
 import os
 import re
-import shutil
 import subprocess
 
 from tree import Finding, SkipCheck
 
-VERSION = "14"  # another one lays out some lines differently
-
-
-def find_formatter():
-    formatter = shutil.which(f"clang-format-{VERSION}") or shutil.which("clang-format")
-    if formatter is None:
-        raise SkipCheck("clang-format is not installed")
-    version = subprocess.run([formatter, "--version"], capture_output=True, text=True, check=True)
-    if not re.search(rf"version {VERSION}\.", version.stdout):
-        raise SkipCheck(f"clang-format {VERSION} is needed, here is {version.stdout.strip()}")
-    return formatter
+FORMAT = os.path.join(os.path.dirname(__file__), "..", "..", "tools", "format")
+NOT_INSTALLED = 77  # of tools/format
 
 
 def find(sources, context):
-    style = os.path.join(os.path.dirname(__file__), "..", "..", ".clang-format")
     files = [source.path for source in sources if source.is_c]
     run = subprocess.run(
-        [find_formatter(), f"--style=file:{style}", "--dry-run", *files],
+        [os.path.realpath(FORMAT), "--check", *files],
         cwd=context.root,
         capture_output=True,
         text=True,
         check=False,
     )
-    places = re.findall(r"^(.+?):(\d+):\d+: (?:warning|error): (.*)$", run.stderr, re.MULTILINE)
-    first = {}
-    for path, line, message in places:
-        first.setdefault(path, Finding(path, int(line), f"run clang-format -i: {message}"))
-    if run.returncode != 0 and not first:
-        first[""] = Finding("clang-format", 0, run.stderr)
-    return list(first.values())
+    if run.returncode == NOT_INSTALLED:
+        raise SkipCheck(run.stdout.strip())
+    findings = re.findall(r"^(.+?):(\d+): (.*)$", run.stdout, re.MULTILINE)
+    if run.returncode != (1 if findings else 0):
+        return [Finding("tools/format", 0, run.stdout + run.stderr)]
+    return [Finding(path, int(line), message) for path, line, message in findings]
 
 
 SAMPLES = (
@@ -44,6 +32,6 @@ SAMPLES = (
     (
         "one finding per file",
         {"a.c": "int f( void ){\n  return 0; }\n", "b.c": "int x;\n", "c/d.h": "int  y;\n"},
-        ["a.c:1: run clang-format", "c/d.h:1: run clang-format"],
+        ["a.c:1: run tools/format", "c/d.h:1: run tools/format"],
     ),
 )
