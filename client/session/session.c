@@ -50,8 +50,13 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
         return LS_NO_MEMORY;
     }
     session->config = *config;
-    session->sink = *sink;
     session->allocator = allocator;
+    status = ls_session_outbox_create(sink, allocator, &session->outbox);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s", ls_status_text(status));
+        ls_session_destroy(session);
+        return status;
+    }
     *out = session;
     return LS_OK;
 }
@@ -63,41 +68,15 @@ void ls_session_destroy(ls_session *session)
     }
     ls_session_join_deinit(session);
     ls_session_play_deinit(session);
+    ls_session_outbox_destroy(session->outbox);
     ls_release(session->allocator, session);
 }
 
 /* ---- events and messages ---- */
 
-ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind)
-{
-    uint32_t index = (session->event_first + session->event_count) % SESSION_EVENTS_MAX;
-    if (session->event_count == SESSION_EVENTS_MAX) {
-        /* The oldest gives way: the newest tells how things stand. */
-        session->event_first = (session->event_first + 1) % SESSION_EVENTS_MAX;
-    } else {
-        session->event_count++;
-    }
-    memset(&session->events[index], 0, sizeof session->events[index]);
-    session->events[index].kind = kind;
-    return &session->events[index];
-}
-
 bool ls_session_next_event(ls_session *session, ls_session_event *event)
 {
-    if (session->event_count == 0) {
-        return false;
-    }
-    *event = session->events[session->event_first];
-    session->event_first = (session->event_first + 1) % SESSION_EVENTS_MAX;
-    session->event_count--;
-    return true;
-}
-
-void ls_session_send(ls_session *session)
-{
-    size_t size = ls_message_write(&session->message, session->packet);
-    session->sink.send(session->sink.user, session->server, LS_CHANNEL_RELIABLE, session->packet,
-                       size);
+    return ls_session_outbox_next_event(session->outbox, event);
 }
 
 void ls_session_end(ls_session *session, ls_status status, const char *why)
@@ -108,24 +87,22 @@ void ls_session_end(ls_session *session, ls_status status, const char *why)
     session->report.state = LS_SESSION_OVER;
     session->report.status = status;
     ls_session_predict_end(session);
-    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_OVER);
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    if (session->server != 0) {
-        session->sink.disconnect(session->sink.user, session->server);
-    }
+    ls_session_outbox_disconnect(session->outbox);
 }
 
 static void send_goodbye(ls_session *session, ls_status status, const char *why)
 {
-    if (session->server == 0) {
+    if (!ls_session_outbox_is_connected(session->outbox)) {
         return;
     }
-    ls_close_reason *close_reason = &session->message.body.close_reason;
-    session->message.kind = LS_MESSAGE_GOODBYE;
+    ls_close_reason *close_reason =
+        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
     close_reason->negated_status = (uint32_t)-status;
     ls_text_set(&close_reason->text, "%s", why);
-    ls_session_send(session);
+    ls_session_outbox_send(session->outbox);
 }
 
 void ls_session_give_up(ls_session *session, ls_status status, const char *why)
@@ -154,30 +131,33 @@ void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_n
 {
     session->now_ns = now_ns;
     if (session->report.state == LS_SESSION_OVER) {
-        session->sink.disconnect(session->sink.user, server); /* it left before it was in */
+        ls_session_outbox_connect(session->outbox, server);
+        ls_session_outbox_disconnect(session->outbox); /* the player left before it connected */
         return;
     }
     bool is_return = session->report.state == LS_SESSION_RECONNECTING;
-    LS_ASSERT(session->server == 0);
+    LS_ASSERT(!ls_session_outbox_is_connected(session->outbox));
     LS_ASSERT(is_return || session->report.state == LS_SESSION_CONNECTING);
-    session->server = server;
+    ls_session_outbox_connect(session->outbox, server);
     session->heard_ns = now_ns;
     session->asked_ns = now_ns;
-    session->sequence = 0;
-    session->downlink = (ls_link_meter){0};
+    if (session->uplink) {
+        ls_uplink_connect(session->uplink);
+        ls_confirmed_ticks_connect(session->ticks);
+    }
     session->back.is_greeted = is_return;
     session->report.state = is_return ? LS_SESSION_RECONNECTING : LS_SESSION_HANDSHAKING;
-    session->message.kind = LS_MESSAGE_HELLO;
-    session->message.body.hello = ls_hello_make(session->config.name);
-    session->message.body.hello.is_spectator = session->config.is_spectator;
-    session->message.body.hello.back = ls_session_return_claim(session);
-    ls_session_send(session);
+    ls_hello *hello = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_HELLO)->body.hello;
+    *hello = ls_hello_make(session->config.name);
+    hello->is_spectator = session->config.is_spectator;
+    hello->back = ls_session_return_claim(session);
+    ls_session_outbox_send(session->outbox);
 }
 
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns)
 {
     session->now_ns = now_ns;
-    session->server = 0;
+    ls_session_outbox_forget_peer(session->outbox);
     if (session->report.state == LS_SESSION_FINISHED) {
         ls_session_end(session, LS_OK, "the match is complete");
     } else if (!ls_session_return_lose(session, reason, ls_status_text(reason))) {
@@ -234,21 +214,21 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
         ls_session_give_up(session, status, why.bytes);
         return;
     }
-    ls_tick_sync_add_rtt(&session->sync, session->now_ns - session->asked_ns);
+    ls_uplink_add_rtt(session->uplink, session->now_ns - session->asked_ns);
     session->asked_ns = session->now_ns;
-    session->message.kind = LS_MESSAGE_READY;
-    session->message.body.ready = ls_ready_make(session->instance);
-    ls_session_send(session);
+    ls_session_outbox_begin(session->outbox, LS_MESSAGE_READY)->body.ready =
+        ls_ready_make(session->instance);
+    ls_session_outbox_send(session->outbox);
     if (session->report.state == LS_SESSION_RECONNECTING) {
         session->back.is_greeted = false;
         session->back.is_seated = true;
         if (session->back.is_unstarted) {
-            ls_session_push_event(session, LS_SESSION_EVENT_SEATED);
+            ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
         }
         return;
     }
     session->report.state = LS_SESSION_SEATED;
-    ls_session_push_event(session, LS_SESSION_EVENT_SEATED);
+    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
 }
 
 /* ---- receiving ---- */
@@ -261,7 +241,7 @@ static void receive_desync(ls_session *session, const ls_desync_notice *desync)
         session->report.own_desyncs++;
         session->report.own_desync = *desync;
     }
-    ls_session_push_event(session, LS_SESSION_EVENT_DESYNC)->desync = *desync;
+    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_DESYNC)->desync = *desync;
 }
 
 static void receive_cause(ls_session *session, const ls_desync_cause *cause)
@@ -270,10 +250,10 @@ static void receive_cause(ls_session *session, const ls_desync_cause *cause)
         session->report.has_own_cause = true;
         session->report.own_cause = *cause;
     }
-    ls_session_push_event(session, LS_SESSION_EVENT_CAUSE)->cause = *cause;
+    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_CAUSE)->cause = *cause;
 }
 
-/* What the server asks and sends once a slot differs; session->message is used for answers. */
+/* What the server asks and sends once a slot differs. */
 static ls_status receive_of_desync(ls_session *session)
 {
     const ls_message *message = &session->message;
@@ -338,11 +318,11 @@ static ls_status receive_of_getting_in(ls_session *session)
         ls_join join = message->body.join;
         ls_session_join(session, &join);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
-        ls_session_push_event(session, LS_SESSION_EVENT_RESUMING)->resuming =
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
     } else if (message->kind == LS_MESSAGE_TICKS_REQUEST && is_seated) {
         ls_ticks_request request = message->body.ticks_request;
-        ls_session_return_answer_ticks(session, &request);
+        ls_confirmed_ticks_send(session->ticks, &request, session->outbox);
     } else {
         return LS_MALFORMED;
     }
@@ -378,14 +358,16 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
     case LS_MESSAGE_END:
         session->report.has_end = true;
         session->report.end = message->body.end;
-        ls_session_push_event(session, LS_SESSION_EVENT_ENDED)->end = message->body.end;
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_ENDED)->end =
+            message->body.end;
         return LS_OK;
     case LS_MESSAGE_INPUT_DELAY:
         session->offer.input_delay_ticks = message->body.input_delay_ticks;
         ls_session_set_input_delay(session, message->body.input_delay_ticks);
         return LS_OK;
     case LS_MESSAGE_WAITING:
-        ls_session_push_event(session, LS_SESSION_EVENT_WAITING)->waiting = message->body.waiting;
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_WAITING)->waiting =
+            message->body.waiting;
         return LS_OK;
     default:
         return receive_of_desync(session);
@@ -449,12 +431,8 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
     LS_ASSERT(now_ns >= session->now_ns);
     session->now_ns = now_ns;
-    if (session->report.frames > 0 && session->sync.config.dt_ns != 0) {
-        /* Without an offer there are no ticks to pace. */
-        uint64_t frame_ns = now_ns - session->drawn_ns;
-        ls_tick_sync_add_frame(&session->sync, frame_ns);
-        session->longest_frame_ns =
-            frame_ns > session->longest_frame_ns ? frame_ns : session->longest_frame_ns;
+    if (session->report.frames > 0 && session->uplink) {
+        ls_uplink_add_frame(session->uplink, now_ns - session->drawn_ns);
     }
     session->drawn_ns = now_ns;
     session->report.frames++;
@@ -521,8 +499,8 @@ uint64_t ls_session_next_ns(const ls_session *session)
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 {
     LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
-    if (session->instance) {
-        ls_tick_sync_set_input_delay(&session->sync, ticks);
+    if (session->uplink) {
+        ls_uplink_set_input_delay(session->uplink, ticks);
     }
 }
 
@@ -531,8 +509,11 @@ void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 ls_session_report ls_session_report_of(const ls_session *session)
 {
     ls_session_report report = session->report;
-    report.confirmed = session->confirmed;
-    report.next_input = session->sync.next_input;
+    if (session->uplink) {
+        ls_uplink_report(session->uplink, &report);
+        report.confirmed = ls_confirmed_ticks_end(session->ticks);
+        report.downlink = ls_confirmed_ticks_downlink(session->ticks);
+    }
     if (session->joining) {
         ls_session_join_report(session, &report);
     }
@@ -548,14 +529,8 @@ ls_session_report ls_session_report_of(const ls_session *session)
         report.rollback_depth_p99 = figures.rollback_depth_p99;
         report.rollback_depth_max = figures.rollback_depth_max;
     }
-    report.rtt_ns = session->sync.rtt_ns;
     report.jitter_buffer_delay_ns = ls_jitter_buffer_delay_ns(&session->jitter_buffer);
     report.jitter_buffer_speed_ppm = session->jitter_buffer.speed_ppm;
-    report.downlink = ls_link_meter_figures(&session->downlink);
-    report.input_delay_ticks = session->sync.config.input_delay_ticks;
-    report.confirm_latency_p50_ns = ls_histogram_percentile_ns(&session->latency, 50);
-    report.confirm_latency_p99_ns = ls_histogram_percentile_ns(&session->latency, 99);
-    report.confirm_latency_max_ns = session->latency.max_ns;
     return report;
 }
 

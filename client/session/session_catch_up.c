@@ -17,7 +17,8 @@ static void step(ls_session *session, const ls_tick_inputs *inputs)
     ls_session_step_on(session, inputs);
     session->joining->steps_left--;
     if ((inputs->tick + 1) % session->offer.hash_interval_ticks == 0) {
-        ls_session_note_hash(session, inputs->tick + 1, ls_sim_instance_hash(session->instance));
+        ls_hash_log_append(session->hashes, inputs->tick + 1,
+                           ls_sim_instance_hash(session->instance));
     }
 }
 
@@ -147,7 +148,8 @@ static void end_history(ls_session *session)
         ls_session_give_up(session, LS_MISBEHAVED, "the match's history contradicts itself");
         return;
     }
-    if (session->chain_tick != join->chain_tick || session->chain != join->chain) {
+    if (ls_hash_log_tick(session->hashes) != join->chain_tick ||
+        ls_hash_log_chain(session->hashes) != join->chain) {
         ls_session_give_up(session, LS_DESYNCED,
                            "a state that the match's history leads to is not the server's");
         return;
@@ -226,7 +228,7 @@ static bool is_going_on(const ls_session *session)
 void ls_session_join_step(ls_session *session, uint64_t elapsed_ns)
 {
     session_joining *joining = session->joining;
-    plan_steps(joining, elapsed_ns, session->sync.config.dt_ns);
+    plan_steps(joining, elapsed_ns, session->terms.dt_ns);
     if (!joining->has_state && !joining->is_in_history) {
         advance_blob(session);
     }

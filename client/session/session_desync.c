@@ -1,7 +1,6 @@
 #include "lockstep/client/session/session_state.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/state_hash.h"
 
 #include <string.h>
 
@@ -18,7 +17,7 @@ static ls_status create_parts(ls_session *session, ls_text *why)
     const ls_allocator *allocator = session->allocator;
     ls_replay_window_config config =
         ls_replay_window_config_default(ls_sim_instance_state_bytes(session->instance));
-    config.inputs = session->closed;
+    config.inputs = ls_confirmed_ticks_inputs(session->ticks);
     ls_status status = ls_sim_instance_create(session->simulation, &session->offer.config,
                                               allocator, &diagnosis->held, why);
     if (status == LS_OK) {
@@ -43,8 +42,8 @@ ls_status ls_session_desync_init(ls_session *session)
     }
     ls_status status = create_parts(session, &why);
     if (status == LS_OK) {
-        ls_replay_window_start(session->diagnosis.window, session->instance,
-                               session->state_hashes[0]);
+        uint64_t state_hash = ls_sim_instance_digests(session->instance).initial;
+        ls_replay_window_start(session->diagnosis.window, session->instance, state_hash);
     }
     return status;
 }
@@ -63,7 +62,7 @@ void ls_session_desync_deinit(ls_session *session)
 static ls_tick_inputs inputs_of(const ls_session *session, ls_tick tick,
                                 ls_slot_input slots[LS_PLAYERS_MAX])
 {
-    ls_status held = ls_input_buffer_tick(session->closed, tick, slots);
+    ls_status held = ls_input_buffer_tick(ls_confirmed_ticks_inputs(session->ticks), tick, slots);
     LS_ASSERT(held == LS_OK);
     return (ls_tick_inputs){
         .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
@@ -108,37 +107,38 @@ static bool hold(ls_session *session, ls_tick tick)
 void ls_session_desync_answer(ls_session *session, const ls_wire_query *query)
 {
     const session_diagnosis *diagnosis = &session->diagnosis;
-    ls_wire_answer *answer = &session->message.body.tree_answer;
     bool is_held = hold(session, query->tick);
-    session->message.kind = LS_MESSAGE_TREE_ANSWER;
+    ls_wire_answer *answer =
+        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_TREE_ANSWER)->body.tree_answer;
     answer->asked = *query;
     answer->size = 0;
     if (is_held) {
         answer->size = (uint32_t)ls_state_tree_answer(
             diagnosis->tree, ls_sim_instance_view(diagnosis->held), &query->query, answer->bytes);
     }
-    ls_session_send(session);
+    ls_session_outbox_send(session->outbox);
 }
 
 /* ---- evidence ---- */
 
 static void send_fingerprint(ls_session *session)
 {
-    ls_wire_fingerprint *print = &session->message.body.build_fingerprint;
-    session->message.kind = LS_MESSAGE_BUILD_FINGERPRINT;
+    ls_wire_fingerprint *print =
+        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_BUILD_FINGERPRINT)
+             ->body.build_fingerprint;
     print->size = 0;
     if (session->config.print) {
         print->size = (uint32_t)ls_build_fingerprint_write(session->config.print, print->bytes);
     }
-    ls_session_send(session);
+    ls_session_outbox_send(session->outbox);
 }
 
 static void send_evidence(ls_session *session, bool is_known)
 {
     session_diagnosis *diagnosis = &session->diagnosis;
-    ls_wire_evidence *evidence = &session->message.body.evidence;
+    ls_wire_evidence *evidence =
+        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_EVIDENCE)->body.evidence;
     memset(evidence, 0, sizeof *evidence);
-    session->message.kind = LS_MESSAGE_EVIDENCE;
     evidence->tick = diagnosis->bad_tick;
     if (is_known) {
         const ls_pass_trace *passes = ls_rerun_passes(diagnosis->rerun);
@@ -148,7 +148,7 @@ static void send_evidence(ls_session *session, bool is_known)
         memcpy(evidence->state_hashes, passes->state_hashes, sizeof evidence->state_hashes);
     }
     diagnosis->is_rerunning = false;
-    ls_session_send(session);
+    ls_session_outbox_send(session->outbox);
 }
 
 /* The state is put aside at once: the window will not keep it for long. */
@@ -201,12 +201,6 @@ ls_status ls_session_desync_take_leaf(ls_session *session, const ls_heal_leaf *l
     return LS_OK;
 }
 
-static void note_hash(ls_session *session, ls_tick tick, uint64_t state_hash)
-{
-    session->state_hashes[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = state_hash;
-    session->chain_tick = tick;
-}
-
 /* Steps the healed state up to the newest settled one, on the same closed ticks. */
 static void replay(ls_session *session, ls_tick settled)
 {
@@ -219,8 +213,7 @@ static void replay(ls_session *session, ls_tick settled)
         uint64_t state_hash = 0;
         if ((tick + 1) % session->offer.hash_interval_ticks == 0) {
             state_hash = ls_sim_instance_hash(healed);
-            session->chain = ls_hash_chain_next(session->chain, state_hash);
-            note_hash(session, tick + 1, state_hash);
+            ls_hash_log_append(session->hashes, tick + 1, state_hash);
         }
         ls_replay_window_record(diagnosis->window, &inputs, healed, state_hash);
     }
@@ -242,7 +235,8 @@ static void make_live(ls_session *session)
 static bool can_replay(const ls_session *session, const ls_heal *heal, ls_tick settled)
 {
     return heal->tick % session->offer.hash_interval_ticks == 0 && heal->tick <= settled &&
-           (heal->tick == settled || ls_input_buffer_has(session->closed, heal->tick, 0));
+           (heal->tick == settled ||
+            ls_input_buffer_has(ls_confirmed_ticks_inputs(session->ticks), heal->tick, 0));
 }
 
 static bool apply(ls_session *session, const ls_heal *heal)
@@ -257,8 +251,7 @@ static bool apply(ls_session *session, const ls_heal *heal)
         return false;
     }
     ls_replay_window_start(diagnosis->window, diagnosis->held, heal->state_hash);
-    session->chain = heal->chain;
-    note_hash(session, heal->tick, heal->state_hash);
+    ls_hash_log_correct(session->hashes, heal->tick, heal->state_hash, heal->chain);
     replay(session, settled);
     make_live(session);
     return true;
@@ -268,11 +261,10 @@ void ls_session_desync_heal(ls_session *session, const ls_heal *heal)
 {
     ls_healed healed = {.tick = heal->tick, .is_equal = apply(session, heal)};
     session->diagnosis.is_holding = false;
-    session->message.kind = LS_MESSAGE_HEALED;
-    session->message.body.healed = healed;
-    ls_session_send(session);
+    ls_session_outbox_begin(session->outbox, LS_MESSAGE_HEALED)->body.healed = healed;
+    ls_session_outbox_send(session->outbox);
     if (healed.is_equal) {
         session->report.healed++;
-        ls_session_push_event(session, LS_SESSION_EVENT_HEALED)->tick = heal->tick;
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_HEALED)->tick = heal->tick;
     }
 }

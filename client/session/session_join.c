@@ -1,7 +1,6 @@
 #include "lockstep/client/session/session_state.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <string.h>
@@ -9,7 +8,6 @@
 enum {
     STEPS_AT_FIRST = 64, /* in a frame */
     ARRIVALS_LATE_ONE_IN = 100,
-    OVERDUE_MAX = 32, /* inputs that may be made at once to go on with those made before */
 };
 
 /* No match lasts so long; beyond it sums of ticks would wrap. */
@@ -41,8 +39,9 @@ static const char *fault_of(const ls_session *session, const ls_join *join)
         return "the server's JOIN names ticks that cannot be";
     }
     if (join->source == LS_JOIN_HELD) {
-        bool is_held = join->tick == session->confirmed &&
-                       join->tick_chain == session->tick_chain && join->blob_bytes == 0;
+        bool is_held = join->tick == ls_confirmed_ticks_end(session->ticks) &&
+                       join->tick_chain == ls_confirmed_ticks_chain(session->ticks) &&
+                       join->blob_bytes == 0;
         return is_held ? NULL : "the server's JOIN goes on from ticks that are not held here";
     }
     if (join->chain_tick % interval != 0 || join->tick - join->chain_tick >= interval) {
@@ -77,9 +76,28 @@ void ls_session_join_deinit(ls_session *session)
         return;
     }
     session->joining = NULL;
+    ls_confirmed_ticks_set_queue(session->ticks, NULL);
     ls_blob_receiver_destroy(joining->receiver);
     ls_tick_backlog_destroy(joining->backlog);
     ls_release(session->allocator, joining);
+}
+
+/* False: there is no room, and the session has ended. */
+static bool queue_tick(void *user, const ls_tick_inputs *inputs, uint64_t now_ns)
+{
+    ls_session *session = user;
+    session_joining *joining = session->joining;
+    ls_status status = ls_tick_backlog_add(joining->backlog, inputs);
+    if (status != LS_OK) {
+        bool is_full = status == LS_FULL;
+        ls_session_give_up(session, is_full ? LS_FELL_BEHIND : status,
+                           is_full ? "more ticks came than can be kept until the state is there"
+                                   : ls_status_text(status));
+        return false;
+    }
+    int64_t offset_ns = (int64_t)(now_ns - inputs->tick * session->terms.dt_ns);
+    ls_quantile_window_add(&joining->arrivals, offset_ns, now_ns);
+    return true;
 }
 
 static ls_status create(ls_session *session, const ls_join *join)
@@ -90,28 +108,16 @@ static ls_status create(ls_session *session, const ls_join *join)
         return LS_NO_MEMORY;
     }
     session->joining->join = *join;
+    ls_tick_queue queue = {queue_tick, session};
+    ls_confirmed_ticks_set_queue(session->ticks, &queue);
     return create_parts(session, session->joining);
 }
 
 /* Closed ticks go on at `tick`; none before it is held. */
 static void continue_at(ls_session *session, ls_tick tick, uint64_t tick_chain)
 {
-    session->confirmed = tick;
-    session->tick_chain = tick_chain;
-    session->bare_tick = tick;
-    session->is_arrival_reported = true;
-    ls_input_buffer_restart(session->closed, tick);
-    memset(session->coded, 0, sizeof session->coded);
-    ls_tick_parts_forget(&session->parts);
-    ls_input_buffer_restart(session->own, session->sync.next_input);
-}
-
-static void start_chain(ls_session *session)
-{
-    session->hashes_first = 0;
-    session->state_hashes[0] = ls_sim_instance_digests(session->instance).initial;
-    session->chain = ls_hash_chain_start(session->state_hashes[0]);
-    session->chain_tick = 0;
+    ls_confirmed_ticks_restart(session->ticks, tick, tick_chain);
+    ls_uplink_forget_inputs(session->uplink);
 }
 
 void ls_session_join_hold_nothing(ls_session *session)
@@ -119,21 +125,9 @@ void ls_session_join_hold_nothing(ls_session *session)
     ls_session_join_deinit(session);
     session->back.has_no_state = true;
     continue_at(session, 0, LS_TICK_CHAIN_START);
-    start_chain(session);
+    ls_hash_log_restart(session->hashes);
     if (session->prediction) {
         ls_prediction_restart(session->prediction, session->report.slot);
-    }
-}
-
-static void take_snapshots_chain(ls_session *session, const ls_join *join)
-{
-    uint32_t interval = session->offer.hash_interval_ticks;
-    session->chain = join->chain;
-    session->chain_tick = join->chain_tick;
-    session->hashes_first = join->chain_tick + interval;
-    if (join->chain_tick == join->tick) {
-        session->state_hashes[join->tick / interval % LS_WINDOW_TICKS] = join->state_hash;
-        session->hashes_first = join->tick;
     }
 }
 
@@ -143,7 +137,7 @@ ls_status ls_session_join_restart_instance(ls_session *session)
     if (ls_sim_instance_tick(session->instance) != 0) {
         status = ls_sim_instance_restart(session->instance);
     }
-    start_chain(session);
+    ls_hash_log_restart(session->hashes);
     return status;
 }
 
@@ -152,17 +146,14 @@ static ls_status go_on_with_held(ls_session *session)
 {
     session_joining *joining = session->joining;
     joining->has_state = true;
-    if (session->confirmed == 0) {
+    if (ls_confirmed_ticks_end(session->ticks) == 0) {
         return ls_session_join_restart_instance(session);
     }
-    for (ls_tick tick = ls_sim_instance_tick(session->instance); tick < session->confirmed;
-         tick++) {
+    for (ls_tick tick = ls_sim_instance_tick(session->instance);
+         tick < ls_confirmed_ticks_end(session->ticks); tick++) {
         ls_slot_input slots[LS_PLAYERS_MAX];
-        ls_status status = ls_input_buffer_tick(session->closed, tick, slots);
-        LS_ASSERT(status == LS_OK);
-        ls_tick_inputs inputs = {
-            .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
-        status = ls_tick_backlog_add(joining->backlog, &inputs);
+        ls_tick_inputs inputs = ls_confirmed_ticks_get(session->ticks, tick, slots);
+        ls_status status = ls_tick_backlog_add(joining->backlog, &inputs);
         if (status != LS_OK) {
             return status;
         }
@@ -186,14 +177,15 @@ static ls_status begin(ls_session *session, const ls_join *join)
         return go_on_with_held(session);
     }
     continue_at(session, join->tick, join->tick_chain);
-    take_snapshots_chain(session, join);
+    ls_hash_log_continue(session->hashes, join->chain_tick, join->chain, join->tick,
+                         join->state_hash);
     return LS_OK;
 }
 
 /* A frame that takes longer than this is too long to step as many ticks in the next one. */
 static uint64_t frame_max_ns(const ls_session *session)
 {
-    uint64_t usual_ns = 2 * session->sync.frame_ns;
+    uint64_t usual_ns = 2 * ls_uplink_frame_ns(session->uplink);
     return usual_ns > FRAME_NS ? usual_ns : FRAME_NS;
 }
 
@@ -213,7 +205,7 @@ void ls_session_join(ls_session *session, const ls_join *join)
     joining->steps_per_frame = STEPS_AT_FIRST;
     joining->frame_max_ns = frame_max_ns(session);
     joining->close_ns = session->now_ns + join->next_close_us * LS_NS_PER_US;
-    ls_tick_sync_limit_rtt(&session->sync, session->now_ns - session->asked_ns);
+    ls_uplink_limit_rtt(session->uplink, session->now_ns - session->asked_ns);
     ls_quantile_window_init(&joining->arrivals, ARRIVALS_LATE_ONE_IN);
     memcpy(session->names, join->names, sizeof session->names);
     session->diagnosis.is_holding = false;
@@ -228,32 +220,14 @@ void ls_session_join(ls_session *session, const ls_join *join)
     if (session->back.lost_ns == 0) {
         session->frames_before = session->report.frames;
     }
-    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_JOINING);
+    ls_session_event *event =
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_JOINING);
     event->join = *join;
     event->away_ns = session->back.lost_ns > 0 ? session->now_ns - session->back.lost_ns : 0;
     ls_session_play_send_inputs(session);
 }
 
 /* ---- what comes ---- */
-
-bool ls_session_join_keep(ls_session *session, const ls_tick_inputs *inputs)
-{
-    session_joining *joining = session->joining;
-    ls_status status = ls_tick_backlog_add(joining->backlog, inputs);
-    if (status != LS_OK) {
-        bool is_full = status == LS_FULL;
-        ls_session_give_up(session, is_full ? LS_FELL_BEHIND : status,
-                           is_full ? "more ticks came than can be kept until the state is there"
-                                   : ls_status_text(status));
-        return false;
-    }
-    if (inputs->tick >= SESSION_REPLAY_TICKS) {
-        ls_input_buffer_forget_before(session->closed, inputs->tick - SESSION_REPLAY_TICKS + 1);
-    }
-    int64_t offset_ns = (int64_t)(session->now_ns - inputs->tick * session->sync.config.dt_ns);
-    ls_quantile_window_add(&joining->arrivals, offset_ns, session->now_ns);
-    return true;
-}
 
 ls_status ls_session_join_part(ls_session *session, const uint8_t *bytes, size_t size)
 {
@@ -269,11 +243,11 @@ ls_status ls_session_join_part(ls_session *session, const uint8_t *bytes, size_t
 void ls_session_join_update(ls_session *session)
 {
     const session_joining *joining = session->joining;
+    uint8_t *packet = ls_session_outbox_packet(session->outbox);
     size_t size = 0;
-    while (joining->receiver && (size = ls_blob_receiver_next(joining->receiver, session->now_ns,
-                                                              session->packet)) > 0) {
-        session->sink.send(session->sink.user, session->server, LS_CHANNEL_UNRELIABLE,
-                           session->packet, size);
+    while (joining->receiver &&
+           (size = ls_blob_receiver_next(joining->receiver, session->now_ns, packet)) > 0) {
+        ls_session_outbox_send_packet(session->outbox, size);
     }
 }
 
@@ -299,90 +273,53 @@ void ls_session_join_report(const ls_session *session, ls_session_report *report
  */
 static bool has_hash(const ls_session *session)
 {
-    return session->chain_tick >= session->hashes_first ||
+    uint64_t state_hash = 0;
+    return ls_hash_log_get(session->hashes, ls_hash_log_tick(session->hashes), &state_hash) ||
            session->joining->join.source != LS_JOIN_HELD;
 }
 
 static ls_joined newest_hash(const ls_session *session)
 {
     const ls_join *join = &session->joining->join;
-    if (session->chain_tick < session->hashes_first) {
-        return (ls_joined){.tick = join->tick, .state_hash = join->state_hash};
+    ls_joined joined = {.tick = ls_hash_log_tick(session->hashes)};
+    if (!ls_hash_log_get(session->hashes, joined.tick, &joined.state_hash)) {
+        joined = (ls_joined){.tick = join->tick, .state_hash = join->state_hash};
     }
-    uint32_t index = session->chain_tick / session->offer.hash_interval_ticks;
-    return (ls_joined){.tick = session->chain_tick,
-                       .state_hash = session->state_hashes[index % LS_WINDOW_TICKS]};
+    return joined;
 }
 
 static bool is_there(const ls_session *session)
 {
     const session_joining *joining = session->joining;
     return joining->has_state && ls_tick_backlog_count(joining->backlog) == 0 &&
-           session->confirmed >= joining->join.next_close && has_hash(session);
+           ls_confirmed_ticks_end(session->ticks) >= joining->join.next_close && has_hash(session);
 }
 
 /* Which tick is closed when: as the ticks that came say, or JOIN, while nothing is closed. */
-static void start_inputs(ls_session *session, ls_tick first, uint32_t overdue_max)
-{
-    const session_joining *joining = session->joining;
-    ls_tick_sync_entry entry = {.tick = joining->join.next_close,
-                                .close_ns = joining->close_ns,
-                                .first = first,
-                                .overdue_max = overdue_max};
-    if (ls_quantile_window_has_samples(&joining->arrivals)) {
-        entry.tick = session->confirmed;
-        entry.close_ns = (uint64_t)(ls_quantile_window_least(&joining->arrivals) +
-                                    (int64_t)(entry.tick * session->sync.config.dt_ns));
-    }
-    ls_tick_sync_enter(&session->sync, &entry, session->now_ns);
-}
-
-/* Inputs that were made before the link was lost, and whose ticks have not been closed, stay. */
-static bool keep_inputs(ls_session *session)
-{
-    ls_tick next = session->sync.next_input;
-    if (next <= session->confirmed || session->unbroken > session->confirmed ||
-        !ls_input_buffer_has(session->own, session->confirmed, 0)) {
-        return false;
-    }
-    start_inputs(session, next, OVERDUE_MAX);
-    return session->sync.next_input == next;
-}
-
 static ls_tick begin_inputs(ls_session *session)
 {
-    if (session->config.is_spectator) {
-        return 0;
+    const session_joining *joining = session->joining;
+    ls_tick closes = joining->join.next_close;
+    uint64_t close_ns = joining->close_ns;
+    if (ls_quantile_window_has_samples(&joining->arrivals)) {
+        closes = ls_confirmed_ticks_end(session->ticks);
+        close_ns = (uint64_t)(ls_quantile_window_least(&joining->arrivals) +
+                              (int64_t)(closes * session->terms.dt_ns));
     }
-    ls_tick first = session->confirmed;
-    ls_tick made = session->sync.next_input;
-    if (!keep_inputs(session)) {
-        start_inputs(session, first, 0);
-        first = session->sync.next_input;
-        if (session->back.lost_ns > 0 && first > made) {
-            session->report.inputs_skipped += first - made;
-        }
-        ls_input_buffer_restart(session->own, first);
-    }
-    session->unbroken = first;
-    session->wanted = first;
-    session->sent_input = first;
-    session->has_base = false;
-    session->is_second_due = false;
-    return first;
+    return ls_uplink_enter(session->uplink, closes, close_ns, session->back.lost_ns > 0,
+                           session->now_ns);
 }
 
 static void restart_guessing_and_keeping(ls_session *session)
 {
     ls_tick tick = ls_sim_instance_tick(session->instance);
-    uint32_t index = tick / session->offer.hash_interval_ticks;
-    bool is_hashed = session->chain_tick == tick && tick >= session->hashes_first;
+    uint64_t state_hash = 0; /* stays 0 when the state is not hashed */
+    (void)ls_hash_log_get(session->hashes, tick, &state_hash);
     if (session->prediction) {
         ls_prediction_restart(session->prediction, session->report.slot);
     }
     if (session->diagnosis.window) {
-        ls_replay_window_start(session->diagnosis.window, session->instance,
-                               is_hashed ? session->state_hashes[index % LS_WINDOW_TICKS] : 0);
+        ls_replay_window_start(session->diagnosis.window, session->instance, state_hash);
     }
 }
 
@@ -390,15 +327,16 @@ static void arrive(ls_session *session)
 {
     session_return *back = &session->back;
     ls_tick tick = ls_sim_instance_tick(session->instance);
-    LS_ASSERT(tick == session->confirmed);
-    session->message.kind = LS_MESSAGE_JOINED;
-    session->message.body.joined = newest_hash(session);
-    session->message.body.joined.first_input = begin_inputs(session);
-    ls_session_send(session);
+    LS_ASSERT(tick == ls_confirmed_ticks_end(session->ticks));
+    ls_joined *joined = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_JOINED)->body.joined;
+    *joined = newest_hash(session);
+    joined->first_input = begin_inputs(session);
+    ls_session_outbox_send(session->outbox);
     ls_session_join_deinit(session);
     restart_guessing_and_keeping(session);
     ls_session_play_begin(session);
-    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_JOINED);
+    ls_session_event *event =
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_JOINED);
     event->tick = tick;
     event->away_ns = back->lost_ns > 0 ? session->now_ns - back->lost_ns : 0;
     session->report.rejoins += back->lost_ns > 0 ? 1 : 0;

@@ -17,8 +17,8 @@ ls_status ls_session_predict_init(ls_session *session)
         return LS_OK;
     }
     ls_prediction_config config = {.instance = session->instance,
-                                   .closed = session->closed,
-                                   .own = session->own,
+                                   .closed = ls_confirmed_ticks_inputs(session->ticks),
+                                   .own = ls_uplink_inputs(session->uplink),
                                    .slot = session->report.slot,
                                    .ticks = session->config.predict_ticks,
                                    .hash_interval_ticks = session->offer.hash_interval_ticks,
@@ -27,7 +27,8 @@ ls_status ls_session_predict_init(ls_session *session)
     if (status != LS_UNSUPPORTED) {
         return status;
     }
-    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_UNPREDICTED);
+    ls_session_event *event =
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_UNPREDICTED);
     event->status = status;
     ls_text_set(&event->text, "'%s' cannot save its state: playing without prediction",
                 session->simulation->name);
@@ -45,19 +46,20 @@ static ls_tick end_of(const ls_session *session)
 /* How far this machine's clock is past the newest step: each input is stepped when it is made. */
 static ls_fixed alpha_of(const ls_session *session, bool is_held)
 {
-    const ls_tick_sync *sync = &session->sync;
-    if (is_held || session->now_ns >= sync->next_due_ns) {
+    uint64_t due_ns = ls_uplink_next_due_ns(session->uplink);
+    uint64_t dt_ns = session->terms.dt_ns;
+    if (is_held || session->now_ns >= due_ns) {
         return LS_FIXED_ONE; /* hold the newest state rather than jump back */
     }
-    uint64_t left_ns = sync->next_due_ns - session->now_ns;
-    left_ns = left_ns < sync->config.dt_ns ? left_ns : sync->config.dt_ns;
-    return (ls_fixed)((sync->config.dt_ns - left_ns) * LS_FIXED_ONE / sync->config.dt_ns);
+    uint64_t left_ns = due_ns - session->now_ns;
+    left_ns = left_ns < dt_ns ? left_ns : dt_ns;
+    return (ls_fixed)((dt_ns - left_ns) * LS_FIXED_ONE / dt_ns);
 }
 
 /* Inputs that were made since the last frame and could not be stepped. */
 static uint64_t stalled_ticks(const ls_session *session, ls_tick live)
 {
-    uint64_t made = session->report.inputs_made - session->predicted_inputs;
+    uint64_t made = ls_uplink_inputs_made(session->uplink) - session->predicted_inputs;
     uint64_t stepped = live - session->predicted_tick;
     return stepped < made ? made - stepped : 0;
 }
@@ -65,8 +67,10 @@ static uint64_t stalled_ticks(const ls_session *session, ls_tick live)
 void ls_session_predict(ls_session *session)
 {
     ls_tick end = end_of(session);
-    ls_tick closed = session->confirmed < end ? session->confirmed : end;
-    ls_tick head = session->sync.next_input < end ? session->sync.next_input : end;
+    ls_tick closed =
+        ls_confirmed_ticks_end(session->ticks) < end ? ls_confirmed_ticks_end(session->ticks) : end;
+    ls_tick head =
+        ls_uplink_next_input(session->uplink) < end ? ls_uplink_next_input(session->uplink) : end;
     ls_status status = ls_prediction_advance(session->prediction, closed, head);
     if (status != LS_OK) {
         ls_session_give_up(session, status, "the simulation cannot load the state that it saved");
@@ -79,7 +83,7 @@ void ls_session_predict(ls_session *session)
     }
     session->is_stepping = session->is_stepping || live > 0;
     session->predicted_tick = live;
-    session->predicted_inputs = session->report.inputs_made;
+    session->predicted_inputs = ls_uplink_inputs_made(session->uplink);
     session->alpha = alpha_of(session, is_held);
 }
 

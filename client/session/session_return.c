@@ -49,11 +49,7 @@ static void give_up_returning(ls_session *session)
 
 static void close_link(ls_session *session)
 {
-    ls_peer_id server = session->server;
-    session->server = 0;
-    if (server != 0) {
-        session->sink.disconnect(session->sink.user, server);
-    }
+    ls_session_outbox_disconnect(session->outbox);
     session->back.is_greeted = false;
     session->back.is_seated = false;
 }
@@ -62,21 +58,14 @@ static void plan_attempt(ls_session *session, ls_status status, const char *why)
 {
     session_return *back = &session->back;
     back->retry_ns = session->now_ns + back->pause_ns;
-    ls_session_event *event = ls_session_push_event(session, LS_SESSION_EVENT_LOST);
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOST);
     event->status = status;
-    event->tick = session->confirmed;
-    event->tick_chain = session->tick_chain;
+    event->tick = ls_confirmed_ticks_end(session->ticks);
+    event->tick_chain = ls_confirmed_ticks_chain(session->ticks);
     event->retry_in_ns = back->pause_ns;
     event->away_ns = session->now_ns - back->lost_ns;
     ls_text_set(&event->text, "%s", why);
     back->pause_ns = 2 * back->pause_ns < PAUSE_MAX_NS ? 2 * back->pause_ns : PAUSE_MAX_NS;
-}
-
-/* A state that was sent, and no tick behind it yet: the inputs before it, against which the next
- * tick would be coded, are not here. */
-static bool is_bare(const ls_session *session)
-{
-    return session->bare_tick > 0 && session->confirmed == session->bare_tick;
 }
 
 /* A seat in a lobby is nobody's before START, and a claim would tell the lobby of a server that
@@ -101,10 +90,9 @@ static void begin_returning(ls_session *session, ls_status status)
     back->has_claim = may_claim(session);
     session->report.state = LS_SESSION_RECONNECTING;
     session->frame_ns = session->drawn_ns;
-    /* A server that comes back from its journal may close those ticks with other inputs. */
-    ls_tick_parts_forget(&session->parts);
+    ls_confirmed_ticks_disconnect(session->ticks);
     bool is_on_its_way = session->joining && !session->joining->has_state;
-    if (is_on_its_way || is_bare(session)) {
+    if (is_on_its_way || ls_confirmed_ticks_lack_base(session->ticks)) {
         ls_session_join_hold_nothing(session);
     }
 }
@@ -144,15 +132,9 @@ bool ls_session_return_outlives(const ls_session *session, ls_status refusal)
 
 uint64_t ls_session_reconnect_ns(const ls_session *session)
 {
-    bool is_waiting = session->report.state == LS_SESSION_RECONNECTING && session->server == 0;
+    bool is_waiting = session->report.state == LS_SESSION_RECONNECTING &&
+                      !ls_session_outbox_is_connected(session->outbox);
     return is_waiting ? session->back.retry_ns : UINT64_MAX;
-}
-
-/* None is missing between the oldest of them and the first that has not come. */
-static uint32_t held_ticks(const ls_session *session)
-{
-    ls_tick first = ls_input_buffer_first(session->closed);
-    return first < session->confirmed ? session->confirmed - first : 0;
 }
 
 ls_return ls_session_return_claim(const ls_session *session)
@@ -161,9 +143,9 @@ ls_return ls_session_return_claim(const ls_session *session)
     if (session->report.state == LS_SESSION_RECONNECTING && session->back.has_claim) {
         claim.match_id = session->offer.match_id;
         memcpy(claim.secret, session->offer.secret, sizeof claim.secret);
-        claim.confirmed = session->confirmed;
-        claim.tick_chain = session->tick_chain;
-        claim.held = held_ticks(session);
+        claim.confirmed = ls_confirmed_ticks_end(session->ticks);
+        claim.tick_chain = ls_confirmed_ticks_chain(session->ticks);
+        claim.held = ls_confirmed_ticks_held(session->ticks);
         claim.is_desynced = session->report.is_desynced;
     }
     return claim;
@@ -193,9 +175,9 @@ ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offe
     session->report.slot = offer->slot;
     if (!is_same_slot) {
         /* Nobody waits for the other seat's inputs. */
-        ls_input_buffer_restart(session->own, session->sync.next_input);
+        ls_uplink_forget_inputs(session->uplink);
     }
-    ls_tick_sync_set_input_delay(&session->sync, offer->input_delay_ticks);
+    ls_uplink_set_input_delay(session->uplink, offer->input_delay_ticks);
     session->back.has_claim = may_claim(session);
     return LS_OK;
 }
@@ -206,8 +188,8 @@ void ls_session_return_count_stalled(ls_session *session, uint64_t elapsed_ns)
 {
     session_return *back = &session->back;
     back->unplayed_ns += elapsed_ns;
-    session->report.stalled_ticks += back->unplayed_ns / session->sync.config.dt_ns;
-    back->unplayed_ns %= session->sync.config.dt_ns;
+    session->report.stalled_ticks += back->unplayed_ns / session->terms.dt_ns;
+    back->unplayed_ns %= session->terms.dt_ns;
 }
 
 /* What has come before the link was lost is played to its end. */
@@ -230,7 +212,8 @@ static void play_what_is_there(ls_session *session)
 static void fail_when_silent(ls_session *session)
 {
     uint64_t silent_ns = session->now_ns - session->heard_ns;
-    if (session->server != 0 && silent_ns >= ls_session_return_silence_ns(session)) {
+    if (ls_session_outbox_is_connected(session->outbox) &&
+        silent_ns >= ls_session_return_silence_ns(session)) {
         ls_session_return_lose(session, LS_TIMED_OUT, "the server does not answer");
     }
 }
@@ -254,52 +237,7 @@ void ls_session_return_frame(ls_session *session)
         return;
     }
     fail_when_silent(session);
-    if (session->server != 0 && back->is_seated) {
+    if (ls_session_outbox_is_connected(session->outbox) && back->is_seated) {
         ls_session_play_send_in_time(session);
     }
-}
-
-/* ---- what a server that came back lacks ---- */
-
-static void send_closed_tick(ls_session *session, ls_tick tick, const uint8_t *bytes,
-                             uint32_t total_bytes)
-{
-    ls_tick_part *part = &session->message.body.closed_tick;
-    session->message.kind = LS_MESSAGE_CLOSED_TICK;
-    for (uint32_t index = 0; index < ls_tick_part_count(total_bytes); index++) {
-        part->tick = tick;
-        part->total_bytes = total_bytes;
-        part->index = index;
-        part->size = ls_tick_part_size(total_bytes, index);
-        memcpy(part->bytes, bytes + (size_t)index * LS_TICK_PART_BYTES, part->size);
-        ls_session_send(session);
-    }
-}
-
-/* Codes a tick against empty inputs, as nothing is known of what the server has before it; 0 when
- * it is not held. */
-static uint32_t code_tick(const ls_session *session, ls_tick tick, uint8_t *bytes)
-{
-    const ls_slot_input empty[LS_PLAYERS_MAX] = {{0}};
-    ls_slot_input inputs[LS_PLAYERS_MAX];
-    if (ls_input_buffer_tick(session->closed, tick, inputs) != LS_OK) {
-        return 0;
-    }
-    ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
-    bool is_written = ls_ticks_write_tick(&stream, session->offer.config.players, empty, inputs);
-    LS_ASSERT(is_written);
-    return (uint32_t)ls_bits_size_bytes(&stream);
-}
-
-void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request)
-{
-    uint8_t *bytes = ls_allocate(session->allocator, LS_TICK_BYTES_MAX);
-    ls_tick tick = request->first;
-    for (uint32_t i = 0; bytes && i < request->count && tick < session->confirmed; i++, tick++) {
-        uint32_t size = code_tick(session, tick, bytes);
-        if (size > 0) {
-            send_closed_tick(session, tick, bytes, size);
-        }
-    }
-    ls_release(session->allocator, bytes);
 }

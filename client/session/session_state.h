@@ -7,31 +7,26 @@
 #ifndef LOCKSTEP_CLIENT_SESSION_SESSION_STATE_H
 #define LOCKSTEP_CLIENT_SESSION_SESSION_STATE_H
 
+#include "lockstep/client/session/confirmed_ticks.h"
+#include "lockstep/client/session/hash_log.h"
 #include "lockstep/client/session/jitter_buffer.h"
 #include "lockstep/client/session/prediction.h"
 #include "lockstep/client/session/session.h"
+#include "lockstep/client/session/session_outbox.h"
+#include "lockstep/client/session/session_terms.h"
 #include "lockstep/client/session/tick_backlog.h"
-#include "lockstep/client/session/tick_parts.h"
-#include "lockstep/client/session/tick_sync.h"
-#include "lockstep/common/base/histogram.h"
+#include "lockstep/client/session/uplink.h"
 #include "lockstep/common/diagnosis/rerun.h"
 #include "lockstep/common/diagnosis/state_tree.h"
 #include "lockstep/common/journal/tick_block.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/common/time/timestep.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
-#include "lockstep/protocol/wire/coded_tick.h"
-#include "lockstep/protocol/wire/link_meter.h"
 
 enum {
-    SESSION_EVENTS_MAX = 64,
     SESSION_MALFORMED_MAX = 64,
-    SESSION_KEPT_TICKS = 256,   /* simulated ticks that may still serve as a base */
-    SESSION_REPLAY_TICKS = 384, /* that may be simulated again to find the cause of a desync */
 };
 
-#define SESSION_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
-#define SESSION_ANSWER_NS (UINT64_C(100) * LS_NS_PER_MS) /* acknowledges within this */
 #define SESSION_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
 #define SESSION_GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
 
@@ -81,13 +76,11 @@ typedef struct session_return {
 
 struct ls_session {
     ls_session_config config;
-    ls_packet_sink sink;
+    ls_session_outbox *outbox;
     const ls_allocator *allocator;
     ls_session_report report;
-    ls_peer_id server;
     uint64_t now_ns;
     uint64_t heard_ns;
-    uint64_t sent_ns;
     uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
     uint64_t finished_ns;
     uint64_t drawn_ns; /* time of the last frame */
@@ -100,39 +93,9 @@ struct ls_session {
     uint8_t *previous; /* state before the newest step */
     ls_fixed alpha;
 
-    /* Inputs going up. */
-    ls_tick_sync sync;
-    ls_input_buffer *own;
-    uint64_t made_ns[LS_WINDOW_TICKS];
-    uint64_t own_sent_ns[LS_WINDOW_TICKS];   /* when each input first went out */
-    uint64_t own_resent_ns[LS_WINDOW_TICKS]; /* and when it last did */
-    ls_tick sent_input;                      /* first input that has never been sent */
-    ls_tick wanted;                          /* first input the server still wants */
-    ls_tick unbroken;                        /* inputs from here on have all been made */
-    bool has_base;                           /* it has the one before */
-    ls_tick altered_end;                     /* inputs before this one are no base any more */
-    bool is_overflowing;                     /* not all of them fitted into the last INPUTS */
-    uint32_t sequence;                       /* of the next INPUTS */
-    uint64_t first_sent_ns;                  /* when new inputs last went out */
-    bool is_second_due;                      /* and are to go out again half a tick later */
-    bool is_uplink_lossy;                    /* reason enough at the send rate auto */
-
-    /* What the server is told of this side, once a second. */
-    uint64_t health_ns;        /* when it was last told */
-    uint64_t longest_frame_ns; /* since then */
-    uint64_t stalled_told;     /* of report.stalled_ticks */
-
-    /* Closed ticks coming down. */
-    ls_input_buffer *closed;
-    ls_coded_tick coded[SESSION_KEPT_TICKS]; /* as they came, to know them again */
-    ls_tick confirmed;
-    uint64_t tick_chain;  /* over the ticks before it */
-    ls_tick bare_tick;    /* is coded against nothing: 0, or JOIN's */
-    ls_tick acknowledged; /* by the newest INPUTS */
-    uint64_t newest_arrival_ns;
-    bool is_arrival_reported;
-    ls_link_meter downlink;
-    ls_tick_parts parts;
+    ls_session_terms terms;
+    ls_uplink *uplink;
+    ls_confirmed_ticks *ticks;
 
     /* Stepping. */
     ls_timestep timestep;
@@ -146,33 +109,18 @@ struct ls_session {
     ls_tick predicted_tick;    /* the live one after the last frame */
     uint64_t predicted_inputs; /* made up to then */
 
-    /* Hashes. */
-    uint64_t state_hashes[LS_WINDOW_TICKS]; /* from state hashes_first on */
-    ls_tick hashes_first;
-    uint64_t chain;
-    ls_tick chain_tick;
+    ls_hash_log *hashes;
 
     session_joining *joining; /* NULL: it is where the match is */
     session_return back;
 
     session_diagnosis diagnosis;
-    ls_histogram latency;
-    ls_session_event events[SESSION_EVENTS_MAX];
-    uint32_t event_first;
-    uint32_t event_count;
 
     /* Working memory. */
-    ls_tick_cursor cursor;
-    ls_message message;
-    uint8_t packet[LS_PACKET_BYTES_MAX];
+    ls_message message; /* that has come in */
 };
 
 /* ---- session.c ---- */
-
-ls_session_event *ls_session_push_event(ls_session *session, ls_session_event_kind kind);
-
-/* Sends session->message. */
-void ls_session_send(ls_session *session);
 
 /* Ends the session; LS_OK after a complete match. */
 void ls_session_end(ls_session *session, ls_status status, const char *why);
@@ -194,16 +142,13 @@ ls_status ls_session_play_ticks(ls_session *session, const uint8_t *bytes, size_
 ls_status ls_session_play_part(ls_session *session, const uint8_t *bytes, size_t size);
 void ls_session_play_send_hashes(ls_session *session, const ls_hash_request *request);
 
-/* The longest time between two INPUTS, with events or without. */
-uint64_t ls_session_heartbeat_ns(const ls_session *session);
+/* What the uplink needs to know now. */
+ls_uplink_moment ls_session_moment(const ls_session *session);
 
 /* ---- session_step.c ---- */
 
 /* Steps the ticks that are due since the frame before. */
 void ls_session_step_due(ls_session *session);
-
-/* Notes the state hash of a hashed state, the next one. */
-void ls_session_note_hash(ls_session *session, ls_tick tick, uint64_t state_hash);
 
 /* Steps the instance on these inputs, keeping the state before it for drawing. */
 void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs);
@@ -234,9 +179,6 @@ void ls_session_join(ls_session *session, const ls_join *join);
 
 /* Gives up what was on its way. */
 void ls_session_join_deinit(ls_session *session);
-
-/* A closed tick has come; false: there is no room, and the session has ended. */
-bool ls_session_join_keep(ls_session *session, const ls_tick_inputs *inputs);
 
 /* STALE or FUTURE for parts that say nothing new; MALFORMED. */
 ls_status ls_session_join_part(ls_session *session, const uint8_t *bytes, size_t size);
@@ -285,7 +227,6 @@ ls_return ls_session_return_claim(const ls_session *session);
 ls_status ls_session_return_take_offer(ls_session *session, const ls_offer *offer, ls_text *why);
 
 void ls_session_return_frame(ls_session *session);
-void ls_session_return_answer_ticks(ls_session *session, const ls_ticks_request *request);
 
 /* How long the server may be silent before the link counts as lost. */
 uint64_t ls_session_return_silence_ns(const ls_session *session);
@@ -313,17 +254,11 @@ void ls_session_desync_heal(ls_session *session, const ls_heal *heal);
 
 /* ---- session_inputs.c ---- */
 
-/* Makes the inputs that are due. */
-void ls_session_play_make_inputs(ls_session *session);
-
 /* Sends new inputs, or the newest a second time, if that is due. */
 void ls_session_play_send_due(ls_session *session);
 
 /* Sends INPUTS when nothing was sent for as long as may be. */
 void ls_session_play_send_in_time(ls_session *session);
-
-/* What the server says of the way to it. */
-void ls_session_play_take_uplink(ls_session *session, ls_link_figures uplink);
 
 /* Makes and sends what is due; when that is, frames apart. */
 void ls_session_play_update(ls_session *session);

@@ -1,27 +1,15 @@
 #include "lockstep/client/session/session_state.h"
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/fault.h"
-#include "lockstep/common/simulation/state_hash.h"
 
 #include <string.h>
-
-void ls_session_note_hash(ls_session *session, ls_tick tick, uint64_t state_hash)
-{
-    state_hash += LS_FAULT(FALSE_ALARM) && tick % 128 == 64;
-    session->state_hashes[tick / session->offer.hash_interval_ticks % LS_WINDOW_TICKS] = state_hash;
-    session->chain = ls_hash_chain_next(session->chain, state_hash);
-    session->chain_tick = tick;
-}
 
 void ls_session_settle(ls_session *session, ls_tick tick, uint64_t state_hash)
 {
     ls_session_desync_record(session, tick, state_hash);
     if (tick % session->offer.hash_interval_ticks == 0) {
-        ls_session_note_hash(session, tick, state_hash);
+        ls_hash_log_append(session->hashes, tick, state_hash);
     }
-    if (tick > SESSION_REPLAY_TICKS) {
-        ls_input_buffer_forget_before(session->closed, tick - SESSION_REPLAY_TICKS);
-    }
+    ls_confirmed_ticks_forget_before_state(session->ticks, tick);
 }
 
 void ls_session_step_on(ls_session *session, const ls_tick_inputs *inputs)
@@ -41,7 +29,7 @@ static void step(ls_session *session)
 {
     ls_tick tick = ls_sim_instance_tick(session->instance);
     ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_status held = ls_input_buffer_tick(session->closed, tick, slots);
+    ls_status held = ls_input_buffer_tick(ls_confirmed_ticks_inputs(session->ticks), tick, slots);
     LS_ASSERT(held == LS_OK);
     ls_tick_inputs inputs = {
         .tick = tick, .slot_count = session->offer.config.players, .slots = slots};
@@ -60,7 +48,7 @@ ls_tick ls_session_settled_tick(const ls_session *session)
 /* Ticks that can be stepped; a player who leaves after so many steps no more than those. */
 static uint32_t backlog_of(const ls_session *session)
 {
-    ls_tick end = session->confirmed;
+    ls_tick end = ls_confirmed_ticks_end(session->ticks);
     if (session->config.ticks > 0 && session->config.ticks < end) {
         end = session->config.ticks;
     }
@@ -72,8 +60,8 @@ static bool has_last_tick(const ls_session *session)
 {
     const ls_session_report *report = &session->report;
     uint32_t planned = session->config.ticks;
-    return (report->has_end && session->confirmed >= report->end.final_tick) ||
-           (planned > 0 && session->confirmed >= planned);
+    return (report->has_end && ls_confirmed_ticks_end(session->ticks) >= report->end.final_tick) ||
+           (planned > 0 && ls_confirmed_ticks_end(session->ticks) >= planned);
 }
 
 static void step_many(ls_session *session, uint32_t steps)

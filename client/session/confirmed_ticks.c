@@ -1,0 +1,374 @@
+#include "lockstep/client/session/confirmed_ticks.h"
+
+#include "lockstep/client/session/tick_parts.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/coded_tick.h"
+
+#include <string.h>
+
+enum {
+    REPLAY_TICKS = 384 /* newest ticks that may be simulated again to find the cause of a desync */
+};
+
+struct ls_confirmed_ticks {
+    ls_session_terms terms;
+    ls_tick end;      /* the first tick that has not come */
+    ls_tick keyframe; /* the tick that is coded against nothing: 0, or the one JOIN named */
+    uint64_t chain;   /* over the ticks before `end` */
+    ls_input_buffer *inputs;
+    ls_tick_queue queue; /* zeros: none */
+    bool is_hold_taken;  /* or when the newest tick came is not known */
+    uint64_t newest_arrival_ns;
+    ls_link_meter downlink;
+    ls_tick_parts parts;
+    ls_coded_tick coded[LS_BASE_TICKS]; /* as they came, to recognize repetitions */
+    ls_tick_cursor cursor;
+};
+
+/* ---- life ---- */
+
+ls_status ls_confirmed_ticks_create(const ls_session_terms *terms, ls_confirmed_ticks **out)
+{
+    ls_input_buffer_config config = {.slots = terms->offer->config.players,
+                                     .input_bytes_max = terms->simulation->input_bytes_max,
+                                     .window_ticks = LS_WINDOW_TICKS};
+    ls_confirmed_ticks *ticks = ls_allocate(terms->allocator, sizeof *ticks);
+    if (!ticks) {
+        return LS_NO_MEMORY;
+    }
+    ticks->terms = *terms;
+    ticks->chain = LS_TICK_CHAIN_START;
+    ls_status status = ls_input_buffer_create(&config, terms->allocator, &ticks->inputs);
+    if (status == LS_OK) {
+        status = ls_tick_parts_init(&ticks->parts, config.slots, config.input_bytes_max,
+                                    terms->allocator);
+    }
+    if (status != LS_OK) {
+        ls_confirmed_ticks_destroy(ticks);
+        return status;
+    }
+    *out = ticks;
+    return LS_OK;
+}
+
+void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks)
+{
+    if (!ticks) {
+        return;
+    }
+    ls_input_buffer_destroy(ticks->inputs);
+    ls_tick_parts_deinit(&ticks->parts);
+    ls_release(ticks->terms.allocator, ticks);
+}
+
+void ls_confirmed_ticks_connect(ls_confirmed_ticks *ticks)
+{
+    ticks->downlink = (ls_link_meter){0};
+}
+
+void ls_confirmed_ticks_disconnect(ls_confirmed_ticks *ticks)
+{
+    ls_tick_parts_forget(&ticks->parts);
+}
+
+void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_t chain)
+{
+    ticks->end = tick;
+    ticks->chain = chain;
+    ticks->keyframe = tick;
+    ticks->is_hold_taken = true;
+    ls_input_buffer_restart(ticks->inputs, tick);
+    memset(ticks->coded, 0, sizeof ticks->coded);
+    ls_tick_parts_forget(&ticks->parts);
+}
+
+void ls_confirmed_ticks_set_queue(ls_confirmed_ticks *ticks, const ls_tick_queue *queue)
+{
+    ticks->queue = queue ? *queue : (ls_tick_queue){0};
+}
+
+/* ---- receiving ---- */
+
+static ls_coded_tick *coded_of(ls_confirmed_ticks *ticks, ls_tick tick)
+{
+    return &ticks->coded[tick % LS_BASE_TICKS];
+}
+
+/* False: the queue is full. */
+static bool queue_tick(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs, uint64_t now_ns)
+{
+    if (!ticks->queue.add) {
+        return true;
+    }
+    if (!ticks->queue.add(ticks->queue.user, inputs, now_ns)) {
+        return false;
+    }
+    if (inputs->tick >= REPLAY_TICKS) {
+        ls_input_buffer_forget_before(ticks->inputs, inputs->tick - REPLAY_TICKS + 1);
+    }
+    return true;
+}
+
+/* Stores the cursor's tick as the next one. False when there is no room because this machine does
+ * not keep up: then the tick is not acknowledged and comes again. */
+static bool store_tick(ls_confirmed_ticks *ticks, uint64_t now_ns)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_cursor_inputs(&ticks->cursor, slots);
+    ls_tick_inputs inputs = {
+        .tick = ticks->end, .slot_count = ticks->cursor.slot_count, .slots = slots};
+    if (!queue_tick(ticks, &inputs, now_ns)) {
+        return false;
+    }
+    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
+        ls_status stored = ls_input_buffer_put(ticks->inputs, inputs.tick, slot, slots[slot].bytes,
+                                               slots[slot].size, slots[slot].events);
+        if (stored != LS_OK) {
+            LS_ASSERT(stored == LS_FUTURE);
+            return false;
+        }
+    }
+    coded_of(ticks, inputs.tick)->bits = 0;
+    ticks->chain = ls_tick_chain_next(ticks->chain, &inputs);
+    ticks->end++;
+    ticks->newest_arrival_ns = now_ns;
+    ticks->is_hold_taken = false;
+    return true;
+}
+
+static ls_status start_cursor(ls_confirmed_ticks *ticks, ls_tick first)
+{
+    ls_slot_input before[LS_PLAYERS_MAX] = {{0}};
+    if (first != ticks->keyframe &&
+        ls_input_buffer_tick(ticks->inputs, first - 1, before) != LS_OK) {
+        return LS_STALE;
+    }
+    ls_tick_cursor_start(&ticks->cursor, ticks->terms.offer->config.players,
+                         ticks->terms.simulation->input_bytes_max, before);
+    return LS_OK;
+}
+
+/* Passes over the ticks that came before and come again in the same bits; returns the first other
+ * one. */
+static ls_tick skip_repeated(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first)
+{
+    while (first < ticks->end && ticks->end - first <= LS_BASE_TICKS &&
+           ls_coded_tick_skip(coded_of(ticks, first), stream)) {
+        first++;
+    }
+    return first;
+}
+
+/* *end: one past the last tick that is carried. */
+static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream stream, ls_tick first,
+                             ls_tick *end)
+{
+    ls_status status = start_cursor(ticks, first);
+    if (status != LS_OK) {
+        return status;
+    }
+    for (*end = first; ls_ticks_read_tick(&stream, &ticks->cursor); (*end)++) {
+    }
+    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+}
+
+/* The packet's ticks have been checked. */
+static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream stream, ls_tick first,
+                        uint64_t now_ns)
+{
+    ls_status status = start_cursor(ticks, first);
+    LS_ASSERT(status == LS_OK);
+    ls_bit_stream start = stream;
+    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &ticks->cursor); tick++) {
+        if (tick == ticks->end) {
+            if (!store_tick(ticks, now_ns)) {
+                return;
+            }
+            ls_coded_tick_take(coded_of(ticks, tick), &start, &stream);
+        }
+        start = stream;
+    }
+}
+
+/* Stores the ticks that came whole in parts, perhaps before the ones before them. `fresh` is the
+ * tick that the newest packet has completed, if any: when the others came is not known. */
+static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh, uint64_t now_ns)
+{
+    const uint8_t *bytes = NULL;
+    uint32_t size = 0;
+    while ((bytes = ls_tick_parts_take(&ticks->parts, ticks->end, &size)) != NULL) {
+        ls_tick tick = ticks->end;
+        ls_status status = start_cursor(ticks, tick);
+        LS_ASSERT(status == LS_OK);
+        ls_bit_stream whole = ls_bit_reader(bytes, size);
+        if (!ls_ticks_read_tick(&whole, &ticks->cursor) || !ls_bits_is_complete(&whole)) {
+            return LS_MALFORMED;
+        }
+        if (!store_tick(ticks, now_ns)) {
+            return LS_OK;
+        }
+        ticks->is_hold_taken = tick != fresh;
+    }
+    return LS_OK;
+}
+
+static ls_status receive(ls_confirmed_ticks *ticks, ls_bit_stream stream, uint64_t now_ns,
+                         ls_confirmed_packet *out)
+{
+    ls_ticks_header *header = &out->header;
+    ls_ticks_header_bits(&stream, header, ticks->end);
+    if (stream.is_failed || (int64_t)header->wanted - (int64_t)ticks->end > LS_WINDOW_TICKS) {
+        return LS_MALFORMED;
+    }
+    if (header->first > ticks->end) {
+        return LS_FUTURE; /* an acknowledgement was altered; the next one corrects it */
+    }
+    ls_tick first = skip_repeated(ticks, &stream, header->first);
+    ls_status status = check_ticks(ticks, stream, first, &out->carried_end);
+    if (status != LS_OK) {
+        return status;
+    }
+    store_ticks(ticks, stream, first, now_ns);
+    status = store_whole_ticks(ticks, UINT32_MAX, now_ns);
+    int64_t stamp_ns = (int64_t)(out->carried_end * ticks->terms.dt_ns);
+    out->arrival = ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, now_ns);
+    out->has_header = true;
+    return status;
+}
+
+ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
+                                     uint64_t now_ns, ls_confirmed_packet *out)
+{
+    *out = (ls_confirmed_packet){.first = ticks->end};
+    ls_status status = receive(ticks, ls_bit_reader(bytes, size), now_ns, out);
+    out->end = ticks->end;
+    return status;
+}
+
+ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
+                                          size_t size, uint64_t now_ns, ls_confirmed_packet *out)
+{
+    ls_tick_part part;
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    *out = (ls_confirmed_packet){.first = ticks->end, .end = ticks->end};
+    ls_tick_part_bits(&stream, &part);
+    if (!ls_bits_is_complete(&stream)) {
+        return LS_MALFORMED;
+    }
+    ls_status status = ls_tick_parts_add(&ticks->parts, &part, ticks->end);
+    if (status == LS_OK) {
+        status = store_whole_ticks(ticks, part.tick, now_ns);
+    }
+    out->end = ticks->end;
+    return status;
+}
+
+/* ---- reading ---- */
+
+ls_tick ls_confirmed_ticks_end(const ls_confirmed_ticks *ticks)
+{
+    return ticks->end;
+}
+
+uint64_t ls_confirmed_ticks_chain(const ls_confirmed_ticks *ticks)
+{
+    return ticks->chain;
+}
+
+uint32_t ls_confirmed_ticks_held(const ls_confirmed_ticks *ticks)
+{
+    ls_tick first = ls_input_buffer_first(ticks->inputs);
+    return first < ticks->end ? ticks->end - first : 0;
+}
+
+bool ls_confirmed_ticks_lack_base(const ls_confirmed_ticks *ticks)
+{
+    return ticks->keyframe > 0 && ticks->end == ticks->keyframe;
+}
+
+const ls_input_buffer *ls_confirmed_ticks_inputs(const ls_confirmed_ticks *ticks)
+{
+    return ticks->inputs;
+}
+
+ls_tick_inputs ls_confirmed_ticks_get(const ls_confirmed_ticks *ticks, ls_tick tick,
+                                      ls_slot_input slots[LS_PLAYERS_MAX])
+{
+    ls_status held = ls_input_buffer_tick(ticks->inputs, tick, slots);
+    LS_ASSERT(held == LS_OK);
+    return (ls_tick_inputs){
+        .tick = tick, .slot_count = ticks->terms.offer->config.players, .slots = slots};
+}
+
+ls_link_figures ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks)
+{
+    return ls_link_meter_figures(&ticks->downlink);
+}
+
+bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks)
+{
+    return ticks->downlink.has_first;
+}
+
+uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks, uint64_t now_ns)
+{
+    if (ticks->end == 0 || ticks->is_hold_taken) {
+        return LS_HOLD_NONE;
+    }
+    ticks->is_hold_taken = true;
+    return ls_hold_from_ns(now_ns - ticks->newest_arrival_ns);
+}
+
+void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick)
+{
+    if (tick > REPLAY_TICKS) {
+        ls_input_buffer_forget_before(ticks->inputs, tick - REPLAY_TICKS);
+    }
+}
+
+/* ---- what a resumed server lacks ---- */
+
+static void send_tick(ls_tick tick, const uint8_t *bytes, uint32_t total_bytes,
+                      ls_session_outbox *outbox)
+{
+    ls_tick_part *part = &ls_session_outbox_begin(outbox, LS_MESSAGE_CLOSED_TICK)->body.closed_tick;
+    for (uint32_t index = 0; index < ls_tick_part_count(total_bytes); index++) {
+        part->tick = tick;
+        part->total_bytes = total_bytes;
+        part->index = index;
+        part->size = ls_tick_part_size(total_bytes, index);
+        memcpy(part->bytes, bytes + (size_t)index * LS_TICK_PART_BYTES, part->size);
+        ls_session_outbox_send(outbox);
+    }
+}
+
+/* Codes a tick against empty inputs, as it is not known what the server has before it. 0 when the
+ * tick is not held. */
+static uint32_t code_tick(const ls_confirmed_ticks *ticks, ls_tick tick, uint8_t *bytes)
+{
+    const ls_slot_input empty[LS_PLAYERS_MAX] = {{0}};
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    if (ls_input_buffer_tick(ticks->inputs, tick, slots) != LS_OK) {
+        return 0;
+    }
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
+    bool is_written =
+        ls_ticks_write_tick(&stream, ticks->terms.offer->config.players, empty, slots);
+    LS_ASSERT(is_written);
+    return (uint32_t)ls_bits_size_bytes(&stream);
+}
+
+void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request,
+                             ls_session_outbox *outbox)
+{
+    uint8_t *bytes = ls_allocate(ticks->terms.allocator, LS_TICK_BYTES_MAX);
+    ls_tick tick = request->first;
+    for (uint32_t i = 0; bytes && i < request->count && tick < ticks->end; i++, tick++) {
+        uint32_t size = code_tick(ticks, tick, bytes);
+        if (size > 0) {
+            send_tick(tick, bytes, size, outbox);
+        }
+    }
+    ls_release(ticks->terms.allocator, bytes);
+}

@@ -1,0 +1,100 @@
+/* Confirmed ticks: the closed ticks that have come from the server, one after another without a
+ * gap, and what their packets tell about the way down. Checks a packet to its end before it stores
+ * anything. Never steps a tick, and never looks at what a packet says about this player's inputs.
+ * Called by session and, for reading, by the parts that step, send and join. */
+#ifndef LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
+#define LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
+
+#include "lockstep/client/session/session_outbox.h"
+#include "lockstep/client/session/session_terms.h"
+#include "lockstep/common/simulation/input_buffer.h"
+#include "lockstep/protocol/wire/link_meter.h"
+
+enum {
+    LS_BASE_TICKS = 256 /* newest ticks, and newest own inputs, that may still serve as a base */
+};
+
+typedef struct ls_confirmed_ticks ls_confirmed_ticks;
+
+/* NO_MEMORY. */
+ls_status ls_confirmed_ticks_create(const ls_session_terms *terms, ls_confirmed_ticks **out);
+void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks);
+
+/* A new connection: its packets are counted anew. */
+void ls_confirmed_ticks_connect(ls_confirmed_ticks *ticks);
+
+/* The connection is lost. A server that is resumed from its journal may close the ticks that were
+ * on their way with other inputs: parts of them are forgotten. */
+void ls_confirmed_ticks_disconnect(ls_confirmed_ticks *ticks);
+
+/* Goes on at `tick`, holding none before it; the ticks before it have this chain. The first tick is
+ * coded against nothing. */
+void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_t chain);
+
+/* Where ticks wait until they are stepped while the state before them is still on its way. */
+typedef struct ls_tick_queue {
+    /* Copies a tick that has come. False: there is no room, and the tick counts as not come. */
+    bool (*add)(void *user, const ls_tick_inputs *inputs, uint64_t now_ns);
+    void *user;
+} ls_tick_queue;
+
+/* From now on every tick that comes is added to the queue, and only the newest ones are held here.
+ * NULL: all are held here until they are stepped. */
+void ls_confirmed_ticks_set_queue(ls_confirmed_ticks *ticks, const ls_tick_queue *queue);
+
+/* ---- receiving ---- */
+
+/* The content of one packet. */
+typedef struct ls_confirmed_packet {
+    ls_tick first; /* ticks first .. end-1 are new; none when they are equal */
+    ls_tick end;
+    bool has_header; /* the next three are there */
+    ls_ticks_header header;
+    ls_link_arrival arrival;
+    ls_tick carried_end; /* one past the newest tick that the packet carried */
+} ls_confirmed_packet;
+
+/* TICKS and TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing new. `out` is filled
+ * in whatever the result is. */
+ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
+                                     uint64_t now_ns, ls_confirmed_packet *out);
+ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
+                                          size_t size, uint64_t now_ns, ls_confirmed_packet *out);
+
+/* ---- reading ---- */
+
+/* The first tick that has not come, and the chain over those before it. */
+ls_tick ls_confirmed_ticks_end(const ls_confirmed_ticks *ticks);
+uint64_t ls_confirmed_ticks_chain(const ls_confirmed_ticks *ticks);
+
+/* How many ticks before that one are held. */
+uint32_t ls_confirmed_ticks_held(const ls_confirmed_ticks *ticks);
+
+/* A state was sent and no tick after it has come yet: the inputs before it, against which the next
+ * tick would be coded, are not here. */
+bool ls_confirmed_ticks_lack_base(const ls_confirmed_ticks *ticks);
+
+/* Every slot's inputs, borrowed. */
+const ls_input_buffer *ls_confirmed_ticks_inputs(const ls_confirmed_ticks *ticks);
+
+/* The inputs of a tick that is held, in slots[]. */
+ls_tick_inputs ls_confirmed_ticks_get(const ls_confirmed_ticks *ticks, ls_tick tick,
+                                      ls_slot_input slots[LS_PLAYERS_MAX]);
+
+ls_link_figures ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks);
+
+/* False until a packet has come over this connection. */
+bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks);
+
+/* How long the newest tick has been here, in the unit of the INPUTS header; LS_HOLD_NONE when it is
+ * not known or was asked for before. */
+uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks, uint64_t now_ns);
+
+/* State `tick` has been reached for good: what led to the states long before it is forgotten. */
+void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick);
+
+/* Sends those of the ticks that a resumed server asks for which are held. */
+void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request,
+                             ls_session_outbox *outbox);
+
+#endif

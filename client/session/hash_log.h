@@ -1,0 +1,38 @@
+/* Hash log: the hashes of the states that closed ticks led to, one for every hash interval, for as
+ * long as the server may ask for them, and the chain over all of them. Never hashes a state itself.
+ * Called by the parts of a session that step, join and heal. */
+#ifndef LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
+#define LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/simulation/simulation.h"
+
+typedef struct ls_hash_log ls_hash_log;
+
+/* Starts with this hash of state 0. NO_MEMORY. */
+ls_status ls_hash_log_create(uint32_t interval_ticks, uint64_t initial,
+                             const ls_allocator *allocator, ls_hash_log **out);
+void ls_hash_log_destroy(ls_hash_log *log);
+
+/* Forgets everything and starts with state 0 again. */
+void ls_hash_log_restart(ls_hash_log *log);
+
+/* Goes on with the chain of somebody else, which covers the states up to `chain_tick`. Of those the
+ * log only holds the hash of state `tick`, when that is the newest of them. */
+void ls_hash_log_continue(ls_hash_log *log, ls_tick chain_tick, uint64_t chain, ls_tick tick,
+                          uint64_t hash);
+
+/* Appends the hash of the next hashed state. */
+void ls_hash_log_append(ls_hash_log *log, ls_tick tick, uint64_t hash);
+
+/* Goes back to state `tick`, whose hash and chain are these; the hashes before it stay. */
+void ls_hash_log_correct(ls_hash_log *log, ls_tick tick, uint64_t hash, uint64_t chain);
+
+/* False when the state is no hashed one, or its hash is not held. */
+bool ls_hash_log_get(const ls_hash_log *log, ls_tick tick, uint64_t *hash);
+
+/* The newest state that the chain covers, and the chain up to there. */
+ls_tick ls_hash_log_tick(const ls_hash_log *log);
+uint64_t ls_hash_log_chain(const ls_hash_log *log);
+
+#endif
