@@ -34,7 +34,7 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    const ls_bench_section *sections[SECTIONS_MAX];
+    const bench_section *sections[SECTIONS_MAX];
     uint32_t section_count;
     uint64_t rounds;
     bool is_smoke;
@@ -43,7 +43,7 @@ typedef struct arguments {
 
 static void add_section(struct argp_state *state, arguments *args, const char *name)
 {
-    const ls_bench_section *section = ls_bench_section_find(name);
+    const bench_section *section = bench_section_find(name);
     if (!section) {
         argp_error(state, "there is no section '%s'", name);
     } else if (args->section_count == SECTIONS_MAX) {
@@ -55,8 +55,8 @@ static void add_section(struct argp_state *state, arguments *args, const char *n
 
 static void add_all_sections(arguments *args)
 {
-    for (uint32_t i = 0; ls_bench_section_at(i); i++) {
-        args->sections[args->section_count++] = ls_bench_section_at(i);
+    for (uint32_t i = 0; bench_section_at(i); i++) {
+        args->sections[args->section_count++] = bench_section_at(i);
     }
 }
 
@@ -65,7 +65,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     arguments *args = state->input;
     switch (key) {
     case KEY_ROUNDS:
-        ls_command_line_number(state, "rounds", value, (ls_option_range){1, LS_BENCH_ROUNDS_MAX},
+        ls_command_line_number(state, "rounds", value, (ls_option_range){1, BENCH_ROUNDS_MAX},
                                &args->rounds);
         return 0;
     case KEY_JSON:
@@ -93,30 +93,29 @@ static char *help_filter(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     }
     fprintf(stream, "Sections:\n");
-    for (uint32_t i = 0; ls_bench_section_at(i); i++) {
-        fprintf(stream, "  %-10s %s\n", ls_bench_section_at(i)->name,
-                ls_bench_section_at(i)->about);
+    for (uint32_t i = 0; bench_section_at(i); i++) {
+        fprintf(stream, "  %-10s %s\n", bench_section_at(i)->name, bench_section_at(i)->about);
     }
     fprintf(stream, "\n%s", text ? text : "");
     fclose(stream);
     return extended;
 }
 
-static ls_status run(const arguments *args, ls_bench_report *report, ls_text *why)
+static ls_status run(const arguments *args, bench_report *report, ls_text *why)
 {
-    ls_bench_plan plan = {.rounds = args->is_smoke ? 1 : (uint32_t)args->rounds,
-                          .round_ns = args->is_smoke ? SMOKE_ROUND_NS : ROUND_NS,
-                          .is_smoke = args->is_smoke};
+    bench_plan plan = {.rounds = args->is_smoke ? 1 : (uint32_t)args->rounds,
+                       .round_ns = args->is_smoke ? SMOKE_ROUND_NS : ROUND_NS,
+                       .is_smoke = args->is_smoke};
     ls_status status = args->json ? ls_output_check_path(args->json, why) : LS_OK;
     if (status != LS_OK) {
         return status;
     }
     bool is_json_on_stdout = args->json && strcmp(args->json, "-") == 0;
-    ls_bench_report_begin(report, is_json_on_stdout ? stderr : stdout, &plan);
+    bench_report_begin(report, is_json_on_stdout ? stderr : stdout, &plan);
     for (uint32_t i = 0; status == LS_OK && i < args->section_count; i++) {
-        status = ls_bench_section_run_in(args->sections[i], &plan, report, why);
+        status = bench_section_run_in(args->sections[i], &plan, report, why);
     }
-    return status == LS_OK ? ls_bench_report_end(report, args->json, why) : status;
+    return status == LS_OK ? bench_report_end(report, args->json, why) : status;
 }
 
 int main(int argc, char **argv)
@@ -138,7 +137,7 @@ int main(int argc, char **argv)
 
     const ls_log log = ls_log_stderr("lockstep-bench", LS_LOG_INFO);
     ls_text why = {{0}};
-    ls_bench_report *report = ls_allocate(ls_allocator_heap(), sizeof *report);
+    bench_report *report = ls_allocate(ls_allocator_heap(), sizeof *report);
     ls_status status = report ? run(&args, report, &why) : LS_NO_MEMORY;
     ls_release(ls_allocator_heap(), report);
     if (status != LS_OK) {

@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    ls_explain_config config;
+    explain_config config;
     ls_output_options output;
     bool has_command;
 } arguments;
@@ -102,5 +102,5 @@ int main(int argc, char **argv)
     args.config.is_quiet = args.output.level == LS_LOG_WARNING ||
                            is_standard_output(args.config.json_path) ||
                            is_standard_output(args.config.html_path);
-    return ls_explain_run(&args.config, &console.log);
+    return explain_run(&args.config, &console.log);
 }

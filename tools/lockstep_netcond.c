@@ -13,7 +13,7 @@ enum {
     DEFAULT_PORT = 7301,
     IDLE_SECONDS_MAX = 86400,
     LAST_COLUMN = 60, /* where a setting may begin */
-    OPTIONS_MAX = LS_SCOPE_COUNT * LS_SETTING_COUNT + 16,
+    OPTIONS_MAX = NETCOND_SCOPE_COUNT * NETCOND_SETTING_COUNT + 16,
 };
 
 enum option_key {
@@ -23,7 +23,7 @@ enum option_key {
     KEY_CLIENTS,
     KEY_IDLE,
     KEY_SEED,
-    KEY_SETTINGS = 0x200, /* plus scope * LS_SETTING_COUNT + setting */
+    KEY_SETTINGS = 0x200, /* plus scope * NETCOND_SETTING_COUNT + setting */
 };
 
 enum option_group {
@@ -45,7 +45,7 @@ static const struct argp_option fixed_options[] = {
 };
 
 typedef struct arguments {
-    ls_settings settings;
+    netcond_settings settings;
     const char *server;
     char listen_host[LS_ENDPOINT_BYTES_MAX];
     uint64_t port, clients, idle_seconds, seed;
@@ -57,26 +57,26 @@ typedef struct arguments {
  * repeat. */
 static void list_options(struct argp_option options[OPTIONS_MAX])
 {
-    static char names[LS_SCOPE_COUNT][LS_SETTING_COUNT][24];
+    static char names[NETCOND_SCOPE_COUNT][NETCOND_SETTING_COUNT][24];
     uint32_t count = 0;
     options[count++] = (struct argp_option){
         .doc = "The network, of both directions. With --up-NAME and --down-NAME of one: from the "
                "clients to the server, or to them:",
         .group = GROUP_LINK};
-    for (uint32_t i = 0; i < LS_SCOPE_COUNT * LS_SETTING_COUNT; i++) {
-        uint32_t scope = LS_SCOPE_COUNT - 1 - i / LS_SETTING_COUNT;
-        uint32_t setting = i % LS_SETTING_COUNT;
-        const ls_setting_info *info = ls_setting_info_of((ls_setting)setting);
+    for (uint32_t i = 0; i < NETCOND_SCOPE_COUNT * NETCOND_SETTING_COUNT; i++) {
+        uint32_t scope = NETCOND_SCOPE_COUNT - 1 - i / NETCOND_SETTING_COUNT;
+        uint32_t setting = i % NETCOND_SETTING_COUNT;
+        const netcond_setting_info *info = netcond_setting_info_of((netcond_setting)setting);
         char *name = names[scope][setting];
         snprintf(name, sizeof names[scope][setting], "%s%s",
-                 ls_setting_scope_prefix((ls_setting_scope)scope), info->name);
-        options[count++] =
-            (struct argp_option){.name = name,
-                                 .key = KEY_SETTINGS + (int)(scope * LS_SETTING_COUNT + setting),
-                                 .arg = info->form,
-                                 .flags = scope == LS_SCOPE_BOTH ? 0 : OPTION_HIDDEN,
-                                 .doc = info->help,
-                                 .group = GROUP_LINK};
+                 netcond_setting_scope_prefix((netcond_setting_scope)scope), info->name);
+        options[count++] = (struct argp_option){
+            .name = name,
+            .key = KEY_SETTINGS + (int)(scope * NETCOND_SETTING_COUNT + setting),
+            .arg = info->form,
+            .flags = scope == NETCOND_SCOPE_BOTH ? 0 : OPTION_HIDDEN,
+            .doc = info->help,
+            .group = GROUP_LINK};
     }
     memcpy(options + count, fixed_options, sizeof fixed_options);
 }
@@ -100,10 +100,11 @@ static void parse_listen(struct argp_state *state, arguments *args, const char *
 static error_t parse_setting(int key, char *value, arguments *args)
 {
     uint32_t index = (uint32_t)(key - KEY_SETTINGS);
-    if (key < KEY_SETTINGS || index >= LS_SCOPE_COUNT * LS_SETTING_COUNT) {
+    if (key < KEY_SETTINGS || index >= NETCOND_SCOPE_COUNT * NETCOND_SETTING_COUNT) {
         return ARGP_ERR_UNKNOWN;
     }
-    args->settings.values[index / LS_SETTING_COUNT][index % LS_SETTING_COUNT] = value ? value : "";
+    args->settings.values[index / NETCOND_SETTING_COUNT][index % NETCOND_SETTING_COUNT] =
+        value ? value : "";
     return 0;
 }
 
@@ -118,7 +119,8 @@ static error_t parse_proxy(int key, char *value, struct argp_state *state, argum
         return 0;
     case KEY_CLIENTS:
         ls_command_line_number(state, "clients", value,
-                               (ls_option_range){1, LS_CONDITIONER_CLIENTS_MAX}, &args->clients);
+                               (ls_option_range){1, NETCOND_CONDITIONER_CLIENTS_MAX},
+                               &args->clients);
         return 0;
     case KEY_IDLE:
         ls_command_line_number(state, "idle", value, (ls_option_range){1, IDLE_SECONDS_MAX},
@@ -159,19 +161,19 @@ static error_t parse(int key, char *value, struct argp_state *state)
 }
 
 /* A profile as the settings that it stands for, in lines that argp need not break. */
-static void describe_profile(FILE *stream, const ls_profile *profile)
+static void describe_profile(FILE *stream, const netcond_profile *profile)
 {
     fprintf(stream, "%s: %s\n", profile->name, profile->help);
-    for (uint32_t scope = 0; scope < LS_DIRECTION_COUNT; scope++) {
-        int column = fprintf(stream, "  %-5s", scope == LS_SCOPE_UP ? "up" : "down");
-        for (uint32_t i = 0; i < LS_SETTING_COUNT; i++) {
+    for (uint32_t scope = 0; scope < NETCOND_DIRECTION_COUNT; scope++) {
+        int column = fprintf(stream, "  %-5s", scope == NETCOND_SCOPE_UP ? "up" : "down");
+        for (uint32_t i = 0; i < NETCOND_SETTING_COUNT; i++) {
             if (!profile->values[scope][i]) {
                 continue;
             }
             if (column > LAST_COLUMN) {
                 column = fprintf(stream, "\n       ");
             }
-            column += fprintf(stream, " %s %s", ls_setting_info_of((ls_setting)i)->name,
+            column += fprintf(stream, " %s %s", netcond_setting_info_of((netcond_setting)i)->name,
                               profile->values[scope][i]);
         }
         fprintf(stream, "\n");
@@ -189,8 +191,8 @@ static char *help_filter(int key, const char *text, void *input)
         return (char *)(uintptr_t)text;
     }
     fprintf(stream, "Profiles:\n");
-    for (uint32_t i = 0; ls_profile_at(i); i++) {
-        describe_profile(stream, ls_profile_at(i));
+    for (uint32_t i = 0; netcond_profile_at(i); i++) {
+        describe_profile(stream, netcond_profile_at(i));
     }
     fprintf(stream, "\n%s", text ? text : "");
     fclose(stream);
@@ -226,18 +228,18 @@ int main(int argc, char **argv)
     ls_console console;
     ls_console_init(&console, "lockstep-netcond", args.output.level);
     ls_text why = {{0}};
-    ls_netcond_config config = {.listen_host = args.listen_host,
-                                .listen_port = (uint16_t)args.port,
-                                .server = args.server,
-                                .port_file = args.port_file,
-                                .json_path = args.output.json_path};
-    config.proxy = ls_proxy_config_default();
+    netcond_config config = {.listen_host = args.listen_host,
+                             .listen_port = (uint16_t)args.port,
+                             .server = args.server,
+                             .port_file = args.port_file,
+                             .json_path = args.output.json_path};
+    config.proxy = netcond_proxy_config_default();
     config.proxy.seed = args.seed;
     config.proxy.clients_max = (uint32_t)args.clients;
     config.proxy.idle_ms = (uint32_t)args.idle_seconds * 1000;
-    if (ls_settings_resolve(&args.settings, config.proxy.links, &why) != LS_OK) {
+    if (netcond_settings_resolve(&args.settings, config.proxy.links, &why) != LS_OK) {
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_USAGE;
     }
-    return ls_netcond_run(&config, &console);
+    return netcond_run(&config, &console);
 }

@@ -35,7 +35,7 @@ static const struct {
     uint32_t numbers;
 } commands[] = {
 #define COMMAND_ENTRY(name, journals, numbers, help) {#name, journals, numbers},
-    LS_REPLAY_COMMAND_MAP(COMMAND_ENTRY)
+    REPLAY_COMMAND_MAP(COMMAND_ENTRY)
 #undef COMMAND_ENTRY
 };
 
@@ -44,7 +44,7 @@ enum {
 };
 
 typedef struct arguments {
-    ls_replay_config config;
+    replay_config config;
     ls_output_options output;
     uint32_t command; /* index, once it is known */
     uint32_t words;   /* behind it */
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         .doc = "Looks into the journal of a match that a server wrote with --journal.\v"
                "Commands:\n"
 #define COMMAND_HELP(name, journals, numbers, help) "  " #name " " help "\n"
-        LS_REPLAY_COMMAND_MAP(COMMAND_HELP)
+        REPLAY_COMMAND_MAP(COMMAND_HELP)
 #undef COMMAND_HELP
             "\nThe journal's snapshots are run by the simulation here: open journals from those "
             "whose saved games you would open.\n\n"
@@ -194,5 +194,5 @@ int main(int argc, char **argv)
     args.config.json_path = json_path;
     args.config.is_quiet =
         args.output.level == LS_LOG_WARNING || (json_path && strcmp(json_path, "-") == 0);
-    return ls_replay_run_command(&args.config, &console);
+    return replay_run_command(&args.config, &console);
 }

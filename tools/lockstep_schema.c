@@ -45,7 +45,7 @@ static const struct argp_option options[] = {
     {0}};
 
 typedef struct notes {
-    ls_layout_note list[NOTES_MAX];
+    schema_layout_note list[NOTES_MAX];
     uint32_t count;
 } notes;
 
@@ -56,7 +56,7 @@ typedef struct words {
 
 typedef struct arguments {
     const char *file;
-    char *parts[LS_LAYOUT_PARTS_MAX]; /* TYPE[:NAME[:COUNT[:OFFSET]]] */
+    char *parts[SCHEMA_LAYOUT_PARTS_MAX]; /* TYPE[:NAME[:COUNT[:OFFSET]]] */
     uint32_t part_count;
     notes units, counts;
     words unions, paddings;
@@ -72,7 +72,7 @@ static void add_note(struct argp_state *state, notes *all, char *text)
         return;
     }
     *equals = '\0';
-    all->list[all->count++] = (ls_layout_note){text, equals + 1};
+    all->list[all->count++] = (schema_layout_note){text, equals + 1};
 }
 
 static void add_word(struct argp_state *state, words *all, const char *text)
@@ -88,8 +88,8 @@ static error_t add_argument(struct argp_state *state, arguments *args, char *val
 {
     if (args->file == NULL) {
         args->file = value;
-    } else if (args->part_count == LS_LAYOUT_PARTS_MAX) {
-        argp_error(state, "there are more than %u types", LS_LAYOUT_PARTS_MAX);
+    } else if (args->part_count == SCHEMA_LAYOUT_PARTS_MAX) {
+        argp_error(state, "there are more than %u types", SCHEMA_LAYOUT_PARTS_MAX);
     } else {
         args->parts[args->part_count++] = value;
     }
@@ -146,10 +146,10 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-static ls_status list_structs(const ls_debug_file *file, FILE *out)
+static ls_status list_structs(const schema_debug_file *file, FILE *out)
 {
     uint32_t count = 0;
-    const ls_debug_name *names = ls_debug_names(file, &count);
+    const schema_debug_name *names = schema_debug_names(file, &count);
     for (uint32_t i = 0; i < count; i++) {
         fprintf(out, "%10zu  %s\n", names[i].bytes, names[i].name);
     }
@@ -170,15 +170,15 @@ static char *cut(char *text)
     return NULL;
 }
 
-static ls_status find_parts(ls_debug_file *file, const arguments *args, ls_layout_part *parts,
-                            ls_text *why)
+static ls_status find_parts(schema_debug_file *file, const arguments *args,
+                            schema_layout_part *parts, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < args->part_count; i++) {
         char *name = cut(args->parts[i]);
         char *count = cut(name);
-        parts[i] = (ls_layout_part){.name = name, .count = count, .offset = cut(count)};
-        status = ls_debug_find(file, args->parts[i], &parts[i].type, why);
+        parts[i] = (schema_layout_part){.name = name, .count = count, .offset = cut(count)};
+        status = schema_debug_find(file, args->parts[i], &parts[i].type, why);
     }
     return status;
 }
@@ -189,34 +189,34 @@ static void warn(void *user, const char *text)
     ls_log_line(&console->log, LS_LOG_WARNING, "%s", text);
 }
 
-static ls_status write_schema(ls_debug_file *file, const arguments *args, ls_console *console,
+static ls_status write_schema(schema_debug_file *file, const arguments *args, ls_console *console,
                               FILE *out, ls_text *why)
 {
-    static ls_layout layout;
-    ls_layout_part parts[LS_LAYOUT_PARTS_MAX];
-    const ls_layout_options layout_options = {.units = args->units.list,
-                                              .unit_count = args->units.count,
-                                              .counts = args->counts.list,
-                                              .count_count = args->counts.count,
-                                              .byte_unions = args->unions.list,
-                                              .byte_union_count = args->unions.count,
-                                              .paddings = args->paddings.list,
-                                              .padding_count = args->paddings.count,
-                                              .warn = warn,
-                                              .user = console};
+    static schema_layout layout;
+    schema_layout_part parts[SCHEMA_LAYOUT_PARTS_MAX];
+    const schema_layout_options layout_options = {.units = args->units.list,
+                                                  .unit_count = args->units.count,
+                                                  .counts = args->counts.list,
+                                                  .count_count = args->counts.count,
+                                                  .byte_unions = args->unions.list,
+                                                  .byte_union_count = args->unions.count,
+                                                  .paddings = args->paddings.list,
+                                                  .padding_count = args->paddings.count,
+                                                  .warn = warn,
+                                                  .user = console};
     ls_status status = find_parts(file, args, parts, why);
     if (status == LS_OK) {
-        status = ls_layout_make(parts, args->part_count, &layout_options, &layout, why);
+        status = schema_layout_make(parts, args->part_count, &layout_options, &layout, why);
     }
     if (status != LS_OK) {
         return status;
     }
     if (args->is_rows) {
-        ls_schema_code_rows(out, &layout);
+        schema_code_rows(out, &layout);
     } else {
         const char *slash = strrchr(args->file, '/');
-        ls_schema_code_function(out, &layout, parts, args->part_count, args->function,
-                                slash == NULL ? args->file : slash + 1);
+        schema_code_function(out, &layout, parts, args->part_count, args->function,
+                             slash == NULL ? args->file : slash + 1);
     }
     return LS_OK;
 }
@@ -224,11 +224,11 @@ static ls_status write_schema(ls_debug_file *file, const arguments *args, ls_con
 /* Into memory first: a file is written whole or not at all. */
 static ls_status run(const arguments *args, ls_console *console, ls_text *why)
 {
-    ls_debug_file *file = NULL;
+    schema_debug_file *file = NULL;
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    ls_status status = out == NULL ? LS_NO_MEMORY : ls_debug_open(args->file, &file, why);
+    ls_status status = out == NULL ? LS_NO_MEMORY : schema_debug_open(args->file, &file, why);
     if (status == LS_OK) {
         status =
             args->is_list ? list_structs(file, out) : write_schema(file, args, console, out, why);
@@ -241,7 +241,7 @@ static ls_status run(const arguments *args, ls_console *console, ls_text *why)
         status = ls_output_write(args->output, text, why);
     }
     free(text);
-    ls_debug_close(file);
+    schema_debug_close(file);
     return status;
 }
 

@@ -46,7 +46,7 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    ls_synctest_config config;
+    synctest_config config;
     const char *sim;
     const char *against;
     ls_setting_options settings;
@@ -59,7 +59,7 @@ typedef struct arguments {
 static void parse_list(struct argp_state *state, const char *value, uint32_t *set, bool *has_lint)
 {
     ls_text why;
-    if (ls_world_parse_list(value, set, has_lint, &why) != LS_OK) {
+    if (synctest_world_parse_list(value, set, has_lint, &why) != LS_OK) {
         argp_error(state, "%s", why.bytes);
     }
 }
@@ -129,8 +129,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 static void list_worlds(void)
 {
     printf("%-12s %s\n", "lint", "calls, machine code, variables and schema of a plug-in's file");
-    for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
-        printf("%-12s %s\n", ls_world_of(id)->name, ls_world_of(id)->what);
+    for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
+        printf("%-12s %s\n", synctest_world_of(id)->name, synctest_world_of(id)->what);
     }
 }
 
@@ -141,20 +141,19 @@ static bool is_file_name(const char *name)
 }
 
 /* Worlds have other folders: a file's path must hold everywhere. */
-static bool resolve(const char *name, char path[LS_SYNCTEST_PATH_BYTES_MAX], ls_text *why)
+static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
     char *absolute = is_file_name(name) ? realpath(name, NULL) : NULL;
     if (is_file_name(name) && !absolute) {
         ls_text_set(why, "'%s': %s", name, strerror(errno));
         return false;
     }
-    int size = snprintf(path, LS_SYNCTEST_PATH_BYTES_MAX, "%s", absolute ? absolute : name);
+    int size = snprintf(path, SYNCTEST_PATH_BYTES_MAX, "%s", absolute ? absolute : name);
     free(absolute);
-    return size >= 0 && (uint32_t)size < LS_SYNCTEST_PATH_BYTES_MAX;
+    return size >= 0 && (uint32_t)size < SYNCTEST_PATH_BYTES_MAX;
 }
 
-static bool copy_settings(const ls_setting_options *settings, ls_synctest_match *match,
-                          ls_text *why)
+static bool copy_settings(const ls_setting_options *settings, synctest_match *match, ls_text *why)
 {
     match->seed = settings->seed;
     match->players = (uint32_t)settings->players;
@@ -171,9 +170,9 @@ static bool copy_settings(const ls_setting_options *settings, ls_synctest_match 
     return true;
 }
 
-static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX], ls_text *why)
+static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
-    ls_synctest_config *config = &args->config;
+    synctest_config *config = &args->config;
     bool is_file = is_file_name(args->sim);
     if (args->is_lint && !is_file) {
         ls_text_set(why, "--lint looks at a file, and '%s' is built in", args->sim);
@@ -192,8 +191,8 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
     config->against = args->against ? against : NULL;
     config->match.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
     config->worlds = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
-    if (!args->against && !(args->has_only && args->only >> LS_WORLD_AGAINST & 1)) {
-        config->worlds &= ~(UINT32_C(1) << LS_WORLD_AGAINST);
+    if (!args->against && !(args->has_only && args->only >> SYNCTEST_WORLD_AGAINST & 1)) {
+        config->worlds &= ~(UINT32_C(1) << SYNCTEST_WORLD_AGAINST);
     }
     config->is_only_lint = args->is_lint || (args->has_only && args->only == 0 && args->wants_lint);
     config->is_lint_wanted = is_file && !args->skips_lint && (!args->has_only || args->wants_lint);
@@ -204,7 +203,7 @@ static bool configure(arguments *args, char against[LS_SYNCTEST_PATH_BYTES_MAX],
     return true;
 }
 
-static bool can_write(const ls_synctest_config *config, ls_text *why)
+static bool can_write(const synctest_config *config, ls_text *why)
 {
     return (!config->json_path || ls_output_check_path(config->json_path, why) == LS_OK) &&
            (!config->junit_path || ls_output_check_path(config->junit_path, why) == LS_OK);
@@ -226,9 +225,9 @@ int main(int argc, char **argv)
                "crash was found, or nothing was compared, 4 internal.",
     };
     static arguments args;
-    static char against[LS_SYNCTEST_PATH_BYTES_MAX];
-    if (ls_world_process_is_wanted(argc, argv)) {
-        return ls_world_process_run(argv);
+    static char against[SYNCTEST_PATH_BYTES_MAX];
+    if (synctest_world_process_is_wanted(argc, argv)) {
+        return synctest_world_process_run(argv);
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     args.settings.seed = 1;
@@ -252,5 +251,5 @@ int main(int argc, char **argv)
         ls_log_line(&console.log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_ENVIRONMENT;
     }
-    return ls_synctest_run(&args.config, &console);
+    return synctest_run(&args.config, &console);
 }

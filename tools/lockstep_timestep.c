@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 };
 
 typedef struct arguments {
-    ls_compare_config config;
+    stepping_compare_config config;
     uint64_t rate, seconds, step_cost, frame_max, steps_max;
     const char *sim;
     const char *params[LS_PARAMS_MAX];
@@ -103,10 +103,10 @@ static void parse_plot(struct argp_state *state, arguments *args, const char *pa
     args->config.plot_path = path;
 }
 
-static void add_trace(struct argp_state *state, ls_compare_config *config, const char *name)
+static void add_trace(struct argp_state *state, stepping_compare_config *config, const char *name)
 {
-    if (config->trace_count == LS_COMPARE_TRACES_MAX) {
-        argp_error(state, "there are more than %u traces", LS_COMPARE_TRACES_MAX);
+    if (config->trace_count == STEPPING_COMPARE_TRACES_MAX) {
+        argp_error(state, "there are more than %u traces", STEPPING_COMPARE_TRACES_MAX);
         return;
     }
     config->traces[config->trace_count++] = name;
@@ -130,8 +130,8 @@ static error_t parse_how(int key, char *value, struct argp_state *state, argumen
                                &args->rate);
         return 0;
     case KEY_SECONDS:
-        ls_command_line_number(state, "seconds", value, (ls_option_range){2, LS_TRACE_SECONDS_MAX},
-                               &args->seconds);
+        ls_command_line_number(state, "seconds", value,
+                               (ls_option_range){2, STEPPING_TRACE_SECONDS_MAX}, &args->seconds);
         return 0;
     case KEY_SEED:
         ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
@@ -224,9 +224,9 @@ static char *help_filter(int key, const char *text, void *input)
                 about[i]);
     }
     fprintf(stream, "Traces:\n");
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        fprintf(stream, "  %-16s %s\n", ls_trace_kind_name((ls_trace_kind)i),
-                ls_trace_kind_about((ls_trace_kind)i));
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        fprintf(stream, "  %-16s %s\n", stepping_trace_kind_name((stepping_trace_kind)i),
+                stepping_trace_kind_about((stepping_trace_kind)i));
     }
     fprintf(stream, "\n%s", text ? text : "");
     fclose(stream);
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
     args.config.steps_max = (uint32_t)args.steps_max;
     args.config.json_path = args.output.json_path;
     args.config.is_quiet = args.output.level == LS_LOG_WARNING;
-    ls_exit_code code = ls_compare_run(&args.config, &console);
+    ls_exit_code code = stepping_compare_run(&args.config, &console);
     ls_simulation_unload(&loaded);
     return code;
 }

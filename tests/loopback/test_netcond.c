@@ -43,8 +43,8 @@ typedef struct end {
 /* Clients, a proxy and a server that sends everything back, in one thread on one loop. */
 typedef struct scene {
     ls_event_loop *loop;
-    ls_proxy *proxy;
-    ls_proxy_config config;
+    netcond_proxy *proxy;
+    netcond_proxy_config config;
     end server;
     end clients[CLIENTS];
     uint32_t sent;
@@ -87,7 +87,7 @@ static void on_datagrams(void *user, uint64_t unused_ns)
 static void send_from(scene *made, uint32_t client, uint32_t number)
 {
     payload data = {client, number, ls_station_now_ns()};
-    ls_send_datagram(made->clients[client].descriptor, ls_proxy_port(made->proxy), &data,
+    ls_send_datagram(made->clients[client].descriptor, netcond_proxy_port(made->proxy), &data,
                      sizeof data);
 }
 
@@ -112,7 +112,7 @@ static void open_end(scene *made, end *opened)
 }
 
 /* The config's server and log are the scene's. */
-static scene *open_scene(const ls_proxy_config *config)
+static scene *open_scene(const netcond_proxy_config *config)
 {
     static const ls_log quiet = {.level = LS_LOG_ERROR};
     scene *made = &the_scene;
@@ -127,7 +127,7 @@ static scene *open_scene(const ls_proxy_config *config)
     made->config.log = &quiet;
     ls_text why = {{0}};
     ls_status status =
-        ls_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, &why);
+        netcond_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, &why);
     cr_assert_eq(status, LS_OK, "%s", why.bytes);
     ls_tick_timer_config ticks = {0, MS};
     ls_loop_handler tick = {on_tick, made};
@@ -137,7 +137,7 @@ static scene *open_scene(const ls_proxy_config *config)
 
 static void close_scene(scene *made)
 {
-    ls_proxy_close(made->proxy);
+    netcond_proxy_close(made->proxy);
     ls_event_loop_destroy(made->loop);
     close(made->server.descriptor);
     for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -155,8 +155,10 @@ static void run_until(scene *made, bool (*is_done)(const scene *))
 /* All was sent and whatever is to come has come. */
 static bool all_passed(const scene *made)
 {
-    const ls_conditioner_figures *up = ls_proxy_figures(made->proxy, LS_DIRECTION_UP);
-    const ls_conditioner_figures *down = ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN);
+    const netcond_conditioner_figures *up =
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP);
+    const netcond_conditioner_figures *down =
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN);
     uint64_t back = made->echoes ? made->server.count : 0;
     uint32_t heard = 0;
     for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -171,7 +173,7 @@ static bool all_passed(const scene *made)
 
 Test(netcond, each_client_has_a_port_of_its_own_and_gets_its_own_answers)
 {
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     scene *made = open_scene(&config);
     made->echoes = true;
     for (uint32_t i = 0; i < 40; i++) {
@@ -196,42 +198,42 @@ Test(netcond, each_client_has_a_port_of_its_own_and_gets_its_own_answers)
             const arrival *heard = &made->clients[i].arrivals[k];
             cr_assert_eq(heard->payload.client, i);
             cr_assert_eq(heard->payload.number, k * CLIENTS + i);
-            cr_assert_eq(heard->port, ls_proxy_port(made->proxy));
+            cr_assert_eq(heard->port, netcond_proxy_port(made->proxy));
         }
     }
-    cr_assert_eq(ls_proxy_counts_of(made->proxy).clients, CLIENTS);
+    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients, CLIENTS);
     close_scene(made);
 }
 
 /* How often each of the packets of the first client comes out, in virtual time. */
-static void predict(const ls_proxy_config *config, ls_direction direction, uint32_t packets,
-                    uint8_t times[PACKETS_MAX])
+static void predict(const netcond_proxy_config *config, netcond_direction direction,
+                    uint32_t packets, uint8_t times[PACKETS_MAX])
 {
-    ls_conditioner_config asked = {.link = config->links[direction],
-                                   .seed = config->seed,
-                                   .direction = direction,
-                                   .clients_max = 1};
-    ls_conditioner *conditioner = NULL;
-    cr_assert_eq(ls_conditioner_create(&asked, ls_allocator_heap(), &conditioner), LS_OK);
-    ls_conditioner_open(conditioner, 0, 1);
+    netcond_conditioner_config asked = {.link = config->links[direction],
+                                        .seed = config->seed,
+                                        .direction = direction,
+                                        .clients_max = 1};
+    netcond_conditioner *conditioner = NULL;
+    cr_assert_eq(netcond_conditioner_create(&asked, ls_allocator_heap(), &conditioner), LS_OK);
+    netcond_conditioner_open(conditioner, 0, 1);
     memset(times, 0, PACKETS_MAX);
     for (uint32_t i = 0; i < packets; i++) {
-        ls_conditioned_packet packet;
-        ls_conditioner_put(conditioner, 0, (const uint8_t *)&i, sizeof i, i);
-        while (ls_conditioner_take(conditioner, UINT64_MAX - 1, &packet)) {
+        netcond_conditioned_packet packet;
+        netcond_conditioner_put(conditioner, 0, (const uint8_t *)&i, sizeof i, i);
+        while (netcond_conditioner_take(conditioner, UINT64_MAX - 1, &packet)) {
             times[i]++;
         }
     }
-    ls_conditioner_destroy(conditioner);
+    netcond_conditioner_destroy(conditioner);
 }
 
 /* Real sockets, and yet exactly the packets that the seed says. */
 Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
 {
     static uint8_t predicted[PACKETS_MAX], heard[PACKETS_MAX];
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     config.seed = 77;
-    ls_link_config *up = &config.links[LS_DIRECTION_UP];
+    netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->loss_ppm = 10 * PERCENT;
     up->burst_ppm = 10 * PERCENT;
     up->burst_milli = 3000;
@@ -240,7 +242,7 @@ Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
     scene *made = open_scene(&config);
     made->to_send = 500;
     run_until(made, all_passed);
-    predict(&config, LS_DIRECTION_UP, made->to_send, predicted);
+    predict(&config, NETCOND_DIRECTION_UP, made->to_send, predicted);
     uint32_t lost = 0, twice = 0;
     for (uint32_t i = 0; i < made->server.count; i++) {
         heard[made->server.arrivals[i].payload.number]++;
@@ -250,8 +252,9 @@ Test(netcond, the_seed_decides_which_packets_are_lost_and_which_come_twice)
         lost += heard[i] == 0 ? 1 : 0;
         twice += heard[i] == 2 ? 1 : 0;
     }
-    const ls_conditioner_figures *figures = ls_proxy_figures(made->proxy, LS_DIRECTION_UP);
-    cr_assert_eq(ls_conditioner_lost(figures), lost);
+    const netcond_conditioner_figures *figures =
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP);
+    cr_assert_eq(netcond_conditioner_lost(figures), lost);
     cr_assert_eq(figures->duplicated, twice);
     cr_assert(lost > 60 && lost < 130, "%u lost", lost); /* 19 % of 500 */
     cr_assert(twice > 20 && twice < 65, "%u twice", twice);
@@ -275,10 +278,10 @@ static void assert_delays(const end *heard, uint64_t min_ns, uint64_t median_ns)
 
 Test(netcond, delays_are_what_was_asked_each_way)
 {
-    ls_proxy_config config = ls_proxy_config_default();
-    config.links[LS_DIRECTION_UP].delay_ns = 30 * MS;
-    config.links[LS_DIRECTION_UP].jitter_ns = 20 * MS;
-    config.links[LS_DIRECTION_DOWN].delay_ns = 50 * MS;
+    netcond_proxy_config config = netcond_proxy_config_default();
+    config.links[NETCOND_DIRECTION_UP].delay_ns = 30 * MS;
+    config.links[NETCOND_DIRECTION_UP].jitter_ns = 20 * MS;
+    config.links[NETCOND_DIRECTION_DOWN].delay_ns = 50 * MS;
     scene *made = open_scene(&config);
     made->echoes = true;
     made->to_send = 300;
@@ -287,9 +290,11 @@ Test(netcond, delays_are_what_was_asked_each_way)
     cr_assert_eq(made->clients[0].count, 300);
     assert_delays(&made->server, 30 * MS, 50 * MS); /* packets wait for those before them */
     assert_delays(&made->clients[0], 80 * MS, 100 * MS);
-    const ls_conditioner_times *down = &ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN)->delay;
+    const netcond_conditioner_times *down =
+        &netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->delay;
     cr_assert_geq(down->min_ns, 50 * MS);
-    cr_assert_lt(ls_conditioner_percentile_ns(down, 50), 75 * MS); /* a mean falls with one pause */
+    cr_assert_lt(netcond_conditioner_percentile_ns(down, 50),
+                 75 * MS); /* a mean falls with one pause */
     close_scene(made);
 }
 
@@ -307,8 +312,8 @@ static uint32_t count_overtaken(const end *heard)
 
 Test(netcond, order_is_kept_under_jitter)
 {
-    ls_proxy_config config = ls_proxy_config_default();
-    config.links[LS_DIRECTION_UP].jitter_ns = 40 * MS;
+    netcond_proxy_config config = netcond_proxy_config_default();
+    config.links[NETCOND_DIRECTION_UP].jitter_ns = 40 * MS;
     scene *made = open_scene(&config);
     made->to_send = 300;
     run_until(made, all_passed);
@@ -319,22 +324,22 @@ Test(netcond, order_is_kept_under_jitter)
 
 Test(netcond, reordering_is_what_was_asked_and_what_is_reported)
 {
-    ls_proxy_config config = ls_proxy_config_default();
-    config.links[LS_DIRECTION_UP].reorder_ppm = 10 * PERCENT;
-    config.links[LS_DIRECTION_UP].reorder_ns = 100 * MS;
+    netcond_proxy_config config = netcond_proxy_config_default();
+    config.links[NETCOND_DIRECTION_UP].reorder_ppm = 10 * PERCENT;
+    config.links[NETCOND_DIRECTION_UP].reorder_ns = 100 * MS;
     scene *made = open_scene(&config);
     made->to_send = 400;
     run_until(made, all_passed);
     uint32_t overtaken = count_overtaken(&made->server);
-    cr_assert_eq(ls_proxy_figures(made->proxy, LS_DIRECTION_UP)->reordered, overtaken);
+    cr_assert_eq(netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->reordered, overtaken);
     cr_assert(overtaken >= 20 && overtaken <= 65, "%u overtaken", overtaken);
     close_scene(made);
 }
 
 Test(netcond, nothing_passes_faster_than_the_rate)
 {
-    ls_proxy_config config = ls_proxy_config_default();
-    ls_link_config *up = &config.links[LS_DIRECTION_UP];
+    netcond_proxy_config config = netcond_proxy_config_default();
+    netcond_link_config *up = &config.links[NETCOND_DIRECTION_UP];
     up->rate_bps = 176000; /* 44 bytes, headers counted, take 2 ms */
     up->bucket_bytes = 0;
     scene *made = open_scene(&config);
@@ -354,41 +359,45 @@ Test(netcond, nothing_passes_faster_than_the_rate)
 static bool all_received(const scene *made)
 {
     return made->sent == made->to_send &&
-           ls_proxy_figures(made->proxy, LS_DIRECTION_UP)->received == made->sent;
+           netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->received == made->sent;
 }
 
 Test(netcond, a_partition_lets_nothing_pass)
 {
-    ls_proxy_config config = ls_proxy_config_default();
-    config.links[LS_DIRECTION_UP].partition_start_ns = 0;
-    config.links[LS_DIRECTION_UP].partition_length_ns = 3600 * LS_NS_PER_SECOND;
+    netcond_proxy_config config = netcond_proxy_config_default();
+    config.links[NETCOND_DIRECTION_UP].partition_start_ns = 0;
+    config.links[NETCOND_DIRECTION_UP].partition_length_ns = 3600 * LS_NS_PER_SECOND;
     scene *made = open_scene(&config);
     made->to_send = 50;
     run_until(made, all_received);
     cr_assert_eq(made->server.count, 0);
-    cr_assert_eq(ls_proxy_figures(made->proxy, LS_DIRECTION_UP)->lost[LS_LOSS_PARTITION], 50);
+    cr_assert_eq(
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_PARTITION], 50);
     close_scene(made);
 }
 
 Test(netcond, datagrams_of_every_size_pass_up_to_the_limit)
 {
-    static const size_t sizes[] = {0, 1, 1472, LS_LINK_DATAGRAM_BYTES_MAX};
-    static const uint8_t bytes[LS_LINK_DATAGRAM_BYTES_MAX + 1];
-    ls_proxy_config config = ls_proxy_config_default();
+    static const size_t sizes[] = {0, 1, 1472, NETCOND_LINK_DATAGRAM_BYTES_MAX};
+    static const uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX + 1];
+    netcond_proxy_config config = netcond_proxy_config_default();
     scene *made = open_scene(&config);
     made->echoes = true;
     for (uint32_t i = 0; i < 4; i++) {
-        ls_send_datagram(made->clients[0].descriptor, ls_proxy_port(made->proxy), bytes, sizes[i]);
+        ls_send_datagram(made->clients[0].descriptor, netcond_proxy_port(made->proxy), bytes,
+                         sizes[i]);
         made->sent = made->to_send = i + 1;
         run_until(made, all_passed);
         cr_assert_eq(made->server.last_size, sizes[i]);
         cr_assert_eq(made->clients[0].last_size, sizes[i]);
     }
-    ls_send_datagram(made->clients[0].descriptor, ls_proxy_port(made->proxy), bytes, sizeof bytes);
+    ls_send_datagram(made->clients[0].descriptor, netcond_proxy_port(made->proxy), bytes,
+                     sizeof bytes);
     made->sent = made->to_send = 5;
     run_until(made, all_passed);
     cr_assert_eq(made->server.count, 4);
-    cr_assert_eq(ls_proxy_figures(made->proxy, LS_DIRECTION_UP)->lost[LS_LOSS_TOO_LARGE], 1);
+    cr_assert_eq(
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_UP)->lost[NETCOND_LOSS_TOO_LARGE], 1);
     close_scene(made);
 }
 
@@ -396,12 +405,12 @@ Test(netcond, datagrams_of_every_size_pass_up_to_the_limit)
 
 static bool two_were_refused(const scene *made)
 {
-    return ls_proxy_counts_of(made->proxy).refused >= 2;
+    return netcond_proxy_counts_of(made->proxy).refused >= 2;
 }
 
 Test(netcond, clients_beyond_the_limit_are_refused_and_the_others_stay)
 {
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     config.clients_max = 2;
     scene *made = open_scene(&config);
     for (uint32_t i = 0; i < CLIENTS; i++) {
@@ -411,7 +420,7 @@ Test(netcond, clients_beyond_the_limit_are_refused_and_the_others_stay)
     send_from(made, 0, 1);
     made->sent = made->to_send = 3;
     run_until(made, all_passed);
-    ls_proxy_counts counts = ls_proxy_counts_of(made->proxy);
+    netcond_proxy_counts counts = netcond_proxy_counts_of(made->proxy);
     cr_assert_eq(counts.clients, 2);
     cr_assert_eq(counts.clients_seen, 2);
     cr_assert_eq(counts.refused, 2);
@@ -422,12 +431,12 @@ Test(netcond, clients_beyond_the_limit_are_refused_and_the_others_stay)
 
 static bool somebody_was_forgotten(const scene *made)
 {
-    return ls_proxy_counts_of(made->proxy).clients_forgotten > 0;
+    return netcond_proxy_counts_of(made->proxy).clients_forgotten > 0;
 }
 
 static bool nothing_is_held(const scene *made)
 {
-    return ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN)->held == 0;
+    return netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->held == 0;
 }
 
 static bool server_heard_two(const scene *made)
@@ -437,30 +446,32 @@ static bool server_heard_two(const scene *made)
 
 Test(netcond, a_silent_client_is_forgotten_and_may_come_again)
 {
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     config.clients_max = 1;
     config.idle_ms = 50;
-    config.links[LS_DIRECTION_DOWN].delay_ns = 2 * LS_NS_PER_SECOND;
+    config.links[NETCOND_DIRECTION_DOWN].delay_ns = 2 * LS_NS_PER_SECOND;
     scene *made = open_scene(&config);
     made->echoes = true;
     send_from(made, 0, 0);
     run_until(made, somebody_was_forgotten);
-    cr_assert_eq(ls_proxy_counts_of(made->proxy).clients, 0);
+    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients, 0);
     cr_assert_eq(made->server.count, 1);
     run_until(made, nothing_is_held); /* the answer comes to nobody */
-    cr_assert_eq(ls_proxy_figures(made->proxy, LS_DIRECTION_DOWN)->lost[LS_LOSS_NO_CLIENT], 1);
+    cr_assert_eq(
+        netcond_proxy_figures(made->proxy, NETCOND_DIRECTION_DOWN)->lost[NETCOND_LOSS_NO_CLIENT],
+        1);
     cr_assert_eq(made->clients[0].count, 0);
     made->sender = 1; /* the only place is free again */
     made->to_send = UINT32_MAX;
     run_until(made, server_heard_two);
     cr_assert_eq(made->server.arrivals[1].payload.client, 1);
-    cr_assert_eq(ls_proxy_counts_of(made->proxy).clients_seen, 2);
+    cr_assert_eq(netcond_proxy_counts_of(made->proxy).clients_seen, 2);
     close_scene(made);
 }
 
 static bool nobody_listens(const scene *made)
 {
-    return ls_proxy_counts_of(made->proxy).unreachable > 0;
+    return netcond_proxy_counts_of(made->proxy).unreachable > 0;
 }
 
 static bool server_heard(const scene *made)
@@ -471,9 +482,9 @@ static bool server_heard(const scene *made)
 /* A proxy may be started before its server, and survive it. */
 Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
 {
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     scene *made = open_scene(&config);
-    ls_proxy_close(made->proxy);
+    netcond_proxy_close(made->proxy);
     uint16_t port;
     int late = ls_open_socket(&port);
     struct sockaddr_in address;
@@ -481,11 +492,12 @@ Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
     cr_assert_eq(getsockname(late, (struct sockaddr *)&address, &bytes), 0);
     close(late);
     made->config.server.port = port;
-    cr_assert_eq(ls_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, NULL),
-                 LS_OK);
+    cr_assert_eq(
+        netcond_proxy_open(&made->config, made->loop, ls_allocator_heap(), &made->proxy, NULL),
+        LS_OK);
     made->to_send = 1; /* told without sending again */
     run_until(made, nobody_listens);
-    cr_assert_eq(ls_proxy_counts_of(made->proxy).unreachable, 1);
+    cr_assert_eq(netcond_proxy_counts_of(made->proxy).unreachable, 1);
     made->to_send = UINT32_MAX;
     late = socket(AF_INET, SOCK_DGRAM, 0);
     cr_assert_eq(bind(late, (struct sockaddr *)&address, sizeof address), 0);
@@ -501,13 +513,14 @@ Test(netcond, a_server_that_is_not_there_yet_is_counted_and_reached_later)
 
 /* ---- opening ---- */
 
-static void assert_cannot_open(const ls_proxy_config *config, ls_status expected, const char *word)
+static void assert_cannot_open(const netcond_proxy_config *config, ls_status expected,
+                               const char *word)
 {
     ls_event_loop *loop = NULL;
-    ls_proxy *proxy = NULL;
+    netcond_proxy *proxy = NULL;
     ls_text why = {{0}};
     cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
-    cr_assert_eq(ls_proxy_open(config, loop, ls_allocator_heap(), &proxy, &why), expected);
+    cr_assert_eq(netcond_proxy_open(config, loop, ls_allocator_heap(), &proxy, &why), expected);
     cr_assert(strstr(why.bytes, word), "'%s' does not say '%s'", why.bytes, word);
     cr_assert_null(proxy);
     ls_event_loop_destroy(loop);
@@ -518,7 +531,7 @@ Test(netcond, what_cannot_be_opened_says_why)
     static const ls_log quiet = {.level = LS_LOG_ERROR};
     uint16_t port;
     int taken = ls_open_socket(&port);
-    ls_proxy_config config = ls_proxy_config_default();
+    netcond_proxy_config config = netcond_proxy_config_default();
     config.log = &quiet;
     config.server = (ls_endpoint){htonl(INADDR_LOOPBACK), 9};
     config.listen.port = port;
@@ -540,7 +553,7 @@ Test(netcond, a_proxy_to_itself_is_refused)
         uint16_t port;
         int probe = ls_open_socket(&port);
         close(probe);
-        ls_proxy_config config = ls_proxy_config_default();
+        netcond_proxy_config config = netcond_proxy_config_default();
         config.log = &quiet;
         config.listen = (ls_endpoint){htonl(addresses[i][0]), port};
         config.server = (ls_endpoint){htonl(addresses[i][1]), port};

@@ -17,39 +17,40 @@ enum {
 /* A conditioner with clients that are open, and the packets that came out of it. */
 typedef struct line {
     counting_allocator counting;
-    ls_conditioner *conditioner;
-    const ls_conditioner_figures *figures;
+    netcond_conditioner *conditioner;
+    const netcond_conditioner_figures *figures;
 } line;
 
-static void line_init(line *made, const ls_link_config *link)
+static void line_init(line *made, const netcond_link_config *link)
 {
-    ls_conditioner_config config = {.link = *link, .seed = 7, .clients_max = CLIENTS};
+    netcond_conditioner_config config = {.link = *link, .seed = 7, .clients_max = CLIENTS};
     counting_allocator_init(&made->counting);
-    cr_assert_eq(ls_conditioner_create(&config, &made->counting.allocator, &made->conditioner),
+    cr_assert_eq(netcond_conditioner_create(&config, &made->counting.allocator, &made->conditioner),
                  LS_OK);
-    made->figures = ls_conditioner_figures_of(made->conditioner);
+    made->figures = netcond_conditioner_figures_of(made->conditioner);
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        ls_conditioner_open(made->conditioner, client, client + 1);
+        netcond_conditioner_open(made->conditioner, client, client + 1);
     }
 }
 
 static void line_deinit(line *made)
 {
-    ls_conditioner_destroy(made->conditioner);
+    netcond_conditioner_destroy(made->conditioner);
     cr_assert_eq(made->counting.live_blocks, 0);
 }
 
 static void put_number(line *made, uint32_t client, uint32_t number, uint64_t now_ns)
 {
-    ls_conditioner_put(made->conditioner, client, (const uint8_t *)&number, sizeof number, now_ns);
+    netcond_conditioner_put(made->conditioner, client, (const uint8_t *)&number, sizeof number,
+                            now_ns);
 }
 
 /* The number in the next packet, which must be due. */
 static uint32_t take_number(line *made, uint64_t now_ns)
 {
-    ls_conditioned_packet packet;
+    netcond_conditioned_packet packet;
     uint32_t number = 0;
-    cr_assert(ls_conditioner_take(made->conditioner, now_ns, &packet));
+    cr_assert(netcond_conditioner_take(made->conditioner, now_ns, &packet));
     cr_assert_eq(packet.size, sizeof number);
     memcpy(&number, packet.bytes, sizeof number);
     return number;
@@ -58,10 +59,10 @@ static uint32_t take_number(line *made, uint64_t now_ns)
 /* Takes everything at the very moment that it is due, until the time has come. */
 static void take_until(line *made, uint64_t end_ns)
 {
-    ls_conditioned_packet packet;
+    netcond_conditioned_packet packet;
     uint64_t due_ns = 0;
-    while ((due_ns = ls_conditioner_next_ns(made->conditioner)) <= end_ns) {
-        while (ls_conditioner_take(made->conditioner, due_ns, &packet)) {
+    while ((due_ns = netcond_conditioner_next_ns(made->conditioner)) <= end_ns) {
+        while (netcond_conditioner_take(made->conditioner, due_ns, &packet)) {
         }
         if (due_ns == UINT64_MAX) {
             break;
@@ -79,10 +80,10 @@ static void run(line *made, uint64_t interval_ns)
     take_until(made, UINT64_MAX - 1);
 }
 
-static void assert_balanced(const ls_conditioner_figures *figures)
+static void assert_balanced(const netcond_conditioner_figures *figures)
 {
     cr_assert_eq(figures->received + figures->duplicated,
-                 figures->forwarded + ls_conditioner_lost(figures) + figures->held);
+                 figures->forwarded + netcond_conditioner_lost(figures) + figures->held);
 }
 
 #define ASSERT_NEAR(value, wanted, tolerance)                                                      \
@@ -95,50 +96,50 @@ static void assert_balanced(const ls_conditioner_figures *figures)
                   "%s is %f, not %f by %f", #value, near_value, near_wanted, near_tolerance);      \
     } while (0)
 
-static double mean_ms(const ls_conditioner_times *times)
+static double mean_ms(const netcond_conditioner_times *times)
 {
     return (double)times->sum_ns / (double)times->count / 1e6;
 }
 
-static double percentile_ms(const ls_conditioner_times *times, uint32_t percent)
+static double percentile_ms(const netcond_conditioner_times *times, uint32_t percent)
 {
-    return (double)ls_conditioner_percentile_ns(times, percent) / 1e6;
+    return (double)netcond_conditioner_percentile_ns(times, percent) / 1e6;
 }
 
 /* ---- packets ---- */
 
 Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 50 * MS;
     line made;
     line_init(&made, &link);
-    uint8_t bytes[LS_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
     for (uint32_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 7 + i / 256);
     }
-    static const size_t sizes[] = {0, 1, 1200, LS_LINK_DATAGRAM_BYTES_MAX};
+    static const size_t sizes[] = {0, 1, 1200, NETCOND_LINK_DATAGRAM_BYTES_MAX};
     for (uint32_t i = 0; i < 4; i++) {
         uint64_t now_ns = i * 100 * MS;
-        ls_conditioned_packet packet;
-        ls_conditioner_put(made.conditioner, i, bytes, sizes[i], now_ns);
-        cr_assert_eq(ls_conditioner_next_ns(made.conditioner), now_ns + 50 * MS);
-        cr_assert_not(ls_conditioner_take(made.conditioner, now_ns + 50 * MS - 1, &packet));
-        cr_assert(ls_conditioner_take(made.conditioner, now_ns + 50 * MS, &packet));
+        netcond_conditioned_packet packet;
+        netcond_conditioner_put(made.conditioner, i, bytes, sizes[i], now_ns);
+        cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), now_ns + 50 * MS);
+        cr_assert_not(netcond_conditioner_take(made.conditioner, now_ns + 50 * MS - 1, &packet));
+        cr_assert(netcond_conditioner_take(made.conditioner, now_ns + 50 * MS, &packet));
         cr_assert_eq(packet.client, i);
         cr_assert_eq(packet.size, sizes[i]);
         cr_assert_arr_eq(packet.bytes, bytes, sizes[i]);
-        cr_assert_not(ls_conditioner_take(made.conditioner, UINT64_MAX, &packet));
-        cr_assert_eq(ls_conditioner_next_ns(made.conditioner), UINT64_MAX);
+        cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
+        cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), UINT64_MAX);
     }
     cr_assert_eq(made.figures->forwarded, 4);
-    cr_assert_eq(made.figures->forwarded_bytes, 1201 + LS_LINK_DATAGRAM_BYTES_MAX + 4 * 28);
+    cr_assert_eq(made.figures->forwarded_bytes, 1201 + NETCOND_LINK_DATAGRAM_BYTES_MAX + 4 * 28);
     line_deinit(&made);
 }
 
 Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < 1000; i++) {
@@ -153,33 +154,33 @@ Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
 
 Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     line made;
     line_init(&made, &link);
     uint8_t byte = 0;
-    ls_conditioner_put(made.conditioner, 0, &byte, LS_LINK_DATAGRAM_BYTES_MAX + 1, 0);
-    ls_conditioner_put(made.conditioner, 0, &byte, SIZE_MAX / 2, 0);
-    cr_assert_eq(made.figures->lost[LS_LOSS_TOO_LARGE], 2);
+    netcond_conditioner_put(made.conditioner, 0, &byte, NETCOND_LINK_DATAGRAM_BYTES_MAX + 1, 0);
+    netcond_conditioner_put(made.conditioner, 0, &byte, SIZE_MAX / 2, 0);
+    cr_assert_eq(made.figures->lost[NETCOND_LOSS_TOO_LARGE], 2);
     cr_assert_eq(made.figures->received, 2);
-    cr_assert_eq(ls_conditioner_next_ns(made.conditioner), UINT64_MAX);
+    cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), UINT64_MAX);
     line_deinit(&made);
 }
 
 Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 10 * MS;
     line made;
     line_init(&made, &link);
-    for (uint32_t i = 0; i < LS_CONDITIONER_PACKETS_MAX + 100; i++) {
+    for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX + 100; i++) {
         put_number(&made, 0, i, i);
     }
-    cr_assert_eq(made.figures->held, LS_CONDITIONER_PACKETS_MAX);
-    cr_assert_eq(made.figures->held_max, LS_CONDITIONER_PACKETS_MAX);
-    cr_assert_eq(made.figures->lost[LS_LOSS_NO_ROOM], 100);
+    cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX);
+    cr_assert_eq(made.figures->held_max, NETCOND_CONDITIONER_PACKETS_MAX);
+    cr_assert_eq(made.figures->lost[NETCOND_LOSS_NO_ROOM], 100);
     cr_assert_eq(made.figures->loss_runs, 1);
     cr_assert_eq(made.figures->longest_loss_run, 100);
-    for (uint32_t i = 0; i < LS_CONDITIONER_PACKETS_MAX; i++) {
+    for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX; i++) {
         cr_assert_eq(take_number(&made, 20 * MS), i);
     }
     put_number(&made, 0, 4711, 20 * MS);
@@ -190,19 +191,19 @@ Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
 
 Test(conditioner, a_copy_without_room_is_no_loss)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.duplicate_ppm = 100 * PERCENT;
     line made;
     line_init(&made, &link);
-    for (uint32_t i = 0; i < LS_CONDITIONER_PACKETS_MAX / 2 - 1; i++) {
+    for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX / 2 - 1; i++) {
         put_number(&made, 0, i, 0);
     }
-    cr_assert_eq(made.figures->held, LS_CONDITIONER_PACKETS_MAX - 2);
+    cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX - 2);
     cr_assert_eq(take_number(&made, 0), 0);
     put_number(&made, 0, 1, 0);
     put_number(&made, 0, 2, 0);
-    cr_assert_eq(made.figures->held, LS_CONDITIONER_PACKETS_MAX);
-    cr_assert_eq(ls_conditioner_lost(made.figures), 0);
+    cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX);
+    cr_assert_eq(netcond_conditioner_lost(made.figures), 0);
     take_until(&made, 0);
     assert_balanced(made.figures);
     line_deinit(&made);
@@ -210,7 +211,7 @@ Test(conditioner, a_copy_without_room_is_no_loss)
 
 Test(conditioner, nothing_is_allocated_per_packet)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 30 * MS;
     link.duplicate_ppm = 10 * PERCENT;
     line made;
@@ -219,11 +220,11 @@ Test(conditioner, nothing_is_allocated_per_packet)
     uint64_t calls = heap_calls();
     for (uint32_t i = 0; i < MANY; i++) {
         put_number(&made, i % CLIENTS, i, i * MS);
-        ls_conditioned_packet packet;
-        while (ls_conditioner_take(made.conditioner, i * MS, &packet)) {
+        netcond_conditioned_packet packet;
+        while (netcond_conditioner_take(made.conditioner, i * MS, &packet)) {
         }
         if (i % 1000 == 0) {
-            ls_conditioner_open(made.conditioner, 1, i + 10);
+            netcond_conditioner_open(made.conditioner, 1, i + 10);
         }
     }
     cr_assert_eq(made.counting.allocations, allocations);
@@ -233,17 +234,17 @@ Test(conditioner, nothing_is_allocated_per_packet)
 
 Test(conditioner, every_failed_allocation_is_survived)
 {
-    ls_conditioner_config config = {.link = ls_link_config_default(), .clients_max = 1};
-    ls_conditioner *untouched = NULL;
+    netcond_conditioner_config config = {.link = netcond_link_config_default(), .clients_max = 1};
+    netcond_conditioner *untouched = NULL;
     uint64_t refused = 0;
     for (uint64_t allowed = 0; allowed < 100; allowed++) {
         counting_allocator counting;
         counting_allocator_init(&counting);
         counting.allowed = allowed;
-        ls_conditioner *made = untouched;
-        ls_status status = ls_conditioner_create(&config, &counting.allocator, &made);
+        netcond_conditioner *made = untouched;
+        ls_status status = netcond_conditioner_create(&config, &counting.allocator, &made);
         if (status == LS_OK) {
-            ls_conditioner_destroy(made);
+            netcond_conditioner_destroy(made);
             cr_assert_eq(counting.live_blocks, 0);
             break;
         }
@@ -253,20 +254,20 @@ Test(conditioner, every_failed_allocation_is_survived)
         refused++;
     }
     cr_assert(refused > 0 && refused < 10);
-    ls_conditioner_destroy(NULL);
+    netcond_conditioner_destroy(NULL);
 }
 
 /* ---- figures: what was asked against what was measured ---- */
 
 Test(conditioner, measured_delay_is_what_was_asked)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 40 * MS;
     link.jitter_ns = 20 * MS;
     line made;
     line_init(&made, &link);
     run(&made, 20 * MS);
-    const ls_conditioner_times *delay = &made.figures->delay;
+    const netcond_conditioner_times *delay = &made.figures->delay;
     cr_assert_eq(delay->count, MANY);
     cr_assert_eq(made.figures->forwarded, MANY);
     ASSERT_NEAR(mean_ms(delay), 50, 0.15);
@@ -284,7 +285,7 @@ Test(conditioner, measured_delay_is_what_was_asked)
 
 Test(conditioner, an_owner_that_comes_late_is_measured)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 40 * MS;
     line made;
     line_init(&made, &link);
@@ -295,21 +296,21 @@ Test(conditioner, an_owner_that_comes_late_is_measured)
     cr_assert_eq(made.figures->late.min_ns, 1 * LS_NS_PER_US);
     cr_assert_eq(made.figures->late.sum_ns, 5050 * LS_NS_PER_US);
     cr_assert_eq(made.figures->late.max_ns, 100 * LS_NS_PER_US);
-    cr_assert_eq(ls_conditioner_percentile_ns(&made.figures->late, 45), 50 * LS_NS_PER_US);
+    cr_assert_eq(netcond_conditioner_percentile_ns(&made.figures->late, 45), 50 * LS_NS_PER_US);
     cr_assert_eq(made.figures->delay.min_ns, 40 * MS + 1 * LS_NS_PER_US);
     line_deinit(&made);
 }
 
 Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.burst_ppm = 10 * PERCENT;
     link.burst_milli = 4000;
     line made;
     line_init(&made, &link);
     run(&made, MS);
-    uint64_t lost = ls_conditioner_lost(made.figures);
-    cr_assert_eq(lost, made.figures->lost[LS_LOSS_BURST]);
+    uint64_t lost = netcond_conditioner_lost(made.figures);
+    cr_assert_eq(lost, made.figures->lost[NETCOND_LOSS_BURST]);
     cr_assert_eq(made.figures->received, MANY);
     cr_assert_eq(made.figures->forwarded, MANY - lost);
     ASSERT_NEAR(lost, 0.1 * MANY, 0.1 * 0.1 * MANY);
@@ -322,7 +323,7 @@ Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
 /* Runs are of one client: others in between neither end nor lengthen them. */
 Test(conditioner, loss_runs_are_counted_for_each_client)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.loss_ppm = 100 * PERCENT;
     line made;
     line_init(&made, &link);
@@ -336,7 +337,7 @@ Test(conditioner, loss_runs_are_counted_for_each_client)
 
 Test(conditioner, measured_order_is_what_was_asked)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 10 * MS;
     link.reorder_ppm = 5 * PERCENT;
     link.reorder_ns = 25 * MS;
@@ -354,7 +355,7 @@ Test(conditioner, measured_order_is_what_was_asked)
 
 Test(conditioner, jitter_reorders_only_when_it_may)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 50 * MS;
     line made;
     line_init(&made, &link);
@@ -370,7 +371,7 @@ Test(conditioner, jitter_reorders_only_when_it_may)
 
 Test(conditioner, copies_are_forwarded_counted_and_no_reordering)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 50 * MS;
     link.duplicate_ppm = 10 * PERCENT;
     line made;
@@ -385,7 +386,7 @@ Test(conditioner, copies_are_forwarded_counted_and_no_reordering)
 
 Test(conditioner, measured_rate_is_what_was_asked)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.rate_bps = 256000; /* 1000 packets of 32 bytes a second */
     link.bucket_bytes = 0;
     link.queue_bytes = 3200;
@@ -396,7 +397,7 @@ Test(conditioner, measured_rate_is_what_was_asked)
     uint64_t last_put_us = (MANY - 1) * 500;
     uint64_t forwarded = last_put_us / 1000 + 100;
     cr_assert_eq(made.figures->forwarded, forwarded);
-    cr_assert_eq(made.figures->lost[LS_LOSS_QUEUE], MANY - forwarded);
+    cr_assert_eq(made.figures->lost[NETCOND_LOSS_QUEUE], MANY - forwarded);
     ASSERT_NEAR(percentile_ms(&made.figures->delay, 50), 100, 0.75);
     cr_assert_leq(made.figures->delay.max_ns, 100 * MS);
     line_deinit(&made);
@@ -404,21 +405,21 @@ Test(conditioner, measured_rate_is_what_was_asked)
 
 Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
 {
-    ls_link_config link = {.delay_ns = 20 * MS,
-                           .jitter_ns = 30 * MS,
-                           .loss_ppm = 3 * PERCENT,
-                           .burst_ppm = 3 * PERCENT,
-                           .burst_milli = 4500,
-                           .burst_loss_ppm = 80 * PERCENT,
-                           .duplicate_ppm = 2 * PERCENT,
-                           .reorder_ppm = 2 * PERCENT,
-                           .reorder_ns = 15 * MS,
-                           .rate_bps = 26000,
-                           .bucket_bytes = 100,
-                           .queue_bytes = 2100,
-                           .partition_start_ns = 1000 * MS,
-                           .partition_length_ns = 200 * MS,
-                           .partition_every_ns = 5000 * MS};
+    netcond_link_config link = {.delay_ns = 20 * MS,
+                                .jitter_ns = 30 * MS,
+                                .loss_ppm = 3 * PERCENT,
+                                .burst_ppm = 3 * PERCENT,
+                                .burst_milli = 4500,
+                                .burst_loss_ppm = 80 * PERCENT,
+                                .duplicate_ppm = 2 * PERCENT,
+                                .reorder_ppm = 2 * PERCENT,
+                                .reorder_ns = 15 * MS,
+                                .rate_bps = 26000,
+                                .bucket_bytes = 100,
+                                .queue_bytes = 2100,
+                                .partition_start_ns = 1000 * MS,
+                                .partition_length_ns = 200 * MS,
+                                .partition_every_ns = 5000 * MS};
     line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -432,7 +433,8 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
     take_until(&made, UINT64_MAX - 1);
     cr_assert_eq(made.figures->held, 0);
     assert_balanced(made.figures);
-    static const ls_loss causes[] = {LS_LOSS_RANDOM, LS_LOSS_BURST, LS_LOSS_PARTITION};
+    static const netcond_loss causes[] = {NETCOND_LOSS_RANDOM, NETCOND_LOSS_BURST,
+                                          NETCOND_LOSS_PARTITION};
     for (uint32_t i = 0; i < 3; i++) {
         cr_assert_gt(made.figures->lost[causes[i]], 100, "cause %u", causes[i]);
     }
@@ -465,7 +467,7 @@ static uint32_t differences(const bool a[MANY], const bool b[MANY])
 Test(conditioner, each_client_has_decisions_of_its_own_whoever_else_is_there)
 {
     static bool first[MANY], again[MANY], second[MANY];
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.loss_ppm = 20 * PERCENT;
     line made;
     line_init(&made, &link);
@@ -477,7 +479,7 @@ Test(conditioner, each_client_has_decisions_of_its_own_whoever_else_is_there)
     line_init(&other, &link);
     deliveries(&other, 1, again);
     cr_assert_eq(differences(second, again), 0);
-    ls_conditioner_open(other.conditioner, 3, 1);
+    netcond_conditioner_open(other.conditioner, 3, 1);
     deliveries(&other, 3, again);
     cr_assert_eq(differences(first, again), 0);
     line_deinit(&other);
@@ -487,21 +489,22 @@ Test(conditioner, each_client_has_decisions_of_its_own_whoever_else_is_there)
 Test(conditioner, the_directions_and_seeds_decide_differently)
 {
     static bool arrivals[3][MANY];
-    static const ls_conditioner_config variants[] = {
-        {.seed = 7, .direction = LS_DIRECTION_UP, .clients_max = 1},
-        {.seed = 7, .direction = LS_DIRECTION_DOWN, .clients_max = 1},
-        {.seed = 8, .direction = LS_DIRECTION_UP, .clients_max = 1},
+    static const netcond_conditioner_config variants[] = {
+        {.seed = 7, .direction = NETCOND_DIRECTION_UP, .clients_max = 1},
+        {.seed = 7, .direction = NETCOND_DIRECTION_DOWN, .clients_max = 1},
+        {.seed = 8, .direction = NETCOND_DIRECTION_UP, .clients_max = 1},
     };
     for (uint32_t i = 0; i < 3; i++) {
-        ls_conditioner_config config = variants[i];
-        config.link = ls_link_config_default();
+        netcond_conditioner_config config = variants[i];
+        config.link = netcond_link_config_default();
         config.link.loss_ppm = 50 * PERCENT;
         line made;
-        cr_assert_eq(ls_conditioner_create(&config, ls_allocator_heap(), &made.conditioner), LS_OK);
-        made.figures = ls_conditioner_figures_of(made.conditioner);
-        ls_conditioner_open(made.conditioner, 0, 1);
+        cr_assert_eq(netcond_conditioner_create(&config, ls_allocator_heap(), &made.conditioner),
+                     LS_OK);
+        made.figures = netcond_conditioner_figures_of(made.conditioner);
+        netcond_conditioner_open(made.conditioner, 0, 1);
         deliveries(&made, 0, arrivals[i]);
-        ls_conditioner_destroy(made.conditioner);
+        netcond_conditioner_destroy(made.conditioner);
     }
     cr_assert_gt(differences(arrivals[0], arrivals[1]), MANY / 3);
     cr_assert_gt(differences(arrivals[0], arrivals[2]), MANY / 3);
@@ -509,7 +512,7 @@ Test(conditioner, the_directions_and_seeds_decide_differently)
 
 Test(conditioner, a_clients_rate_is_its_own)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.rate_bps = 256000; /* a packet with a number takes 1 ms */
     link.bucket_bytes = 0;
     line made;
@@ -525,49 +528,49 @@ Test(conditioner, a_clients_rate_is_its_own)
 
 Test(conditioner, what_is_held_for_a_client_that_left_is_lost_and_goes_to_nobody_else)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 10 * MS;
     line made;
     line_init(&made, &link);
     put_number(&made, 0, 1, 0);
     put_number(&made, 1, 2, 0);
     put_number(&made, 2, 3, 0);
-    ls_conditioner_close(made.conditioner, 0);
-    ls_conditioner_close(made.conditioner, 2);
-    ls_conditioner_open(made.conditioner, 2, 99);
+    netcond_conditioner_close(made.conditioner, 0);
+    netcond_conditioner_close(made.conditioner, 2);
+    netcond_conditioner_open(made.conditioner, 2, 99);
     put_number(&made, 2, 4, 0);
     cr_assert_eq(take_number(&made, 10 * MS), 2);
     cr_assert_eq(take_number(&made, 10 * MS), 4);
-    ls_conditioned_packet packet;
-    cr_assert_not(ls_conditioner_take(made.conditioner, UINT64_MAX, &packet));
-    cr_assert_eq(made.figures->lost[LS_LOSS_NO_CLIENT], 2);
+    netcond_conditioned_packet packet;
+    cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
+    cr_assert_eq(made.figures->lost[NETCOND_LOSS_NO_CLIENT], 2);
     assert_balanced(made.figures);
     line_deinit(&made);
 }
 
 Test(conditioner, partitions_count_from_the_origin)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     link.partition_start_ns = 10 * MS;
     link.partition_length_ns = 10 * MS;
     line made;
     line_init(&made, &link);
-    ls_conditioner_set_origin(made.conditioner, 1000 * MS);
-    ls_conditioner_open(made.conditioner, 0, 5);
+    netcond_conditioner_set_origin(made.conditioner, 1000 * MS);
+    netcond_conditioner_open(made.conditioner, 0, 5);
     put_number(&made, 0, 1, 1009 * MS);
     put_number(&made, 0, 2, 1010 * MS);
     put_number(&made, 0, 3, 1020 * MS);
     cr_assert_eq(take_number(&made, 1020 * MS), 1);
     cr_assert_eq(take_number(&made, 1020 * MS), 3);
-    cr_assert_eq(made.figures->lost[LS_LOSS_PARTITION], 1);
+    cr_assert_eq(made.figures->lost[NETCOND_LOSS_PARTITION], 1);
     line_deinit(&made);
 }
 
 Test(conditioner, a_packet_of_nobody_is_a_programmers_mistake, .signal = SIGABRT)
 {
-    ls_link_config link = ls_link_config_default();
+    netcond_link_config link = netcond_link_config_default();
     line made;
     line_init(&made, &link);
-    ls_conditioner_close(made.conditioner, 1);
+    netcond_conditioner_close(made.conditioner, 1);
     put_number(&made, 1, 1, 0);
 }

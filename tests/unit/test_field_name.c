@@ -20,9 +20,9 @@ static ls_schema *make_schema(void)
 static void expect_choice(const char *name, const char *path, uint32_t item, uint32_t element)
 {
     ls_schema *schema = make_schema();
-    ls_field_choice choice = {0};
+    explain_field_choice choice = {0};
     ls_text why = {{0}};
-    cr_assert_eq(ls_field_choice_parse(schema, name, &choice, &why), LS_OK, "%s: %s", name,
+    cr_assert_eq(explain_field_choice_parse(schema, name, &choice, &why), LS_OK, "%s: %s", name,
                  why.bytes);
     cr_expect_str_eq(choice.field->path, path);
     cr_expect_eq(choice.item, item, "%s", name);
@@ -43,12 +43,12 @@ Test(field_name, without_indices_all_of_a_field_is_meant)
     expect_choice("ships.position.x", "ships.position.x", UINT32_MAX, UINT32_MAX);
     expect_choice("ships.slots[1]", "ships.slots", 1, UINT32_MAX);
     ls_schema *schema = make_schema();
-    ls_field_choice choice;
+    explain_field_choice choice;
     uint32_t count = 0;
-    cr_assert_eq(ls_field_choice_parse(schema, "ships[1].slots", &choice, NULL), LS_OK);
+    cr_assert_eq(explain_field_choice_parse(schema, "ships[1].slots", &choice, NULL), LS_OK);
     for (size_t offset = 0; offset < 32; offset += 2) {
         ls_schema_place place = ls_schema_at(schema, offset);
-        count += ls_field_choice_has(&choice, &place);
+        count += explain_field_choice_has(&choice, &place);
     }
     cr_expect_eq(count, 2);
     ls_schema_destroy(schema);
@@ -57,9 +57,9 @@ Test(field_name, without_indices_all_of_a_field_is_meant)
 static void expect_refused(const char *name, ls_status expected, const char *words)
 {
     ls_schema *schema = make_schema();
-    ls_field_choice choice;
+    explain_field_choice choice;
     ls_text why = {{0}};
-    cr_expect_eq(ls_field_choice_parse(schema, name, &choice, &why), expected, "%s", name);
+    cr_expect_eq(explain_field_choice_parse(schema, name, &choice, &why), expected, "%s", name);
     cr_expect_not_null(strstr(why.bytes, words), "%s: %s", name, why.bytes);
     ls_schema_destroy(schema);
 }

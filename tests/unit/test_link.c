@@ -13,21 +13,21 @@ enum {
 
 #define MS LS_NS_PER_MS
 
-static const ls_link_start start = {.seed = 1};
+static const netcond_link_start start = {.seed = 1};
 
-static ls_link make_link(const ls_link_config *config)
+static netcond_link make_link(const netcond_link_config *config)
 {
-    ls_link link;
+    netcond_link link;
     ls_text why = {{0}};
-    cr_assert_eq(ls_link_config_check(config, &why), LS_OK, "%s", why.bytes);
-    ls_link_init(&link, config, &start);
+    cr_assert_eq(netcond_link_config_check(config, &why), LS_OK, "%s", why.bytes);
+    netcond_link_init(&link, config, &start);
     return link;
 }
 
 /* The next packet, sent 10 ms after the one before. */
-static ls_link_fate decide(ls_link *link, uint32_t index)
+static netcond_link_fate decide(netcond_link *link, uint32_t index)
 {
-    return ls_link_decide(link, PAYLOAD_BYTES, index * 10 * MS);
+    return netcond_link_decide(link, PAYLOAD_BYTES, index * 10 * MS);
 }
 
 #define ASSERT_NEAR(value, wanted, tolerance)                                                      \
@@ -44,19 +44,19 @@ static ls_link_fate decide(ls_link *link, uint32_t index)
 
 Test(link, a_perfect_link_passes_every_packet_at_once)
 {
-    ls_link_config config = ls_link_config_default();
-    ls_link link = make_link(&config);
+    netcond_link_config config = netcond_link_config_default();
+    netcond_link link = make_link(&config);
     for (uint32_t i = 0; i < 1000; i++) {
-        ls_link_fate fate = decide(&link, i);
-        cr_assert_eq(fate.loss, LS_LOSS_NONE);
+        netcond_link_fate fate = decide(&link, i);
+        cr_assert_eq(fate.loss, NETCOND_LOSS_NONE);
         cr_assert_eq(fate.due_ns, i * 10 * MS);
         cr_assert_not(fate.has_copy);
     }
 }
 
-static ls_link_config config_with_everything(void)
+static netcond_link_config config_with_everything(void)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 30 * MS;
     config.jitter_ns = 20 * MS;
     config.loss_ppm = 10 * PERCENT;
@@ -72,24 +72,24 @@ static ls_link_config config_with_everything(void)
     return config;
 }
 
-static bool fates_differ(const ls_link_fate *a, const ls_link_fate *b)
+static bool fates_differ(const netcond_link_fate *a, const netcond_link_fate *b)
 {
-    return a->loss != b->loss || (a->loss == LS_LOSS_NONE && a->due_ns != b->due_ns);
+    return a->loss != b->loss || (a->loss == NETCOND_LOSS_NONE && a->due_ns != b->due_ns);
 }
 
 Test(link, the_same_seed_and_stream_decide_the_same_and_others_do_not)
 {
-    ls_link_config config = config_with_everything();
-    static const ls_link_start starts[] = {{.seed = 1}, {.seed = 1}, {.seed = 2}, {1, 1, 0}};
-    ls_link links[4];
+    netcond_link_config config = config_with_everything();
+    static const netcond_link_start starts[] = {{.seed = 1}, {.seed = 1}, {.seed = 2}, {1, 1, 0}};
+    netcond_link links[4];
     uint32_t different[4] = {0};
     for (uint32_t i = 0; i < 4; i++) {
-        ls_link_init(&links[i], &config, &starts[i]);
+        netcond_link_init(&links[i], &config, &starts[i]);
     }
     for (uint32_t packet = 0; packet < 1000; packet++) {
-        ls_link_fate first = decide(&links[0], packet);
+        netcond_link_fate first = decide(&links[0], packet);
         for (uint32_t i = 1; i < 4; i++) {
-            ls_link_fate other = decide(&links[i], packet);
+            netcond_link_fate other = decide(&links[i], packet);
             different[i] += fates_differ(&first, &other) ? 1 : 0;
         }
     }
@@ -99,14 +99,15 @@ Test(link, the_same_seed_and_stream_decide_the_same_and_others_do_not)
 }
 
 /* What becomes of 64 packets by the flip of a coin, one bit each. */
-static uint64_t coins(const ls_link_config *config, uint64_t stream)
+static uint64_t coins(const netcond_link_config *config, uint64_t stream)
 {
-    ls_link link;
+    netcond_link link;
     uint64_t bits = 0;
-    ls_link_init(&link, config, &(ls_link_start){.seed = 1, .stream = stream});
+    netcond_link_init(&link, config, &(netcond_link_start){.seed = 1, .stream = stream});
     for (uint32_t i = 0; i < 64; i++) {
-        ls_link_fate fate = decide(&link, i);
-        bool is_heads = fate.loss != LS_LOSS_NONE || fate.has_copy || fate.due_ns > i * 10 * MS;
+        netcond_link_fate fate = decide(&link, i);
+        bool is_heads =
+            fate.loss != NETCOND_LOSS_NONE || fate.has_copy || fate.due_ns > i * 10 * MS;
         bits = bits << 1 | (is_heads ? 1u : 0u);
     }
     return bits;
@@ -118,9 +119,9 @@ Test(link, no_two_decisions_of_any_streams_share_their_chance)
         STREAMS = 16,
         KINDS = 4
     };
-    ls_link_config kinds[KINDS];
+    netcond_link_config kinds[KINDS];
     for (uint32_t i = 0; i < KINDS; i++) {
-        kinds[i] = ls_link_config_default();
+        kinds[i] = netcond_link_config_default();
     }
     kinds[0].loss_ppm = 50 * PERCENT;
     kinds[1].duplicate_ppm = 50 * PERCENT;
@@ -139,24 +140,24 @@ Test(link, no_two_decisions_of_any_streams_share_their_chance)
 /* What a setting draws is not moved by the other settings, nor by the clock. */
 Test(link, a_packets_losses_depend_on_its_index_alone)
 {
-    ls_link_config everything = config_with_everything();
-    ls_link_config only_loss = ls_link_config_default();
+    netcond_link_config everything = config_with_everything();
+    netcond_link_config only_loss = netcond_link_config_default();
     only_loss.loss_ppm = everything.loss_ppm;
-    ls_link_config only_copies = ls_link_config_default();
+    netcond_link_config only_copies = netcond_link_config_default();
     only_copies.duplicate_ppm = everything.duplicate_ppm;
-    ls_link all = make_link(&everything);
-    ls_link losing = make_link(&only_loss);
-    ls_link copying = make_link(&only_copies);
+    netcond_link all = make_link(&everything);
+    netcond_link losing = make_link(&only_loss);
+    netcond_link copying = make_link(&only_copies);
     uint32_t lost = 0, copied = 0;
     for (uint32_t i = 0; i < 5000; i++) {
-        ls_link_fate fate = decide(&all, i);
-        bool is_lost = ls_link_decide(&losing, 1, i).loss == LS_LOSS_RANDOM;
-        bool has_copy = ls_link_decide(&copying, 1, i * 7 * LS_NS_PER_SECOND).has_copy;
-        if (fate.loss != LS_LOSS_PARTITION) {
-            cr_assert_eq(fate.loss == LS_LOSS_RANDOM, is_lost);
+        netcond_link_fate fate = decide(&all, i);
+        bool is_lost = netcond_link_decide(&losing, 1, i).loss == NETCOND_LOSS_RANDOM;
+        bool has_copy = netcond_link_decide(&copying, 1, i * 7 * LS_NS_PER_SECOND).has_copy;
+        if (fate.loss != NETCOND_LOSS_PARTITION) {
+            cr_assert_eq(fate.loss == NETCOND_LOSS_RANDOM, is_lost);
             lost += is_lost ? 1 : 0;
         }
-        if (fate.loss == LS_LOSS_NONE) {
+        if (fate.loss == NETCOND_LOSS_NONE) {
             cr_assert_eq(fate.has_copy, has_copy);
             copied += has_copy ? 1 : 0;
         }
@@ -174,13 +175,13 @@ typedef struct loss_runs {
     uint32_t of_one;
 } loss_runs;
 
-static loss_runs count_losses(const ls_link_config *config, uint32_t packets)
+static loss_runs count_losses(const netcond_link_config *config, uint32_t packets)
 {
-    ls_link link = make_link(config);
+    netcond_link link = make_link(config);
     loss_runs counted = {0};
     uint32_t run = 0;
     for (uint32_t i = 0; i < packets; i++) {
-        bool is_lost = decide(&link, i).loss != LS_LOSS_NONE;
+        bool is_lost = decide(&link, i).loss != NETCOND_LOSS_NONE;
         counted.lost += is_lost ? 1 : 0;
         counted.runs += is_lost && run == 0 ? 1 : 0;
         counted.of_one += !is_lost && run == 1 ? 1 : 0;
@@ -193,7 +194,7 @@ Test(link, random_loss_comes_to_its_share_and_each_packet_is_lost_for_itself)
 {
     static const uint32_t shares[] = {1, 5, 20, 50}; /* per cent */
     for (uint32_t i = 0; i < 4; i++) {
-        ls_link_config config = ls_link_config_default();
+        netcond_link_config config = netcond_link_config_default();
         config.loss_ppm = shares[i] * PERCENT;
         loss_runs counted = count_losses(&config, MANY);
         double share = shares[i] / 100.0;
@@ -206,7 +207,7 @@ Test(link, random_loss_comes_to_its_share_and_each_packet_is_lost_for_itself)
 
 Test(link, no_loss_and_all_loss_are_exact)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     cr_assert_eq(count_losses(&config, MANY).lost, 0);
     config.loss_ppm = 100 * PERCENT;
     cr_assert_eq(count_losses(&config, MANY).lost, MANY);
@@ -223,7 +224,7 @@ Test(link, bursts_come_to_their_share_and_length)
     } asked[] = {
         {2 * PERCENT, 5000}, {PERCENT / 2, 3000}, {30 * PERCENT, 20000}, {5 * PERCENT, 1000}};
     for (uint32_t i = 0; i < 4; i++) {
-        ls_link_config config = ls_link_config_default();
+        netcond_link_config config = netcond_link_config_default();
         config.burst_ppm = asked[i].share_ppm;
         config.burst_milli = asked[i].milli;
         loss_runs counted = count_losses(&config, 5 * MANY);
@@ -238,7 +239,7 @@ Test(link, bursts_come_to_their_share_and_length)
 
 Test(link, in_a_bad_period_only_its_share_is_lost)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.burst_ppm = 20 * PERCENT;
     config.burst_milli = 50000;
     config.burst_loss_ppm = 25 * PERCENT;
@@ -250,29 +251,29 @@ Test(link, in_a_bad_period_only_its_share_is_lost)
 
 Test(link, random_and_burst_loss_are_told_apart)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.loss_ppm = 10 * PERCENT;
     config.burst_ppm = 10 * PERCENT;
     config.burst_milli = 5000;
-    ls_link link = make_link(&config);
-    uint32_t by_cause[LS_LOSS_COUNT] = {0};
+    netcond_link link = make_link(&config);
+    uint32_t by_cause[NETCOND_LOSS_COUNT] = {0};
     for (uint32_t i = 0; i < MANY; i++) {
         by_cause[decide(&link, i).loss]++;
     }
-    ASSERT_NEAR(by_cause[LS_LOSS_RANDOM], 0.10 * MANY, 0.004 * MANY);
-    ASSERT_NEAR(by_cause[LS_LOSS_BURST], 0.09 * MANY, 0.004 * MANY); /* of what is left */
-    ASSERT_NEAR(by_cause[LS_LOSS_NONE], 0.81 * MANY, 0.006 * MANY);
+    ASSERT_NEAR(by_cause[NETCOND_LOSS_RANDOM], 0.10 * MANY, 0.004 * MANY);
+    ASSERT_NEAR(by_cause[NETCOND_LOSS_BURST], 0.09 * MANY, 0.004 * MANY); /* of what is left */
+    ASSERT_NEAR(by_cause[NETCOND_LOSS_NONE], 0.81 * MANY, 0.006 * MANY);
 }
 
 /* ---- delay, jitter, order ---- */
 
 /* The delays of MANY packets, `interval_ns` apart. */
-static const uint64_t *delays_of(const ls_link_config *config, uint64_t interval_ns)
+static const uint64_t *delays_of(const netcond_link_config *config, uint64_t interval_ns)
 {
     static uint64_t delays[MANY];
-    ls_link link = make_link(config);
+    netcond_link link = make_link(config);
     for (uint32_t i = 0; i < MANY; i++) {
-        delays[i] = ls_link_decide(&link, 1, i * interval_ns).due_ns - i * interval_ns;
+        delays[i] = netcond_link_decide(&link, 1, i * interval_ns).due_ns - i * interval_ns;
     }
     return delays;
 }
@@ -298,7 +299,7 @@ static double share_within(const uint64_t *delays, uint64_t ns)
 
 Test(link, delay_alone_is_exact)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 33333333;
     const uint64_t *delays = delays_of(&config, 1000);
     for (uint32_t i = 0; i < MANY; i++) {
@@ -306,7 +307,7 @@ Test(link, delay_alone_is_exact)
     }
 }
 
-static void assert_uniform(const uint64_t *delays, const ls_link_config *config)
+static void assert_uniform(const uint64_t *delays, const netcond_link_config *config)
 {
     double delay_ms = (double)config->delay_ns / 1e6;
     double jitter_ms = (double)config->jitter_ns / 1e6;
@@ -321,18 +322,18 @@ static void assert_uniform(const uint64_t *delays, const ls_link_config *config)
 
 Test(link, jitter_is_uniform_above_the_delay)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 40 * MS;
     config.jitter_ns = 20 * MS;
     assert_uniform(delays_of(&config, 20 * MS), &config);
     config.delay_ns = 0;
-    config.jitter_ns = LS_LINK_JITTER_MS_MAX * MS;
+    config.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
     assert_uniform(delays_of(&config, config.jitter_ns), &config);
 }
 
 Test(link, packets_that_may_overtake_have_uniform_jitter_at_any_rate)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 40 * MS;
     config.jitter_ns = 20 * MS;
     config.overtakes = true;
@@ -342,12 +343,12 @@ Test(link, packets_that_may_overtake_have_uniform_jitter_at_any_rate)
 /* A queue: whoever would be earlier than those before it comes with the last of them. */
 Test(link, without_overtaking_a_packet_waits_for_those_before_it)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 10 * MS;
     config.jitter_ns = 50 * MS;
-    ls_link in_order = make_link(&config);
+    netcond_link in_order = make_link(&config);
     config.overtakes = true;
-    ls_link overtaking = make_link(&config);
+    netcond_link overtaking = make_link(&config);
     uint64_t latest_ns = 0;
     uint32_t waited = 0;
     for (uint32_t i = 0; i < MANY; i++) {
@@ -362,11 +363,11 @@ Test(link, without_overtaking_a_packet_waits_for_those_before_it)
 
 Test(link, a_reordered_packet_is_held_back_and_nobody_waits_for_it)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 10 * MS;
     config.reorder_ppm = 2 * PERCENT;
     config.reorder_ns = 25 * MS;
-    ls_link link = make_link(&config);
+    netcond_link link = make_link(&config);
     uint32_t held_back = 0;
     for (uint32_t i = 0; i < MANY; i++) {
         uint64_t delay_ns = decide(&link, i).due_ns - i * 10 * MS;
@@ -378,14 +379,14 @@ Test(link, a_reordered_packet_is_held_back_and_nobody_waits_for_it)
 
 Test(link, copies_come_to_their_share_with_a_jitter_of_their_own)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.delay_ns = 10 * MS;
     config.jitter_ns = 10 * MS;
     config.duplicate_ppm = 3 * PERCENT;
-    ls_link link = make_link(&config);
+    netcond_link link = make_link(&config);
     uint32_t copies = 0, later = 0;
     for (uint32_t i = 0; i < MANY; i++) {
-        ls_link_fate fate = decide(&link, i);
+        netcond_link_fate fate = decide(&link, i);
         if (fate.has_copy) {
             copies++;
             later += fate.copy_due_ns > fate.due_ns ? 1 : 0;
@@ -400,9 +401,9 @@ Test(link, copies_come_to_their_share_with_a_jitter_of_their_own)
 /* ---- rate ---- */
 
 /* 1,000 bytes on the wire take 8 ms. */
-static ls_link_config config_of_a_megabit(uint64_t bucket_bytes, uint64_t queue_bytes)
+static netcond_link_config config_of_a_megabit(uint64_t bucket_bytes, uint64_t queue_bytes)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.rate_bps = 1000000;
     config.bucket_bytes = bucket_bytes;
     config.queue_bytes = queue_bytes;
@@ -411,64 +412,65 @@ static ls_link_config config_of_a_megabit(uint64_t bucket_bytes, uint64_t queue_
 
 Test(link, the_rate_spaces_packets_by_what_they_take)
 {
-    ls_link_config config = config_of_a_megabit(0, 1000000);
-    ls_link link = make_link(&config);
+    netcond_link_config config = config_of_a_megabit(0, 1000000);
+    netcond_link link = make_link(&config);
     for (uint32_t i = 0; i < 1000; i++) {
-        ls_link_fate fate = ls_link_decide(&link, PAYLOAD_BYTES, 5);
-        cr_assert_eq(fate.loss, LS_LOSS_NONE);
+        netcond_link_fate fate = netcond_link_decide(&link, PAYLOAD_BYTES, 5);
+        cr_assert_eq(fate.loss, NETCOND_LOSS_NONE);
         cr_assert_eq(fate.due_ns, 5 + (i + 1) * 8 * MS);
     }
-    cr_assert_eq(ls_link_decide(&link, PAYLOAD_BYTES, 5).loss, LS_LOSS_QUEUE);
+    cr_assert_eq(netcond_link_decide(&link, PAYLOAD_BYTES, 5).loss, NETCOND_LOSS_QUEUE);
 }
 
 Test(link, a_bucket_passes_at_once_what_was_saved_up)
 {
-    ls_link_config config = config_of_a_megabit(3000, 1000000);
-    ls_link link = make_link(&config);
+    netcond_link_config config = config_of_a_megabit(3000, 1000000);
+    netcond_link link = make_link(&config);
     for (uint32_t i = 0; i < 10; i++) {
-        uint64_t wait_ns = ls_link_decide(&link, PAYLOAD_BYTES, 0).due_ns;
+        uint64_t wait_ns = netcond_link_decide(&link, PAYLOAD_BYTES, 0).due_ns;
         cr_assert_eq(wait_ns, i < 3 ? 0 : (i - 2) * 8 * MS);
     }
     /* The tenth left at 56 ms with an empty bucket; at 80 ms it is full, and holds no more after.
      */
     for (uint32_t i = 0; i < 5; i++) {
-        uint64_t wait_ns = ls_link_decide(&link, PAYLOAD_BYTES, 84 * MS).due_ns - 84 * MS;
+        uint64_t wait_ns = netcond_link_decide(&link, PAYLOAD_BYTES, 84 * MS).due_ns - 84 * MS;
         cr_assert_eq(wait_ns, i < 3 ? 0 : (i - 2) * 8 * MS);
     }
     /* The fifth leaves at 100 ms; 4 ms later there is half a packet in the bucket. */
-    cr_assert_eq(ls_link_decide(&link, PAYLOAD_BYTES, 104 * MS).due_ns, 108 * MS);
+    cr_assert_eq(netcond_link_decide(&link, PAYLOAD_BYTES, 104 * MS).due_ns, 108 * MS);
 }
 
 Test(link, a_full_queue_loses_the_packet_beyond_it_and_takes_packets_again_when_it_has_room)
 {
-    ls_link_config config = config_of_a_megabit(0, 10000);
-    ls_link link = make_link(&config);
+    netcond_link_config config = config_of_a_megabit(0, 10000);
+    netcond_link link = make_link(&config);
     for (uint32_t i = 0; i < 20; i++) {
-        ls_link_fate fate = ls_link_decide(&link, PAYLOAD_BYTES, 0);
-        cr_assert_eq(fate.loss, i < 10 ? LS_LOSS_NONE : LS_LOSS_QUEUE);
+        netcond_link_fate fate = netcond_link_decide(&link, PAYLOAD_BYTES, 0);
+        cr_assert_eq(fate.loss, i < 10 ? NETCOND_LOSS_NONE : NETCOND_LOSS_QUEUE);
     }
-    cr_assert_eq(ls_link_decide(&link, PAYLOAD_BYTES, 8 * MS - 1).loss, LS_LOSS_QUEUE);
-    ls_link_fate fate = ls_link_decide(&link, PAYLOAD_BYTES, 8 * MS);
-    cr_assert_eq(fate.loss, LS_LOSS_NONE);
+    cr_assert_eq(netcond_link_decide(&link, PAYLOAD_BYTES, 8 * MS - 1).loss, NETCOND_LOSS_QUEUE);
+    netcond_link_fate fate = netcond_link_decide(&link, PAYLOAD_BYTES, 8 * MS);
+    cr_assert_eq(fate.loss, NETCOND_LOSS_NONE);
     cr_assert_eq(fate.due_ns, 88 * MS);
 }
 
 /* Divisions leave a rest each time; over a million packets it must not add up. */
 Test(link, the_rate_is_exact_in_the_long_run)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.rate_bps = 7777000;
     config.bucket_bytes = 0;
-    ls_link link = make_link(&config);
+    netcond_link link = make_link(&config);
     uint64_t due_ns = 0;
     for (uint32_t i = 0; i < 1000000; i++) {
-        due_ns = ls_link_decide(&link, 1, due_ns).due_ns; /* as one leaves the next one comes */
+        due_ns =
+            netcond_link_decide(&link, 1, due_ns).due_ns; /* as one leaves the next one comes */
     }
-    ls_link busy = make_link(&config);
+    netcond_link busy = make_link(&config);
     uint64_t busy_ns = 0;
     for (uint32_t i = 0; i < 1000000; i++) {
         /* The queue never empties: the rest is carried. */
-        busy_ns = ls_link_decide(&busy, 1, i == 0 ? 0 : busy_ns - 1).due_ns;
+        busy_ns = netcond_link_decide(&busy, 1, i == 0 ? 0 : busy_ns - 1).due_ns;
     }
     uint64_t exact_ns = UINT64_C(1000000) * 29 * 8 * LS_NS_PER_SECOND / 7777000;
     cr_assert_eq(busy_ns, exact_ns);
@@ -478,35 +480,35 @@ Test(link, the_rate_is_exact_in_the_long_run)
 
 Test(link, lost_packets_take_nothing_of_the_rate)
 {
-    ls_link_config config = config_of_a_megabit(0, 3000);
+    netcond_link_config config = config_of_a_megabit(0, 3000);
     config.loss_ppm = 50 * PERCENT;
-    ls_link link = make_link(&config);
+    netcond_link link = make_link(&config);
     uint32_t passed = 0;
     for (uint32_t i = 0; passed < 3; i++) {
-        ls_link_fate fate = ls_link_decide(&link, PAYLOAD_BYTES, 0);
-        cr_assert_neq(fate.loss, LS_LOSS_QUEUE);
-        passed += fate.loss == LS_LOSS_NONE ? 1 : 0;
-        cr_assert(fate.loss != LS_LOSS_NONE || fate.due_ns == passed * 8 * MS);
+        netcond_link_fate fate = netcond_link_decide(&link, PAYLOAD_BYTES, 0);
+        cr_assert_neq(fate.loss, NETCOND_LOSS_QUEUE);
+        passed += fate.loss == NETCOND_LOSS_NONE ? 1 : 0;
+        cr_assert(fate.loss != NETCOND_LOSS_NONE || fate.due_ns == passed * 8 * MS);
         cr_assert_lt(i, 100);
     }
 }
 
 /* ---- partitions ---- */
 
-static void assert_passes(ls_link *link, uint64_t now_ns, bool passes)
+static void assert_passes(netcond_link *link, uint64_t now_ns, bool passes)
 {
-    ls_link_fate fate = ls_link_decide(link, 1, now_ns);
-    cr_assert_eq(fate.loss, passes ? LS_LOSS_NONE : LS_LOSS_PARTITION, "at %lu",
+    netcond_link_fate fate = netcond_link_decide(link, 1, now_ns);
+    cr_assert_eq(fate.loss, passes ? NETCOND_LOSS_NONE : NETCOND_LOSS_PARTITION, "at %lu",
                  (unsigned long)now_ns);
 }
 
 Test(link, a_partition_lets_nothing_pass_from_its_first_moment_to_its_last)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.partition_start_ns = 100;
     config.partition_length_ns = 50;
-    ls_link link;
-    ls_link_init(&link, &config, &(ls_link_start){.origin_ns = 1000});
+    netcond_link link;
+    netcond_link_init(&link, &config, &(netcond_link_start){.origin_ns = 1000});
     assert_passes(&link, 0, true);
     assert_passes(&link, 1099, true);
     assert_passes(&link, 1100, false);
@@ -517,11 +519,11 @@ Test(link, a_partition_lets_nothing_pass_from_its_first_moment_to_its_last)
 
 Test(link, a_partition_comes_again)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.partition_start_ns = 100;
     config.partition_length_ns = 50;
     config.partition_every_ns = 1000;
-    ls_link link = make_link(&config);
+    netcond_link link = make_link(&config);
     for (uint64_t round_ns = 0; round_ns < 5000; round_ns += 1000) {
         assert_passes(&link, round_ns + 99, true);
         assert_passes(&link, round_ns + 100, false);
@@ -532,98 +534,99 @@ Test(link, a_partition_comes_again)
 
 /* ---- configs ---- */
 
-static void assert_refused(const ls_link_config *config, const char *word)
+static void assert_refused(const netcond_link_config *config, const char *word)
 {
     ls_text why = {{0}};
-    cr_assert_eq(ls_link_config_check(config, &why), LS_BAD_ARGUMENT, "%s", word);
+    cr_assert_eq(netcond_link_config_check(config, &why), LS_BAD_ARGUMENT, "%s", word);
     cr_assert(strstr(why.bytes, word), "'%s' does not name %s", why.bytes, word);
 }
 
 /* At its limit a field is taken, one past it is refused by name. */
 #define ASSERT_LIMIT(field, limit)                                                                 \
     do {                                                                                           \
-        ls_link_config config = ls_link_config_default();                                          \
+        netcond_link_config config = netcond_link_config_default();                                \
         config.field = (limit);                                                                    \
-        cr_assert_eq(ls_link_config_check(&config, NULL), LS_OK, #field);                          \
+        cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK, #field);                     \
         config.field++;                                                                            \
         assert_refused(&config, #field);                                                           \
     } while (0)
 
 Test(link, a_field_beyond_its_limit_is_refused_by_name)
 {
-    ASSERT_LIMIT(delay_ns, LS_LINK_DELAY_MS_MAX * MS);
-    ASSERT_LIMIT(jitter_ns, LS_LINK_JITTER_MS_MAX * MS);
+    ASSERT_LIMIT(delay_ns, NETCOND_LINK_DELAY_MS_MAX * MS);
+    ASSERT_LIMIT(jitter_ns, NETCOND_LINK_JITTER_MS_MAX * MS);
     ASSERT_LIMIT(loss_ppm, 100 * PERCENT);
-    ASSERT_LIMIT(burst_milli, LS_LINK_BURST_PACKETS_MAX * 1000);
+    ASSERT_LIMIT(burst_milli, NETCOND_LINK_BURST_PACKETS_MAX * 1000);
     ASSERT_LIMIT(burst_loss_ppm, 100 * PERCENT);
     ASSERT_LIMIT(duplicate_ppm, 100 * PERCENT);
     ASSERT_LIMIT(reorder_ppm, 100 * PERCENT);
-    ASSERT_LIMIT(reorder_ns, LS_LINK_DELAY_MS_MAX * MS);
-    ASSERT_LIMIT(rate_bps, LS_LINK_RATE_KBIT_MAX * UINT64_C(1000));
-    ASSERT_LIMIT(bucket_bytes, LS_LINK_QUEUE_KB_MAX * UINT64_C(1000));
-    ASSERT_LIMIT(queue_bytes, LS_LINK_QUEUE_KB_MAX * UINT64_C(1000));
-    ASSERT_LIMIT(partition_start_ns, LS_LINK_PARTITION_MS_MAX * MS);
-    ASSERT_LIMIT(partition_length_ns, LS_LINK_PARTITION_MS_MAX * MS);
-    ASSERT_LIMIT(partition_every_ns, LS_LINK_PARTITION_MS_MAX * MS);
+    ASSERT_LIMIT(reorder_ns, NETCOND_LINK_DELAY_MS_MAX * MS);
+    ASSERT_LIMIT(rate_bps, NETCOND_LINK_RATE_KBIT_MAX * UINT64_C(1000));
+    ASSERT_LIMIT(bucket_bytes, NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000));
+    ASSERT_LIMIT(queue_bytes, NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000));
+    ASSERT_LIMIT(partition_start_ns, NETCOND_LINK_PARTITION_MS_MAX * MS);
+    ASSERT_LIMIT(partition_length_ns, NETCOND_LINK_PARTITION_MS_MAX * MS);
+    ASSERT_LIMIT(partition_every_ns, NETCOND_LINK_PARTITION_MS_MAX * MS);
 }
 
 Test(link, fields_that_do_not_go_together_are_refused)
 {
-    ls_link_config config = ls_link_config_default();
-    config.queue_bytes = LS_LINK_DATAGRAM_BYTES_MAX + LS_LINK_HEADER_BYTES - 1;
+    netcond_link_config config = netcond_link_config_default();
+    config.queue_bytes = NETCOND_LINK_DATAGRAM_BYTES_MAX + NETCOND_LINK_HEADER_BYTES - 1;
     assert_refused(&config, "queue_bytes");
-    config = ls_link_config_default();
+    config = netcond_link_config_default();
     config.burst_milli = 999;
     assert_refused(&config, "burst_milli");
     config.burst_milli = 1000;
     config.burst_ppm = 50 * PERCENT; /* every second packet: just possible */
-    cr_assert_eq(ls_link_config_check(&config, NULL), LS_OK);
+    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
     config.burst_ppm++;
     assert_refused(&config, "too short");
     config.burst_milli = 9000;
-    config.burst_ppm = LS_LINK_BURST_PERCENT_MAX * PERCENT;
-    cr_assert_eq(ls_link_config_check(&config, NULL), LS_OK);
+    config.burst_ppm = NETCOND_LINK_BURST_PERCENT_MAX * PERCENT;
+    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
     config.burst_ppm++;
     assert_refused(&config, "burst_ppm");
-    config = ls_link_config_default();
+    config = netcond_link_config_default();
     config.partition_length_ns = 10;
     config.partition_every_ns = 10;
     assert_refused(&config, "nothing ever passes");
     config.partition_every_ns = 11;
-    cr_assert_eq(ls_link_config_check(&config, NULL), LS_OK);
+    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
 }
 
 Test(link, an_unchecked_config_is_a_programmers_mistake, .signal = SIGABRT)
 {
-    ls_link_config config = ls_link_config_default();
+    netcond_link_config config = netcond_link_config_default();
     config.loss_ppm = 100 * PERCENT + 1;
-    ls_link link;
-    ls_link_init(&link, &config, &start);
+    netcond_link link;
+    netcond_link_init(&link, &config, &start);
 }
 
 /* All at their largest: no sum or product may wrap. */
 Test(link, the_largest_settings_do_not_overflow)
 {
-    ls_link_config config = ls_link_config_default();
-    config.delay_ns = LS_LINK_DELAY_MS_MAX * MS;
-    config.jitter_ns = LS_LINK_JITTER_MS_MAX * MS;
+    netcond_link_config config = netcond_link_config_default();
+    config.delay_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
+    config.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
     config.reorder_ppm = 100 * PERCENT;
-    config.reorder_ns = LS_LINK_DELAY_MS_MAX * MS;
+    config.reorder_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
     config.rate_bps = 1000;
-    config.bucket_bytes = LS_LINK_QUEUE_KB_MAX * UINT64_C(1000);
-    config.queue_bytes = LS_LINK_QUEUE_KB_MAX * UINT64_C(1000);
-    ls_link link = make_link(&config);
+    config.bucket_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
+    config.queue_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
+    netcond_link link = make_link(&config);
     uint64_t now_ns = UINT64_C(1) << 62; /* 146 years after the start */
     uint64_t latest_ns = 0, passed = 0;
     for (uint32_t i = 0; i < 100000; i++) {
-        ls_link_fate fate = ls_link_decide(&link, LS_LINK_DATAGRAM_BYTES_MAX, now_ns);
-        if (fate.loss == LS_LOSS_NONE) {
+        netcond_link_fate fate =
+            netcond_link_decide(&link, NETCOND_LINK_DATAGRAM_BYTES_MAX, now_ns);
+        if (fate.loss == NETCOND_LOSS_NONE) {
             cr_assert_geq(fate.due_ns, now_ns + config.delay_ns + config.reorder_ns);
             latest_ns = fate.due_ns > latest_ns ? fate.due_ns : latest_ns;
             passed++;
         }
     }
     /* Bucket and queue together hold 131 MB of packets of 2,076 bytes. */
-    cr_assert_eq(passed, 2 * LS_LINK_QUEUE_KB_MAX * UINT64_C(1000) / 2076);
+    cr_assert_eq(passed, 2 * NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000) / 2076);
     cr_assert_leq(latest_ns - now_ns, config.queue_bytes * 8 * MS + 24 * LS_NS_PER_SECOND);
 }

@@ -17,8 +17,8 @@ enum {
 };
 
 static char path[] = "/tmp/lockstep-record-view-XXXXXX";
-static ls_playback *playback;
-static ls_record_view *record;
+static replay_playback *playback;
+static replay_record_view *record;
 static ls_view_source source;
 static ls_text why;
 static uint64_t now_ns;
@@ -33,8 +33,8 @@ static uint64_t tick_clock(void *user)
 
 static void open_record(ls_tick gap_first, ls_tick gap_end)
 {
-    ls_journal_maker_config config =
-        ls_journal_maker_config_default(ls_builtin_simulation_named("spring"));
+    bench_journal_maker_config config =
+        bench_journal_maker_config_default(ls_builtin_simulation_named("spring"));
     config.ticks = TICKS;
     config.snapshot_ticks = SNAPSHOT_TICKS;
     config.gap_first = gap_first;
@@ -42,22 +42,22 @@ static void open_record(ls_tick gap_first, ls_tick gap_end)
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
     close(file);
-    cr_assert_eq(ls_journal_make(&config, path, &why), LS_OK, "%s", why.bytes);
-    cr_assert_eq(ls_playback_open(path, LS_JOURNAL_TRUST_INDEX, &playback, &why), LS_OK, "%s",
+    cr_assert_eq(bench_journal_make(&config, path, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, &playback, &why), LS_OK, "%s",
                  why.bytes);
     unlink(path);
-    cr_assert_eq(ls_playback_load(playback, NULL, &why), LS_OK, "%s", why.bytes);
-    ls_record_view_config view = {
+    cr_assert_eq(replay_playback_load(playback, NULL, &why), LS_OK, "%s", why.bytes);
+    replay_record_view_config view = {
         .playback = playback, .clock = {tick_clock, NULL}, .budget_ns = 10};
-    cr_assert_eq(ls_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);
-    source = ls_record_view_source(record);
+    cr_assert_eq(replay_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);
+    source = replay_record_view_source(record);
     look_ns = 0;
 }
 
 static void close_record(void)
 {
-    ls_record_view_destroy(record);
-    ls_playback_close(playback);
+    replay_record_view_destroy(record);
+    replay_playback_close(playback);
 }
 
 TestSuite(record_view, .fini = close_record);
@@ -93,7 +93,7 @@ Test(record_view, tells_what_there_is_and_that_it_is_as_recorded)
     cr_expect(!told.is_on_its_way);
     cr_expect_str_empty(told.banner.bytes);
     cr_expect_not_null(strstr(told.lines[2], "as recorded"), "%s", told.lines[2]);
-    cr_expect_eq(ls_record_view_differences(record), 0);
+    cr_expect_eq(replay_record_view_differences(record), 0);
 }
 
 Test(record_view, a_tick_looks_the_same_from_wherever_it_is_reached)
@@ -200,10 +200,10 @@ Test(record_view, a_state_that_is_not_the_recorded_one_raises_an_alarm)
 {
     open_record(0, 0);
     source.go_to(source.user, 10);
-    uint8_t *state = ls_sim_instance_state(ls_playback_instance(playback));
+    uint8_t *state = ls_sim_instance_state(replay_playback_instance(playback));
     state[0] ^= 1;
     source.go_to(source.user, 11);
     cr_expect(facts().is_alarm);
     cr_expect_not_null(strstr(facts().banner.bytes, "not the one that was recorded"));
-    cr_expect_eq(ls_record_view_differences(record), 1);
+    cr_expect_eq(replay_record_view_differences(record), 1);
 }

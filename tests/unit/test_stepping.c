@@ -13,21 +13,22 @@ enum {
     RATE_HZ = 60,
 };
 
-static ls_trace traces[LS_TRACE_KIND_COUNT];
+static stepping_trace traces[STEPPING_TRACE_KIND_COUNT];
 
 static void make_traces(void)
 {
-    ls_trace_config config = {.seconds = 10, .seed = 1};
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        cr_assert_eq(ls_trace_make((ls_trace_kind)i, &config, ls_allocator_heap(), &traces[i]),
-                     LS_OK);
+    stepping_trace_config config = {.seconds = 10, .seed = 1};
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        cr_assert_eq(
+            stepping_trace_make((stepping_trace_kind)i, &config, ls_allocator_heap(), &traces[i]),
+            LS_OK);
     }
 }
 
 static void release_traces(void)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_trace_release(&traces[i], ls_allocator_heap());
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_trace_release(&traces[i], ls_allocator_heap());
     }
 }
 
@@ -38,15 +39,15 @@ static uint64_t dt_ns(void)
     return ls_timestep_config_default(RATE_HZ).dt_ns;
 }
 
-static ls_measures measure(ls_timestep_strategy strategy, ls_trace_kind kind)
+static stepping_measures measure(ls_timestep_strategy strategy, stepping_trace_kind kind)
 {
-    ls_stepper stepper = ls_stepper_default(strategy, RATE_HZ);
-    const ls_trace *trace = &traces[kind];
-    ls_measure_config config = {.trace = trace,
-                                .other =
-                                    &traces[kind == LS_TRACE_WALK ? LS_TRACE_60 : LS_TRACE_WALK],
-                                .step_cost_ns = dt_ns() * trace->step_cost_percent / 100};
-    return ls_measure(&stepper.config, &config);
+    stepping_stepper stepper = stepping_stepper_default(strategy, RATE_HZ);
+    const stepping_trace *trace = &traces[kind];
+    stepping_measure_config config = {
+        .trace = trace,
+        .other = &traces[kind == STEPPING_TRACE_WALK ? STEPPING_TRACE_60 : STEPPING_TRACE_WALK],
+        .step_cost_ns = dt_ns() * trace->step_cost_percent / 100};
+    return stepping_measure(&stepper.config, &config);
 }
 
 #define EXPECT_NEAR(value, expected, most)                                                         \
@@ -57,20 +58,21 @@ static ls_measures measure(ls_timestep_strategy strategy, ls_trace_kind kind)
 Test(stepping, traces_are_what_their_names_say)
 {
     static const struct {
-        ls_trace_kind kind;
+        stepping_trace_kind kind;
         uint64_t frame_ns;
-    } steady[] = {{LS_TRACE_60, 16666667},      {LS_TRACE_75, 13333333}, {LS_TRACE_144, 6944444},
-                  {LS_TRACE_200, 5000000},      {LS_TRACE_50, 20000000}, {LS_TRACE_30, 33333333},
-                  {LS_TRACE_OVERLOAD, 16666667}};
+    } steady[] = {{STEPPING_TRACE_60, 16666667},      {STEPPING_TRACE_75, 13333333},
+                  {STEPPING_TRACE_144, 6944444},      {STEPPING_TRACE_200, 5000000},
+                  {STEPPING_TRACE_50, 20000000},      {STEPPING_TRACE_30, 33333333},
+                  {STEPPING_TRACE_OVERLOAD, 16666667}};
     for (size_t i = 0; i < sizeof steady / sizeof steady[0]; i++) {
         const ls_frame_trace *frames = &traces[steady[i].kind].frames;
         for (uint32_t k = 0; k < frames->count; k++) {
             cr_assert_eq(frames->frames_ns[k], steady[i].frame_ns);
         }
     }
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
         uint64_t last_ns = traces[i].frames.frames_ns[traces[i].frames.count - 1];
-        uint64_t length_ns = ls_trace_length_ns(&traces[i]);
+        uint64_t length_ns = stepping_trace_length_ns(&traces[i]);
         cr_expect(length_ns >= 10 * LS_NS_PER_SECOND && length_ns - last_ns < 10 * LS_NS_PER_SECOND,
                   "%s", traces[i].name);
     }
@@ -78,11 +80,11 @@ Test(stepping, traces_are_what_their_names_say)
 
 Test(stepping, the_spike_is_one_frame_in_the_middle)
 {
-    const ls_frame_trace *frames = &traces[LS_TRACE_SPIKE].frames;
+    const ls_frame_trace *frames = &traces[STEPPING_TRACE_SPIKE].frames;
     uint64_t before_ns = 0;
     uint32_t spikes = 0;
     for (uint32_t i = 0; i < frames->count; i++) {
-        spikes += frames->frames_ns[i] == LS_TRACE_SPIKE_NS ? 1 : 0;
+        spikes += frames->frames_ns[i] == STEPPING_TRACE_SPIKE_NS ? 1 : 0;
         before_ns += spikes == 0 ? frames->frames_ns[i] : 0;
     }
     cr_assert_eq(spikes, 1);
@@ -91,7 +93,7 @@ Test(stepping, the_spike_is_one_frame_in_the_middle)
 
 Test(stepping, the_walk_stays_between_20_and_240_and_goes_far)
 {
-    const ls_frame_trace *frames = &traces[LS_TRACE_WALK].frames;
+    const ls_frame_trace *frames = &traces[STEPPING_TRACE_WALK].frames;
     uint64_t shortest = UINT64_MAX, longest = 0;
     for (uint32_t i = 0; i < frames->count; i++) {
         uint64_t frame_ns = frames->frames_ns[i];
@@ -100,17 +102,17 @@ Test(stepping, the_walk_stays_between_20_and_240_and_goes_far)
     }
     cr_assert(shortest >= 4166667 && longest <= 50000000);
     cr_assert(shortest < 5000000 && longest > 35000000);
-    ls_trace again, other;
-    ls_trace_config config = {.seconds = 10, .seed = 1};
-    ls_trace_make(LS_TRACE_WALK, &config, ls_allocator_heap(), &again);
+    stepping_trace again, other;
+    stepping_trace_config config = {.seconds = 10, .seed = 1};
+    stepping_trace_make(STEPPING_TRACE_WALK, &config, ls_allocator_heap(), &again);
     config.seed = 2;
-    ls_trace_make(LS_TRACE_WALK, &config, ls_allocator_heap(), &other);
+    stepping_trace_make(STEPPING_TRACE_WALK, &config, ls_allocator_heap(), &other);
     cr_assert_eq(again.frames.count, frames->count);
     cr_assert_arr_eq(again.frames.frames_ns, frames->frames_ns,
                      frames->count * sizeof frames->frames_ns[0]);
     cr_assert_neq(again.frames.frames_ns[0], other.frames.frames_ns[0]);
-    ls_trace_release(&again, ls_allocator_heap());
-    ls_trace_release(&other, ls_allocator_heap());
+    stepping_trace_release(&again, ls_allocator_heap());
+    stepping_trace_release(&other, ls_allocator_heap());
 }
 
 /* ---- T1 ---- */
@@ -118,12 +120,13 @@ Test(stepping, the_walk_stays_between_20_and_240_and_goes_far)
 Test(stepping, t1_is_right_at_its_own_rate_only)
 {
     static const struct {
-        ls_trace_kind kind;
+        stepping_trace_kind kind;
         double speed;
-    } speeds[] = {{LS_TRACE_60, 1},         {LS_TRACE_75, 1.25},    {LS_TRACE_144, 2.4},
-                  {LS_TRACE_200, 10.0 / 3}, {LS_TRACE_50, 5.0 / 6}, {LS_TRACE_30, 0.5}};
+    } speeds[] = {{STEPPING_TRACE_60, 1},       {STEPPING_TRACE_75, 1.25},
+                  {STEPPING_TRACE_144, 2.4},    {STEPPING_TRACE_200, 10.0 / 3},
+                  {STEPPING_TRACE_50, 5.0 / 6}, {STEPPING_TRACE_30, 0.5}};
     for (size_t i = 0; i < sizeof speeds / sizeof speeds[0]; i++) {
-        ls_measures m = measure(LS_TIMESTEP_FIXED_PER_FRAME, speeds[i].kind);
+        stepping_measures m = measure(LS_TIMESTEP_FIXED_PER_FRAME, speeds[i].kind);
         EXPECT_NEAR(m.speed, speeds[i].speed, 1e-6);
         EXPECT_NEAR(m.stutter_ms, 0, 1e-4);
         cr_expect(m.is_repeatable && m.play.steps_worst == 1);
@@ -134,8 +137,8 @@ Test(stepping, t1_is_right_at_its_own_rate_only)
 
 Test(stepping, t2_has_the_right_speed_and_another_world_at_each_rate)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_measures m = measure(LS_TIMESTEP_VARIABLE, (ls_trace_kind)i);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_measures m = measure(LS_TIMESTEP_VARIABLE, (stepping_trace_kind)i);
         EXPECT_NEAR(m.speed, 1, 1e-9);
         EXPECT_NEAR(m.late_max_ms, 0, 1e-6);
         cr_expect(!m.is_repeatable && m.steps_compared > 100, "%s", traces[i].name);
@@ -145,13 +148,13 @@ Test(stepping, t2_has_the_right_speed_and_another_world_at_each_rate)
 
 Test(stepping, t2_explodes_and_tunnels_at_30_and_with_a_spike)
 {
-    ls_measures slow = measure(LS_TIMESTEP_VARIABLE, LS_TRACE_30);
-    cr_assert_eq(slow.energy_ratio, LS_WORLD_ENERGY_MAX);
+    stepping_measures slow = measure(LS_TIMESTEP_VARIABLE, STEPPING_TRACE_30);
+    cr_assert_eq(slow.energy_ratio, STEPPING_WORLD_ENERGY_MAX);
     cr_assert(slow.wall_misses > 0 && slow.wall_hits == 0);
-    ls_measures spike = measure(LS_TIMESTEP_VARIABLE, LS_TRACE_SPIKE);
+    stepping_measures spike = measure(LS_TIMESTEP_VARIABLE, STEPPING_TRACE_SPIKE);
     cr_assert_gt(spike.energy_ratio, 1e3);
     cr_assert_eq(spike.wall_misses, 1);
-    ls_measures fast = measure(LS_TIMESTEP_VARIABLE, LS_TRACE_144);
+    stepping_measures fast = measure(LS_TIMESTEP_VARIABLE, STEPPING_TRACE_144);
     EXPECT_NEAR(fast.energy_ratio, 1, 1e-6);
     cr_assert(fast.wall_misses == 0 && fast.wall_hits == 48);
 }
@@ -160,21 +163,21 @@ Test(stepping, t2_explodes_and_tunnels_at_30_and_with_a_spike)
 
 Test(stepping, t3_bounds_dt_keeps_the_speed_and_is_not_repeatable)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_measures m = measure(LS_TIMESTEP_SEMI_FIXED, (ls_trace_kind)i);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_measures m = measure(LS_TIMESTEP_SEMI_FIXED, (stepping_trace_kind)i);
         EXPECT_NEAR(m.speed, 1, 1e-9);
         cr_expect(m.play.step_max_ns <= dt_ns() && m.wall_misses == 0, "%s", traces[i].name);
         cr_expect(!m.is_repeatable, "%s", traces[i].name);
     }
-    ls_measures m = measure(LS_TIMESTEP_SEMI_FIXED, LS_TRACE_50);
+    stepping_measures m = measure(LS_TIMESTEP_SEMI_FIXED, STEPPING_TRACE_50);
     cr_assert_eq(m.play.step_min_ns, 20000000 - dt_ns()); /* the extra, remaining step */
     cr_assert_eq(m.play.steps, 2 * m.play.frames);
 }
 
 Test(stepping, t3_and_t5_spiral_when_a_step_costs_more_than_it_simulates)
 {
-    ls_measures t3 = measure(LS_TIMESTEP_SEMI_FIXED, LS_TRACE_OVERLOAD);
-    ls_measures t5 = measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_OVERLOAD);
+    stepping_measures t3 = measure(LS_TIMESTEP_SEMI_FIXED, STEPPING_TRACE_OVERLOAD);
+    stepping_measures t5 = measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_OVERLOAD);
     cr_assert(t3.play.steps_worst > 100 && t3.play.frame_last_ns > LS_NS_PER_SECOND);
     cr_assert(t5.play.steps_worst > 100 && t5.play.frame_last_ns > LS_NS_PER_SECOND);
     cr_assert(t3.play.frame_last_ns == t3.play.frame_max_ns && t3.play.dropped_ns == 0);
@@ -184,18 +187,18 @@ Test(stepping, t3_and_t5_spiral_when_a_step_costs_more_than_it_simulates)
 
 Test(stepping, t4_divides_frames_and_drops_what_is_beyond_six)
 {
-    ls_measures m = measure(LS_TIMESTEP_SUBSTEPS, LS_TRACE_30);
+    stepping_measures m = measure(LS_TIMESTEP_SUBSTEPS, STEPPING_TRACE_30);
     cr_assert_eq(m.play.steps, 2 * m.play.frames);
     cr_assert_eq(m.play.step_max_ns, 16666667);
-    m = measure(LS_TIMESTEP_SUBSTEPS, LS_TRACE_SPIKE);
+    m = measure(LS_TIMESTEP_SUBSTEPS, STEPPING_TRACE_SPIKE);
     cr_assert_eq(m.play.steps_worst, 6);
-    cr_assert_eq(m.play.dropped_ns, LS_TRACE_SPIKE_NS - 6 * UINT64_C(16667000));
+    cr_assert_eq(m.play.dropped_ns, STEPPING_TRACE_SPIKE_NS - 6 * UINT64_C(16667000));
     cr_assert(!m.is_repeatable && m.wall_misses == 0);
 }
 
 Test(stepping, t4_slows_down_under_load_and_does_not_spiral)
 {
-    ls_measures m = measure(LS_TIMESTEP_SUBSTEPS, LS_TRACE_OVERLOAD);
+    stepping_measures m = measure(LS_TIMESTEP_SUBSTEPS, STEPPING_TRACE_OVERLOAD);
     EXPECT_NEAR((double)m.play.frame_last_ns, 6 * 20e6, 10);
     EXPECT_NEAR(m.speed, 1 / 1.2, 0.01);
     cr_assert_eq(m.play.frame_last_ns, m.play.frame_max_ns);
@@ -205,9 +208,9 @@ Test(stepping, t4_slows_down_under_load_and_does_not_spiral)
 
 Test(stepping, t5_and_t6_have_the_same_bits_on_every_trace)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
         for (int s = LS_TIMESTEP_ACCUMULATOR; s <= LS_TIMESTEP_INTERPOLATED; s++) {
-            ls_measures m = measure((ls_timestep_strategy)s, (ls_trace_kind)i);
+            stepping_measures m = measure((ls_timestep_strategy)s, (stepping_trace_kind)i);
             cr_expect(m.is_repeatable && m.steps_compared > 400, "%s", traces[i].name);
             cr_expect(m.play.step_min_ns == dt_ns() && m.play.step_max_ns == dt_ns());
             EXPECT_NEAR(m.energy_ratio, 1, 1e-6);
@@ -225,54 +228,57 @@ static double stutter_of(double fps)
 
 Test(stepping, t5_stutters_where_the_display_has_another_rate)
 {
-    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_60).stutter_ms, 0, 1e-4);
-    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_75).stutter_ms, 6.67, 0.01);
-    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_144).stutter_ms, 8.22, 0.01);
-    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_75).stutter_ms, stutter_of(75), 0.02);
-    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_144).stutter_ms, stutter_of(144), 0.02);
-    ls_measures m = measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_144);
+    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_60).stutter_ms, 0, 1e-4);
+    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_75).stutter_ms, 6.67, 0.01);
+    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_144).stutter_ms, 8.22, 0.01);
+    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_75).stutter_ms, stutter_of(75),
+                0.02);
+    EXPECT_NEAR(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_144).stutter_ms, stutter_of(144),
+                0.02);
+    stepping_measures m = measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_144);
     cr_assert(m.late_min_ms < 2 && m.late_max_ms > 16); /* up to dt old, by a varying amount */
 }
 
 Test(stepping, t6_is_smooth_everywhere_and_one_dt_late)
 {
-    for (int i = LS_TRACE_60; i <= LS_TRACE_30; i++) {
-        ls_measures m = measure(LS_TIMESTEP_INTERPOLATED, (ls_trace_kind)i);
+    for (int i = STEPPING_TRACE_60; i <= STEPPING_TRACE_30; i++) {
+        stepping_measures m = measure(LS_TIMESTEP_INTERPOLATED, (stepping_trace_kind)i);
         EXPECT_NEAR(m.stutter_ms, 0, 1e-4);
         EXPECT_NEAR(m.late_min_ms, 1e3 / RATE_HZ, 1e-3);
         EXPECT_NEAR(m.late_max_ms, 1e3 / RATE_HZ, 1e-3);
     }
-    EXPECT_NEAR(measure(LS_TIMESTEP_INTERPOLATED, LS_TRACE_WALK).stutter_ms, 0, 1e-4);
-    cr_assert_gt(measure(LS_TIMESTEP_ACCUMULATOR, LS_TRACE_WALK).stutter_ms, 5);
+    EXPECT_NEAR(measure(LS_TIMESTEP_INTERPOLATED, STEPPING_TRACE_WALK).stutter_ms, 0, 1e-4);
+    cr_assert_gt(measure(LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_WALK).stutter_ms, 5);
 }
 
 Test(stepping, t6_cuts_the_spike_at_a_quarter_of_a_second)
 {
-    ls_measures m = measure(LS_TIMESTEP_INTERPOLATED, LS_TRACE_SPIKE);
-    cr_assert_eq(m.play.dropped_ns, LS_TRACE_SPIKE_NS - LS_NS_PER_SECOND / 4);
+    stepping_measures m = measure(LS_TIMESTEP_INTERPOLATED, STEPPING_TRACE_SPIKE);
+    cr_assert_eq(m.play.dropped_ns, STEPPING_TRACE_SPIKE_NS - LS_NS_PER_SECOND / 4);
     cr_assert(m.play.steps_worst == 14 || m.play.steps_worst == 15);
     EXPECT_NEAR(m.late_max_ms, 1e3 / RATE_HZ + 50, 1e-3);
 }
 
 /* ---- T10 ---- */
 
-static ls_headroom headroom_of(const char *name)
+static stepping_headroom headroom_of(const char *name)
 {
-    ls_headroom_case cases[8];
-    uint32_t count = ls_headroom_cases(RATE_HZ, cases, 8);
-    ls_headroom_traces two = {&traces[LS_TRACE_SPIKE], &traces[LS_TRACE_OVERLOAD]};
+    stepping_headroom_case cases[8];
+    uint32_t count = stepping_headroom_cases(RATE_HZ, cases, 8);
+    stepping_headroom_traces two = {&traces[STEPPING_TRACE_SPIKE],
+                                    &traces[STEPPING_TRACE_OVERLOAD]};
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(cases[i].name, name) == 0) {
-            return ls_headroom_measure(&cases[i].config, dt_ns(), &two);
+            return stepping_headroom_measure(&cases[i].config, dt_ns(), &two);
         }
     }
     cr_assert_fail("there is no case %s", name);
-    return (ls_headroom){0};
+    return (stepping_headroom){0};
 }
 
 Test(stepping, t10_with_headroom_a_spike_is_caught_up)
 {
-    ls_headroom h = headroom_of("accumulator, no limit");
+    stepping_headroom h = headroom_of("accumulator, no limit");
     cr_assert(h.late_frames == 3 && h.spike_dropped_ms == 0);
     h = headroom_of("interpolated, frames cut at 0.25 s");
     cr_assert_eq(h.late_frames, 3);
@@ -282,7 +288,7 @@ Test(stepping, t10_with_headroom_a_spike_is_caught_up)
 
 Test(stepping, t10_overload_slows_a_limited_world_and_kills_the_others)
 {
-    ls_headroom h = headroom_of("accumulator, no limit");
+    stepping_headroom h = headroom_of("accumulator, no limit");
     cr_assert(h.is_spiral && h.overload_dropped_ms == 0);
     cr_assert(headroom_of("semi-fixed, no limit").is_spiral);
     static const struct {
@@ -303,24 +309,26 @@ Test(stepping, t10_overload_slows_a_limited_world_and_kills_the_others)
 
 Test(stepping, t11_a_force_for_each_frame_is_four_times_too_strong_at_200)
 {
-    ls_forces f = ls_forces_measure(&traces[LS_TRACE_200], 20 * LS_NS_PER_MS);
+    stepping_forces f = stepping_forces_measure(&traces[STEPPING_TRACE_200], 20 * LS_NS_PER_MS);
     EXPECT_NEAR(f.force_per_frame, 4, 1e-9);
     EXPECT_NEAR(f.force_per_step, 1, 1e-9);
-    f = ls_forces_measure(&traces[LS_TRACE_50], 20 * LS_NS_PER_MS);
+    f = stepping_forces_measure(&traces[STEPPING_TRACE_50], 20 * LS_NS_PER_MS);
     EXPECT_NEAR(f.force_per_frame, 1, 1e-9);
-    f = ls_forces_measure(&traces[LS_TRACE_30], 20 * LS_NS_PER_MS);
+    f = stepping_forces_measure(&traces[STEPPING_TRACE_30], 20 * LS_NS_PER_MS);
     EXPECT_NEAR(f.force_per_frame, 0.6, 0.01);
 }
 
 Test(stepping, t11_an_impulse_acts_once_when_it_waits_for_the_step)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_forces f = ls_forces_measure(&traces[i], 20 * LS_NS_PER_MS);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_forces f = stepping_forces_measure(&traces[i], 20 * LS_NS_PER_MS);
         EXPECT_NEAR(f.impulse_queued, 1, 1e-9);
         EXPECT_NEAR(f.force_per_step, 1, 1e-9);
     }
-    EXPECT_NEAR(ls_forces_measure(&traces[LS_TRACE_200], 20 * LS_NS_PER_MS).impulse_polled, 0.25,
-                0.01);
-    EXPECT_NEAR(ls_forces_measure(&traces[LS_TRACE_30], 20 * LS_NS_PER_MS).impulse_polled, 5.0 / 3,
-                0.05);
+    EXPECT_NEAR(
+        stepping_forces_measure(&traces[STEPPING_TRACE_200], 20 * LS_NS_PER_MS).impulse_polled,
+        0.25, 0.01);
+    EXPECT_NEAR(
+        stepping_forces_measure(&traces[STEPPING_TRACE_30], 20 * LS_NS_PER_MS).impulse_polled,
+        5.0 / 3, 0.05);
 }

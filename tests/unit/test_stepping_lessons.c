@@ -15,22 +15,23 @@ enum {
     RATE_HZ = 60,
 };
 
-static ls_trace traces[LS_TRACE_KIND_COUNT];
+static stepping_trace traces[STEPPING_TRACE_KIND_COUNT];
 static ls_text why;
 
 static void make_traces(uint32_t seconds)
 {
-    ls_trace_config config = {.seconds = seconds, .seed = 1};
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        cr_assert_eq(ls_trace_make((ls_trace_kind)i, &config, ls_allocator_heap(), &traces[i]),
-                     LS_OK);
+    stepping_trace_config config = {.seconds = seconds, .seed = 1};
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        cr_assert_eq(
+            stepping_trace_make((stepping_trace_kind)i, &config, ls_allocator_heap(), &traces[i]),
+            LS_OK);
     }
 }
 
 static void release_traces(void)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_trace_release(&traces[i], ls_allocator_heap());
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_trace_release(&traces[i], ls_allocator_heap());
     }
 }
 
@@ -39,14 +40,14 @@ TestSuite(stepping_lessons, .fini = release_traces);
 #define EXPECT_NEAR(value, expected, most)                                                         \
     cr_expect(fabs((value) - (expected)) <= (most), #value " is %.9g", (double)(value))
 
-static ls_lessons lessons;
+static stepping_lessons lessons;
 
 Test(stepping_lessons, all_of_them_have_their_numbers)
 {
     make_traces(4);
-    cr_assert_eq(ls_lessons_learn(traces, RATE_HZ, ls_allocator_heap(), &lessons, &why), LS_OK,
-                 "%s", why.bytes);
-    const ls_lesson_example *examples = lessons.examples;
+    cr_assert_eq(stepping_lessons_learn(traces, RATE_HZ, ls_allocator_heap(), &lessons, &why),
+                 LS_OK, "%s", why.bytes);
+    const stepping_lesson_example *examples = lessons.examples;
     cr_expect(examples[0].steps == 1 && examples[0].step_ns == 16 * LS_NS_PER_MS);
     cr_expect(examples[1].steps == 2 && examples[1].step_ns == 16500 * LS_NS_PER_US);
     cr_expect(examples[2].steps == 6 && examples[2].step_ns == 16667 * LS_NS_PER_US);
@@ -54,12 +55,12 @@ Test(stepping_lessons, all_of_them_have_their_numbers)
     cr_expect(examples[4].steps == 2 && examples[4].bank_ns == 0);
     cr_expect(examples[5].steps == 1 && examples[5].bank_ns == 8 * LS_NS_PER_MS);
     cr_expect_eq(lessons.case_count, 6);
-    cr_expect_eq(lessons.force_traces[4], LS_TRACE_200);
+    cr_expect_eq(lessons.force_traces[4], STEPPING_TRACE_200);
     EXPECT_NEAR(lessons.forces[4].force_per_frame, 4, 1e-9);
     /* T12 */
     cr_expect_str_eq(lessons.simulation, "arena");
-    cr_expect_eq(lessons.traces_played, LS_TRACE_KIND_COUNT);
-    cr_expect_eq(lessons.traces_same, LS_TRACE_KIND_COUNT);
+    cr_expect_eq(lessons.traces_played, STEPPING_TRACE_KIND_COUNT);
+    cr_expect_eq(lessons.traces_same, STEPPING_TRACE_KIND_COUNT);
     cr_expect_gt(lessons.ticks_compared, 2000);
 }
 
@@ -86,25 +87,27 @@ Test(stepping_lessons, t7_each_coordinate_is_blended_with_its_own_and_angles_by_
 
 /* ---- T8 ---- */
 
-static ls_rope_result rope(ls_integrator integrator, uint64_t dt_ns, uint64_t frame_max_ns)
+static stepping_rope_result rope(ls_integrator integrator, uint64_t dt_ns, uint64_t frame_max_ns)
 {
-    ls_rope_run_config config = {integrator, dt_ns, frame_max_ns};
-    ls_rope_result result = {0};
-    cr_assert_eq(ls_rope_run(&config, &traces[LS_TRACE_60], ls_allocator_heap(), &result, &why),
-                 LS_OK, "%s", why.bytes);
+    stepping_rope_run_config config = {integrator, dt_ns, frame_max_ns};
+    stepping_rope_result result = {0};
+    cr_assert_eq(
+        stepping_rope_run(&config, &traces[STEPPING_TRACE_60], ls_allocator_heap(), &result, &why),
+        LS_OK, "%s", why.bytes);
     return result;
 }
 
 Test(stepping_lessons, t8_the_rope_holds_at_a_millisecond_and_falls_apart_at_a_frame)
 {
     make_traces(4);
-    ls_rope_result fixed = rope(LS_INTEGRATOR_SEMI_IMPLICIT_EULER, LS_NS_PER_MS, 10 * LS_NS_PER_MS);
+    stepping_rope_result fixed =
+        rope(LS_INTEGRATOR_SEMI_IMPLICIT_EULER, LS_NS_PER_MS, 10 * LS_NS_PER_MS);
     cr_assert(!fixed.is_torn && fixed.stretch_max > 1 && fixed.stretch_max < 1.5, "%g",
               fixed.stretch_max);
-    cr_assert_eq(fixed.steps, 10 * traces[LS_TRACE_60].frames.count);
-    EXPECT_NEAR(fixed.dropped_ms, 6.666667 * traces[LS_TRACE_60].frames.count, 0.1);
+    cr_assert_eq(fixed.steps, 10 * traces[STEPPING_TRACE_60].frames.count);
+    EXPECT_NEAR(fixed.dropped_ms, 6.666667 * traces[STEPPING_TRACE_60].frames.count, 0.1);
     for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT; i++) {
-        ls_rope_result per_frame = rope((ls_integrator)i, 0, 0);
+        stepping_rope_result per_frame = rope((ls_integrator)i, 0, 0);
         cr_expect(per_frame.is_torn && per_frame.steps < 20, "%u", i);
     }
 }
@@ -113,18 +116,18 @@ Test(stepping_lessons, t8_the_rope_holds_at_a_millisecond_and_falls_apart_at_a_f
 
 Test(stepping_lessons, t9_the_error_goes_with_dt_and_with_its_fourth_power)
 {
-    EXPECT_NEAR(ls_integrator_order(LS_INTEGRATOR_EXPLICIT_EULER), 1, 0.02);
-    EXPECT_NEAR(ls_integrator_order(LS_INTEGRATOR_SEMI_IMPLICIT_EULER), 1, 0.02);
-    EXPECT_NEAR(ls_integrator_order(LS_INTEGRATOR_RK4), 4, 0.02);
+    EXPECT_NEAR(stepping_integrator_order(LS_INTEGRATOR_EXPLICIT_EULER), 1, 0.02);
+    EXPECT_NEAR(stepping_integrator_order(LS_INTEGRATOR_SEMI_IMPLICIT_EULER), 1, 0.02);
+    EXPECT_NEAR(stepping_integrator_order(LS_INTEGRATOR_RK4), 4, 0.02);
 }
 
 Test(stepping_lessons, t9_an_error_of_1e_4_needs_a_dt_of_1e_4_or_of_a_tenth)
 {
-    cr_assert_lt(ls_integrator_error(LS_INTEGRATOR_EXPLICIT_EULER, 1e-4), 1e-4);
-    cr_assert_gt(ls_integrator_error(LS_INTEGRATOR_EXPLICIT_EULER, 1e-3), 1e-4);
-    cr_assert_lt(ls_integrator_error(LS_INTEGRATOR_SEMI_IMPLICIT_EULER, 1e-4), 1e-4);
-    cr_assert_lt(ls_integrator_error(LS_INTEGRATOR_RK4, 0.1), 1e-4);
-    cr_assert_gt(ls_integrator_error(LS_INTEGRATOR_RK4, 0.5), 1e-4);
+    cr_assert_lt(stepping_integrator_error(LS_INTEGRATOR_EXPLICIT_EULER, 1e-4), 1e-4);
+    cr_assert_gt(stepping_integrator_error(LS_INTEGRATOR_EXPLICIT_EULER, 1e-3), 1e-4);
+    cr_assert_lt(stepping_integrator_error(LS_INTEGRATOR_SEMI_IMPLICIT_EULER, 1e-4), 1e-4);
+    cr_assert_lt(stepping_integrator_error(LS_INTEGRATOR_RK4, 0.1), 1e-4);
+    cr_assert_gt(stepping_integrator_error(LS_INTEGRATOR_RK4, 0.5), 1e-4);
 }
 
 /* ---- T12 ---- */
@@ -134,21 +137,21 @@ Test(stepping_lessons, t12_one_bit_grows_without_bound)
     const ls_simulation *arena = ls_builtin_simulation_named("arena");
     ls_sim_config config = ls_sim_config_default(arena);
     config.tick_rate_hz = RATE_HZ;
-    ls_one_bit bit = {0};
-    cr_assert_eq(ls_one_bit_run(arena, &config, 20, ls_allocator_heap(), &bit, &why), LS_OK);
+    stepping_one_bit bit = {0};
+    cr_assert_eq(stepping_one_bit_run(arena, &config, 20, ls_allocator_heap(), &bit, &why), LS_OK);
     cr_assert_str_eq(bit.field, "bodies[0].position.x");
     EXPECT_NEAR(bit.apart_m[0], 1.0 / 4294967296.0, 1e-15);
     cr_assert_gt(bit.apart_m[10], 1e-5);
     cr_assert_gt(bit.apart_m[20], 1);
 }
 
-static ls_sim_measures drive(const ls_sim_course *course, ls_timestep_strategy strategy,
-                             ls_trace_kind kind)
+static stepping_sim_measures drive(const stepping_sim_course *course, ls_timestep_strategy strategy,
+                                   stepping_trace_kind kind)
 {
-    ls_stepper stepper = ls_stepper_default(strategy, RATE_HZ);
-    ls_sim_measures measures = {0};
-    cr_assert_eq(ls_sim_course_measure(course, &stepper.config, &traces[kind], 0,
-                                       ls_allocator_heap(), &measures, &why),
+    stepping_stepper stepper = stepping_stepper_default(strategy, RATE_HZ);
+    stepping_sim_measures measures = {0};
+    cr_assert_eq(stepping_sim_course_measure(course, &stepper.config, &traces[kind], 0,
+                                             ls_allocator_heap(), &measures, &why),
                  LS_OK);
     return measures;
 }
@@ -159,33 +162,33 @@ Test(stepping_lessons, t12_a_simulation_has_the_same_bits_at_every_rate_and_is_d
     const ls_simulation *arena = ls_builtin_simulation_named("arena");
     ls_sim_config config = ls_sim_config_default(arena);
     config.tick_rate_hz = RATE_HZ;
-    ls_sim_course course = {0};
-    cr_assert_eq(ls_sim_course_make(arena, &config, 900, ls_allocator_heap(), &course, &why),
+    stepping_sim_course course = {0};
+    cr_assert_eq(stepping_sim_course_make(arena, &config, 900, ls_allocator_heap(), &course, &why),
                  LS_OK);
     cr_assert(course.has_shape);
-    for (int i = LS_TRACE_60; i <= LS_TRACE_WALK; i++) {
-        ls_sim_measures m = drive(&course, LS_TIMESTEP_INTERPOLATED, (ls_trace_kind)i);
+    for (int i = STEPPING_TRACE_60; i <= STEPPING_TRACE_WALK; i++) {
+        stepping_sim_measures m = drive(&course, LS_TIMESTEP_INTERPOLATED, (stepping_trace_kind)i);
         cr_expect(m.is_repeatable && m.ticks_compared > 200 && m.has_stutter, "%s", traces[i].name);
         EXPECT_NEAR(m.stutter_mm, 0, 1e-3);
-        m = drive(&course, LS_TIMESTEP_FIXED_PER_FRAME, (ls_trace_kind)i);
+        m = drive(&course, LS_TIMESTEP_FIXED_PER_FRAME, (stepping_trace_kind)i);
         cr_expect(m.is_repeatable, "%s", traces[i].name);
     }
-    EXPECT_NEAR(drive(&course, LS_TIMESTEP_ACCUMULATOR, LS_TRACE_60).stutter_mm, 0, 1e-3);
-    cr_expect_gt(drive(&course, LS_TIMESTEP_ACCUMULATOR, LS_TRACE_144).stutter_mm, 5);
-    EXPECT_NEAR(drive(&course, LS_TIMESTEP_FIXED_PER_FRAME, LS_TRACE_144).speed, 2.4, 1e-6);
+    EXPECT_NEAR(drive(&course, LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_60).stutter_mm, 0, 1e-3);
+    cr_expect_gt(drive(&course, LS_TIMESTEP_ACCUMULATOR, STEPPING_TRACE_144).stutter_mm, 5);
+    EXPECT_NEAR(drive(&course, LS_TIMESTEP_FIXED_PER_FRAME, STEPPING_TRACE_144).speed, 2.4, 1e-6);
     course.hashes[100] ^= 1; /* a tick that went another way is seen */
-    cr_expect(!drive(&course, LS_TIMESTEP_INTERPOLATED, LS_TRACE_144).is_repeatable);
-    ls_sim_course_release(&course, ls_allocator_heap());
+    cr_expect(!drive(&course, LS_TIMESTEP_INTERPOLATED, STEPPING_TRACE_144).is_repeatable);
+    stepping_sim_course_release(&course, ls_allocator_heap());
 }
 
 Test(stepping_lessons, steps_of_any_length_drive_no_simulation)
 {
-    cr_assert(ls_sim_course_can_play(LS_TIMESTEP_FIXED_PER_FRAME));
-    cr_assert(!ls_sim_course_can_play(LS_TIMESTEP_VARIABLE));
-    cr_assert(!ls_sim_course_can_play(LS_TIMESTEP_SEMI_FIXED));
-    cr_assert(!ls_sim_course_can_play(LS_TIMESTEP_SUBSTEPS));
-    cr_assert(ls_sim_course_can_play(LS_TIMESTEP_ACCUMULATOR));
-    cr_assert(ls_sim_course_can_play(LS_TIMESTEP_INTERPOLATED));
+    cr_assert(stepping_sim_course_can_play(LS_TIMESTEP_FIXED_PER_FRAME));
+    cr_assert(!stepping_sim_course_can_play(LS_TIMESTEP_VARIABLE));
+    cr_assert(!stepping_sim_course_can_play(LS_TIMESTEP_SEMI_FIXED));
+    cr_assert(!stepping_sim_course_can_play(LS_TIMESTEP_SUBSTEPS));
+    cr_assert(stepping_sim_course_can_play(LS_TIMESTEP_ACCUMULATOR));
+    cr_assert(stepping_sim_course_can_play(LS_TIMESTEP_INTERPOLATED));
 }
 
 Test(stepping_lessons, a_simulation_that_draws_nothing_has_bits_and_no_stutter)
@@ -194,10 +197,11 @@ Test(stepping_lessons, a_simulation_that_draws_nothing_has_bits_and_no_stutter)
     const ls_simulation *counter = counter_simulation();
     ls_sim_config config = ls_sim_config_default(counter);
     config.tick_rate_hz = RATE_HZ;
-    ls_sim_course course = {0};
-    cr_assert_eq(ls_sim_course_make(counter, &config, 200, ls_allocator_heap(), &course, &why),
-                 LS_OK, "%s", why.bytes);
-    ls_sim_measures m = drive(&course, LS_TIMESTEP_INTERPOLATED, LS_TRACE_144);
+    stepping_sim_course course = {0};
+    cr_assert_eq(
+        stepping_sim_course_make(counter, &config, 200, ls_allocator_heap(), &course, &why), LS_OK,
+        "%s", why.bytes);
+    stepping_sim_measures m = drive(&course, LS_TIMESTEP_INTERPOLATED, STEPPING_TRACE_144);
     cr_assert(m.is_repeatable && m.ticks_compared > 100 && !m.has_stutter && !course.has_shape);
-    ls_sim_course_release(&course, ls_allocator_heap());
+    stepping_sim_course_release(&course, ls_allocator_heap());
 }

@@ -40,11 +40,11 @@ static const uint8_t *bytes_of(const world *state)
     return (const uint8_t *)state;
 }
 
-static ls_trace make_trace(size_t state_bytes)
+static synctest_trace make_trace(size_t state_bytes)
 {
-    ls_trace trace;
+    synctest_trace trace;
     int file = memfd_create("trace", 0);
-    cr_assert_eq(ls_trace_create(file, PASSES, state_bytes, &trace), LS_OK);
+    cr_assert_eq(synctest_trace_create(file, PASSES, state_bytes, &trace), LS_OK);
     return trace;
 }
 
@@ -54,79 +54,79 @@ Test(synctest_compare, counts_elements_and_not_bytes)
     world a, b;
     memset(&a, 0, sizeof a);
     b = a;
-    cr_assert_eq(ls_compare_count(schema, bytes_of(&a), bytes_of(&b)), 0);
+    cr_assert_eq(synctest_compare_count(schema, bytes_of(&a), bytes_of(&b)), 0);
     b.score = UINT64_MAX;
     b.units[3].order = 0x01000001; /* its first and last byte */
-    cr_assert_eq(ls_compare_count(schema, bytes_of(&a), bytes_of(&b)), 2);
+    cr_assert_eq(synctest_compare_count(schema, bytes_of(&a), bytes_of(&b)), 2);
     memset(&b, 0xff, sizeof b);
-    cr_assert_eq(ls_compare_count(schema, bytes_of(&a), bytes_of(&b)), 1 + 3 * UNITS);
+    cr_assert_eq(synctest_compare_count(schema, bytes_of(&a), bytes_of(&b)), 1 + 3 * UNITS);
     ls_schema_destroy(schema);
 }
 
 Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
 {
     ls_schema *schema = make_schema();
-    ls_trace a = make_trace(sizeof(world)), b = make_trace(sizeof(world));
+    synctest_trace a = make_trace(sizeof(world)), b = make_trace(sizeof(world));
     world state;
     memset(&state, 0, sizeof state);
     for (uint32_t place = 0; place <= PASSES; place++) {
-        ls_trace_set(&a, place, 1, &state);
-        ls_trace_set(&b, place, 2, &state); /* with a schema state hashes are not looked at */
+        synctest_trace_set(&a, place, 1, &state);
+        synctest_trace_set(&b, place, 2, &state); /* with a schema state hashes are not looked at */
     }
-    ls_difference difference = {.place = 77};
-    cr_assert_not(ls_compare_traces(schema, &a, &b, &difference));
+    synctest_difference difference = {.place = 77};
+    cr_assert_not(synctest_compare_traces(schema, &a, &b, &difference));
     state.units[2].order = 5;
     state.units[1].heat = 1;
-    ls_trace_set(&b, PASSES, 2, &state);
-    cr_assert(ls_compare_traces(schema, &a, &b, &difference));
+    synctest_trace_set(&b, PASSES, 2, &state);
+    cr_assert(synctest_compare_traces(schema, &a, &b, &difference));
     cr_assert_eq(difference.place, PASSES);
     cr_assert_eq(difference.elements, 2);
     cr_assert_str_eq(difference.first.field->path, "units.heat");
     cr_assert_eq(difference.first.item, 1);
-    ls_trace_set(&b, 0, 2, &state);
-    cr_assert(ls_compare_traces(schema, &a, &b, &difference));
+    synctest_trace_set(&b, 0, 2, &state);
+    cr_assert(synctest_compare_traces(schema, &a, &b, &difference));
     cr_assert_eq(difference.place, 0);
-    ls_trace_close(&a);
-    ls_trace_close(&b);
+    synctest_trace_close(&a);
+    synctest_trace_close(&b);
     ls_schema_destroy(schema);
 }
 
 Test(synctest_compare, without_a_schema_hashes_are_compared)
 {
-    ls_trace a = make_trace(0), b = make_trace(0);
+    synctest_trace a = make_trace(0), b = make_trace(0);
     for (uint32_t place = 0; place <= PASSES; place++) {
-        ls_trace_set(&a, place, 7 + place, NULL);
-        ls_trace_set(&b, place, 7 + place, NULL);
+        synctest_trace_set(&a, place, 7 + place, NULL);
+        synctest_trace_set(&b, place, 7 + place, NULL);
     }
-    ls_difference difference;
-    cr_assert_not(ls_compare_traces(NULL, &a, &b, &difference));
-    ls_trace_set(&b, 1, 0, NULL);
-    cr_assert(ls_compare_traces(NULL, &a, &b, &difference));
+    synctest_difference difference;
+    cr_assert_not(synctest_compare_traces(NULL, &a, &b, &difference));
+    synctest_trace_set(&b, 1, 0, NULL);
+    cr_assert(synctest_compare_traces(NULL, &a, &b, &difference));
     cr_assert_eq(difference.place, 1);
     cr_assert_eq(difference.elements, 0);
-    ls_trace_close(&a);
-    ls_trace_close(&b);
+    synctest_trace_close(&a);
+    synctest_trace_close(&b);
 }
 
-static ls_oddity oddity_at(const ls_schema *schema, size_t offset, const world *state)
+static synctest_oddity oddity_at(const ls_schema *schema, size_t offset, const world *state)
 {
     ls_schema_place place = ls_schema_at(schema, offset);
-    return ls_compare_oddity(&place, bytes_of(state));
+    return synctest_compare_oddity(&place, bytes_of(state));
 }
 
 Test(synctest_compare, knows_odd_numbers_by_their_bits)
 {
     static const struct {
         uint64_t bits;
-        ls_oddity oddity;
+        synctest_oddity oddity;
     } cases[] = {
-        {0, LS_ODDITY_NONE},
-        {UINT64_C(0x8000000000000000), LS_ODDITY_NEGATIVE_ZERO},
-        {UINT64_C(0x8000000000000001), LS_ODDITY_NONE}, /* the smallest negative number */
-        {UINT64_C(0x7ff0000000000000), LS_ODDITY_NONE}, /* infinity */
-        {UINT64_C(0xfff0000000000000), LS_ODDITY_NONE},
-        {UINT64_C(0x7ff0000000000001), LS_ODDITY_NAN},
-        {UINT64_C(0xfff8000000000000), LS_ODDITY_NAN},
+        {0, SYNCTEST_ODDITY_NONE},
+        {UINT64_C(0x8000000000000000), SYNCTEST_ODDITY_NEGATIVE_ZERO},
+        {UINT64_C(0x8000000000000001), SYNCTEST_ODDITY_NONE}, /* the smallest negative number */
+        {UINT64_C(0x7ff0000000000000), SYNCTEST_ODDITY_NONE}, /* infinity */
+        {UINT64_C(0xfff0000000000000), SYNCTEST_ODDITY_NONE},
+        {UINT64_C(0x7ff0000000000001), SYNCTEST_ODDITY_NAN},
+        {UINT64_C(0xfff8000000000000), SYNCTEST_ODDITY_NAN},
     };
     ls_schema *schema = make_schema();
     size_t heat = offsetof(world, units) + sizeof(unit) + offsetof(unit, heat);
@@ -138,13 +138,14 @@ Test(synctest_compare, knows_odd_numbers_by_their_bits)
         cr_expect_eq(oddity_at(schema, heat, &state), cases[i].oddity, "case %zu", i);
     }
     const uint32_t bits[] = {0x80000000, 0x7f800000, 0x7f800001};
-    const ls_oddity oddities[] = {LS_ODDITY_NEGATIVE_ZERO, LS_ODDITY_NONE, LS_ODDITY_NAN};
+    const synctest_oddity oddities[] = {SYNCTEST_ODDITY_NEGATIVE_ZERO, SYNCTEST_ODDITY_NONE,
+                                        SYNCTEST_ODDITY_NAN};
     for (size_t i = 0; i < 3; i++) {
         memcpy(&state.units[1].charge, &bits[i], sizeof bits[i]);
         cr_expect_eq(oddity_at(schema, charge, &state), oddities[i], "case %zu", i);
     }
     memset(&state.score, 0xff, sizeof state.score);
-    cr_assert_eq(oddity_at(schema, 0, &state), LS_ODDITY_NONE); /* no floating point at all */
+    cr_assert_eq(oddity_at(schema, 0, &state), SYNCTEST_ODDITY_NONE); /* no floating point at all */
     ls_schema_destroy(schema);
 }
 
@@ -156,9 +157,9 @@ Test(synctest_compare, finds_the_one_value_that_is_not_a_number)
     ls_schema_place place;
     memset(&state, 0, sizeof state);
     state.score = bits; /* harmless: it is a count */
-    cr_assert_not(ls_compare_find_nan(schema, bytes_of(&state), &place));
+    cr_assert_not(synctest_compare_find_nan(schema, bytes_of(&state), &place));
     memcpy(&state.units[UNITS - 1].heat, &bits, sizeof bits);
-    cr_assert(ls_compare_find_nan(schema, bytes_of(&state), &place));
+    cr_assert(synctest_compare_find_nan(schema, bytes_of(&state), &place));
     cr_assert_str_eq(place.field->path, "units.heat");
     cr_assert_eq(place.item, UNITS - 1);
     ls_schema_destroy(schema);

@@ -5,86 +5,92 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static uint32_t bit(ls_world_id world)
+static uint32_t bit(synctest_world_id world)
 {
     return UINT32_C(1) << world;
 }
 
-static const ls_outcome differs = {.kind = LS_OUTCOME_DIFFERS};
+static const synctest_outcome differs = {.kind = SYNCTEST_OUTCOME_DIFFERS};
 
-static void expect_class(ls_world_id world, const ls_evidence *evidence, const char *class)
+static void expect_class(synctest_world_id world, const synctest_evidence *evidence,
+                         const char *class)
 {
-    cr_expect_str_eq(ls_diagnosis_class(world, &differs, evidence), class);
+    cr_expect_str_eq(synctest_diagnosis_class(world, &differs, evidence), class);
 }
 
-static void expect_words(ls_world_id world, const ls_outcome *outcome, const ls_evidence *evidence,
-                         const char *words)
+static void expect_words(synctest_world_id world, const synctest_outcome *outcome,
+                         const synctest_evidence *evidence, const char *words)
 {
     ls_text cause = {""};
-    ls_diagnosis_cause(world, outcome, evidence, &cause);
+    synctest_diagnosis_cause(world, outcome, evidence, &cause);
     cr_expect(strstr(cause.bytes, words), "no \"%s\" in: %s", words, cause.bytes);
 }
 
 Test(synctest_diagnosis, every_world_has_a_class_and_words)
 {
-    const ls_evidence evidence = {0};
-    for (uint32_t world = 0; world < LS_WORLD_COUNT; world++) {
-        for (uint32_t kind = LS_OUTCOME_DIFFERS; kind < LS_OUTCOME_SKIPPED; kind++) {
-            ls_outcome outcome = {.kind = kind};
+    const synctest_evidence evidence = {0};
+    for (uint32_t world = 0; world < SYNCTEST_WORLD_COUNT; world++) {
+        for (uint32_t kind = SYNCTEST_OUTCOME_DIFFERS; kind < SYNCTEST_OUTCOME_SKIPPED; kind++) {
+            synctest_outcome outcome = {.kind = kind};
             ls_text cause = {""};
-            ls_diagnosis_cause((ls_world_id)world, &outcome, &evidence, &cause);
+            synctest_diagnosis_cause((synctest_world_id)world, &outcome, &evidence, &cause);
             cr_expect_gt(strlen(cause.bytes), 10);
             cr_expect_lt(strlen(cause.bytes), sizeof cause.bytes - 1, "it was cut");
-            cr_expect_not_null(ls_diagnosis_class((ls_world_id)world, &outcome, &evidence));
+            cr_expect_not_null(
+                synctest_diagnosis_class((synctest_world_id)world, &outcome, &evidence));
         }
     }
-    for (uint32_t fault = 0; fault <= LS_FAULT_COUNT; fault++) {
-        ls_outcome outcome = {.kind = LS_OUTCOME_FAULT, .fault = fault};
-        cr_expect_not_null(ls_diagnosis_class(LS_WORLD_STILL, &outcome, &evidence));
+    for (uint32_t fault = 0; fault <= SYNCTEST_FAULT_COUNT; fault++) {
+        synctest_outcome outcome = {.kind = SYNCTEST_OUTCOME_FAULT, .fault = fault};
+        cr_expect_not_null(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &outcome, &evidence));
     }
 }
 
 Test(synctest_diagnosis, what_one_world_finds_explains_what_others_do)
 {
-    ls_evidence evidence = {.failed = bit(LS_WORLD_AGAIN)};
-    expect_class(LS_WORLD_AGAIN, &evidence, "left from the last match");
-    evidence.failed |= bit(LS_WORLD_ROLLBACK);
-    expect_class(LS_WORLD_AGAIN, &evidence, "outside the saved state");
-    evidence.failed |= bit(LS_WORLD_ADDRESSES);
-    expect_class(LS_WORLD_AGAIN, &evidence, "order of addresses");
-    expect_class(LS_WORLD_SAVE, &evidence, "order of addresses");
-    expect_class(LS_WORLD_STACK, &evidence, "uninitialised memory");
-    evidence.failed |= bit(LS_WORLD_FRESH);
-    expect_class(LS_WORLD_ROLLBACK, &evidence, "random stream");
-    evidence.failed |= bit(LS_WORLD_STILL);
-    expect_class(LS_WORLD_STACK, &evidence, "run to run");
-    expect_words(LS_WORLD_STACK, &differs, &evidence, "see still");
-    expect_words(LS_WORLD_STILL, &differs, &evidence, "race");
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_AGAIN)};
+    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "left from the last match");
+    evidence.failed |= bit(SYNCTEST_WORLD_ROLLBACK);
+    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "outside the saved state");
+    evidence.failed |= bit(SYNCTEST_WORLD_ADDRESSES);
+    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "order of addresses");
+    expect_class(SYNCTEST_WORLD_SAVE, &evidence, "order of addresses");
+    expect_class(SYNCTEST_WORLD_STACK, &evidence, "uninitialised memory");
+    evidence.failed |= bit(SYNCTEST_WORLD_FRESH);
+    expect_class(SYNCTEST_WORLD_ROLLBACK, &evidence, "random stream");
+    evidence.failed |= bit(SYNCTEST_WORLD_STILL);
+    expect_class(SYNCTEST_WORLD_STACK, &evidence, "run to run");
+    expect_words(SYNCTEST_WORLD_STACK, &differs, &evidence, "see still");
+    expect_words(SYNCTEST_WORLD_STILL, &differs, &evidence, "race");
 }
 
 Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_something)
 {
-    ls_evidence evidence = {
-        .failed = bit(LS_WORLD_SAVE), .written_variable = "momentum", .writing_pass = "drift"};
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_SAVE),
+                                  .written_variable = "momentum",
+                                  .writing_pass = "drift"};
     ls_text cause = {""};
-    expect_words(LS_WORLD_SAVE, &differs, &evidence, "pass drift writes to the variable momentum");
-    ls_diagnosis_cause(LS_WORLD_STACK, &differs, &evidence, &cause);
+    expect_words(SYNCTEST_WORLD_SAVE, &differs, &evidence,
+                 "pass drift writes to the variable momentum");
+    synctest_diagnosis_cause(SYNCTEST_WORLD_STACK, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
-    evidence.failed |= bit(LS_WORLD_FRESH);
-    ls_diagnosis_cause(LS_WORLD_SAVE, &differs, &evidence, &cause);
+    evidence.failed |= bit(SYNCTEST_WORLD_FRESH);
+    synctest_diagnosis_cause(SYNCTEST_WORLD_SAVE, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
 }
 
 Test(synctest_diagnosis, machine_code_and_values_add_to_the_words)
 {
-    ls_evidence evidence = {.failed = bit(LS_WORLD_AGAINST)};
-    expect_words(LS_WORLD_AGAINST, &differs, &evidence, "order of evaluation");
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_AGAINST)};
+    expect_words(SYNCTEST_WORLD_AGAINST, &differs, &evidence, "order of evaluation");
     evidence.has_fused_multiply = true;
-    expect_words(LS_WORLD_AGAINST, &differs, &evidence, "-ffp-contract=off");
-    ls_outcome zero = {.kind = LS_OUTCOME_DIFFERS, .oddity = LS_ODDITY_NEGATIVE_ZERO};
-    expect_words(LS_WORLD_ROUNDING, &zero, &evidence, "sign of zero");
-    ls_outcome crash = {.kind = LS_OUTCOME_CRASHED};
-    cr_assert_str_eq(ls_diagnosis_class(LS_WORLD_STILL, &crash, &evidence), "crash");
+    expect_words(SYNCTEST_WORLD_AGAINST, &differs, &evidence, "-ffp-contract=off");
+    synctest_outcome zero = {.kind = SYNCTEST_OUTCOME_DIFFERS,
+                             .oddity = SYNCTEST_ODDITY_NEGATIVE_ZERO};
+    expect_words(SYNCTEST_WORLD_ROUNDING, &zero, &evidence, "sign of zero");
+    synctest_outcome crash = {.kind = SYNCTEST_OUTCOME_CRASHED};
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &crash, &evidence), "crash");
     evidence.has_sanitizer_words = true;
-    cr_assert_str_eq(ls_diagnosis_class(LS_WORLD_STILL, &crash, &evidence), "undefined behaviour");
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &crash, &evidence),
+                     "undefined behaviour");
 }

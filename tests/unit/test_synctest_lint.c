@@ -14,7 +14,7 @@
 
 static void expect_rule(const char *name, const char *topic, bool is_error)
 {
-    const ls_lint_rule *rule = ls_lint_rule_of_function(name);
+    const synctest_lint_rule *rule = synctest_lint_rule_of_function(name);
     cr_assert_not_null(rule, "%s", name);
     cr_expect_str_eq(rule->topic, topic, "%s: %s", name, rule->topic);
     cr_expect_eq(rule->is_error, is_error, "%s", name);
@@ -53,28 +53,32 @@ Test(synctest_lint, functions_that_are_the_same_everywhere_are_left_alone)
         "strlen", "strtol", "strtof_", "timer", "ls_rng_next",   "",       "si",
         "sinfl",  "__chk",  "printf",  "fenv",  "__cxa_finalize"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        cr_expect_null(ls_lint_rule_of_function(good[i]), "%s", good[i]);
+        cr_expect_null(synctest_lint_rule_of_function(good[i]), "%s", good[i]);
     }
 }
 
 Test(synctest_lint, fused_instructions_are_known_on_each_processor)
 {
     static const struct {
-        ls_lint_processor processor;
+        synctest_lint_processor processor;
         const char *fused;
         const char *harmless;
     } cases[] = {
-        {LS_PROCESSOR_X86_64, "vfmadd213sd", "mulsd"}, {LS_PROCESSOR_I386, "vfnmsub132ss", "addsd"},
-        {LS_PROCESSOR_ARM64, "fmadd", "fmul"},         {LS_PROCESSOR_ARM, "vfma.f64", "vmla.f64"},
-        {LS_PROCESSOR_PPC64, "xsmaddadp", "xsmuldp"},  {LS_PROCESSOR_S390X, "madbr", "mdbr"},
+        {SYNCTEST_PROCESSOR_X86_64, "vfmadd213sd", "mulsd"},
+        {SYNCTEST_PROCESSOR_I386, "vfnmsub132ss", "addsd"},
+        {SYNCTEST_PROCESSOR_ARM64, "fmadd", "fmul"},
+        {SYNCTEST_PROCESSOR_ARM, "vfma.f64", "vmla.f64"},
+        {SYNCTEST_PROCESSOR_PPC64, "xsmaddadp", "xsmuldp"},
+        {SYNCTEST_PROCESSOR_S390X, "madbr", "mdbr"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const ls_lint_rule *rule = ls_lint_rule_of_instruction(cases[i].processor, cases[i].fused);
+        const synctest_lint_rule *rule =
+            synctest_lint_rule_of_instruction(cases[i].processor, cases[i].fused);
         cr_assert_not_null(rule, "%s", cases[i].fused);
-        cr_expect_str_eq(rule->topic, LS_LINT_TOPIC_FUSED);
-        cr_expect_null(ls_lint_rule_of_instruction(cases[i].processor, cases[i].harmless));
+        cr_expect_str_eq(rule->topic, SYNCTEST_LINT_TOPIC_FUSED);
+        cr_expect_null(synctest_lint_rule_of_instruction(cases[i].processor, cases[i].harmless));
     }
-    cr_assert_null(ls_lint_rule_of_instruction(LS_PROCESSOR_UNKNOWN, "fmadd"));
+    cr_assert_null(synctest_lint_rule_of_instruction(SYNCTEST_PROCESSOR_UNKNOWN, "fmadd"));
 }
 
 /* ---- machine code ---- */
@@ -89,63 +93,64 @@ Test(synctest_lint, counts_instructions_and_passes_over_bytes_that_are_none)
         0x0f, 0x31,                   /* rdtsc */
         0xc3,                         /* ret */
     };
-    ls_lint_code *reader = NULL;
-    ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+    synctest_lint_code *reader = NULL;
+    synctest_lint_code_count counts[SYNCTEST_LINT_CODE_COUNTS_MAX];
     uint64_t instructions = 0;
-    cr_assert_eq(ls_lint_code_open(LS_PROCESSOR_X86_64, &reader), LS_OK);
-    cr_assert_eq(ls_lint_code_read(reader, code, sizeof code, 0x1000, counts, &instructions), 2);
+    cr_assert_eq(synctest_lint_code_open(SYNCTEST_PROCESSOR_X86_64, &reader), LS_OK);
+    cr_assert_eq(synctest_lint_code_read(reader, code, sizeof code, 0x1000, counts, &instructions),
+                 2);
     cr_assert_str_eq(counts[0].mnemonic, "vfmadd231sd");
     cr_assert_eq(counts[0].count, 2);
     cr_assert_str_eq(counts[1].mnemonic, "rdtsc");
     cr_assert_geq(instructions, 5);
-    cr_assert_eq(ls_lint_code_read(reader, code, 0, 0, counts, &instructions), 0);
-    ls_lint_code_close(reader);
-    ls_lint_code_close(NULL);
+    cr_assert_eq(synctest_lint_code_read(reader, code, 0, 0, counts, &instructions), 0);
+    synctest_lint_code_close(reader);
+    synctest_lint_code_close(NULL);
 }
 
 Test(synctest_lint, reads_the_code_of_other_processors)
 {
     static const struct {
-        ls_lint_processor processor;
+        synctest_lint_processor processor;
         uint8_t code[4]; /* one fused instruction */
         const char *mnemonic;
     } cases[] = {
-        {LS_PROCESSOR_I386, {0xc4, 0xe2, 0xf1, 0xb9}, NULL}, /* the last byte is missing */
-        {LS_PROCESSOR_ARM64, {0x20, 0x0c, 0x42, 0x1f}, "fmadd"},
-        {LS_PROCESSOR_ARM, {0x02, 0x0b, 0xa1, 0xee}, "vfma.f64"},
-        {LS_PROCESSOR_PPC64, {0xfa, 0x20, 0x22, 0xfc}, "fmadd"},
-        {LS_PROCESSOR_S390X, {0xb3, 0x1e, 0x10, 0x23}, "madbr"},
+        {SYNCTEST_PROCESSOR_I386, {0xc4, 0xe2, 0xf1, 0xb9}, NULL}, /* the last byte is missing */
+        {SYNCTEST_PROCESSOR_ARM64, {0x20, 0x0c, 0x42, 0x1f}, "fmadd"},
+        {SYNCTEST_PROCESSOR_ARM, {0x02, 0x0b, 0xa1, 0xee}, "vfma.f64"},
+        {SYNCTEST_PROCESSOR_PPC64, {0xfa, 0x20, 0x22, 0xfc}, "fmadd"},
+        {SYNCTEST_PROCESSOR_S390X, {0xb3, 0x1e, 0x10, 0x23}, "madbr"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ls_lint_code *reader = NULL;
-        ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+        synctest_lint_code *reader = NULL;
+        synctest_lint_code_count counts[SYNCTEST_LINT_CODE_COUNTS_MAX];
         uint64_t instructions = 0;
-        cr_assert_eq(ls_lint_code_open(cases[i].processor, &reader), LS_OK);
-        uint32_t used = ls_lint_code_read(reader, cases[i].code, 4, 0, counts, &instructions);
+        cr_assert_eq(synctest_lint_code_open(cases[i].processor, &reader), LS_OK);
+        uint32_t used = synctest_lint_code_read(reader, cases[i].code, 4, 0, counts, &instructions);
         cr_expect_eq(used, cases[i].mnemonic != NULL, "case %zu", i);
         if (used == 1) {
             cr_expect_str_eq(counts[0].mnemonic, cases[i].mnemonic);
-            cr_expect_str_eq(counts[0].rule->topic, LS_LINT_TOPIC_FUSED);
+            cr_expect_str_eq(counts[0].rule->topic, SYNCTEST_LINT_TOPIC_FUSED);
         }
-        ls_lint_code_close(reader);
+        synctest_lint_code_close(reader);
     }
 }
 
 Test(synctest_lint, the_code_of_an_unknown_processor_is_not_read)
 {
-    ls_lint_code *reader = NULL;
-    cr_assert_eq(ls_lint_code_open(LS_PROCESSOR_UNKNOWN, &reader), LS_UNSUPPORTED);
+    synctest_lint_code *reader = NULL;
+    cr_assert_eq(synctest_lint_code_open(SYNCTEST_PROCESSOR_UNKNOWN, &reader), LS_UNSUPPORTED);
     cr_assert_null(reader);
 }
 
 /* ---- files ---- */
 
-static ls_lint_report report;
+static synctest_lint_report report;
 
 static void expect_refused(const char *path, ls_status status, const char *words)
 {
     ls_text why = {""};
-    cr_expect_eq(ls_lint_file(path, &report, &why), status, "%s", path);
+    cr_expect_eq(synctest_lint_file(path, &report, &why), status, "%s", path);
     cr_expect(strstr(why.bytes, words), "no \"%s\" in: %s", words, why.bytes);
 }
 
@@ -177,7 +182,7 @@ Test(synctest_lint, a_file_that_was_cut_short_is_survived)
     for (size_t kept = size; kept > 0; kept -= kept > 1997 ? 1997 : kept) {
         cr_assert_eq(ftruncate(file, 0), 0);
         cr_assert_eq(pwrite(file, bytes, kept, 0), (ssize_t)kept);
-        ls_status status = ls_lint_file(path, &report, NULL);
+        ls_status status = synctest_lint_file(path, &report, NULL);
         cr_assert(status == LS_OK || status == LS_PLUGIN);
     }
     close(file);
@@ -199,7 +204,7 @@ Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
         size_t at = i < 64 ? i : size - 1 - i * 17 % 4000; /* the header, and the sections' table */
         bytes[at] ^= 0xff;
         cr_assert_eq(pwrite(file, bytes, size, 0), (ssize_t)size);
-        read_well += ls_lint_file(path, &report, NULL) == LS_OK;
+        read_well += synctest_lint_file(path, &report, NULL) == LS_OK;
         bytes[at] ^= 0xff;
     }
     cr_assert_gt(read_well, 0);
@@ -210,7 +215,7 @@ Test(synctest_lint, a_file_with_flipped_bytes_is_survived)
 Test(synctest_lint, a_good_plug_in_is_read_and_clean)
 {
     ls_text why = {""};
-    cr_assert_eq(ls_lint_file(LS_TEST_PLUGIN, &report, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(synctest_lint_file(LS_TEST_PLUGIN, &report, &why), LS_OK, "%s", why.bytes);
     cr_assert_eq(report.errors, 0);
     cr_assert(report.is_code_read);
     cr_assert_gt(report.functions_read, 10);
@@ -219,14 +224,14 @@ Test(synctest_lint, a_good_plug_in_is_read_and_clean)
 
 Test(synctest_lint, items_beyond_the_last_are_counted)
 {
-    static ls_lint_report full;
-    const ls_lint_item item = {.is_error = true, .topic = "libm"};
-    for (uint32_t i = 0; i < LS_LINT_ITEMS_MAX + 3; i++) {
-        ls_lint_add(&full, &item);
+    static synctest_lint_report full;
+    const synctest_lint_item item = {.is_error = true, .topic = "libm"};
+    for (uint32_t i = 0; i < SYNCTEST_LINT_ITEMS_MAX + 3; i++) {
+        synctest_lint_add(&full, &item);
     }
-    cr_assert_eq(full.count, LS_LINT_ITEMS_MAX);
+    cr_assert_eq(full.count, SYNCTEST_LINT_ITEMS_MAX);
     cr_assert_eq(full.left_out, 3);
-    cr_assert_eq(full.errors, LS_LINT_ITEMS_MAX + 3);
-    cr_assert(ls_lint_has_topic(&full, "libm"));
-    cr_assert_not(ls_lint_has_topic(&full, "clock"));
+    cr_assert_eq(full.errors, SYNCTEST_LINT_ITEMS_MAX + 3);
+    cr_assert(synctest_lint_has_topic(&full, "libm"));
+    cr_assert_not(synctest_lint_has_topic(&full, "clock"));
 }

@@ -10,73 +10,74 @@
 #include <string.h>
 #include <unistd.h>
 
-static ls_finding bad_finding(void)
+static synctest_finding bad_finding(void)
 {
-    ls_finding finding = {.world = LS_WORLD_STACK, .hashes_compared = 35, .took_ns = 1234567890};
-    finding.outcome = (ls_outcome){.kind = LS_OUTCOME_DIFFERS,
-                                   .tick = 32,
-                                   .pass = "think",
-                                   .field = "units[0].order",
-                                   .expected = "0",
-                                   .found = "-1",
-                                   .elements = 16};
+    synctest_finding finding = {
+        .world = SYNCTEST_WORLD_STACK, .hashes_compared = 35, .took_ns = 1234567890};
+    finding.outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_DIFFERS,
+                                         .tick = 32,
+                                         .pass = "think",
+                                         .field = "units[0].order",
+                                         .expected = "0",
+                                         .found = "-1",
+                                         .elements = 16};
     return finding;
 }
 
-static void expect_described(const ls_finding *finding, const char *expected)
+static void expect_described(const synctest_finding *finding, const char *expected)
 {
     ls_text where = {""};
     ls_text cause = {""};
-    const ls_evidence evidence = {0};
-    ls_finding_describe(finding, &evidence, &where, &cause);
+    const synctest_evidence evidence = {0};
+    synctest_finding_describe(finding, &evidence, &where, &cause);
     cr_expect_str_eq(where.bytes, expected);
 }
 
 Test(synctest_result, a_finding_says_where_and_what)
 {
-    ls_finding finding = bad_finding();
+    synctest_finding finding = bad_finding();
     expect_described(&finding, "tick 32, think: units[0].order is -1, in the reference 0 "
                                "(and 15 more)");
     finding.outcome.elements = 1;
     expect_described(&finding, "tick 32, think: units[0].order is -1, in the reference 0");
     finding.outcome.field[0] = '\0';
     expect_described(&finding, "tick 32, think");
-    finding.outcome.kind = LS_OUTCOME_CRASHED;
+    finding.outcome.kind = SYNCTEST_OUTCOME_CRASHED;
     finding.outcome.signal = SIGFPE;
     expect_described(&finding, "tick 32, think: SIGFPE");
     finding.outcome.signal = 0;
     snprintf(finding.words, sizeof finding.words, "bye");
     expect_described(&finding, "tick 32, think: it ended the process itself, saying \"bye\"");
     finding.words[0] = '\0';
-    finding.outcome.kind = LS_OUTCOME_HUNG;
+    finding.outcome.kind = SYNCTEST_OUTCOME_HUNG;
     expect_described(&finding, "tick 32, think: no progress");
-    finding.outcome.kind = LS_OUTCOME_FAILED;
+    finding.outcome.kind = SYNCTEST_OUTCOME_FAILED;
     ls_text_set(&finding.outcome.text, "no such file");
     expect_described(&finding, "no such file");
 }
 
 Test(synctest_result, only_what_is_the_same_or_skipped_is_not_bad)
 {
-    for (uint32_t kind = LS_OUTCOME_NONE; kind <= LS_OUTCOME_SKIPPED; kind++) {
-        ls_finding finding = {.outcome = {.kind = kind}};
-        bool is_fine = kind == LS_OUTCOME_SAME || kind == LS_OUTCOME_SKIPPED;
-        cr_expect_eq(ls_finding_is_bad(&finding), !is_fine);
-        cr_expect_gt(strlen(ls_finding_word(&finding)), 3);
+    for (uint32_t kind = SYNCTEST_OUTCOME_NONE; kind <= SYNCTEST_OUTCOME_SKIPPED; kind++) {
+        synctest_finding finding = {.outcome = {.kind = kind}};
+        bool is_fine = kind == SYNCTEST_OUTCOME_SAME || kind == SYNCTEST_OUTCOME_SKIPPED;
+        cr_expect_eq(synctest_finding_is_bad(&finding), !is_fine);
+        cr_expect_gt(strlen(synctest_finding_word(&finding)), 3);
     }
 }
 
 Test(synctest_result, signals_have_names_or_numbers)
 {
     char name[32];
-    ls_signal_name(SIGSEGV, name, sizeof name);
+    synctest_signal_name(SIGSEGV, name, sizeof name);
     cr_assert_str_eq(name, "SIGSEGV");
-    ls_signal_name(99, name, sizeof name);
+    synctest_signal_name(99, name, sizeof name);
     cr_assert_str_eq(name, "signal 99");
 }
 
 /* What a writer wrote, in memory of the caller's. */
-static char *written(ls_status (*write)(const ls_synctest_result *, const char *, ls_text *),
-                     const ls_synctest_result *result)
+static char *written(ls_status (*write)(const synctest_result *, const char *, ls_text *),
+                     const synctest_result *result)
 {
     char path[] = "/tmp/lockstep-result-XXXXXX";
     int file = mkstemp(path);
@@ -89,18 +90,18 @@ static char *written(ls_status (*write)(const ls_synctest_result *, const char *
     return text;
 }
 
-static ls_synctest_result result;
+static synctest_result result;
 
 static void fill_result(void)
 {
-    static const ls_synctest_match match = {.sim = "tag.so", .seed = UINT64_MAX, .ticks = 600};
+    static const synctest_match match = {.sim = "tag.so", .seed = UINT64_MAX, .ticks = 600};
     result.match = &match;
     result.status = "differs";
     result.has_reference = true;
-    result.reference.outcome.kind = LS_OUTCOME_SAME;
+    result.reference.outcome.kind = SYNCTEST_OUTCOME_SAME;
     result.findings[0] = bad_finding();
-    result.findings[1] = (ls_finding){.world = LS_WORLD_WORKERS};
-    result.findings[1].outcome.kind = LS_OUTCOME_SKIPPED;
+    result.findings[1] = (synctest_finding){.world = SYNCTEST_WORLD_WORKERS};
+    result.findings[1].outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
     ls_text_set(&result.findings[1].outcome.text, "none & nothing");
     result.finding_count = 2;
     result.failed = 1;
@@ -115,7 +116,7 @@ Test(synctest_result, xml_holds_no_byte_with_a_meaning_of_its_own)
 {
     fill_result();
     snprintf(result.findings[0].outcome.field, 32, "<a>&\"'\x01");
-    char *text = written(ls_result_write_junit, &result);
+    char *text = written(synctest_result_write_junit, &result);
     expect_in(text, "tests=\"3\" failures=\"1\" skipped=\"1\"");
     expect_in(text, "&lt;a&gt;&amp;&quot;'? is -1");
     expect_in(text, "none &amp; nothing");
@@ -127,7 +128,7 @@ Test(synctest_result, json_has_every_value)
 {
     fill_result();
     snprintf(result.findings[0].outcome.field, 32, "a\"b\\");
-    char *text = written(ls_result_write_json, &result);
+    char *text = written(synctest_result_write_json, &result);
     expect_in(text, "\"18446744073709551615\"");
     expect_in(text, "\"a\\\"b\\\\\"");
     expect_in(text, "\"class\":\t\"uninitialised memory\"");
@@ -140,7 +141,7 @@ Test(synctest_result, a_path_that_cannot_be_written_is_an_error)
 {
     ls_text why = {""};
     fill_result();
-    cr_expect_eq(ls_result_write_json(&result, "/does/not/exist", &why), LS_IO);
+    cr_expect_eq(synctest_result_write_json(&result, "/does/not/exist", &why), LS_IO);
     cr_expect(strstr(why.bytes, "/does/not/exist"));
-    cr_expect_eq(ls_result_write_junit(&result, "/does/not/exist", &why), LS_IO);
+    cr_expect_eq(synctest_result_write_junit(&result, "/does/not/exist", &why), LS_IO);
 }

@@ -17,12 +17,12 @@ typedef struct seats {
 /* Plays the script, and sees that nobody joins twice or leaves an empty seat. */
 static seats play(uint64_t seed, uint32_t players)
 {
-    ls_script script = ls_script_make(seed, players);
+    synctest_script script = synctest_script_make(seed, players);
     seats seen;
     memset(&seen, 0, sizeof seen);
     for (ls_tick tick = 0; tick < TICKS; tick++) {
         uint32_t events[LS_PLAYERS_MAX];
-        ls_script_advance(&script, tick, events);
+        synctest_script_advance(&script, tick, events);
         for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
             bool joins = events[slot] == LS_EVENT_JOINED;
             bool leaves = events[slot] == LS_EVENT_LEFT;
@@ -54,15 +54,15 @@ Test(synctest_script, seats_are_taken_left_and_taken_again)
 
 Test(synctest_script, the_same_seed_seats_the_same)
 {
-    ls_script a = ls_script_make(7, PLAYERS);
-    ls_script b = ls_script_make(7, PLAYERS);
-    ls_script c = ls_script_make(8, PLAYERS);
+    synctest_script a = synctest_script_make(7, PLAYERS);
+    synctest_script b = synctest_script_make(7, PLAYERS);
+    synctest_script c = synctest_script_make(8, PLAYERS);
     uint32_t differences = 0;
     for (ls_tick tick = 0; tick < TICKS; tick++) {
         uint32_t events[3][LS_PLAYERS_MAX];
-        ls_script_advance(&a, tick, events[0]);
-        ls_script_advance(&b, tick, events[1]);
-        ls_script_advance(&c, tick, events[2]);
+        synctest_script_advance(&a, tick, events[0]);
+        synctest_script_advance(&b, tick, events[1]);
+        synctest_script_advance(&c, tick, events[2]);
         cr_assert_arr_eq(events[0], events[1], sizeof events[0]);
         differences += memcmp(events[0], events[2], sizeof events[0]) != 0;
     }

@@ -11,47 +11,47 @@ static volatile uint8_t far_away[4096] = {1};
 
 Test(synctest_statics, a_write_to_a_variable_is_noticed_once)
 {
-    ls_statics statics; /* not static: it would watch itself */
+    synctest_statics statics; /* not static: it would watch itself */
     uint64_t addresses[4];
-    ls_statics_begin(&statics, itself, ls_allocator_heap());
+    synctest_statics_begin(&statics, itself, ls_allocator_heap());
     cr_assert_gt(statics.segment_count, 0);
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0);
     near_by[3] = 1;
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 1);
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 1);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0);
     near_by[3] = 1; /* no change */
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
-    ls_statics_end(&statics);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0);
+    synctest_statics_end(&statics);
 }
 
 Test(synctest_statics, neighbouring_bytes_are_one_write_and_distant_ones_are_not)
 {
-    ls_statics statics;
+    synctest_statics statics;
     uint64_t addresses[4];
-    ls_statics_begin(&statics, itself, ls_allocator_heap());
+    synctest_statics_begin(&statics, itself, ls_allocator_heap());
     far_away[100] = far_away[103] = far_away[111] = 7;
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 1);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 1);
     far_away[200] = far_away[230] = 8;
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 2);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 2);
     cr_assert_eq(addresses[1] - addresses[0], 30);
     for (size_t i = 0; i < 10; i++) {
         far_away[1000 + 50 * i] = 9;
     }
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 4, "there is no room for more");
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 4, "there is no room for more");
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0, "those are forgotten");
     far_away[sizeof far_away - 1] = 1;
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 1);
-    ls_statics_end(&statics);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 1);
+    synctest_statics_end(&statics);
 }
 
 Test(synctest_statics, an_object_that_is_not_there_has_none)
 {
-    ls_statics statics;
+    synctest_statics statics;
     uint64_t addresses[4];
-    ls_statics_begin(&statics, "/no/such/object.so", ls_allocator_heap());
+    synctest_statics_begin(&statics, "/no/such/object.so", ls_allocator_heap());
     cr_assert_eq(statics.segment_count, 0);
     near_by[3]++;
-    cr_assert_eq(ls_statics_changes(&statics, addresses, 4), 0);
+    cr_assert_eq(synctest_statics_changes(&statics, addresses, 4), 0);
 }
 
 static void *allocate_nothing(void *user, size_t bytes)
@@ -64,7 +64,7 @@ static void *allocate_nothing(void *user, size_t bytes)
 Test(synctest_statics, without_memory_nothing_is_watched)
 {
     const ls_allocator empty = {allocate_nothing, NULL, NULL};
-    ls_statics statics;
-    ls_statics_begin(&statics, itself, &empty);
+    synctest_statics statics;
+    synctest_statics_begin(&statics, itself, &empty);
     cr_assert_eq(statics.segment_count, 0);
 }

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static _Noreturn void become(ls_bench_child_work work, const void *user, int pipe_end, pid_t parent)
+static _Noreturn void become(bench_child_work work, const void *user, int pipe_end, pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent) {
         work(user, pipe_end);
@@ -20,8 +20,8 @@ static _Noreturn void become(ls_bench_child_work work, const void *user, int pip
     _exit(0);
 }
 
-ls_status ls_bench_child_start(ls_bench_child *child, ls_bench_child_work work, const void *user,
-                               ls_text *why)
+ls_status bench_child_start(bench_child *child, bench_child_work work, const void *user,
+                            ls_text *why)
 {
     int ends[2];
     pid_t parent = getpid();
@@ -41,12 +41,12 @@ ls_status ls_bench_child_start(ls_bench_child *child, ls_bench_child_work work, 
         close(ends[0]);
         return LS_IO;
     }
-    *child = (ls_bench_child){.pid = pid, .pipe = ends[0]};
+    *child = (bench_child){.pid = pid, .pipe = ends[0]};
     return LS_OK;
 }
 
-ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t size,
-                              int patience_ms, ls_text *why)
+ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, int patience_ms,
+                           ls_text *why)
 {
     size_t heard = 0;
     while (heard < size) {
@@ -63,14 +63,14 @@ ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t s
     return LS_OK;
 }
 
-void ls_bench_child_tell(int pipe_end, const void *bytes, size_t size)
+void bench_child_tell(int pipe_end, const void *bytes, size_t size)
 {
     if (write(pipe_end, bytes, size) != (ssize_t)size) {
         _exit(1); /* nobody listens any more */
     }
 }
 
-void ls_bench_child_stop(ls_bench_child *child)
+void bench_child_stop(bench_child *child)
 {
     if (child->pid > 0) {
         kill(child->pid, SIGKILL);
@@ -80,7 +80,7 @@ void ls_bench_child_stop(ls_bench_child *child)
     }
 }
 
-void ls_bench_child_stay_on(unsigned core)
+void bench_child_stay_on(unsigned core)
 {
     cpu_set_t cores;
     CPU_ZERO(&cores);

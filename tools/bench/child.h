@@ -10,30 +10,30 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-typedef struct ls_bench_child {
+typedef struct bench_child {
     pid_t pid; /* 0: none */
     int pipe;  /* what it tells */
-} ls_bench_child;
+} bench_child;
 
 /* What a child does; it ends when this returns. `pipe` leads to the parent. */
-typedef void (*ls_bench_child_work)(const void *user, int pipe);
+typedef void (*bench_child_work)(const void *user, int pipe);
 
 /* IO when the system has no more processes or descriptors. */
-ls_status ls_bench_child_start(ls_bench_child *child, ls_bench_child_work work, const void *user,
-                               ls_text *why);
+ls_status bench_child_start(bench_child *child, bench_child_work work, const void *user,
+                            ls_text *why);
 
 /* The next so many bytes that the child told; IO when it ended or took longer. */
-ls_status ls_bench_child_hear(const ls_bench_child *child, void *bytes, size_t size,
-                              int patience_ms, ls_text *why);
+ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, int patience_ms,
+                           ls_text *why);
 
 /* In the child. */
-void ls_bench_child_tell(int pipe, const void *bytes, size_t size);
+void bench_child_tell(int pipe, const void *bytes, size_t size);
 
 /* In the child: runs on one core alone, as far as the machine has so many. Who would be on another
  * machine leaves those who are measured theirs. */
-void ls_bench_child_stay_on(unsigned core);
+void bench_child_stay_on(unsigned core);
 
 /* Ends it if it runs. */
-void ls_bench_child_stop(ls_bench_child *child);
+void bench_child_stop(bench_child *child);
 
 #endif

@@ -24,13 +24,13 @@ typedef struct crowd_client {
     struct crowd_loop *owner;
     ls_transport *transport;
     ls_session *session; /* NULL: sends plain packets */
-    ls_pad_player pad;
+    bench_pad_player pad;
     ls_peer_id server;
     uint64_t due_ns; /* when it wakes next */
 } crowd_client;
 
 typedef struct crowd_loop {
-    const ls_crowd *crowd;
+    const bench_crowd *crowd;
     ls_event_loop *loop;
     ls_loop_source *alarm;
     crowd_client *clients;
@@ -48,7 +48,7 @@ static uint64_t frame_ns(const crowd_loop *owner)
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     (void)user;
-    return strcmp(name, ls_pad_simulation()->name) == 0 ? ls_pad_simulation() : NULL;
+    return strcmp(name, bench_pad_simulation()->name) == 0 ? bench_pad_simulation() : NULL;
 }
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
@@ -58,7 +58,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     (void)instance;
     (void)slot;
     (void)tick;
-    return ls_pad_player_input(&client->pad, bytes);
+    return bench_pad_player_input(&client->pad, bytes);
 }
 
 /* ---- one client ---- */
@@ -150,7 +150,7 @@ static ls_status create_session(crowd_client *client, ls_text *why)
 static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
 {
     crowd_client *client = &owner->clients[index];
-    const ls_crowd *crowd = owner->crowd;
+    const bench_crowd *crowd = owner->crowd;
     uint32_t number = crowd->first + index;
     char server[32];
     snprintf(server, sizeof server, "127.0.0.1:%u", (unsigned)crowd->port);
@@ -158,7 +158,7 @@ static ls_status create_client(crowd_loop *owner, uint32_t index, ls_text *why)
     network.server = server;
     network.connect_timeout_ns = CONNECT_NS; /* hundreds come at once */
     client->owner = owner;
-    client->pad = ls_pad_player_make(1, number + 1);
+    client->pad = bench_pad_player_make(1, number + 1);
     client->due_ns = ls_event_loop_now_ns(owner->loop) + number * frame_ns(owner) / crowd->total;
     ls_status status =
         ls_transport_enet_connect(&network, ls_allocator_heap(), &client->transport, why);
@@ -200,16 +200,16 @@ static void on_alarm(void *user, uint64_t now_ns)
     ls_loop_alarm_set(owner->alarm, next_ns);
 }
 
-void ls_crowd_play(const void *user, int pipe)
+void bench_crowd_play(const void *user, int pipe)
 {
     crowd_loop owner = {.crowd = user};
     ls_text why = {{0}};
     (void)pipe;
     if (owner.crowd->is_eager) {
-        ls_bench_child_stay_on(PLAYING_CORE);
+        bench_child_stay_on(PLAYING_CORE);
     }
     if (owner.crowd->is_spectator) {
-        ls_bench_child_stay_on(WATCHING_CORE);
+        bench_child_stay_on(WATCHING_CORE);
     }
     owner.clients =
         ls_allocate_array(ls_allocator_heap(), owner.crowd->clients, sizeof *owner.clients);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct ls_crowd {
+typedef struct bench_crowd {
     uint16_t port;         /* of the server on 127.0.0.1 */
     uint32_t first;        /* number of the first client, for its seed and its time in the tick */
     uint32_t clients;      /* in this process */
@@ -18,9 +18,9 @@ typedef struct ls_crowd {
     bool is_spectator;     /* or rather watched */
     bool is_eager;         /* takes packets in every frame, and on the server's core */
     uint64_t pause_ns;     /* between two connecting; 0: all at once */
-} ls_crowd;
+} bench_crowd;
 
-/* An ls_bench_child_work: plays until the process is ended. `user` is an ls_crowd. */
-void ls_crowd_play(const void *user, int pipe);
+/* An bench_child_work: plays until the process is ended. `user` is an bench_crowd. */
+void bench_crowd_play(const void *user, int pipe);
 
 #endif

@@ -15,7 +15,7 @@ enum {
 };
 
 typedef struct making {
-    const ls_journal_maker_config *config;
+    const bench_journal_maker_config *config;
     FILE *file;
     ls_journal_writer *writer;
     ls_sim_instance *instance;
@@ -104,7 +104,7 @@ static void append_snapshot(making *work)
 
 static void append_end(making *work)
 {
-    const ls_journal_maker_config *config = work->config;
+    const bench_journal_maker_config *config = work->config;
     ls_journal_end end = {.final_tick = config->ticks,
                           .final_hash = work->state_hash,
                           .tick_chain = work->tick_chain,
@@ -133,7 +133,7 @@ static ls_tick_inputs ask_bots(making *work, ls_slot_input slots[LS_PLAYERS_MAX]
 }
 
 /* Of the state `tick`: now and then, and behind ticks that are missing. */
-static bool is_snapshot_due(const ls_journal_maker_config *config, ls_tick tick)
+static bool is_snapshot_due(const bench_journal_maker_config *config, ls_tick tick)
 {
     uint32_t interval = config->snapshot_ticks;
     bool is_in_gap = tick > config->gap_first && tick < config->gap_end;
@@ -187,7 +187,7 @@ static void play(making *work)
 static ls_status prepare(making *work, const char *path, ls_text *why)
 {
     const ls_allocator *heap = ls_allocator_heap();
-    const ls_journal_maker_config *config = work->config;
+    const bench_journal_maker_config *config = work->config;
     ls_status status =
         ls_sim_instance_create(config->simulation, &config->sim, heap, &work->instance, why);
     if (status != LS_OK) {
@@ -210,16 +210,17 @@ static ls_status prepare(making *work, const char *path, ls_text *why)
     return LS_OK;
 }
 
-ls_journal_maker_config ls_journal_maker_config_default(const ls_simulation *simulation)
+bench_journal_maker_config bench_journal_maker_config_default(const ls_simulation *simulation)
 {
     ls_sim_config sim = ls_sim_config_default(simulation);
-    return (ls_journal_maker_config){.simulation = simulation,
-                                     .sim = sim,
-                                     .ticks = 60 * sim.tick_rate_hz,
-                                     .snapshot_ticks = 10 * sim.tick_rate_hz};
+    return (bench_journal_maker_config){.simulation = simulation,
+                                        .sim = sim,
+                                        .ticks = 60 * sim.tick_rate_hz,
+                                        .snapshot_ticks = 10 * sim.tick_rate_hz};
 }
 
-ls_status ls_journal_make(const ls_journal_maker_config *config, const char *path, ls_text *why)
+ls_status bench_journal_make(const bench_journal_maker_config *config, const char *path,
+                             ls_text *why)
 {
     const ls_allocator *heap = ls_allocator_heap();
     making *work = ls_allocate(heap, sizeof *work);

@@ -7,20 +7,21 @@
 #include "lockstep/common/base/text.h"
 #include "lockstep/common/simulation/simulation.h"
 
-typedef struct ls_journal_maker_config {
+typedef struct bench_journal_maker_config {
     const ls_simulation *simulation;
     ls_sim_config sim;
     uint32_t ticks;
     uint32_t snapshot_ticks; /* between snapshots; 0: none */
     ls_tick gap_first;       /* ticks that are left out, as when a disk is full */
     ls_tick gap_end;         /* gap_first: none */
-} ls_journal_maker_config;
+} bench_journal_maker_config;
 
 /* A minute of four bots, a snapshot every ten seconds. */
-ls_journal_maker_config ls_journal_maker_config_default(const ls_simulation *simulation);
+bench_journal_maker_config bench_journal_maker_config_default(const ls_simulation *simulation);
 
 /* Writes the file, over one that is there. IO, NO_MEMORY or what creating an instance returns,
  * explained. */
-ls_status ls_journal_make(const ls_journal_maker_config *config, const char *path, ls_text *why);
+ls_status bench_journal_make(const bench_journal_maker_config *config, const char *path,
+                             ls_text *why);
 
 #endif

@@ -40,7 +40,7 @@ typedef struct member {
     sender out;
     ls_session *session;
     ls_transport *transport;
-    ls_pad_player pad;
+    bench_pad_player pad;
     ls_bot bot;
     ls_tick confirmed;
     uint64_t made_ns[LS_WINDOW_TICKS];
@@ -71,7 +71,7 @@ struct ls_memory_match {
 
 static const ls_simulation *simulation_of(const ls_memory_match *match)
 {
-    return match->config.simulation ? match->config.simulation : ls_pad_simulation();
+    return match->config.simulation ? match->config.simulation : bench_pad_simulation();
 }
 
 static const ls_simulation *find_simulation(void *user, const char *name)
@@ -87,7 +87,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
     member *player = user;
     player->made_ns[tick % LS_WINDOW_TICKS] = player->out.match->now_ns;
     return player->out.match->config.simulation ? ls_bot_input(&player->bot, instance, slot, bytes)
-                                                : ls_pad_player_input(&player->pad, bytes);
+                                                : bench_pad_player_input(&player->pad, bytes);
 }
 
 static post_item *add_item(post *box)
@@ -186,7 +186,7 @@ static void feed_session(ls_memory_match *match, const post_item *item)
 
 static uint64_t lap(const ls_memory_match *match, uint64_t start_ns)
 {
-    uint64_t taken_ns = ls_bench_now_ns() - start_ns;
+    uint64_t taken_ns = bench_now_ns() - start_ns;
     return taken_ns > match->clock_cost_ns ? taken_ns - match->clock_cost_ns : 0;
 }
 
@@ -194,7 +194,7 @@ static void run_server(ls_memory_match *match)
 {
     match->inbox.count = 0;
     collect(match, match->transport, 0);
-    uint64_t start_ns = ls_bench_now_ns();
+    uint64_t start_ns = bench_now_ns();
     for (uint32_t i = 0; i < match->inbox.count; i++) {
         feed_match(match, &match->inbox.items[i]);
     }
@@ -219,7 +219,7 @@ static void run_sessions(ls_memory_match *match)
     for (uint32_t i = 0; i < match->member_count; i++) {
         collect(match, match->members[i].transport, i);
     }
-    uint64_t start_ns = ls_bench_now_ns();
+    uint64_t start_ns = bench_now_ns();
     for (uint32_t i = 0; i < match->inbox.count; i++) {
         feed_session(match, &match->inbox.items[i]);
     }
@@ -302,7 +302,7 @@ void ls_memory_match_forget_latency(ls_memory_match *match)
 static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *why)
 {
     member *player = &match->members[index];
-    player->pad = ls_pad_player_make(match->config.seed, index + 1);
+    player->pad = bench_pad_player_make(match->config.seed, index + 1);
     player->bot = ls_bot_make(match->config.seed + index);
     ls_status status =
         ls_memory_client_create(match->network, match->transport, &player->transport);
@@ -337,7 +337,7 @@ static ls_match_config host_config(const ls_memory_match *match)
     if (config->simulation) {
         host.sim.players = config->players;
     } else {
-        host.sim = ls_pad_config(config->state_bytes, config->players);
+        host.sim = bench_pad_config(config->state_bytes, config->players);
     }
     host.start_players = config->players - config->late_players;
     host.finds_causes = host.finds_causes && !config->finds_no_causes;
@@ -381,7 +381,7 @@ ls_status ls_memory_match_create(const ls_memory_match_config *config, ls_memory
         return LS_NO_MEMORY;
     }
     match->config = *config;
-    match->clock_cost_ns = ls_bench_clock_cost_ns();
+    match->clock_cost_ns = bench_clock_cost_ns();
     ls_status status = create_parts(match, why);
     if (status != LS_OK) {
         ls_memory_match_destroy(match);

@@ -14,13 +14,13 @@ enum {
 #define LOOK_NS (LS_NS_PER_SECOND / 4) /* between two looks at how far the server is */
 
 typedef struct net_host {
-    const ls_net_plan *plan;
+    const bench_net_plan *plan;
     ls_host *host;
     ls_loop_source *alarm; /* as rare as can be: each look is counted as the server's work */
     int pipe;
     uint64_t playing_ns; /* since when everybody plays; 0: not yet */
     uint64_t begun_ns;   /* of the window; 0: not yet */
-    ls_net_window before;
+    bench_net_window before;
 } net_host;
 
 static bool is_everybody_playing(const net_host *server)
@@ -34,27 +34,27 @@ static bool is_everybody_playing(const net_host *server)
     return true;
 }
 
-static void add_slot(const ls_match_slot *slot, ls_net_window *window)
+static void add_slot(const ls_match_slot *slot, bench_net_window *window)
 {
     window->inputs_substituted += slot->inputs_substituted;
     bool is_fine = slot->is_playing && !slot->is_desynced && slot->hashes_compared > 0;
     window->is_sound = window->is_sound && is_fine;
 }
 
-static ls_net_window count(const net_host *server)
+static bench_net_window count(const net_host *server)
 {
     const ls_match_table *table = ls_host_table(server->host);
     ls_transport_traffic total = ls_host_total(server->host);
-    ls_net_window window = {.processor_ns = ls_bench_processor_ns(),
-                            .packets_up = total.packets_received,
-                            .packets_down = total.packets_sent,
-                            .bytes_up = total.bytes_received,
-                            .bytes_down = total.bytes_sent,
-                            .is_sound = true};
+    bench_net_window window = {.processor_ns = bench_processor_ns(),
+                               .packets_up = total.packets_received,
+                               .packets_down = total.packets_sent,
+                               .bytes_up = total.bytes_received,
+                               .bytes_down = total.bytes_sent,
+                               .is_sound = true};
     for (uint32_t i = 0; i < ls_match_table_count(table); i++) {
         const ls_match *match = ls_match_table_match(table, i);
-        window.client_ticks += (uint64_t)ls_match_tick(match) * LS_NET_PLAYERS;
-        for (uint32_t slot = 0; slot < LS_NET_PLAYERS; slot++) {
+        window.client_ticks += (uint64_t)ls_match_tick(match) * BENCH_NET_PLAYERS;
+        for (uint32_t slot = 0; slot < BENCH_NET_PLAYERS; slot++) {
             ls_match_slot seat = ls_match_slot_of(match, slot);
             add_slot(&seat, &window);
         }
@@ -64,18 +64,18 @@ static ls_net_window count(const net_host *server)
 
 static void tell_window(const net_host *server)
 {
-    ls_net_window now = count(server);
-    const ls_net_window *before = &server->before;
-    ls_net_window window = {.processor_ns = now.processor_ns - before->processor_ns,
-                            .client_ticks = now.client_ticks - before->client_ticks,
-                            .packets_up = now.packets_up - before->packets_up,
-                            .packets_down = now.packets_down - before->packets_down,
-                            .bytes_up = now.bytes_up - before->bytes_up,
-                            .bytes_down = now.bytes_down - before->bytes_down,
-                            .inputs_substituted =
-                                now.inputs_substituted - before->inputs_substituted,
-                            .is_sound = now.is_sound};
-    ls_bench_child_tell(server->pipe, &window, sizeof window);
+    bench_net_window now = count(server);
+    const bench_net_window *before = &server->before;
+    bench_net_window window = {.processor_ns = now.processor_ns - before->processor_ns,
+                               .client_ticks = now.client_ticks - before->client_ticks,
+                               .packets_up = now.packets_up - before->packets_up,
+                               .packets_down = now.packets_down - before->packets_down,
+                               .bytes_up = now.bytes_up - before->bytes_up,
+                               .bytes_down = now.bytes_down - before->bytes_down,
+                               .inputs_substituted =
+                                   now.inputs_substituted - before->inputs_substituted,
+                               .is_sound = now.is_sound};
+    bench_child_tell(server->pipe, &window, sizeof window);
 }
 
 static void look(void *user, uint64_t now_ns)
@@ -93,14 +93,14 @@ static void look(void *user, uint64_t now_ns)
     }
 }
 
-void ls_net_host_serve(const void *user, int pipe)
+void bench_net_host_serve(const void *user, int pipe)
 {
     net_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
-    ls_host_config config = {.match = ls_match_config_default(ls_pad_simulation()),
-                             .matches = server.plan->clients / LS_NET_PLAYERS,
+    ls_host_config config = {.match = ls_match_config_default(bench_pad_simulation()),
+                             .matches = server.plan->clients / BENCH_NET_PLAYERS,
                              .bind_host = "127.0.0.1"};
-    config.match.sim = ls_pad_config(STATE_BYTES, LS_NET_PLAYERS);
+    config.match.sim = bench_pad_config(STATE_BYTES, BENCH_NET_PLAYERS);
     config.match.sim.tick_rate_hz = server.plan->rate_hz;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
     ls_loop_handler handler = {look, &server};
@@ -113,7 +113,7 @@ void ls_net_host_serve(const void *user, int pipe)
         return;
     }
     uint16_t port = ls_host_port(server.host);
-    ls_bench_child_tell(pipe, &port, sizeof port);
+    bench_child_tell(pipe, &port, sizeof port);
     ls_loop_alarm_set(server.alarm, 0);
     ls_host_run(server.host);
 }

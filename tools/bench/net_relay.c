@@ -19,7 +19,7 @@ enum {
 };
 
 typedef struct net_relay {
-    const ls_net_plan *plan;
+    const bench_net_plan *plan;
     ENetHost *host;
     uint64_t ticks;
 } net_relay;
@@ -68,35 +68,35 @@ static void tick_until(net_relay *relay, uint64_t *next_ns, uint64_t end_ns)
     }
 }
 
-static ls_net_window count(const net_relay *relay)
+static bench_net_window count(const net_relay *relay)
 {
-    return (ls_net_window){.processor_ns = ls_bench_processor_ns(),
-                           .client_ticks = relay->ticks * relay->plan->clients,
-                           .packets_up = relay->host->totalReceivedPackets,
-                           .packets_down = relay->host->totalSentPackets};
+    return (bench_net_window){.processor_ns = bench_processor_ns(),
+                              .client_ticks = relay->ticks * relay->plan->clients,
+                              .packets_up = relay->host->totalReceivedPackets,
+                              .packets_down = relay->host->totalSentPackets};
 }
 
 static void measure(net_relay *relay, int pipe)
 {
-    uint64_t next_ns = ls_bench_now_ns();
+    uint64_t next_ns = bench_now_ns();
     while (relay->host->connectedPeers < relay->plan->clients) {
         tick_until(relay, &next_ns, next_ns + 1);
     }
     tick_until(relay, &next_ns, next_ns + relay->plan->warm_ns);
-    ls_net_window before = count(relay);
+    bench_net_window before = count(relay);
     tick_until(relay, &next_ns, next_ns + relay->plan->window_ns);
-    ls_net_window now = count(relay);
-    ls_net_window window = {
+    bench_net_window now = count(relay);
+    bench_net_window window = {
         .processor_ns = now.processor_ns - before.processor_ns,
         .client_ticks = now.client_ticks - before.client_ticks,
         .packets_up = (uint32_t)now.packets_up - (uint32_t)before.packets_up,
         .packets_down = (uint32_t)now.packets_down - (uint32_t)before.packets_down,
         .is_sound = relay->host->connectedPeers == relay->plan->clients,
     };
-    ls_bench_child_tell(pipe, &window, sizeof window);
+    bench_child_tell(pipe, &window, sizeof window);
 }
 
-void ls_net_relay_serve(const void *user, int pipe)
+void bench_net_relay_serve(const void *user, int pipe)
 {
     net_relay relay = {.plan = user};
     ENetAddress address = {.port = 0};
@@ -107,6 +107,6 @@ void ls_net_relay_serve(const void *user, int pipe)
     }
     relay.host->duplicatePeers = relay.plan->clients;
     enet_socket_set_option(relay.host->socket, ENET_SOCKOPT_RCVBUF, SOCKET_RECEIVE_BYTES);
-    ls_bench_child_tell(pipe, &relay.host->address.port, sizeof relay.host->address.port);
+    bench_child_tell(pipe, &relay.host->address.port, sizeof relay.host->address.port);
     measure(&relay, pipe);
 }

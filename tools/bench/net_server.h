@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_NET_PLAYERS 4u /* in a match */
+#define BENCH_NET_PLAYERS 4u /* in a match */
 
-typedef struct ls_net_plan {
-    uint32_t clients;    /* a multiple of LS_NET_PLAYERS */
+typedef struct bench_net_plan {
+    uint32_t clients;    /* a multiple of BENCH_NET_PLAYERS */
     uint32_t rate_hz;    /* of ticks */
     uint32_t down_bytes; /* payload of the relay's packets */
     uint64_t warm_ns;    /* from when the last client plays */
     uint64_t window_ns;
-} ls_net_plan;
+} bench_net_plan;
 
 /* Counted over one window. */
-typedef struct ls_net_window {
+typedef struct bench_net_window {
     uint64_t processor_ns;
     uint64_t client_ticks; /* ticks times clients */
     uint64_t packets_up;   /* datagrams received */
@@ -27,10 +27,10 @@ typedef struct ls_net_window {
     uint64_t bytes_down;
     uint64_t inputs_substituted;
     bool is_sound; /* all still play, states were compared and none differs */
-} ls_net_window;
+} bench_net_window;
 
-/* An ls_bench_child_work each; `user` is an ls_net_plan. */
-void ls_net_host_serve(const void *user, int pipe);
-void ls_net_relay_serve(const void *user, int pipe);
+/* An bench_child_work each; `user` is an bench_net_plan. */
+void bench_net_host_serve(const void *user, int pipe);
+void bench_net_relay_serve(const void *user, int pipe);
 
 #endif

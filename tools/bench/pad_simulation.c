@@ -6,7 +6,8 @@
 #define CHANGE_ONE_IN_TICKS 8u
 
 static const ls_param params[] = {
-    {"bytes", "bytes", "size of the state; a multiple of 8", 256, LS_PAD_STATE_BYTES_MIN, 1 << 24},
+    {"bytes", "bytes", "size of the state; a multiple of 8", 256, BENCH_PAD_STATE_BYTES_MIN,
+     1 << 24},
 };
 
 static size_t state_bytes(const ls_sim_config *config)
@@ -52,7 +53,7 @@ static void add_pads(const ls_step *step)
     uint32_t count = word_count(step->config);
     for (uint32_t slot = 0; slot < step->inputs->slot_count; slot++) {
         const ls_slot_input *input = &step->inputs->slots[slot];
-        if (input->size == LS_PAD_INPUT_BYTES) {
+        if (input->size == BENCH_PAD_INPUT_BYTES) {
             words[slot % count] += ls_load_u32(input->bytes);
         }
     }
@@ -60,7 +61,7 @@ static void add_pads(const ls_step *step)
 
 static const ls_pass passes[] = {{"add", add_pads}};
 
-const ls_simulation *ls_pad_simulation(void)
+const ls_simulation *bench_pad_simulation(void)
 {
     static const ls_simulation simulation = {
         .abi = LS_SIMULATION_ABI,
@@ -70,7 +71,7 @@ const ls_simulation *ls_pad_simulation(void)
         .default_tick_rate_hz = 60,
         .default_players = 4,
         .players_max = LS_PLAYERS_MAX,
-        .input_bytes_max = LS_PAD_INPUT_BYTES,
+        .input_bytes_max = BENCH_PAD_INPUT_BYTES,
         .params = params,
         .param_count = 1,
         .passes = passes,
@@ -83,24 +84,24 @@ const ls_simulation *ls_pad_simulation(void)
     return &simulation;
 }
 
-ls_sim_config ls_pad_config(uint32_t state_bytes_wanted, uint32_t players)
+ls_sim_config bench_pad_config(uint32_t state_bytes_wanted, uint32_t players)
 {
-    ls_sim_config config = ls_sim_config_default(ls_pad_simulation());
+    ls_sim_config config = ls_sim_config_default(bench_pad_simulation());
     config.params[0] = state_bytes_wanted;
     config.players = players;
     return config;
 }
 
-ls_pad_player ls_pad_player_make(uint64_t seed, uint64_t stream)
+bench_pad_player bench_pad_player_make(uint64_t seed, uint64_t stream)
 {
-    return (ls_pad_player){.rng = ls_rng_make(seed, stream)};
+    return (bench_pad_player){.rng = ls_rng_make(seed, stream)};
 }
 
-uint32_t ls_pad_player_input(ls_pad_player *player, uint8_t *bytes)
+uint32_t bench_pad_player_input(bench_pad_player *player, uint8_t *bytes)
 {
     if (ls_rng_below(&player->rng, CHANGE_ONE_IN_TICKS) == 0) {
         player->pad ^= UINT32_C(1) << ls_rng_below(&player->rng, 32);
     }
     ls_store_u32(bytes, player->pad);
-    return LS_PAD_INPUT_BYTES;
+    return BENCH_PAD_INPUT_BYTES;
 }

@@ -6,24 +6,24 @@
 
 #include "lockstep/common/simulation/simulation.h"
 
-#define LS_PAD_INPUT_BYTES 4u
-#define LS_PAD_STATE_BYTES_MIN 64
+#define BENCH_PAD_INPUT_BYTES 4u
+#define BENCH_PAD_STATE_BYTES_MIN 64
 
 /* Its only parameter is "bytes", the size of the state; a multiple of 8. */
-const ls_simulation *ls_pad_simulation(void);
+const ls_simulation *bench_pad_simulation(void);
 
 /* A config of so many bytes and players. */
-ls_sim_config ls_pad_config(uint32_t state_bytes, uint32_t players);
+ls_sim_config bench_pad_config(uint32_t state_bytes, uint32_t players);
 
 /* A player whose pad has 32 buttons, of which one changes with a chance of 1/8 a tick. */
-typedef struct ls_pad_player {
+typedef struct bench_pad_player {
     ls_rng rng;
     uint32_t pad;
-} ls_pad_player;
+} bench_pad_player;
 
-ls_pad_player ls_pad_player_make(uint64_t seed, uint64_t stream);
+bench_pad_player bench_pad_player_make(uint64_t seed, uint64_t stream);
 
-/* The next tick's input: writes LS_PAD_INPUT_BYTES and returns that. */
-uint32_t ls_pad_player_input(ls_pad_player *player, uint8_t *bytes);
+/* The next tick's input: writes BENCH_PAD_INPUT_BYTES and returns that. */
+uint32_t bench_pad_player_input(bench_pad_player *player, uint8_t *bytes);
 
 #endif

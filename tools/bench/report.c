@@ -16,21 +16,21 @@ static void format_value(char text[24], double value)
     snprintf(text, 24, "%.*f", decimals, value);
 }
 
-static bool is_within(const ls_bench_figure *figure)
+static bool is_within(const bench_figure *figure)
 {
-    return figure->budget.rule == LS_BENCH_AT_MOST ? figure->held <= figure->budget.value
-                                                   : figure->held >= figure->budget.value;
+    return figure->budget.rule == BENCH_AT_MOST ? figure->held <= figure->budget.value
+                                                : figure->held >= figure->budget.value;
 }
 
-const char *ls_bench_verdict(const ls_bench_figure *figure)
+const char *bench_verdict(const bench_figure *figure)
 {
-    if (figure->budget.rule == LS_BENCH_NO_BUDGET) {
+    if (figure->budget.rule == BENCH_NO_BUDGET) {
         return "";
     }
     return is_within(figure) ? "ok" : "MISSED";
 }
 
-static void print_row(const ls_bench_report *report, const ls_bench_figure *figure)
+static void print_row(const bench_report *report, const bench_figure *figure)
 {
     char median[24], best[24], held[24], budget[24];
     format_value(median, figure->median);
@@ -39,67 +39,66 @@ static void print_row(const ls_bench_report *report, const ls_bench_figure *figu
     format_value(budget, figure->budget.value);
     fprintf(report->table, "  %-46s %10s %10s %10s %-5s", figure->name, median, best, held,
             figure->unit);
-    if (figure->budget.rule != LS_BENCH_NO_BUDGET) {
+    if (figure->budget.rule != BENCH_NO_BUDGET) {
         fprintf(report->table, " %s %-7s %s",
-                figure->budget.rule == LS_BENCH_AT_MOST ? "<=" : ">=", budget,
-                ls_bench_verdict(figure));
+                figure->budget.rule == BENCH_AT_MOST ? "<=" : ">=", budget, bench_verdict(figure));
     }
     fprintf(report->table, "\n");
     fflush(report->table);
 }
 
-void ls_bench_report_begin(ls_bench_report *report, FILE *table, const ls_bench_plan *plan)
+void bench_report_begin(bench_report *report, FILE *table, const bench_plan *plan)
 {
     memset(report, 0, sizeof *report);
     report->table = table;
-    report->slowdown = ls_bench_slowdown();
+    report->slowdown = bench_slowdown();
     report->is_smoke = plan->is_smoke;
     fprintf(table,
             "median and best of %u rounds; held: the median at the speed at which the reference\n"
             "loop takes %.0f ns. It takes %.0f ns here now.\n",
-            plan->rounds, LS_BENCH_REFERENCE_NS, report->slowdown * LS_BENCH_REFERENCE_NS);
+            plan->rounds, BENCH_REFERENCE_NS, report->slowdown * BENCH_REFERENCE_NS);
     if (plan->is_smoke) {
         fprintf(table, "A smoke run: the figures mean nothing.\n");
     }
 }
 
-void ls_bench_report_section(ls_bench_report *report, const char *name, const char *about)
+void bench_report_section(bench_report *report, const char *name, const char *about)
 {
     report->section = name;
     fprintf(report->table, "\n%s: %s\n  %-46s %10s %10s %10s       budget\n", name, about, "",
             "median", "best", "held");
 }
 
-static void add_figure(ls_bench_report *report, const char *name, ls_bench_figure figure)
+static void add_figure(bench_report *report, const char *name, bench_figure figure)
 {
-    LS_ASSERT(report->count < LS_BENCH_FIGURES_MAX);
+    LS_ASSERT(report->count < BENCH_FIGURES_MAX);
     figure.section = report->section;
     ls_name_copy(figure.name, sizeof figure.name, name);
     report->figures[report->count++] = figure;
-    bool has_missed = figure.budget.rule != LS_BENCH_NO_BUDGET && !is_within(&figure);
+    bool has_missed = figure.budget.rule != BENCH_NO_BUDGET && !is_within(&figure);
     report->missed += has_missed ? 1 : 0;
     print_row(report, &figure);
 }
 
-void ls_bench_report_times(ls_bench_report *report, const char *name, const char *unit,
-                           double ns_per_unit, const ls_bench_times *times, ls_bench_budget budget)
+void bench_report_times(bench_report *report, const char *name, const char *unit,
+                        double ns_per_unit, const bench_times *times, bench_budget budget)
 {
     add_figure(report, name,
-               (ls_bench_figure){
+               (bench_figure){
                    .unit = unit,
-                   .median = ls_bench_series_median(&times->ns) / ns_per_unit,
-                   .best = ls_bench_series_min(&times->ns) / ns_per_unit,
-                   .held = ls_bench_series_median(&times->reference_speed_ns) / ns_per_unit,
+                   .median = bench_series_median(&times->ns) / ns_per_unit,
+                   .best = bench_series_min(&times->ns) / ns_per_unit,
+                   .held = bench_series_median(&times->reference_speed_ns) / ns_per_unit,
                    .budget = budget,
                });
 }
 
-void ls_bench_report_ratios(ls_bench_report *report, const char *name,
-                            const ls_bench_ratios *ratios, ls_bench_budget budget)
+void bench_report_ratios(bench_report *report, const char *name, const bench_ratios *ratios,
+                         bench_budget budget)
 {
-    double median = ls_bench_series_median(&ratios->rounds);
+    double median = bench_series_median(&ratios->rounds);
     add_figure(report, name,
-               (ls_bench_figure){
+               (bench_figure){
                    .unit = "",
                    .median = median,
                    .best = ratios->of_bests,
@@ -108,38 +107,38 @@ void ls_bench_report_ratios(ls_bench_report *report, const char *name,
                });
 }
 
-void ls_bench_report_number(ls_bench_report *report, const char *name, const char *unit,
-                            double value, ls_bench_budget budget)
+void bench_report_number(bench_report *report, const char *name, const char *unit, double value,
+                         bench_budget budget)
 {
     add_figure(report, name,
-               (ls_bench_figure){
+               (bench_figure){
                    .unit = unit, .median = value, .best = value, .held = value, .budget = budget});
 }
 
 /* ---- JSON: names and units are our own literals, so there is nothing to escape ---- */
 
-static void write_figure(FILE *json, const ls_bench_figure *figure)
+static void write_figure(FILE *json, const bench_figure *figure)
 {
     fprintf(json,
             "    {\"section\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"median\": %.9g, "
             "\"best\": %.9g, \"held\": %.9g",
             figure->section, figure->name, figure->unit, figure->median, figure->best,
             figure->held);
-    if (figure->budget.rule != LS_BENCH_NO_BUDGET) {
+    if (figure->budget.rule != BENCH_NO_BUDGET) {
         fprintf(json, ", \"%s\": %.9g, \"verdict\": \"%s\"",
-                figure->budget.rule == LS_BENCH_AT_MOST ? "at_most" : "at_least",
-                figure->budget.value, ls_bench_verdict(figure));
+                figure->budget.rule == BENCH_AT_MOST ? "at_most" : "at_least", figure->budget.value,
+                bench_verdict(figure));
     }
     fprintf(json, "}");
 }
 
-static void write_json(FILE *json, const ls_bench_report *report)
+static void write_json(FILE *json, const bench_report *report)
 {
     fprintf(json,
             "{\n  \"program\": \"lockstep-bench\",\n  \"is_smoke\": %s,\n"
             "  \"reference_ns\": %.9g,\n  \"slowdown\": %.9g,\n  \"budgets_missed\": %u,\n"
             "  \"figures\": [\n",
-            report->is_smoke ? "true" : "false", LS_BENCH_REFERENCE_NS, report->slowdown,
+            report->is_smoke ? "true" : "false", BENCH_REFERENCE_NS, report->slowdown,
             report->missed);
     for (uint32_t i = 0; i < report->count; i++) {
         write_figure(json, &report->figures[i]);
@@ -148,7 +147,7 @@ static void write_json(FILE *json, const ls_bench_report *report)
     fprintf(json, "  ]\n}");
 }
 
-ls_status ls_bench_report_end(const ls_bench_report *report, const char *json_path, ls_text *why)
+ls_status bench_report_end(const bench_report *report, const char *json_path, ls_text *why)
 {
     fprintf(report->table, "\n%u figures, %u budgets missed\n", report->count, report->missed);
     if (!json_path) {

@@ -18,9 +18,9 @@ typedef struct hash_specimen {
 } hash_specimen;
 
 static const hash_specimen specimens[] = {
-    {"64 B", ls_pad_simulation, 64, false},
-    {"16 KiB", ls_pad_simulation, MEBIBYTE / 64, false},
-    {"1 MiB", ls_pad_simulation, MEBIBYTE, true},
+    {"64 B", bench_pad_simulation, 64, false},
+    {"16 KiB", bench_pad_simulation, MEBIBYTE / 64, false},
+    {"1 MiB", bench_pad_simulation, MEBIBYTE, true},
     {"arena, 200 bodies", ls_arena_simulation, 200, false},
     {"arena, 20000 bodies", ls_arena_simulation, 20000, true},
     {"units, 1500 units", ls_units_simulation, 1500, false},
@@ -37,7 +37,7 @@ static void hash_hash(void *user, uint64_t repetitions)
 {
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
-        ls_bench_keep(ls_sim_instance_hash(state->instance));
+        bench_keep(ls_sim_instance_hash(state->instance));
     }
 }
 
@@ -45,7 +45,7 @@ static void hash_raw(void *user, uint64_t repetitions)
 {
     const bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
-        ls_bench_keep(ls_hash_bytes(ls_sim_instance_view(state->instance), state->bytes, 0));
+        bench_keep(ls_hash_bytes(ls_sim_instance_view(state->instance), state->bytes, 0));
     }
 }
 
@@ -53,7 +53,7 @@ static void save(void *user, uint64_t repetitions)
 {
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
-        ls_bench_keep((uint64_t)ls_sim_instance_save(state->instance, state->saved));
+        bench_keep((uint64_t)ls_sim_instance_save(state->instance, state->saved));
     }
 }
 
@@ -61,7 +61,7 @@ static void load(void *user, uint64_t repetitions)
 {
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
-        ls_bench_keep((uint64_t)ls_sim_instance_load(state->instance, state->saved, 0));
+        bench_keep((uint64_t)ls_sim_instance_load(state->instance, state->saved, 0));
     }
 }
 
@@ -70,7 +70,7 @@ static void copy_out(void *user, uint64_t repetitions)
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
         memcpy(state->saved, ls_sim_instance_view(state->instance), state->bytes);
-        ls_bench_keep(state->saved[i % state->bytes]);
+        bench_keep(state->saved[i % state->bytes]);
     }
 }
 
@@ -79,12 +79,12 @@ static void copy_in(void *user, uint64_t repetitions)
     bench_state *state = user;
     for (uint64_t i = 0; i < repetitions; i++) {
         memcpy(ls_sim_instance_state(state->instance), state->saved, state->bytes);
-        ls_bench_keep(*(const uint8_t *)ls_sim_instance_view(state->instance));
+        bench_keep(*(const uint8_t *)ls_sim_instance_view(state->instance));
     }
 }
 
-static void measure(const hash_specimen *specimen, bench_state *state, const ls_bench_plan *plan,
-                    ls_bench_report *report)
+static void measure(const hash_specimen *specimen, bench_state *state, const bench_plan *plan,
+                    bench_report *report)
 {
     const struct {
         const char *what;
@@ -96,15 +96,15 @@ static void measure(const hash_specimen *specimen, bench_state *state, const ls_
         {"load against memcpy", load, copy_in},
     };
     char name[LS_NAME_BYTES_MAX];
-    ls_bench_times state_hash = ls_bench_measure(plan, (ls_bench_work){hash_hash, state});
+    bench_times state_hash = bench_measure(plan, (bench_work){hash_hash, state});
     snprintf(name, sizeof name, "%s: state hash", specimen->name);
-    ls_bench_report_times(report, name, "ns", 1, &state_hash, LS_BENCH_UNBUDGETED);
-    ls_bench_budget budget = specimen->has_budget ? LS_BENCH_LEAST(BUDGET) : LS_BENCH_UNBUDGETED;
+    bench_report_times(report, name, "ns", 1, &state_hash, BENCH_UNBUDGETED);
+    bench_budget budget = specimen->has_budget ? BENCH_LEAST(BUDGET) : BENCH_UNBUDGETED;
     for (uint32_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        ls_bench_ratios ratios = ls_bench_compare(plan, (ls_bench_work){pairs[i].run, state},
-                                                  (ls_bench_work){pairs[i].yardstick, state});
+        bench_ratios ratios = bench_compare(plan, (bench_work){pairs[i].run, state},
+                                            (bench_work){pairs[i].yardstick, state});
         snprintf(name, sizeof name, "%s: %s", specimen->name, pairs[i].what);
-        ls_bench_report_ratios(report, name, &ratios, budget);
+        bench_report_ratios(report, name, &ratios, budget);
     }
 }
 
@@ -133,7 +133,7 @@ static void destroy_state(bench_state *state)
     ls_sim_instance_destroy(state->instance);
 }
 
-ls_status ls_bench_hash(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof specimens / sizeof specimens[0]; i++) {

@@ -69,27 +69,27 @@ static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out,
     return status == LS_OK ? ls_memory_match_check(match, why) : status;
 }
 
-static void report_joining(ls_bench_report *report, const char *of, const joining *one)
+static void report_joining(bench_report *report, const char *of, const joining *one)
 {
     const struct {
         const char *what;
         double value;
-        ls_bench_budget budget;
+        bench_budget budget;
     } rows[] = {
-        {"joins in", (double)one->took_ns / 1e6, LS_BENCH_UNBUDGETED},
-        {"players' p99 before", one->p99_before_ms, LS_BENCH_UNBUDGETED},
+        {"joins in", (double)one->took_ns / 1e6, BENCH_UNBUDGETED},
+        {"players' p99 before", one->p99_before_ms, BENCH_UNBUDGETED},
         {"players' p99 meanwhile", one->p99_meanwhile_ms,
-         LS_BENCH_MOST(one->p99_before_ms + 1000.0 / RATE_HZ)},
+         BENCH_MOST(one->p99_before_ms + 1000.0 / RATE_HZ)},
     };
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char name[LS_NAME_BYTES_MAX];
         snprintf(name, sizeof name, "%s: %s", of, rows[i].what);
-        ls_bench_report_number(report, name, "ms", rows[i].value, rows[i].budget);
+        bench_report_number(report, name, "ms", rows[i].value, rows[i].budget);
     }
 }
 
-static ls_status measure(uint32_t state, uint32_t loss, const ls_bench_plan *plan,
-                         ls_bench_report *report, ls_text *why)
+static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
+                         bench_report *report, ls_text *why)
 {
     ls_memory_match_config config = {.players = PLAYERS,
                                      .late_players = AGES,
@@ -121,7 +121,7 @@ static ls_status measure(uint32_t state, uint32_t loss, const ls_bench_plan *pla
     return status;
 }
 
-ls_status ls_bench_join(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     uint32_t states = plan->is_smoke ? SMOKE_STATES : STATES;

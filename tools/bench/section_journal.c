@@ -36,12 +36,12 @@ enum {
     SIMULATIONS = sizeof simulations / sizeof simulations[0]
 };
 
-static void report_number(ls_bench_report *report, const char *of, const char *what,
-                          const char *unit, double value, ls_bench_budget budget)
+static void report_number(bench_report *report, const char *of, const char *what, const char *unit,
+                          double value, bench_budget budget)
 {
     char name[LS_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%s: %s", of, what);
-    ls_bench_report_number(report, name, unit, value, budget);
+    bench_report_number(report, name, unit, value, budget);
 }
 
 /* ---- writing ---- */
@@ -70,7 +70,7 @@ static bool submit(void *user, const ls_journal_raw *raw)
 
 static uint64_t lap(const writing *work, uint64_t *since_ns)
 {
-    uint64_t now_ns = ls_bench_now_ns();
+    uint64_t now_ns = bench_now_ns();
     uint64_t taken_ns = now_ns - *since_ns;
     *since_ns = now_ns;
     return taken_ns > work->clock_cost_ns ? taken_ns - work->clock_cost_ns : 0;
@@ -100,7 +100,7 @@ static void record(void *user, ls_match *match, uint64_t now_ns)
     if (!work->recorder) {
         return;
     }
-    uint64_t since_ns = ls_bench_now_ns();
+    uint64_t since_ns = bench_now_ns();
     while (ls_match_next_event(match, &event)) {
         ls_recorder_take_event(work->recorder, &event);
     }
@@ -119,7 +119,7 @@ static ls_status start_writing(writing *work, ls_match *match)
     ls_recorder_config config = ls_recorder_config_default();
     size_t raw_bytes_max = ls_recorder_raw_bytes_max(&config, match);
     ls_journal_store store = {submit, work};
-    work->clock_cost_ns = ls_bench_clock_cost_ns();
+    work->clock_cost_ns = bench_clock_cost_ns();
     ls_status status =
         ls_journal_writer_create(raw_bytes_max, NULL, ls_allocator_heap(), &work->writer);
     return status == LS_OK
@@ -128,7 +128,7 @@ static ls_status start_writing(writing *work, ls_match *match)
 }
 
 static void report_writing(const writing *work, const char *of, uint32_t ticks, uint32_t rate_hz,
-                           ls_bench_report *report)
+                           bench_report *report)
 {
     uint64_t all = 0;
     for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
@@ -136,18 +136,17 @@ static void report_writing(const writing *work, const char *of, uint32_t ticks, 
     }
     double player_hours = (double)ticks / rate_hz / 3600 * PLAYERS;
     report_number(report, of, "journal, a player and hour", "kB", (double)all / player_hours / 1e3,
-                  LS_BENCH_UNBUDGETED);
+                  BENCH_UNBUDGETED);
     report_number(report, of, "of that snapshots", "kB",
-                  (double)work->bytes[LS_JOURNAL_SNAPSHOT] / player_hours / 1e3,
-                  LS_BENCH_UNBUDGETED);
+                  (double)work->bytes[LS_JOURNAL_SNAPSHOT] / player_hours / 1e3, BENCH_UNBUDGETED);
     report_number(report, of, "recorder, a tick", "ns", (double)work->recorder_ns / ticks,
-                  LS_BENCH_UNBUDGETED);
+                  BENCH_UNBUDGETED);
     report_number(report, of, "compressing elsewhere, a tick", "ns", (double)work->store_ns / ticks,
-                  LS_BENCH_UNBUDGETED);
+                  BENCH_UNBUDGETED);
 }
 
-static ls_status measure_writing(const ls_simulation *simulation, const ls_bench_plan *plan,
-                                 ls_bench_report *report, ls_text *why)
+static ls_status measure_writing(const ls_simulation *simulation, const bench_plan *plan,
+                                 bench_report *report, ls_text *why)
 {
     writing work = {0};
     ls_memory_match_config config = {.players = PLAYERS,
@@ -181,7 +180,7 @@ static ls_status measure_writing(const ls_simulation *simulation, const ls_bench
 /* ---- reading ---- */
 
 /* A journal in a file that nobody else sees. */
-static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, ls_playback **out,
+static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, replay_playback **out,
                            ls_text *why)
 {
     char path[] = "/tmp/lockstep-bench-XXXXXX";
@@ -191,28 +190,28 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, ls
         return LS_IO;
     }
     close(file);
-    ls_journal_maker_config config = ls_journal_maker_config_default(simulation);
+    bench_journal_maker_config config = bench_journal_maker_config_default(simulation);
     config.sim.players = PLAYERS;
     config.ticks = seconds * config.sim.tick_rate_hz;
-    ls_status status = ls_journal_make(&config, path, why);
+    ls_status status = bench_journal_make(&config, path, why);
     if (status == LS_OK) {
-        status = ls_playback_open(path, LS_JOURNAL_TRUST_INDEX, out, why);
+        status = replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, out, why);
     }
     if (status == LS_OK) {
-        status = ls_playback_load(*out, NULL, why);
+        status = replay_playback_load(*out, NULL, why);
     }
     unlink(path);
     return status;
 }
 
 /* What lockstep-replay verify does with every tick; how many there were. */
-static ls_status verify(ls_playback *playback, uint32_t *ticks)
+static ls_status verify(replay_playback *playback, uint32_t *ticks)
 {
     ls_tick_inputs inputs;
     uint64_t state_hash = 0;
     ls_status status = LS_OK;
-    while ((status = ls_playback_step(playback, &inputs, &state_hash)) == LS_OK) {
-        if (ls_sim_instance_hash(ls_playback_instance(playback)) != state_hash) {
+    while ((status = replay_playback_step(playback, &inputs, &state_hash)) == LS_OK) {
+        if (ls_sim_instance_hash(replay_playback_instance(playback)) != state_hash) {
             return LS_DESYNCED;
         }
         ++*ticks;
@@ -220,22 +219,22 @@ static ls_status verify(ls_playback *playback, uint32_t *ticks)
     return status == LS_NOT_FOUND ? LS_OK : status;
 }
 
-static ls_status measure_verify(const ls_simulation *simulation, const ls_bench_plan *plan,
-                                ls_bench_report *report, ls_text *why)
+static ls_status measure_verify(const ls_simulation *simulation, const bench_plan *plan,
+                                bench_report *report, ls_text *why)
 {
-    ls_playback *playback = NULL;
+    replay_playback *playback = NULL;
     ls_status status = open_made(simulation, plan->is_smoke ? SMOKE_S : VERIFY_S, &playback, why);
     if (status == LS_OK) {
         uint32_t ticks = 0;
-        uint64_t begun_ns = ls_bench_processor_ns();
+        uint64_t begun_ns = bench_processor_ns();
         status = verify(playback, &ticks);
-        double seconds = (double)(ls_bench_processor_ns() - begun_ns) / 1e9;
+        double seconds = (double)(bench_processor_ns() - begun_ns) / 1e9;
         double played = (double)ticks / simulation->default_tick_rate_hz;
         bool is_units = simulation == ls_units_simulation();
         report_number(report, simulation->name, "verify", "x real time", played / seconds,
-                      is_units ? LS_BENCH_LEAST(VERIFY_BUDGET) : LS_BENCH_UNBUDGETED);
+                      is_units ? BENCH_LEAST(VERIFY_BUDGET) : BENCH_UNBUDGETED);
     }
-    ls_playback_close(playback);
+    replay_playback_close(playback);
     return status;
 }
 
@@ -247,36 +246,36 @@ static ls_tick tick_to_seek(ls_rng *rng, uint32_t turn, ls_tick end, uint32_t sn
     return turn % 2 == 0 || worst > end ? tick : worst;
 }
 
-static ls_status measure_seeks(const ls_simulation *simulation, const ls_bench_plan *plan,
-                               ls_bench_report *report, ls_text *why)
+static ls_status measure_seeks(const ls_simulation *simulation, const bench_plan *plan,
+                               bench_report *report, ls_text *why)
 {
-    ls_playback *playback = NULL;
-    ls_bench_series took_ms = {0};
+    replay_playback *playback = NULL;
+    bench_series took_ms = {0};
     ls_rng rng = ls_rng_make(1, 1);
     double worst_ms = 0;
     ls_status status = open_made(simulation, plan->is_smoke ? SMOKE_S : SEEK_S, &playback, why);
     uint32_t seeks = plan->is_smoke ? SMOKE_SEEKS : SEEKS;
     for (uint32_t i = 0; status == LS_OK && i < seeks; i++) {
-        const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(playback));
+        const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(playback));
         ls_tick to = tick_to_seek(&rng, i, info->end_tick, 10 * simulation->default_tick_rate_hz);
-        status = ls_playback_seek(playback, info->end_tick, why); /* nothing is near */
-        uint64_t begun_ns = ls_bench_processor_ns();
-        status = status == LS_OK ? ls_playback_seek(playback, to, why) : status;
-        double ms = (double)(ls_bench_processor_ns() - begun_ns) / 1e6;
-        ls_bench_series_add(&took_ms, ms);
+        status = replay_playback_seek(playback, info->end_tick, why); /* nothing is near */
+        uint64_t begun_ns = bench_processor_ns();
+        status = status == LS_OK ? replay_playback_seek(playback, to, why) : status;
+        double ms = (double)(bench_processor_ns() - begun_ns) / 1e6;
+        bench_series_add(&took_ms, ms);
         worst_ms = ms > worst_ms ? ms : worst_ms;
     }
-    ls_playback_close(playback);
+    replay_playback_close(playback);
     if (status == LS_OK) {
         report_number(report, simulation->name, "seek in an hour, median", "ms",
-                      ls_bench_series_median(&took_ms), LS_BENCH_UNBUDGETED);
+                      bench_series_median(&took_ms), BENCH_UNBUDGETED);
         report_number(report, simulation->name, "seek in an hour, longest", "ms", worst_ms,
-                      LS_BENCH_MOST(SEEK_BUDGET_MS));
+                      BENCH_MOST(SEEK_BUDGET_MS));
     }
     return status;
 }
 
-ls_status ls_bench_journal(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_journal(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < SIMULATIONS; i++) {

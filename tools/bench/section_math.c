@@ -45,7 +45,7 @@ static void make_numbers(math_numbers *numbers)
             uint32_t i = (uint32_t)(r % NUMBERS);                                                  \
             sum += (uint64_t)(expression);                                                         \
         }                                                                                          \
-        ls_bench_keep(sum);                                                                        \
+        bench_keep(sum);                                                                           \
     }
 
 DEFINE_WORK(add, ls_fixed_add(n->a[i], n->b[i]))
@@ -72,7 +72,7 @@ static void sort_by_comparing(void *user, uint64_t repetitions)
     for (uint64_t r = 0; r < repetitions; r++) {
         memcpy(n->pairs, n->unsorted, sizeof n->pairs);
         ls_stable_sort(n->pairs, PAIRS, sizeof n->pairs[0], n->scratch, compare_pairs, NULL);
-        ls_bench_keep(n->pairs[0].index);
+        bench_keep(n->pairs[0].index);
     }
 }
 
@@ -82,11 +82,11 @@ static void sort_by_key(void *user, uint64_t repetitions)
     for (uint64_t r = 0; r < repetitions; r++) {
         memcpy(n->pairs, n->unsorted, sizeof n->pairs);
         ls_stable_sort_keys(n->pairs, PAIRS, n->scratch);
-        ls_bench_keep(n->pairs[0].index);
+        bench_keep(n->pairs[0].index);
     }
 }
 
-ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     static const struct {
         const char *name;
@@ -112,9 +112,8 @@ ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_t
     }
     make_numbers(numbers);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        ls_bench_times times = ls_bench_measure(plan, (ls_bench_work){rows[i].run, numbers});
-        ls_bench_report_times(report, rows[i].name, "ns", rows[i].items, &times,
-                              LS_BENCH_UNBUDGETED);
+        bench_times times = bench_measure(plan, (bench_work){rows[i].run, numbers});
+        bench_report_times(report, rows[i].name, "ns", rows[i].items, &times, BENCH_UNBUDGETED);
     }
     ls_release(ls_allocator_heap(), numbers);
     return LS_OK;

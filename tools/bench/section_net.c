@@ -25,41 +25,41 @@ static const uint32_t client_counts[] = {4, 64, 512};
 
 /* ---- one server and its clients ---- */
 
-static ls_status start_crowds(ls_bench_child *children, const ls_crowd *all, ls_text *why)
+static ls_status start_crowds(bench_child *children, const bench_crowd *all, ls_text *why)
 {
     ls_status status = LS_OK;
     uint32_t count = all->total < CROWDS_MAX ? all->total : CROWDS_MAX;
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
-        ls_crowd crowd = *all;
+        bench_crowd crowd = *all;
         crowd.first = all->total * i / count;
         crowd.clients = all->total * (i + 1) / count - crowd.first;
-        status = ls_bench_child_start(&children[i], ls_crowd_play, &crowd, why);
+        status = bench_child_start(&children[i], bench_crowd_play, &crowd, why);
     }
     return status;
 }
 
 /* Runs a server beside as many clients as its plan says, who send packets of `up_bytes` or, when
  * that is 0, play. */
-static ls_status run_server(ls_bench_child_work serve, const ls_net_plan *plan, uint32_t up_bytes,
-                            ls_net_window *window, ls_text *why)
+static ls_status run_server(bench_child_work serve, const bench_net_plan *plan, uint32_t up_bytes,
+                            bench_net_window *window, ls_text *why)
 {
-    ls_bench_child server = {0};
-    ls_bench_child crowds[CROWDS_MAX] = {{0}};
-    ls_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
-    ls_status status = ls_bench_child_start(&server, serve, plan, why);
+    bench_child server = {0};
+    bench_child crowds[CROWDS_MAX] = {{0}};
+    bench_crowd all = {.total = plan->clients, .rate_hz = plan->rate_hz, .packet_bytes = up_bytes};
+    ls_status status = bench_child_start(&server, serve, plan, why);
     if (status == LS_OK) {
-        status = ls_bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
+        status = bench_child_hear(&server, &all.port, sizeof all.port, PATIENCE_MS, why);
     }
     if (status == LS_OK) {
         status = start_crowds(crowds, &all, why);
     }
     if (status == LS_OK) {
-        status = ls_bench_child_hear(&server, window, sizeof *window, PATIENCE_MS, why);
+        status = bench_child_hear(&server, window, sizeof *window, PATIENCE_MS, why);
     }
     for (uint32_t i = 0; i < CROWDS_MAX; i++) {
-        ls_bench_child_stop(&crowds[i]);
+        bench_child_stop(&crowds[i]);
     }
-    ls_bench_child_stop(&server);
+    bench_child_stop(&server);
     if (status == LS_OK && (!window->is_sound || window->client_ticks == 0)) {
         ls_text_set(why, "not everybody played on with %u clients", plan->clients);
         return LS_DESYNCED;
@@ -70,14 +70,14 @@ static ls_status run_server(ls_bench_child_work serve, const ls_net_plan *plan, 
 /* ---- what comes of it ---- */
 
 typedef struct comparison {
-    ls_bench_times ours;
-    ls_bench_times relay;
-    ls_bench_ratios ratios;
-    ls_net_window last_ours;
-    ls_net_window last_relay;
+    bench_times ours;
+    bench_times relay;
+    bench_ratios ratios;
+    bench_net_window last_ours;
+    bench_net_window last_relay;
 } comparison;
 
-static double per_client_tick(const ls_net_window *window, uint64_t value)
+static double per_client_tick(const bench_net_window *window, uint64_t value)
 {
     return (double)value / (double)window->client_ticks;
 }
@@ -90,52 +90,51 @@ static uint32_t payload(uint64_t bytes, uint64_t packets)
 
 /* Ours, then the relay with packets of the same sizes; in every second round the other way round,
  * with the sizes of the round before. */
-static ls_status run_round(comparison *both, ls_net_plan *plan, uint32_t round, ls_text *why)
+static ls_status run_round(comparison *both, bench_net_plan *plan, uint32_t round, ls_text *why)
 {
-    ls_net_window *ours = &both->last_ours;
-    ls_net_window *relay = &both->last_relay;
+    bench_net_window *ours = &both->last_ours;
+    bench_net_window *relay = &both->last_relay;
     bool is_relay_first = round % 2 == 1;
     ls_status status = LS_OK;
     for (uint32_t turn = 0; status == LS_OK && turn < 2; turn++) {
-        double slowdown = ls_bench_slowdown();
+        double slowdown = bench_slowdown();
         if ((turn == 0) == is_relay_first) {
             plan->down_bytes = payload(ours->bytes_down, ours->packets_down);
-            status = run_server(ls_net_relay_serve, plan, payload(ours->bytes_up, ours->packets_up),
-                                relay, why);
+            status = run_server(bench_net_relay_serve, plan,
+                                payload(ours->bytes_up, ours->packets_up), relay, why);
             if (status == LS_OK) {
-                ls_bench_times_add(&both->relay, per_client_tick(relay, relay->processor_ns),
-                                   slowdown);
+                bench_times_add(&both->relay, per_client_tick(relay, relay->processor_ns),
+                                slowdown);
             }
         } else {
-            status = run_server(ls_net_host_serve, plan, 0, ours, why);
+            status = run_server(bench_net_host_serve, plan, 0, ours, why);
             if (status == LS_OK) {
-                ls_bench_times_add(&both->ours, per_client_tick(ours, ours->processor_ns),
-                                   slowdown);
+                bench_times_add(&both->ours, per_client_tick(ours, ours->processor_ns), slowdown);
             }
         }
     }
     if (status == LS_OK) {
-        ls_bench_series_add(&both->ratios.rounds, per_client_tick(ours, ours->processor_ns) /
-                                                      per_client_tick(relay, relay->processor_ns));
+        bench_series_add(&both->ratios.rounds, per_client_tick(ours, ours->processor_ns) /
+                                                   per_client_tick(relay, relay->processor_ns));
     }
     return status;
 }
 
 /* A packet each way and tick, or nearly: a server or clients that the machine has no time for do
  * several ticks' work at once, which costs less. */
-static bool is_kept_up(const ls_net_window *window)
+static bool is_kept_up(const bench_net_window *window)
 {
     double up = per_client_tick(window, window->packets_up);
     double down = per_client_tick(window, window->packets_down);
     return up > KEPT_UP_MIN && up < KEPT_UP_MAX && down > KEPT_UP_MIN && down < KEPT_UP_MAX;
 }
 
-static void report_comparison(const comparison *both, const ls_net_plan *plan,
-                              ls_bench_report *report)
+static void report_comparison(const comparison *both, const bench_net_plan *plan,
+                              bench_report *report)
 {
     const struct {
         const char *what;
-        const ls_net_window *window;
+        const bench_net_window *window;
         uint64_t value;
     } rows[] = {
         {"packets up a tick, ours", &both->last_ours, both->last_ours.packets_up},
@@ -148,26 +147,25 @@ static void report_comparison(const comparison *both, const ls_net_plan *plan,
     snprintf(whom, sizeof whom, plan->rate_hz == RATE_HZ ? "%u clients" : "%u at %u Hz",
              plan->clients, plan->rate_hz);
     snprintf(name, sizeof name, "%s: server, a client and tick", whom);
-    ls_bench_report_times(report, name, "us", 1000, &both->ours, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "us", 1000, &both->ours, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s: relay, a client and tick", whom);
-    ls_bench_report_times(report, name, "us", 1000, &both->relay, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "us", 1000, &both->relay, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s: server against relay", whom);
     bool is_measured = both->ratios.of_bests > 0;
-    ls_bench_report_ratios(report, name, &both->ratios,
-                           is_measured ? LS_BENCH_MOST(RELAY_BUDGET) : LS_BENCH_UNBUDGETED);
+    bench_report_ratios(report, name, &both->ratios,
+                        is_measured ? BENCH_MOST(RELAY_BUDGET) : BENCH_UNBUDGETED);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
-        ls_bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),
-                               LS_BENCH_UNBUDGETED);
+        bench_report_number(report, name, "", per_client_tick(rows[i].window, rows[i].value),
+                            BENCH_UNBUDGETED);
     }
     snprintf(name, sizeof name, "%s: inputs too late", whom);
-    ls_bench_report_number(
-        report, name, "%",
-        100 * per_client_tick(&both->last_ours, both->last_ours.inputs_substituted),
-        LS_BENCH_UNBUDGETED);
+    bench_report_number(report, name, "%",
+                        100 * per_client_tick(&both->last_ours, both->last_ours.inputs_substituted),
+                        BENCH_UNBUDGETED);
 }
 
-static ls_status run_rounds(comparison *both, ls_net_plan *plan, uint32_t rounds, ls_text *why)
+static ls_status run_rounds(comparison *both, bench_net_plan *plan, uint32_t rounds, ls_text *why)
 {
     ls_status status = LS_OK;
     *both = (comparison){.ratios = {.of_bests = 0}};
@@ -177,21 +175,20 @@ static ls_status run_rounds(comparison *both, ls_net_plan *plan, uint32_t rounds
             return status;
         }
     }
-    both->ratios.of_bests =
-        ls_bench_series_min(&both->ours.ns) / ls_bench_series_min(&both->relay.ns);
+    both->ratios.of_bests = bench_series_min(&both->ours.ns) / bench_series_min(&both->relay.ns);
     return status;
 }
 
 /* On a machine that cannot keep 60 ticks a second, because it is small or others work on it as
  * well, at the highest rate that it can. */
-static ls_status compare(uint32_t clients, const ls_bench_plan *bench, ls_bench_report *report,
+static ls_status compare(uint32_t clients, const bench_plan *bench, bench_report *report,
                          ls_text *why)
 {
     static comparison both;
-    ls_net_plan plan = {.clients = clients,
-                        .rate_hz = RATE_HZ,
-                        .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
-                        .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};
+    bench_net_plan plan = {.clients = clients,
+                           .rate_hz = RATE_HZ,
+                           .warm_ns = bench->is_smoke ? SMOKE_NS : WARM_NS,
+                           .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS};
     ls_status status = run_rounds(&both, &plan, bench->is_smoke ? 1 : ROUNDS, why);
     while (status == LS_OK && both.ratios.of_bests == 0 && plan.rate_hz / 2 >= RATE_HZ_MIN &&
            !bench->is_smoke) {
@@ -204,12 +201,12 @@ static ls_status compare(uint32_t clients, const ls_bench_plan *bench, ls_bench_
     return status;
 }
 
-ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     uint32_t count = plan->is_smoke ? 1 : sizeof client_counts / sizeof client_counts[0];
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
         status = compare(client_counts[i], plan, report, why);
     }
-    return status == LS_OK ? ls_bench_net_path(plan, report, why) : status;
+    return status == LS_OK ? bench_net_path(plan, report, why) : status;
 }

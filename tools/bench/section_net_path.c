@@ -32,13 +32,13 @@ static const traffic_case traffic_cases[] = {
     {67, 0, 1, 0}, {67, 5, 1, 2}, {67, 20, 0, 3}, {100, 0, 1, 0}, {100, 5, 1, 2}, {100, 20, 0, 3},
 };
 
-static ls_bench_budget at_most(double value)
+static bench_budget at_most(double value)
 {
-    return value > 0 ? LS_BENCH_MOST(value) : LS_BENCH_UNBUDGETED;
+    return value > 0 ? BENCH_MOST(value) : BENCH_UNBUDGETED;
 }
 
 static void report_latency(const traffic_case *one, const ls_memory_match_latency *latency,
-                           ls_bench_report *report)
+                           bench_report *report)
 {
     const struct {
         const char *whom;
@@ -57,13 +57,13 @@ static void report_latency(const traffic_case *one, const ls_memory_match_latenc
                            (double)(one->rtt_ms * LS_NS_PER_MS);
         snprintf(name, sizeof name, "%u ms, %u %% lost: beyond path, p%u, %s", one->rtt_ms,
                  one->loss_percent, rows[i].percent, rows[i].whom);
-        ls_bench_report_number(report, name, "ticks", beyond_ns / TICK_NS,
-                               at_most(rows[i].budget_ticks));
+        bench_report_number(report, name, "ticks", beyond_ns / TICK_NS,
+                            at_most(rows[i].budget_ticks));
     }
 }
 
 static void report_traffic(const traffic_case *one, const ls_memory_match_totals *before,
-                           const ls_memory_match_totals *after, ls_bench_report *report)
+                           const ls_memory_match_totals *after, bench_report *report)
 {
     char name[LS_NAME_BYTES_MAX];
     double client_ticks = (double)(after->ticks - before->ticks) * PLAYERS;
@@ -71,20 +71,19 @@ static void report_traffic(const traffic_case *one, const ls_memory_match_totals
     double substituted = (double)(after->inputs_substituted - before->inputs_substituted);
     snprintf(name, sizeof name, "%u ms, %u %% lost: a client up", one->rtt_ms, one->loss_percent);
     double up = (double)(after->bytes_up - before->bytes_up) / client_seconds;
-    ls_bench_report_number(report, name, "B/s", up + KEEPALIVE_BYTES_PER_SECOND,
-                           at_most(one->loss_percent == 0 ? UPLINK_BUDGET : 0));
+    bench_report_number(report, name, "B/s", up + KEEPALIVE_BYTES_PER_SECOND,
+                        at_most(one->loss_percent == 0 ? UPLINK_BUDGET : 0));
     snprintf(name, sizeof name, "%u ms, %u %% lost: a client down", one->rtt_ms, one->loss_percent);
     double down = (double)(after->bytes_down - before->bytes_down) / client_seconds;
-    ls_bench_report_number(report, name, "B/s", down + KEEPALIVE_BYTES_PER_SECOND,
-                           at_most(one->loss_percent == 0 ? DOWNLINK_BUDGET : 0));
+    bench_report_number(report, name, "B/s", down + KEEPALIVE_BYTES_PER_SECOND,
+                        at_most(one->loss_percent == 0 ? DOWNLINK_BUDGET : 0));
     snprintf(name, sizeof name, "%u ms, %u %% lost: inputs too late", one->rtt_ms,
              one->loss_percent);
-    ls_bench_report_number(report, name, "%", 100 * substituted / client_ticks,
-                           LS_BENCH_UNBUDGETED);
+    bench_report_number(report, name, "%", 100 * substituted / client_ticks, BENCH_UNBUDGETED);
 }
 
-static ls_status measure_traffic(const traffic_case *one, const ls_bench_plan *plan,
-                                 ls_bench_report *report, ls_text *why)
+static ls_status measure_traffic(const traffic_case *one, const bench_plan *plan,
+                                 bench_report *report, ls_text *why)
 {
     ls_memory_match_config config = {.players = PLAYERS,
                                      .state_bytes = STATE_BYTES,
@@ -110,7 +109,7 @@ static ls_status measure_traffic(const traffic_case *one, const ls_bench_plan *p
     return status;
 }
 
-ls_status ls_bench_net_path(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_net_path(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof traffic_cases / sizeof traffic_cases[0];

@@ -25,8 +25,8 @@ typedef struct cpu_case {
 
 static const cpu_case cpu_cases[] = {{2, 0}, {4, 0}, {16, 0}, {2, 67}, {4, 67}, {16, 67}};
 
-static ls_status measure_cpu(const cpu_case *one, const ls_bench_plan *plan,
-                             ls_bench_report *report, ls_text *why)
+static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_report *report,
+                             ls_text *why)
 {
     ls_memory_match_config config = {.players = one->players,
                                      .state_bytes = STATE_BYTES,
@@ -38,29 +38,29 @@ static ls_status measure_cpu(const cpu_case *one, const ls_bench_plan *plan,
     if (status != LS_OK) {
         return status;
     }
-    ls_bench_times session = {{0}, {0}};
-    ls_bench_times server = {{0}, {0}};
+    bench_times session = {{0}, {0}};
+    bench_times server = {{0}, {0}};
     ls_memory_match_run(match, WARM_TICKS);
     for (uint32_t round = 0; round < plan->rounds; round++) {
-        double slowdown = ls_bench_slowdown();
+        double slowdown = bench_slowdown();
         ls_memory_match_totals before = ls_memory_match_totals_of(match);
         ls_memory_match_run(match,
                             plan->is_smoke ? SMOKE_TICKS : ROUND_CLIENT_TICKS / one->players);
         ls_memory_match_totals after = ls_memory_match_totals_of(match);
         double client_ticks = (double)(after.ticks - before.ticks) * one->players;
-        ls_bench_times_add(
-            &session, (double)(after.sessions_ns - before.sessions_ns) / client_ticks, slowdown);
-        ls_bench_times_add(&server, (double)(after.server_ns - before.server_ns) / client_ticks,
-                           slowdown);
+        bench_times_add(&session, (double)(after.sessions_ns - before.sessions_ns) / client_ticks,
+                        slowdown);
+        bench_times_add(&server, (double)(after.server_ns - before.server_ns) / client_ticks,
+                        slowdown);
     }
     status = ls_memory_match_check(match, why);
     ls_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%u players, %u ms: session, a tick", one->players, one->rtt_ms);
-    ls_bench_report_times(report, name, "ns", 1, &session, LS_BENCH_MOST(SESSION_BUDGET_NS));
+    bench_report_times(report, name, "ns", 1, &session, BENCH_MOST(SESSION_BUDGET_NS));
     snprintf(name, sizeof name, "%u players, %u ms: match, a client and tick", one->players,
              one->rtt_ms);
-    ls_bench_report_times(report, name, "ns", 1, &server, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "ns", 1, &server, BENCH_UNBUDGETED);
     return status;
 }
 
@@ -75,8 +75,8 @@ typedef struct predict_case {
 static const predict_case predict_cases[] = {
     {67, STATE_BYTES, "256 B"}, {100, STATE_BYTES, "256 B"}, {100, 1 << 20, "1 MiB"}};
 
-static ls_status measure_prediction(const predict_case *one, const ls_bench_plan *plan,
-                                    ls_bench_report *report, ls_text *why)
+static ls_status measure_prediction(const predict_case *one, const bench_plan *plan,
+                                    bench_report *report, ls_text *why)
 {
     ls_memory_match_config config = {.players = PREDICT_PLAYERS,
                                      .state_bytes = one->state_bytes,
@@ -89,37 +89,36 @@ static ls_status measure_prediction(const predict_case *one, const ls_bench_plan
     if (status != LS_OK) {
         return status;
     }
-    ls_bench_times session = {{0}, {0}};
+    bench_times session = {{0}, {0}};
     ls_memory_match_run(match, WARM_TICKS);
     ls_memory_match_totals first = ls_memory_match_totals_of(match);
     ls_memory_match_totals last = first;
     for (uint32_t round = 0; round < plan->rounds; round++) {
-        double slowdown = ls_bench_slowdown();
+        double slowdown = bench_slowdown();
         ls_memory_match_totals before = last;
         ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : PREDICT_ROUND_TICKS);
         last = ls_memory_match_totals_of(match);
         double client_ticks = (double)(last.ticks - before.ticks) * PREDICT_PLAYERS;
-        ls_bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
-                           slowdown);
+        bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
+                        slowdown);
     }
     status = ls_memory_match_check(match, why);
     ls_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     double client_ticks = (double)(last.ticks - first.ticks) * PREDICT_PLAYERS;
     snprintf(name, sizeof name, "predicted, %u ms, %s: session, a tick", one->rtt_ms, one->state);
-    ls_bench_report_times(report, name, "ns", 1, &session, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "ns", 1, &session, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "predicted, %u ms, %s: steps a tick", one->rtt_ms, one->state);
-    ls_bench_report_number(report, name, "", (double)(last.steps - first.steps) / client_ticks,
-                           LS_BENCH_UNBUDGETED);
+    bench_report_number(report, name, "", (double)(last.steps - first.steps) / client_ticks,
+                        BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "predicted, %u ms, %s: rollbacks", one->rtt_ms, one->state);
-    ls_bench_report_number(report, name, "/s",
-                           (double)(last.rollbacks - first.rollbacks) / (client_ticks * TICK_NS) *
-                               1e9,
-                           LS_BENCH_UNBUDGETED);
+    bench_report_number(report, name, "/s",
+                        (double)(last.rollbacks - first.rollbacks) / (client_ticks * TICK_NS) * 1e9,
+                        BENCH_UNBUDGETED);
     return status;
 }
 
-ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_session(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof cpu_cases / sizeof cpu_cases[0]; i++) {

@@ -68,9 +68,9 @@ static uint64_t play(sim_stage *stage, uint32_t ticks)
             slots[slot] = (ls_slot_input){one->bytes, size, tick == 0 ? LS_EVENT_JOINED : 0};
         }
         ls_tick_inputs inputs = {.tick = tick, .slot_count = BOTS, .slots = slots};
-        uint64_t start_ns = ls_bench_processor_ns();
+        uint64_t start_ns = bench_processor_ns();
         ls_sim_instance_step(stage->instance, &inputs);
-        spent_ns += ls_bench_processor_ns() - start_ns;
+        spent_ns += bench_processor_ns() - start_ns;
     }
     return spent_ns;
 }
@@ -104,49 +104,49 @@ static void clear_stage(sim_stage *stage)
     ls_release(ls_allocator_heap(), stage->saved);
 }
 
-static ls_status measure(const sim_scene *scene, const ls_bench_plan *plan, sim_stage *stage,
-                         ls_bench_times *tick_times)
+static ls_status measure(const sim_scene *scene, const bench_plan *plan, sim_stage *stage,
+                         bench_times *tick_times)
 {
     uint32_t ticks = plan->is_smoke ? 2 : scene->ticks;
     seat_bots(stage);
     play(stage, plan->is_smoke ? 2 : scene->first_tick);
     ls_tick first = ls_sim_instance_tick(stage->instance);
     ls_status status = ls_sim_instance_save(stage->instance, stage->saved);
-    uint64_t start_ns = ls_bench_now_ns();
+    uint64_t start_ns = bench_now_ns();
     for (uint32_t round = 0; status == LS_OK && round < plan->rounds; round++) {
-        if (round >= ROUNDS_MIN && ls_bench_now_ns() - start_ns > CASE_BUDGET_NS) {
+        if (round >= ROUNDS_MIN && bench_now_ns() - start_ns > CASE_BUDGET_NS) {
             break;
         }
         status = ls_sim_instance_load(stage->instance, stage->saved, first);
         seat_bots(stage);
-        double slowdown = ls_bench_slowdown();
-        ls_bench_times_add(tick_times, (double)play(stage, ticks) / ticks, slowdown);
+        double slowdown = bench_slowdown();
+        bench_times_add(tick_times, (double)play(stage, ticks) / ticks, slowdown);
     }
     return status;
 }
 
 static void report_size(const sim_scene *scene, uint32_t size, const sim_stage *stage,
-                        const ls_bench_times *tick_times, ls_bench_report *report)
+                        const bench_times *tick_times, bench_report *report)
 {
     char name[LS_NAME_BYTES_MAX];
     const char *simulation = scene->simulation()->name;
     snprintf(name, sizeof name, "%s, %u %s: one of them, one tick", simulation, size, scene->what);
-    ls_bench_report_times(report, name, "ns", size, tick_times, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "ns", size, tick_times, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s, %u %s: tick", simulation, size, scene->what);
-    ls_bench_report_times(report, name, "us", 1000, tick_times, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "us", 1000, tick_times, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s, %u %s: share of a 60 Hz frame", simulation, size, scene->what);
-    ls_bench_report_times(report, name, "%", FRAME_NS / 100, tick_times, LS_BENCH_UNBUDGETED);
+    bench_report_times(report, name, "%", FRAME_NS / 100, tick_times, BENCH_UNBUDGETED);
     snprintf(name, sizeof name, "%s, %u %s: state", simulation, size, scene->what);
-    ls_bench_report_number(report, name, "B", (double)ls_sim_instance_state_bytes(stage->instance),
-                           LS_BENCH_UNBUDGETED);
+    bench_report_number(report, name, "B", (double)ls_sim_instance_state_bytes(stage->instance),
+                        BENCH_UNBUDGETED);
 }
 
-static ls_status run_scene(const sim_scene *scene, const ls_bench_plan *plan, sim_stage *stage,
-                           ls_bench_report *report, ls_text *why)
+static ls_status run_scene(const sim_scene *scene, const bench_plan *plan, sim_stage *stage,
+                           bench_report *report, ls_text *why)
 {
     double ns_each[SIZES] = {0};
     for (uint32_t i = 0; i < SIZES; i++) {
-        ls_bench_times tick_times = {{0}, {0}};
+        bench_times tick_times = {{0}, {0}};
         memset(stage, 0, sizeof *stage);
         ls_status status = set_stage(scene, scene->sizes[i], stage, why);
         if (status == LS_OK) {
@@ -160,17 +160,17 @@ static ls_status run_scene(const sim_scene *scene, const ls_bench_plan *plan, si
             return status;
         }
         /* Two figures that are compared must both be undisturbed: the best of each. */
-        ns_each[i] = ls_bench_series_min(&tick_times.ns) / (double)scene->sizes[i];
+        ns_each[i] = bench_series_min(&tick_times.ns) / (double)scene->sizes[i];
     }
     char name[LS_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%s: one of %u against one of %u", scene->simulation()->name,
              scene->sizes[SIZES - 1], scene->sizes[0]);
-    ls_bench_report_number(report, name, "", ns_each[SIZES - 1] / ns_each[0],
-                           LS_BENCH_MOST(LINEARITY_BUDGET));
+    bench_report_number(report, name, "", ns_each[SIZES - 1] / ns_each[0],
+                        BENCH_MOST(LINEARITY_BUDGET));
     return LS_OK;
 }
 
-ls_status ls_bench_sims(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     sim_stage *stage = ls_allocate(ls_allocator_heap(), sizeof *stage);
     if (!stage) {

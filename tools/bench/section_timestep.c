@@ -30,10 +30,10 @@ static void advance(void *user, uint64_t repetitions)
     for (uint64_t i = 0; i < repetitions; i++) {
         sum += ls_timestep_advance(&trace->timestep, trace->frames_ns[i % FRAMES]).step_count;
     }
-    ls_bench_keep(sum);
+    bench_keep(sum);
 }
 
-ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_timestep(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     (void)why;
     frame_trace trace;
@@ -43,9 +43,9 @@ ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, 
         config.strategy = (ls_timestep_strategy)strategy;
         config.steps_max = 6;
         trace.timestep = ls_timestep_make(&config);
-        ls_bench_times times = ls_bench_measure(plan, (ls_bench_work){advance, &trace});
-        ls_bench_report_times(report, ls_timestep_strategy_name(config.strategy), "ns", 1, &times,
-                              LS_BENCH_UNBUDGETED);
+        bench_times times = bench_measure(plan, (bench_work){advance, &trace});
+        bench_report_times(report, ls_timestep_strategy_name(config.strategy), "ns", 1, &times,
+                           BENCH_UNBUDGETED);
     }
     return LS_OK;
 }

@@ -56,7 +56,7 @@ static void paint(void *user, uint64_t repetitions)
         stage->now_ns += 1000000;
         ls_view_paint(stage->view, stage->now_ns, 0, &stage->canvas);
     }
-    ls_bench_keep(stage->canvas.pixels[0]);
+    bench_keep(stage->canvas.pixels[0]);
 }
 
 static ls_status set_stage(const view_scene *scene, view_stage *stage, ls_text *why)
@@ -85,7 +85,7 @@ static void clear_stage(const view_stage *stage)
     ls_release(ls_allocator_heap(), stage->canvas.pixels);
 }
 
-ls_status ls_bench_view(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why)
+ls_status bench_view(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof scenes / sizeof scenes[0]; i++) {
@@ -94,11 +94,11 @@ ls_status ls_bench_view(const ls_bench_plan *plan, ls_bench_report *report, ls_t
         status = set_stage(scene, &stage, why);
         if (status == LS_OK) {
             char name[LS_NAME_BYTES_MAX];
-            ls_bench_times times = ls_bench_measure(plan, (ls_bench_work){paint, &stage});
+            bench_times times = bench_measure(plan, (bench_work){paint, &stage});
             snprintf(name, sizeof name, "%s, %s", scene->simulation()->name, scene->assignment);
-            ls_bench_report_times(report, name, "ms", 1e6, &times,
-                                  scene->budget_ms > 0 ? LS_BENCH_MOST(scene->budget_ms)
-                                                       : LS_BENCH_UNBUDGETED);
+            bench_report_times(report, name, "ms", 1e6, &times,
+                               scene->budget_ms > 0 ? BENCH_MOST(scene->budget_ms)
+                                                    : BENCH_UNBUDGETED);
         }
         clear_stage(&stage);
     }

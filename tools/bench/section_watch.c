@@ -22,24 +22,25 @@ enum {
 
 /* One server, four players, and those who watch. */
 typedef struct stage {
-    ls_bench_child server;
-    ls_bench_child players;
-    ls_bench_child crowds[CROWDS_MAX];
+    bench_child server;
+    bench_child players;
+    bench_child crowds[CROWDS_MAX];
 } stage;
 
-static ls_status start_spectators(stage *on, const ls_watch_plan *plan, uint16_t port, ls_text *why)
+static ls_status start_spectators(stage *on, const bench_watch_plan *plan, uint16_t port,
+                                  ls_text *why)
 {
     ls_status status = LS_OK;
     uint32_t count = plan->spectators == 0 ? 0 : CROWDS_MAX;
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
-        ls_crowd crowd = {.port = port,
-                          .first = plan->spectators * i / count,
-                          .total = plan->spectators,
-                          .rate_hz = SPECTATOR_RATE_HZ,
-                          .is_spectator = true,
-                          .pause_ns = plan->coming_ns * count / plan->spectators};
+        bench_crowd crowd = {.port = port,
+                             .first = plan->spectators * i / count,
+                             .total = plan->spectators,
+                             .rate_hz = SPECTATOR_RATE_HZ,
+                             .is_spectator = true,
+                             .pause_ns = plan->coming_ns * count / plan->spectators};
         crowd.clients = plan->spectators * (i + 1) / count - crowd.first;
-        status = ls_bench_child_start(&on->crowds[i], ls_crowd_play, &crowd, why);
+        status = bench_child_start(&on->crowds[i], bench_crowd_play, &crowd, why);
     }
     return status;
 }
@@ -47,39 +48,38 @@ static ls_status start_spectators(stage *on, const ls_watch_plan *plan, uint16_t
 static void clear(stage *on)
 {
     for (uint32_t i = 0; i < CROWDS_MAX; i++) {
-        ls_bench_child_stop(&on->crowds[i]);
+        bench_child_stop(&on->crowds[i]);
     }
-    ls_bench_child_stop(&on->players);
-    ls_bench_child_stop(&on->server);
+    bench_child_stop(&on->players);
+    bench_child_stop(&on->server);
 }
 
-static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_text *why)
+static ls_status play(const bench_watch_plan *plan, bench_watch_window *window, ls_text *why)
 {
     stage on = {0};
-    ls_crowd players = {.clients = LS_WATCH_PLAYERS,
-                        .total = LS_WATCH_PLAYERS,
-                        .rate_hz = PLAYER_RATE_HZ,
-                        .is_eager = true};
-    ls_status status = ls_bench_child_start(&on.server, ls_watch_host_serve, plan, why);
+    bench_crowd players = {.clients = BENCH_WATCH_PLAYERS,
+                           .total = BENCH_WATCH_PLAYERS,
+                           .rate_hz = PLAYER_RATE_HZ,
+                           .is_eager = true};
+    ls_status status = bench_child_start(&on.server, bench_watch_host_serve, plan, why);
     if (status == LS_OK) {
-        status =
-            ls_bench_child_hear(&on.server, &players.port, sizeof players.port, PATIENCE_MS, why);
+        status = bench_child_hear(&on.server, &players.port, sizeof players.port, PATIENCE_MS, why);
     }
     if (status == LS_OK && plan->is_late) {
-        status = ls_bench_child_start(&on.players, ls_crowd_play, &players, why);
+        status = bench_child_start(&on.players, bench_crowd_play, &players, why);
     }
     if (status == LS_OK) {
         status = start_spectators(&on, plan, players.port, why);
     }
     if (status == LS_OK) {
         uint16_t port = 0;
-        status = ls_bench_child_hear(&on.server, &port, sizeof port, PATIENCE_MS, why);
+        status = bench_child_hear(&on.server, &port, sizeof port, PATIENCE_MS, why);
     }
     if (status == LS_OK && !plan->is_late) {
-        status = ls_bench_child_start(&on.players, ls_crowd_play, &players, why);
+        status = bench_child_start(&on.players, bench_crowd_play, &players, why);
     }
     if (status == LS_OK) {
-        status = ls_bench_child_hear(&on.server, window, sizeof *window, PATIENCE_MS, why);
+        status = bench_child_hear(&on.server, window, sizeof *window, PATIENCE_MS, why);
     }
     clear(&on);
     if (status == LS_OK && !window->is_sound) {
@@ -92,40 +92,40 @@ static ls_status play(const ls_watch_plan *plan, ls_watch_window *window, ls_tex
 /* ---- what comes of it ---- */
 
 typedef struct figures {
-    ls_bench_series core_percent;
-    ls_bench_series p50_ms;
-    ls_bench_series p99_ms;
-    ls_bench_series late_percent;
-    ls_watch_window last;
+    bench_series core_percent;
+    bench_series p50_ms;
+    bench_series p99_ms;
+    bench_series late_percent;
+    bench_watch_window last;
 } figures;
 
-static void add(figures *to, const ls_watch_window *window)
+static void add(figures *to, const bench_watch_window *window)
 {
     to->last = *window;
-    ls_bench_series_add(&to->core_percent,
-                        100 * (double)window->processor_ns / (double)window->lasted_ns);
-    ls_bench_series_add(&to->p50_ms, window->confirm_p50_us / 1e3);
-    ls_bench_series_add(&to->p99_ms, window->confirm_p99_us / 1e3);
-    ls_bench_series_add(&to->late_percent, 100 * window->late_share);
+    bench_series_add(&to->core_percent,
+                     100 * (double)window->processor_ns / (double)window->lasted_ns);
+    bench_series_add(&to->p50_ms, window->confirm_p50_us / 1e3);
+    bench_series_add(&to->p99_ms, window->confirm_p99_us / 1e3);
+    bench_series_add(&to->late_percent, 100 * window->late_share);
 }
 
-static void report_figures(ls_bench_report *report, const char *whom, const figures *of)
+static void report_figures(bench_report *report, const char *whom, const figures *of)
 {
     const struct {
         const char *what;
         const char *unit;
         double value;
     } rows[] = {
-        {"server, of a core", "%", ls_bench_series_median(&of->core_percent)},
-        {"confirm latency p50", "ms", ls_bench_series_median(&of->p50_ms)},
-        {"confirm latency p99", "ms", ls_bench_series_median(&of->p99_ms)},
-        {"inputs too late", "%", ls_bench_series_median(&of->late_percent)},
+        {"server, of a core", "%", bench_series_median(&of->core_percent)},
+        {"confirm latency p50", "ms", bench_series_median(&of->p50_ms)},
+        {"confirm latency p99", "ms", bench_series_median(&of->p99_ms)},
+        {"inputs too late", "%", bench_series_median(&of->late_percent)},
         {"sent in all", "kB/s", (double)of->last.bytes_down * 1e6 / (double)of->last.lasted_ns},
     };
     char name[LS_NAME_BYTES_MAX];
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(name, sizeof name, "%s: %s", whom, rows[i].what);
-        ls_bench_report_number(report, name, rows[i].unit, rows[i].value, LS_BENCH_UNBUDGETED);
+        bench_report_number(report, name, rows[i].unit, rows[i].value, BENCH_UNBUDGETED);
     }
 }
 
@@ -137,15 +137,15 @@ enum {
     CASES,
 };
 
-static ls_status play_rounds(const ls_bench_plan *bench, figures of[CASES], ls_text *why)
+static ls_status play_rounds(const bench_plan *bench, figures of[CASES], ls_text *why)
 {
-    ls_watch_plan plan = {.delay_ticks = bench->is_smoke ? SMOKE_DELAY_TICKS : DELAY_TICKS,
-                          .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS,
-                          .coming_ns = bench->is_smoke ? SMOKE_NS : COMING_NS};
+    bench_watch_plan plan = {.delay_ticks = bench->is_smoke ? SMOKE_DELAY_TICKS : DELAY_TICKS,
+                             .window_ns = bench->is_smoke ? SMOKE_NS : WINDOW_NS,
+                             .coming_ns = bench->is_smoke ? SMOKE_NS : COMING_NS};
     uint32_t rounds = bench->is_smoke ? 1 : ROUNDS;
     ls_status status = LS_OK;
     for (uint32_t turn = 0; status == LS_OK && turn < CASES * rounds; turn++) {
-        ls_watch_window window = {0};
+        bench_watch_window window = {0};
         plan.spectators = bench->is_smoke ? SMOKE_SPECTATORS : SPECTATORS;
         plan.spectators = turn % CASES == ALONE ? 0 : plan.spectators;
         plan.is_late = turn % CASES == WATCHED_LATE;
@@ -157,7 +157,7 @@ static ls_status play_rounds(const ls_bench_plan *bench, figures of[CASES], ls_t
     return status;
 }
 
-ls_status ls_bench_watch(const ls_bench_plan *bench, ls_bench_report *report, ls_text *why)
+ls_status bench_watch(const bench_plan *bench, bench_report *report, ls_text *why)
 {
     static const char *const names[CASES] = {"nobody watches", "1000 watch", "1000 come"};
     static const char *const smoke_names[CASES] = {"nobody watches", "20 watch", "20 come"};

@@ -6,36 +6,35 @@
 
 #include "lockstep/tools/bench/report.h"
 
-typedef ls_status (*ls_bench_section_run)(const ls_bench_plan *plan, ls_bench_report *report,
-                                          ls_text *why);
+typedef ls_status (*bench_section_run)(const bench_plan *plan, bench_report *report, ls_text *why);
 
-typedef struct ls_bench_section {
+typedef struct bench_section {
     const char *name;
     const char *about; /* one line */
-    ls_bench_section_run run;
-} ls_bench_section;
+    bench_section_run run;
+} bench_section;
 
-ls_status ls_bench_sims(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_hash(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_session(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_net(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_watch(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_join(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_journal(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_timestep(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_view(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
-ls_status ls_bench_math(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_hash(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_session(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_net(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_watch(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_join(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_journal(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_timestep(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_view(const bench_plan *plan, bench_report *report, ls_text *why);
+ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why);
 
 /* The second half of the section "net": what does not depend on the machine. */
-ls_status ls_bench_net_path(const ls_bench_plan *plan, ls_bench_report *report, ls_text *why);
+ls_status bench_net_path(const bench_plan *plan, bench_report *report, ls_text *why);
 
 /* index 0 .. count-1; NULL beyond. */
-const ls_bench_section *ls_bench_section_at(uint32_t index);
+const bench_section *bench_section_at(uint32_t index);
 
 /* The section of that name, or NULL. */
-const ls_bench_section *ls_bench_section_find(const char *name);
+const bench_section *bench_section_find(const char *name);
 
-ls_status ls_bench_section_run_in(const ls_bench_section *section, const ls_bench_plan *plan,
-                                  ls_bench_report *report, ls_text *why);
+ls_status bench_section_run_in(const bench_section *section, const bench_plan *plan,
+                               bench_report *report, ls_text *why);
 
 #endif

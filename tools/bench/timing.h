@@ -7,72 +7,71 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_BENCH_ROUNDS_MAX 101u
+#define BENCH_ROUNDS_MAX 101u
 
 /* What 1,000 steps of the reference loop (a shift, an exclusive-or and a multiplication, each
  * waiting for the one before) took on the machine that the budgets were measured on, when it was
  * alone. */
-#define LS_BENCH_REFERENCE_NS 1362.0
+#define BENCH_REFERENCE_NS 1362.0
 
-typedef struct ls_bench_plan {
-    uint32_t rounds;   /* 1 .. LS_BENCH_ROUNDS_MAX */
+typedef struct bench_plan {
+    uint32_t rounds;   /* 1 .. BENCH_ROUNDS_MAX */
     uint64_t round_ns; /* each round lasts about so long */
     bool is_smoke;     /* show that everything runs; the figures mean nothing */
-} ls_bench_plan;
+} bench_plan;
 
 /* One figure's samples, one a round. */
-typedef struct ls_bench_series {
+typedef struct bench_series {
     uint32_t count;
-    double values[LS_BENCH_ROUNDS_MAX];
-} ls_bench_series;
+    double values[BENCH_ROUNDS_MAX];
+} bench_series;
 
 /* Samples beyond the maximum are left out. */
-void ls_bench_series_add(ls_bench_series *series, double value);
+void bench_series_add(bench_series *series, double value);
 
 /* 0 without samples. */
-double ls_bench_series_median(const ls_bench_series *series);
-double ls_bench_series_min(const ls_bench_series *series);
+double bench_series_median(const bench_series *series);
+double bench_series_min(const bench_series *series);
 
 /* Durations as they were, and as they would have been on the budgets' machine. */
-typedef struct ls_bench_times {
-    ls_bench_series ns;
-    ls_bench_series reference_speed_ns;
-} ls_bench_times;
+typedef struct bench_times {
+    bench_series ns;
+    bench_series reference_speed_ns;
+} bench_times;
 
 /* `slowdown` as the reference gave it in this round. */
-void ls_bench_times_add(ls_bench_times *times, double ns, double slowdown);
+void bench_times_add(bench_times *times, double ns, double slowdown);
 
-uint64_t ls_bench_now_ns(void);
+uint64_t bench_now_ns(void);
 
 /* Processor time of this thread: what others do meanwhile does not count. Costs a system call, so
  * it is for work of many microseconds that cannot be cut into short rounds. */
-uint64_t ls_bench_processor_ns(void);
+uint64_t bench_processor_ns(void);
 
 /* What reading the clock twice adds to a duration. */
-uint64_t ls_bench_clock_cost_ns(void);
+uint64_t bench_clock_cost_ns(void);
 
-/* How many times slower than LS_BENCH_REFERENCE_NS the reference runs now; takes about 20 us. */
-double ls_bench_slowdown(void);
+/* How many times slower than BENCH_REFERENCE_NS the reference runs now; takes about 20 us. */
+double bench_slowdown(void);
 
 /* Keeps the compiler from leaving out work whose result nobody needs. */
-void ls_bench_keep(uint64_t value);
+void bench_keep(uint64_t value);
 
-typedef struct ls_bench_work {
+typedef struct bench_work {
     void (*run)(void *user, uint64_t repetitions);
     void *user;
-} ls_bench_work;
+} bench_work;
 
 /* Nanoseconds of one repetition. */
-ls_bench_times ls_bench_measure(const ls_bench_plan *plan, ls_bench_work work);
+bench_times bench_measure(const bench_plan *plan, bench_work work);
 
 /* How fast one thing is for another: 1 is as fast, 0.5 takes twice as long. */
-typedef struct ls_bench_ratios {
-    ls_bench_series rounds;
+typedef struct bench_ratios {
+    bench_series rounds;
     double of_bests; /* the shortest time of one against the shortest time of the other */
-} ls_bench_ratios;
+} bench_ratios;
 
 /* `work` against `yardstick`, repetition for repetition, timed in turns. */
-ls_bench_ratios ls_bench_compare(const ls_bench_plan *plan, ls_bench_work work,
-                                 ls_bench_work yardstick);
+bench_ratios bench_compare(const bench_plan *plan, bench_work work, bench_work yardstick);
 
 #endif

@@ -14,7 +14,7 @@ enum {
 };
 
 typedef struct watch_host {
-    const ls_watch_plan *plan;
+    const bench_watch_plan *plan;
     ls_host *host;
     const ls_match *match;
     int pipe;
@@ -23,14 +23,14 @@ typedef struct watch_host {
     bool has_told_of_all;
     bool has_ended;
     uint32_t finished; /* players */
-    ls_watch_window window;
+    bench_watch_window window;
     ls_match_spectating spectating; /* when the window began */
 } watch_host;
 
 /* Everybody has seen a second of the match. */
 static bool are_all_watching(const watch_host *server, uint64_t now_ns)
 {
-    uint64_t shown_ns = server->plan->delay_ticks * LS_NS_PER_SECOND / LS_WATCH_RATE_HZ;
+    uint64_t shown_ns = server->plan->delay_ticks * LS_NS_PER_SECOND / BENCH_WATCH_RATE_HZ;
     uint64_t warm_ns = 2 * shown_ns + (server->plan->is_late ? server->plan->coming_ns : 0);
     return server->playing_ns != 0 && now_ns - server->playing_ns >= warm_ns &&
            ls_match_spectating_of(server->match).ever >= server->plan->spectators;
@@ -41,7 +41,7 @@ static void tell_of_all(watch_host *server)
     if (!server->has_told_of_all &&
         ls_match_spectating_of(server->match).now >= server->plan->spectators) {
         uint16_t port = ls_host_port(server->host);
-        ls_bench_child_tell(server->pipe, &port, sizeof port);
+        bench_child_tell(server->pipe, &port, sizeof port);
         server->has_told_of_all = true;
     }
 }
@@ -49,17 +49,17 @@ static void tell_of_all(watch_host *server)
 static void begin(watch_host *server, uint64_t now_ns)
 {
     server->begun_ns = now_ns;
-    server->window.processor_ns = ls_bench_processor_ns();
+    server->window.processor_ns = bench_processor_ns();
     server->window.bytes_down = ls_host_total(server->host).bytes_sent;
     server->spectating = ls_match_spectating_of(server->match);
 }
 
 static void end(watch_host *server, uint64_t now_ns)
 {
-    ls_watch_window *window = &server->window;
+    bench_watch_window *window = &server->window;
     ls_match_spectating now = ls_match_spectating_of(server->match);
     uint64_t compared = now.hashes_compared - server->spectating.hashes_compared;
-    window->processor_ns = ls_bench_processor_ns() - window->processor_ns;
+    window->processor_ns = bench_processor_ns() - window->processor_ns;
     window->bytes_down = ls_host_total(server->host).bytes_sent - window->bytes_down;
     window->lasted_ns = now_ns - server->begun_ns;
     window->is_sound = now.desynced == 0 && now.now == server->plan->spectators &&
@@ -83,7 +83,7 @@ static void look(void *user, uint64_t now_ns)
     }
 }
 
-static void add_player(const ls_match_slot *slot, ls_watch_window *window)
+static void add_player(const ls_match_slot *slot, bench_watch_window *window)
 {
     const ls_finished *own = &slot->finished;
     uint64_t inputs = slot->inputs_on_time + slot->inputs_substituted;
@@ -102,29 +102,29 @@ static void on_event(void *user, const ls_match_table_event *event)
 {
     watch_host *server = user;
     server->finished += event->event.kind == LS_MATCH_PLAYER_FINISHED ? 1 : 0;
-    if (event->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < LS_WATCH_PLAYERS) {
+    if (event->event.kind != LS_MATCH_PLAYER_FINISHED || server->finished < BENCH_WATCH_PLAYERS) {
         return;
     }
-    for (uint32_t slot = 0; slot < LS_WATCH_PLAYERS; slot++) {
+    for (uint32_t slot = 0; slot < BENCH_WATCH_PLAYERS; slot++) {
         ls_match_slot seat = ls_match_slot_of(server->match, slot);
         add_player(&seat, &server->window);
     }
-    ls_bench_child_tell(server->pipe, &server->window, sizeof server->window);
+    bench_child_tell(server->pipe, &server->window, sizeof server->window);
     ls_event_loop_stop(ls_host_loop(server->host));
 }
 
-void ls_watch_host_serve(const void *user, int pipe)
+void bench_watch_host_serve(const void *user, int pipe)
 {
     watch_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
-    ls_bench_child_stay_on(0); /* with who plays, and away from who watches */
-    ls_host_config config = {.match = ls_match_config_default(ls_pad_simulation()),
+    bench_child_stay_on(0); /* with who plays, and away from who watches */
+    ls_host_config config = {.match = ls_match_config_default(bench_pad_simulation()),
                              .matches = 1,
                              .bind_host = "127.0.0.1",
                              .on_event = on_event,
                              .user = &server};
-    config.match.sim = ls_pad_config(STATE_BYTES, LS_WATCH_PLAYERS);
-    config.match.sim.tick_rate_hz = LS_WATCH_RATE_HZ;
+    config.match.sim = bench_pad_config(STATE_BYTES, BENCH_WATCH_PLAYERS);
+    config.match.sim.tick_rate_hz = BENCH_WATCH_RATE_HZ;
     config.match.spectators_max = server.plan->spectators;
     config.match.spectator_delay_ticks = server.plan->delay_ticks;
     ls_status status = ls_host_create(&config, ls_allocator_heap(), &server.host, &why);
@@ -139,6 +139,6 @@ void ls_watch_host_serve(const void *user, int pipe)
         return;
     }
     uint16_t port = ls_host_port(server.host);
-    ls_bench_child_tell(pipe, &port, sizeof port);
+    bench_child_tell(pipe, &port, sizeof port);
     ls_host_run(server.host);
 }

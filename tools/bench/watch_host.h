@@ -8,18 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_WATCH_PLAYERS 4u
-#define LS_WATCH_RATE_HZ 60u
+#define BENCH_WATCH_PLAYERS 4u
+#define BENCH_WATCH_RATE_HZ 60u
 
-typedef struct ls_watch_plan {
+typedef struct bench_watch_plan {
     uint32_t spectators;
     uint32_t delay_ticks;
     bool is_late;       /* they come while the match runs; else all of them are there before it */
     uint64_t coming_ns; /* they come within so long */
     uint64_t window_ns;
-} ls_watch_plan;
+} bench_watch_plan;
 
-typedef struct ls_watch_window {
+typedef struct bench_watch_window {
     uint64_t processor_ns;
     uint64_t lasted_ns;
     uint64_t bytes_down; /* to everybody, with every header */
@@ -29,9 +29,9 @@ typedef struct ls_watch_window {
     uint32_t confirm_p99_us;
     double late_share;
     bool is_sound; /* all played and watched on, states were compared and none differs */
-} ls_watch_window;
+} bench_watch_window;
 
-/* An ls_bench_child_work; `user` is an ls_watch_plan. */
-void ls_watch_host_serve(const void *user, int pipe);
+/* An bench_child_work; `user` is an bench_watch_plan. */
+void bench_watch_host_serve(const void *user, int pipe);
 
 #endif

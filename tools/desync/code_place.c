@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct ls_code_places {
+struct explain_code_places {
     Dwfl *dwfl;
 };
 
@@ -16,9 +16,9 @@ static const Dwfl_Callbacks callbacks = {
     .find_debuginfo = dwfl_standard_find_debuginfo,
 };
 
-ls_code_places *ls_code_places_open(void)
+explain_code_places *explain_code_places_open(void)
 {
-    ls_code_places *places = calloc(1, sizeof *places);
+    explain_code_places *places = calloc(1, sizeof *places);
     Dwfl *dwfl = dwfl_begin(&callbacks);
     if (!places || !dwfl || dwfl_linux_proc_report(dwfl, getpid()) != 0 ||
         dwfl_report_end(dwfl, NULL, NULL) != 0) {
@@ -30,7 +30,7 @@ ls_code_places *ls_code_places_open(void)
     return places;
 }
 
-void ls_code_places_close(ls_code_places *places)
+void explain_code_places_close(explain_code_places *places)
 {
     if (places) {
         dwfl_end(places->dwfl);
@@ -44,8 +44,8 @@ static const char *file_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-void ls_code_places_name(const ls_code_places *places, uint64_t instruction, char *text,
-                         size_t capacity)
+void explain_code_places_name(const explain_code_places *places, uint64_t instruction, char *text,
+                              size_t capacity)
 {
     snprintf(text, capacity, "0x%" PRIx64, instruction);
     Dwfl_Module *module = places ? dwfl_addrmodule(places->dwfl, instruction) : NULL;

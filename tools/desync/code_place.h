@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct ls_code_places ls_code_places;
+typedef struct explain_code_places explain_code_places;
 
 /* Of what is loaded now; NULL when nothing can be told. */
-ls_code_places *ls_code_places_open(void);
-void ls_code_places_close(ls_code_places *places);
+explain_code_places *explain_code_places_open(void);
+void explain_code_places_close(explain_code_places *places);
 
 /* "move (game.c:41)", "move+0x12" or "0x7f..."; always ends with NUL. */
-void ls_code_places_name(const ls_code_places *places, uint64_t instruction, char *text,
-                         size_t capacity);
+void explain_code_places_name(const explain_code_places *places, uint64_t instruction, char *text,
+                              size_t capacity);
 
 #endif

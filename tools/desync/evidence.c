@@ -28,12 +28,12 @@ static bool has_hash(const ls_schema *schema, const uint8_t *state, uint64_t sta
     return has;
 }
 
-ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *reading,
-                           const ls_text *missing)
+ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_reading *reading,
+                                const ls_text *missing)
 {
     const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);
     const ls_schema *schema = ls_bundle_reading_schema(reading);
-    *evidence = (ls_evidence){.bundle = bundle, .schema = schema, .missing = *missing};
+    *evidence = (explain_evidence){.bundle = bundle, .schema = schema, .missing = *missing};
     evidence->server_state = native_copy(schema, bundle->server.state);
     evidence->client_state = native_copy(schema, bundle->client.state);
     if (schema && ((bundle->server.state && !evidence->server_state) ||
@@ -63,13 +63,13 @@ ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *readi
     return LS_OK;
 }
 
-void ls_evidence_release(ls_evidence *evidence)
+void explain_evidence_release(explain_evidence *evidence)
 {
-    ls_write_trace_release(&evidence->trace);
+    explain_write_trace_release(&evidence->trace);
     free(evidence->state_hashes);
     free(evidence->client_state);
     free(evidence->server_state);
-    *evidence = (ls_evidence){0};
+    *evidence = (explain_evidence){0};
 }
 
 /* ---- what this machine gets ---- */
@@ -101,7 +101,7 @@ static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simul
 }
 
 /* The state hash of every state on the way. */
-static void collect_hashes(ls_evidence *evidence, const ls_replay_stretch *stretch,
+static void collect_hashes(explain_evidence *evidence, const ls_replay_stretch *stretch,
                            const ls_simulation *simulation)
 {
     ls_sim_instance *instance = NULL;
@@ -120,23 +120,23 @@ static void collect_hashes(ls_evidence *evidence, const ls_replay_stretch *stret
     ls_sim_instance_destroy(instance);
 }
 
-static ls_agreement agreement_of(const ls_evidence *evidence)
+static explain_agreement agreement_of(const explain_evidence *evidence)
 {
     const uint32_t runs = LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
     const ls_rerun_figures *figures = &evidence->figures;
     if ((figures->known & runs) != runs) {
-        return LS_AGREES_NOT_RUN;
+        return EXPLAIN_AGREES_NOT_RUN;
     }
     if (figures->again != figures->fresh || figures->reloaded != figures->fresh) {
-        return LS_AGREES_UNSTABLE;
+        return EXPLAIN_AGREES_UNSTABLE;
     }
-    return figures->fresh == evidence->bundle->server_hash   ? LS_AGREES_SERVER
-           : figures->fresh == evidence->bundle->client_hash ? LS_AGREES_CLIENT
-                                                             : LS_AGREES_NEITHER;
+    return figures->fresh == evidence->bundle->server_hash   ? EXPLAIN_AGREES_SERVER
+           : figures->fresh == evidence->bundle->client_hash ? EXPLAIN_AGREES_CLIENT
+                                                             : EXPLAIN_AGREES_NEITHER;
 }
 
-void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
-                       const ls_simulation *simulation)
+void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
+                            const ls_simulation *simulation)
 {
     ls_replay_stretch stretch;
     ls_rerun *rerun = NULL;
@@ -159,34 +159,34 @@ void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
     collect_hashes(evidence, &stretch, simulation);
 }
 
-void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
-                       const ls_simulation *simulation, const char *field)
+void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
+                            const ls_simulation *simulation, const char *field)
 {
     ls_replay_stretch stretch;
-    ls_field_choice choice;
+    explain_field_choice choice;
     ls_text *why = &evidence->not_traced;
     evidence->trace_name = field;
     if (!evidence->schema || ls_bundle_reading_stretch(reading, &stretch) != LS_OK) {
         ls_text_set(why, "the bundle has no schema, no snapshot, or not the inputs since");
         return;
     }
-    if (ls_field_choice_parse(evidence->schema, field, &choice, why) != LS_OK ||
+    if (explain_field_choice_parse(evidence->schema, field, &choice, why) != LS_OK ||
         check_simulation(evidence->bundle, simulation, why) != LS_OK) {
         return;
     }
-    ls_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true,
-                       &evidence->trace, why);
+    explain_write_trace_run(simulation, &evidence->bundle->config, &stretch, &choice, true,
+                            &evidence->trace, why);
 }
 
 /* ---- words ---- */
 
-const char *ls_agreement_word(ls_agreement agreement)
+const char *explain_agreement_word(explain_agreement agreement)
 {
     static const char *const words[] = {"not-run", "server", "client", "neither", "unstable"};
     return words[agreement];
 }
 
-const char *ls_agreement_text(ls_agreement agreement)
+const char *explain_agreement_text(explain_agreement agreement)
 {
     static const char *const texts[] = {
         "this machine did not simulate it again",     "this machine agrees with the server",
@@ -196,7 +196,7 @@ const char *ls_agreement_text(ls_agreement agreement)
     return texts[agreement];
 }
 
-bool ls_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
+bool explain_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
 {
     if (tick < side->hashes_first || tick - side->hashes_first >= side->hash_count) {
         return false;
@@ -205,7 +205,7 @@ bool ls_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out
     return *out != 0;
 }
 
-bool ls_evidence_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+bool explain_evidence_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out)
 {
     ls_tick first = evidence->bundle->snapshot_tick;
     if (tick < first || tick - first >= evidence->hash_count) {
@@ -215,7 +215,7 @@ bool ls_evidence_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
     return true;
 }
 
-void ls_evidence_pass_text(const ls_evidence *evidence, ls_text *out)
+void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     switch (evidence->parting) {

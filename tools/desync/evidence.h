@@ -8,15 +8,15 @@
 #include "lockstep/tools/desync/write_trace.h"
 
 /* Whom this machine's re-run agrees with at the bad tick. */
-typedef enum ls_agreement {
-    LS_AGREES_NOT_RUN,
-    LS_AGREES_SERVER,
-    LS_AGREES_CLIENT,
-    LS_AGREES_NEITHER,
-    LS_AGREES_UNSTABLE, /* its own runs differ */
-} ls_agreement;
+typedef enum explain_agreement {
+    EXPLAIN_AGREES_NOT_RUN,
+    EXPLAIN_AGREES_SERVER,
+    EXPLAIN_AGREES_CLIENT,
+    EXPLAIN_AGREES_NEITHER,
+    EXPLAIN_AGREES_UNSTABLE, /* its own runs differ */
+} explain_agreement;
 
-typedef struct ls_evidence {
+typedef struct explain_evidence {
     const ls_desync_bundle *bundle;
     const ls_schema *schema; /* NULL: the bundle has lost it */
     ls_text missing;         /* what the bundle lacks; empty: nothing */
@@ -31,7 +31,7 @@ typedef struct ls_evidence {
     uint32_t pass; /* with LS_PASS_AT */
 
     ls_build_fingerprint here;
-    ls_agreement agreement;
+    explain_agreement agreement;
     ls_text not_run;          /* why this machine did not simulate it */
     ls_rerun_figures figures; /* of this machine */
     ls_pass_trace passes;
@@ -40,30 +40,30 @@ typedef struct ls_evidence {
 
     const char *trace_name; /* NULL: no trace was asked for */
     ls_text not_traced;
-    ls_write_trace trace;
-} ls_evidence;
+    explain_write_trace trace;
+} explain_evidence;
 
 /* What follows from the bundle itself. NO_MEMORY. Release it whatever comes back. */
-ls_status ls_evidence_init(ls_evidence *evidence, const ls_bundle_reading *reading,
-                           const ls_text *missing);
-void ls_evidence_release(ls_evidence *evidence);
+ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_reading *reading,
+                                const ls_text *missing);
+void explain_evidence_release(explain_evidence *evidence);
 
 /* Simulates the bundle's ticks again; when that cannot be, `not_run` says why. */
-void ls_evidence_rerun(ls_evidence *evidence, const ls_bundle_reading *reading,
-                       const ls_simulation *simulation);
+void explain_evidence_rerun(explain_evidence *evidence, const ls_bundle_reading *reading,
+                            const ls_simulation *simulation);
 
 /* Traces the writes to a field in the bad step; when that cannot be, `not_traced` says why. */
-void ls_evidence_trace(ls_evidence *evidence, const ls_bundle_reading *reading,
-                       const ls_simulation *simulation, const char *field);
+void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading *reading,
+                            const ls_simulation *simulation, const char *field);
 
-const char *ls_agreement_word(ls_agreement agreement);
-const char *ls_agreement_text(ls_agreement agreement);
+const char *explain_agreement_word(explain_agreement agreement);
+const char *explain_agreement_text(explain_agreement agreement);
 
 /* The state hash that a side, or this machine, had at `tick`; false: not known. */
-bool ls_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
-bool ls_evidence_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
+bool explain_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
+bool explain_evidence_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out);
 
 /* "spread, pass 2 of 3", or why no pass can be named. */
-void ls_evidence_pass_text(const ls_evidence *evidence, ls_text *out);
+void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out);
 
 #endif

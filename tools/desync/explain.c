@@ -14,13 +14,13 @@
 #define BUNDLE_BYTES_MAX (UINT64_C(4) * LS_STATE_BYTES_MAX)
 
 typedef struct explanation {
-    const ls_explain_config *config;
+    const explain_config *config;
     const ls_log *log;
     uint8_t *bytes;
     size_t size;
     ls_bundle_reading *reading;
     ls_loaded_simulation loaded;
-    ls_evidence evidence;
+    explain_evidence evidence;
 } explanation;
 
 static ls_status open_bundle(explanation *made, ls_text *why)
@@ -37,7 +37,7 @@ static ls_status open_bundle(explanation *made, ls_text *why)
         ls_text_set(why, "%s: %s", made->config->bundle_path, missing.bytes);
         return status;
     }
-    status = ls_evidence_init(&made->evidence, made->reading, &missing);
+    status = explain_evidence_init(&made->evidence, made->reading, &missing);
     if (status != LS_OK) {
         ls_text_set(why, "no memory for the states of the bundle");
     }
@@ -61,14 +61,14 @@ static ls_status find_simulation(explanation *made, ls_text *why)
 static void simulate(explanation *made)
 {
     const ls_simulation *simulation = made->loaded.simulation;
-    ls_evidence *evidence = &made->evidence;
+    explain_evidence *evidence = &made->evidence;
     if (simulation) {
         const char *asked = made->config->simulation;
         ls_simulation_print(&made->loaded, asked ? asked : simulation->name, &evidence->here);
-        ls_evidence_rerun(evidence, made->reading, simulation);
+        explain_evidence_rerun(evidence, made->reading, simulation);
     }
     if (simulation && made->config->trace) {
-        ls_evidence_trace(evidence, made->reading, simulation, made->config->trace);
+        explain_evidence_trace(evidence, made->reading, simulation, made->config->trace);
     } else if (made->config->trace) {
         evidence->trace_name = made->config->trace;
         evidence->not_traced = evidence->not_run;
@@ -77,9 +77,9 @@ static void simulate(explanation *made)
 
 /* ---- reports ---- */
 
-typedef void (*report_writer)(FILE *file, const ls_report *report);
+typedef void (*report_writer)(FILE *file, const explain_report *report);
 
-static ls_status write_report(const char *path, report_writer writer, const ls_report *report,
+static ls_status write_report(const char *path, report_writer writer, const explain_report *report,
                               ls_text *why)
 {
     char *text = NULL;
@@ -98,19 +98,20 @@ static ls_status write_report(const char *path, report_writer writer, const ls_r
     return status;
 }
 
-static ls_status write_reports(const explanation *made, const ls_code_places *places, ls_text *why)
+static ls_status write_reports(const explanation *made, const explain_code_places *places,
+                               ls_text *why)
 {
-    const ls_explain_config *config = made->config;
-    const ls_report report = {&made->evidence, config->bundle_path, places};
+    const explain_config *config = made->config;
+    const explain_report report = {&made->evidence, config->bundle_path, places};
     ls_status status = LS_OK;
     if (!config->is_quiet) {
-        status = write_report("-", ls_report_write_text, &report, why);
+        status = write_report("-", explain_report_write_text, &report, why);
     }
     if (status == LS_OK && config->html_path) {
-        status = write_report(config->html_path, ls_report_write_html, &report, why);
+        status = write_report(config->html_path, explain_report_write_html, &report, why);
     }
     if (status == LS_OK && config->json_path) {
-        status = ls_report_write_json(&report, config->json_path, why);
+        status = explain_report_write_json(&report, config->json_path, why);
     }
     return status;
 }
@@ -129,15 +130,16 @@ static ls_status explain(explanation *made, ls_text *why)
         return status;
     }
     simulate(made);
-    ls_code_places *places = made->evidence.trace.list_count > 0 ? ls_code_places_open() : NULL;
+    explain_code_places *places =
+        made->evidence.trace.list_count > 0 ? explain_code_places_open() : NULL;
     status = write_reports(made, places, why);
-    ls_code_places_close(places);
+    explain_code_places_close(places);
     const ls_desync_bundle *bundle = made->evidence.bundle;
     bool is_desync = bundle->server_hash != bundle->client_hash;
     return status == LS_OK && is_desync ? LS_DESYNCED : status;
 }
 
-ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log)
+ls_exit_code explain_run(const explain_config *config, const ls_log *log)
 {
     explanation made = {.config = config, .log = log};
     ls_text why = {{0}};
@@ -145,7 +147,7 @@ ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log)
     if (status != LS_DESYNCED && status != LS_OK) {
         ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
     }
-    ls_evidence_release(&made.evidence);
+    explain_evidence_release(&made.evidence);
     if (made.loaded.simulation) {
         ls_simulation_unload(&made.loaded);
     }

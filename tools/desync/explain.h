@@ -8,17 +8,17 @@
 
 #include <stdbool.h>
 
-typedef struct ls_explain_config {
+typedef struct explain_config {
     const char *bundle_path;
     const char *simulation; /* name or file; NULL: the built-in that the bundle names */
     const char *trace;      /* field; NULL: none */
     const char *html_path;  /* NULL: none; "-": standard output, likewise below */
     const char *json_path;
     bool is_quiet; /* no report as text */
-} ls_explain_config;
+} explain_config;
 
 /* LS_EXIT_DESYNC when the bundle shows a desync: the roots of the two sides differ, whatever else
  * can be told of it. LS_EXIT_CLEAN when they do not, else why it cannot be explained. */
-ls_exit_code ls_explain_run(const ls_explain_config *config, const ls_log *log);
+ls_exit_code explain_run(const explain_config *config, const ls_log *log);
 
 #endif

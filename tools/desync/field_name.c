@@ -88,8 +88,8 @@ static ls_status check_index(const char *what, uint32_t index, uint32_t count, l
     return LS_BAD_ARGUMENT;
 }
 
-ls_status ls_field_choice_parse(const ls_schema *schema, const char *name, ls_field_choice *out,
-                                ls_text *why)
+ls_status explain_field_choice_parse(const ls_schema *schema, const char *name,
+                                     explain_field_choice *out, ls_text *why)
 {
     parsed_name parsed;
     if (!parse(name, &parsed)) {
@@ -100,7 +100,7 @@ ls_status ls_field_choice_parse(const ls_schema *schema, const char *name, ls_fi
     if (!field) {
         return refuse_unknown(schema, parsed.path, why);
     }
-    ls_field_choice choice = {field, UINT32_MAX, UINT32_MAX};
+    explain_field_choice choice = {field, UINT32_MAX, UINT32_MAX};
     /* A lone index behind a whole path is the item's where there are items, else the element's. */
     bool is_item = parsed.is_first_at_part || parsed.index_count == 2 || field->count > 1;
     if (parsed.index_count > 0) {
@@ -119,7 +119,7 @@ ls_status ls_field_choice_parse(const ls_schema *schema, const char *name, ls_fi
     return status;
 }
 
-bool ls_field_choice_has(const ls_field_choice *choice, const ls_schema_place *place)
+bool explain_field_choice_has(const explain_field_choice *choice, const ls_schema_place *place)
 {
     return place->field == choice->field &&
            (choice->item == UINT32_MAX || choice->item == place->item) &&

@@ -5,17 +5,17 @@
 
 #include "lockstep/common/simulation/state_schema.h"
 
-typedef struct ls_field_choice {
+typedef struct explain_field_choice {
     const ls_field *field;
     uint32_t item; /* UINT32_MAX: every one */
     uint32_t element;
-} ls_field_choice;
+} explain_field_choice;
 
 /* NOT_FOUND with a field that looks alike, BAD_ARGUMENT with the range of an index. */
-ls_status ls_field_choice_parse(const ls_schema *schema, const char *name, ls_field_choice *out,
-                                ls_text *why);
+ls_status explain_field_choice_parse(const ls_schema *schema, const char *name,
+                                     explain_field_choice *out, ls_text *why);
 
 /* Whether the place is one of those that were meant. */
-bool ls_field_choice_has(const ls_field_choice *choice, const ls_schema_place *place);
+bool explain_field_choice_has(const explain_field_choice *choice, const ls_schema_place *place);
 
 #endif

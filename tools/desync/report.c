@@ -2,32 +2,35 @@
 
 #include <inttypes.h>
 
-void ls_report_input_text(const ls_slot_input *input, char text[LS_REPORT_INPUT_TEXT_BYTES])
+void explain_report_input_text(const ls_slot_input *input,
+                               char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])
 {
     size_t at = 0;
-    uint32_t shown = input->size < LS_REPORT_INPUT_BYTES ? input->size : LS_REPORT_INPUT_BYTES;
-    snprintf(text, LS_REPORT_INPUT_TEXT_BYTES, "%s", shown == 0 ? "empty" : "");
+    uint32_t shown =
+        input->size < EXPLAIN_REPORT_INPUT_BYTES ? input->size : EXPLAIN_REPORT_INPUT_BYTES;
+    snprintf(text, EXPLAIN_REPORT_INPUT_TEXT_BYTES, "%s", shown == 0 ? "empty" : "");
     for (uint32_t i = 0; i < shown; i++) {
-        at += (size_t)snprintf(text + at, LS_REPORT_INPUT_TEXT_BYTES - at, "%02x", input->bytes[i]);
+        at += (size_t)snprintf(text + at, EXPLAIN_REPORT_INPUT_TEXT_BYTES - at, "%02x",
+                               input->bytes[i]);
     }
     if (shown < input->size) {
-        snprintf(text + at, LS_REPORT_INPUT_TEXT_BYTES - at, "...");
+        snprintf(text + at, EXPLAIN_REPORT_INPUT_TEXT_BYTES - at, "...");
     }
 }
 
-const char *ls_report_events_text(uint32_t events)
+const char *explain_report_events_text(uint32_t events)
 {
     static const char *const texts[] = {"", "joined", "left", "joined, left"};
     return texts[events & (LS_EVENT_JOINED | LS_EVENT_LEFT)];
 }
 
-bool ls_report_inputs(const ls_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX])
+bool explain_report_inputs(const explain_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX])
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     return bundle->inputs && ls_input_buffer_tick(bundle->inputs, bundle->tick - 1, slots) == LS_OK;
 }
 
-void ls_report_count_text(const ls_evidence *evidence, ls_text *out)
+void explain_report_count_text(const explain_evidence *evidence, ls_text *out)
 {
     const ls_state_difference *found = &evidence->difference;
     if (!evidence->has_difference) {

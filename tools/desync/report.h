@@ -9,32 +9,33 @@
 
 #include <stdio.h>
 
-typedef struct ls_report {
-    const ls_evidence *evidence;
+typedef struct explain_report {
+    const explain_evidence *evidence;
     const char *bundle_path;
-    const ls_code_places *places; /* NULL: instructions are shown as addresses */
-} ls_report;
+    const explain_code_places *places; /* NULL: instructions are shown as addresses */
+} explain_report;
 
-void ls_report_write_text(FILE *file, const ls_report *report);
-void ls_report_write_html(FILE *file, const ls_report *report);
+void explain_report_write_text(FILE *file, const explain_report *report);
+void explain_report_write_html(FILE *file, const explain_report *report);
 
 /* To a file, or standard output for "-". IO or NO_MEMORY. */
-ls_status ls_report_write_json(const ls_report *report, const char *path, ls_text *why);
+ls_status explain_report_write_json(const explain_report *report, const char *path, ls_text *why);
 
 /* ---- what the three share ---- */
 
 /* An input's bytes in hexadecimal, cut with "..." when they are too many; "empty" for none. */
-#define LS_REPORT_INPUT_BYTES 32u
-#define LS_REPORT_INPUT_TEXT_BYTES (2u * LS_REPORT_INPUT_BYTES + 8u)
-void ls_report_input_text(const ls_slot_input *input, char text[LS_REPORT_INPUT_TEXT_BYTES]);
+#define EXPLAIN_REPORT_INPUT_BYTES 32u
+#define EXPLAIN_REPORT_INPUT_TEXT_BYTES (2u * EXPLAIN_REPORT_INPUT_BYTES + 8u)
+void explain_report_input_text(const ls_slot_input *input,
+                               char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES]);
 
 /* "joined", "left", both or "". */
-const char *ls_report_events_text(uint32_t events);
+const char *explain_report_events_text(uint32_t events);
 
 /* Every slot's input at the bad tick; false when the bundle has none. */
-bool ls_report_inputs(const ls_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX]);
+bool explain_report_inputs(const explain_evidence *evidence, ls_slot_input slots[LS_PLAYERS_MAX]);
 
 /* "1 of 1,200 elements ..." how many elements differ, in how many fields. */
-void ls_report_count_text(const ls_evidence *evidence, ls_text *out);
+void explain_report_count_text(const explain_evidence *evidence, ls_text *out);
 
 #endif

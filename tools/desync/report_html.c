@@ -68,9 +68,9 @@ static void write_row(FILE *file, const char *label, const char *text)
     fputs("</tr>\n", file);
 }
 
-static void write_summary(FILE *file, const ls_report *report)
+static void write_summary(FILE *file, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_text text = {{0}};
     fprintf(file, "<h1>Desync of slot %" PRIu32 " (", bundle->slot);
@@ -80,12 +80,12 @@ static void write_summary(FILE *file, const ls_report *report)
     fputs("<table>\n", file);
     write_row(file, "why", bundle->verdict.why.bytes);
     write_row(file, "points at", ls_desync_culprit_word(bundle->verdict.culprit));
-    ls_evidence_pass_text(evidence, &text);
+    explain_evidence_pass_text(evidence, &text);
     write_row(file, "first differing pass", text.bytes);
-    ls_report_count_text(evidence, &text);
+    explain_report_count_text(evidence, &text);
     write_row(file, "what differs", text.bytes);
-    ls_text_set(&text, "%s", ls_agreement_text(evidence->agreement));
-    if (evidence->agreement == LS_AGREES_NOT_RUN) {
+    ls_text_set(&text, "%s", explain_agreement_text(evidence->agreement));
+    if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
         ls_text_add(&text, ": %s", evidence->not_run.bytes);
     }
     write_row(file, "here", text.bytes);
@@ -104,21 +104,21 @@ static void write_summary(FILE *file, const ls_report *report)
 
 typedef struct timeline_row {
     const char *name;
-    bool (*state_hash)(const ls_evidence *evidence, ls_tick tick, uint64_t *out);
+    bool (*state_hash)(const explain_evidence *evidence, ls_tick tick, uint64_t *out);
 } timeline_row;
 
-static bool server_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+static bool server_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out)
 {
-    return ls_bundle_side_hash(&evidence->bundle->server, tick, out);
+    return explain_bundle_side_hash(&evidence->bundle->server, tick, out);
 }
 
-static bool client_hash(const ls_evidence *evidence, ls_tick tick, uint64_t *out)
+static bool client_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out)
 {
-    return ls_bundle_side_hash(&evidence->bundle->client, tick, out);
+    return explain_bundle_side_hash(&evidence->bundle->client, tick, out);
 }
 
-static void write_timeline_cell(FILE *file, const ls_evidence *evidence, const timeline_row *row,
-                                ls_tick tick, uint32_t x, uint32_t y)
+static void write_timeline_cell(FILE *file, const explain_evidence *evidence,
+                                const timeline_row *row, ls_tick tick, uint32_t x, uint32_t y)
 {
     uint64_t state_hash = 0, reference = 0;
     bool is_known = row->state_hash(evidence, tick, &state_hash);
@@ -136,10 +136,10 @@ static void write_timeline_cell(FILE *file, const ls_evidence *evidence, const t
     fputs("</title></rect>\n", file);
 }
 
-static void write_timeline(FILE *file, const ls_evidence *evidence)
+static void write_timeline(FILE *file, const explain_evidence *evidence)
 {
     static const timeline_row rows[] = {
-        {"server", server_hash}, {"client", client_hash}, {"here", ls_evidence_hash}};
+        {"server", server_hash}, {"client", client_hash}, {"here", explain_evidence_hash}};
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_tick last =
         bundle->tick < UINT32_MAX - TICKS_AFTER ? bundle->tick + TICKS_AFTER : bundle->tick;
@@ -167,7 +167,7 @@ static void write_timeline(FILE *file, const ls_evidence *evidence)
 
 /* ---- tables ---- */
 
-static void write_fields(FILE *file, const ls_evidence *evidence)
+static void write_fields(FILE *file, const explain_evidence *evidence)
 {
     const ls_state_difference *found = &evidence->difference;
     fputs("<h2>Fields that differ</h2>\n<table><tr><th>field<th>server<th>client</tr>\n", file);
@@ -183,7 +183,7 @@ static void write_fields(FILE *file, const ls_evidence *evidence)
     fputs("</table>\n", file);
 }
 
-static void write_passes(FILE *file, const ls_evidence *evidence)
+static void write_passes(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *traces[] = {&bundle->server.passes, &bundle->client.passes,
@@ -204,10 +204,10 @@ static void write_passes(FILE *file, const ls_evidence *evidence)
     fputs("</table>\n", file);
 }
 
-static void write_inputs(FILE *file, const ls_evidence *evidence)
+static void write_inputs(FILE *file, const explain_evidence *evidence)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
-    if (!ls_report_inputs(evidence, slots)) {
+    if (!explain_report_inputs(evidence, slots)) {
         return;
     }
     fprintf(file,
@@ -215,17 +215,17 @@ static void write_inputs(FILE *file, const ls_evidence *evidence)
             "</tr>\n",
             evidence->bundle->tick - 1);
     for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
-        char bytes[LS_REPORT_INPUT_TEXT_BYTES];
-        ls_report_input_text(&slots[slot], bytes);
+        char bytes[EXPLAIN_REPORT_INPUT_TEXT_BYTES];
+        explain_report_input_text(&slots[slot], bytes);
         fprintf(file, "<tr><td>%" PRIu32 "</td>", slot);
         write_cell(file, bytes);
-        write_cell(file, ls_report_events_text(slots[slot].events));
+        write_cell(file, explain_report_events_text(slots[slot].events));
         fputs("</tr>\n", file);
     }
     fputs("</table>\n", file);
 }
 
-static void write_machines(FILE *file, const ls_evidence *evidence)
+static void write_machines(FILE *file, const explain_evidence *evidence)
 {
     const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
                                             &evidence->bundle->client.print, &evidence->here};
@@ -243,9 +243,9 @@ static void write_machines(FILE *file, const ls_evidence *evidence)
     fputs("</table>\n", file);
 }
 
-static void write_trace(FILE *file, const ls_report *report)
+static void write_trace(FILE *file, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     if (!evidence->trace_name) {
         return;
     }
@@ -257,20 +257,20 @@ static void write_trace(FILE *file, const ls_report *report)
     write_escaped(file, evidence->not_traced.bytes);
     fputs("</p><table><tr><th>pass<th>field<th>before<th>after<th>by</tr>\n", file);
     for (uint32_t i = 0; i < evidence->trace.list_count; i++) {
-        const ls_field_write *write = &evidence->trace.writes[i];
+        const explain_field_write *write = &evidence->trace.writes[i];
         const ls_desync_bundle *bundle = evidence->bundle;
         char text[128];
         fputs("<tr>", file);
         write_cell(file, write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
         ls_schema_place_name(&write->place, text, sizeof text);
         write_cell(file, text);
-        ls_field_write_value(write, false, text, sizeof text);
+        explain_field_write_value(write, false, text, sizeof text);
         write_cell(file, text);
-        ls_field_write_value(write, true, text, sizeof text);
+        explain_field_write_value(write, true, text, sizeof text);
         write_cell(file, text);
         text[0] = '\0';
         if (write->instruction != 0) {
-            ls_code_places_name(report->places, write->instruction, text, sizeof text);
+            explain_code_places_name(report->places, write->instruction, text, sizeof text);
         }
         write_cell(file, text);
         fputs("</tr>\n", file);
@@ -278,9 +278,9 @@ static void write_trace(FILE *file, const ls_report *report)
     fputs("</table>\n", file);
 }
 
-void ls_report_write_html(FILE *file, const ls_report *report)
+void explain_report_write_html(FILE *file, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     fprintf(file,
             "<!doctype html>\n<html lang=en><meta charset=utf-8>"
             "<meta name=viewport content=\"width=device-width\">"

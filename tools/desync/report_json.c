@@ -18,7 +18,7 @@ static void add_hash(ls_json *json, const char *key, bool is_known, uint64_t sta
     }
 }
 
-static void add_differences(ls_json *json, const ls_evidence *evidence)
+static void add_differences(ls_json *json, const explain_evidence *evidence)
 {
     const ls_state_difference *found = &evidence->difference;
     ls_json_number(json, "elements", (double)found->elements);
@@ -35,7 +35,7 @@ static void add_differences(ls_json *json, const ls_evidence *evidence)
     }
 }
 
-static void add_passes(ls_json *json, const ls_evidence *evidence)
+static void add_passes(ls_json *json, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *server = &bundle->server.passes;
@@ -55,10 +55,10 @@ static void add_passes(ls_json *json, const ls_evidence *evidence)
     }
 }
 
-static void add_inputs(ls_json *json, const ls_evidence *evidence)
+static void add_inputs(ls_json *json, const explain_evidence *evidence)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
-    if (!ls_report_inputs(evidence, slots)) {
+    if (!explain_report_inputs(evidence, slots)) {
         ls_json_null(json, "inputs");
         return;
     }
@@ -66,7 +66,7 @@ static void add_inputs(ls_json *json, const ls_evidence *evidence)
     for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
         ls_json *item = ls_json_append(inputs);
         ls_json_number(item, "slot", slot);
-        add_text(item, "events", ls_report_events_text(slots[slot].events));
+        add_text(item, "events", explain_report_events_text(slots[slot].events));
         ls_json_bytes(item, "bytes", slots[slot].bytes, slots[slot].size);
     }
 }
@@ -81,7 +81,7 @@ static void add_figures(ls_json *json, const ls_rerun_figures *figures)
     add_hash(json, "in_place", known & LS_RERUN_IN_PLACE, figures->in_place);
 }
 
-static void add_reruns(ls_json *json, const ls_evidence *evidence)
+static void add_reruns(ls_json *json, const explain_evidence *evidence)
 {
     ls_rerun_figures here = evidence->figures;
     here.known &= ~LS_RERUN_LIVE;
@@ -91,7 +91,7 @@ static void add_reruns(ls_json *json, const ls_evidence *evidence)
     add_figures(ls_json_object(reruns, "here"), &here);
 }
 
-static void add_machines(ls_json *json, const ls_evidence *evidence)
+static void add_machines(ls_json *json, const explain_evidence *evidence)
 {
     const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
                                             &evidence->bundle->client.print, &evidence->here};
@@ -108,27 +108,27 @@ static void add_machines(ls_json *json, const ls_evidence *evidence)
     }
 }
 
-static void add_write(ls_json *json, const ls_report *report, const ls_field_write *write)
+static void add_write(ls_json *json, const explain_report *report, const explain_field_write *write)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     char text[128];
     add_text(json, "pass", write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
     ls_schema_place_name(&write->place, text, sizeof text);
     add_text(json, "field", text);
-    ls_field_write_value(write, false, text, sizeof text);
+    explain_field_write_value(write, false, text, sizeof text);
     add_text(json, "before", text);
-    ls_field_write_value(write, true, text, sizeof text);
+    explain_field_write_value(write, true, text, sizeof text);
     add_text(json, "after", text);
     text[0] = '\0';
     if (write->instruction != 0) {
-        ls_code_places_name(report->places, write->instruction, text, sizeof text);
+        explain_code_places_name(report->places, write->instruction, text, sizeof text);
     }
     add_text(json, "by", text);
 }
 
-static void add_trace(ls_json *json, const ls_report *report)
+static void add_trace(ls_json *json, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     if (!evidence->trace_name) {
         return;
     }
@@ -141,11 +141,11 @@ static void add_trace(ls_json *json, const ls_report *report)
     }
 }
 
-static void add_report(ls_json *json, const ls_report *report)
+static void add_report(ls_json *json, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     const ls_desync_bundle *bundle = evidence->bundle;
-    bool is_run = evidence->agreement != LS_AGREES_NOT_RUN;
+    bool is_run = evidence->agreement != EXPLAIN_AGREES_NOT_RUN;
     ls_json_text(json, "program", "lockstep-desync");
     add_text(json, "bundle", report->bundle_path);
     add_text(json, "sim", bundle->simulation);
@@ -159,7 +159,7 @@ static void add_report(ls_json *json, const ls_report *report)
     add_text(json, "class", ls_desync_class_word(bundle->verdict.kind));
     add_text(json, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));
     add_text(json, "why", bundle->verdict.why.bytes);
-    add_text(json, "agrees_with", ls_agreement_word(evidence->agreement));
+    add_text(json, "agrees_with", explain_agreement_word(evidence->agreement));
     add_text(json, "not_run", is_run ? "" : evidence->not_run.bytes);
     add_differences(json, evidence);
     add_passes(json, evidence);
@@ -169,7 +169,7 @@ static void add_report(ls_json *json, const ls_report *report)
     add_trace(json, report);
 }
 
-ls_status ls_report_write_json(const ls_report *report, const char *path, ls_text *why)
+ls_status explain_report_write_json(const explain_report *report, const char *path, ls_text *why)
 {
     ls_json *json = ls_json_create();
     add_report(json, report);

@@ -13,7 +13,7 @@ static const char *pass_name(const ls_desync_bundle *bundle, uint32_t pass)
     return pass < bundle->pass_count ? bundle->passes[pass] : "?";
 }
 
-static void write_heading(FILE *file, const ls_report *report)
+static void write_heading(FILE *file, const explain_report *report)
 {
     const ls_desync_bundle *bundle = report->evidence->bundle;
     fprintf(file, "%s\n", report->bundle_path);
@@ -32,25 +32,25 @@ static void write_heading(FILE *file, const ls_report *report)
     }
 }
 
-static void write_verdict(FILE *file, const ls_evidence *evidence)
+static void write_verdict(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_verdict *verdict = &evidence->bundle->verdict;
     ls_text pass = {{0}};
-    ls_evidence_pass_text(evidence, &pass);
+    explain_evidence_pass_text(evidence, &pass);
     fprintf(file, "class       %s\n", ls_desync_class_word(verdict->kind));
     fprintf(file, "why         %s\n", verdict->why.bytes);
     fprintf(file, "points at   %s\n", ls_desync_culprit_word(verdict->culprit));
     fprintf(file, "first pass  %s\n", pass.bytes);
-    fprintf(file, "here        %s%s%s\n\n", ls_agreement_text(evidence->agreement),
-            evidence->agreement == LS_AGREES_NOT_RUN ? ": " : "",
-            evidence->agreement == LS_AGREES_NOT_RUN ? evidence->not_run.bytes : "");
+    fprintf(file, "here        %s%s%s\n\n", explain_agreement_text(evidence->agreement),
+            evidence->agreement == EXPLAIN_AGREES_NOT_RUN ? ": " : "",
+            evidence->agreement == EXPLAIN_AGREES_NOT_RUN ? evidence->not_run.bytes : "");
 }
 
-static void write_fields(FILE *file, const ls_evidence *evidence)
+static void write_fields(FILE *file, const explain_evidence *evidence)
 {
     const ls_state_difference *found = &evidence->difference;
     ls_text count = {{0}};
-    ls_report_count_text(evidence, &count);
+    explain_report_count_text(evidence, &count);
     fprintf(file, "Fields that differ: %s\n", count.bytes);
     if (evidence->has_difference && found->place_count > 0) {
         fprintf(file, "  %-32s %-28s %s\n", "field", "server", "client");
@@ -80,7 +80,7 @@ static void write_hash(FILE *file, bool is_known, uint64_t state_hash)
     }
 }
 
-static void write_pass_hashes(FILE *file, const ls_evidence *evidence)
+static void write_pass_hashes(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *traces[] = {&bundle->server.passes, &bundle->client.passes,
@@ -105,19 +105,19 @@ static void write_pass_hashes(FILE *file, const ls_evidence *evidence)
     fprintf(file, "\n");
 }
 
-static void write_inputs(FILE *file, const ls_evidence *evidence)
+static void write_inputs(FILE *file, const explain_evidence *evidence)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
-    if (!ls_report_inputs(evidence, slots)) {
+    if (!explain_report_inputs(evidence, slots)) {
         fprintf(file, "Inputs of tick %" PRIu32 ": not in the bundle\n\n",
                 evidence->bundle->tick - 1);
         return;
     }
     fprintf(file, "Inputs of tick %" PRIu32 "\n", evidence->bundle->tick - 1);
     for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
-        char bytes[LS_REPORT_INPUT_TEXT_BYTES];
-        const char *events = ls_report_events_text(slots[slot].events);
-        ls_report_input_text(&slots[slot], bytes);
+        char bytes[EXPLAIN_REPORT_INPUT_TEXT_BYTES];
+        const char *events = explain_report_events_text(slots[slot].events);
+        explain_report_input_text(&slots[slot], bytes);
         fprintf(file, "  slot %-2" PRIu32 " %4" PRIu32 " bytes  %s%s%s\n", slot, slots[slot].size,
                 bytes, events[0] != '\0' ? "  " : "", events);
     }
@@ -145,7 +145,7 @@ static void write_figures(FILE *file, const char *who, const ls_rerun_figures *f
     fprintf(file, "\n");
 }
 
-static void write_reruns(FILE *file, const ls_evidence *evidence)
+static void write_reruns(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     fprintf(file,
@@ -161,7 +161,7 @@ static void write_reruns(FILE *file, const ls_evidence *evidence)
     fprintf(file, "\n");
 }
 
-static void write_timeline(FILE *file, const ls_evidence *evidence)
+static void write_timeline(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_tick first = bundle->tick > TICKS_SHOWN / 2 ? bundle->tick - TICKS_SHOWN / 2 : 0;
@@ -169,9 +169,9 @@ static void write_timeline(FILE *file, const ls_evidence *evidence)
     fprintf(file, "  %-10s  %-16s  %-16s  %-16s\n", "state", "server", "client", "here");
     for (ls_tick tick = first; tick < first + TICKS_SHOWN; tick++) {
         uint64_t server = 0, client = 0, here = 0;
-        bool has_server = ls_bundle_side_hash(&bundle->server, tick, &server);
-        bool has_client = ls_bundle_side_hash(&bundle->client, tick, &client);
-        bool has_here = ls_evidence_hash(evidence, tick, &here);
+        bool has_server = explain_bundle_side_hash(&bundle->server, tick, &server);
+        bool has_client = explain_bundle_side_hash(&bundle->client, tick, &client);
+        bool has_here = explain_evidence_hash(evidence, tick, &here);
         if (!has_server && !has_client && !has_here) {
             continue;
         }
@@ -209,7 +209,7 @@ static void write_item(FILE *file, ls_fingerprint_item item,
     }
 }
 
-static void write_machines(FILE *file, const ls_evidence *evidence)
+static void write_machines(FILE *file, const explain_evidence *evidence)
 {
     const ls_build_fingerprint *const prints[] = {&evidence->bundle->server.print,
                                                   &evidence->bundle->client.print, &evidence->here};
@@ -219,10 +219,10 @@ static void write_machines(FILE *file, const ls_evidence *evidence)
     }
 }
 
-static void write_trace(FILE *file, const ls_report *report)
+static void write_trace(FILE *file, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
-    const ls_write_trace *trace = &evidence->trace;
+    const explain_evidence *evidence = report->evidence;
+    const explain_write_trace *trace = &evidence->trace;
     if (!evidence->trace_name) {
         return;
     }
@@ -235,14 +235,14 @@ static void write_trace(FILE *file, const ls_report *report)
             trace->is_watched ? "Writes" : "Changes by passes", evidence->trace_name,
             evidence->bundle->tick - 1, trace->count);
     for (uint32_t i = 0; i < trace->list_count && i < WRITES_SHOWN; i++) {
-        const ls_field_write *write = &trace->writes[i];
+        const explain_field_write *write = &trace->writes[i];
         char name[LS_PLACE_NAME_BYTES_MAX], before[LS_PLACE_VALUE_BYTES_MAX],
             after[LS_PLACE_VALUE_BYTES_MAX], place[128] = "";
         ls_schema_place_name(&write->place, name, sizeof name);
-        ls_field_write_value(write, false, before, sizeof before);
-        ls_field_write_value(write, true, after, sizeof after);
+        explain_field_write_value(write, false, before, sizeof before);
+        explain_field_write_value(write, true, after, sizeof after);
         if (write->instruction != 0) {
-            ls_code_places_name(report->places, write->instruction, place, sizeof place);
+            explain_code_places_name(report->places, write->instruction, place, sizeof place);
         }
         fprintf(file, "  %-12s %-28s %s -> %s%s%s\n", pass_name(evidence->bundle, write->pass),
                 name, before, after, place[0] != '\0' ? "  by " : "", place);
@@ -252,9 +252,9 @@ static void write_trace(FILE *file, const ls_report *report)
     }
 }
 
-void ls_report_write_text(FILE *file, const ls_report *report)
+void explain_report_write_text(FILE *file, const explain_report *report)
 {
-    const ls_evidence *evidence = report->evidence;
+    const explain_evidence *evidence = report->evidence;
     write_heading(file, report);
     write_verdict(file, evidence);
     write_fields(file, evidence);

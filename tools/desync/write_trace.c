@@ -18,8 +18,8 @@ enum {
 
 typedef struct tracing {
     ls_sim_instance *instance;
-    ls_field_choice choice;
-    ls_write_trace *out;
+    explain_field_choice choice;
+    explain_write_trace *out;
     uint8_t *shadow; /* the state as it was when it was last looked at */
     size_t state_bytes;
     uint32_t pass;
@@ -30,7 +30,7 @@ typedef struct tracing {
     uint64_t instruction; /* its address */
 } tracing;
 
-bool ls_write_trace_can_watch(void)
+bool explain_write_trace_can_watch(void)
 {
 #if defined(LS_CAN_WATCH)
     return true;
@@ -85,11 +85,12 @@ static const uint8_t *live(const tracing *trace)
 
 static void note_write(tracing *trace, const ls_schema_place *place, uint64_t instruction)
 {
-    ls_write_trace *out = trace->out;
+    explain_write_trace *out = trace->out;
     size_t bytes = ls_field_type_bytes(place->field->type);
-    if (out->list_count < LS_WRITES_MAX) {
-        ls_field_write *write = &out->writes[out->list_count++];
-        *write = (ls_field_write){.pass = trace->pass, .place = *place, .instruction = instruction};
+    if (out->list_count < EXPLAIN_WRITES_MAX) {
+        explain_field_write *write = &out->writes[out->list_count++];
+        *write =
+            (explain_field_write){.pass = trace->pass, .place = *place, .instruction = instruction};
         memcpy(write->before, trace->shadow + place->offset, bytes);
         memcpy(write->after, live(trace) + place->offset, bytes);
     }
@@ -107,7 +108,7 @@ static void look_at(tracing *trace, size_t begin, size_t end, const uint8_t *wri
         const uint8_t *element = live(trace) + place.offset;
         bool is_hit = written && written >= element && written < element + bytes;
         bool is_changed = memcmp(element, trace->shadow + place.offset, bytes) != 0;
-        if ((is_hit || is_changed) && ls_field_choice_has(&trace->choice, &place)) {
+        if ((is_hit || is_changed) && explain_field_choice_has(&trace->choice, &place)) {
             note_write(trace, &place, trace->instruction);
         }
         begin = place.offset + bytes;
@@ -235,10 +236,10 @@ static ls_status reach_last_step(tracing *trace, const ls_replay_stretch *stretc
 }
 
 /* The same choice in the instance's own schema. */
-static ls_status choose_here(tracing *trace, const ls_field_choice *choice, ls_text *why)
+static ls_status choose_here(tracing *trace, const explain_field_choice *choice, ls_text *why)
 {
     const ls_schema *schema = ls_sim_instance_schema(trace->instance);
-    ls_status status = ls_field_choice_parse(schema, choice->field->path, &trace->choice, why);
+    ls_status status = explain_field_choice_parse(schema, choice->field->path, &trace->choice, why);
     trace->choice.item = choice->item;
     trace->choice.element = choice->element;
     return status;
@@ -263,12 +264,13 @@ static ls_status trace_step(tracing *trace, const ls_replay_stretch *stretch, ls
     return LS_OK;
 }
 
-ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
-                             const ls_replay_stretch *stretch, const ls_field_choice *choice,
-                             bool wants_watch, ls_write_trace *out, ls_text *why)
+ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
+                                  const ls_replay_stretch *stretch,
+                                  const explain_field_choice *choice, bool wants_watch,
+                                  explain_write_trace *out, ls_text *why)
 {
-    tracing trace = {.out = out, .is_spectator = wants_watch && ls_write_trace_can_watch()};
-    *out = (ls_write_trace){.is_watched = trace.is_spectator};
+    tracing trace = {.out = out, .is_spectator = wants_watch && explain_write_trace_can_watch()};
+    *out = (explain_write_trace){.is_watched = trace.is_spectator};
     ls_status status =
         ls_sim_instance_create(simulation, config, &page_allocator, &trace.instance, why);
     if (status != LS_OK) {
@@ -276,7 +278,7 @@ ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_confi
     }
     trace.state_bytes = ls_sim_instance_state_bytes(trace.instance);
     trace.shadow = malloc(trace.state_bytes);
-    out->writes = calloc(LS_WRITES_MAX, sizeof *out->writes);
+    out->writes = calloc(EXPLAIN_WRITES_MAX, sizeof *out->writes);
     if (!trace.shadow || !out->writes) {
         ls_text_set(why, "no memory to trace a step");
         status = LS_NO_MEMORY;
@@ -287,7 +289,7 @@ ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_confi
         status = trace_step(&trace, stretch, why);
     }
     if (status != LS_OK) {
-        ls_write_trace_release(out);
+        explain_write_trace_release(out);
     }
     for (uint32_t i = 0; i < out->list_count; i++) {
         out->writes[i].place.field = choice->field; /* which outlives the instance */
@@ -297,13 +299,14 @@ ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_confi
     return status;
 }
 
-void ls_write_trace_release(ls_write_trace *trace)
+void explain_write_trace_release(explain_write_trace *trace)
 {
     free(trace->writes);
-    *trace = (ls_write_trace){0};
+    *trace = (explain_write_trace){0};
 }
 
-void ls_field_write_value(const ls_field_write *write, bool is_after, char *text, size_t capacity)
+void explain_field_write_value(const explain_field_write *write, bool is_after, char *text,
+                               size_t capacity)
 {
     ls_schema_place place = write->place;
     place.offset = 0;

@@ -9,36 +9,38 @@
 #include "lockstep/common/diagnosis/replay_window.h"
 #include "lockstep/tools/desync/field_name.h"
 
-#define LS_WRITES_MAX 4096u
+#define EXPLAIN_WRITES_MAX 4096u
 
-typedef struct ls_field_write {
+typedef struct explain_field_write {
     uint32_t pass;
     ls_schema_place place;
     uint8_t before[8]; /* the element, as this machine lays it out */
     uint8_t after[8];
     uint64_t instruction; /* address; 0: not known, the pass as a whole did it */
-} ls_field_write;
+} explain_field_write;
 
-typedef struct ls_write_trace {
+typedef struct explain_write_trace {
     bool is_watched;     /* each write by itself, or what passes changed */
-    uint64_t count;      /* of all writes; the first LS_WRITES_MAX are listed */
+    uint64_t count;      /* of all writes; the first EXPLAIN_WRITES_MAX are listed */
     uint32_t list_count; /* in the order of the step */
-    ls_field_write *writes;
-} ls_write_trace;
+    explain_field_write *writes;
+} explain_write_trace;
 
 /* Whether this platform can tell writes one by one. */
-bool ls_write_trace_can_watch(void);
+bool explain_write_trace_can_watch(void);
 
 /* Runs the stretch up to its last step and traces that. `wants_watch`: as far as the platform can.
  * A write that gives an element its old value is told when it begins inside the field. The choice's
  * field belongs to `schema`, which may be another than the instance's of equal digest. Errors of
  * ls_sim_instance_create and of the stretch. */
-ls_status ls_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
-                             const ls_replay_stretch *stretch, const ls_field_choice *choice,
-                             bool wants_watch, ls_write_trace *out, ls_text *why);
-void ls_write_trace_release(ls_write_trace *trace);
+ls_status explain_write_trace_run(const ls_simulation *simulation, const ls_sim_config *config,
+                                  const ls_replay_stretch *stretch,
+                                  const explain_field_choice *choice, bool wants_watch,
+                                  explain_write_trace *out, ls_text *why);
+void explain_write_trace_release(explain_write_trace *trace);
 
 /* The element's value before or after, as a person reads it. */
-void ls_field_write_value(const ls_field_write *write, bool is_after, char *text, size_t capacity);
+void explain_field_write_value(const explain_field_write *write, bool is_after, char *text,
+                               size_t capacity);
 
 #endif

@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct client {
-    ls_link link;
+    netcond_link link;
     uint64_t number;
     uint64_t received; /* packets so far: the index of the next one */
     uint64_t passed;   /* one more than the highest index forwarded */
@@ -28,16 +28,16 @@ typedef struct packet_head {
 
 typedef struct held_packet {
     packet_head head;
-    uint8_t bytes[LS_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
 } held_packet;
 
-struct ls_conditioner {
+struct netcond_conditioner {
     const ls_allocator *allocator;
-    ls_conditioner_config config;
+    netcond_conditioner_config config;
     uint64_t origin_ns;
-    ls_conditioner_figures figures;
+    netcond_conditioner_figures figures;
     client *clients;      /* clients_max */
-    held_packet *packets; /* LS_CONDITIONER_PACKETS_MAX */
+    held_packet *packets; /* NETCOND_CONDITIONER_PACKETS_MAX */
     uint32_t *free_packets;
     uint32_t free_count;
     ls_time_queue queue; /* of indices of packets */
@@ -46,16 +46,16 @@ struct ls_conditioner {
 
 /* ---- making one ---- */
 
-ls_status ls_conditioner_create(const ls_conditioner_config *config, const ls_allocator *allocator,
-                                ls_conditioner **out)
+ls_status netcond_conditioner_create(const netcond_conditioner_config *config,
+                                     const ls_allocator *allocator, netcond_conditioner **out)
 {
-    LS_ASSERT(config->clients_max >= 1 && config->clients_max <= LS_CONDITIONER_CLIENTS_MAX);
-    LS_ASSERT(ls_link_config_check(&config->link, NULL) == LS_OK);
-    ls_conditioner *made = ls_allocate(allocator, sizeof *made);
+    LS_ASSERT(config->clients_max >= 1 && config->clients_max <= NETCOND_CONDITIONER_CLIENTS_MAX);
+    LS_ASSERT(netcond_link_config_check(&config->link, NULL) == LS_OK);
+    netcond_conditioner *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         return LS_NO_MEMORY;
     }
-    uint32_t room = LS_CONDITIONER_PACKETS_MAX;
+    uint32_t room = NETCOND_CONDITIONER_PACKETS_MAX;
     made->allocator = allocator;
     made->config = *config;
     made->figures.delay.min_ns = UINT64_MAX;
@@ -67,7 +67,7 @@ ls_status ls_conditioner_create(const ls_conditioner_config *config, const ls_al
     made->free_packets = ls_allocate_array(allocator, room, sizeof *made->free_packets);
     made->queue_entries = ls_allocate_array(allocator, room, sizeof *made->queue_entries);
     if (!made->clients || !made->packets || !made->free_packets || !made->queue_entries) {
-        ls_conditioner_destroy(made);
+        netcond_conditioner_destroy(made);
         return LS_NO_MEMORY;
     }
     /* The last one freed is the next one used: memory is touched only as far as it is needed. */
@@ -80,7 +80,7 @@ ls_status ls_conditioner_create(const ls_conditioner_config *config, const ls_al
     return LS_OK;
 }
 
-void ls_conditioner_destroy(ls_conditioner *conditioner)
+void netcond_conditioner_destroy(netcond_conditioner *conditioner)
 {
     if (!conditioner) {
         return;
@@ -93,23 +93,24 @@ void ls_conditioner_destroy(ls_conditioner *conditioner)
     ls_release(allocator, conditioner);
 }
 
-void ls_conditioner_set_origin(ls_conditioner *conditioner, uint64_t now_ns)
+void netcond_conditioner_set_origin(netcond_conditioner *conditioner, uint64_t now_ns)
 {
     conditioner->origin_ns = now_ns;
 }
 
-void ls_conditioner_open(ls_conditioner *conditioner, uint32_t index, uint64_t number)
+void netcond_conditioner_open(netcond_conditioner *conditioner, uint32_t index, uint64_t number)
 {
     LS_ASSERT(index < conditioner->config.clients_max && number != NOBODY);
-    ls_link_start start = {.seed = conditioner->config.seed,
-                           .stream = number * LS_DIRECTION_COUNT + conditioner->config.direction,
-                           .origin_ns = conditioner->origin_ns};
+    netcond_link_start start = {.seed = conditioner->config.seed,
+                                .stream = number * NETCOND_DIRECTION_COUNT +
+                                          conditioner->config.direction,
+                                .origin_ns = conditioner->origin_ns};
     client *opened = &conditioner->clients[index];
     *opened = (client){.number = number};
-    ls_link_init(&opened->link, &conditioner->config.link, &start);
+    netcond_link_init(&opened->link, &conditioner->config.link, &start);
 }
 
-void ls_conditioner_close(ls_conditioner *conditioner, uint32_t index)
+void netcond_conditioner_close(netcond_conditioner *conditioner, uint32_t index)
 {
     LS_ASSERT(index < conditioner->config.clients_max);
     conditioner->clients[index].number = NOBODY;
@@ -117,9 +118,9 @@ void ls_conditioner_close(ls_conditioner *conditioner, uint32_t index)
 
 /* ---- packets in ---- */
 
-static void count_loss(ls_conditioner *conditioner, client *sender, ls_loss loss)
+static void count_loss(netcond_conditioner *conditioner, client *sender, netcond_loss loss)
 {
-    ls_conditioner_figures *figures = &conditioner->figures;
+    netcond_conditioner_figures *figures = &conditioner->figures;
     figures->lost[loss]++;
     figures->loss_runs += sender->loss_run == 0 ? 1 : 0;
     sender->loss_run++;
@@ -128,7 +129,7 @@ static void count_loss(ls_conditioner *conditioner, client *sender, ls_loss loss
     }
 }
 
-static bool hold(ls_conditioner *conditioner, const packet_head *head, const uint8_t *bytes,
+static bool hold(netcond_conditioner *conditioner, const packet_head *head, const uint8_t *bytes,
                  uint64_t due_ns)
 {
     if (conditioner->free_count == 0) {
@@ -141,23 +142,23 @@ static bool hold(ls_conditioner *conditioner, const packet_head *head, const uin
         memcpy(held->bytes, bytes, head->size);
     }
     ls_time_queue_add(&conditioner->queue, due_ns, slot);
-    ls_conditioner_figures *figures = &conditioner->figures;
+    netcond_conditioner_figures *figures = &conditioner->figures;
     figures->held++;
     figures->held_max = figures->held > figures->held_max ? figures->held : figures->held_max;
     figures->duplicated += head->is_copy ? 1 : 0;
     return true;
 }
 
-void ls_conditioner_put(ls_conditioner *conditioner, uint32_t index, const uint8_t *bytes,
-                        size_t size, uint64_t now_ns)
+void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t index, const uint8_t *bytes,
+                             size_t size, uint64_t now_ns)
 {
     LS_ASSERT(index < conditioner->config.clients_max);
     client *sender = &conditioner->clients[index];
     LS_ASSERT(sender->number != NOBODY);
     conditioner->figures.received++;
-    conditioner->figures.received_bytes += size + LS_LINK_HEADER_BYTES;
-    if (size > LS_LINK_DATAGRAM_BYTES_MAX) {
-        count_loss(conditioner, sender, LS_LOSS_TOO_LARGE);
+    conditioner->figures.received_bytes += size + NETCOND_LINK_HEADER_BYTES;
+    if (size > NETCOND_LINK_DATAGRAM_BYTES_MAX) {
+        count_loss(conditioner, sender, NETCOND_LOSS_TOO_LARGE);
         return;
     }
     packet_head head = {.client = index,
@@ -165,11 +166,11 @@ void ls_conditioner_put(ls_conditioner *conditioner, uint32_t index, const uint8
                         .number = sender->number,
                         .index = sender->received++,
                         .arrived_ns = now_ns};
-    ls_link_fate fate = ls_link_decide(&sender->link, size, now_ns);
-    if (fate.loss == LS_LOSS_NONE && !hold(conditioner, &head, bytes, fate.due_ns)) {
-        fate.loss = LS_LOSS_NO_ROOM;
+    netcond_link_fate fate = netcond_link_decide(&sender->link, size, now_ns);
+    if (fate.loss == NETCOND_LOSS_NONE && !hold(conditioner, &head, bytes, fate.due_ns)) {
+        fate.loss = NETCOND_LOSS_NO_ROOM;
     }
-    if (fate.loss != LS_LOSS_NONE) {
+    if (fate.loss != NETCOND_LOSS_NONE) {
         count_loss(conditioner, sender, fate.loss);
         return;
     }
@@ -182,12 +183,12 @@ void ls_conditioner_put(ls_conditioner *conditioner, uint32_t index, const uint8
 
 /* ---- packets out ---- */
 
-uint64_t ls_conditioner_next_ns(const ls_conditioner *conditioner)
+uint64_t netcond_conditioner_next_ns(const netcond_conditioner *conditioner)
 {
     return ls_time_queue_next_ns(&conditioner->queue);
 }
 
-static void add_time(ls_conditioner_times *times, uint64_t ns)
+static void add_time(netcond_conditioner_times *times, uint64_t ns)
 {
     times->count++;
     times->min_ns = ns < times->min_ns ? ns : times->min_ns;
@@ -196,26 +197,26 @@ static void add_time(ls_conditioner_times *times, uint64_t ns)
     ls_histogram_add(&times->histogram, ns * times->magnified);
 }
 
-uint64_t ls_conditioner_percentile_ns(const ls_conditioner_times *times, uint32_t percent)
+uint64_t netcond_conditioner_percentile_ns(const netcond_conditioner_times *times, uint32_t percent)
 {
     return ls_histogram_percentile_ns(&times->histogram, percent) / times->magnified;
 }
 
-static void count_forwarded(ls_conditioner *conditioner, const packet_head *head, uint64_t due_ns,
-                            uint64_t now_ns)
+static void count_forwarded(netcond_conditioner *conditioner, const packet_head *head,
+                            uint64_t due_ns, uint64_t now_ns)
 {
-    ls_conditioner_figures *figures = &conditioner->figures;
+    netcond_conditioner_figures *figures = &conditioner->figures;
     client *sender = &conditioner->clients[head->client];
     figures->forwarded++;
-    figures->forwarded_bytes += head->size + LS_LINK_HEADER_BYTES;
+    figures->forwarded_bytes += head->size + NETCOND_LINK_HEADER_BYTES;
     figures->reordered += !head->is_copy && head->index < sender->passed ? 1 : 0;
     sender->passed = head->index >= sender->passed ? head->index + 1 : sender->passed;
     add_time(&figures->delay, now_ns - head->arrived_ns);
     add_time(&figures->late, now_ns - due_ns);
 }
 
-bool ls_conditioner_take(ls_conditioner *conditioner, uint64_t now_ns,
-                         ls_conditioned_packet *packet)
+bool netcond_conditioner_take(netcond_conditioner *conditioner, uint64_t now_ns,
+                              netcond_conditioned_packet *packet)
 {
     while (ls_time_queue_next_ns(&conditioner->queue) <= now_ns && conditioner->queue.count > 0) {
         ls_time_queue_entry first = ls_time_queue_take(&conditioner->queue);
@@ -223,25 +224,26 @@ bool ls_conditioner_take(ls_conditioner *conditioner, uint64_t now_ns,
         conditioner->free_packets[conditioner->free_count++] = first.item;
         conditioner->figures.held--;
         if (conditioner->clients[held->head.client].number != held->head.number) {
-            conditioner->figures.lost[LS_LOSS_NO_CLIENT]++;
+            conditioner->figures.lost[NETCOND_LOSS_NO_CLIENT]++;
             continue;
         }
         count_forwarded(conditioner, &held->head, first.due_ns, now_ns);
-        *packet = (ls_conditioned_packet){held->head.client, held->bytes, held->head.size};
+        *packet = (netcond_conditioned_packet){held->head.client, held->bytes, held->head.size};
         return true;
     }
     return false;
 }
 
-const ls_conditioner_figures *ls_conditioner_figures_of(const ls_conditioner *conditioner)
+const netcond_conditioner_figures *
+netcond_conditioner_figures_of(const netcond_conditioner *conditioner)
 {
     return &conditioner->figures;
 }
 
-uint64_t ls_conditioner_lost(const ls_conditioner_figures *figures)
+uint64_t netcond_conditioner_lost(const netcond_conditioner_figures *figures)
 {
     uint64_t lost = 0;
-    for (uint32_t loss = 0; loss < LS_LOSS_COUNT; loss++) {
+    for (uint32_t loss = 0; loss < NETCOND_LOSS_COUNT; loss++) {
         lost += figures->lost[loss];
     }
     return lost;

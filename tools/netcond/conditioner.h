@@ -9,92 +9,94 @@
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/tools/netcond/link.h"
 
-#define LS_CONDITIONER_CLIENTS_MAX 512u
+#define NETCOND_CONDITIONER_CLIENTS_MAX 512u
 /* Held at once: 17 MB, touched only as far as it is needed. */
-#define LS_CONDITIONER_PACKETS_MAX 8192u
+#define NETCOND_CONDITIONER_PACKETS_MAX 8192u
 
-typedef struct ls_conditioner ls_conditioner;
+typedef struct netcond_conditioner netcond_conditioner;
 
-typedef enum ls_direction {
-    LS_DIRECTION_UP,   /* clients to server */
-    LS_DIRECTION_DOWN, /* server to clients */
-    LS_DIRECTION_COUNT,
-} ls_direction;
+typedef enum netcond_direction {
+    NETCOND_DIRECTION_UP,   /* clients to server */
+    NETCOND_DIRECTION_DOWN, /* server to clients */
+    NETCOND_DIRECTION_COUNT,
+} netcond_direction;
 
-typedef struct ls_conditioner_config {
-    ls_link_config link; /* of each client */
+typedef struct netcond_conditioner_config {
+    netcond_link_config link; /* of each client */
     uint64_t seed;
-    ls_direction direction; /* the two directions of one seed decide differently */
-    uint32_t clients_max;   /* 1 .. LS_CONDITIONER_CLIENTS_MAX */
-} ls_conditioner_config;
+    netcond_direction direction; /* the two directions of one seed decide differently */
+    uint32_t clients_max;        /* 1 .. NETCOND_CONDITIONER_CLIENTS_MAX */
+} netcond_conditioner_config;
 
 /* Durations that were measured: exact but for the percentiles. */
-typedef struct ls_conditioner_times {
+typedef struct netcond_conditioner_times {
     uint64_t count;
     uint64_t min_ns; /* UINT64_MAX without samples */
     uint64_t max_ns;
     uint64_t sum_ns;
     uint32_t magnified; /* the histogram holds so many times each duration: its bins get finer */
     ls_histogram histogram;
-} ls_conditioner_times;
+} netcond_conditioner_times;
 
-typedef struct ls_conditioner_figures {
+typedef struct netcond_conditioner_figures {
     uint64_t received;
     uint64_t received_bytes; /* with IPv4 and UDP headers, here and below */
     uint64_t forwarded;      /* with copies */
     uint64_t forwarded_bytes;
     uint64_t duplicated; /* copies made; received + duplicated = forwarded + lost + held */
     uint64_t reordered;  /* forwarded after a later packet of their client (RFC 4737) */
-    uint64_t lost[LS_LOSS_COUNT];
+    uint64_t lost[NETCOND_LOSS_COUNT];
     uint64_t loss_runs; /* of packets of one client that were lost one after another */
     uint64_t longest_loss_run;
     uint32_t held; /* now */
     uint32_t held_max;
-    ls_conditioner_times delay; /* from arrival to forwarding; bins of 250 us up to 1 s */
-    ls_conditioner_times late;  /* after it was due: the owner's doing; 10 us up to 40 ms */
-} ls_conditioner_figures;
+    netcond_conditioner_times delay; /* from arrival to forwarding; bins of 250 us up to 1 s */
+    netcond_conditioner_times late;  /* after it was due: the owner's doing; 10 us up to 40 ms */
+} netcond_conditioner_figures;
 
 /* A packet that is due. */
-typedef struct ls_conditioned_packet {
+typedef struct netcond_conditioned_packet {
     uint32_t client;
     const uint8_t *bytes; /* borrowed until the next call */
     size_t size;
-} ls_conditioned_packet;
+} netcond_conditioned_packet;
 
 /* The config's link must have passed its check. NO_MEMORY. */
-ls_status ls_conditioner_create(const ls_conditioner_config *config, const ls_allocator *allocator,
-                                ls_conditioner **out);
-void ls_conditioner_destroy(ls_conditioner *conditioner);
+ls_status netcond_conditioner_create(const netcond_conditioner_config *config,
+                                     const ls_allocator *allocator, netcond_conditioner **out);
+void netcond_conditioner_destroy(netcond_conditioner *conditioner);
 
 /* Partitions are counted from here, not from 0: for clients opened later. */
-void ls_conditioner_set_origin(ls_conditioner *conditioner, uint64_t now_ns);
+void netcond_conditioner_set_origin(netcond_conditioner *conditioner, uint64_t now_ns);
 
 /* Starts the place `client` (below clients_max) anew for the `number`-th client of this run, from 1
  * on. What is still held for the one before is lost. */
-void ls_conditioner_open(ls_conditioner *conditioner, uint32_t client, uint64_t number);
+void netcond_conditioner_open(netcond_conditioner *conditioner, uint32_t client, uint64_t number);
 
 /* What is held for it is lost. */
-void ls_conditioner_close(ls_conditioner *conditioner, uint32_t client);
+void netcond_conditioner_close(netcond_conditioner *conditioner, uint32_t client);
 
-/* Takes the next packet of an open client. Bytes beyond LS_LINK_DATAGRAM_BYTES_MAX are not looked
- * at: such a packet is lost. Time never runs backwards. */
-void ls_conditioner_put(ls_conditioner *conditioner, uint32_t client, const uint8_t *bytes,
-                        size_t size, uint64_t now_ns);
+/* Takes the next packet of an open client. Bytes beyond NETCOND_LINK_DATAGRAM_BYTES_MAX are not
+ * looked at: such a packet is lost. Time never runs backwards. */
+void netcond_conditioner_put(netcond_conditioner *conditioner, uint32_t client,
+                             const uint8_t *bytes, size_t size, uint64_t now_ns);
 
 /* When the next packet is due, or UINT64_MAX. */
-uint64_t ls_conditioner_next_ns(const ls_conditioner *conditioner);
+uint64_t netcond_conditioner_next_ns(const netcond_conditioner *conditioner);
 
 /* Gives out the first packet that is due by now; false when there is none. */
-bool ls_conditioner_take(ls_conditioner *conditioner, uint64_t now_ns,
-                         ls_conditioned_packet *packet);
+bool netcond_conditioner_take(netcond_conditioner *conditioner, uint64_t now_ns,
+                              netcond_conditioned_packet *packet);
 
 /* Borrowed for the conditioner's life. */
-const ls_conditioner_figures *ls_conditioner_figures_of(const ls_conditioner *conditioner);
+const netcond_conditioner_figures *
+netcond_conditioner_figures_of(const netcond_conditioner *conditioner);
 
-uint64_t ls_conditioner_lost(const ls_conditioner_figures *figures); /* for any reason */
+uint64_t netcond_conditioner_lost(const netcond_conditioner_figures *figures); /* for any reason */
 
 /* The upper edge of the bin below which `percent` (1 .. 100) of the durations lie, at most the
  * longest; 0 without any. */
-uint64_t ls_conditioner_percentile_ns(const ls_conditioner_times *times, uint32_t percent);
+uint64_t netcond_conditioner_percentile_ns(const netcond_conditioner_times *times,
+                                           uint32_t percent);
 
 #endif

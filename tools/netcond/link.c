@@ -10,25 +10,25 @@
 #define KB UINT64_C(1000)
 
 /* The largest datagram on the wire: one that the queue could never hold would never pass. */
-#define WIRE_BYTES_MAX (LS_LINK_DATAGRAM_BYTES_MAX + LS_LINK_HEADER_BYTES)
+#define WIRE_BYTES_MAX (NETCOND_LINK_DATAGRAM_BYTES_MAX + NETCOND_LINK_HEADER_BYTES)
 
-ls_link_config ls_link_config_default(void)
+netcond_link_config netcond_link_config_default(void)
 {
-    return (ls_link_config){.burst_milli = 1000,
-                            .burst_loss_ppm = PPM,
-                            .reorder_ns = 25 * LS_NS_PER_MS,
-                            .bucket_bytes = 3 * KB,
-                            .queue_bytes = 64 * KB};
+    return (netcond_link_config){.burst_milli = 1000,
+                                 .burst_loss_ppm = PPM,
+                                 .reorder_ns = 25 * LS_NS_PER_MS,
+                                 .bucket_bytes = 3 * KB,
+                                 .queue_bytes = 64 * KB};
 }
 
 /* How many of the DRAWS values mean that a bad period begins, so that the share and the length come
  * out: share = begin / (begin + end) with end = 1 / length. */
-static uint64_t period_begin_draws(const ls_link_config *config)
+static uint64_t period_begin_draws(const netcond_link_config *config)
 {
     return DRAWS * config->burst_ppm / (PPM - config->burst_ppm) * 1000 / config->burst_milli;
 }
 
-static uint64_t period_end_draws(const ls_link_config *config)
+static uint64_t period_end_draws(const netcond_link_config *config)
 {
     return DRAWS * 1000 / config->burst_milli;
 }
@@ -43,30 +43,30 @@ static ls_status check_range(const char *field, uint64_t value, ls_text *why, ui
     return LS_OK;
 }
 
-static ls_status check_ranges(const ls_link_config *config, ls_text *why)
+static ls_status check_ranges(const netcond_link_config *config, ls_text *why)
 {
     const struct {
         const char *field;
         uint64_t value, min, max;
     } fields[] = {
-        {"delay_ns", config->delay_ns, 0, LS_LINK_DELAY_MS_MAX * LS_NS_PER_MS},
-        {"jitter_ns", config->jitter_ns, 0, LS_LINK_JITTER_MS_MAX * LS_NS_PER_MS},
+        {"delay_ns", config->delay_ns, 0, NETCOND_LINK_DELAY_MS_MAX * LS_NS_PER_MS},
+        {"jitter_ns", config->jitter_ns, 0, NETCOND_LINK_JITTER_MS_MAX * LS_NS_PER_MS},
         {"loss_ppm", config->loss_ppm, 0, PPM},
-        {"burst_ppm", config->burst_ppm, 0, LS_LINK_BURST_PERCENT_MAX * (PPM / 100)},
-        {"burst_milli", config->burst_milli, 1000, LS_LINK_BURST_PACKETS_MAX * 1000},
+        {"burst_ppm", config->burst_ppm, 0, NETCOND_LINK_BURST_PERCENT_MAX * (PPM / 100)},
+        {"burst_milli", config->burst_milli, 1000, NETCOND_LINK_BURST_PACKETS_MAX * 1000},
         {"burst_loss_ppm", config->burst_loss_ppm, 0, PPM},
         {"duplicate_ppm", config->duplicate_ppm, 0, PPM},
         {"reorder_ppm", config->reorder_ppm, 0, PPM},
-        {"reorder_ns", config->reorder_ns, 1, LS_LINK_DELAY_MS_MAX * LS_NS_PER_MS},
-        {"rate_bps", config->rate_bps, 0, LS_LINK_RATE_KBIT_MAX * KB},
-        {"bucket_bytes", config->bucket_bytes, 0, LS_LINK_QUEUE_KB_MAX * KB},
-        {"queue_bytes", config->queue_bytes, WIRE_BYTES_MAX, LS_LINK_QUEUE_KB_MAX * KB},
+        {"reorder_ns", config->reorder_ns, 1, NETCOND_LINK_DELAY_MS_MAX * LS_NS_PER_MS},
+        {"rate_bps", config->rate_bps, 0, NETCOND_LINK_RATE_KBIT_MAX * KB},
+        {"bucket_bytes", config->bucket_bytes, 0, NETCOND_LINK_QUEUE_KB_MAX * KB},
+        {"queue_bytes", config->queue_bytes, WIRE_BYTES_MAX, NETCOND_LINK_QUEUE_KB_MAX * KB},
         {"partition_start_ns", config->partition_start_ns, 0,
-         LS_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
+         NETCOND_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
         {"partition_length_ns", config->partition_length_ns, 0,
-         LS_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
+         NETCOND_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
         {"partition_every_ns", config->partition_every_ns, 0,
-         LS_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
+         NETCOND_LINK_PARTITION_MS_MAX * LS_NS_PER_MS},
     };
     for (uint32_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         ls_status status =
@@ -78,7 +78,7 @@ static ls_status check_ranges(const ls_link_config *config, ls_text *why)
     return LS_OK;
 }
 
-ls_status ls_link_config_check(const ls_link_config *config, ls_text *why)
+ls_status netcond_link_config_check(const netcond_link_config *config, ls_text *why)
 {
     ls_status status = check_ranges(config, why);
     if (status != LS_OK) {
@@ -100,20 +100,21 @@ ls_status ls_link_config_check(const ls_link_config *config, ls_text *why)
     return LS_OK;
 }
 
-void ls_link_init(ls_link *link, const ls_link_config *config, const ls_link_start *start)
+void netcond_link_init(netcond_link *link, const netcond_link_config *config,
+                       const netcond_link_start *start)
 {
-    LS_ASSERT(ls_link_config_check(config, NULL) == LS_OK);
-    *link = (ls_link){.config = *config, .origin_ns = start->origin_ns};
-    for (uint32_t i = 0; i < LS_LINK_CHANCE_COUNT; i++) {
-        link->rngs[i] = ls_rng_make(start->seed, start->stream * LS_LINK_CHANCE_COUNT + i);
+    LS_ASSERT(netcond_link_config_check(config, NULL) == LS_OK);
+    *link = (netcond_link){.config = *config, .origin_ns = start->origin_ns};
+    for (uint32_t i = 0; i < NETCOND_LINK_CHANCE_COUNT; i++) {
+        link->rngs[i] = ls_rng_make(start->seed, start->stream * NETCOND_LINK_CHANCE_COUNT + i);
     }
 }
 
 /* One draw of each kind for each packet, needed or not: that keeps the n-th draw with the n-th
  * packet whatever became of the others. */
-static void draw_all(ls_link *link, uint32_t draws[LS_LINK_CHANCE_COUNT])
+static void draw_all(netcond_link *link, uint32_t draws[NETCOND_LINK_CHANCE_COUNT])
 {
-    for (uint32_t i = 0; i < LS_LINK_CHANCE_COUNT; i++) {
+    for (uint32_t i = 0; i < NETCOND_LINK_CHANCE_COUNT; i++) {
         draws[i] = ls_rng_next(&link->rngs[i]);
     }
 }
@@ -123,7 +124,7 @@ static bool is_among(uint32_t draw, uint32_t ppm)
     return draw < DRAWS * ppm / PPM;
 }
 
-static void move_period(ls_link *link, uint32_t draw)
+static void move_period(netcond_link *link, uint32_t draw)
 {
     uint64_t turning =
         link->is_bad ? period_end_draws(&link->config) : period_begin_draws(&link->config);
@@ -132,9 +133,9 @@ static void move_period(ls_link *link, uint32_t draw)
     }
 }
 
-static bool is_partitioned(const ls_link *link, uint64_t now_ns)
+static bool is_partitioned(const netcond_link *link, uint64_t now_ns)
 {
-    const ls_link_config *config = &link->config;
+    const netcond_link_config *config = &link->config;
     uint64_t start_ns = link->origin_ns + config->partition_start_ns;
     if (now_ns < start_ns) {
         return false;
@@ -146,7 +147,7 @@ static bool is_partitioned(const ls_link *link, uint64_t now_ns)
     return since_ns < config->partition_length_ns;
 }
 
-static uint64_t transfer_ns(const ls_link_config *config, uint64_t bytes)
+static uint64_t transfer_ns(const netcond_link_config *config, uint64_t bytes)
 {
     return bytes * 8 * LS_NS_PER_SECOND / config->rate_bps;
 }
@@ -154,9 +155,9 @@ static uint64_t transfer_ns(const ls_link_config *config, uint64_t bytes)
 /* The token bucket as the time at which everything sent so far is paid for: a packet leaves when
  * the debt is within what the bucket lends, and finds the queue full when its wait is more than the
  * queue's bytes take. true when the packet leaves at `leave_ns`. */
-static bool pass_rate(ls_link *link, uint64_t bytes, uint64_t now_ns, uint64_t *leave_ns)
+static bool pass_rate(netcond_link *link, uint64_t bytes, uint64_t now_ns, uint64_t *leave_ns)
 {
-    const ls_link_config *config = &link->config;
+    const netcond_link_config *config = &link->config;
     *leave_ns = now_ns;
     if (config->rate_bps == 0) {
         return true;
@@ -176,35 +177,36 @@ static bool pass_rate(ls_link *link, uint64_t bytes, uint64_t now_ns, uint64_t *
     return true;
 }
 
-static uint64_t jitter_of(const ls_link_config *config, uint32_t draw)
+static uint64_t jitter_of(const netcond_link_config *config, uint32_t draw)
 {
     return config->jitter_ns * draw / DRAWS; /* at most 4 s times 2^32: fits 64 bits */
 }
 
-static ls_loss loss_of(const ls_link *link, const uint32_t *draws, uint64_t now_ns)
+static netcond_loss loss_of(const netcond_link *link, const uint32_t *draws, uint64_t now_ns)
 {
-    const ls_link_config *config = &link->config;
+    const netcond_link_config *config = &link->config;
     if (is_partitioned(link, now_ns)) {
-        return LS_LOSS_PARTITION;
+        return NETCOND_LOSS_PARTITION;
     }
-    if (is_among(draws[LS_LINK_CHANCE_LOSS], config->loss_ppm)) {
-        return LS_LOSS_RANDOM;
+    if (is_among(draws[NETCOND_LINK_CHANCE_LOSS], config->loss_ppm)) {
+        return NETCOND_LOSS_RANDOM;
     }
-    bool is_lost = is_among(draws[LS_LINK_CHANCE_BURST_LOSS], config->burst_loss_ppm);
-    return link->is_bad && is_lost ? LS_LOSS_BURST : LS_LOSS_NONE;
+    bool is_lost = is_among(draws[NETCOND_LINK_CHANCE_BURST_LOSS], config->burst_loss_ppm);
+    return link->is_bad && is_lost ? NETCOND_LOSS_BURST : NETCOND_LOSS_NONE;
 }
 
-static void schedule(ls_link *link, const uint32_t *draws, uint64_t leave_ns, ls_link_fate *fate)
+static void schedule(netcond_link *link, const uint32_t *draws, uint64_t leave_ns,
+                     netcond_link_fate *fate)
 {
-    const ls_link_config *config = &link->config;
+    const netcond_link_config *config = &link->config;
     uint64_t arrive_ns = leave_ns + config->delay_ns;
-    fate->due_ns = arrive_ns + jitter_of(config, draws[LS_LINK_CHANCE_JITTER]);
-    fate->copy_due_ns = arrive_ns + jitter_of(config, draws[LS_LINK_CHANCE_COPY_JITTER]);
-    fate->has_copy = is_among(draws[LS_LINK_CHANCE_DUPLICATE], config->duplicate_ppm);
+    fate->due_ns = arrive_ns + jitter_of(config, draws[NETCOND_LINK_CHANCE_JITTER]);
+    fate->copy_due_ns = arrive_ns + jitter_of(config, draws[NETCOND_LINK_CHANCE_COPY_JITTER]);
+    fate->has_copy = is_among(draws[NETCOND_LINK_CHANCE_DUPLICATE], config->duplicate_ppm);
     if (!config->overtakes && fate->due_ns < link->latest_due_ns) {
         fate->due_ns = link->latest_due_ns;
     }
-    if (is_among(draws[LS_LINK_CHANCE_REORDER], config->reorder_ppm)) {
+    if (is_among(draws[NETCOND_LINK_CHANCE_REORDER], config->reorder_ppm)) {
         fate->due_ns += config->reorder_ns;
     } else if (fate->due_ns > link->latest_due_ns) {
         link->latest_due_ns = fate->due_ns;
@@ -214,19 +216,19 @@ static void schedule(ls_link *link, const uint32_t *draws, uint64_t leave_ns, ls
     }
 }
 
-ls_link_fate ls_link_decide(ls_link *link, uint64_t payload_bytes, uint64_t now_ns)
+netcond_link_fate netcond_link_decide(netcond_link *link, uint64_t payload_bytes, uint64_t now_ns)
 {
-    LS_ASSERT(payload_bytes <= LS_LINK_DATAGRAM_BYTES_MAX);
-    uint32_t draws[LS_LINK_CHANCE_COUNT];
+    LS_ASSERT(payload_bytes <= NETCOND_LINK_DATAGRAM_BYTES_MAX);
+    uint32_t draws[NETCOND_LINK_CHANCE_COUNT];
     uint64_t leave_ns = now_ns;
     draw_all(link, draws);
-    move_period(link, draws[LS_LINK_CHANCE_PERIOD]);
-    ls_link_fate fate = {.loss = loss_of(link, draws, now_ns)};
-    if (fate.loss != LS_LOSS_NONE) {
+    move_period(link, draws[NETCOND_LINK_CHANCE_PERIOD]);
+    netcond_link_fate fate = {.loss = loss_of(link, draws, now_ns)};
+    if (fate.loss != NETCOND_LOSS_NONE) {
         return fate;
     }
-    if (!pass_rate(link, payload_bytes + LS_LINK_HEADER_BYTES, now_ns, &leave_ns)) {
-        fate.loss = LS_LOSS_QUEUE;
+    if (!pass_rate(link, payload_bytes + NETCOND_LINK_HEADER_BYTES, now_ns, &leave_ns)) {
+        fate.loss = NETCOND_LOSS_QUEUE;
         return fate;
     }
     schedule(link, draws, leave_ns, &fate);

@@ -15,37 +15,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_LINK_DELAY_MS_MAX 10000u
-#define LS_LINK_JITTER_MS_MAX 4000u
-#define LS_LINK_BURST_PERCENT_MAX 90u
-#define LS_LINK_BURST_PACKETS_MAX 10000u
-#define LS_LINK_RATE_KBIT_MAX 10000000u
-#define LS_LINK_QUEUE_KB_MAX 65536u
-#define LS_LINK_PARTITION_MS_MAX 86400000u /* a day */
+#define NETCOND_LINK_DELAY_MS_MAX 10000u
+#define NETCOND_LINK_JITTER_MS_MAX 4000u
+#define NETCOND_LINK_BURST_PERCENT_MAX 90u
+#define NETCOND_LINK_BURST_PACKETS_MAX 10000u
+#define NETCOND_LINK_RATE_KBIT_MAX 10000000u
+#define NETCOND_LINK_QUEUE_KB_MAX 65536u
+#define NETCOND_LINK_PARTITION_MS_MAX 86400000u /* a day */
 
-#define LS_LINK_DATAGRAM_BYTES_MAX 2048u /* more than an Ethernet frame holds */
-#define LS_LINK_HEADER_BYTES 28u         /* IPv4 and UDP: they count against rate and queue */
+#define NETCOND_LINK_DATAGRAM_BYTES_MAX 2048u /* more than an Ethernet frame holds */
+#define NETCOND_LINK_HEADER_BYTES 28u         /* IPv4 and UDP: they count against rate and queue */
 
 /* Why a packet was lost. The first four are a link's doing, the others the conditioner's. */
-#define LS_LOSS_MAP(X)                                                                             \
+#define NETCOND_LOSS_MAP(X)                                                                        \
     X(RANDOM, random)                                                                              \
     X(BURST, burst)                                                                                \
     X(PARTITION, partition)                                                                        \
     X(QUEUE, queue)         /* the rate's queue was full */                                        \
-    X(TOO_LARGE, too_large) /* more than LS_LINK_DATAGRAM_BYTES_MAX */                             \
+    X(TOO_LARGE, too_large) /* more than NETCOND_LINK_DATAGRAM_BYTES_MAX */                        \
     X(NO_ROOM, no_room)     /* the conditioner held as many as it can */                           \
     X(NO_CLIENT, no_client) /* its client was forgotten meanwhile */
 
-typedef enum ls_loss {
-    LS_LOSS_NONE,
-#define LS_LOSS_ENUM(name, key) LS_LOSS_##name,
-    LS_LOSS_MAP(LS_LOSS_ENUM)
-#undef LS_LOSS_ENUM
-    LS_LOSS_COUNT,
-} ls_loss;
+typedef enum netcond_loss {
+    NETCOND_LOSS_NONE,
+#define NETCOND_LOSS_ENUM(name, key) NETCOND_LOSS_##name,
+    NETCOND_LOSS_MAP(NETCOND_LOSS_ENUM)
+#undef NETCOND_LOSS_ENUM
+    NETCOND_LOSS_COUNT,
+} netcond_loss;
 
 /* All zero but what only comes with something else: a perfect link. Shares are in millionths. */
-typedef struct ls_link_config {
+typedef struct netcond_link_config {
     uint64_t delay_ns;
     uint64_t jitter_ns;   /* each packet takes up to this much longer, uniformly */
     bool overtakes;       /* through jitter a packet may arrive before an earlier one; otherwise it
@@ -63,53 +63,54 @@ typedef struct ls_link_config {
     uint64_t partition_start_ns; /* after the origin */
     uint64_t partition_length_ns; /* 0: no partition. Packets sent meanwhile are lost */
     uint64_t partition_every_ns;  /* from start to start; 0: once */
-} ls_link_config;
+} netcond_link_config;
 
-ls_link_config ls_link_config_default(void);
+netcond_link_config netcond_link_config_default(void);
 
 /* BAD_ARGUMENT with the field that is out of range or does not go with another. */
-ls_status ls_link_config_check(const ls_link_config *config, ls_text *why);
+ls_status netcond_link_config_check(const netcond_link_config *config, ls_text *why);
 
-typedef enum ls_link_chance {
-    LS_LINK_CHANCE_LOSS,
-    LS_LINK_CHANCE_PERIOD, /* a bad period begins or ends */
-    LS_LINK_CHANCE_BURST_LOSS,
-    LS_LINK_CHANCE_DUPLICATE,
-    LS_LINK_CHANCE_REORDER,
-    LS_LINK_CHANCE_JITTER,
-    LS_LINK_CHANCE_COPY_JITTER,
-    LS_LINK_CHANCE_COUNT,
-} ls_link_chance;
+typedef enum netcond_link_chance {
+    NETCOND_LINK_CHANCE_LOSS,
+    NETCOND_LINK_CHANCE_PERIOD, /* a bad period begins or ends */
+    NETCOND_LINK_CHANCE_BURST_LOSS,
+    NETCOND_LINK_CHANCE_DUPLICATE,
+    NETCOND_LINK_CHANCE_REORDER,
+    NETCOND_LINK_CHANCE_JITTER,
+    NETCOND_LINK_CHANCE_COPY_JITTER,
+    NETCOND_LINK_CHANCE_COUNT,
+} netcond_link_chance;
 
-typedef struct ls_link {
-    ls_link_config config;
+typedef struct netcond_link {
+    netcond_link_config config;
     uint64_t origin_ns;
-    ls_rng rngs[LS_LINK_CHANCE_COUNT];
+    ls_rng rngs[NETCOND_LINK_CHANCE_COUNT];
     bool is_bad;            /* within a bad period */
     uint64_t spent_ns;      /* when the rate has paid for all packets so far */
     uint64_t spent_rest;    /* what the last division left, in bits * ns / s */
     uint64_t latest_due_ns; /* of those that keep the order */
-} ls_link;
+} netcond_link;
 
-typedef struct ls_link_start {
+typedef struct netcond_link_start {
     uint64_t seed;
     uint64_t stream;    /* links of one seed with different streams are independent; below 2^60 */
     uint64_t origin_ns; /* from here partitions are counted */
-} ls_link_start;
+} netcond_link_start;
 
 /* The config must have passed its check; it is copied. */
-void ls_link_init(ls_link *link, const ls_link_config *config, const ls_link_start *start);
+void netcond_link_init(netcond_link *link, const netcond_link_config *config,
+                       const netcond_link_start *start);
 
 /* What becomes of a packet. */
-typedef struct ls_link_fate {
-    ls_loss loss; /* the rest is meaningless unless NONE */
+typedef struct netcond_link_fate {
+    netcond_loss loss; /* the rest is meaningless unless NONE */
     bool has_copy;
     uint64_t due_ns; /* never before now */
     uint64_t copy_due_ns;
-} ls_link_fate;
+} netcond_link_fate;
 
-/* Decides about the next packet. `payload_bytes`: 0 .. LS_LINK_DATAGRAM_BYTES_MAX. Calls come in
- * the order of time. */
-ls_link_fate ls_link_decide(ls_link *link, uint64_t payload_bytes, uint64_t now_ns);
+/* Decides about the next packet. `payload_bytes`: 0 .. NETCOND_LINK_DATAGRAM_BYTES_MAX. Calls come
+ * in the order of time. */
+netcond_link_fate netcond_link_decide(netcond_link *link, uint64_t payload_bytes, uint64_t now_ns);
 
 #endif

@@ -15,37 +15,37 @@ enum {
 #define LATE_P99_NS (3 * LS_NS_PER_MS)
 
 typedef struct netcond {
-    const ls_netcond_config *config;
+    const netcond_config *config;
     ls_console *console;
-    ls_proxy_config proxy_config;
+    netcond_proxy_config proxy_config;
     ls_event_loop *loop;
-    ls_proxy *proxy;
+    netcond_proxy *proxy;
     uint64_t start_ns;
 } netcond;
 
-static ls_netcond_report report_of(const netcond *host, uint64_t now_ns)
+static netcond_report report_of(const netcond *host, uint64_t now_ns)
 {
-    return (ls_netcond_report){
+    return (netcond_report){
         .config = &host->proxy_config,
-        .counts = ls_proxy_counts_of(host->proxy),
-        .port = ls_proxy_port(host->proxy),
+        .counts = netcond_proxy_counts_of(host->proxy),
+        .port = netcond_proxy_port(host->proxy),
         .elapsed_ns = now_ns - host->start_ns,
-        .figures = {ls_proxy_figures(host->proxy, LS_DIRECTION_UP),
-                    ls_proxy_figures(host->proxy, LS_DIRECTION_DOWN)},
+        .figures = {netcond_proxy_figures(host->proxy, NETCOND_DIRECTION_UP),
+                    netcond_proxy_figures(host->proxy, NETCOND_DIRECTION_DOWN)},
     };
 }
 
 /* What the figures say, a line at a time. */
-static void each_line(const ls_netcond_report *report, void (*show)(netcond *, const char *),
+static void each_line(const netcond_report *report, void (*show)(netcond *, const char *),
                       netcond *host)
 {
     static const char *const directions[] = {"up  ", "down"};
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         ls_text figures, line;
-        ls_netcond_report_packets(report->figures[i], &figures);
+        netcond_report_packets(report->figures[i], &figures);
         ls_text_set(&line, "%s  %s", directions[i], figures.bytes);
         show(host, line.bytes);
-        ls_netcond_report_delays(report->figures[i], &figures);
+        netcond_report_delays(report->figures[i], &figures);
         ls_text_set(&line, "      %s", figures.bytes);
         show(host, line.bytes);
     }
@@ -64,7 +64,7 @@ static void show_logged(netcond *host, const char *line)
 static void draw_progress(void *user, uint64_t now_ns)
 {
     netcond *host = user;
-    ls_netcond_report report = report_of(host, now_ns);
+    netcond_report report = report_of(host, now_ns);
     ls_console_begin(host->console);
     ls_console_line(host->console, "%.0f s, %" PRIu32 " clients", (double)report.elapsed_ns / 1e9,
                     report.counts.clients);
@@ -80,12 +80,12 @@ static void on_signal(void *user, uint64_t now_ns)
 }
 
 /* What makes the figures other than what was asked, if anything did. */
-static void warn(const netcond *host, const ls_netcond_report *report)
+static void warn(const netcond *host, const netcond_report *report)
 {
     const ls_log *log = &host->console->log;
     uint64_t late_ns = 0;
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
-        uint64_t own_ns = ls_conditioner_percentile_ns(&report->figures[i]->late, 99);
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
+        uint64_t own_ns = netcond_conditioner_percentile_ns(&report->figures[i]->late, 99);
         late_ns = own_ns > late_ns ? own_ns : late_ns;
     }
     if (late_ns > LATE_P99_NS) {
@@ -105,14 +105,14 @@ static void warn(const netcond *host, const ls_netcond_report *report)
 
 static ls_exit_code finish(netcond *host)
 {
-    ls_netcond_report report = report_of(host, ls_event_loop_now_ns(host->loop));
+    netcond_report report = report_of(host, ls_event_loop_now_ns(host->loop));
     const ls_log *log = &host->console->log;
     ls_console_clear(host->console);
     ls_text why = {{0}};
     each_line(&report, show_logged, host);
     warn(host, &report);
     if (host->config->json_path &&
-        ls_netcond_report_write(&report, host->config->json_path, &why) != LS_OK) {
+        netcond_report_write(&report, host->config->json_path, &why) != LS_OK) {
         ls_log_line(log, LS_LOG_ERROR, "%s", why.bytes);
         return LS_EXIT_ENVIRONMENT;
     }
@@ -123,7 +123,7 @@ static ls_exit_code finish(netcond *host)
 
 static ls_status find_addresses(netcond *host, ls_text *why)
 {
-    const ls_netcond_config *config = host->config;
+    const netcond_config *config = host->config;
     host->proxy_config = config->proxy;
     host->proxy_config.log = &host->console->log;
     ls_status status = ls_endpoint_resolve(config->listen_host, config->listen_port,
@@ -146,7 +146,7 @@ static ls_status add_handlers(netcond *host)
 static ls_status write_port_file(const netcond *host, ls_text *why)
 {
     const char *path = host->config->port_file;
-    return path ? ls_output_write_port(path, ls_proxy_port(host->proxy), why) : LS_OK;
+    return path ? ls_output_write_port(path, netcond_proxy_port(host->proxy), why) : LS_OK;
 }
 
 static ls_status build(netcond *host, ls_text *why)
@@ -160,8 +160,8 @@ static ls_status build(netcond *host, ls_text *why)
         status = ls_event_loop_create(ls_allocator_heap(), &host->loop);
     }
     if (status == LS_OK) {
-        status =
-            ls_proxy_open(&host->proxy_config, host->loop, ls_allocator_heap(), &host->proxy, why);
+        status = netcond_proxy_open(&host->proxy_config, host->loop, ls_allocator_heap(),
+                                    &host->proxy, why);
     }
     if (status == LS_OK) {
         status = add_handlers(host);
@@ -169,7 +169,7 @@ static ls_status build(netcond *host, ls_text *why)
     return status == LS_OK ? write_port_file(host, why) : status;
 }
 
-ls_exit_code ls_netcond_run(const ls_netcond_config *config, ls_console *console)
+ls_exit_code netcond_run(const netcond_config *config, ls_console *console)
 {
     netcond host = {.config = config, .console = console};
     ls_text why = {{0}};
@@ -180,12 +180,12 @@ ls_exit_code ls_netcond_run(const ls_netcond_config *config, ls_console *console
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     } else {
         ls_log_line(&console->log, LS_LOG_INFO, "listening on %s:%u, passing on to %s",
-                    config->listen_host, ls_proxy_port(host.proxy), config->server);
+                    config->listen_host, netcond_proxy_port(host.proxy), config->server);
         host.start_ns = ls_event_loop_now_ns(host.loop);
         ls_event_loop_run(host.loop);
         code = finish(&host);
     }
-    ls_proxy_close(host.proxy);
+    netcond_proxy_close(host.proxy);
     ls_event_loop_destroy(host.loop);
     return code;
 }

@@ -7,16 +7,16 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/netcond/proxy.h"
 
-typedef struct ls_netcond_config {
-    ls_proxy_config proxy;   /* without its log, and without addresses: */
-    const char *listen_host; /* IPv4 address or name */
-    uint16_t listen_port;    /* 0: chosen by the system and told on the console */
-    const char *server;      /* "HOST:PORT" */
-    const char *port_file;   /* gets the port in decimal once it is bound; NULL: none */
-    const char *json_path;   /* NULL: no report; "-": standard output */
-} ls_netcond_config;
+typedef struct netcond_config {
+    netcond_proxy_config proxy; /* without its log, and without addresses: */
+    const char *listen_host;    /* IPv4 address or name */
+    uint16_t listen_port;       /* 0: chosen by the system and told on the console */
+    const char *server;         /* "HOST:PORT" */
+    const char *port_file;      /* gets the port in decimal once it is bound; NULL: none */
+    const char *json_path;      /* NULL: no report; "-": standard output */
+} netcond_config;
 
 /* Runs until SIGINT or SIGTERM. */
-ls_exit_code ls_netcond_run(const ls_netcond_config *config, ls_console *console);
+ls_exit_code netcond_run(const netcond_config *config, ls_console *console);
 
 #endif

@@ -6,15 +6,16 @@
 
 #include "lockstep/tools/netcond/settings.h"
 
-#define LS_PROFILES_MAX 16u
+#define NETCOND_PROFILES_MAX 16u
 
-typedef struct ls_profile {
+typedef struct netcond_profile {
     const char *name;
     const char *help;
-    const char *values[LS_DIRECTION_COUNT][LS_SETTING_COUNT]; /* NULL: as in a perfect link */
-} ls_profile;
+    const char
+        *values[NETCOND_DIRECTION_COUNT][NETCOND_SETTING_COUNT]; /* NULL: as in a perfect link */
+} netcond_profile;
 
 /* NULL beyond the last one. */
-const ls_profile *ls_profile_at(uint32_t index);
+const netcond_profile *netcond_profile_at(uint32_t index);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct client {
-    ls_proxy *proxy;
+    netcond_proxy *proxy;
     ls_loop_source *source; /* NULL: a free place */
     int descriptor;         /* connected to the server */
     uint32_t index;
@@ -26,8 +26,8 @@ typedef struct client {
     uint64_t heard_ns;
 } client;
 
-struct ls_proxy {
-    ls_proxy_config config;
+struct netcond_proxy {
+    netcond_proxy_config config;
     const ls_allocator *allocator;
     ls_event_loop *loop;
     int descriptor; /* towards the clients */
@@ -36,17 +36,17 @@ struct ls_proxy {
     ls_loop_source *alarm;
     ls_loop_source *forget_timer;
     uint64_t alarm_ns; /* when the alarm rings; UINT64_MAX: not set */
-    ls_conditioner *conditioners[LS_DIRECTION_COUNT];
-    ls_proxy_counts counts;
+    netcond_conditioner *conditioners[NETCOND_DIRECTION_COUNT];
+    netcond_proxy_counts counts;
     client *clients; /* clients_max */
-    uint8_t datagram[LS_LINK_DATAGRAM_BYTES_MAX];
+    uint8_t datagram[NETCOND_LINK_DATAGRAM_BYTES_MAX];
 };
 
-ls_proxy_config ls_proxy_config_default(void)
+netcond_proxy_config netcond_proxy_config_default(void)
 {
-    return (ls_proxy_config){
+    return (netcond_proxy_config){
         .listen = {.address = htonl(INADDR_LOOPBACK)},
-        .links = {ls_link_config_default(), ls_link_config_default()},
+        .links = {netcond_link_config_default(), netcond_link_config_default()},
         .seed = 1,
         .clients_max = 64,
         .idle_ms = 60000,
@@ -101,7 +101,8 @@ static bool is_own_address(uint32_t address)
 
 /* A refusal that was told meanwhile is reported by the next call, which then does nothing: so
  * again. */
-static void send_to_server(ls_proxy *proxy, const client *from, const ls_conditioned_packet *packet)
+static void send_to_server(netcond_proxy *proxy, const client *from,
+                           const netcond_conditioned_packet *packet)
 {
     ssize_t sent = send(from->descriptor, packet->bytes, packet->size, 0);
     if (sent < 0 && errno == ECONNREFUSED) {
@@ -111,7 +112,8 @@ static void send_to_server(ls_proxy *proxy, const client *from, const ls_conditi
     proxy->counts.unsent += sent < 0 ? 1 : 0;
 }
 
-static void send_to_client(ls_proxy *proxy, const client *to, const ls_conditioned_packet *packet)
+static void send_to_client(netcond_proxy *proxy, const client *to,
+                           const netcond_conditioned_packet *packet)
 {
     struct sockaddr_in address = socket_address(&to->endpoint);
     ssize_t sent = sendto(proxy->descriptor, packet->bytes, packet->size, 0,
@@ -119,11 +121,11 @@ static void send_to_client(ls_proxy *proxy, const client *to, const ls_condition
     proxy->counts.unsent += sent < 0 ? 1 : 0;
 }
 
-static void set_alarm(ls_proxy *proxy)
+static void set_alarm(netcond_proxy *proxy)
 {
     uint64_t next_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
-        uint64_t due_ns = ls_conditioner_next_ns(proxy->conditioners[i]);
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
+        uint64_t due_ns = netcond_conditioner_next_ns(proxy->conditioners[i]);
         next_ns = due_ns < next_ns ? due_ns : next_ns;
     }
     if (next_ns != proxy->alarm_ns) {
@@ -133,14 +135,14 @@ static void set_alarm(ls_proxy *proxy)
 }
 
 /* Sends what is due. */
-static void forward(ls_proxy *proxy)
+static void forward(netcond_proxy *proxy)
 {
-    ls_conditioned_packet packet;
+    netcond_conditioned_packet packet;
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
-    while (ls_conditioner_take(proxy->conditioners[LS_DIRECTION_UP], now_ns, &packet)) {
+    while (netcond_conditioner_take(proxy->conditioners[NETCOND_DIRECTION_UP], now_ns, &packet)) {
         send_to_server(proxy, &proxy->clients[packet.client], &packet);
     }
-    while (ls_conditioner_take(proxy->conditioners[LS_DIRECTION_DOWN], now_ns, &packet)) {
+    while (netcond_conditioner_take(proxy->conditioners[NETCOND_DIRECTION_DOWN], now_ns, &packet)) {
         send_to_client(proxy, &proxy->clients[packet.client], &packet);
     }
     set_alarm(proxy);
@@ -149,28 +151,28 @@ static void forward(ls_proxy *proxy)
 static void on_alarm(void *user, uint64_t now_ns)
 {
     (void)now_ns;
-    ls_proxy *proxy = user;
+    netcond_proxy *proxy = user;
     proxy->alarm_ns = UINT64_MAX;
     forward(proxy);
 }
 
 /* ---- packets in ---- */
 
-static void put(ls_proxy *proxy, ls_direction direction, uint32_t index, size_t size)
+static void put(netcond_proxy *proxy, netcond_direction direction, uint32_t index, size_t size)
 {
-    ls_conditioner_put(proxy->conditioners[direction], index, proxy->datagram, size,
-                       ls_event_loop_now_ns(proxy->loop));
+    netcond_conditioner_put(proxy->conditioners[direction], index, proxy->datagram, size,
+                            ls_event_loop_now_ns(proxy->loop));
 }
 
 static void on_server(void *user, uint64_t now_ns)
 {
     (void)now_ns;
     client *to = user;
-    ls_proxy *proxy = to->proxy;
+    netcond_proxy *proxy = to->proxy;
     for (uint32_t i = 0; i < BATCH; i++) {
         ssize_t size = recv(to->descriptor, proxy->datagram, sizeof proxy->datagram, MSG_TRUNC);
         if (size >= 0) {
-            put(proxy, LS_DIRECTION_DOWN, to->index, (size_t)size);
+            put(proxy, NETCOND_DIRECTION_DOWN, to->index, (size_t)size);
         } else if (errno == ECONNREFUSED) {
             proxy->counts.unreachable++;
         } else {
@@ -180,7 +182,7 @@ static void on_server(void *user, uint64_t now_ns)
     forward(proxy);
 }
 
-static client *find_client(ls_proxy *proxy, const ls_endpoint *endpoint)
+static client *find_client(netcond_proxy *proxy, const ls_endpoint *endpoint)
 {
     for (uint32_t i = 0; i < proxy->config.clients_max; i++) {
         client *seated = &proxy->clients[i];
@@ -192,7 +194,7 @@ static client *find_client(ls_proxy *proxy, const ls_endpoint *endpoint)
     return NULL;
 }
 
-static client *find_place(ls_proxy *proxy)
+static client *find_place(netcond_proxy *proxy)
 {
     for (uint32_t i = 0; i < proxy->config.clients_max; i++) {
         if (!proxy->clients[i].source) {
@@ -202,7 +204,7 @@ static client *find_place(ls_proxy *proxy)
     return NULL;
 }
 
-static void tell_client(const ls_proxy *proxy, const client *about, const char *what)
+static void tell_client(const netcond_proxy *proxy, const client *about, const char *what)
 {
     char text[LS_ENDPOINT_NUMERIC_BYTES];
     ls_endpoint_format(&about->endpoint, text);
@@ -211,22 +213,22 @@ static void tell_client(const ls_proxy *proxy, const client *about, const char *
 }
 
 /* Partitions count from the first packet: a script cannot know when the proxy began to wait. */
-static void seat(ls_proxy *proxy, client *place, const ls_endpoint *endpoint, uint64_t now_ns)
+static void seat(netcond_proxy *proxy, client *place, const ls_endpoint *endpoint, uint64_t now_ns)
 {
     place->endpoint = *endpoint;
     proxy->counts.clients++;
     proxy->counts.clients_seen++;
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         if (proxy->counts.clients_seen == 1) {
-            ls_conditioner_set_origin(proxy->conditioners[i], now_ns);
+            netcond_conditioner_set_origin(proxy->conditioners[i], now_ns);
         }
-        ls_conditioner_open(proxy->conditioners[i], place->index, proxy->counts.clients_seen);
+        netcond_conditioner_open(proxy->conditioners[i], place->index, proxy->counts.clients_seen);
     }
     tell_client(proxy, place, "joined");
 }
 
 /* A place and a socket for somebody new, or NULL. */
-static client *admit(ls_proxy *proxy, const ls_endpoint *endpoint, uint64_t now_ns)
+static client *admit(netcond_proxy *proxy, const ls_endpoint *endpoint, uint64_t now_ns)
 {
     client *place = find_place(proxy);
     int descriptor = place ? open_socket() : -1;
@@ -250,7 +252,7 @@ static client *admit(ls_proxy *proxy, const ls_endpoint *endpoint, uint64_t now_
     return NULL;
 }
 
-static void take_from_client(ls_proxy *proxy, const struct sockaddr_in *from, size_t size)
+static void take_from_client(netcond_proxy *proxy, const struct sockaddr_in *from, size_t size)
 {
     ls_endpoint endpoint = {from->sin_addr.s_addr, ntohs(from->sin_port)};
     uint64_t now_ns = ls_event_loop_now_ns(proxy->loop);
@@ -260,14 +262,14 @@ static void take_from_client(ls_proxy *proxy, const struct sockaddr_in *from, si
     }
     if (sender) {
         sender->heard_ns = now_ns;
-        put(proxy, LS_DIRECTION_UP, sender->index, size);
+        put(proxy, NETCOND_DIRECTION_UP, sender->index, size);
     }
 }
 
 static void on_clients(void *user, uint64_t now_ns)
 {
     (void)now_ns;
-    ls_proxy *proxy = user;
+    netcond_proxy *proxy = user;
     for (uint32_t i = 0; i < BATCH; i++) {
         struct sockaddr_in from;
         socklen_t from_bytes = sizeof from;
@@ -283,20 +285,20 @@ static void on_clients(void *user, uint64_t now_ns)
 
 /* ---- clients that leave ---- */
 
-static void unseat(ls_proxy *proxy, client *leaving)
+static void unseat(netcond_proxy *proxy, client *leaving)
 {
     ls_loop_source_remove(leaving->source);
     close_socket(leaving->descriptor);
     leaving->source = NULL;
     proxy->counts.clients--;
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
-        ls_conditioner_close(proxy->conditioners[i], leaving->index);
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
+        netcond_conditioner_close(proxy->conditioners[i], leaving->index);
     }
 }
 
 static void on_forget(void *user, uint64_t now_ns)
 {
-    ls_proxy *proxy = user;
+    netcond_proxy *proxy = user;
     for (uint32_t i = 0; i < proxy->config.clients_max; i++) {
         client *seated = &proxy->clients[i];
         if (seated->source && now_ns >= seated->heard_ns &&
@@ -310,7 +312,7 @@ static void on_forget(void *user, uint64_t now_ns)
 
 /* ---- opening and closing ---- */
 
-static ls_status bind_listener(ls_proxy *proxy, ls_text *why)
+static ls_status bind_listener(netcond_proxy *proxy, ls_text *why)
 {
     struct sockaddr_in address;
     socklen_t bytes = sizeof address;
@@ -334,20 +336,20 @@ static ls_status bind_listener(ls_proxy *proxy, ls_text *why)
     return LS_OK;
 }
 
-static ls_status make_conditioners(ls_proxy *proxy)
+static ls_status make_conditioners(netcond_proxy *proxy)
 {
     ls_status status = LS_OK;
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT && status == LS_OK; i++) {
-        ls_conditioner_config config = {.link = proxy->config.links[i],
-                                        .seed = proxy->config.seed,
-                                        .direction = (ls_direction)i,
-                                        .clients_max = proxy->config.clients_max};
-        status = ls_conditioner_create(&config, proxy->allocator, &proxy->conditioners[i]);
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT && status == LS_OK; i++) {
+        netcond_conditioner_config config = {.link = proxy->config.links[i],
+                                             .seed = proxy->config.seed,
+                                             .direction = (netcond_direction)i,
+                                             .clients_max = proxy->config.clients_max};
+        status = netcond_conditioner_create(&config, proxy->allocator, &proxy->conditioners[i]);
     }
     return status;
 }
 
-static ls_status add_sources(ls_proxy *proxy)
+static ls_status add_sources(netcond_proxy *proxy)
 {
     ls_event_loop *loop = proxy->loop;
     ls_loop_handler clients = {on_clients, proxy};
@@ -364,7 +366,7 @@ static ls_status add_sources(ls_proxy *proxy)
     return status;
 }
 
-static ls_status build(ls_proxy *proxy, ls_text *why)
+static ls_status build(netcond_proxy *proxy, ls_text *why)
 {
     uint32_t places = proxy->config.clients_max;
     proxy->clients = ls_allocate_array(proxy->allocator, places, sizeof *proxy->clients);
@@ -382,11 +384,11 @@ static ls_status build(ls_proxy *proxy, ls_text *why)
     return status == LS_OK ? add_sources(proxy) : status;
 }
 
-ls_status ls_proxy_open(const ls_proxy_config *config, ls_event_loop *loop,
-                        const ls_allocator *allocator, ls_proxy **out, ls_text *why)
+ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *loop,
+                             const ls_allocator *allocator, netcond_proxy **out, ls_text *why)
 {
     LS_ASSERT(config->idle_ms > 0 && config->log);
-    ls_proxy *made = ls_allocate(allocator, sizeof *made);
+    netcond_proxy *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
@@ -403,14 +405,14 @@ ls_status ls_proxy_open(const ls_proxy_config *config, ls_event_loop *loop,
     ls_status status = build(made, &reason);
     if (status != LS_OK) {
         ls_text_set(why, "%s", reason.bytes[0] ? reason.bytes : ls_status_text(status));
-        ls_proxy_close(made);
+        netcond_proxy_close(made);
         return status;
     }
     *out = made;
     return LS_OK;
 }
 
-void ls_proxy_close(ls_proxy *proxy)
+void netcond_proxy_close(netcond_proxy *proxy)
 {
     if (!proxy) {
         return;
@@ -424,24 +426,25 @@ void ls_proxy_close(ls_proxy *proxy)
     ls_loop_source_remove(proxy->alarm);
     ls_loop_source_remove(proxy->forget_timer);
     close_socket(proxy->descriptor);
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
-        ls_conditioner_destroy(proxy->conditioners[i]);
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
+        netcond_conditioner_destroy(proxy->conditioners[i]);
     }
     ls_release(proxy->allocator, proxy->clients);
     ls_release(proxy->allocator, proxy);
 }
 
-uint16_t ls_proxy_port(const ls_proxy *proxy)
+uint16_t netcond_proxy_port(const netcond_proxy *proxy)
 {
     return proxy->port;
 }
 
-ls_proxy_counts ls_proxy_counts_of(const ls_proxy *proxy)
+netcond_proxy_counts netcond_proxy_counts_of(const netcond_proxy *proxy)
 {
     return proxy->counts;
 }
 
-const ls_conditioner_figures *ls_proxy_figures(const ls_proxy *proxy, ls_direction direction)
+const netcond_conditioner_figures *netcond_proxy_figures(const netcond_proxy *proxy,
+                                                         netcond_direction direction)
 {
-    return ls_conditioner_figures_of(proxy->conditioners[direction]);
+    return netcond_conditioner_figures_of(proxy->conditioners[direction]);
 }

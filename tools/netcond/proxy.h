@@ -11,40 +11,41 @@
 #include "lockstep/protocol/transport/endpoint.h"
 #include "lockstep/tools/netcond/conditioner.h"
 
-typedef struct ls_proxy ls_proxy;
+typedef struct netcond_proxy netcond_proxy;
 
-typedef struct ls_proxy_config {
+typedef struct netcond_proxy_config {
     ls_endpoint listen; /* port 0: chosen by the system */
     ls_endpoint server;
-    ls_link_config links[LS_DIRECTION_COUNT]; /* checked */
+    netcond_link_config links[NETCOND_DIRECTION_COUNT]; /* checked */
     uint64_t seed;
-    uint32_t clients_max; /* 1 .. LS_CONDITIONER_CLIENTS_MAX */
+    uint32_t clients_max; /* 1 .. NETCOND_CONDITIONER_CLIENTS_MAX */
     uint32_t idle_ms;     /* > 0; a client that is silent for so long is forgotten */
     const ls_log *log;    /* borrowed */
-} ls_proxy_config;
+} netcond_proxy_config;
 
 /* Loopback, any port, perfect links; the server is to be set. */
-ls_proxy_config ls_proxy_config_default(void);
+netcond_proxy_config netcond_proxy_config_default(void);
 
-typedef struct ls_proxy_counts {
+typedef struct netcond_proxy_counts {
     uint32_t clients;           /* now */
     uint64_t clients_seen;      /* the first is number 1 */
     uint64_t clients_forgotten; /* were silent for too long */
     uint64_t refused;           /* datagrams of those for whom there was no place */
     uint64_t unreachable;       /* the server's machine answered that nobody listens there */
     uint64_t unsent;            /* due, but the system took no more */
-} ls_proxy_counts;
+} netcond_proxy_counts;
 
 /* Binds and waits on the loop. BAD_ARGUMENT when the server is the proxy itself, IO or NO_MEMORY;
  * `why` says more. */
-ls_status ls_proxy_open(const ls_proxy_config *config, ls_event_loop *loop,
-                        const ls_allocator *allocator, ls_proxy **out, ls_text *why);
+ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *loop,
+                             const ls_allocator *allocator, netcond_proxy **out, ls_text *why);
 
 /* While the loop still exists. What is held is lost. NULL is allowed. */
-void ls_proxy_close(ls_proxy *proxy);
+void netcond_proxy_close(netcond_proxy *proxy);
 
-uint16_t ls_proxy_port(const ls_proxy *proxy);
-ls_proxy_counts ls_proxy_counts_of(const ls_proxy *proxy);
-const ls_conditioner_figures *ls_proxy_figures(const ls_proxy *proxy, ls_direction direction);
+uint16_t netcond_proxy_port(const netcond_proxy *proxy);
+netcond_proxy_counts netcond_proxy_counts_of(const netcond_proxy *proxy);
+const netcond_conditioner_figures *netcond_proxy_figures(const netcond_proxy *proxy,
+                                                         netcond_direction direction);
 
 #endif

@@ -31,7 +31,7 @@ static double kbit_of(uint64_t bytes, uint64_t elapsed_ns)
 /* ---- JSON: keys and words are our own literals and addresses are digits: nothing to escape ----
  */
 
-static void write_asked(FILE *file, const ls_link_config *link)
+static void write_asked(FILE *file, const netcond_link_config *link)
 {
     fprintf(file,
             "    \"asked\": {\n"
@@ -53,13 +53,13 @@ static void write_asked(FILE *file, const ls_link_config *link)
             ms_of(link->partition_length_ns), ms_of(link->partition_every_ns));
 }
 
-static void write_lost(FILE *file, const ls_conditioner_figures *figures)
+static void write_lost(FILE *file, const netcond_conditioner_figures *figures)
 {
-    uint64_t lost = ls_conditioner_lost(figures);
+    uint64_t lost = netcond_conditioner_lost(figures);
     fprintf(file, "      \"lost\": {\"total\": %" PRIu64, lost);
 #define WRITE_LOSS(name, key)                                                                      \
-    fprintf(file, ", \"" #key "\": %" PRIu64, figures->lost[LS_LOSS_##name]);
-    LS_LOSS_MAP(WRITE_LOSS)
+    fprintf(file, ", \"" #key "\": %" PRIu64, figures->lost[NETCOND_LOSS_##name]);
+    NETCOND_LOSS_MAP(WRITE_LOSS)
 #undef WRITE_LOSS
     fprintf(file,
             "},\n"
@@ -69,19 +69,20 @@ static void write_lost(FILE *file, const ls_conditioner_figures *figures)
             figures->longest_loss_run);
 }
 
-static void write_times(FILE *file, const char *key, const ls_conditioner_times *times)
+static void write_times(FILE *file, const char *key, const netcond_conditioner_times *times)
 {
     fprintf(file,
             "      \"%s\": {\"min\": %.3f, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, "
             "\"p99\": %.3f, \"max\": %.3f}",
             key, times->count > 0 ? ms_of(times->min_ns) : 0,
             mean_of(times->sum_ns, times->count) / 1e6,
-            ms_of(ls_conditioner_percentile_ns(times, 50)),
-            ms_of(ls_conditioner_percentile_ns(times, 90)),
-            ms_of(ls_conditioner_percentile_ns(times, 99)), ms_of(times->max_ns));
+            ms_of(netcond_conditioner_percentile_ns(times, 50)),
+            ms_of(netcond_conditioner_percentile_ns(times, 90)),
+            ms_of(netcond_conditioner_percentile_ns(times, 99)), ms_of(times->max_ns));
 }
 
-static void write_measured(FILE *file, const ls_conditioner_figures *figures, uint64_t elapsed_ns)
+static void write_measured(FILE *file, const netcond_conditioner_figures *figures,
+                           uint64_t elapsed_ns)
 {
     fprintf(file,
             "    \"measured\": {\n"
@@ -100,10 +101,10 @@ static void write_measured(FILE *file, const ls_conditioner_figures *figures, ui
     fprintf(file, "\n    }\n");
 }
 
-static void write_report(FILE *file, const ls_netcond_report *report)
+static void write_report(FILE *file, const netcond_report *report)
 {
     static const char *const directions[] = {"up", "down"};
-    const ls_proxy_counts *counts = &report->counts;
+    const netcond_proxy_counts *counts = &report->counts;
     char server[LS_ENDPOINT_NUMERIC_BYTES];
     ls_endpoint_format(&report->config->server, server);
     fprintf(file,
@@ -121,7 +122,7 @@ static void write_report(FILE *file, const ls_netcond_report *report)
             server, report->port, report->config->seed, (double)report->elapsed_ns / 1e9,
             counts->clients, counts->clients_seen, counts->clients_forgotten, counts->refused,
             counts->unreachable, counts->unsent);
-    for (uint32_t i = 0; i < LS_DIRECTION_COUNT; i++) {
+    for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         fprintf(file, ",\n  \"%s\": {\n", directions[i]);
         write_asked(file, &report->config->links[i]);
         write_measured(file, report->figures[i], report->elapsed_ns);
@@ -130,7 +131,7 @@ static void write_report(FILE *file, const ls_netcond_report *report)
     fprintf(file, "\n}");
 }
 
-ls_status ls_netcond_report_write(const ls_netcond_report *report, const char *path, ls_text *why)
+ls_status netcond_report_write(const netcond_report *report, const char *path, ls_text *why)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -150,9 +151,9 @@ ls_status ls_netcond_report_write(const ls_netcond_report *report, const char *p
 
 /* ---- for people ---- */
 
-void ls_netcond_report_packets(const ls_conditioner_figures *figures, ls_text *line)
+void netcond_report_packets(const netcond_conditioner_figures *figures, ls_text *line)
 {
-    uint64_t lost = ls_conditioner_lost(figures);
+    uint64_t lost = netcond_conditioner_lost(figures);
     ls_text_set(line,
                 "%" PRIu64 " in, %" PRIu64 " out, %.2f %% lost in runs of %.1f, %" PRIu64
                 " twice, %" PRIu64 " reordered",
@@ -160,13 +161,14 @@ void ls_netcond_report_packets(const ls_conditioner_figures *figures, ls_text *l
                 mean_of(lost, figures->loss_runs), figures->duplicated, figures->reordered);
 }
 
-void ls_netcond_report_delays(const ls_conditioner_figures *figures, ls_text *line)
+void netcond_report_delays(const netcond_conditioner_figures *figures, ls_text *line)
 {
-    const ls_conditioner_times *delay = &figures->delay;
-    const ls_conditioner_times *late = &figures->late;
-    ls_text_set(
-        line, "delay %.1f ms, p50 %.1f, p99 %.1f; sent %.2f ms late, p99 %.2f",
-        mean_of(delay->sum_ns, delay->count) / 1e6, ms_of(ls_conditioner_percentile_ns(delay, 50)),
-        ms_of(ls_conditioner_percentile_ns(delay, 99)), mean_of(late->sum_ns, late->count) / 1e6,
-        ms_of(ls_conditioner_percentile_ns(late, 99)));
+    const netcond_conditioner_times *delay = &figures->delay;
+    const netcond_conditioner_times *late = &figures->late;
+    ls_text_set(line, "delay %.1f ms, p50 %.1f, p99 %.1f; sent %.2f ms late, p99 %.2f",
+                mean_of(delay->sum_ns, delay->count) / 1e6,
+                ms_of(netcond_conditioner_percentile_ns(delay, 50)),
+                ms_of(netcond_conditioner_percentile_ns(delay, 99)),
+                mean_of(late->sum_ns, late->count) / 1e6,
+                ms_of(netcond_conditioner_percentile_ns(late, 99)));
 }

@@ -9,47 +9,48 @@
 
 #include "lockstep/tools/netcond/conditioner.h"
 
-typedef enum ls_setting {
-    LS_SETTING_PROFILE,
-    LS_SETTING_DELAY,
-    LS_SETTING_JITTER,
-    LS_SETTING_OVERTAKE,
-    LS_SETTING_LOSS,
-    LS_SETTING_BURST,
-    LS_SETTING_DUPLICATE,
-    LS_SETTING_REORDER,
-    LS_SETTING_RATE,
-    LS_SETTING_BUCKET,
-    LS_SETTING_QUEUE,
-    LS_SETTING_PARTITION,
-    LS_SETTING_COUNT,
-} ls_setting;
+typedef enum netcond_setting {
+    NETCOND_SETTING_PROFILE,
+    NETCOND_SETTING_DELAY,
+    NETCOND_SETTING_JITTER,
+    NETCOND_SETTING_OVERTAKE,
+    NETCOND_SETTING_LOSS,
+    NETCOND_SETTING_BURST,
+    NETCOND_SETTING_DUPLICATE,
+    NETCOND_SETTING_REORDER,
+    NETCOND_SETTING_RATE,
+    NETCOND_SETTING_BUCKET,
+    NETCOND_SETTING_QUEUE,
+    NETCOND_SETTING_PARTITION,
+    NETCOND_SETTING_COUNT,
+} netcond_setting;
 
-typedef enum ls_setting_scope {
-    LS_SCOPE_UP = LS_DIRECTION_UP,
-    LS_SCOPE_DOWN = LS_DIRECTION_DOWN,
-    LS_SCOPE_BOTH,
-    LS_SCOPE_COUNT,
-} ls_setting_scope;
+typedef enum netcond_setting_scope {
+    NETCOND_SCOPE_UP = NETCOND_DIRECTION_UP,
+    NETCOND_SCOPE_DOWN = NETCOND_DIRECTION_DOWN,
+    NETCOND_SCOPE_BOTH,
+    NETCOND_SCOPE_COUNT,
+} netcond_setting_scope;
 
-typedef struct ls_setting_info {
+typedef struct netcond_setting_info {
     const char *name;
     const char *form; /* of its value; NULL: it has none */
     const char *help;
-} ls_setting_info;
+} netcond_setting_info;
 
 /* What was said, by scope: NULL where nothing was; for a setting without value any text. */
-typedef struct ls_settings {
-    const char *values[LS_SCOPE_COUNT][LS_SETTING_COUNT];
-} ls_settings;
+typedef struct netcond_settings {
+    const char *values[NETCOND_SCOPE_COUNT][NETCOND_SETTING_COUNT];
+} netcond_settings;
 
-const ls_setting_info *ls_setting_info_of(ls_setting setting);
+const netcond_setting_info *netcond_setting_info_of(netcond_setting setting);
 
 /* "", "up-" or "down-": stands before the setting's name. */
-const char *ls_setting_scope_prefix(ls_setting_scope scope);
+const char *netcond_setting_scope_prefix(netcond_setting_scope scope);
 
 /* BAD_ARGUMENT with the setting that cannot be right and what would be. */
-ls_status ls_settings_resolve(const ls_settings *settings, ls_link_config links[LS_DIRECTION_COUNT],
-                              ls_text *why);
+ls_status netcond_settings_resolve(const netcond_settings *settings,
+                                   netcond_link_config links[NETCOND_DIRECTION_COUNT],
+                                   ls_text *why);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-void ls_replay_say(const ls_replay_run *run, const char *format, ...)
+void replay_say(const replay_run *run, const char *format, ...)
 {
     if (run->config->is_quiet) {
         return;
@@ -17,14 +17,14 @@ void ls_replay_say(const ls_replay_run *run, const char *format, ...)
     putchar('\n');
 }
 
-static ls_status dispatch(ls_replay_run *run, ls_text *why)
+static ls_status dispatch(replay_run *run, ls_text *why)
 {
     static const struct {
         const char *name;
-        ls_status (*command)(ls_replay_run *run, ls_text *why);
+        ls_status (*command)(replay_run *run, ls_text *why);
     } commands[] = {
-#define COMMAND_ENTRY(name, journals, numbers, help) {#name, ls_replay_##name},
-        LS_REPLAY_COMMAND_MAP(COMMAND_ENTRY)
+#define COMMAND_ENTRY(name, journals, numbers, help) {#name, replay_##name},
+        REPLAY_COMMAND_MAP(COMMAND_ENTRY)
 #undef COMMAND_ENTRY
     };
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
@@ -36,21 +36,21 @@ static ls_status dispatch(ls_replay_run *run, ls_text *why)
 }
 
 /* Seeking needs little of the file, everything else all of it. */
-static ls_status open_journal(ls_replay_run *run, ls_text *why)
+static ls_status open_journal(replay_run *run, ls_text *why)
 {
     const char *command = run->config->command;
     bool needs_little = strcmp(command, "seek") == 0 || strcmp(command, "view") == 0;
     ls_journal_trust trust = needs_little ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
-    ls_status status = ls_playback_open(run->config->paths[0], trust, &run->playback, why);
-    if (status == LS_OK && ls_playback_loss(run->playback)[0] != '\0') {
+    ls_status status = replay_playback_open(run->config->paths[0], trust, &run->playback, why);
+    if (status == LS_OK && replay_playback_loss(run->playback)[0] != '\0') {
         ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[0],
-                    ls_playback_loss(run->playback));
+                    replay_playback_loss(run->playback));
     }
     return status;
 }
 
 /* A journal is read while the answer is written. */
-static ls_status check_output(const ls_replay_config *config, const char *output, ls_text *why)
+static ls_status check_output(const replay_config *config, const char *output, ls_text *why)
 {
     for (uint32_t i = 0; output && i < 2 && config->paths[i]; i++) {
         if (ls_output_is_same_file(output, config->paths[i])) {
@@ -61,7 +61,7 @@ static ls_status check_output(const ls_replay_config *config, const char *output
     return LS_OK;
 }
 
-static ls_status write_summary(const ls_replay_run *run, ls_status status, const ls_text *why,
+static ls_status write_summary(const replay_run *run, ls_status status, const ls_text *why,
                                ls_text *failure)
 {
     if (!run->config->json_path) {
@@ -72,9 +72,9 @@ static ls_status write_summary(const ls_replay_run *run, ls_status status, const
     return ls_json_write(run->json, run->config->json_path, failure);
 }
 
-ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *console)
+ls_exit_code replay_run_command(const replay_config *config, ls_console *console)
 {
-    ls_replay_run run = {.config = config, .console = console, .json = ls_json_create()};
+    replay_run run = {.config = config, .console = console, .json = ls_json_create()};
     ls_text why = {{0}};
     ls_text failure = {{0}};
     ls_status status = check_output(config, config->output, &why);
@@ -105,7 +105,7 @@ ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *c
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", failure.bytes);
         code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    ls_playback_close(run.playback);
+    replay_playback_close(run.playback);
     ls_json_destroy(run.json);
     return code;
 }

@@ -10,7 +10,7 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/tools/replay/playback.h"
 
-typedef struct ls_replay_config {
+typedef struct replay_config {
     const char *command;
     const char *paths[2];    /* of journals; diff has two */
     const char *simulation;  /* NULL: the built-in that the journal names */
@@ -22,17 +22,17 @@ typedef struct ls_replay_config {
     ls_screen_config screen; /* view */
     const char *json_path;   /* NULL: no summary */
     bool is_quiet;           /* prints nothing but warnings */
-} ls_replay_config;
+} replay_config;
 
-typedef struct ls_replay_run {
-    const ls_replay_config *config;
+typedef struct replay_run {
+    const replay_config *config;
     ls_console *console;
-    ls_playback *playback;
+    replay_playback *playback;
     ls_json *json;
-} ls_replay_run;
+} replay_run;
 
 /* X(NAME, journals, numbers, help) */
-#define LS_REPLAY_COMMAND_MAP(X)                                                                   \
+#define REPLAY_COMMAND_MAP(X)                                                                      \
     X(info, 1, 0, "FILE: what is in the journal, and whether all of it is there")                  \
     X(verify, 1, 0, "FILE: simulate it again and compare every recorded state")                    \
     X(seek, 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot")                     \
@@ -43,18 +43,18 @@ typedef struct ls_replay_run {
 
 /* Each prints, fills run->json, and returns DESYNCED for a difference; any other failure is
  * explained in `why`. */
-#define LS_REPLAY_COMMAND_DECLARE(name, journals, numbers, help)                                   \
-    ls_status ls_replay_##name(ls_replay_run *run, ls_text *why);
-LS_REPLAY_COMMAND_MAP(LS_REPLAY_COMMAND_DECLARE)
-#undef LS_REPLAY_COMMAND_DECLARE
+#define REPLAY_COMMAND_DECLARE(name, journals, numbers, help)                                      \
+    ls_status replay_##name(replay_run *run, ls_text *why);
+REPLAY_COMMAND_MAP(REPLAY_COMMAND_DECLARE)
+#undef REPLAY_COMMAND_DECLARE
 
 /* A line of the answer, on standard output. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void ls_replay_say(const ls_replay_run *run, const char *format, ...);
+void replay_say(const replay_run *run, const char *format, ...);
 
 /* Runs the command that the config names. */
-ls_exit_code ls_replay_run_command(const ls_replay_config *config, ls_console *console);
+ls_exit_code replay_run_command(const replay_config *config, ls_console *console);
 
 #endif

@@ -9,8 +9,8 @@ enum {
 };
 
 typedef struct cutting {
-    ls_replay_run *run;
-    ls_playback *playback;
+    replay_run *run;
+    replay_playback *playback;
     ls_journal_writer *writer;
     FILE *file;
     uint64_t bytes;
@@ -41,7 +41,7 @@ static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
 static ls_status write_header(cutting *cut)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
-    ls_journal_header header = *ls_journal_header_of(ls_playback_journal(cut->playback));
+    ls_journal_header header = *ls_journal_header_of(replay_playback_journal(cut->playback));
     ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
     header.first_tick = cut->run->config->from;
     memset(&header.key, 0, sizeof header.key);
@@ -70,13 +70,13 @@ static ls_status write_pieces(cutting *cut, ls_journal_snapshot *head, const uin
 /* The state that the playback stands at. */
 static ls_status write_snapshot(cutting *cut)
 {
-    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    ls_sim_instance *instance = replay_playback_instance(cut->playback);
     size_t size = ls_sim_instance_save_bytes(instance);
     ls_journal_snapshot head = {.tick = ls_sim_instance_tick(instance),
                                 .state_hash = ls_sim_instance_hash(instance),
-                                .tick_chain = ls_playback_tick_chain(cut->playback),
+                                .tick_chain = replay_playback_tick_chain(cut->playback),
                                 .state_bytes = size};
-    head.hash_chain = ls_playback_hash_chain(cut->playback, &head.hash_chain_tick);
+    head.hash_chain = replay_playback_hash_chain(cut->playback, &head.hash_chain_tick);
     uint8_t *state = ls_allocate(ls_allocator_heap(), size);
     if (!state) {
         return LS_NO_MEMORY;
@@ -93,7 +93,7 @@ static ls_status write_snapshot(cutting *cut)
 
 static void start_block(cutting *cut)
 {
-    const ls_journal_header *header = ls_journal_header_of(ls_playback_journal(cut->playback));
+    const ls_journal_header *header = ls_journal_header_of(replay_playback_journal(cut->playback));
     ls_tick_block_start(&cut->block, cut->block_bytes, cut->block_capacity, header->config.players);
 }
 
@@ -123,13 +123,13 @@ static ls_status add_tick(cutting *cut, const ls_tick_inputs *inputs, uint64_t s
 
 static ls_status write_ticks(cutting *cut, ls_text *why)
 {
-    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    ls_sim_instance *instance = replay_playback_instance(cut->playback);
     start_block(cut);
     while (ls_sim_instance_tick(instance) < cut->run->config->to) {
         ls_tick_inputs inputs;
         uint64_t state_hash = 0;
-        uint64_t before = ls_playback_tick_chain(cut->playback);
-        ls_status status = ls_playback_step(cut->playback, &inputs, &state_hash);
+        uint64_t before = replay_playback_tick_chain(cut->playback);
+        ls_status status = replay_playback_step(cut->playback, &inputs, &state_hash);
         if (status != LS_OK) {
             ls_text_set(why, "tick %" PRIu32 " is not in the journal",
                         ls_sim_instance_tick(instance));
@@ -141,14 +141,14 @@ static ls_status write_ticks(cutting *cut, ls_text *why)
             return status;
         }
     }
-    return write_block(cut, ls_playback_tick_chain(cut->playback));
+    return write_block(cut, replay_playback_tick_chain(cut->playback));
 }
 
 /* ---- the rest ---- */
 
 static ls_status write_events(cutting *cut)
 {
-    ls_journal *journal = ls_playback_journal(cut->playback);
+    ls_journal *journal = replay_playback_journal(cut->playback);
     ls_journal_event event;
     uint64_t offset = 0;
     ls_status status = LS_OK;
@@ -167,10 +167,10 @@ static ls_status write_events(cutting *cut)
 
 static ls_status write_end(cutting *cut)
 {
-    ls_sim_instance *instance = ls_playback_instance(cut->playback);
+    ls_sim_instance *instance = replay_playback_instance(cut->playback);
     ls_journal_end end = {.final_tick = ls_sim_instance_tick(instance),
                           .final_hash = ls_sim_instance_hash(instance),
-                          .tick_chain = ls_playback_tick_chain(cut->playback),
+                          .tick_chain = replay_playback_tick_chain(cut->playback),
                           .ticks = cut->ticks};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};
     ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
@@ -188,7 +188,7 @@ static ls_status write_all(cutting *cut, ls_text *why)
     status = status == LS_OK ? write_events(cut) : status;
     if (status == LS_OK) {
         /* The events were read from the same journal. */
-        status = ls_playback_seek(cut->playback, cut->run->config->from, why);
+        status = replay_playback_seek(cut->playback, cut->run->config->from, why);
     }
     status = status == LS_OK ? write_ticks(cut, why) : status;
     return status == LS_OK ? write_end(cut) : status;
@@ -196,7 +196,7 @@ static ls_status write_all(cutting *cut, ls_text *why)
 
 static ls_status create_parts(cutting *cut)
 {
-    const ls_journal_header *header = ls_journal_header_of(ls_playback_journal(cut->playback));
+    const ls_journal_header *header = ls_journal_header_of(replay_playback_journal(cut->playback));
     size_t tick = ls_tick_block_tick_bytes(header->config.players, header->input_bytes_max);
     cut->block_capacity = LS_TICK_BLOCK_HEAD_BYTES + (tick > BLOCK_BYTES ? tick : BLOCK_BYTES);
     cut->block_bytes = ls_allocate(ls_allocator_heap(), cut->block_capacity);
@@ -222,10 +222,10 @@ static ls_status write_file(cutting *cut, ls_text *why)
     return status;
 }
 
-static ls_status check_range(const ls_replay_run *run, ls_text *why)
+static ls_status check_range(const replay_run *run, ls_text *why)
 {
-    const ls_replay_config *config = run->config;
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(run->playback));
+    const replay_config *config = run->config;
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
     if (config->from < config->to && config->from >= info->first_tick &&
         config->to <= info->end_tick) {
         return LS_OK;
@@ -235,20 +235,20 @@ static ls_status check_range(const ls_replay_run *run, ls_text *why)
     return LS_BAD_ARGUMENT;
 }
 
-ls_status ls_replay_cut(ls_replay_run *run, ls_text *why)
+ls_status replay_cut(replay_run *run, ls_text *why)
 {
     cutting cut = {.run = run, .playback = run->playback};
     ls_status status = check_range(run, why);
     if (status == LS_OK) {
-        status = ls_playback_load(run->playback, run->config->simulation, why);
+        status = replay_playback_load(run->playback, run->config->simulation, why);
     }
     if (status == LS_OK && run->config->from > 0 &&
-        ls_sim_instance_save_bytes(ls_playback_instance(run->playback)) == 0) {
+        ls_sim_instance_save_bytes(replay_playback_instance(run->playback)) == 0) {
         ls_text_set(why, "this simulation cannot save: its journal can only be cut from tick 0 on");
         status = LS_UNSUPPORTED;
     }
     if (status == LS_OK) {
-        status = ls_playback_seek(run->playback, run->config->from, why);
+        status = replay_playback_seek(run->playback, run->config->from, why);
     }
     if (status == LS_OK) {
         status = create_parts(&cut);
@@ -257,8 +257,8 @@ ls_status ls_replay_cut(ls_replay_run *run, ls_text *why)
         status = write_file(&cut, why);
     }
     if (status == LS_OK) {
-        ls_replay_say(run, "%s: ticks %" PRIu32 " to %" PRIu32 ", %" PRIu64 " bytes",
-                      run->config->output, run->config->from, run->config->to - 1, cut.bytes);
+        replay_say(run, "%s: ticks %" PRIu32 " to %" PRIu32 ", %" PRIu64 " bytes",
+                   run->config->output, run->config->from, run->config->to - 1, cut.bytes);
         ls_json_text(run->json, "file", run->config->output);
         ls_json_number(run->json, "ticks", (double)cut.ticks);
         ls_json_number(run->json, "bytes", (double)cut.bytes);

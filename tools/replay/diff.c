@@ -19,8 +19,8 @@ typedef struct found {
 } found;
 
 typedef struct pair {
-    ls_replay_run *run;
-    ls_playback *sides[2];
+    replay_run *run;
+    replay_playback *sides[2];
     ls_journal *journals[2];
     ls_slot_input slots[2][LS_PLAYERS_MAX];
     ls_tick_inputs inputs[2];
@@ -113,21 +113,21 @@ static void compare_records(pair *both, found *out)
 
 /* ---- what follows from it ---- */
 
-static void show_differences(const ls_replay_run *run, const ls_schema *schema, const void *a,
+static void show_differences(const replay_run *run, const ls_schema *schema, const void *a,
                              const void *b)
 {
     ls_state_difference difference;
     ls_json *list = ls_json_array(run->json, "differences");
     ls_state_difference_find(schema, a, b, &difference);
-    ls_replay_say(run, "%" PRIu64 " values in %" PRIu32 " fields differ:", difference.elements,
-                  difference.fields);
+    replay_say(run, "%" PRIu64 " values in %" PRIu32 " fields differ:", difference.elements,
+               difference.fields);
     for (uint32_t i = 0; i < difference.place_count; i++) {
         ls_difference_text text = ls_state_difference_text(&difference.places[i], a, b);
         const char *path = difference.places[i].field->path;
         char part[LS_NAME_BYTES_MAX];
         ls_name_copy(part, sizeof part, path);
         part[strcspn(part, ".")] = '\0';
-        ls_replay_say(run, "  %-40s %s | %s", text.name, text.a, text.b);
+        replay_say(run, "  %-40s %s | %s", text.name, text.a, text.b);
         ls_json *json = ls_json_append(list);
         ls_json_text(json, "part", part);
         ls_json_text(json, "field", text.name);
@@ -139,14 +139,14 @@ static void show_differences(const ls_replay_run *run, const ls_schema *schema, 
 /* The inputs are the same: both machines were given the same, and this one can be asked as well. */
 static void judge_hashes(const pair *both, const found *result)
 {
-    uint64_t here = ls_sim_instance_hash(ls_playback_instance(both->sides[0]));
+    uint64_t here = ls_sim_instance_hash(replay_playback_instance(both->sides[0]));
     const char *agrees = here == result->state_hashes[0]   ? "a"
                          : here == result->state_hashes[1] ? "b"
                                                            : "neither";
-    ls_replay_say(both->run,
-                  "the inputs before it are the same in both: one was computed wrongly; simulated "
-                  "here the state hash is %016" PRIx64 ": this machine agrees with %s",
-                  here, agrees);
+    replay_say(both->run,
+               "the inputs before it are the same in both: one was computed wrongly; simulated "
+               "here the state hash is %016" PRIx64 ": this machine agrees with %s",
+               here, agrees);
     ls_json_hash(both->run->json, "root_here", here);
     ls_json_text(both->run->json, "agrees_with", agrees);
 }
@@ -157,36 +157,37 @@ static ls_status compare_states(pair *both, const found *result, ls_text *why)
 {
     const ls_schema *schema = NULL;
     for (uint32_t side = 0; side < 2; side++) {
-        ls_status status = ls_playback_load(both->sides[side], both->run->config->simulation, why);
+        ls_status status =
+            replay_playback_load(both->sides[side], both->run->config->simulation, why);
         if (status == LS_OK) {
-            status = ls_playback_seek(both->sides[side], result->state_tick, why);
+            status = replay_playback_seek(both->sides[side], result->state_tick, why);
         }
         if (status != LS_OK) {
             return status;
         }
     }
-    schema = ls_sim_instance_schema(ls_playback_instance(both->sides[0]));
+    schema = ls_sim_instance_schema(replay_playback_instance(both->sides[0]));
     if (result->input_tick >= result->state_tick) {
         judge_hashes(both, result);
     } else if (schema) {
         show_differences(both->run, schema,
-                         ls_sim_instance_view(ls_playback_instance(both->sides[0])),
-                         ls_sim_instance_view(ls_playback_instance(both->sides[1])));
+                         ls_sim_instance_view(replay_playback_instance(both->sides[0])),
+                         ls_sim_instance_view(replay_playback_instance(both->sides[1])));
     }
     return LS_OK;
 }
 
 /* ---- the answer ---- */
 
-static void show_input(const ls_replay_run *run, const found *result)
+static void show_input(const replay_run *run, const found *result)
 {
     if (result->input_tick == UINT32_MAX) {
         ls_json_null(run->json, "first_input");
         return;
     }
-    ls_replay_say(run, "tick %" PRIu32 ": the input of slot %" PRIu32 " differs: %s | %s",
-                  result->input_tick, result->input_slot, result->inputs[0].bytes,
-                  result->inputs[1].bytes);
+    replay_say(run, "tick %" PRIu32 ": the input of slot %" PRIu32 " differs: %s | %s",
+               result->input_tick, result->input_slot, result->inputs[0].bytes,
+               result->inputs[1].bytes);
     ls_json *json = ls_json_object(run->json, "first_input");
     ls_json_number(json, "tick", result->input_tick);
     ls_json_number(json, "slot", result->input_slot);
@@ -194,14 +195,14 @@ static void show_input(const ls_replay_run *run, const found *result)
     ls_json_text(json, "b", result->inputs[1].bytes);
 }
 
-static void show_state(const ls_replay_run *run, const found *result)
+static void show_state(const replay_run *run, const found *result)
 {
     if (result->state_tick == UINT32_MAX) {
         ls_json_null(run->json, "first_state");
         return;
     }
-    ls_replay_say(run, "state %" PRIu32 " is the first that differs: %016" PRIx64 " | %016" PRIx64,
-                  result->state_tick, result->state_hashes[0], result->state_hashes[1]);
+    replay_say(run, "state %" PRIu32 " is the first that differs: %016" PRIx64 " | %016" PRIx64,
+               result->state_tick, result->state_hashes[0], result->state_hashes[1]);
     ls_json *json = ls_json_object(run->json, "first_state");
     ls_json_number(json, "tick", result->state_tick);
     ls_json_hash(json, "a", result->state_hashes[0]);
@@ -222,28 +223,27 @@ static ls_status compare(pair *both, ls_text *why)
     if (result.state_tick != UINT32_MAX) {
         status = compare_states(both, &result, why);
     } else if (result.input_tick == UINT32_MAX) {
-        ls_replay_say(both->run, "%" PRIu64 " ticks are in both, and are the same",
-                      result.compared);
+        replay_say(both->run, "%" PRIu64 " ticks are in both, and are the same", result.compared);
         return LS_OK;
     }
     return status == LS_OK ? LS_DESYNCED : status;
 }
 
-ls_status ls_replay_diff(ls_replay_run *run, ls_text *why)
+ls_status replay_diff(replay_run *run, ls_text *why)
 {
     pair both = {.run = run, .sides = {run->playback, NULL}};
     ls_status status =
-        ls_playback_open(run->config->paths[1], LS_JOURNAL_CHECK_ALL, &both.sides[1], why);
+        replay_playback_open(run->config->paths[1], LS_JOURNAL_CHECK_ALL, &both.sides[1], why);
     if (status != LS_OK) {
         return status;
     }
-    if (ls_playback_loss(both.sides[1])[0] != '\0') {
+    if (replay_playback_loss(both.sides[1])[0] != '\0') {
         ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[1],
-                    ls_playback_loss(both.sides[1]));
+                    replay_playback_loss(both.sides[1]));
     }
-    both.journals[0] = ls_playback_journal(both.sides[0]);
-    both.journals[1] = ls_playback_journal(both.sides[1]);
+    both.journals[0] = replay_playback_journal(both.sides[0]);
+    both.journals[1] = replay_playback_journal(both.sides[1]);
     status = compare(&both, why);
-    ls_playback_close(both.sides[1]);
+    replay_playback_close(both.sides[1]);
     return status;
 }

@@ -133,13 +133,14 @@ static ls_status write_all(ls_journal *journal, FILE *file, uint64_t *count)
     return status == LS_OK ? write_end(ls_journal_info_of(journal), file) : status;
 }
 
-ls_status ls_replay_export(ls_replay_run *run, ls_text *why)
+ls_status replay_export(replay_run *run, ls_text *why)
 {
     const char *path = run->config->output;
     bool is_standard = strcmp(path, "-") == 0;
     FILE *file = is_standard ? stdout : fopen(path, "w");
     uint64_t count = 0;
-    ls_status status = file ? write_all(ls_playback_journal(run->playback), file, &count) : LS_IO;
+    ls_status status =
+        file ? write_all(replay_playback_journal(run->playback), file, &count) : LS_IO;
     if (file && (is_standard ? fflush(file) : fclose(file)) != 0) {
         status = LS_IO;
     }

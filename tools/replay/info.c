@@ -6,16 +6,16 @@ enum {
     EVENTS_SHOWN = 40,
 };
 
-static void show_header(const ls_replay_run *run, const ls_journal_header *header)
+static void show_header(const replay_run *run, const ls_journal_header *header)
 {
     static const char *const rules[] = {"repeat", "wait"};
     const ls_sim_config *config = &header->config;
     const char *rule = header->late_rule < 2 ? rules[header->late_rule] : "?";
-    ls_replay_say(run, "%s version %" PRIu32 ", %" PRIu32 " players, %" PRIu32 " Hz, seed %" PRIu64,
-                  header->simulation, header->simulation_version, config->players,
-                  config->tick_rate_hz, config->seed);
-    ls_replay_say(run, "match %016" PRIx64 ", late %s, one state in %" PRIu32 " hashed",
-                  header->match_id, rule, header->hash_interval_ticks);
+    replay_say(run, "%s version %" PRIu32 ", %" PRIu32 " players, %" PRIu32 " Hz, seed %" PRIu64,
+               header->simulation, header->simulation_version, config->players,
+               config->tick_rate_hz, config->seed);
+    replay_say(run, "match %016" PRIx64 ", late %s, one state in %" PRIu32 " hashed",
+               header->match_id, rule, header->hash_interval_ticks);
     ls_json_hash(run->json, "match_id", header->match_id);
     ls_json_text(run->json, "sim", header->simulation);
     ls_json_number(run->json, "sim_version", header->simulation_version);
@@ -37,23 +37,22 @@ static void show_header(const ls_replay_run *run, const ls_journal_header *heade
     }
 }
 
-static void show_ticks(const ls_replay_run *run, const ls_journal_header *header,
+static void show_ticks(const replay_run *run, const ls_journal_header *header,
                        const ls_journal_info *info)
 {
     double seconds = (double)info->ticks / header->config.tick_rate_hz;
     double hours = seconds / 3600 * header->config.players;
-    ls_replay_say(run,
-                  "ticks %" PRIu32 " to %" PRIu32 " (%.1f s), %" PRIu64 " state hashes, %" PRIu64
-                  " snapshots; %s",
-                  info->first_tick, info->end_tick, seconds, info->state_hashes, info->snapshots,
-                  info->is_complete ? "closed cleanly" : "not closed");
+    replay_say(run,
+               "ticks %" PRIu32 " to %" PRIu32 " (%.1f s), %" PRIu64 " state hashes, %" PRIu64
+               " snapshots; %s",
+               info->first_tick, info->end_tick, seconds, info->state_hashes, info->snapshots,
+               info->is_complete ? "closed cleanly" : "not closed");
     if (info->ticks_missing > 0) {
-        ls_replay_say(run,
-                      "%" PRIu64 " ticks are missing, in %" PRIu32 " gaps, the first at %" PRIu32,
-                      info->ticks_missing, info->gaps, info->gap_tick);
+        replay_say(run, "%" PRIu64 " ticks are missing, in %" PRIu32 " gaps, the first at %" PRIu32,
+                   info->ticks_missing, info->gaps, info->gap_tick);
     }
-    ls_replay_say(run, "%" PRIu64 " bytes, %.0f for each player and hour", info->bytes,
-                  hours > 0 ? (double)info->bytes / hours : 0);
+    replay_say(run, "%" PRIu64 " bytes, %.0f for each player and hour", info->bytes,
+               hours > 0 ? (double)info->bytes / hours : 0);
     ls_json_number(run->json, "first_tick", info->first_tick);
     ls_json_number(run->json, "end_tick", info->end_tick);
     ls_json_number(run->json, "ticks", (double)info->ticks);
@@ -76,25 +75,25 @@ static void show_ticks(const ls_replay_run *run, const ls_journal_header *header
     ls_json_number(run->json, "bytes_per_player_hour", hours > 0 ? (double)info->bytes / hours : 0);
 }
 
-static void show_records(const ls_replay_run *run, const ls_journal_info *info)
+static void show_records(const replay_run *run, const ls_journal_info *info)
 {
     ls_json *records = ls_json_object(run->json, "records");
     for (uint32_t kind = 1; kind < LS_JOURNAL_KIND_COUNT; kind++) {
         const char *name = ls_journal_kind_name((ls_journal_kind)kind);
         ls_json *json = ls_json_object(records, name);
-        ls_replay_say(run,
-                      "  %-10s %8" PRIu64 " records %12" PRIu64 " bytes, %12" PRIu64
-                      " before they were compressed",
-                      name, info->records[kind], info->stored_bytes[kind], info->raw_bytes[kind]);
+        replay_say(run,
+                   "  %-10s %8" PRIu64 " records %12" PRIu64 " bytes, %12" PRIu64
+                   " before they were compressed",
+                   name, info->records[kind], info->stored_bytes[kind], info->raw_bytes[kind]);
         ls_json_number(json, "records", (double)info->records[kind]);
         ls_json_number(json, "bytes", (double)info->stored_bytes[kind]);
         ls_json_number(json, "raw_bytes", (double)info->raw_bytes[kind]);
     }
 }
 
-static void show_events(const ls_replay_run *run)
+static void show_events(const replay_run *run)
 {
-    ls_journal *journal = ls_playback_journal(run->playback);
+    ls_journal *journal = replay_playback_journal(run->playback);
     ls_journal_event event;
     uint64_t offset = 0;
     uint64_t count = 0;
@@ -110,20 +109,20 @@ static void show_events(const ls_replay_run *run)
             snprintf(slot, sizeof slot, "slot %" PRIu32 " ", event.slot);
         }
         if (count++ < EVENTS_SHOWN) {
-            ls_replay_say(run, "  tick %8" PRIu32 "  %s%s%s%s", event.tick, slot,
-                          ls_journal_event_text(event.kind), event.text.bytes[0] ? ": " : "",
-                          event.text.bytes);
+            replay_say(run, "  tick %8" PRIu32 "  %s%s%s%s", event.tick, slot,
+                       ls_journal_event_text(event.kind), event.text.bytes[0] ? ": " : "",
+                       event.text.bytes);
         }
     }
     if (count > EVENTS_SHOWN) {
-        ls_replay_say(run, "  and %" PRIu64 " more events", count - EVENTS_SHOWN);
+        replay_say(run, "  and %" PRIu64 " more events", count - EVENTS_SHOWN);
     }
 }
 
-ls_status ls_replay_info(ls_replay_run *run, ls_text *why)
+ls_status replay_info(replay_run *run, ls_text *why)
 {
     (void)why;
-    const ls_journal *journal = ls_playback_journal(run->playback);
+    const ls_journal *journal = replay_playback_journal(run->playback);
     const ls_journal_header *header = ls_journal_header_of(journal);
     const ls_journal_info *info = ls_journal_info_of(journal);
     show_header(run, header);

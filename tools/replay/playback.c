@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-struct ls_playback {
+struct replay_playback {
     ls_mapped_file file;
     ls_journal *journal;
     ls_text loss;
@@ -32,7 +32,7 @@ struct ls_playback {
 
 /* ---- life ---- */
 
-static ls_status open_parts(ls_playback *playback, const char *path, ls_journal_trust trust,
+static ls_status open_parts(replay_playback *playback, const char *path, ls_journal_trust trust,
                             ls_text *why)
 {
     ls_status status = ls_mapped_file_open(path, &playback->file, why);
@@ -50,24 +50,24 @@ static ls_status open_parts(ls_playback *playback, const char *path, ls_journal_
     return LS_OK;
 }
 
-ls_status ls_playback_open(const char *path, ls_journal_trust trust, ls_playback **out,
-                           ls_text *why)
+ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback **out,
+                               ls_text *why)
 {
-    ls_playback *playback = ls_allocate(ls_allocator_heap(), sizeof *playback);
+    replay_playback *playback = ls_allocate(ls_allocator_heap(), sizeof *playback);
     if (!playback) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
     }
     ls_status status = open_parts(playback, path, trust, why);
     if (status != LS_OK) {
-        ls_playback_close(playback);
+        replay_playback_close(playback);
         return status;
     }
     *out = playback;
     return LS_OK;
 }
 
-void ls_playback_close(ls_playback *playback)
+void replay_playback_close(replay_playback *playback)
 {
     if (!playback) {
         return;
@@ -82,24 +82,24 @@ void ls_playback_close(ls_playback *playback)
     ls_release(ls_allocator_heap(), playback);
 }
 
-ls_journal *ls_playback_journal(ls_playback *playback)
+ls_journal *replay_playback_journal(replay_playback *playback)
 {
     return playback->journal;
 }
 
-const char *ls_playback_loss(const ls_playback *playback)
+const char *replay_playback_loss(const replay_playback *playback)
 {
     return playback->loss.bytes;
 }
 
-ls_sim_instance *ls_playback_instance(ls_playback *playback)
+ls_sim_instance *replay_playback_instance(replay_playback *playback)
 {
     return playback->instance;
 }
 
 /* ---- the simulation ---- */
 
-static void stand_at_start(ls_playback *playback)
+static void stand_at_start(replay_playback *playback)
 {
     playback->state_hash = ls_journal_header_of(playback->journal)->digests.initial;
     playback->tick_chain = LS_TICK_CHAIN_START;
@@ -108,7 +108,7 @@ static void stand_at_start(ls_playback *playback)
     playback->has_next = false;
 }
 
-static ls_status create_instance(ls_playback *playback, ls_text *why)
+static ls_status create_instance(replay_playback *playback, ls_text *why)
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
     ls_sim_instance_destroy(playback->instance);
@@ -123,7 +123,7 @@ static ls_status create_instance(ls_playback *playback, ls_text *why)
     return ls_sim_digests_check(&here, &header->digests, why);
 }
 
-ls_status ls_playback_load(ls_playback *playback, const char *simulation, ls_text *why)
+ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why)
 {
     const ls_journal_header *header = ls_journal_header_of(playback->journal);
     const char *name = simulation ? simulation : header->simulation;
@@ -140,7 +140,7 @@ ls_status ls_playback_load(ls_playback *playback, const char *simulation, ls_tex
 
 /* ---- snapshots ---- */
 
-static ls_status make_room(ls_playback *playback, uint64_t bytes)
+static ls_status make_room(replay_playback *playback, uint64_t bytes)
 {
     if (bytes <= playback->state_capacity) {
         return LS_OK;
@@ -153,13 +153,13 @@ static ls_status make_room(ls_playback *playback, uint64_t bytes)
 }
 
 /* An engine of its own saves as much as it likes, everybody else always the same. */
-static bool is_size_possible(const ls_playback *playback, uint64_t bytes)
+static bool is_size_possible(const replay_playback *playback, uint64_t bytes)
 {
     return !ls_sim_instance_schema(playback->instance) ||
            bytes == ls_sim_instance_save_bytes(playback->instance);
 }
 
-static ls_status load_snapshot(ls_playback *playback, const ls_journal_snapshot *snapshot)
+static ls_status load_snapshot(replay_playback *playback, const ls_journal_snapshot *snapshot)
 {
     if (!is_size_possible(playback, snapshot->state_bytes)) {
         return LS_MALFORMED;
@@ -185,7 +185,8 @@ static ls_status load_snapshot(ls_playback *playback, const ls_journal_snapshot 
 
 /* ---- stepping ---- */
 
-ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *state_hash)
+ls_status replay_playback_step(replay_playback *playback, ls_tick_inputs *inputs,
+                               uint64_t *state_hash)
 {
     ls_tick tick = ls_sim_instance_tick(playback->instance);
     if (!playback->has_next) {
@@ -212,7 +213,7 @@ ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64
     return LS_OK;
 }
 
-ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why)
+ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_text *why)
 {
     const ls_journal_info *info = ls_journal_info_of(playback->journal);
     ls_journal_snapshot snapshot;
@@ -236,13 +237,13 @@ ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why
     return status;
 }
 
-ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
+ls_status replay_playback_seek(replay_playback *playback, ls_tick tick, ls_text *why)
 {
-    ls_status status = ls_playback_approach(playback, tick, why);
+    ls_status status = replay_playback_approach(playback, tick, why);
     while (status == LS_OK && ls_sim_instance_tick(playback->instance) < tick) {
         ls_tick_inputs inputs;
         uint64_t state_hash = 0;
-        if (ls_playback_step(playback, &inputs, &state_hash) != LS_OK) {
+        if (replay_playback_step(playback, &inputs, &state_hash) != LS_OK) {
             ls_text_set(why, "tick %" PRIu32 " is not in the journal",
                         ls_sim_instance_tick(playback->instance));
             status = LS_NOT_FOUND;
@@ -251,7 +252,7 @@ ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why)
     return status;
 }
 
-ls_status ls_playback_skip(ls_playback *playback)
+ls_status replay_playback_skip(replay_playback *playback)
 {
     ls_journal_snapshot snapshot;
     ls_tick behind = ls_sim_instance_tick(playback->instance) + 1;
@@ -264,18 +265,18 @@ ls_status ls_playback_skip(ls_playback *playback)
     return LS_NOT_FOUND;
 }
 
-uint64_t ls_playback_tick_chain(const ls_playback *playback)
+uint64_t replay_playback_tick_chain(const replay_playback *playback)
 {
     return playback->tick_chain;
 }
 
-uint64_t ls_playback_hash_chain(const ls_playback *playback, ls_tick *tick)
+uint64_t replay_playback_hash_chain(const replay_playback *playback, ls_tick *tick)
 {
     *tick = playback->hash_chain_tick;
     return playback->hash_chain;
 }
 
-uint64_t ls_playback_hash(const ls_playback *playback)
+uint64_t replay_playback_hash(const replay_playback *playback)
 {
     return playback->state_hash;
 }

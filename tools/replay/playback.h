@@ -6,48 +6,49 @@
 
 #include "lockstep/common/journal/journal.h"
 
-typedef struct ls_playback ls_playback;
+typedef struct replay_playback replay_playback;
 
 /* Opens the file. IO, MALFORMED or NO_MEMORY, with the path and the reason in `why`. */
-ls_status ls_playback_open(const char *path, ls_journal_trust trust, ls_playback **out,
-                           ls_text *why);
-void ls_playback_close(ls_playback *playback);
+ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback **out,
+                               ls_text *why);
+void replay_playback_close(replay_playback *playback);
 
-ls_journal *ls_playback_journal(ls_playback *playback);
+ls_journal *replay_playback_journal(replay_playback *playback);
 
 /* What was lost of the file, as a sentence; empty when all of it is there. */
-const char *ls_playback_loss(const ls_playback *playback);
+const char *replay_playback_loss(const replay_playback *playback);
 
 /* Finds the simulation (NULL: the built-in that the journal names) and checks that it is the one
  * that was recorded. What follows needs it. BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH,
  * SIMULATION_VERSION_MISMATCH or NO_MEMORY, explained. */
-ls_status ls_playback_load(ls_playback *playback, const char *simulation, ls_text *why);
+ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why);
 
 /* The match as it stands: its tick is that of the state. */
-ls_sim_instance *ls_playback_instance(ls_playback *playback);
+ls_sim_instance *replay_playback_instance(replay_playback *playback);
 
 /* Stands at state `tick`: from the nearest snapshot, or from where it stands already if that is
  * nearer. NOT_FOUND when ticks on the way are missing, or when it is outside of the journal. */
-ls_status ls_playback_seek(ls_playback *playback, ls_tick tick, ls_text *why);
+ls_status replay_playback_seek(replay_playback *playback, ls_tick tick, ls_text *why);
 
 /* The first part of it: stands where steps lead to state `tick`: at the nearest snapshot, or where
  * it stands already. */
-ls_status ls_playback_approach(ls_playback *playback, ls_tick tick, ls_text *why);
+ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_text *why);
 
 /* Steps on with the inputs of the tick it stands at, which are borrowed until the next call; *state
  * hash is the recorded state hash of the state that it stands at then, 0: it was not hashed.
  * NOT_FOUND at the end; STALE when that tick is missing and later ones are there. */
-ls_status ls_playback_step(ls_playback *playback, ls_tick_inputs *inputs, uint64_t *state_hash);
+ls_status replay_playback_step(replay_playback *playback, ls_tick_inputs *inputs,
+                               uint64_t *state_hash);
 
 /* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
-ls_status ls_playback_skip(ls_playback *playback);
+ls_status replay_playback_skip(replay_playback *playback);
 
 /* As the journal has them for the state that it stands at: the chain of all ticks before, and that
  * of the state hashes up to the newest hashed state, whose tick it sets. */
-uint64_t ls_playback_tick_chain(const ls_playback *playback);
-uint64_t ls_playback_hash_chain(const ls_playback *playback, ls_tick *tick);
+uint64_t replay_playback_tick_chain(const replay_playback *playback);
+uint64_t replay_playback_hash_chain(const replay_playback *playback, ls_tick *tick);
 
 /* The recorded state hash of the state that it stands at; 0: it was not hashed. */
-uint64_t ls_playback_hash(const ls_playback *playback);
+uint64_t replay_playback_hash(const replay_playback *playback);
 
 #endif

@@ -6,9 +6,9 @@
 /* What is nearer is stepped to without looking for a snapshot. */
 #define NEAR_TICKS 32u
 
-struct ls_record_view {
+struct replay_record_view {
     const ls_allocator *allocator;
-    ls_record_view_config config;
+    replay_record_view_config config;
     ls_tick first_tick;
     ls_tick last_tick;
     uint8_t *previous; /* the state before the one that it stands at; NULL: there are no copies */
@@ -24,18 +24,18 @@ struct ls_record_view {
 
 /* ---- going ---- */
 
-static ls_sim_instance *instance_of(const ls_record_view *record)
+static ls_sim_instance *instance_of(const replay_record_view *record)
 {
-    return ls_playback_instance(record->config.playback);
+    return replay_playback_instance(record->config.playback);
 }
 
-static bool is_behind(const ls_record_view *record, uint64_t deadline_ns)
+static bool is_behind(const replay_record_view *record, uint64_t deadline_ns)
 {
     return ls_clock_now_ns(&record->config.clock) >= deadline_ns;
 }
 
 /* One tick; the state before is kept when the next one is the last. */
-static ls_status step(ls_record_view *record)
+static ls_status step(replay_record_view *record)
 {
     ls_sim_instance *instance = instance_of(record);
     ls_tick_inputs inputs;
@@ -47,29 +47,29 @@ static ls_status step(ls_record_view *record)
         record->previous_tick = tick;
         record->has_previous = true;
     }
-    return ls_playback_step(record->config.playback, &inputs, &state_hash);
+    return replay_playback_step(record->config.playback, &inputs, &state_hash);
 }
 
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
-static ls_status approach(ls_record_view *record)
+static ls_status approach(replay_record_view *record)
 {
     bool blends = record->previous && record->wanted > record->first_tick;
     ls_tick target = blends ? record->wanted - 1 : record->wanted;
-    ls_status status = ls_playback_approach(record->config.playback, target, &record->problem);
+    ls_status status = replay_playback_approach(record->config.playback, target, &record->problem);
     /* A cut begins with a snapshot: nothing leads there. */
     return status == LS_NOT_FOUND
-               ? ls_playback_approach(record->config.playback, record->wanted, &record->problem)
+               ? replay_playback_approach(record->config.playback, record->wanted, &record->problem)
                : status;
 }
 
-static bool is_near(const ls_record_view *record)
+static bool is_near(const replay_record_view *record)
 {
     ls_tick here = ls_sim_instance_tick(instance_of(record));
     return here >= record->first_tick && here < record->wanted &&
            record->wanted - here <= NEAR_TICKS;
 }
 
-static ls_status step_on(ls_record_view *record, uint64_t deadline_ns)
+static ls_status step_on(replay_record_view *record, uint64_t deadline_ns)
 {
     while (ls_sim_instance_tick(instance_of(record)) < record->wanted) {
         ls_status status = step(record);
@@ -82,11 +82,11 @@ static ls_status step_on(ls_record_view *record, uint64_t deadline_ns)
 
 /* The next tick is missing: a snapshot behind it will do, or one of the very tick, without a blend.
  * False when there is none. */
-static bool leap(ls_record_view *record)
+static bool leap(replay_record_view *record)
 {
     ls_tick gap = ls_sim_instance_tick(instance_of(record));
     if (approach(record) == LS_OK && ls_sim_instance_tick(instance_of(record)) == gap) {
-        ls_playback_approach(record->config.playback, record->wanted, &record->problem);
+        replay_playback_approach(record->config.playback, record->wanted, &record->problem);
     }
     if (ls_sim_instance_tick(instance_of(record)) == gap) {
         ls_text_set(&record->problem, "The journal lacks ticks from %" PRIu32 " on", gap);
@@ -95,10 +95,10 @@ static bool leap(ls_record_view *record)
     return true;
 }
 
-static void arrive(ls_record_view *record)
+static void arrive(replay_record_view *record)
 {
     record->is_done = true;
-    uint64_t recorded = ls_playback_hash(record->config.playback);
+    uint64_t recorded = replay_playback_hash(record->config.playback);
     record->has_hash = recorded != 0 && !record->problem.bytes[0];
     if (record->has_hash) {
         record->state_hash = ls_sim_instance_hash(instance_of(record));
@@ -108,7 +108,7 @@ static void arrive(ls_record_view *record)
 
 static void go_to(void *user, ls_tick tick)
 {
-    ls_record_view *record = user;
+    replay_record_view *record = user;
     if (record->is_done && record->wanted == tick) {
         return;
     }
@@ -134,9 +134,9 @@ static void go_to(void *user, ls_tick tick)
 
 /* ---- showing ---- */
 
-static void tell_hash(const ls_record_view *record, ls_view_facts *facts)
+static void tell_hash(const replay_record_view *record, ls_view_facts *facts)
 {
-    uint64_t recorded = ls_playback_hash(record->config.playback);
+    uint64_t recorded = replay_playback_hash(record->config.playback);
     if (!record->is_done || !record->has_hash) {
         ls_view_facts_add(facts, "hash      %s", record->is_done ? "not recorded" : "...");
     } else if (record->state_hash == recorded) {
@@ -152,8 +152,8 @@ static void tell_hash(const ls_record_view *record, ls_view_facts *facts)
 
 static void tell(void *user, ls_view_facts *facts)
 {
-    const ls_record_view *record = user;
-    ls_journal *journal = ls_playback_journal(record->config.playback);
+    const replay_record_view *record = user;
+    ls_journal *journal = replay_playback_journal(record->config.playback);
     const ls_journal_header *header = ls_journal_header_of(journal);
     uint32_t rate_hz = header->config.tick_rate_hz;
     facts->tick = ls_sim_instance_tick(instance_of(record));
@@ -176,7 +176,7 @@ static void tell(void *user, ls_view_facts *facts)
 
 static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
 {
-    const ls_record_view *record = user;
+    const replay_record_view *record = user;
     const ls_sim_instance *instance = instance_of(record);
     const void *current = ls_sim_instance_view(instance);
     bool has_previous =
@@ -188,16 +188,17 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
 
 /* ---- life ---- */
 
-ls_status ls_record_view_create(const ls_record_view_config *config, const ls_allocator *allocator,
-                                ls_record_view **out, ls_text *why)
+ls_status replay_record_view_create(const replay_record_view_config *config,
+                                    const ls_allocator *allocator, replay_record_view **out,
+                                    ls_text *why)
 {
-    const ls_sim_instance *instance = ls_playback_instance(config->playback);
+    const ls_sim_instance *instance = replay_playback_instance(config->playback);
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     if (!simulation->draw) {
         ls_text_set(why, "simulation '%s' draws nothing", simulation->name);
         return LS_UNSUPPORTED;
     }
-    ls_record_view *record = ls_allocate(allocator, sizeof *record);
+    replay_record_view *record = ls_allocate(allocator, sizeof *record);
     bool is_flat = ls_sim_instance_schema(instance) != NULL;
     size_t bytes = ls_sim_instance_state_bytes(instance);
     uint8_t *previous = record && is_flat ? ls_allocate(allocator, bytes) : NULL;
@@ -205,7 +206,7 @@ ls_status ls_record_view_create(const ls_record_view_config *config, const ls_al
         ls_release(allocator, record);
         return LS_NO_MEMORY;
     }
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(config->playback));
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(config->playback));
     record->allocator = allocator;
     record->config = *config;
     record->first_tick = info->first_tick;
@@ -215,7 +216,7 @@ ls_status ls_record_view_create(const ls_record_view_config *config, const ls_al
     return LS_OK;
 }
 
-void ls_record_view_destroy(ls_record_view *record)
+void replay_record_view_destroy(replay_record_view *record)
 {
     if (record) {
         ls_release(record->allocator, record->previous);
@@ -223,12 +224,12 @@ void ls_record_view_destroy(ls_record_view *record)
     }
 }
 
-ls_view_source ls_record_view_source(ls_record_view *record)
+ls_view_source replay_record_view_source(replay_record_view *record)
 {
     return (ls_view_source){.user = record, .tell = tell, .draw = draw, .go_to = go_to};
 }
 
-uint64_t ls_record_view_differences(const ls_record_view *record)
+uint64_t replay_record_view_differences(const replay_record_view *record)
 {
     return record->differences;
 }

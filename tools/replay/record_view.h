@@ -8,23 +8,24 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tools/replay/playback.h"
 
-typedef struct ls_record_view_config {
-    ls_playback *playback; /* loaded; borrowed, and nobody else moves it */
+typedef struct replay_record_view_config {
+    replay_playback *playback; /* loaded; borrowed, and nobody else moves it */
     ls_clock clock;
     uint64_t budget_ns; /* of steps in a frame; it makes one at least */
-} ls_record_view_config;
+} replay_record_view_config;
 
-typedef struct ls_record_view ls_record_view;
+typedef struct replay_record_view replay_record_view;
 
 /* UNSUPPORTED for a simulation that draws nothing, with the reason in `why`; NO_MEMORY. */
-ls_status ls_record_view_create(const ls_record_view_config *config, const ls_allocator *allocator,
-                                ls_record_view **out, ls_text *why);
-void ls_record_view_destroy(ls_record_view *record);
+ls_status replay_record_view_create(const replay_record_view_config *config,
+                                    const ls_allocator *allocator, replay_record_view **out,
+                                    ls_text *why);
+void replay_record_view_destroy(replay_record_view *record);
 
 /* Borrowed from the record view. */
-ls_view_source ls_record_view_source(ls_record_view *record);
+ls_view_source replay_record_view_source(replay_record_view *record);
 
 /* States that were shown and are not those that were recorded. */
-uint64_t ls_record_view_differences(const ls_record_view *record);
+uint64_t replay_record_view_differences(const replay_record_view *record);
 
 #endif

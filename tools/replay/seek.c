@@ -5,21 +5,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool show_element(const ls_replay_run *run, ls_json *fields, const ls_schema_place *place,
+static bool show_element(const replay_run *run, ls_json *fields, const ls_schema_place *place,
                          const void *state)
 {
     ls_difference_text text = ls_state_difference_text(place, state, state);
     if (strncmp(text.name, run->config->fields, strlen(run->config->fields)) != 0) {
         return false;
     }
-    ls_replay_say(run, "%s = %s", text.name, text.a);
+    replay_say(run, "%s = %s", text.name, text.a);
     ls_json_text(fields, text.name, text.a);
     return true;
 }
 
-static void show_fields(const ls_replay_run *run)
+static void show_fields(const replay_run *run)
 {
-    const ls_sim_instance *instance = ls_playback_instance(run->playback);
+    const ls_sim_instance *instance = replay_playback_instance(run->playback);
     const ls_schema *schema = ls_sim_instance_schema(instance);
     ls_json *fields = ls_json_object(run->json, "fields");
     uint64_t shown = 0;
@@ -49,26 +49,26 @@ static void show_fields(const ls_replay_run *run)
     }
 }
 
-ls_status ls_replay_seek(ls_replay_run *run, ls_text *why)
+ls_status replay_seek(replay_run *run, ls_text *why)
 {
     ls_clock clock = ls_clock_system();
     uint64_t begun_ns = ls_clock_now_ns(&clock);
-    ls_status status = ls_playback_load(run->playback, run->config->simulation, why);
+    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
     if (status == LS_OK) {
-        status = ls_playback_seek(run->playback, run->config->from, why);
+        status = replay_playback_seek(run->playback, run->config->from, why);
     }
     if (status != LS_OK) {
         return status;
     }
-    uint64_t recorded = ls_playback_hash(run->playback);
-    uint64_t here = ls_sim_instance_hash(ls_playback_instance(run->playback));
+    uint64_t recorded = replay_playback_hash(run->playback);
+    uint64_t here = ls_sim_instance_hash(replay_playback_instance(run->playback));
     double took_ms = (double)(ls_clock_now_ns(&clock) - begun_ns) / 1e6;
-    ls_replay_say(run, "state %" PRIu32 " has hash %016" PRIx64 " (%s), found in %.1f ms",
-                  run->config->from, here,
-                  recorded == 0      ? "not recorded"
-                  : recorded == here ? "as recorded"
-                                     : "another one was recorded",
-                  took_ms);
+    replay_say(run, "state %" PRIu32 " has hash %016" PRIx64 " (%s), found in %.1f ms",
+               run->config->from, here,
+               recorded == 0      ? "not recorded"
+               : recorded == here ? "as recorded"
+                                  : "another one was recorded",
+               took_ms);
     ls_json_number(run->json, "tick", run->config->from);
     ls_json_hash(run->json, "root", here);
     if (recorded != 0) {

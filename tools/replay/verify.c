@@ -12,7 +12,7 @@ enum {
 #define BAR_NS (UINT64_C(100) * LS_NS_PER_MS)
 
 typedef struct verifying {
-    ls_replay_run *run;
+    replay_run *run;
     ls_clock clock;
     uint64_t begun_ns;
     uint64_t drawn_ns;
@@ -24,7 +24,7 @@ typedef struct verifying {
 
 static double speed_of(const verifying *work)
 {
-    const ls_journal *journal = ls_playback_journal(work->run->playback);
+    const ls_journal *journal = replay_playback_journal(work->run->playback);
     double seconds = (double)(ls_clock_now_ns(&work->clock) - work->begun_ns) / 1e9;
     double played = (double)work->ticks / ls_journal_header_of(journal)->config.tick_rate_hz;
     return seconds > 0 ? played / seconds : 0;
@@ -38,10 +38,10 @@ static void draw_bar(verifying *work)
         return;
     }
     work->drawn_ns = now_ns;
-    ls_playback *playback = work->run->playback;
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(playback));
+    replay_playback *playback = work->run->playback;
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(playback));
     uint64_t all = info->end_tick - info->first_tick;
-    uint64_t done = ls_sim_instance_tick(ls_playback_instance(playback)) - info->first_tick;
+    uint64_t done = ls_sim_instance_tick(replay_playback_instance(playback)) - info->first_tick;
     uint64_t cells = all > 0 ? done * BAR_CELLS / all : BAR_CELLS;
     char bar[BAR_CELLS + 1];
     memset(bar, '.', BAR_CELLS);
@@ -56,10 +56,10 @@ static void draw_bar(verifying *work)
 static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t recorded,
                                  uint64_t here)
 {
-    ls_replay_say(work->run,
-                  "state %" PRIu32 " differs: the journal has hash %016" PRIx64
-                  ", simulated here it is %016" PRIx64,
-                  tick, recorded, here);
+    replay_say(work->run,
+               "state %" PRIu32 " differs: the journal has hash %016" PRIx64
+               ", simulated here it is %016" PRIx64,
+               tick, recorded, here);
     ls_json *json = ls_json_object(work->run->json, "difference");
     ls_json_number(json, "tick", tick);
     ls_json_hash(json, "journal_root", recorded);
@@ -69,7 +69,7 @@ static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t r
 
 static ls_status check_hash(verifying *work, uint64_t recorded)
 {
-    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
+    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
     if (recorded == 0) {
         return LS_OK;
     }
@@ -83,15 +83,15 @@ static ls_status check_hash(verifying *work, uint64_t recorded)
  */
 static ls_status check_chain(verifying *work, ls_text *why)
 {
-    ls_playback *playback = work->run->playback;
-    ls_tick tick = ls_sim_instance_tick(ls_playback_instance(playback));
+    replay_playback *playback = work->run->playback;
+    ls_tick tick = ls_sim_instance_tick(replay_playback_instance(playback));
     ls_tick behind = 0;
-    uint64_t chain = ls_journal_block_chain(ls_playback_journal(playback), &behind);
+    uint64_t chain = ls_journal_block_chain(replay_playback_journal(playback), &behind);
     if (behind != tick) {
         return LS_OK;
     }
     work->chains++;
-    if (chain == ls_playback_tick_chain(playback)) {
+    if (chain == replay_playback_tick_chain(playback)) {
         return LS_OK;
     }
     ls_text_set(why, "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
@@ -101,16 +101,16 @@ static ls_status check_chain(verifying *work, ls_text *why)
 /* Goes on behind missing ticks. NOT_FOUND: nothing is left. */
 static ls_status skip(verifying *work)
 {
-    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
+    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
     ls_tick from = ls_sim_instance_tick(instance);
-    ls_status status = ls_playback_skip(work->run->playback);
+    ls_status status = replay_playback_skip(work->run->playback);
     ls_tick to = ls_sim_instance_tick(instance);
     if (status == LS_OK) {
         work->ticks_skipped += to - from;
         ls_log_line(&work->run->console->log, LS_LOG_WARNING,
                     "ticks %" PRIu32 " to %" PRIu32 " cannot be simulated: some are missing", from,
                     to - 1);
-        status = check_hash(work, ls_playback_hash(work->run->playback));
+        status = check_hash(work, replay_playback_hash(work->run->playback));
     }
     return status;
 }
@@ -120,7 +120,7 @@ static ls_status check_all(verifying *work, ls_text *why)
     for (;;) {
         ls_tick_inputs inputs;
         uint64_t state_hash = 0;
-        ls_status status = ls_playback_step(work->run->playback, &inputs, &state_hash);
+        ls_status status = replay_playback_step(work->run->playback, &inputs, &state_hash);
         if (status == LS_NOT_FOUND) {
             return LS_OK;
         }
@@ -147,8 +147,8 @@ static ls_status check_all(verifying *work, ls_text *why)
 
 static ls_status check_end(verifying *work)
 {
-    ls_sim_instance *instance = ls_playback_instance(work->run->playback);
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(work->run->playback));
+    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(work->run->playback));
     bool is_there = info->is_complete && ls_sim_instance_tick(instance) == info->end.final_tick;
     return is_there ? check_hash(work, info->end.final_hash) : LS_OK;
 }
@@ -156,10 +156,10 @@ static ls_status check_end(verifying *work)
 /* Everything that could be checked was right; was it everything? */
 static ls_status judge(const verifying *work, ls_text *why)
 {
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(work->run->playback));
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(work->run->playback));
     if (info->lost_bytes > 0) {
         ls_text_set(why, "what is left of the journal is right; %s",
-                    ls_playback_loss(work->run->playback));
+                    replay_playback_loss(work->run->playback));
         return LS_MALFORMED;
     }
     if (info->ticks_missing > 0) {
@@ -175,10 +175,9 @@ static ls_status judge(const verifying *work, ls_text *why)
 static void tell(const verifying *work)
 {
     double speed = speed_of(work);
-    ls_replay_say(work->run,
-                  "%" PRIu64 " ticks simulated, %" PRIu64
-                  " state hashes compared, %.0f x real time",
-                  work->ticks, work->state_hashes, speed);
+    replay_say(work->run,
+               "%" PRIu64 " ticks simulated, %" PRIu64 " state hashes compared, %.0f x real time",
+               work->ticks, work->state_hashes, speed);
     ls_json_number(work->run->json, "ticks", (double)work->ticks);
     ls_json_number(work->run->json, "ticks_skipped", (double)work->ticks_skipped);
     ls_json_number(work->run->json, "roots", (double)work->state_hashes);
@@ -186,18 +185,18 @@ static void tell(const verifying *work)
     ls_json_number(work->run->json, "speed", speed);
 }
 
-ls_status ls_replay_verify(ls_replay_run *run, ls_text *why)
+ls_status replay_verify(replay_run *run, ls_text *why)
 {
     verifying work = {.run = run, .clock = ls_clock_system()};
-    ls_status status = ls_playback_load(run->playback, run->config->simulation, why);
+    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
     if (status != LS_OK) {
         return status;
     }
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(run->playback));
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
     work.begun_ns = ls_clock_now_ns(&work.clock);
-    status = ls_playback_seek(run->playback, info->first_tick, why);
+    status = replay_playback_seek(run->playback, info->first_tick, why);
     if (status == LS_OK) {
-        status = check_hash(&work, ls_playback_hash(run->playback));
+        status = check_hash(&work, replay_playback_hash(run->playback));
     }
     if (status == LS_OK) {
         status = check_all(&work, why);

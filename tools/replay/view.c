@@ -56,10 +56,10 @@ static ls_status show(viewing *work)
 }
 
 /* A tick that never comes would leave the window open for ever. */
-static ls_status check_ticks(const ls_replay_run *run, ls_text *why)
+static ls_status check_ticks(const replay_run *run, ls_text *why)
 {
-    const ls_replay_config *config = run->config;
-    const ls_journal_info *info = ls_journal_info_of(ls_playback_journal(run->playback));
+    const replay_config *config = run->config;
+    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
     ls_tick latest = config->from;
     for (uint32_t i = 0; i < config->screen.screenshot_count; i++) {
         ls_tick tick = config->screen.screenshots[i].tick;
@@ -73,10 +73,10 @@ static ls_status check_ticks(const ls_replay_run *run, ls_text *why)
     return LS_OK;
 }
 
-static ls_status show_record(ls_replay_run *run, ls_record_view *record, ls_text *why)
+static ls_status show_record(replay_run *run, replay_record_view *record, ls_text *why)
 {
     viewing work = {0};
-    ls_view_source source = ls_record_view_source(record);
+    ls_view_source source = replay_record_view_source(record);
     ls_status status = ls_screen_open(&run->config->screen, &source, &run->console->log,
                                       ls_allocator_heap(), &work.screen, why);
     if (status != LS_OK) {
@@ -86,28 +86,29 @@ static ls_status show_record(ls_replay_run *run, ls_record_view *record, ls_text
     ls_view_start_at(view, run->config->from, run->config->speed);
     status = show(&work);
     ls_json_number(run->json, "tick", ls_view_facts_of(view)->tick);
-    ls_json_number(run->json, "differences", (double)ls_record_view_differences(record));
+    ls_json_number(run->json, "differences", (double)replay_record_view_differences(record));
     ls_screen_close(work.screen);
-    return status == LS_OK && ls_record_view_differences(record) > 0 ? LS_DESYNCED : status;
+    return status == LS_OK && replay_record_view_differences(record) > 0 ? LS_DESYNCED : status;
 }
 
-ls_status ls_replay_view(ls_replay_run *run, ls_text *why)
+ls_status replay_view(replay_run *run, ls_text *why)
 {
-    ls_record_view *record = NULL;
-    ls_status status = ls_playback_load(run->playback, run->config->simulation, why);
+    replay_record_view *record = NULL;
+    ls_status status = replay_playback_load(run->playback, run->config->simulation, why);
     if (status == LS_OK) {
         status = check_ticks(run, why);
     }
     if (status == LS_OK) {
         bool is_text = run->config->screen.kind == LS_SCREEN_TEXT;
-        ls_record_view_config config = {.playback = run->playback,
-                                        .clock = ls_clock_system(),
-                                        .budget_ns = is_text ? TEXT_BUDGET_NS : WINDOW_BUDGET_NS};
-        status = ls_record_view_create(&config, ls_allocator_heap(), &record, why);
+        replay_record_view_config config = {.playback = run->playback,
+                                            .clock = ls_clock_system(),
+                                            .budget_ns =
+                                                is_text ? TEXT_BUDGET_NS : WINDOW_BUDGET_NS};
+        status = replay_record_view_create(&config, ls_allocator_heap(), &record, why);
     }
     if (status == LS_OK) {
         status = show_record(run, record, why);
     }
-    ls_record_view_destroy(record);
+    replay_record_view_destroy(record);
     return status;
 }

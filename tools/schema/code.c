@@ -15,7 +15,7 @@ static const char *type_code(ls_field_type type)
     return names[type];
 }
 
-static void count_code(FILE *file, const ls_layout_array *array)
+static void count_code(FILE *file, const schema_layout_array *array)
 {
     if (array->count != NULL) {
         fprintf(file, "%s", array->count);
@@ -24,7 +24,7 @@ static void count_code(FILE *file, const ls_layout_array *array)
     }
 }
 
-static void offset_code(FILE *file, const ls_layout_array *array)
+static void offset_code(FILE *file, const schema_layout_array *array)
 {
     if (array->owner != NULL) {
         fprintf(file, "offsetof(%s, %s)", array->owner->spelling, array->member);
@@ -34,13 +34,13 @@ static void offset_code(FILE *file, const ls_layout_array *array)
 }
 
 /* Whether the macros can name where the row lies: a member, in a struct that has a name. */
-static bool has_macro_place(const ls_layout_row *row)
+static bool has_macro_place(const schema_layout_row *row)
 {
     return row->member[0] != '\0' && row->owner->spelling[0] != '\0';
 }
 
 /* LS_FIELD_EACH makes its path of the array's name and the member. */
-static void each_row(FILE *file, const ls_layout_row *row)
+static void each_row(FILE *file, const schema_layout_row *row)
 {
     fprintf(file, "LS_FIELD_EACH(\"%s\", ", row->array->name);
     offset_code(file, row->array);
@@ -50,7 +50,7 @@ static void each_row(FILE *file, const ls_layout_row *row)
             row->unit);
 }
 
-static void member_row(FILE *file, const ls_layout_row *row)
+static void member_row(FILE *file, const schema_layout_row *row)
 {
     bool is_array = row->length > 1;
     fprintf(file, "%s(%s, %s, ", is_array ? "LS_FIELD_ARRAY_OF" : "LS_FIELD_OF",
@@ -62,7 +62,7 @@ static void member_row(FILE *file, const ls_layout_row *row)
 }
 
 /* What no macro says: arrays within items, holes, items of a type without a name. */
-static void plain_row(FILE *file, const ls_layout_row *row)
+static void plain_row(FILE *file, const schema_layout_row *row)
 {
     fprintf(file, "LS_LITERAL(ls_field){\"%s\", \"%s\", %s, %u, ", row->path, row->unit,
             type_code(row->type), row->length);
@@ -85,10 +85,10 @@ static void plain_row(FILE *file, const ls_layout_row *row)
     }
 }
 
-static void write_rows(FILE *file, const ls_layout *layout, const char *indent)
+static void write_rows(FILE *file, const schema_layout *layout, const char *indent)
 {
     for (uint32_t i = 0; i < layout->row_count; i++) {
-        const ls_layout_row *row = &layout->rows[i];
+        const schema_layout_row *row = &layout->rows[i];
         fprintf(file, "%s", indent);
         if (!has_macro_place(row) || (row->array != NULL && row->length > 1)) {
             plain_row(file, row);
@@ -101,7 +101,7 @@ static void write_rows(FILE *file, const ls_layout *layout, const char *indent)
     }
 }
 
-void ls_schema_code_rows(FILE *file, const ls_layout *layout)
+void schema_code_rows(FILE *file, const schema_layout *layout)
 {
     write_rows(file, layout, "");
 }
@@ -116,7 +116,7 @@ static void name_code(FILE *file, const char *spelling)
     }
 }
 
-static bool is_checked_before(const ls_layout *layout, const ls_layout_part *parts,
+static bool is_checked_before(const schema_layout *layout, const schema_layout_part *parts,
                               uint32_t part_count, const char *spelling, uint32_t index)
 {
     for (uint32_t i = 0; i < part_count && i < index; i++) {
@@ -133,13 +133,13 @@ static bool is_checked_before(const ls_layout *layout, const ls_layout_part *par
 }
 
 /* One line for each struct that offsets were counted in; works in C and in C++. */
-static void size_checks(FILE *file, const ls_layout *layout, const ls_layout_part *parts,
+static void size_checks(FILE *file, const schema_layout *layout, const schema_layout_part *parts,
                         uint32_t part_count)
 {
     for (uint32_t i = 0; i < part_count + layout->array_count; i++) {
-        const ls_debug_type *type =
+        const schema_debug_type *type =
             i < part_count ? parts[i].type : layout->arrays[i - part_count].item;
-        if (type->kind != LS_DEBUG_STRUCT || type->spelling[0] == '\0' ||
+        if (type->kind != SCHEMA_DEBUG_STRUCT || type->spelling[0] == '\0' ||
             is_checked_before(layout, parts, part_count, type->spelling, i)) {
             continue;
         }
@@ -150,8 +150,8 @@ static void size_checks(FILE *file, const ls_layout *layout, const ls_layout_par
     }
 }
 
-void ls_schema_code_function(FILE *file, const ls_layout *layout, const ls_layout_part *parts,
-                             uint32_t part_count, const char *name, const char *source)
+void schema_code_function(FILE *file, const schema_layout *layout, const schema_layout_part *parts,
+                          uint32_t part_count, const char *name, const char *source)
 {
     fprintf(file,
             "/* Written by lockstep-schema from %s: make it again when a struct changes.\n"

@@ -10,11 +10,11 @@
 
 /* The rows alone, each "LS_FIELD_...," on a line: to be included within the braces of an array
  * of ls_field. */
-void ls_schema_code_rows(FILE *file, const ls_layout *layout);
+void schema_code_rows(FILE *file, const schema_layout *layout);
 
 /* A comment, what must hold of the structs' sizes, and `static uint32_t NAME(config, out,
  * capacity)` as ls_simulation.fields wants it. `source` is the file that the types came from. */
-void ls_schema_code_function(FILE *file, const ls_layout *layout, const ls_layout_part *parts,
-                             uint32_t part_count, const char *name, const char *source);
+void schema_code_function(FILE *file, const schema_layout *layout, const schema_layout_part *parts,
+                          uint32_t part_count, const char *name, const char *source);
 
 #endif

@@ -33,18 +33,18 @@ typedef struct named_struct {
     Dwarf_Die die;
 } named_struct;
 
-struct ls_debug_file {
+struct schema_debug_file {
     int descriptor;
     Dwarf *dwarf;
     block *blocks;
-    named_struct *structs; /* by name, typedefs before tags */
-    ls_debug_name *names;  /* each once */
+    named_struct *structs;    /* by name, typedefs before tags */
+    schema_debug_name *names; /* each once */
     uint32_t struct_count, struct_capacity, name_count;
 };
 
 /* ---- memory ---- */
 
-static void *take(ls_debug_file *file, size_t bytes)
+static void *take(schema_debug_file *file, size_t bytes)
 {
     block *memory = calloc(1, sizeof *memory + bytes);
     if (memory == NULL) {
@@ -56,7 +56,7 @@ static void *take(ls_debug_file *file, size_t bytes)
 }
 
 /* NULL when memory is out. */
-static const char *keep(ls_debug_file *file, const char *before, const char *text)
+static const char *keep(schema_debug_file *file, const char *before, const char *text)
 {
     size_t before_bytes = strlen(before), text_bytes = strlen(text);
     char *copy = take(file, before_bytes + text_bytes + 1);
@@ -115,7 +115,7 @@ static bool is_written_in_c(Dwarf_Die *die)
 /* ---- from debug entries to types ---- */
 
 typedef struct reader {
-    ls_debug_file *file;
+    schema_debug_file *file;
     uint32_t depth, type_count;
     ls_status status; /* of the first failure */
 } reader;
@@ -127,7 +127,7 @@ typedef struct wrapping {
     bool has_known_size; /* int64_t and the like */
 } wrapping;
 
-static const ls_debug_type *read_type(reader *r, Dwarf_Die *die);
+static const schema_debug_type *read_type(reader *r, Dwarf_Die *die);
 
 static bool fails(reader *r, ls_status status)
 {
@@ -240,12 +240,12 @@ static ls_field_type enum_field(Dwarf_Die *die, size_t bytes)
     return integer_field(bytes, is_signed);
 }
 
-static void read_scalar(Dwarf_Die *die, const wrapping *around, ls_debug_type *out)
+static void read_scalar(Dwarf_Die *die, const wrapping *around, schema_debug_type *out)
 {
     bool is_enum = dwarf_tag(die) == DW_TAG_enumeration_type;
     const char *name = name_of(die);
     out->field = is_enum ? enum_field(die, out->bytes) : number_field(die, out->bytes);
-    out->kind = out->field == LS_FIELD_TYPE_COUNT ? LS_DEBUG_OTHER : LS_DEBUG_SCALAR;
+    out->kind = out->field == LS_FIELD_TYPE_COUNT ? SCHEMA_DEBUG_OTHER : SCHEMA_DEBUG_SCALAR;
     out->is_byte = out->field == LS_FIELD_U8 || out->field == LS_FIELD_I8;
     out->varies = !is_enum && !around->has_known_size && strncmp(name, "long", 4) == 0 &&
                   strncmp(name, "long long", 9) != 0;
@@ -256,7 +256,7 @@ static void read_scalar(Dwarf_Die *die, const wrapping *around, ls_debug_type *o
     }
 }
 
-static bool read_member(reader *r, Dwarf_Die *die, ls_debug_member *out)
+static bool read_member(reader *r, Dwarf_Die *die, schema_debug_member *out)
 {
     uint64_t offset = 0;
     Dwarf_Die type;
@@ -282,14 +282,14 @@ static bool is_member(Dwarf_Die *die)
            tag == DW_TAG_inheritance;
 }
 
-static bool read_members(reader *r, Dwarf_Die *die, ls_debug_type *out)
+static bool read_members(reader *r, Dwarf_Die *die, schema_debug_type *out)
 {
     Dwarf_Die child;
     uint32_t count = 0;
     for (int more = dwarf_child(die, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
         count += is_member(&child);
     }
-    ls_debug_member *members = take(r->file, (count + 1) * sizeof *members);
+    schema_debug_member *members = take(r->file, (count + 1) * sizeof *members);
     if (members == NULL) {
         return fails(r, LS_NO_MEMORY);
     }
@@ -314,20 +314,20 @@ static uint32_t length_of(Dwarf_Die *range)
 
 /* The dimensions are neighbours below the array: the first one's element is an array of the rest.
  */
-static bool read_dimensions(reader *r, Dwarf_Die *range, const ls_debug_type *element,
-                            ls_debug_type *out)
+static bool read_dimensions(reader *r, Dwarf_Die *range, const schema_debug_type *element,
+                            schema_debug_type *out)
 {
     Dwarf_Die next = *range;
     int more = 0;
     do {
         more = dwarf_siblingof(&next, &next);
     } while (more == 0 && dwarf_tag(&next) != DW_TAG_subrange_type);
-    out->kind = LS_DEBUG_ARRAY;
+    out->kind = SCHEMA_DEBUG_ARRAY;
     out->spelling = "";
     out->length = length_of(range);
     out->element = element;
     if (more == 0) {
-        ls_debug_type *rest = take(r->file, sizeof *rest);
+        schema_debug_type *rest = take(r->file, sizeof *rest);
         if (rest == NULL) {
             return fails(r, LS_NO_MEMORY);
         }
@@ -340,13 +340,13 @@ static bool read_dimensions(reader *r, Dwarf_Die *range, const ls_debug_type *el
     return true;
 }
 
-static bool read_array(reader *r, Dwarf_Die *die, ls_debug_type *out)
+static bool read_array(reader *r, Dwarf_Die *die, schema_debug_type *out)
 {
     Dwarf_Die element, range;
     if (!type_of(die, &element) || dwarf_child(die, &range) != 0) {
         return fails(r, LS_MALFORMED);
     }
-    const ls_debug_type *type = read_type(r, &element);
+    const schema_debug_type *type = read_type(r, &element);
     return type != NULL && read_dimensions(r, &range, type, out);
 }
 
@@ -376,7 +376,7 @@ static const char *spelling_of(reader *r, Dwarf_Die *die)
     return keep(r->file, text, name);
 }
 
-static bool fill_type(reader *r, Dwarf_Die *die, const wrapping *around, ls_debug_type *out)
+static bool fill_type(reader *r, Dwarf_Die *die, const wrapping *around, schema_debug_type *out)
 {
     int bytes = dwarf_bytesize(die);
     out->bytes = bytes < 0 ? 0 : (size_t)bytes;
@@ -385,7 +385,7 @@ static bool fill_type(reader *r, Dwarf_Die *die, const wrapping *around, ls_debu
     if (out->spelling == NULL) {
         return fails(r, LS_NO_MEMORY);
     }
-    out->kind = LS_DEBUG_OTHER;
+    out->kind = SCHEMA_DEBUG_OTHER;
     switch (dwarf_tag(die)) {
     case DW_TAG_base_type:
     case DW_TAG_enumeration_type:
@@ -393,10 +393,10 @@ static bool fill_type(reader *r, Dwarf_Die *die, const wrapping *around, ls_debu
         return true;
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
-        out->kind = has(die, DW_AT_declaration) ? LS_DEBUG_OTHER : LS_DEBUG_STRUCT;
+        out->kind = has(die, DW_AT_declaration) ? SCHEMA_DEBUG_OTHER : SCHEMA_DEBUG_STRUCT;
         return read_members(r, die, out);
     case DW_TAG_union_type:
-        out->kind = LS_DEBUG_UNION;
+        out->kind = SCHEMA_DEBUG_UNION;
         return true;
     case DW_TAG_array_type:
         return read_array(r, die, out);
@@ -404,18 +404,18 @@ static bool fill_type(reader *r, Dwarf_Die *die, const wrapping *around, ls_debu
     case DW_TAG_reference_type:
     case DW_TAG_rvalue_reference_type:
     case DW_TAG_ptr_to_member_type:
-        out->kind = LS_DEBUG_POINTER;
+        out->kind = SCHEMA_DEBUG_POINTER;
         return true;
     default:
         return true;
     }
 }
 
-static const ls_debug_type *read_type(reader *r, Dwarf_Die *die)
+static const schema_debug_type *read_type(reader *r, Dwarf_Die *die)
 {
     Dwarf_Die inner = *die;
     wrapping around;
-    ls_debug_type *type = take(r->file, sizeof *type);
+    schema_debug_type *type = take(r->file, sizeof *type);
     if (type == NULL) {
         fails(r, LS_NO_MEMORY);
         return NULL;
@@ -432,7 +432,7 @@ static const ls_debug_type *read_type(reader *r, Dwarf_Die *die)
 
 /* ---- the structs of a file ---- */
 
-static ls_status add_struct(ls_debug_file *file, Dwarf_Die *die, size_t bytes, bool is_typedef)
+static ls_status add_struct(schema_debug_file *file, Dwarf_Die *die, size_t bytes, bool is_typedef)
 {
     if (file->struct_count == file->struct_capacity) {
         uint32_t capacity = file->struct_capacity * 2 + FIRST_CAPACITY;
@@ -454,7 +454,7 @@ static ls_status add_struct(ls_debug_file *file, Dwarf_Die *die, size_t bytes, b
 }
 
 /* A struct with a name, or a name for one. */
-static ls_status scan_entry(ls_debug_file *file, Dwarf_Die *die)
+static ls_status scan_entry(schema_debug_file *file, Dwarf_Die *die)
 {
     Dwarf_Die inner = *die;
     wrapping around;
@@ -472,7 +472,7 @@ static ls_status scan_entry(ls_debug_file *file, Dwarf_Die *die)
 }
 
 /* The entries below a unit, and below its namespaces and structs. */
-static ls_status scan_below(ls_debug_file *file, Dwarf_Die *parent, uint32_t depth)
+static ls_status scan_below(schema_debug_file *file, Dwarf_Die *parent, uint32_t depth)
 {
     Dwarf_Die die;
     ls_status status = LS_OK;
@@ -487,7 +487,7 @@ static ls_status scan_below(ls_debug_file *file, Dwarf_Die *parent, uint32_t dep
     return status;
 }
 
-static ls_status scan_units(ls_debug_file *file)
+static ls_status scan_units(schema_debug_file *file)
 {
     Dwarf_CU *unit = NULL;
     Dwarf_Die die;
@@ -507,7 +507,7 @@ static int compare_structs(const void *a, const void *b, const void *context)
     return order != 0 ? order : right->is_typedef - left->is_typedef;
 }
 
-static ls_status sort_structs(ls_debug_file *file)
+static ls_status sort_structs(schema_debug_file *file)
 {
     named_struct *scratch = calloc(file->struct_count + 1u, sizeof *scratch);
     if (scratch == NULL) {
@@ -519,7 +519,7 @@ static ls_status sort_structs(ls_debug_file *file)
     return LS_OK;
 }
 
-static ls_status list_names(ls_debug_file *file)
+static ls_status list_names(schema_debug_file *file)
 {
     file->names = take(file, (file->struct_count + 1) * sizeof *file->names);
     if (file->names == NULL) {
@@ -528,7 +528,7 @@ static ls_status list_names(ls_debug_file *file)
     for (uint32_t i = 0; i < file->struct_count; i++) {
         const named_struct *found = &file->structs[i];
         if (i == 0 || strcmp(found->name, file->structs[i - 1].name) != 0) {
-            file->names[file->name_count++] = (ls_debug_name){found->name, found->bytes};
+            file->names[file->name_count++] = (schema_debug_name){found->name, found->bytes};
         }
     }
     return LS_OK;
@@ -549,7 +549,7 @@ static ls_status check_kind(Elf *elf, const char *path, ls_text *why)
     return LS_OK;
 }
 
-static ls_status open_dwarf(ls_debug_file *file, const char *path, ls_text *why)
+static ls_status open_dwarf(schema_debug_file *file, const char *path, ls_text *why)
 {
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (file->descriptor < 0) {
@@ -575,9 +575,9 @@ static ls_status open_dwarf(ls_debug_file *file, const char *path, ls_text *why)
     return LS_OK;
 }
 
-ls_status ls_debug_open(const char *path, ls_debug_file **out, ls_text *why)
+ls_status schema_debug_open(const char *path, schema_debug_file **out, ls_text *why)
 {
-    ls_debug_file *file = calloc(1, sizeof *file);
+    schema_debug_file *file = calloc(1, sizeof *file);
     if (file == NULL) {
         return LS_NO_MEMORY;
     }
@@ -592,14 +592,14 @@ ls_status ls_debug_open(const char *path, ls_debug_file **out, ls_text *why)
         status = list_names(file);
     }
     if (status != LS_OK) {
-        ls_debug_close(file);
+        schema_debug_close(file);
         return status;
     }
     *out = file;
     return LS_OK;
 }
 
-void ls_debug_close(ls_debug_file *file)
+void schema_debug_close(schema_debug_file *file)
 {
     if (file == NULL) {
         return;
@@ -617,25 +617,25 @@ void ls_debug_close(ls_debug_file *file)
     free(file);
 }
 
-const ls_debug_name *ls_debug_names(const ls_debug_file *file, uint32_t *count)
+const schema_debug_name *schema_debug_names(const schema_debug_file *file, uint32_t *count)
 {
     *count = file->name_count;
     return file->names;
 }
 
-static ls_status say_unknown(const ls_debug_file *file, const char *name, ls_text *why)
+static ls_status say_unknown(const schema_debug_file *file, const char *name, ls_text *why)
 {
-    ls_near_names near = ls_near_names_make(name);
+    schema_near_names near = schema_near_names_make(name);
     for (uint32_t i = 0; i < file->name_count; i++) {
-        ls_near_names_offer(&near, file->names[i].name);
+        schema_near_names_offer(&near, file->names[i].name);
     }
     ls_text_set(why, "there is no struct \"%s\" in the debug information", name);
-    ls_near_names_say(&near, why);
+    schema_near_names_say(&near, why);
     return LS_NOT_FOUND;
 }
 
-ls_status ls_debug_find(ls_debug_file *file, const char *name, const ls_debug_type **out,
-                        ls_text *why)
+ls_status schema_debug_find(schema_debug_file *file, const char *name,
+                            const schema_debug_type **out, ls_text *why)
 {
     const named_struct *found = NULL;
     const char *bare = strncmp(name, "struct ", 7) == 0 ? name + 7 : name;
@@ -656,7 +656,7 @@ ls_status ls_debug_find(ls_debug_file *file, const char *name, const ls_debug_ty
     }
     reader r = {.file = file};
     Dwarf_Die die = found->die;
-    const ls_debug_type *type = read_type(&r, &die);
+    const schema_debug_type *type = read_type(&r, &die);
     if (type == NULL) {
         ls_text_set(why, "the debug information of \"%s\" makes no sense", name);
         return r.status;

@@ -5,21 +5,21 @@
 
 /* Where the walk stands. Copied from struct to member: each keeps its own. */
 typedef struct place {
-    char member[LS_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner; "" at its start */
+    char member[SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner; "" at its start */
     size_t offset;
-    const ls_debug_type *owner;
-    const ls_layout_array *array;
+    const schema_debug_type *owner;
+    const schema_layout_array *array;
 } place;
 
 typedef struct walker {
-    ls_layout *layout;
-    const ls_layout_options *options;
-    const ls_layout_part *part;
+    schema_layout *layout;
+    const schema_layout_options *options;
+    const schema_layout_part *part;
     ls_text *why;
-    char words[LS_NAME_BYTES_MAX + LS_LAYOUT_MEMBER_BYTES_MAX]; /* of words_for */
+    char words[LS_NAME_BYTES_MAX + SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* of words_for */
 } walker;
 
-static ls_status walk_type(walker *w, const place *at, const ls_debug_type *type);
+static ls_status walk_type(walker *w, const place *at, const schema_debug_type *type);
 
 static bool is_in(const char *text, const char *const *list, uint32_t count)
 {
@@ -73,7 +73,7 @@ static ls_status go_to(walker *w, const place *at, const char *separator, const 
 
 /* ---- rows ---- */
 
-static ls_status set_path(walker *w, const place *at, const char *member, ls_layout_row *row)
+static ls_status set_path(walker *w, const place *at, const char *member, schema_layout_row *row)
 {
     const char *array = at->array == NULL ? "" : at->array->name;
     const char *dot = array[0] != '\0' && member[0] != '\0' ? "." : "";
@@ -98,12 +98,12 @@ static ls_status add_row(walker *w, const place *at, ls_field_type type, size_t 
     if (length == 0 || length > UINT32_MAX) {
         return refuse(w, at, "is longer than a field can be");
     }
-    ls_layout_row *row = &w->layout->rows[w->layout->row_count];
-    *row = (ls_layout_row){.type = type,
-                           .length = (uint32_t)length,
-                           .offset = at->offset,
-                           .owner = at->owner,
-                           .array = at->array};
+    schema_layout_row *row = &w->layout->rows[w->layout->row_count];
+    *row = (schema_layout_row){.type = type,
+                               .length = (uint32_t)length,
+                               .offset = at->offset,
+                               .owner = at->owner,
+                               .array = at->array};
     memcpy(row->member, at->member, sizeof row->member);
     ls_status status = set_path(w, at, at->member, row);
     w->layout->row_count += status == LS_OK;
@@ -141,14 +141,14 @@ static const char *last_name(const char *member)
     return dot == NULL ? member : dot + 1;
 }
 
-static bool is_padding(const walker *w, const place *at, const ls_debug_type *type)
+static bool is_padding(const walker *w, const place *at, const schema_debug_type *type)
 {
     const char *name = last_name(at->member);
     return type->is_byte && (strncmp(name, "padding", strlen("padding")) == 0 ||
                              is_in(name, w->options->paddings, w->options->padding_count));
 }
 
-static ls_status add_scalar(walker *w, const place *at, const ls_debug_type *type, size_t count)
+static ls_status add_scalar(walker *w, const place *at, const schema_debug_type *type, size_t count)
 {
     if (type->varies) {
         char text[LS_TEXT_BYTES_MAX];
@@ -162,10 +162,10 @@ static ls_status add_scalar(walker *w, const place *at, const ls_debug_type *typ
 /* ---- arrays ---- */
 
 /* How many items the longest array of structs has within a type: 1 without any. */
-static uint64_t longest_inside(const ls_debug_type *type)
+static uint64_t longest_inside(const schema_debug_type *type)
 {
     uint64_t count = 1, longest = 1;
-    while (type->kind == LS_DEBUG_ARRAY) {
+    while (type->kind == SCHEMA_DEBUG_ARRAY) {
         count *= type->length;
         type = type->element;
     }
@@ -173,7 +173,7 @@ static uint64_t longest_inside(const ls_debug_type *type)
         uint64_t inside = longest_inside(type->members[i].type);
         longest = inside > longest ? inside : longest;
     }
-    bool has_items = type->kind == LS_DEBUG_STRUCT;
+    bool has_items = type->kind == SCHEMA_DEBUG_STRUCT;
     return has_items && count > longest ? count : longest;
 }
 
@@ -187,20 +187,20 @@ static const char *count_noted(const walker *w, const place *at)
     return NULL;
 }
 
-static ls_layout_array *new_array(walker *w, const ls_debug_type *item)
+static schema_layout_array *new_array(walker *w, const schema_debug_type *item)
 {
-    if (w->layout->array_count == LS_LAYOUT_ARRAYS_MAX) {
-        ls_text_set(w->why, "there are more than %u arrays of structs", LS_LAYOUT_ARRAYS_MAX);
+    if (w->layout->array_count == SCHEMA_LAYOUT_ARRAYS_MAX) {
+        ls_text_set(w->why, "there are more than %u arrays of structs", SCHEMA_LAYOUT_ARRAYS_MAX);
         return NULL;
     }
-    ls_layout_array *array = &w->layout->arrays[w->layout->array_count++];
-    *array = (ls_layout_array){.item = item};
+    schema_layout_array *array = &w->layout->arrays[w->layout->array_count++];
+    *array = (schema_layout_array){.item = item};
     return array;
 }
 
 /* A report writes the item's number behind the part's name, which ends at the first dot: so the
  * array's own name may have none: "fleet_ships". */
-static ls_status name_array(walker *w, const place *at, ls_layout_array *array)
+static ls_status name_array(walker *w, const place *at, schema_layout_array *array)
 {
     size_t bytes = 0;
     for (const char *c = at->member; *c != '\0'; c++) {
@@ -215,10 +215,10 @@ static ls_status name_array(walker *w, const place *at, ls_layout_array *array)
 }
 
 /* The elements of the array at `at` are the items of fields. */
-static ls_status walk_items(walker *w, const place *at, const ls_debug_type *item, uint64_t length,
-                            const char *count)
+static ls_status walk_items(walker *w, const place *at, const schema_debug_type *item,
+                            uint64_t length, const char *count)
 {
-    ls_layout_array *array = new_array(w, item);
+    schema_layout_array *array = new_array(w, item);
     if (array == NULL) {
         return LS_UNSUPPORTED;
     }
@@ -235,7 +235,7 @@ static ls_status walk_items(walker *w, const place *at, const ls_debug_type *ite
 }
 
 /* The elements of the array at `at` are fields of their own, "slots[2]". */
-static ls_status walk_elements(walker *w, const place *at, const ls_debug_type *array)
+static ls_status walk_elements(walker *w, const place *at, const schema_debug_type *array)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < array->length; i++) {
@@ -251,7 +251,7 @@ static ls_status walk_elements(walker *w, const place *at, const ls_debug_type *
     return status;
 }
 
-static ls_status walk_open_array(walker *w, const place *at, const ls_debug_type *element)
+static ls_status walk_open_array(walker *w, const place *at, const schema_debug_type *element)
 {
     const char *count = count_noted(w, at);
     if (count == NULL || at->array != NULL) {
@@ -264,11 +264,11 @@ static ls_status walk_open_array(walker *w, const place *at, const ls_debug_type
     return walk_items(w, at, element, 0, count);
 }
 
-static ls_status walk_array(walker *w, const place *at, const ls_debug_type *array)
+static ls_status walk_array(walker *w, const place *at, const schema_debug_type *array)
 {
-    const ls_debug_type *element = array;
+    const schema_debug_type *element = array;
     uint64_t count = 1;
-    while (element->kind == LS_DEBUG_ARRAY) {
+    while (element->kind == SCHEMA_DEBUG_ARRAY) {
         count *= element->length;
         element = element->element;
     }
@@ -278,10 +278,11 @@ static ls_status walk_array(walker *w, const place *at, const ls_debug_type *arr
     if (count == 0 || count > UINT32_MAX) {
         return refuse(w, at, "has a length that no field can have");
     }
-    if (element->kind == LS_DEBUG_SCALAR) {
+    if (element->kind == SCHEMA_DEBUG_SCALAR) {
         return add_scalar(w, at, element, count);
     }
-    if (at->array == NULL && element->kind == LS_DEBUG_STRUCT && count >= longest_inside(element)) {
+    if (at->array == NULL && element->kind == SCHEMA_DEBUG_STRUCT &&
+        count >= longest_inside(element)) {
         return walk_items(w, at, element, count, NULL);
     }
     return walk_elements(w, at, array);
@@ -289,7 +290,7 @@ static ls_status walk_array(walker *w, const place *at, const ls_debug_type *arr
 
 /* ---- structs ---- */
 
-static ls_status walk_member(walker *w, const place *at, const ls_debug_member *member)
+static ls_status walk_member(walker *w, const place *at, const schema_debug_member *member)
 {
     place inner;
     ls_status status = go_to(w, at, ".", member->name, &inner);
@@ -305,7 +306,7 @@ static ls_status walk_member(walker *w, const place *at, const ls_debug_member *
                       "integer and masks");
     }
     inner.offset = at->offset + member->offset;
-    if (member->name[0] == '\0' && member->type->kind == LS_DEBUG_UNION) {
+    if (member->name[0] == '\0' && member->type->kind == SCHEMA_DEBUG_UNION) {
         return refuse(w, &inner,
                       "has a union without a name: which of its members counts no schema can know; "
                       "give it a name and see --union-as-bytes");
@@ -313,13 +314,14 @@ static ls_status walk_member(walker *w, const place *at, const ls_debug_member *
     return walk_type(w, &inner, member->type);
 }
 
-static ls_status walk_struct(walker *w, const place *at, const ls_debug_type *type)
+static ls_status walk_struct(walker *w, const place *at, const schema_debug_type *type)
 {
     size_t end = 0;
     bool is_open = false;
     for (uint32_t i = 0; i < type->member_count; i++) {
-        const ls_debug_member *member = &type->members[i];
-        bool is_empty = member->type->kind == LS_DEBUG_STRUCT && member->type->member_count == 0;
+        const schema_debug_member *member = &type->members[i];
+        bool is_empty =
+            member->type->kind == SCHEMA_DEBUG_STRUCT && member->type->member_count == 0;
         if (is_empty) {
             continue; /* of C++: its byte, if it has one, is a hole */
         }
@@ -334,7 +336,7 @@ static ls_status walk_struct(walker *w, const place *at, const ls_debug_type *ty
             return status;
         }
         end = member->offset + member->type->bytes;
-        is_open = member->type->kind == LS_DEBUG_ARRAY && member->type->length == 0;
+        is_open = member->type->kind == SCHEMA_DEBUG_ARRAY && member->type->length == 0;
     }
     if (end == 0 && !is_open) {
         return refuse(w, at, "has no members");
@@ -342,27 +344,27 @@ static ls_status walk_struct(walker *w, const place *at, const ls_debug_type *ty
     return type->bytes > end && !is_open ? add_hole(w, at, end, type->bytes) : LS_OK;
 }
 
-static ls_status walk_type(walker *w, const place *at, const ls_debug_type *type)
+static ls_status walk_type(walker *w, const place *at, const schema_debug_type *type)
 {
     switch (type->kind) {
-    case LS_DEBUG_SCALAR:
+    case SCHEMA_DEBUG_SCALAR:
         return add_scalar(w, at, type, 1);
-    case LS_DEBUG_STRUCT:
+    case SCHEMA_DEBUG_STRUCT:
         return walk_struct(w, at, type);
-    case LS_DEBUG_ARRAY:
+    case SCHEMA_DEBUG_ARRAY:
         return walk_array(w, at, type);
-    case LS_DEBUG_UNION:
+    case SCHEMA_DEBUG_UNION:
         if (is_in(at->member, w->options->byte_unions, w->options->byte_union_count)) {
             return add_row(w, at, LS_FIELD_U8, type->bytes);
         }
         return refuse(w, at,
                       "is a union: which of its members counts no schema can know; make it a "
                       "struct, or take it as bytes by --union-as-bytes (one byte order only)");
-    case LS_DEBUG_POINTER:
+    case SCHEMA_DEBUG_POINTER:
         return refuse(w, at,
                       "is a pointer: a state has none, since addresses differ from run to run; "
                       "keep an index");
-    case LS_DEBUG_OTHER:
+    case SCHEMA_DEBUG_OTHER:
         break;
     }
     ls_text_set(w->why, "%s is of a type that no field has: %s, %zu bytes", words_for(w, at),
@@ -398,16 +400,17 @@ static bool fits(const char *path, const char *ending)
     return bytes == plain_bytes || plain[plain_bytes - bytes - 1] == '.';
 }
 
-static ls_status note_unit(ls_layout *layout, const ls_layout_note *note, ls_text *why)
+static ls_status note_unit(schema_layout *layout, const schema_layout_note *note, ls_text *why)
 {
     bool is_used = false;
-    if (strlen(note->text) >= LS_LAYOUT_UNIT_BYTES_MAX || strpbrk(note->text, "\"\\\n") != NULL) {
+    if (strlen(note->text) >= SCHEMA_LAYOUT_UNIT_BYTES_MAX ||
+        strpbrk(note->text, "\"\\\n") != NULL) {
         ls_text_set(why, "\"%s\" cannot be a unit", note->text);
         return LS_BAD_ARGUMENT;
     }
     for (uint32_t i = 0; i < layout->row_count; i++) {
         if (fits(layout->rows[i].path, note->path)) {
-            strncpy(layout->rows[i].unit, note->text, LS_LAYOUT_UNIT_BYTES_MAX - 1);
+            strncpy(layout->rows[i].unit, note->text, SCHEMA_LAYOUT_UNIT_BYTES_MAX - 1);
             is_used = true;
         }
     }
@@ -418,7 +421,8 @@ static ls_status note_unit(ls_layout *layout, const ls_layout_note *note, ls_tex
     return LS_OK;
 }
 
-static ls_status check_count_used(const ls_layout *layout, const ls_layout_note *note, ls_text *why)
+static ls_status check_count_used(const schema_layout *layout, const schema_layout_note *note,
+                                  ls_text *why)
 {
     for (uint32_t i = 0; i < layout->array_count; i++) {
         if (layout->arrays[i].count == note->text) {
@@ -430,7 +434,7 @@ static ls_status check_count_used(const ls_layout *layout, const ls_layout_note 
     return LS_BAD_ARGUMENT;
 }
 
-static ls_status check_paths(const ls_layout *layout, ls_text *why)
+static ls_status check_paths(const schema_layout *layout, ls_text *why)
 {
     for (uint32_t i = 0; i < layout->row_count; i++) {
         for (uint32_t j = 0; j < i; j++) {
@@ -448,7 +452,7 @@ static ls_status walk_part(walker *w)
 {
     place start = {.owner = w->part->type};
     if (w->part->name != NULL) {
-        ls_layout_array *array = new_array(w, w->part->type);
+        schema_layout_array *array = new_array(w, w->part->type);
         if (array == NULL) {
             return LS_UNSUPPORTED;
         }
@@ -465,8 +469,9 @@ static ls_status walk_part(walker *w)
     return walk_type(w, &start, w->part->type);
 }
 
-ls_status ls_layout_make(const ls_layout_part *parts, uint32_t part_count,
-                         const ls_layout_options *options, ls_layout *layout, ls_text *why)
+ls_status schema_layout_make(const schema_layout_part *parts, uint32_t part_count,
+                             const schema_layout_options *options, schema_layout *layout,
+                             ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < part_count; i++) {

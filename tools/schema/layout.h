@@ -6,29 +6,29 @@
 
 #include "lockstep/tools/schema/debug_types.h"
 
-#define LS_LAYOUT_MEMBER_BYTES_MAX 128u
-#define LS_LAYOUT_UNIT_BYTES_MAX 32u
-#define LS_LAYOUT_ARRAYS_MAX 256u
-#define LS_LAYOUT_PARTS_MAX 64u
+#define SCHEMA_LAYOUT_MEMBER_BYTES_MAX 128u
+#define SCHEMA_LAYOUT_UNIT_BYTES_MAX 32u
+#define SCHEMA_LAYOUT_ARRAYS_MAX 256u
+#define SCHEMA_LAYOUT_PARTS_MAX 64u
 
 /* One struct of the state. Strings are C code for the output, borrowed. */
-typedef struct ls_layout_part {
-    const ls_debug_type *type;
+typedef struct schema_layout_part {
+    const schema_debug_type *type;
     const char *name;   /* of the items, "ships"; NULL: the part is the whole state */
     const char *count;  /* how many; NULL: 1 */
     const char *offset; /* where in the state the first one is; NULL: 0 */
-} ls_layout_part;
+} schema_layout_part;
 
 /* What a person says about a place: a unit, or how many items an array has. */
-typedef struct ls_layout_note {
+typedef struct schema_layout_note {
     const char *path;
     const char *text;
-} ls_layout_note;
+} schema_layout_note;
 
-typedef struct ls_layout_options {
-    const ls_layout_note *units; /* path, or its last parts: "velocity.x" */
+typedef struct schema_layout_options {
+    const schema_layout_note *units; /* path, or its last parts: "velocity.x" */
     uint32_t unit_count;
-    const ls_layout_note *counts; /* of arrays without a length; C code */
+    const schema_layout_note *counts; /* of arrays without a length; C code */
     uint32_t count_count;
     const char *const *byte_unions; /* paths of unions to take as bytes */
     uint32_t byte_union_count;
@@ -36,41 +36,43 @@ typedef struct ls_layout_options {
     uint32_t padding_count;
     void (*warn)(void *user, const char *text); /* may be NULL */
     void *user;
-} ls_layout_options;
+} schema_layout_options;
 
 /* An array of items: its owner's member, or a part with a name. */
-typedef struct ls_layout_array {
+typedef struct schema_layout_array {
     char name[LS_NAME_BYTES_MAX];
-    const ls_debug_type *item;
-    const ls_debug_type *owner;              /* the state, or NULL for a part with a name */
-    char member[LS_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner */
-    const char *offset;                      /* C code, of a part with a name */
-    const char *count;                       /* C code; NULL: length */
+    const schema_debug_type *item;
+    const schema_debug_type *owner;              /* the state, or NULL for a part with a name */
+    char member[SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner */
+    const char *offset;                          /* C code, of a part with a name */
+    const char *count;                           /* C code; NULL: length */
     uint32_t length;
-} ls_layout_array;
+} schema_layout_array;
 
-typedef struct ls_layout_row {
+typedef struct schema_layout_row {
     char path[LS_NAME_BYTES_MAX];
-    char member[LS_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner, as offsetof takes it; "" for a hole */
-    char unit[LS_LAYOUT_UNIT_BYTES_MAX];
+    char member[SCHEMA_LAYOUT_MEMBER_BYTES_MAX]; /* in the owner, as offsetof takes it; "" for a
+                                                    hole */
+    char unit[SCHEMA_LAYOUT_UNIT_BYTES_MAX];
     ls_field_type type;
     uint32_t length;
-    size_t offset;                /* bytes, in the owner */
-    const ls_debug_type *owner;   /* the items' type, or the state's */
-    const ls_layout_array *array; /* NULL: a single one */
-} ls_layout_row;
+    size_t offset;                    /* bytes, in the owner */
+    const schema_debug_type *owner;   /* the items' type, or the state's */
+    const schema_layout_array *array; /* NULL: a single one */
+} schema_layout_row;
 
-typedef struct ls_layout {
-    ls_layout_row rows[LS_FIELDS_MAX];
+typedef struct schema_layout {
+    schema_layout_row rows[LS_FIELDS_MAX];
     uint32_t row_count;
-    ls_layout_array arrays[LS_LAYOUT_ARRAYS_MAX];
+    schema_layout_array arrays[SCHEMA_LAYOUT_ARRAYS_MAX];
     uint32_t array_count;
-} ls_layout;
+} schema_layout;
 
 /* Fills an empty layout. UNSUPPORTED for what no field, or no schema's number of them, describes;
  * BAD_ARGUMENT for notes that fit nothing and for paths that are too long or there twice; `why`
  * names the member. The layout borrows the types and what the parts and options point to. */
-ls_status ls_layout_make(const ls_layout_part *parts, uint32_t part_count,
-                         const ls_layout_options *options, ls_layout *layout, ls_text *why);
+ls_status schema_layout_make(const schema_layout_part *parts, uint32_t part_count,
+                             const schema_layout_options *options, schema_layout *layout,
+                             ls_text *why);
 
 #endif

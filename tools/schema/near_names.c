@@ -33,12 +33,12 @@ static uint32_t letters_apart(const char *a, const char *b)
     return row[b_bytes];
 }
 
-ls_near_names ls_near_names_make(const char *wanted)
+schema_near_names schema_near_names_make(const char *wanted)
 {
-    return (ls_near_names){.wanted = wanted};
+    return (schema_near_names){.wanted = wanted};
 }
 
-void ls_near_names_offer(ls_near_names *near, const char *name)
+void schema_near_names_offer(schema_near_names *near, const char *name)
 {
     uint32_t distance = letters_apart(near->wanted, name);
     size_t third = strlen(near->wanted) / 3;
@@ -47,10 +47,10 @@ void ls_near_names_offer(ls_near_names *near, const char *name)
     while (place > 0 && near->distances[place - 1] > distance) {
         place--;
     }
-    if (!is_near || place == LS_NEAR_NAMES_MAX) {
+    if (!is_near || place == SCHEMA_NEAR_NAMES_MAX) {
         return;
     }
-    near->count += near->count < LS_NEAR_NAMES_MAX;
+    near->count += near->count < SCHEMA_NEAR_NAMES_MAX;
     for (uint32_t i = near->count - 1; i > place; i--) {
         near->names[i] = near->names[i - 1];
         near->distances[i] = near->distances[i - 1];
@@ -59,7 +59,7 @@ void ls_near_names_offer(ls_near_names *near, const char *name)
     near->distances[place] = distance;
 }
 
-void ls_near_names_say(const ls_near_names *near, ls_text *why)
+void schema_near_names_say(const schema_near_names *near, ls_text *why)
 {
     for (uint32_t i = 0; i < near->count; i++) {
         const char *before = i == 0 ? "; did you mean " : i + 1 < near->count ? ", " : " or ";

@@ -8,19 +8,19 @@
 
 #include <stdint.h>
 
-#define LS_NEAR_NAMES_MAX 3u
+#define SCHEMA_NEAR_NAMES_MAX 3u
 
-typedef struct ls_near_names {
+typedef struct schema_near_names {
     const char *wanted; /* borrowed, like the names */
-    const char *names[LS_NEAR_NAMES_MAX];
-    uint32_t distances[LS_NEAR_NAMES_MAX];
+    const char *names[SCHEMA_NEAR_NAMES_MAX];
+    uint32_t distances[SCHEMA_NEAR_NAMES_MAX];
     uint32_t count;
-} ls_near_names;
+} schema_near_names;
 
-ls_near_names ls_near_names_make(const char *wanted);
-void ls_near_names_offer(ls_near_names *near, const char *name);
+schema_near_names schema_near_names_make(const char *wanted);
+void schema_near_names_offer(schema_near_names *near, const char *name);
 
 /* Adds "; did you mean a, b or c?" when there are any. */
-void ls_near_names_say(const ls_near_names *near, ls_text *why);
+void schema_near_names_say(const schema_near_names *near, ls_text *why);
 
 #endif

@@ -9,7 +9,7 @@ static size_t element_end(const ls_schema *schema, size_t offset)
     return place.offset + ls_field_type_bytes(place.field->type);
 }
 
-uint64_t ls_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b)
+uint64_t synctest_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b)
 {
     uint64_t count = 0;
     size_t bytes = ls_schema_state_bytes(schema);
@@ -24,38 +24,38 @@ uint64_t ls_compare_count(const ls_schema *schema, const uint8_t *a, const uint8
     return count;
 }
 
-bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trace *b,
-                       ls_difference *out)
+bool synctest_compare_traces(const ls_schema *schema, const synctest_trace *a,
+                             const synctest_trace *b, synctest_difference *out)
 {
     for (uint32_t place = 0; place < a->places; place++) {
         if (!schema) {
-            if (ls_trace_hash(a, place) != ls_trace_hash(b, place)) {
+            if (synctest_trace_hash(a, place) != synctest_trace_hash(b, place)) {
                 out->place = place;
                 out->elements = 0;
                 return true;
             }
             continue;
         }
-        const uint8_t *state_a = ls_trace_state(a, place);
-        const uint8_t *state_b = ls_trace_state(b, place);
+        const uint8_t *state_a = synctest_trace_state(a, place);
+        const uint8_t *state_b = synctest_trace_state(b, place);
         if (ls_schema_first_difference(schema, state_a, state_b, &out->first)) {
             out->place = place;
-            out->elements = ls_compare_count(schema, state_a, state_b);
+            out->elements = synctest_compare_count(schema, state_a, state_b);
             return true;
         }
     }
     return false;
 }
 
-static ls_oddity oddity_of(uint64_t bits, uint64_t sign, uint64_t infinity)
+static synctest_oddity oddity_of(uint64_t bits, uint64_t sign, uint64_t infinity)
 {
     if (bits == sign) {
-        return LS_ODDITY_NEGATIVE_ZERO;
+        return SYNCTEST_ODDITY_NEGATIVE_ZERO;
     }
-    return (bits & ~sign) > infinity ? LS_ODDITY_NAN : LS_ODDITY_NONE;
+    return (bits & ~sign) > infinity ? SYNCTEST_ODDITY_NAN : SYNCTEST_ODDITY_NONE;
 }
 
-ls_oddity ls_compare_oddity(const ls_schema_place *place, const uint8_t *state)
+synctest_oddity synctest_compare_oddity(const ls_schema_place *place, const uint8_t *state)
 {
     if (place->field->type == LS_FIELD_F32) {
         uint32_t bits = 0;
@@ -67,7 +67,7 @@ ls_oddity ls_compare_oddity(const ls_schema_place *place, const uint8_t *state)
         memcpy(&bits, state + place->offset, sizeof bits);
         return oddity_of(bits, UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000));
     }
-    return LS_ODDITY_NONE;
+    return SYNCTEST_ODDITY_NONE;
 }
 
 /* One field: every element of every item. */
@@ -78,7 +78,7 @@ static bool find_nan_in(const ls_field *field, const uint8_t *state, ls_schema_p
         size_t start = field->offset + item * field->stride;
         for (uint32_t element = 0; element < field->length; element++) {
             ls_schema_place place = {field, item, element, start + element * element_bytes};
-            if (ls_compare_oddity(&place, state) == LS_ODDITY_NAN) {
+            if (synctest_compare_oddity(&place, state) == SYNCTEST_ODDITY_NAN) {
                 *out = place;
                 return true;
             }
@@ -87,7 +87,7 @@ static bool find_nan_in(const ls_field *field, const uint8_t *state, ls_schema_p
     return false;
 }
 
-bool ls_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out)
+bool synctest_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out)
 {
     for (uint32_t i = 0; i < ls_schema_field_count(schema); i++) {
         const ls_field *field = ls_schema_field(schema, i);

@@ -6,31 +6,31 @@
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/tools/synctest/trace.h"
 
-typedef struct ls_difference {
+typedef struct synctest_difference {
     uint32_t place;        /* the first place at which the traces differ */
     ls_schema_place first; /* the first element that differs there; with a schema only */
     uint64_t elements;     /* how many do; 0 without a schema */
-} ls_difference;
+} synctest_difference;
 
 /* False when the traces are equal. `schema` is NULL when the state is behind a callback: then state
  * hashes are compared and `first` stays as it was. */
-bool ls_compare_traces(const ls_schema *schema, const ls_trace *a, const ls_trace *b,
-                       ls_difference *out);
+bool synctest_compare_traces(const ls_schema *schema, const synctest_trace *a,
+                             const synctest_trace *b, synctest_difference *out);
 
 /* Elements of two states that differ. */
-uint64_t ls_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
+uint64_t synctest_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
 
 /* What a floating-point element can be that a person should hear of. */
-typedef enum ls_oddity {
-    LS_ODDITY_NONE,
-    LS_ODDITY_NAN,
-    LS_ODDITY_NEGATIVE_ZERO,
-} ls_oddity;
+typedef enum synctest_oddity {
+    SYNCTEST_ODDITY_NONE,
+    SYNCTEST_ODDITY_NAN,
+    SYNCTEST_ODDITY_NEGATIVE_ZERO,
+} synctest_oddity;
 
 /* NONE for an element of another type. */
-ls_oddity ls_compare_oddity(const ls_schema_place *place, const uint8_t *state);
+synctest_oddity synctest_compare_oddity(const ls_schema_place *place, const uint8_t *state);
 
 /* The first element of a state that is not a number, or false. */
-bool ls_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out);
+bool synctest_compare_find_nan(const ls_schema *schema, const uint8_t *state, ls_schema_place *out);
 
 #endif

@@ -11,14 +11,14 @@ enum {
     ENDED = 70,
 };
 
-static ls_exchange *told;
+static synctest_exchange *told;
 static sigjmp_buf way_back;
 static volatile sig_atomic_t is_guarded;
 static uintptr_t touched;
 
-_Noreturn void ls_crash_end(int signal_number)
+_Noreturn void synctest_crash_end(int signal_number)
 {
-    told->outcome.kind = LS_OUTCOME_CRASHED;
+    told->outcome.kind = SYNCTEST_OUTCOME_CRASHED;
     told->outcome.signal = signal_number;
     _exit(ENDED);
 }
@@ -31,10 +31,10 @@ static void on_signal(int signal_number, siginfo_t *info, void *context)
         touched = (uintptr_t)info->si_addr;
         siglongjmp(way_back, 1);
     }
-    ls_crash_end(signal_number);
+    synctest_crash_end(signal_number);
 }
 
-void ls_crash_watch(ls_exchange *exchange)
+void synctest_crash_watch(synctest_exchange *exchange)
 {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
     static uint8_t stack[HANDLER_STACK_BYTES];
@@ -46,7 +46,7 @@ void ls_crash_watch(ls_exchange *exchange)
     }
 }
 
-bool ls_crash_guard(void (*run)(void *user), void *user, uintptr_t *address)
+bool synctest_crash_guard(void (*run)(void *user), void *user, uintptr_t *address)
 {
     if (sigsetjmp(way_back, 1) != 0) {
         is_guarded = 0;

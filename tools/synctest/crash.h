@@ -7,12 +7,12 @@
 #include "lockstep/tools/synctest/exchange.h"
 
 /* From here on a crash is written to the outcome. */
-void ls_crash_watch(ls_exchange *exchange);
+void synctest_crash_watch(synctest_exchange *exchange);
 
 /* Runs `run`, and returns false with the address when it touched memory that it must not. */
-bool ls_crash_guard(void (*run)(void *user), void *user, uintptr_t *address);
+bool synctest_crash_guard(void (*run)(void *user), void *user, uintptr_t *address);
 
 /* As if the signal had come outside a guarded call. */
-_Noreturn void ls_crash_end(int signal_number);
+_Noreturn void synctest_crash_end(int signal_number);
 
 #endif

@@ -6,20 +6,20 @@
 
 #include "lockstep/tools/synctest/exchange.h"
 
-typedef struct ls_evidence {
-    uint32_t failed; /* worlds with a finding, 1 << ls_world_id */
+typedef struct synctest_evidence {
+    uint32_t failed; /* worlds with a finding, 1 << synctest_world_id */
     bool has_fused_multiply;
     bool uses_library_random;
     bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */
     char written_variable[LS_NAME_BYTES_MAX]; /* outside the state, by a pass; "" for none */
     char writing_pass[LS_NAME_BYTES_MAX];
-} ls_evidence;
+} synctest_evidence;
 
 /* What kind of difference it is, in a word or three: "outside the saved state". */
-const char *ls_diagnosis_class(ls_world_id world, const ls_outcome *outcome,
-                               const ls_evidence *evidence);
+const char *synctest_diagnosis_class(synctest_world_id world, const synctest_outcome *outcome,
+                                     const synctest_evidence *evidence);
 
-void ls_diagnosis_cause(ls_world_id world, const ls_outcome *outcome, const ls_evidence *evidence,
-                        ls_text *out);
+void synctest_diagnosis_cause(synctest_world_id world, const synctest_outcome *outcome,
+                              const synctest_evidence *evidence, ls_text *out);
 
 #endif

@@ -17,20 +17,21 @@ enum {
 /* ---- the reference ---- */
 
 typedef struct recording {
-    ls_script script;
+    synctest_script script;
     ls_bot bots[LS_PLAYERS_MAX];
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
     uint64_t save_end;
-    ls_saved saved;
+    synctest_saved saved;
 } recording;
 
-static void make_inputs(ls_player *player, const ls_sim_instance *instance, recording *recorder)
+static void make_inputs(synctest_player *player, const ls_sim_instance *instance,
+                        recording *recorder)
 {
     uint32_t events[LS_PLAYERS_MAX];
     ls_tick tick = ls_sim_instance_tick(instance);
-    ls_script_advance(&recorder->script, tick, events);
+    synctest_script_advance(&recorder->script, tick, events);
     player->exchange->progress.tick = tick;
-    ls_player_enter_phase(player, LS_PHASE_BOT);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_BOT);
     for (uint32_t slot = 0; slot < player->config.players; slot++) {
         uint32_t size =
             recorder->script.is_present[slot]
@@ -39,24 +40,25 @@ static void make_inputs(ls_player *player, const ls_sim_instance *instance, reco
         player->slots[slot] = (ls_slot_input){recorder->bytes[slot], size, events[slot]};
         player->exchange->facts.inputs_played += size > 0;
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
 }
 
 /* Saves for those who join in mid-match. */
-static bool record_saves(ls_player *player, const ls_sim_instance *instance, recording *recorder)
+static bool record_saves(synctest_player *player, const ls_sim_instance *instance,
+                         recording *recorder)
 {
-    ls_exchange *exchange = player->exchange;
-    for (uint32_t i = 0; i < LS_TRIED_JOINS; i++) {
+    synctest_exchange *exchange = player->exchange;
+    for (uint32_t i = 0; i < SYNCTEST_TRIED_JOINS; i++) {
         if (exchange->join_ticks[i] != ls_sim_instance_tick(instance)) {
             continue;
         }
-        if (!ls_player_save(player, instance, &recorder->saved)) {
+        if (!synctest_player_save(player, instance, &recorder->saved)) {
             return false;
         }
         ssize_t size = (ssize_t)recorder->saved.size;
         if (pwrite(player->files.saves, recorder->saved.bytes, recorder->saved.size,
                    (off_t)recorder->save_end) != size) {
-            return ls_player_fail(player, LS_NO_MEMORY, "no memory for a save");
+            return synctest_player_fail(player, LS_NO_MEMORY, "no memory for a save");
         }
         exchange->facts.save_starts[i] = recorder->save_end;
         recorder->save_end += recorder->saved.size;
@@ -64,99 +66,99 @@ static bool record_saves(ls_player *player, const ls_sim_instance *instance, rec
     return true;
 }
 
-static bool record_tick(ls_player *player, ls_sim_instance *instance, recording *recorder)
+static bool record_tick(synctest_player *player, ls_sim_instance *instance, recording *recorder)
 {
     ls_tick tick = ls_sim_instance_tick(instance);
     if (player->exchange->facts.save_bytes > 0 && !record_saves(player, instance, recorder)) {
         return false;
     }
     make_inputs(player, instance, recorder);
-    if (ls_tape_add(&player->tape, tick, player->slots) != LS_OK) {
-        return ls_player_fail(player, LS_NO_MEMORY, "no memory for the inputs");
+    if (synctest_tape_add(&player->tape, tick, player->slots) != LS_OK) {
+        return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the inputs");
     }
     const ls_tick_inputs inputs = {tick, player->config.players, player->slots};
-    ls_player_step(player, instance, &inputs, false);
-    ls_tape_set_hash(&player->tape, tick + 1, ls_player_hash(player, instance));
+    synctest_player_step(player, instance, &inputs, false);
+    synctest_tape_set_hash(&player->tape, tick + 1, synctest_player_hash(player, instance));
     return true;
 }
 
-void ls_drive_record(ls_player *player)
+void synctest_drive_record(synctest_player *player)
 {
     static recording recorder; /* too big for the stack that a plug-in will be given */
-    const ls_synctest_match *match = &player->exchange->match;
-    ls_sim_instance *instance = ls_player_start(player);
+    const synctest_match *match = &player->exchange->match;
+    ls_sim_instance *instance = synctest_player_start(player);
     if (!instance) {
         return;
     }
-    recorder.script = ls_script_make(match->seed, player->config.players);
+    recorder.script = synctest_script_make(match->seed, player->config.players);
     for (uint32_t slot = 0; slot < player->config.players; slot++) {
         recorder.bots[slot] = ls_bot_make(match->seed + slot);
     }
     player->exchange->facts.save_bytes = ls_sim_instance_save_bytes(instance);
-    ls_tape_set_hash(&player->tape, 0, ls_player_hash(player, instance));
+    synctest_tape_set_hash(&player->tape, 0, synctest_player_hash(player, instance));
     bool is_going = true;
     while (is_going && ls_sim_instance_tick(instance) < match->ticks) {
         is_going = record_tick(player, instance, &recorder);
     }
     if (is_going) {
-        ls_player_end(player, instance);
-        player->exchange->outcome.kind = LS_OUTCOME_SAME;
+        synctest_player_end(player, instance);
+        player->exchange->outcome.kind = SYNCTEST_OUTCOME_SAME;
     }
 }
 
 /* ---- once ---- */
 
 /* From the live tick to the end. */
-static bool play_on(ls_player *player, ls_sim_instance *instance)
+static bool play_on(synctest_player *player, ls_sim_instance *instance)
 {
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
-        ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(instance));
-        ls_player_step(player, instance, &inputs, true);
-        if (!ls_player_compare(player, instance)) {
+        ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(instance));
+        synctest_player_step(player, instance, &inputs, true);
+        if (!synctest_player_compare(player, instance)) {
             return false;
         }
     }
     return true;
 }
 
-static bool play_once(ls_player *player)
+static bool play_once(synctest_player *player)
 {
-    ls_sim_instance *instance = ls_player_start(player);
-    if (!instance || !ls_player_compare(player, instance) || !play_on(player, instance)) {
+    ls_sim_instance *instance = synctest_player_start(player);
+    if (!instance || !synctest_player_compare(player, instance) || !play_on(player, instance)) {
         return false;
     }
-    ls_player_end(player, instance);
+    synctest_player_end(player, instance);
     return true;
 }
 
 /* ---- checked ---- */
 
 /* Whether something is in a state that must not be, what, and where. */
-static bool find_fault(const ls_schema *schema, const uint8_t *state, ls_fault *fault,
+static bool find_fault(const ls_schema *schema, const uint8_t *state, synctest_fault *fault,
                        ls_schema_place *place)
 {
     size_t offset = 0;
     if (ls_schema_dirty_padding(schema, state, &offset)) {
         *place = ls_schema_at(schema, offset);
-        *fault = LS_FAULT_PADDING;
+        *fault = SYNCTEST_FAULT_PADDING;
         return true;
     }
-    *fault = LS_FAULT_NAN;
-    return ls_compare_find_nan(schema, state, place);
+    *fault = SYNCTEST_FAULT_NAN;
+    return synctest_compare_find_nan(schema, state, place);
 }
 
 /* Looks at the state after each pass of the tick that was traced. */
-static bool find_no_fault(ls_player *player, const ls_sim_instance *instance)
+static bool find_no_fault(synctest_player *player, const ls_sim_instance *instance)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
+    synctest_outcome *outcome = &player->exchange->outcome;
     const ls_schema *schema = ls_sim_instance_schema(instance);
     for (uint32_t i = 1; schema && i < player->trace.places; i++) {
         ls_schema_place place;
-        ls_fault fault;
-        const uint8_t *state = ls_trace_state(&player->trace, i);
+        synctest_fault fault;
+        const uint8_t *state = synctest_trace_state(&player->trace, i);
         if (find_fault(schema, state, &fault, &place)) {
-            ls_player_fault(player, fault, ls_sim_instance_tick(instance) - 1,
-                            player->simulation.passes[i - 1].name);
+            synctest_player_fault(player, fault, ls_sim_instance_tick(instance) - 1,
+                                  player->simulation.passes[i - 1].name);
             ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
             ls_schema_place_value(&place, state, outcome->found, sizeof outcome->found);
             return false;
@@ -165,81 +167,82 @@ static bool find_no_fault(ls_player *player, const ls_sim_instance *instance)
     return true;
 }
 
-static bool find_no_mode_changed(ls_player *player, const ls_sim_instance *instance)
+static bool find_no_mode_changed(synctest_player *player, const ls_sim_instance *instance)
 {
     if (player->mode_changer) {
-        ls_player_fault(player, LS_FAULT_ROUNDING, ls_sim_instance_tick(instance) - 1,
-                        player->mode_changer->name);
+        synctest_player_fault(player, SYNCTEST_FAULT_ROUNDING, ls_sim_instance_tick(instance) - 1,
+                              player->mode_changer->name);
     }
     return !player->mode_changer;
 }
 
-static bool play_checked(ls_player *player)
+static bool play_checked(synctest_player *player)
 {
-    ls_sim_instance *instance = ls_player_start(player);
-    if (!instance || !ls_player_compare(player, instance)) {
+    ls_sim_instance *instance = synctest_player_start(player);
+    if (!instance || !synctest_player_compare(player, instance)) {
         return false;
     }
-    ls_statics_begin(&player->statics, player->exchange->match.sim, &player->memory.allocator);
+    synctest_statics_begin(&player->statics, player->exchange->match.sim,
+                           &player->memory.allocator);
     while (ls_sim_instance_tick(instance) < player->tape.ticks) {
-        ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(instance));
-        ls_player_step(player, instance, &inputs, true);
-        if (!ls_player_compare(player, instance) || !find_no_fault(player, instance) ||
+        ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(instance));
+        synctest_player_step(player, instance, &inputs, true);
+        if (!synctest_player_compare(player, instance) || !find_no_fault(player, instance) ||
             !find_no_mode_changed(player, instance)) {
             return false;
         }
     }
-    ls_statics_end(&player->statics);
-    ls_player_end(player, instance);
+    synctest_statics_end(&player->statics);
+    synctest_player_end(player, instance);
     return true;
 }
 
 /* ---- again ---- */
 
-static bool play_again(ls_player *player)
+static bool play_again(synctest_player *player)
 {
-    ls_sim_instance *first = ls_player_start(player);
+    ls_sim_instance *first = synctest_player_start(player);
     if (!first) {
         return false;
     }
     while (ls_sim_instance_tick(first) < player->tape.ticks) {
-        ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(first));
-        ls_player_step(player, first, &inputs, false);
+        ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(first));
+        synctest_player_step(player, first, &inputs, false);
     }
-    ls_player_end(player, first);
+    synctest_player_end(player, first);
     return play_once(player);
 }
 
 /* ---- save ---- */
 
 /* Both step; what the first leaves outside its state is there when the second does. */
-static bool step_both(ls_player *player, ls_sim_instance *first, ls_sim_instance *second)
+static bool step_both(synctest_player *player, ls_sim_instance *first, ls_sim_instance *second)
 {
-    ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(first));
-    ls_player_step(player, first, &inputs, true);
-    if (!ls_player_compare(player, first)) {
+    ls_tick_inputs inputs = synctest_player_inputs(player, ls_sim_instance_tick(first));
+    synctest_player_step(player, first, &inputs, true);
+    if (!synctest_player_compare(player, first)) {
         return false;
     }
-    ls_player_step(player, second, &inputs, true);
-    return ls_player_compare(player, second);
+    synctest_player_step(player, second, &inputs, true);
+    return synctest_player_compare(player, second);
 }
 
-static bool play_saved(ls_player *player)
+static bool play_saved(synctest_player *player)
 {
-    ls_sim_instance *live = ls_player_start(player);
-    ls_sim_instance *next = live ? ls_player_start(player) : NULL;
-    ls_saved saved = {NULL, 0, 0};
-    if (!next || !ls_player_compare(player, live)) {
+    ls_sim_instance *live = synctest_player_start(player);
+    ls_sim_instance *next = live ? synctest_player_start(player) : NULL;
+    synctest_saved saved = {NULL, 0, 0};
+    if (!next || !synctest_player_compare(player, live)) {
         return false;
     }
     for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
-        if (!ls_player_save(player, live, &saved)) {
+        if (!synctest_player_save(player, live, &saved)) {
             return false;
         }
         if (!player->simulation.hash) {
             memset(ls_sim_instance_state(next), STALE_BYTE, ls_sim_instance_state_bytes(next));
         }
-        if (!ls_player_load_save(player, next, saved.bytes, tick) ||
+        if (!synctest_player_load_save(player, next, saved.bytes, tick) ||
             !step_both(player, live, next)) {
             return false;
         }
@@ -247,17 +250,17 @@ static bool play_saved(ls_player *player)
         live = next;
         next = kept;
     }
-    ls_player_end(player, live);
-    ls_player_end(player, next);
+    synctest_player_end(player, live);
+    synctest_player_end(player, next);
     return true;
 }
 
 /* ---- join ---- */
 
-static bool play_joined(ls_player *player)
+static bool play_joined(synctest_player *player)
 {
-    const ls_exchange *exchange = player->exchange;
-    ls_sim_instance *instance = ls_player_start(player);
+    const synctest_exchange *exchange = player->exchange;
+    ls_sim_instance *instance = synctest_player_start(player);
     struct stat info;
     if (!instance || fstat(player->files.saves, &info) != 0) {
         return false;
@@ -265,69 +268,70 @@ static bool play_joined(ls_player *player)
     uint8_t *saves =
         mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, player->files.saves, 0);
     if (saves == MAP_FAILED) {
-        return ls_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
+        return synctest_player_fail(player, LS_NO_MEMORY, "no memory for the saves");
     }
     const uint8_t *save = saves + exchange->facts.save_starts[exchange->variant];
-    if (!ls_player_load_save(player, instance, save, exchange->join_ticks[exchange->variant]) ||
-        !ls_player_compare(player, instance) || !play_on(player, instance)) {
+    if (!synctest_player_load_save(player, instance, save,
+                                   exchange->join_ticks[exchange->variant]) ||
+        !synctest_player_compare(player, instance) || !play_on(player, instance)) {
         return false;
     }
-    ls_player_end(player, instance);
+    synctest_player_end(player, instance);
     return true;
 }
 
 /* ---- rollback ---- */
 
 /* Plays ahead on what a machine would guess: that everybody goes on as before. */
-static void guess_ahead(ls_player *player, ls_sim_instance *instance)
+static void guess_ahead(synctest_player *player, ls_sim_instance *instance)
 {
     ls_tick start = ls_sim_instance_tick(instance);
-    uint32_t depth = 1 + start % LS_TRIED_ROLLBACK_TICKS;
-    ls_tick_inputs inputs = ls_player_inputs(player, start > 0 ? start - 1 : 0);
+    uint32_t depth = 1 + start % SYNCTEST_TRIED_ROLLBACK_TICKS;
+    ls_tick_inputs inputs = synctest_player_inputs(player, start > 0 ? start - 1 : 0);
     for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
         player->slots[slot].events = 0;
         player->slots[slot].size = start > 0 ? player->slots[slot].size : 0;
     }
     for (uint32_t i = 0; i < depth; i++) {
         inputs.tick = start + i;
-        ls_player_step(player, instance, &inputs, false);
+        synctest_player_step(player, instance, &inputs, false);
     }
 }
 
-static bool play_rolled_back(ls_player *player)
+static bool play_rolled_back(synctest_player *player)
 {
-    ls_sim_instance *instance = ls_player_start(player);
-    ls_saved saved = {NULL, 0, 0};
-    if (!instance || !ls_player_compare(player, instance)) {
+    ls_sim_instance *instance = synctest_player_start(player);
+    synctest_saved saved = {NULL, 0, 0};
+    if (!instance || !synctest_player_compare(player, instance)) {
         return false;
     }
     for (ls_tick tick = 0; tick < player->tape.ticks; tick++) {
-        if (!ls_player_save(player, instance, &saved)) {
+        if (!synctest_player_save(player, instance, &saved)) {
             return false;
         }
         guess_ahead(player, instance);
-        if (!ls_player_load_save(player, instance, saved.bytes, tick)) {
+        if (!synctest_player_load_save(player, instance, saved.bytes, tick)) {
             return false;
         }
-        ls_tick_inputs inputs = ls_player_inputs(player, tick);
-        ls_player_step(player, instance, &inputs, true);
-        if (!ls_player_compare(player, instance)) {
+        ls_tick_inputs inputs = synctest_player_inputs(player, tick);
+        synctest_player_step(player, instance, &inputs, true);
+        if (!synctest_player_compare(player, instance)) {
             return false;
         }
     }
-    ls_player_end(player, instance);
+    synctest_player_end(player, instance);
     return true;
 }
 
-void ls_drive_play(ls_player *player, ls_drive drive)
+void synctest_drive_play(synctest_player *player, synctest_drive drive)
 {
-    static bool (*const drives[])(ls_player *) = {
-        [LS_DRIVE_ONCE] = play_once,     [LS_DRIVE_CHECKED] = play_checked,
-        [LS_DRIVE_AGAIN] = play_again,   [LS_DRIVE_SAVE] = play_saved,
-        [LS_DRIVE_JOIN] = play_joined,   [LS_DRIVE_ROLLBACK] = play_rolled_back,
-        [LS_DRIVE_DRAW] = ls_drive_draw,
+    static bool (*const drives[])(synctest_player *) = {
+        [SYNCTEST_DRIVE_ONCE] = play_once,           [SYNCTEST_DRIVE_CHECKED] = play_checked,
+        [SYNCTEST_DRIVE_AGAIN] = play_again,         [SYNCTEST_DRIVE_SAVE] = play_saved,
+        [SYNCTEST_DRIVE_JOIN] = play_joined,         [SYNCTEST_DRIVE_ROLLBACK] = play_rolled_back,
+        [SYNCTEST_DRIVE_DRAW] = synctest_drive_draw,
     };
     if (drives[drive](player)) {
-        player->exchange->outcome.kind = LS_OUTCOME_SAME;
+        player->exchange->outcome.kind = SYNCTEST_OUTCOME_SAME;
     }
 }

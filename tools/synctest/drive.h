@@ -7,12 +7,12 @@
 #include "lockstep/tools/synctest/player.h"
 
 /* Plays the reference run with its bots and script, and records it: inputs, state hashes, saves. */
-void ls_drive_record(ls_player *player);
+void synctest_drive_record(synctest_player *player);
 
 /* Plays the recorded match. */
-void ls_drive_play(ls_player *player, ls_drive drive);
+void synctest_drive_play(synctest_player *player, synctest_drive drive);
 
 /* drive_draw.c: with read-only states, drawn at other rates; true when nothing was found. */
-bool ls_drive_draw(ls_player *player);
+bool synctest_drive_draw(synctest_player *player);
 
 #endif

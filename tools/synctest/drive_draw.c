@@ -13,12 +13,12 @@ enum {
 
 /* The two newest states, both read-only while the simulation looks at them. */
 typedef struct viewing {
-    ls_player *player;
+    synctest_player *player;
     ls_sim_instance *current;
     ls_sim_instance *previous;
     ls_bot bot;
-    ls_saved before; /* of the state that `previous` gets */
-    ls_saved saved;
+    synctest_saved before; /* of the state that `previous` gets */
+    synctest_saved saved;
     ls_fixed alpha;
     uint32_t slot;
 } viewing;
@@ -48,14 +48,14 @@ static void hash(void *user)
 static void save(void *user)
 {
     viewing *viewer = user;
-    (void)ls_player_save(viewer->player, viewer->current, &viewer->saved);
+    (void)synctest_player_save(viewer->player, viewer->current, &viewer->saved);
 }
 
 static void set_writable(viewing *viewer, bool is_writable)
 {
-    ls_page_memory *memory = &viewer->player->memory;
-    ls_page_memory_set_writable(memory, ls_sim_instance_view(viewer->current), is_writable);
-    ls_page_memory_set_writable(memory, ls_sim_instance_view(viewer->previous), is_writable);
+    synctest_page_memory *memory = &viewer->player->memory;
+    synctest_page_memory_set_writable(memory, ls_sim_instance_view(viewer->current), is_writable);
+    synctest_page_memory_set_writable(memory, ls_sim_instance_view(viewer->previous), is_writable);
 }
 
 /* Whose byte is at the address, as an offset in its state. */
@@ -69,7 +69,7 @@ static bool offset_in(const ls_sim_instance *instance, uintptr_t address, size_t
 static void name_written_field(viewing *viewer, size_t offset)
 {
     const ls_schema *schema = ls_sim_instance_schema(viewer->current);
-    ls_outcome *outcome = &viewer->player->exchange->outcome;
+    synctest_outcome *outcome = &viewer->player->exchange->outcome;
     if (schema) {
         ls_schema_place place = ls_schema_at(schema, offset);
         ls_schema_place_name(&place, outcome->field, sizeof outcome->field);
@@ -77,25 +77,27 @@ static void name_written_field(viewing *viewer, size_t offset)
 }
 
 /* Calls one of the simulation's functions that may only read. */
-static bool call_reader(viewing *viewer, ls_phase phase, const char *name, void (*run)(void *user))
+static bool call_reader(viewing *viewer, synctest_phase phase, const char *name,
+                        void (*run)(void *user))
 {
-    ls_player *player = viewer->player;
+    synctest_player *player = viewer->player;
     uintptr_t address = 0;
     set_writable(viewer, false);
-    ls_player_enter_phase(player, phase);
-    bool is_well = ls_crash_guard(run, viewer, &address);
+    synctest_player_enter_phase(player, phase);
+    bool is_well = synctest_crash_guard(run, viewer, &address);
     set_writable(viewer, true);
     if (!is_well) {
         size_t offset = 0;
         if (!offset_in(viewer->current, address, &offset) &&
             !offset_in(viewer->previous, address, &offset)) {
-            ls_crash_end(SIGSEGV);
+            synctest_crash_end(SIGSEGV);
         }
-        ls_player_fault(player, LS_FAULT_WRITE, ls_sim_instance_tick(viewer->current), name);
+        synctest_player_fault(player, SYNCTEST_FAULT_WRITE, ls_sim_instance_tick(viewer->current),
+                              name);
         ls_text_set(&player->exchange->outcome.text, "%s writes to the state", name);
         name_written_field(viewer, offset);
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return is_well;
 }
 
@@ -107,15 +109,15 @@ static bool show(viewing *viewer)
     const ls_simulation *simulation = &viewer->player->simulation;
     for (uint32_t i = 0; simulation->draw && i < frames[tick % 3]; i++) {
         viewer->alpha = LS_FIXED_ONE / 5 * (int64_t)(i + tick % 2);
-        if (!call_reader(viewer, LS_PHASE_DRAW, "draw", draw)) {
+        if (!call_reader(viewer, SYNCTEST_PHASE_DRAW, "draw", draw)) {
             return false;
         }
     }
     viewer->slot = tick % viewer->player->config.players;
     bool can_save = viewer->player->exchange->facts.save_bytes > 0;
-    return (!simulation->bot || call_reader(viewer, LS_PHASE_BOT, "bot", ask_bot)) &&
-           call_reader(viewer, LS_PHASE_HASH, "hash", hash) &&
-           (!can_save || call_reader(viewer, LS_PHASE_SAVE, "save", save));
+    return (!simulation->bot || call_reader(viewer, SYNCTEST_PHASE_BOT, "bot", ask_bot)) &&
+           call_reader(viewer, SYNCTEST_PHASE_HASH, "hash", hash) &&
+           (!can_save || call_reader(viewer, SYNCTEST_PHASE_SAVE, "save", save));
 }
 
 /* The previous state is a copy of the one that is about to be stepped. */
@@ -125,40 +127,42 @@ static bool keep_previous(viewing *viewer)
         return true; /* it cannot be copied: its blend is that of one state */
     }
     ls_tick tick = ls_sim_instance_tick(viewer->current);
-    return ls_player_save(viewer->player, viewer->current, &viewer->before) &&
-           ls_player_load_save(viewer->player, viewer->previous, viewer->before.bytes, tick);
+    return synctest_player_save(viewer->player, viewer->current, &viewer->before) &&
+           synctest_player_load_save(viewer->player, viewer->previous, viewer->before.bytes, tick);
 }
 
 static bool play_shown(viewing *viewer)
 {
-    ls_player *player = viewer->player;
+    synctest_player *player = viewer->player;
     while (ls_sim_instance_tick(viewer->current) < player->tape.ticks) {
         if (!keep_previous(viewer)) {
             return false;
         }
-        ls_tick_inputs inputs = ls_player_inputs(player, ls_sim_instance_tick(viewer->current));
-        ls_player_step(player, viewer->current, &inputs, true);
-        if (!ls_player_compare(player, viewer->current) || !show(viewer)) {
+        ls_tick_inputs inputs =
+            synctest_player_inputs(player, ls_sim_instance_tick(viewer->current));
+        synctest_player_step(player, viewer->current, &inputs, true);
+        if (!synctest_player_compare(player, viewer->current) || !show(viewer)) {
             return false;
         }
     }
     return true;
 }
 
-bool ls_drive_draw(ls_player *player)
+bool synctest_drive_draw(synctest_player *player)
 {
     static viewing viewer;
     bool can_save = player->exchange->facts.save_bytes > 0;
     viewer.player = player;
     viewer.bot = ls_bot_make(1);
-    viewer.current = ls_player_start(player);
-    viewer.previous = can_save && viewer.current ? ls_player_start(player) : viewer.current;
-    if (!viewer.previous || !ls_player_compare(player, viewer.current) || !play_shown(&viewer)) {
+    viewer.current = synctest_player_start(player);
+    viewer.previous = can_save && viewer.current ? synctest_player_start(player) : viewer.current;
+    if (!viewer.previous || !synctest_player_compare(player, viewer.current) ||
+        !play_shown(&viewer)) {
         return false;
     }
     if (viewer.previous != viewer.current) {
-        ls_player_end(player, viewer.previous);
+        synctest_player_end(player, viewer.previous);
     }
-    ls_player_end(player, viewer.current);
+    synctest_player_end(player, viewer.current);
     return true;
 }

@@ -8,51 +8,51 @@
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/tools/synctest/world.h"
 
-#define LS_SYNCTEST_PATH_BYTES_MAX 4096u
-#define LS_SYNCTEST_ASSIGNMENT_BYTES_MAX 128u
-#define LS_SYNCTEST_PLACE_BYTES_MAX 160u
-#define LS_SYNCTEST_VALUE_BYTES_MAX 96u
+#define SYNCTEST_PATH_BYTES_MAX 4096u
+#define SYNCTEST_ASSIGNMENT_BYTES_MAX 128u
+#define SYNCTEST_PLACE_BYTES_MAX 160u
+#define SYNCTEST_VALUE_BYTES_MAX 96u
 
 /* What is played, as the command line has it. */
-typedef struct ls_synctest_match {
-    char sim[LS_SYNCTEST_PATH_BYTES_MAX]; /* a built-in's name or an absolute path */
+typedef struct synctest_match {
+    char sim[SYNCTEST_PATH_BYTES_MAX]; /* a built-in's name or an absolute path */
     uint64_t seed;
     uint32_t ticks;
     uint32_t players;      /* 0: the simulation's default */
     uint32_t tick_rate_hz; /* 0: likewise */
     uint32_t assignment_count;
-    char assignments[LS_PARAMS_MAX][LS_SYNCTEST_ASSIGNMENT_BYTES_MAX];
-} ls_synctest_match;
+    char assignments[LS_PARAMS_MAX][SYNCTEST_ASSIGNMENT_BYTES_MAX];
+} synctest_match;
 
-typedef enum ls_task {
-    LS_TASK_RECORD,  /* plays the reference run and records it */
-    LS_TASK_PLAY,    /* plays it again in a world and compares */
-    LS_TASK_EXPLAIN, /* plays the reference to the bad tick and compares it pass by pass */
-} ls_task;
+typedef enum synctest_task {
+    SYNCTEST_TASK_RECORD,  /* plays the reference run and records it */
+    SYNCTEST_TASK_PLAY,    /* plays it again in a world and compares */
+    SYNCTEST_TASK_EXPLAIN, /* plays the reference to the bad tick and compares it pass by pass */
+} synctest_task;
 
 /* What the process is at: after a crash it says whose code crashed. */
-typedef enum ls_phase {
-    LS_PHASE_HOST, /* our own code */
-    LS_PHASE_LOAD,
-    LS_PHASE_INIT,
-    LS_PHASE_PASS,
-    LS_PHASE_HASH,
-    LS_PHASE_SAVE,
-    LS_PHASE_DRAW,
-    LS_PHASE_BOT,
-    LS_PHASE_DEINIT,
-    LS_PHASE_COUNT,
-} ls_phase;
+typedef enum synctest_phase {
+    SYNCTEST_PHASE_HOST, /* our own code */
+    SYNCTEST_PHASE_LOAD,
+    SYNCTEST_PHASE_INIT,
+    SYNCTEST_PHASE_PASS,
+    SYNCTEST_PHASE_HASH,
+    SYNCTEST_PHASE_SAVE,
+    SYNCTEST_PHASE_DRAW,
+    SYNCTEST_PHASE_BOT,
+    SYNCTEST_PHASE_DEINIT,
+    SYNCTEST_PHASE_COUNT,
+} synctest_phase;
 
-typedef struct ls_progress {
+typedef struct synctest_progress {
     volatile uint32_t phase;
     volatile uint32_t tick;
     volatile uint32_t pass;
     volatile uint32_t beats; /* grows while the process gets on */
-} ls_progress;
+} synctest_progress;
 
 /* What the simulation says of itself, once it is loaded. */
-typedef struct ls_facts {
+typedef struct synctest_facts {
     char name[LS_NAME_BYTES_MAX];
     char pass_names[LS_PASSES_MAX][LS_NAME_BYTES_MAX];
     uint32_t pass_count;
@@ -63,83 +63,83 @@ typedef struct ls_facts {
     uint64_t scratch_bytes;
     uint64_t save_bytes; /* of a save in mid-match; 0: it cannot be saved */
     uint32_t has_schema;
-    uint64_t save_starts[LS_TRIED_JOINS]; /* of those who join, in the file of saves */
-    uint64_t inputs_played;               /* slots and ticks with an input that is not empty */
-} ls_facts;
+    uint64_t save_starts[SYNCTEST_TRIED_JOINS]; /* of those who join, in the file of saves */
+    uint64_t inputs_played; /* slots and ticks with an input that is not empty */
+} synctest_facts;
 
-typedef enum ls_outcome_kind {
-    LS_OUTCOME_NONE, /* the process did not get to say anything */
-    LS_OUTCOME_SAME,
-    LS_OUTCOME_DIFFERS, /* a state hash differs from the reference */
-    LS_OUTCOME_FAULT,   /* something that must never happen, in words */
-    LS_OUTCOME_FAILED,  /* could not be loaded, configured or started, in words */
-    LS_OUTCOME_CRASHED,
-    LS_OUTCOME_HUNG,
-    LS_OUTCOME_SKIPPED, /* nothing to move in this simulation, in words */
-} ls_outcome_kind;
+typedef enum synctest_outcome_kind {
+    SYNCTEST_OUTCOME_NONE, /* the process did not get to say anything */
+    SYNCTEST_OUTCOME_SAME,
+    SYNCTEST_OUTCOME_DIFFERS, /* a state hash differs from the reference */
+    SYNCTEST_OUTCOME_FAULT,   /* something that must never happen, in words */
+    SYNCTEST_OUTCOME_FAILED,  /* could not be loaded, configured or started, in words */
+    SYNCTEST_OUTCOME_CRASHED,
+    SYNCTEST_OUTCOME_HUNG,
+    SYNCTEST_OUTCOME_SKIPPED, /* nothing to move in this simulation, in words */
+} synctest_outcome_kind;
 
 /* What must never happen, whatever the reference does. */
-typedef enum ls_fault {
-    LS_FAULT_WRITE,    /* a function that may only read writes to the state */
-    LS_FAULT_PADDING,  /* padding is not zero */
-    LS_FAULT_NAN,      /* the state holds a value that is not a number */
-    LS_FAULT_ROUNDING, /* a pass leaves another rounding mode than it found */
-    LS_FAULT_SAVE,     /* the simulation's own save or load fails */
-    LS_FAULT_LAYOUT,   /* another state size, other passes or players than in the reference */
-    LS_FAULT_COUNT,
-} ls_fault;
+typedef enum synctest_fault {
+    SYNCTEST_FAULT_WRITE,    /* a function that may only read writes to the state */
+    SYNCTEST_FAULT_PADDING,  /* padding is not zero */
+    SYNCTEST_FAULT_NAN,      /* the state holds a value that is not a number */
+    SYNCTEST_FAULT_ROUNDING, /* a pass leaves another rounding mode than it found */
+    SYNCTEST_FAULT_SAVE,     /* the simulation's own save or load fails */
+    SYNCTEST_FAULT_LAYOUT,   /* another state size, other passes or players than in the reference */
+    SYNCTEST_FAULT_COUNT,
+} synctest_fault;
 
-typedef struct ls_outcome {
-    uint32_t kind;   /* ls_outcome_kind */
+typedef struct synctest_outcome {
+    uint32_t kind;   /* synctest_outcome_kind */
     uint32_t status; /* -ls_status of a FAILED one */
-    uint32_t fault;  /* ls_fault of a FAULT */
+    uint32_t fault;  /* synctest_fault of a FAULT */
     uint64_t hashes_compared;
     ls_tick tick; /* whose step gave the bad state; of a crash, the tick that was played */
     char pass[LS_NAME_BYTES_MAX];
-    char field[LS_SYNCTEST_PLACE_BYTES_MAX];
-    char expected[LS_SYNCTEST_VALUE_BYTES_MAX]; /* the reference's value */
-    char found[LS_SYNCTEST_VALUE_BYTES_MAX];
+    char field[SYNCTEST_PLACE_BYTES_MAX];
+    char expected[SYNCTEST_VALUE_BYTES_MAX]; /* the reference's value */
+    char found[SYNCTEST_VALUE_BYTES_MAX];
     uint64_t elements;   /* how many differ after that pass; 0: not known */
     uint32_t is_initial; /* state 0 is bad: init made it */
-    uint32_t oddity;     /* ls_oddity of either value */
+    uint32_t oddity;     /* synctest_oddity of either value */
     int32_t signal;      /* of a crash; 0: it ended by itself */
     ls_text text;
-} ls_outcome;
+} synctest_outcome;
 
 /* A variable of the plug-in that a pass wrote to. */
-typedef struct ls_static_write {
+typedef struct synctest_static_write {
     uint64_t address; /* as the file has it */
     ls_tick tick;
     uint32_t pass;
-} ls_static_write;
+} synctest_static_write;
 
-#define LS_STATIC_WRITES_MAX 16u
+#define SYNCTEST_STATIC_WRITES_MAX 16u
 
-typedef struct ls_static_writes {
+typedef struct synctest_static_writes {
     uint32_t count;
-    ls_static_write list[LS_STATIC_WRITES_MAX]; /* the first of each pass and address */
-} ls_static_writes;
+    synctest_static_write list[SYNCTEST_STATIC_WRITES_MAX]; /* the first of each pass and address */
+} synctest_static_writes;
 
-typedef struct ls_exchange {
-    ls_synctest_match match;
-    uint32_t task;    /* ls_task */
-    uint32_t world;   /* ls_world_id */
+typedef struct synctest_exchange {
+    synctest_match match;
+    uint32_t task;    /* synctest_task */
+    uint32_t world;   /* synctest_world_id */
     uint32_t variant; /* 0 .. variants-1 */
     ls_tick until;    /* EXPLAIN: the tick to look into */
-    uint32_t join_ticks[LS_TRIED_JOINS];
-    ls_progress progress;
-    ls_facts facts;
-    ls_outcome outcome;
-    ls_static_writes static_writes;
-} ls_exchange;
+    uint32_t join_ticks[SYNCTEST_TRIED_JOINS];
+    synctest_progress progress;
+    synctest_facts facts;
+    synctest_outcome outcome;
+    synctest_static_writes static_writes;
+} synctest_exchange;
 
 /* The files that a world's process inherits. */
-typedef struct ls_exchange_files {
+typedef struct synctest_exchange_files {
     int exchange;
     int tape;
     int saves;
     int found_trace;    /* of the world */
     int expected_trace; /* of the reference */
-} ls_exchange_files;
+} synctest_exchange_files;
 
 #endif

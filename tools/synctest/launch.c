@@ -104,19 +104,19 @@ static void add_inherited(surroundings *new, bool is_turned)
 }
 
 /* Tunables, without the cache that would hand out memory as it is. */
-static void make_surroundings(const ls_launch *launch, surroundings *new)
+static void make_surroundings(const synctest_launch *launch, surroundings *new)
 {
     add_inherited(new, false);
-    if (launch->moves & LS_MOVES_ENVIRONMENT) {
+    if (launch->moves & SYNCTEST_MOVES_ENVIRONMENT) {
         size_t count = new->count, bytes = new->bytes;
         add_inherited(new, true);
         pad(new, count, bytes);
     }
-    int fill = launch->moves & LS_MOVES_HEAP ? MOVED_FILL : REFERENCE_FILL;
+    int fill = launch->moves & SYNCTEST_MOVES_HEAP ? MOVED_FILL : REFERENCE_FILL;
     snprintf(new->tunables, sizeof new->tunables,
              "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=%d", fill);
     add(new, new->tunables);
-    if (launch->moves & LS_MOVES_ADDRESSES) {
+    if (launch->moves & SYNCTEST_MOVES_ADDRESSES) {
         size_t moved_bytes = 777 + 1789 * (size_t)launch->exchange->variant;
         pad(new, new->count + 1, new->bytes + moved_bytes);
     }
@@ -124,9 +124,9 @@ static void make_surroundings(const ls_launch *launch, surroundings *new)
 }
 
 /* In the new process, before exec: only what may follow a fork. */
-static void become(const ls_launch *launch, char **arguments, char **variables)
+static void become(const synctest_launch *launch, char **arguments, char **variables)
 {
-    const ls_exchange_files *files = &launch->files;
+    const synctest_exchange_files *files = &launch->files;
     const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
                              files->expected_trace};
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
@@ -137,23 +137,23 @@ static void become(const ls_launch *launch, char **arguments, char **variables)
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
     dup2(launch->words, STDERR_FILENO);
-    if (!(launch->moves & LS_MOVES_ADDRESSES)) {
+    if (!(launch->moves & SYNCTEST_MOVES_ADDRESSES)) {
         personality(ADDR_NO_RANDOMIZE);
     }
     execve(self, arguments, variables);
     _exit(127);
 }
 
-static pid_t start(const ls_launch *launch)
+static pid_t start(const synctest_launch *launch)
 {
     static _Thread_local surroundings new;
     char numbers[5][NUMBER_BYTES];
-    const ls_exchange_files *files = &launch->files;
+    const synctest_exchange_files *files = &launch->files;
     const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
                              files->expected_trace};
     char name[] = "lockstep-synctest";
-    char argument[] = LS_WORLD_PROCESS_ARGUMENT;
-    char *arguments[LS_WORLD_PROCESS_ARGUMENTS + 1] = {name, argument};
+    char argument[] = SYNCTEST_WORLD_PROCESS_ARGUMENT;
+    char *arguments[SYNCTEST_WORLD_PROCESS_ARGUMENTS + 1] = {name, argument};
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%d", inherited[i]);
         arguments[2 + i] = numbers[i];
@@ -167,7 +167,7 @@ static pid_t start(const ls_launch *launch)
 }
 
 /* False when it stood still for too long. */
-static bool wait_for_end(const ls_launch *launch, int process)
+static bool wait_for_end(const synctest_launch *launch, int process)
 {
     uint32_t still_ms = 0;
     uint32_t beats = launch->exchange->progress.beats;
@@ -183,7 +183,8 @@ static bool wait_for_end(const ls_launch *launch, int process)
     return true;
 }
 
-ls_status ls_launch_run(const ls_launch *launch, ls_launch_end *end, int *wait_status)
+ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
+                              int *wait_status)
 {
     pid_t pid = start(launch);
     int process = pid > 0 ? pidfd_open(pid, 0) : -1;
@@ -201,12 +202,14 @@ ls_status ls_launch_run(const ls_launch *launch, ls_launch_end *end, int *wait_s
     while (waitpid(pid, wait_status, 0) < 0 && errno == EINTR) {
     }
     close(process);
-    bool has_told = launch->exchange->outcome.kind != LS_OUTCOME_NONE;
-    *end = !has_ended ? LS_LAUNCH_HUNG : has_told ? LS_LAUNCH_TOLD : LS_LAUNCH_ENDED;
+    bool has_told = launch->exchange->outcome.kind != SYNCTEST_OUTCOME_NONE;
+    *end = !has_ended ? SYNCTEST_LAUNCH_HUNG
+           : has_told ? SYNCTEST_LAUNCH_TOLD
+                      : SYNCTEST_LAUNCH_ENDED;
     return LS_OK;
 }
 
-bool ls_launch_can_fix_addresses(void)
+bool synctest_launch_can_fix_addresses(void)
 {
     int kept = personality(0xffffffff);
     bool can = kept >= 0 && personality((unsigned long)kept | ADDR_NO_RANDOMIZE) >= 0;

@@ -6,24 +6,25 @@
 
 #include "lockstep/tools/synctest/exchange.h"
 
-typedef struct ls_launch {
-    ls_exchange *exchange; /* what the process is told, and tells */
-    ls_exchange_files files;
+typedef struct synctest_launch {
+    synctest_exchange *exchange; /* what the process is told, and tells */
+    synctest_exchange_files files;
     int words;            /* a file for what it writes to standard error */
     uint32_t moves;       /* of its world; nothing for the reference */
     uint32_t patience_ms; /* without progress, before it is taken for hung */
-} ls_launch;
+} synctest_launch;
 
-typedef enum ls_launch_end {
-    LS_LAUNCH_TOLD,  /* it got to the end of its task */
-    LS_LAUNCH_ENDED, /* it is gone without having said anything */
-    LS_LAUNCH_HUNG,
-} ls_launch_end;
+typedef enum synctest_launch_end {
+    SYNCTEST_LAUNCH_TOLD,  /* it got to the end of its task */
+    SYNCTEST_LAUNCH_ENDED, /* it is gone without having said anything */
+    SYNCTEST_LAUNCH_HUNG,
+} synctest_launch_end;
 
 /* IO when no process can be started. `wait_status` is what waitpid gave. */
-ls_status ls_launch_run(const ls_launch *launch, ls_launch_end *end, int *wait_status);
+ls_status synctest_launch_run(const synctest_launch *launch, synctest_launch_end *end,
+                              int *wait_status);
 
 /* Whether this system lets a process have the same addresses every time. */
-bool ls_launch_can_fix_addresses(void);
+bool synctest_launch_can_fix_addresses(void);
 
 #endif

@@ -22,22 +22,22 @@ static const char static_instead[] = "move it into the state, or make it const";
 typedef struct elf_object {
     Elf *elf;
     GElf_Ehdr header;
-    ls_lint_report *report;
-    ls_lint_code *code;
+    synctest_lint_report *report;
+    synctest_lint_code *code;
 } elf_object;
 
-void ls_lint_add(ls_lint_report *report, const ls_lint_item *item)
+void synctest_lint_add(synctest_lint_report *report, const synctest_lint_item *item)
 {
     report->errors += item->is_error;
     report->warnings += !item->is_error;
-    if (report->count == LS_LINT_ITEMS_MAX) {
+    if (report->count == SYNCTEST_LINT_ITEMS_MAX) {
         report->left_out++;
         return;
     }
     report->items[report->count++] = *item;
 }
 
-bool ls_lint_has_topic(const ls_lint_report *report, const char *topic)
+bool synctest_lint_has_topic(const synctest_lint_report *report, const char *topic)
 {
     for (uint32_t i = 0; i < report->count; i++) {
         if (strcmp(report->items[i].topic, topic) == 0) {
@@ -47,42 +47,42 @@ bool ls_lint_has_topic(const ls_lint_report *report, const char *topic)
     return false;
 }
 
-static ls_lint_processor processor_of(const GElf_Ehdr *header)
+static synctest_lint_processor processor_of(const GElf_Ehdr *header)
 {
     bool is_little = header->e_ident[EI_DATA] == ELFDATA2LSB;
     switch (header->e_machine) {
     case EM_X86_64:
-        return LS_PROCESSOR_X86_64;
+        return SYNCTEST_PROCESSOR_X86_64;
     case EM_386:
-        return LS_PROCESSOR_I386;
+        return SYNCTEST_PROCESSOR_I386;
     case EM_AARCH64:
-        return is_little ? LS_PROCESSOR_ARM64 : LS_PROCESSOR_UNKNOWN;
+        return is_little ? SYNCTEST_PROCESSOR_ARM64 : SYNCTEST_PROCESSOR_UNKNOWN;
     case EM_ARM:
-        return is_little ? LS_PROCESSOR_ARM : LS_PROCESSOR_UNKNOWN;
+        return is_little ? SYNCTEST_PROCESSOR_ARM : SYNCTEST_PROCESSOR_UNKNOWN;
     case EM_PPC64:
-        return is_little ? LS_PROCESSOR_PPC64 : LS_PROCESSOR_UNKNOWN;
+        return is_little ? SYNCTEST_PROCESSOR_PPC64 : SYNCTEST_PROCESSOR_UNKNOWN;
     case EM_S390:
-        return LS_PROCESSOR_S390X;
+        return SYNCTEST_PROCESSOR_S390X;
     default:
-        return LS_PROCESSOR_UNKNOWN;
+        return SYNCTEST_PROCESSOR_UNKNOWN;
     }
 }
 
 /* ---- symbols ---- */
 
-static void lint_call(ls_lint_report *report, const char *name)
+static void lint_call(synctest_lint_report *report, const char *name)
 {
-    const ls_lint_rule *rule = ls_lint_rule_of_function(name);
+    const synctest_lint_rule *rule = synctest_lint_rule_of_function(name);
     if (!rule) {
         return;
     }
-    ls_lint_item item = {.kind = LS_LINT_CALL,
-                         .is_error = rule->is_error,
-                         .topic = rule->topic,
-                         .why = rule->why,
-                         .instead = rule->instead};
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_CALL,
+                               .is_error = rule->is_error,
+                               .topic = rule->topic,
+                               .why = rule->why,
+                               .instead = rule->instead};
     ls_name_copy(item.name, sizeof item.name, name);
-    ls_lint_add(report, &item);
+    synctest_lint_add(report, &item);
 }
 
 static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *section,
@@ -100,21 +100,21 @@ static void lint_function(elf_object *object, const GElf_Sym *symbol, Elf_Scn *s
         symbol->st_size > data->d_size - (start - header.sh_addr)) {
         return; /* a symbol that leads out of its section */
     }
-    ls_lint_code_count counts[LS_LINT_CODE_COUNTS_MAX];
+    synctest_lint_code_count counts[SYNCTEST_LINT_CODE_COUNTS_MAX];
     const uint8_t *bytes = (const uint8_t *)data->d_buf + (start - header.sh_addr);
-    uint32_t used = ls_lint_code_read(object->code, bytes, symbol->st_size, start, counts,
-                                      &object->report->instructions_read);
+    uint32_t used = synctest_lint_code_read(object->code, bytes, symbol->st_size, start, counts,
+                                            &object->report->instructions_read);
     object->report->functions_read++;
     for (uint32_t i = 0; i < used; i++) {
-        ls_lint_item item = {.kind = LS_LINT_INSTRUCTION,
-                             .is_error = counts[i].rule->is_error,
-                             .count = counts[i].count,
-                             .topic = counts[i].rule->topic,
-                             .why = counts[i].rule->why,
-                             .instead = counts[i].rule->instead};
+        synctest_lint_item item = {.kind = SYNCTEST_LINT_INSTRUCTION,
+                                   .is_error = counts[i].rule->is_error,
+                                   .count = counts[i].count,
+                                   .topic = counts[i].rule->topic,
+                                   .why = counts[i].rule->why,
+                                   .instead = counts[i].rule->instead};
         ls_name_copy(item.name, sizeof item.name, counts[i].mnemonic);
         ls_name_copy(item.place, sizeof item.place, name);
-        ls_lint_add(object->report, &item);
+        synctest_lint_add(object->report, &item);
     }
 }
 
@@ -141,16 +141,17 @@ static bool is_writable(Elf_Scn *section, const char *section_name)
            strncmp(section_name, ".data.rel.ro", 12) != 0;
 }
 
-static void add_static(ls_lint_report *report, const char *name, const char *section, uint64_t size)
+static void add_static(synctest_lint_report *report, const char *name, const char *section,
+                       uint64_t size)
 {
-    ls_lint_item item = {.kind = LS_LINT_STATIC,
-                         .count = size,
-                         .topic = "static variable",
-                         .why = static_why,
-                         .instead = static_instead};
+    synctest_lint_item item = {.kind = SYNCTEST_LINT_STATIC,
+                               .count = size,
+                               .topic = "static variable",
+                               .why = static_why,
+                               .instead = static_instead};
     ls_name_copy(item.name, sizeof item.name, name);
     ls_name_copy(item.place, sizeof item.place, section);
-    ls_lint_add(report, &item);
+    synctest_lint_add(report, &item);
 }
 
 static const char *section_name(const elf_object *object, Elf_Scn *section)
@@ -248,7 +249,7 @@ static void lint_sections(elf_object *object)
 
 /* ---- a file ---- */
 
-static ls_status lint_object(Elf *elf, const char *path, ls_lint_report *report, ls_text *why)
+static ls_status lint_object(Elf *elf, const char *path, synctest_lint_report *report, ls_text *why)
 {
     elf_object object = {.elf = elf, .report = report};
     if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &object.header) ||
@@ -256,18 +257,18 @@ static ls_status lint_object(Elf *elf, const char *path, ls_lint_report *report,
         ls_text_set(why, "'%s' is no shared object", path);
         return LS_PLUGIN;
     }
-    ls_status status = ls_lint_code_open(processor_of(&object.header), &object.code);
+    ls_status status = synctest_lint_code_open(processor_of(&object.header), &object.code);
     if (status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", ls_status_text(status));
         return status;
     }
     report->is_code_read = status == LS_OK;
     lint_sections(&object);
-    ls_lint_code_close(object.code);
+    synctest_lint_code_close(object.code);
     return LS_OK;
 }
 
-ls_status ls_lint_file(const char *path, ls_lint_report *report, ls_text *why)
+ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_text *why)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -313,7 +314,7 @@ static bool find_variable(Elf *elf, Elf_Scn *section, uint64_t address, char *na
     return false;
 }
 
-bool ls_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
+bool synctest_lint_variable_at(const char *path, uint64_t address, char *name, size_t capacity)
 {
     bool is_found = false;
     int file = open(path, O_RDONLY | O_CLOEXEC);

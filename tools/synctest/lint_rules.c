@@ -11,7 +11,7 @@ enum {
 
 /* Functions of libm that IEEE 754 fixes to the bit (sqrt, fma, floor, fmod, ldexp ...) are not
  * here: they do no harm. */
-static const ls_lint_rule functions[] = {
+static const synctest_lint_rule functions[] = {
     {"sin cos tan sincos asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 exp10 "
      "expm1 "
      "log log2 log10 log1p pow cbrt hypot erf erfc tgamma lgamma j0 j1 jn y0 y1 yn",
@@ -21,7 +21,7 @@ static const ls_lint_rule functions[] = {
      "its last bits differ between C libraries, versions and processors", "use fixed point"},
     {"rand srand random srandom rand_r initstate setstate drand48 erand48 lrand48 nrand48 mrand48 "
      "jrand48 srand48 seed48 arc4random* getrandom getentropy _ZNSt13random_device*",
-     true, LS_LINT_TOPIC_RANDOM,
+     true, SYNCTEST_LINT_TOPIC_RANDOM,
      "its state is hidden, shared by the whole process and other in every C library",
      "keep an ls_rng in the state"},
     {"time clock clock_gettime gettimeofday timespec_get times ftime localtime* gmtime* mktime "
@@ -65,16 +65,16 @@ static const ls_lint_rule functions[] = {
 
 #define FUSED(names)                                                                               \
     {                                                                                              \
-        names, true, LS_LINT_TOPIC_FUSED,                                                          \
+        names, true, SYNCTEST_LINT_TOPIC_FUSED,                                                    \
             "it rounds once where a multiply and an add round twice: a build without it differs",  \
             "build with -ffp-contract=off"                                                         \
     }
-static const ls_lint_rule x86[] = {
+static const synctest_lint_rule x86[] = {
     FUSED("vfm* vfnm*"),
     {"rcpps rcpss rsqrtps rsqrtss vrcp* vrsqrt*", true, "approximation",
      "Intel's and AMD's processors give other bits", "divide, and take the square root"},
     {"rdtsc rdtscp", true, "clock", "it counts this machine's cycles", "count ticks"},
-    {"rdrand rdseed", true, LS_LINT_TOPIC_RANDOM, "it is real chance",
+    {"rdrand rdseed", true, SYNCTEST_LINT_TOPIC_RANDOM, "it is real chance",
      "keep an ls_rng in the state"},
     {"cpuid xgetbv", false, "environment", "it asks which processor this is",
      "do the same on every one"},
@@ -82,28 +82,29 @@ static const ls_lint_rule x86[] = {
      "it changes how the code that runs after it rounds",
      "set the mode back at the end of the step"},
 };
-static const ls_lint_rule x87[] = {
+static const synctest_lint_rule x87[] = {
     {"fld fild fadd faddp fiadd fmul fmulp fimul fsub fsubp fsubr fsubrp fdiv fdivp fdivr fdivrp "
      "fsqrt fsin fcos fptan fpatan f2xm1 fyl2x",
      false, "long double", "it computes with 80 bits, which other processors do not have",
      "use double, and on i386 -msse2 -mfpmath=sse"},
 };
-static const ls_lint_rule arm64[] = {FUSED("fmadd fmsub fnmadd fnmsub fmla fmls fmlal* fmlsl*")};
-static const ls_lint_rule arm[] = {FUSED("vfma* vfms* vfnma* vfnms*")};
-static const ls_lint_rule ppc64[] = {FUSED(
+static const synctest_lint_rule arm64[] = {
+    FUSED("fmadd fmsub fnmadd fnmsub fmla fmls fmlal* fmlsl*")};
+static const synctest_lint_rule arm[] = {FUSED("vfma* vfms* vfnma* vfnms*")};
+static const synctest_lint_rule ppc64[] = {FUSED(
     "fmadd* fmsub* fnmadd* fnmsub* xsmadd* xsmsub* xsnmadd* xsnmsub* xvmadd* xvmsub* xvnmadd* "
     "xvnmsub* vmaddfp vnmsubfp")};
-static const ls_lint_rule s390x[] = {
+static const synctest_lint_rule s390x[] = {
     FUSED("madb madbr msdb msdbr maeb maebr mseb msebr wfmadb wfmsdb vfmadb vfmsdb")};
 
 typedef struct rule_list {
-    const ls_lint_rule *rules;
+    const synctest_lint_rule *rules;
     uint32_t count;
 } rule_list;
 
 #define LIST(rules) ((rule_list){rules, sizeof(rules) / sizeof((rules)[0])})
 
-static bool fits(const ls_lint_rule *rule, const char *name)
+static bool fits(const synctest_lint_rule *rule, const char *name)
 {
     size_t size = strlen(name);
     for (const char *word = rule->names; *word; word += strspn(word, " ")) {
@@ -119,7 +120,7 @@ static bool fits(const ls_lint_rule *rule, const char *name)
     return false;
 }
 
-static const ls_lint_rule *find(rule_list list, const char *name)
+static const synctest_lint_rule *find(rule_list list, const char *name)
 {
     for (uint32_t i = 0; i < list.count; i++) {
         if (fits(&list.rules[i], name)) {
@@ -142,7 +143,7 @@ static bool strip(const char *name, const char *before, const char *behind,
     return true;
 }
 
-const ls_lint_rule *ls_lint_rule_of_function(const char *name)
+const synctest_lint_rule *synctest_lint_rule_of_function(const char *name)
 {
     static const struct {
         const char *before;
@@ -151,7 +152,7 @@ const ls_lint_rule *ls_lint_rule_of_function(const char *name)
     } forms[] = {{"__", "_chk", NULL},      {"__isoc99_", "", NULL}, {"__isoc23_", "", NULL},
                  {"__", "_finite", "libm"}, {"", "f", "libm"},       {"", "l", "libm"},
                  {"__", "64", NULL}};
-    const ls_lint_rule *rule = find(LIST(functions), name);
+    const synctest_lint_rule *rule = find(LIST(functions), name);
     for (size_t i = 0; !rule && i < sizeof forms / sizeof forms[0]; i++) {
         char plain[NAME_BYTES_MAX];
         if (strip(name, forms[i].before, forms[i].behind, plain)) {
@@ -162,21 +163,22 @@ const ls_lint_rule *ls_lint_rule_of_function(const char *name)
     return rule;
 }
 
-const ls_lint_rule *ls_lint_rule_of_instruction(ls_lint_processor processor, const char *mnemonic)
+const synctest_lint_rule *synctest_lint_rule_of_instruction(synctest_lint_processor processor,
+                                                            const char *mnemonic)
 {
-    const ls_lint_rule *rule = NULL;
+    const synctest_lint_rule *rule = NULL;
     switch (processor) {
-    case LS_PROCESSOR_X86_64:
-    case LS_PROCESSOR_I386:
+    case SYNCTEST_PROCESSOR_X86_64:
+    case SYNCTEST_PROCESSOR_I386:
         rule = find(LIST(x86), mnemonic);
         return rule ? rule : find(LIST(x87), mnemonic);
-    case LS_PROCESSOR_ARM64:
+    case SYNCTEST_PROCESSOR_ARM64:
         return find(LIST(arm64), mnemonic);
-    case LS_PROCESSOR_ARM:
+    case SYNCTEST_PROCESSOR_ARM:
         return find(LIST(arm), mnemonic);
-    case LS_PROCESSOR_PPC64:
+    case SYNCTEST_PROCESSOR_PPC64:
         return find(LIST(ppc64), mnemonic);
-    case LS_PROCESSOR_S390X:
+    case SYNCTEST_PROCESSOR_S390X:
         return find(LIST(s390x), mnemonic);
     default:
         return NULL;

@@ -6,31 +6,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct ls_lint_rule {
+typedef struct synctest_lint_rule {
     const char *names; /* separated by spaces; one that ends in '*' is a beginning */
     bool is_error;
     const char *topic;
     const char *why;
     const char *instead;
-} ls_lint_rule;
+} synctest_lint_rule;
 
 /* Processors whose instructions are known. */
-typedef enum ls_lint_processor {
-    LS_PROCESSOR_UNKNOWN,
-    LS_PROCESSOR_X86_64,
-    LS_PROCESSOR_I386,
-    LS_PROCESSOR_ARM64,
-    LS_PROCESSOR_ARM,
-    LS_PROCESSOR_PPC64,
-    LS_PROCESSOR_S390X,
-    LS_PROCESSOR_COUNT,
-} ls_lint_processor;
+typedef enum synctest_lint_processor {
+    SYNCTEST_PROCESSOR_UNKNOWN,
+    SYNCTEST_PROCESSOR_X86_64,
+    SYNCTEST_PROCESSOR_I386,
+    SYNCTEST_PROCESSOR_ARM64,
+    SYNCTEST_PROCESSOR_ARM,
+    SYNCTEST_PROCESSOR_PPC64,
+    SYNCTEST_PROCESSOR_S390X,
+    SYNCTEST_PROCESSOR_COUNT,
+} synctest_lint_processor;
 
 /* The rule of a function that a plug-in calls, or NULL when it does no harm. Hardened names
  * (__snprintf_chk), older ones (__isoc99_sscanf) and those of float and long double (sinf) have the
  * rule of the plain one. */
-const ls_lint_rule *ls_lint_rule_of_function(const char *name);
+const synctest_lint_rule *synctest_lint_rule_of_function(const char *name);
 
-const ls_lint_rule *ls_lint_rule_of_instruction(ls_lint_processor processor, const char *mnemonic);
+const synctest_lint_rule *synctest_lint_rule_of_instruction(synctest_lint_processor processor,
+                                                            const char *mnemonic);
 
 #endif

@@ -11,9 +11,9 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static ls_page_block *unused_block(ls_page_memory *memory)
+static synctest_page_block *unused_block(synctest_page_memory *memory)
 {
-    for (size_t i = 0; i < LS_PAGE_BLOCKS_MAX; i++) {
+    for (size_t i = 0; i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
         if (!memory->blocks[i].pages) {
             return &memory->blocks[i];
         }
@@ -24,8 +24,8 @@ static ls_page_block *unused_block(ls_page_memory *memory)
 /* The pages come zeroed. */
 static void *allocate(void *user, size_t bytes)
 {
-    ls_page_memory *memory = user;
-    ls_page_block *block = unused_block(memory);
+    synctest_page_memory *memory = user;
+    synctest_page_block *block = unused_block(memory);
     size_t page = page_size();
     if (!block || bytes > SIZE_MAX / 2) {
         return NULL;
@@ -38,23 +38,23 @@ static void *allocate(void *user, size_t bytes)
     }
     mprotect((uint8_t *)pages + page_bytes, page, PROT_NONE);
     memory->wish += memory->wish ? page_bytes + page : 0;
-    *block = (ls_page_block){pages, page_bytes, (uint8_t *)pages + memory->shift};
+    *block = (synctest_page_block){pages, page_bytes, (uint8_t *)pages + memory->shift};
     return block->bytes;
 }
 
 static void release(void *user, void *bytes)
 {
-    ls_page_memory *memory = user;
-    for (size_t i = 0; bytes && i < LS_PAGE_BLOCKS_MAX; i++) {
-        ls_page_block *block = &memory->blocks[i];
+    synctest_page_memory *memory = user;
+    for (size_t i = 0; bytes && i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
+        synctest_page_block *block = &memory->blocks[i];
         if (block->pages && block->bytes == bytes) {
             munmap(block->pages, block->page_bytes + page_size());
-            *block = (ls_page_block){NULL, 0, NULL};
+            *block = (synctest_page_block){NULL, 0, NULL};
         }
     }
 }
 
-void ls_page_memory_init(ls_page_memory *memory, uint32_t layout)
+void synctest_page_memory_init(synctest_page_memory *memory, uint32_t layout)
 {
     /* The reference's; low, so that a pointer fits 32 bits; high; and where the system likes. */
     static const struct {
@@ -66,18 +66,19 @@ void ls_page_memory_init(ls_page_memory *memory, uint32_t layout)
                    {0, 2752}};
     const uint32_t count = sizeof layouts / sizeof layouts[0];
     uint64_t wish = layouts[layout % count].wish;
-    *memory = (ls_page_memory){
+    *memory = (synctest_page_memory){
         .allocator = {allocate, release, memory},
         .wish = wish <= UINTPTR_MAX / 2 ? (uintptr_t)wish : 0,
         .shift = layouts[layout % count].shift,
     };
 }
 
-void ls_page_memory_set_writable(ls_page_memory *memory, const void *inside, bool is_writable)
+void synctest_page_memory_set_writable(synctest_page_memory *memory, const void *inside,
+                                       bool is_writable)
 {
     const uint8_t *byte = inside;
-    for (size_t i = 0; i < LS_PAGE_BLOCKS_MAX; i++) {
-        ls_page_block *block = &memory->blocks[i];
+    for (size_t i = 0; i < SYNCTEST_PAGE_BLOCKS_MAX; i++) {
+        synctest_page_block *block = &memory->blocks[i];
         if (block->pages && byte >= block->pages && byte < block->pages + block->page_bytes) {
             int rights = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
             int changed = mprotect(block->pages, block->page_bytes, rights);

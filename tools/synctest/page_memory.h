@@ -9,26 +9,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_PAGE_BLOCKS_MAX 256u
+#define SYNCTEST_PAGE_BLOCKS_MAX 256u
 
-typedef struct ls_page_block {
+typedef struct synctest_page_block {
     uint8_t *pages; /* NULL: unused */
     size_t page_bytes;
     uint8_t *bytes; /* what the caller got */
-} ls_page_block;
+} synctest_page_block;
 
-typedef struct ls_page_memory {
+typedef struct synctest_page_memory {
     ls_allocator allocator;
     uintptr_t wish; /* where blocks are wanted; 0: anywhere */
     size_t shift;   /* bytes from the start of a page to a block */
-    ls_page_block blocks[LS_PAGE_BLOCKS_MAX];
-} ls_page_memory;
+    synctest_page_block blocks[SYNCTEST_PAGE_BLOCKS_MAX];
+} synctest_page_memory;
 
 /* `layout` 0 is the reference's; others lie elsewhere, and elsewhere within a page. `memory` must
  * stay where it is while its allocator is used. */
-void ls_page_memory_init(ls_page_memory *memory, uint32_t layout);
+void synctest_page_memory_init(synctest_page_memory *memory, uint32_t layout);
 
 /* Forbids or allows writing to the pages of the block that holds this byte. */
-void ls_page_memory_set_writable(ls_page_memory *memory, const void *inside, bool is_writable);
+void synctest_page_memory_set_writable(synctest_page_memory *memory, const void *inside,
+                                       bool is_writable);
 
 #endif

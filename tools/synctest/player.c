@@ -8,40 +8,41 @@
 /* What the simulation's own init is, while a watched one stands in its place. */
 static struct {
     ls_status (*init)(const ls_sim_config *config, void *state);
-    ls_player *player;
+    synctest_player *player;
 } watched;
 
-void ls_player_enter_phase(ls_player *player, ls_phase phase)
+void synctest_player_enter_phase(synctest_player *player, synctest_phase phase)
 {
     player->exchange->progress.phase = phase;
 }
 
-static bool fail(ls_player *player, ls_status status, const ls_text *why)
+static bool fail(synctest_player *player, ls_status status, const ls_text *why)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
-    outcome->kind = LS_OUTCOME_FAILED;
+    synctest_outcome *outcome = &player->exchange->outcome;
+    outcome->kind = SYNCTEST_OUTCOME_FAILED;
     outcome->status = (uint32_t)-status;
     outcome->text = *why;
     return false;
 }
 
-bool ls_player_fail(ls_player *player, ls_status status, const char *words)
+bool synctest_player_fail(synctest_player *player, ls_status status, const char *words)
 {
     ls_text why;
     ls_text_set(&why, "%s", words);
     return fail(player, status, &why);
 }
 
-void ls_player_fault(ls_player *player, ls_fault fault, ls_tick tick, const char *pass)
+void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tick tick,
+                           const char *pass)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
-    outcome->kind = LS_OUTCOME_FAULT;
+    synctest_outcome *outcome = &player->exchange->outcome;
+    outcome->kind = SYNCTEST_OUTCOME_FAULT;
     outcome->fault = fault;
     outcome->tick = tick;
     ls_name_copy(outcome->pass, sizeof outcome->pass, pass);
 }
 
-static bool is_moved(const ls_player *player, uint32_t what)
+static bool is_moved(const synctest_player *player, uint32_t what)
 {
     return (player->moves & what) != 0;
 }
@@ -61,16 +62,17 @@ static void call_init(void *user)
 static ls_status watched_init(const ls_sim_config *config, void *state)
 {
     init_call call = {config, state, LS_OK};
-    bool is_stack_moved = is_moved(watched.player, LS_MOVES_STACK);
-    ls_player_enter_phase(watched.player, LS_PHASE_INIT);
-    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, 0), call_init, &call);
-    ls_player_enter_phase(watched.player, LS_PHASE_HOST);
+    bool is_stack_moved = is_moved(watched.player, SYNCTEST_MOVES_STACK);
+    synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
+    synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, 0), call_init,
+                                       &call);
+    synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_HOST);
     return call.status;
 }
 
-static ls_status configure(ls_player *player, ls_text *why)
+static ls_status configure(synctest_player *player, ls_text *why)
 {
-    const ls_synctest_match *match = &player->exchange->match;
+    const synctest_match *match = &player->exchange->match;
     player->config = ls_sim_config_default(&player->simulation);
     player->config.seed = match->seed;
     player->config.players = match->players ? match->players : player->config.players;
@@ -86,10 +88,10 @@ static ls_status configure(ls_player *player, ls_text *why)
     return ls_sim_config_check(&player->simulation, &player->config, why);
 }
 
-static ls_facts facts_of(const ls_player *player)
+static synctest_facts facts_of(const synctest_player *player)
 {
-    ls_facts made = player->exchange->facts; /* with what the recording said */
-    ls_facts *facts = &made;
+    synctest_facts made = player->exchange->facts; /* with what the recording said */
+    synctest_facts *facts = &made;
     const ls_simulation *simulation = &player->simulation;
     ls_name_copy(facts->name, sizeof facts->name, simulation->name);
     facts->pass_count = simulation->pass_count;
@@ -107,28 +109,29 @@ static ls_facts facts_of(const ls_player *player)
 }
 
 /* Whether states and passes can be compared with the reference's at all. */
-static bool tell_facts(ls_player *player)
+static bool tell_facts(synctest_player *player)
 {
-    ls_facts *known = &player->exchange->facts;
-    ls_facts facts = facts_of(player);
-    bool is_first = player->exchange->task == LS_TASK_RECORD;
+    synctest_facts *known = &player->exchange->facts;
+    synctest_facts facts = facts_of(player);
+    bool is_first = player->exchange->task == SYNCTEST_TASK_RECORD;
     if (!is_first &&
         (facts.pass_count != known->pass_count || facts.players != known->players ||
          facts.state_bytes != known->state_bytes || facts.has_schema != known->has_schema)) {
-        ls_player_fault(player, LS_FAULT_LAYOUT, 0, "init");
+        synctest_player_fault(player, SYNCTEST_FAULT_LAYOUT, 0, "init");
         return false;
     }
     *known = facts;
     return true;
 }
 
-bool ls_player_load(ls_player *player)
+bool synctest_player_load(synctest_player *player)
 {
     ls_text why = {""};
     uint32_t variant = player->exchange->variant;
-    ls_surroundings_enter(player->moves, variant);
-    ls_page_memory_init(&player->memory, is_moved(player, LS_MOVES_ADDRESSES) ? variant + 1 : 0);
-    ls_player_enter_phase(player, LS_PHASE_LOAD);
+    synctest_surroundings_enter(player->moves, variant);
+    synctest_page_memory_init(&player->memory,
+                              is_moved(player, SYNCTEST_MOVES_ADDRESSES) ? variant + 1 : 0);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_LOAD);
     ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
         return fail(player, status, &why);
@@ -141,11 +144,11 @@ bool ls_player_load(ls_player *player)
     if (status != LS_OK) {
         return fail(player, status, &why);
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return tell_facts(player);
 }
 
-ls_sim_instance *ls_player_start(ls_player *player)
+ls_sim_instance *synctest_player_start(synctest_player *player)
 {
     ls_text why = {""};
     ls_sim_instance *instance = NULL;
@@ -159,39 +162,40 @@ ls_sim_instance *ls_player_start(ls_player *player)
     return instance;
 }
 
-void ls_player_end(ls_player *player, ls_sim_instance *instance)
+void synctest_player_end(synctest_player *player, ls_sim_instance *instance)
 {
-    ls_player_enter_phase(player, LS_PHASE_DEINIT);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_DEINIT);
     ls_sim_instance_destroy(instance);
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
 }
 
-ls_tick_inputs ls_player_inputs(ls_player *player, ls_tick tick)
+ls_tick_inputs synctest_player_inputs(synctest_player *player, ls_tick tick)
 {
-    ls_tape_inputs(&player->tape, tick, player->slots);
+    synctest_tape_inputs(&player->tape, tick, player->slots);
     return (ls_tick_inputs){tick, player->config.players, player->slots};
 }
 
 /* ---- one step ---- */
 
-static uint64_t hash_of_state(const ls_player *player, const void *state)
+static uint64_t hash_of_state(const synctest_player *player, const void *state)
 {
     return player->simulation.hash ? player->simulation.hash(&player->config, state) : 0;
 }
 
-static void before_step(ls_player *player, const ls_step *step)
+static void before_step(synctest_player *player, const ls_step *step)
 {
     size_t bytes = player->exchange->facts.scratch_bytes;
     if (step->scratch && bytes > 0) {
-        bool is_scratch_moved = is_moved(player, LS_MOVES_SCRATCH);
-        memset(step->scratch, ls_surroundings_filling(is_scratch_moved, step->inputs->tick), bytes);
+        bool is_scratch_moved = is_moved(player, SYNCTEST_MOVES_SCRATCH);
+        memset(step->scratch, synctest_surroundings_filling(is_scratch_moved, step->inputs->tick),
+               bytes);
     }
     if (player->is_traced) {
-        ls_trace_set(&player->trace, 0, hash_of_state(player, step->state), step->state);
+        synctest_trace_set(&player->trace, 0, hash_of_state(player, step->state), step->state);
     }
 }
 
-static bool is_noted(const ls_static_writes *writes, uint64_t address, uint32_t pass)
+static bool is_noted(const synctest_static_writes *writes, uint64_t address, uint32_t pass)
 {
     for (uint32_t i = 0; i < writes->count; i++) {
         if (writes->list[i].address / 8 == address / 8 && writes->list[i].pass == pass) {
@@ -201,14 +205,15 @@ static bool is_noted(const ls_static_writes *writes, uint64_t address, uint32_t 
     return false;
 }
 
-static void note_static_writes(ls_player *player, ls_tick tick, uint32_t pass)
+static void note_static_writes(synctest_player *player, ls_tick tick, uint32_t pass)
 {
-    uint64_t addresses[LS_STATIC_WRITES_MAX];
-    ls_static_writes *writes = &player->exchange->static_writes;
-    uint32_t count = ls_statics_changes(&player->statics, addresses, LS_STATIC_WRITES_MAX);
-    for (uint32_t i = 0; i < count && writes->count < LS_STATIC_WRITES_MAX; i++) {
+    uint64_t addresses[SYNCTEST_STATIC_WRITES_MAX];
+    synctest_static_writes *writes = &player->exchange->static_writes;
+    uint32_t count =
+        synctest_statics_changes(&player->statics, addresses, SYNCTEST_STATIC_WRITES_MAX);
+    for (uint32_t i = 0; i < count && writes->count < SYNCTEST_STATIC_WRITES_MAX; i++) {
         if (!is_noted(writes, addresses[i], pass)) {
-            writes->list[writes->count++] = (ls_static_write){addresses[i], tick, pass};
+            writes->list[writes->count++] = (synctest_static_write){addresses[i], tick, pass};
         }
     }
 }
@@ -226,49 +231,50 @@ static void call_pass(void *user)
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
-    ls_player *player = user;
+    synctest_player *player = user;
     ls_tick tick = step->inputs->tick;
     if (index == 0) {
         before_step(player, step);
     }
     player->exchange->progress.pass = index;
-    ls_player_enter_phase(player, LS_PHASE_PASS);
-    ls_float_mode kept = ls_float_mode_now();
-    if (is_moved(player, LS_MOVES_ROUNDING)) {
-        ls_float_mode_set(ls_float_mode_moved(tick));
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
+    synctest_float_mode kept = synctest_float_mode_now();
+    if (is_moved(player, SYNCTEST_MOVES_ROUNDING)) {
+        synctest_float_mode_set(synctest_float_mode_moved(tick));
     }
-    bool is_stack_moved = is_moved(player, LS_MOVES_STACK);
-    ls_surroundings_run_on_stack(ls_surroundings_filling(is_stack_moved, tick + index), call_pass,
-                                 &(pass_call){pass, step});
-    if (is_moved(player, LS_MOVES_ROUNDING)) {
-        ls_float_mode_set(kept);
+    bool is_stack_moved = is_moved(player, SYNCTEST_MOVES_STACK);
+    synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, tick + index),
+                                       call_pass, &(pass_call){pass, step});
+    if (is_moved(player, SYNCTEST_MOVES_ROUNDING)) {
+        synctest_float_mode_set(kept);
     }
-    if (!player->mode_changer && !ls_float_mode_equal(kept, ls_float_mode_now())) {
+    if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
         player->mode_changer = pass;
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     note_static_writes(player, tick, index);
     if (player->is_traced) {
-        ls_trace_set(&player->trace, index + 1, hash_of_state(player, step->state), step->state);
+        synctest_trace_set(&player->trace, index + 1, hash_of_state(player, step->state),
+                           step->state);
     }
 }
 
-static ls_sim_tuning tuning_of(const ls_player *player, ls_tick tick)
+static ls_sim_tuning tuning_of(const synctest_player *player, ls_tick tick)
 {
     ls_sim_tuning tuning = {.workers = 1, .log_level = LS_LOG_WARNING};
     uint32_t workers = player->simulation.workers_max;
-    workers = workers < LS_TRIED_WORKERS ? workers : LS_TRIED_WORKERS;
-    if (is_moved(player, LS_MOVES_WORKERS) && workers > 1) {
+    workers = workers < SYNCTEST_TRIED_WORKERS ? workers : SYNCTEST_TRIED_WORKERS;
+    if (is_moved(player, SYNCTEST_MOVES_WORKERS) && workers > 1) {
         tuning.workers = 1 + tick % workers;
     }
-    if (is_moved(player, LS_MOVES_LOG)) {
+    if (is_moved(player, SYNCTEST_MOVES_LOG)) {
         tuning.log_level = tick % (LS_LOG_DEBUG + 1);
     }
     return tuning;
 }
 
-void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                    bool is_traced)
+void synctest_player_step(synctest_player *player, ls_sim_instance *instance,
+                          const ls_tick_inputs *inputs, bool is_traced)
 {
     const ls_step_watch watch = {run_pass, player};
     player->exchange->progress.tick = inputs->tick;
@@ -280,44 +286,44 @@ void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_
 
 /* ---- what it gave ---- */
 
-uint64_t ls_player_hash(ls_player *player, ls_sim_instance *instance)
+uint64_t synctest_player_hash(synctest_player *player, ls_sim_instance *instance)
 {
-    ls_player_enter_phase(player, LS_PHASE_HASH);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HASH);
     uint64_t state_hash = ls_sim_instance_hash(instance);
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return state_hash;
 }
 
-bool ls_player_compare(ls_player *player, ls_sim_instance *instance)
+bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
+    synctest_outcome *outcome = &player->exchange->outcome;
     ls_tick tick = ls_sim_instance_tick(instance);
-    uint64_t state_hash = ls_player_hash(player, instance);
+    uint64_t state_hash = synctest_player_hash(player, instance);
     outcome->hashes_compared++;
-    if (state_hash == ls_tape_hash(&player->tape, tick)) {
+    if (state_hash == synctest_tape_hash(&player->tape, tick)) {
         return true;
     }
-    outcome->kind = LS_OUTCOME_DIFFERS;
+    outcome->kind = SYNCTEST_OUTCOME_DIFFERS;
     outcome->is_initial = tick == 0;
     outcome->tick = tick == 0 ? 0 : tick - 1;
     if (tick == 0) {
-        ls_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));
+        synctest_trace_set(&player->trace, 0, state_hash, ls_sim_instance_view(instance));
     }
     return false;
 }
 
-static bool save_fault(ls_player *player, const ls_sim_instance *instance, const char *function,
-                       ls_status status)
+static bool save_fault(synctest_player *player, const ls_sim_instance *instance,
+                       const char *function, ls_status status)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
-    ls_player_enter_phase(player, LS_PHASE_HOST);
-    ls_player_fault(player, LS_FAULT_SAVE, ls_sim_instance_tick(instance), function);
+    synctest_outcome *outcome = &player->exchange->outcome;
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
+    synctest_player_fault(player, SYNCTEST_FAULT_SAVE, ls_sim_instance_tick(instance), function);
     ls_text_set(&outcome->text, "%s", ls_status_text(status));
     return false;
 }
 
 /* Saves of a callback differ in size from tick to tick. */
-static bool make_room(ls_player *player, size_t size, ls_saved *saved)
+static bool make_room(synctest_player *player, size_t size, synctest_saved *saved)
 {
     if (size > saved->capacity) {
         ls_release(&player->memory.allocator, saved->bytes);
@@ -328,27 +334,28 @@ static bool make_room(ls_player *player, size_t size, ls_saved *saved)
     return saved->bytes != NULL;
 }
 
-bool ls_player_save(ls_player *player, const ls_sim_instance *instance, ls_saved *saved)
+bool synctest_player_save(synctest_player *player, const ls_sim_instance *instance,
+                          synctest_saved *saved)
 {
-    ls_player_enter_phase(player, LS_PHASE_SAVE);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_SAVE);
     ls_status status = make_room(player, ls_sim_instance_save_bytes(instance), saved)
                            ? ls_sim_instance_save(instance, saved->bytes)
                            : LS_NO_MEMORY;
     if (status != LS_OK) {
         return save_fault(player, instance, "save", status);
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return true;
 }
 
-bool ls_player_load_save(ls_player *player, ls_sim_instance *instance, const uint8_t *bytes,
-                         ls_tick tick)
+bool synctest_player_load_save(synctest_player *player, ls_sim_instance *instance,
+                               const uint8_t *bytes, ls_tick tick)
 {
-    ls_player_enter_phase(player, LS_PHASE_SAVE);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_SAVE);
     ls_status status = ls_sim_instance_load(instance, bytes, tick);
     if (status != LS_OK) {
         return save_fault(player, instance, "load", status);
     }
-    ls_player_enter_phase(player, LS_PHASE_HOST);
+    synctest_player_enter_phase(player, SYNCTEST_PHASE_HOST);
     return true;
 }

@@ -14,60 +14,62 @@
 #include "lockstep/tools/synctest/tape.h"
 #include "lockstep/tools/synctest/trace.h"
 
-typedef struct ls_player {
-    ls_exchange *exchange;
-    ls_exchange_files files;
+typedef struct synctest_player {
+    synctest_exchange *exchange;
+    synctest_exchange_files files;
     uint32_t moves; /* of the world; nothing in the reference */
     ls_loaded_simulation loaded;
     ls_simulation simulation; /* the loaded one, with an init that says when it runs */
     ls_sim_config config;
-    ls_page_memory memory;
-    ls_tape tape;
-    ls_trace trace;
+    synctest_page_memory memory;
+    synctest_tape tape;
+    synctest_trace trace;
     bool is_traced;              /* the step that runs is written to the trace */
-    ls_statics statics;          /* watched once begun */
+    synctest_statics statics;    /* watched once begun */
     const ls_pass *mode_changer; /* the first pass that left another rounding mode, or NULL */
     ls_slot_input slots[LS_PLAYERS_MAX];
-} ls_player;
+} synctest_player;
 
 /* Enters the surroundings, loads the simulation and configures it; fills in the facts. After a
  * failure the outcome is FAILED. */
-bool ls_player_load(ls_player *player);
+bool synctest_player_load(synctest_player *player);
 
 /* A new instance, at tick 0; NULL after a failure, with the outcome FAILED. */
-ls_sim_instance *ls_player_start(ls_player *player);
-void ls_player_end(ls_player *player, ls_sim_instance *instance);
+ls_sim_instance *synctest_player_start(synctest_player *player);
+void synctest_player_end(synctest_player *player, ls_sim_instance *instance);
 
 /* The recorded inputs of a tick, into player->slots. */
-ls_tick_inputs ls_player_inputs(ls_player *player, ls_tick tick);
+ls_tick_inputs synctest_player_inputs(synctest_player *player, ls_tick tick);
 
-void ls_player_step(ls_player *player, ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                    bool is_traced);
+void synctest_player_step(synctest_player *player, ls_sim_instance *instance,
+                          const ls_tick_inputs *inputs, bool is_traced);
 
 /* The state hash of the live state. */
-uint64_t ls_player_hash(ls_player *player, ls_sim_instance *instance);
+uint64_t synctest_player_hash(synctest_player *player, ls_sim_instance *instance);
 
 /* Compares the live state with the reference's; on a difference the outcome is DIFFERS. */
-bool ls_player_compare(ls_player *player, ls_sim_instance *instance);
+bool synctest_player_compare(synctest_player *player, ls_sim_instance *instance);
 
 /* A save of a simulation; the memory grows with it, and is the player's. */
-typedef struct ls_saved {
+typedef struct synctest_saved {
     uint8_t *bytes;
     size_t size;
     size_t capacity;
-} ls_saved;
+} synctest_saved;
 
 /* On a failure the outcome is a FAULT. */
-bool ls_player_save(ls_player *player, const ls_sim_instance *instance, ls_saved *saved);
-bool ls_player_load_save(ls_player *player, ls_sim_instance *instance, const uint8_t *bytes,
-                         ls_tick tick);
+bool synctest_player_save(synctest_player *player, const ls_sim_instance *instance,
+                          synctest_saved *saved);
+bool synctest_player_load_save(synctest_player *player, ls_sim_instance *instance,
+                               const uint8_t *bytes, ls_tick tick);
 
 /* Notes a fault in a pass or function of the simulation. */
-void ls_player_fault(ls_player *player, ls_fault fault, ls_tick tick, const char *pass);
+void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tick tick,
+                           const char *pass);
 
 /* Notes that the machine has no memory for a match; false. */
-bool ls_player_fail(ls_player *player, ls_status status, const char *words);
+bool synctest_player_fail(synctest_player *player, ls_status status, const char *words);
 
-void ls_player_enter_phase(ls_player *player, ls_phase phase);
+void synctest_player_enter_phase(synctest_player *player, synctest_phase phase);
 
 #endif

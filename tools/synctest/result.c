@@ -5,32 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ls_finding_is_bad(const ls_finding *finding)
+bool synctest_finding_is_bad(const synctest_finding *finding)
 {
-    return finding->outcome.kind != LS_OUTCOME_SAME && finding->outcome.kind != LS_OUTCOME_SKIPPED;
+    return finding->outcome.kind != SYNCTEST_OUTCOME_SAME &&
+           finding->outcome.kind != SYNCTEST_OUTCOME_SKIPPED;
 }
 
-const char *ls_finding_word(const ls_finding *finding)
+const char *synctest_finding_word(const synctest_finding *finding)
 {
-    switch ((ls_outcome_kind)finding->outcome.kind) {
-    case LS_OUTCOME_SAME:
+    switch ((synctest_outcome_kind)finding->outcome.kind) {
+    case SYNCTEST_OUTCOME_SAME:
         return "same";
-    case LS_OUTCOME_DIFFERS:
+    case SYNCTEST_OUTCOME_DIFFERS:
         return "differs";
-    case LS_OUTCOME_FAULT:
+    case SYNCTEST_OUTCOME_FAULT:
         return "fault";
-    case LS_OUTCOME_CRASHED:
+    case SYNCTEST_OUTCOME_CRASHED:
         return "crashed";
-    case LS_OUTCOME_HUNG:
+    case SYNCTEST_OUTCOME_HUNG:
         return "hung";
-    case LS_OUTCOME_SKIPPED:
+    case SYNCTEST_OUTCOME_SKIPPED:
         return "skipped";
     default:
         return "failed";
     }
 }
 
-void ls_signal_name(int signal_number, char *text, size_t capacity)
+void synctest_signal_name(int signal_number, char *text, size_t capacity)
 {
     static const struct {
         int number;
@@ -46,7 +47,7 @@ void ls_signal_name(int signal_number, char *text, size_t capacity)
     }
 }
 
-static void describe_values(const ls_outcome *outcome, ls_text *where)
+static void describe_values(const synctest_outcome *outcome, ls_text *where)
 {
     if (outcome->field[0] == '\0') {
         return;
@@ -63,27 +64,27 @@ static void describe_values(const ls_outcome *outcome, ls_text *where)
     }
 }
 
-static void describe_death(const ls_finding *finding, ls_text *where)
+static void describe_death(const synctest_finding *finding, ls_text *where)
 {
     char name[32];
-    const ls_outcome *outcome = &finding->outcome;
+    const synctest_outcome *outcome = &finding->outcome;
     bool is_signal = outcome->signal != 0;
-    ls_signal_name(outcome->signal, name, sizeof name);
+    synctest_signal_name(outcome->signal, name, sizeof name);
     ls_text_add(where, ": %s",
-                outcome->kind == LS_OUTCOME_HUNG ? "no progress"
-                : is_signal                      ? name
-                                                 : "it ended the process itself");
+                outcome->kind == SYNCTEST_OUTCOME_HUNG ? "no progress"
+                : is_signal                            ? name
+                                                       : "it ended the process itself");
     if (finding->words[0] != '\0') {
         ls_text_add(where, ", saying \"%s\"", finding->words);
     }
 }
 
-void ls_finding_describe(const ls_finding *finding, const ls_evidence *evidence, ls_text *where,
-                         ls_text *cause)
+void synctest_finding_describe(const synctest_finding *finding, const synctest_evidence *evidence,
+                               ls_text *where, ls_text *cause)
 {
-    const ls_outcome *outcome = &finding->outcome;
+    const synctest_outcome *outcome = &finding->outcome;
     ls_text_set(cause, "%s", "");
-    if (outcome->kind == LS_OUTCOME_FAILED || outcome->kind == LS_OUTCOME_SKIPPED) {
+    if (outcome->kind == SYNCTEST_OUTCOME_FAILED || outcome->kind == SYNCTEST_OUTCOME_SKIPPED) {
         ls_text_set(where, "%s", outcome->text.bytes);
         return;
     }
@@ -92,10 +93,10 @@ void ls_finding_describe(const ls_finding *finding, const ls_evidence *evidence,
         ls_text_add(where, ", %s", outcome->pass);
     }
     describe_values(outcome, where);
-    if (outcome->kind == LS_OUTCOME_CRASHED || outcome->kind == LS_OUTCOME_HUNG) {
+    if (outcome->kind == SYNCTEST_OUTCOME_CRASHED || outcome->kind == SYNCTEST_OUTCOME_HUNG) {
         describe_death(finding, where);
     } else if (outcome->text.bytes[0] != '\0') {
         ls_text_add(where, "; %s", outcome->text.bytes);
     }
-    ls_diagnosis_cause(finding->world, outcome, evidence, cause);
+    synctest_diagnosis_cause(finding->world, outcome, evidence, cause);
 }

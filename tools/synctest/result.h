@@ -7,37 +7,38 @@
 #include "lockstep/tools/synctest/lint.h"
 #include "lockstep/tools/synctest/runner.h"
 
-typedef struct ls_synctest_result {
-    const ls_synctest_match *match;
-    ls_facts facts;
+typedef struct synctest_result {
+    const synctest_match *match;
+    synctest_facts facts;
     bool has_lint;
-    ls_lint_report lint;
+    synctest_lint_report lint;
     bool has_reference; /* the reference run was tried */
-    ls_finding reference;
+    synctest_finding reference;
     uint32_t finding_count;
-    ls_finding findings[LS_WORLD_COUNT];
-    ls_evidence evidence;
+    synctest_finding findings[SYNCTEST_WORLD_COUNT];
+    synctest_evidence evidence;
     uint64_t hashes_compared;
     uint32_t failed;    /* findings that are neither the same nor skipped */
     const char *status; /* "clean", "differs", "nothing compared", "failed" */
-} ls_synctest_result;
+} synctest_result;
 
 /* Whether a finding says that something is wrong. */
-bool ls_finding_is_bad(const ls_finding *finding);
+bool synctest_finding_is_bad(const synctest_finding *finding);
 
 /* "same", "differs", "fault", "crashed", "hung", "failed", "skipped". */
-const char *ls_finding_word(const ls_finding *finding);
+const char *synctest_finding_word(const synctest_finding *finding);
 
 /* One or two sentences for a person: where, what, and the likely cause. */
-void ls_finding_describe(const ls_finding *finding, const ls_evidence *evidence, ls_text *where,
-                         ls_text *cause);
+void synctest_finding_describe(const synctest_finding *finding, const synctest_evidence *evidence,
+                               ls_text *where, ls_text *cause);
 
 /* "SIGSEGV", or "signal 40". */
-void ls_signal_name(int signal_number, char *text, size_t capacity);
+void synctest_signal_name(int signal_number, char *text, size_t capacity);
 
 /* result_json.c, result_junit.c: the whole result. `seconds` of each part are in it. IO with the
  * path in `why`. */
-ls_status ls_result_write_json(const ls_synctest_result *result, const char *path, ls_text *why);
-ls_status ls_result_write_junit(const ls_synctest_result *result, const char *path, ls_text *why);
+ls_status synctest_result_write_json(const synctest_result *result, const char *path, ls_text *why);
+ls_status synctest_result_write_junit(const synctest_result *result, const char *path,
+                                      ls_text *why);
 
 #endif

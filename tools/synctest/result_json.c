@@ -11,15 +11,16 @@ static double seconds_of(uint64_t ns)
     return (double)ns / 1e9;
 }
 
-static void add_outcome(ls_json *json, const ls_finding *finding, const ls_evidence *evidence)
+static void add_outcome(ls_json *json, const synctest_finding *finding,
+                        const synctest_evidence *evidence)
 {
-    const ls_outcome *outcome = &finding->outcome;
+    const synctest_outcome *outcome = &finding->outcome;
     ls_text where = {""};
     ls_text cause = {""};
     char signal[32] = "";
-    ls_finding_describe(finding, evidence, &where, &cause);
+    synctest_finding_describe(finding, evidence, &where, &cause);
     if (outcome->signal != 0) {
-        ls_signal_name(outcome->signal, signal, sizeof signal);
+        synctest_signal_name(outcome->signal, signal, sizeof signal);
     }
     ls_json_number(json, "variant", finding->variant);
     ls_json_number(json, "tick", outcome->tick);
@@ -30,33 +31,34 @@ static void add_outcome(ls_json *json, const ls_finding *finding, const ls_evide
     ls_json_number(json, "elements", (double)outcome->elements);
     add_word(json, "signal", signal);
     add_word(json, "last_words", finding->words);
-    add_word(json, "class", ls_diagnosis_class(finding->world, outcome, evidence));
+    add_word(json, "class", synctest_diagnosis_class(finding->world, outcome, evidence));
     add_word(json, "cause", cause.bytes);
     add_word(json, "text", where.bytes);
 }
 
-static void add_finding(ls_json *json, const ls_finding *finding, const ls_evidence *evidence)
+static void add_finding(ls_json *json, const synctest_finding *finding,
+                        const synctest_evidence *evidence)
 {
-    ls_json_text(json, "name", ls_world_of(finding->world)->name);
-    ls_json_text(json, "result", ls_finding_word(finding));
+    ls_json_text(json, "name", synctest_world_of(finding->world)->name);
+    ls_json_text(json, "result", synctest_finding_word(finding));
     ls_json_number(json, "roots_compared", (double)finding->hashes_compared);
     ls_json_number(json, "seconds", seconds_of(finding->took_ns));
-    if (finding->outcome.kind == LS_OUTCOME_SKIPPED) {
+    if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
         add_word(json, "reason", finding->outcome.text.bytes);
-    } else if (ls_finding_is_bad(finding)) {
+    } else if (synctest_finding_is_bad(finding)) {
         add_outcome(json, finding, evidence);
     }
 }
 
 /* Variables outside the state that a pass was seen to write to. */
-static void add_writes(ls_json *array, const ls_synctest_result *result)
+static void add_writes(ls_json *array, const synctest_result *result)
 {
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        const ls_static_writes *writes = &result->findings[i].static_writes;
+        const synctest_static_writes *writes = &result->findings[i].static_writes;
         for (uint32_t k = 0; k < writes->count; k++) {
-            const ls_static_write *write = &writes->list[k];
-            char name[LS_LINT_NAME_BYTES_MAX] = "";
-            ls_lint_variable_at(result->match->sim, write->address, name, sizeof name);
+            const synctest_static_write *write = &writes->list[k];
+            char name[SYNCTEST_LINT_NAME_BYTES_MAX] = "";
+            synctest_lint_variable_at(result->match->sim, write->address, name, sizeof name);
             ls_json *json = ls_json_append(array);
             add_word(json, "variable", name);
             add_word(json, "pass",
@@ -66,7 +68,7 @@ static void add_writes(ls_json *array, const ls_synctest_result *result)
     }
 }
 
-static void add_item(ls_json *json, const ls_lint_item *item)
+static void add_item(ls_json *json, const synctest_lint_item *item)
 {
     static const char *const kinds[] = {"call", "instruction", "static", "schema"};
     ls_json_text(json, "severity", item->is_error ? "error" : "warning");
@@ -79,7 +81,7 @@ static void add_item(ls_json *json, const ls_lint_item *item)
     ls_json_text(json, "instead", item->instead);
 }
 
-static void add_lint(ls_json *json, const ls_lint_report *report)
+static void add_lint(ls_json *json, const synctest_lint_report *report)
 {
     ls_json *lint = ls_json_object(json, "lint");
     ls_json_number(lint, "errors", report->errors);
@@ -93,7 +95,7 @@ static void add_lint(ls_json *json, const ls_lint_report *report)
     }
 }
 
-static void add_simulation(ls_json *json, const ls_synctest_result *result)
+static void add_simulation(ls_json *json, const synctest_result *result)
 {
     add_word(json, "sim", result->facts.name);
     ls_json_text(json, "file", result->match->sim);
@@ -105,7 +107,7 @@ static void add_simulation(ls_json *json, const ls_synctest_result *result)
     ls_json_number(json, "inputs_played", (double)result->facts.inputs_played);
 }
 
-static void add_result(ls_json *json, const ls_synctest_result *result)
+static void add_result(ls_json *json, const synctest_result *result)
 {
     ls_json_text(json, "program", "lockstep-synctest");
     ls_json_text(json, "status", result->status);
@@ -118,9 +120,9 @@ static void add_result(ls_json *json, const ls_synctest_result *result)
         ls_json_null(json, "lint");
     }
     ls_json *reference = ls_json_object(json, "reference");
-    ls_json_text(reference, "result", ls_finding_word(&result->reference));
+    ls_json_text(reference, "result", synctest_finding_word(&result->reference));
     ls_json_number(reference, "seconds", seconds_of(result->reference.took_ns));
-    if (result->has_reference && ls_finding_is_bad(&result->reference)) {
+    if (result->has_reference && synctest_finding_is_bad(&result->reference)) {
         add_outcome(reference, &result->reference, &result->evidence);
     }
     add_writes(ls_json_array(json, "static_writes"), result);
@@ -130,7 +132,7 @@ static void add_result(ls_json *json, const ls_synctest_result *result)
     }
 }
 
-ls_status ls_result_write_json(const ls_synctest_result *result, const char *path, ls_text *why)
+ls_status synctest_result_write_json(const synctest_result *result, const char *path, ls_text *why)
 {
     ls_json *json = ls_json_create();
     add_result(json, result);

@@ -47,27 +47,27 @@ static void write_failure(FILE *stream, const char *type, const char *message, c
 }
 
 static void write_finding(FILE *stream, const char *class, const char *name,
-                          const ls_finding *finding, const ls_evidence *evidence)
+                          const synctest_finding *finding, const synctest_evidence *evidence)
 {
     begin_case(stream, class, name, finding->took_ns);
-    if (finding->outcome.kind == LS_OUTCOME_SKIPPED) {
+    if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
         fprintf(stream, "<skipped message=\"");
         write_escaped(stream, finding->outcome.text.bytes);
         fprintf(stream, "\"/>");
-    } else if (ls_finding_is_bad(finding)) {
+    } else if (synctest_finding_is_bad(finding)) {
         ls_text where = {""};
         ls_text cause = {""};
-        ls_finding_describe(finding, evidence, &where, &cause);
-        write_failure(stream, ls_finding_word(finding), where.bytes, cause.bytes);
+        synctest_finding_describe(finding, evidence, &where, &cause);
+        write_failure(stream, synctest_finding_word(finding), where.bytes, cause.bytes);
     }
     fprintf(stream, "</testcase>\n");
 }
 
-static void write_lint(FILE *stream, const char *class, const ls_lint_report *report)
+static void write_lint(FILE *stream, const char *class, const synctest_lint_report *report)
 {
     begin_case(stream, class, "lint", 0);
     for (uint32_t i = 0; i < report->count; i++) {
-        const ls_lint_item *item = &report->items[i];
+        const synctest_lint_item *item = &report->items[i];
         if (item->is_error) {
             ls_text message = {""};
             ls_text_set(&message, "%s: %s", item->name, item->why);
@@ -77,14 +77,14 @@ static void write_lint(FILE *stream, const char *class, const ls_lint_report *re
     fprintf(stream, "</testcase>\n");
 }
 
-static void write_suite(FILE *stream, const ls_synctest_result *result)
+static void write_suite(FILE *stream, const synctest_result *result)
 {
     const char *class = result->facts.name[0] != '\0' ? result->facts.name : "simulation";
     bool has_lint = result->has_lint || result->lint.count > 0;
-    bool is_reference_bad = result->has_reference && ls_finding_is_bad(&result->reference);
+    bool is_reference_bad = result->has_reference && synctest_finding_is_bad(&result->reference);
     uint32_t skipped = 0;
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        skipped += result->findings[i].outcome.kind == LS_OUTCOME_SKIPPED;
+        skipped += result->findings[i].outcome.kind == SYNCTEST_OUTCOME_SKIPPED;
     }
     fprintf(stream, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"");
     write_escaped(stream, class);
@@ -98,13 +98,14 @@ static void write_suite(FILE *stream, const ls_synctest_result *result)
         write_finding(stream, class, "reference", &result->reference, &result->evidence);
     }
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        const ls_finding *finding = &result->findings[i];
-        write_finding(stream, class, ls_world_of(finding->world)->name, finding, &result->evidence);
+        const synctest_finding *finding = &result->findings[i];
+        write_finding(stream, class, synctest_world_of(finding->world)->name, finding,
+                      &result->evidence);
     }
     fprintf(stream, "</testsuite>");
 }
 
-ls_status ls_result_write_junit(const ls_synctest_result *result, const char *path, ls_text *why)
+ls_status synctest_result_write_junit(const synctest_result *result, const char *path, ls_text *why)
 {
     char *text = NULL;
     size_t bytes = 0;

@@ -14,8 +14,8 @@
 
 /* The memory of one world, while it runs. */
 typedef struct trip {
-    ls_exchange *exchange;
-    ls_exchange_files files;
+    synctest_exchange *exchange;
+    synctest_exchange_files files;
     int words;
 } trip;
 
@@ -37,18 +37,18 @@ static void close_file(int file)
     }
 }
 
-ls_status ls_runner_open(ls_runner *runner, const ls_synctest_match *match, const char *against,
-                         uint32_t patience_ms)
+ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *match,
+                               const char *against, uint32_t patience_ms)
 {
-    *runner = (ls_runner){.match = *match,
-                          .against = against,
-                          .patience_ms = patience_ms,
-                          .tape = make_file("tape"),
-                          .saves = make_file("saves")};
+    *runner = (synctest_runner){.match = *match,
+                                .against = against,
+                                .patience_ms = patience_ms,
+                                .tape = make_file("tape"),
+                                .saves = make_file("saves")};
     return runner->tape >= 0 && runner->saves >= 0 ? LS_OK : LS_IO;
 }
 
-void ls_runner_close(ls_runner *runner)
+void synctest_runner_close(synctest_runner *runner)
 {
     close_file(runner->tape);
     close_file(runner->saves);
@@ -65,11 +65,11 @@ static void close_errand(trip *errand)
     close_file(errand->words);
 }
 
-static ls_status open_errand(const ls_runner *runner, trip *errand)
+static ls_status open_errand(const synctest_runner *runner, trip *errand)
 {
     errand->exchange = NULL;
-    errand->files = (ls_exchange_files){make_file("exchange"), runner->tape, runner->saves,
-                                        make_file("found"), make_file("expected")};
+    errand->files = (synctest_exchange_files){make_file("exchange"), runner->tape, runner->saves,
+                                              make_file("found"), make_file("expected")};
     errand->words = make_file("words");
     int file = errand->files.exchange;
     if (file < 0 || errand->files.found_trace < 0 || errand->files.expected_trace < 0 ||
@@ -85,8 +85,8 @@ static ls_status open_errand(const ls_runner *runner, trip *errand)
     errand->exchange = block;
     errand->exchange->match = runner->match;
     errand->exchange->facts = runner->facts;
-    for (uint32_t i = 0; i < LS_TRIED_JOINS; i++) {
-        errand->exchange->join_ticks[i] = ls_world_join_tick(runner->match.ticks, i);
+    for (uint32_t i = 0; i < SYNCTEST_TRIED_JOINS; i++) {
+        errand->exchange->join_ticks[i] = synctest_world_join_tick(runner->match.ticks, i);
     }
     return LS_OK;
 }
@@ -111,17 +111,17 @@ static void read_last_line(int words, char *line, size_t capacity)
 
 static const char *phase_name(uint32_t phase)
 {
-    static const char *const names[LS_PHASE_COUNT] = {
+    static const char *const names[SYNCTEST_PHASE_COUNT] = {
         "the host", "loading", "init", "a pass", "hash", "save", "draw", "bot", "deinit"};
-    return phase < LS_PHASE_COUNT ? names[phase] : "an unknown place";
+    return phase < SYNCTEST_PHASE_COUNT ? names[phase] : "an unknown place";
 }
 
 /* Fills in where a process that did not come to an end was. */
-static void place_death(const ls_exchange *exchange, ls_outcome *outcome)
+static void place_death(const synctest_exchange *exchange, synctest_outcome *outcome)
 {
-    const ls_progress *progress = &exchange->progress;
+    const synctest_progress *progress = &exchange->progress;
     outcome->tick = progress->tick;
-    bool is_in_pass = progress->phase == LS_PHASE_PASS && progress->pass < LS_PASSES_MAX;
+    bool is_in_pass = progress->phase == SYNCTEST_PHASE_PASS && progress->pass < LS_PASSES_MAX;
     const char *place =
         is_in_pass ? exchange->facts.pass_names[progress->pass] : phase_name(progress->phase);
     ls_name_copy(outcome->pass, sizeof outcome->pass, place);
@@ -134,17 +134,17 @@ static void clean(char *text, size_t capacity)
     ls_name_copy(text, capacity, text);
 }
 
-static void judge(const ls_exchange *exchange, ls_launch_end end, int wait_status,
-                  ls_outcome *outcome)
+static void judge(const synctest_exchange *exchange, synctest_launch_end end, int wait_status,
+                  synctest_outcome *outcome)
 {
     *outcome = exchange->outcome;
-    if (end == LS_LAUNCH_HUNG) {
-        outcome->kind = LS_OUTCOME_HUNG;
-    } else if (end == LS_LAUNCH_ENDED) {
-        outcome->kind = LS_OUTCOME_CRASHED;
+    if (end == SYNCTEST_LAUNCH_HUNG) {
+        outcome->kind = SYNCTEST_OUTCOME_HUNG;
+    } else if (end == SYNCTEST_LAUNCH_ENDED) {
+        outcome->kind = SYNCTEST_OUTCOME_CRASHED;
         outcome->signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
     }
-    if (outcome->kind == LS_OUTCOME_HUNG || outcome->kind == LS_OUTCOME_CRASHED) {
+    if (outcome->kind == SYNCTEST_OUTCOME_HUNG || outcome->kind == SYNCTEST_OUTCOME_CRASHED) {
         place_death(exchange, outcome);
     }
     clean(outcome->text.bytes, sizeof outcome->text.bytes);
@@ -154,28 +154,28 @@ static void judge(const ls_exchange *exchange, ls_launch_end end, int wait_statu
     clean(outcome->found, sizeof outcome->found);
 }
 
-static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint32_t moves,
-                      ls_finding *out)
+static ls_status send(const synctest_runner *runner, trip *errand, synctest_task task,
+                      uint32_t moves, synctest_finding *out)
 {
-    ls_launch_end end = LS_LAUNCH_ENDED;
+    synctest_launch_end end = SYNCTEST_LAUNCH_ENDED;
     int wait_status = 0;
     errand->exchange->task = task;
     errand->exchange->progress.beats = 0;
-    const ls_launch launch = {.exchange = errand->exchange,
-                              .files = errand->files,
-                              .words = errand->words,
-                              .moves = moves,
-                              .patience_ms = runner->patience_ms};
-    ls_status status = ls_launch_run(&launch, &end, &wait_status);
+    const synctest_launch launch = {.exchange = errand->exchange,
+                                    .files = errand->files,
+                                    .words = errand->words,
+                                    .moves = moves,
+                                    .patience_ms = runner->patience_ms};
+    ls_status status = synctest_launch_run(&launch, &end, &wait_status);
     if (status != LS_OK) {
         return status;
     }
     judge(errand->exchange, end, wait_status, &out->outcome);
     out->static_writes = errand->exchange->static_writes;
-    if (out->static_writes.count > LS_STATIC_WRITES_MAX) {
+    if (out->static_writes.count > SYNCTEST_STATIC_WRITES_MAX) {
         out->static_writes.count = 0; /* a plug-in has been there */
     }
-    bool has_died = out->outcome.kind == LS_OUTCOME_CRASHED;
+    bool has_died = out->outcome.kind == SYNCTEST_OUTCOME_CRASHED;
     if (has_died) {
         read_last_line(errand->words, out->words, sizeof out->words);
     }
@@ -184,7 +184,7 @@ static ls_status send(const ls_runner *runner, trip *errand, ls_task task, uint3
 
 /* ---- the reference ---- */
 
-static void clean_facts(ls_facts *facts)
+static void clean_facts(synctest_facts *facts)
 {
     clean(facts->name, sizeof facts->name);
     for (uint32_t i = 0; i < LS_PASSES_MAX; i++) {
@@ -192,16 +192,16 @@ static void clean_facts(ls_facts *facts)
     }
 }
 
-ls_status ls_runner_record(ls_runner *runner, ls_finding *out)
+ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 {
     trip errand;
     uint64_t start_ns = now_ns();
-    *out = (ls_finding){.world = LS_WORLD_STILL};
+    *out = (synctest_finding){.world = SYNCTEST_WORLD_STILL};
     ls_status status = open_errand(runner, &errand);
     if (status != LS_OK) {
         return status;
     }
-    status = send(runner, &errand, LS_TASK_RECORD, LS_MOVES_NOTHING, out);
+    status = send(runner, &errand, SYNCTEST_TASK_RECORD, SYNCTEST_MOVES_NOTHING, out);
     runner->facts = errand.exchange->facts;
     clean_facts(&runner->facts);
     out->took_ns = now_ns() - start_ns;
@@ -212,55 +212,55 @@ ls_status ls_runner_record(ls_runner *runner, ls_finding *out)
 /* ---- a world ---- */
 
 /* Why there is nothing to try in this world, or NULL. */
-static const char *reason_to_skip(const ls_runner *runner, const ls_world *world)
+static const char *reason_to_skip(const synctest_runner *runner, const synctest_world *world)
 {
-    bool needs_save = world->drive == LS_DRIVE_SAVE || world->drive == LS_DRIVE_JOIN ||
-                      world->drive == LS_DRIVE_ROLLBACK;
+    bool needs_save = world->drive == SYNCTEST_DRIVE_SAVE || world->drive == SYNCTEST_DRIVE_JOIN ||
+                      world->drive == SYNCTEST_DRIVE_ROLLBACK;
     if (needs_save && runner->facts.save_bytes == 0) {
         return "the simulation cannot be saved";
     }
-    if (world->moves & LS_MOVES_SCRATCH && runner->facts.scratch_bytes == 0) {
+    if (world->moves & SYNCTEST_MOVES_SCRATCH && runner->facts.scratch_bytes == 0) {
         return "the simulation asks for no scratch memory";
     }
-    if (world->moves & LS_MOVES_WORKERS && runner->facts.workers_max < 2) {
+    if (world->moves & SYNCTEST_MOVES_WORKERS && runner->facts.workers_max < 2) {
         return "the simulation declares no workers";
     }
-    if (world->moves & LS_MOVES_BUILD && !runner->against) {
+    if (world->moves & SYNCTEST_MOVES_BUILD && !runner->against) {
         return "no other build was given (--against)";
     }
     return NULL;
 }
 
 /* A difference is looked into by a process that plays the reference up to it. */
-static ls_status explain(const ls_runner *runner, trip *errand, ls_finding *out)
+static ls_status explain(const synctest_runner *runner, trip *errand, synctest_finding *out)
 {
     errand->exchange->until = out->outcome.tick;
     errand->exchange->match = runner->match; /* not the other build */
-    const ls_outcome kept = out->outcome;
-    ls_status status = send(runner, errand, LS_TASK_EXPLAIN, LS_MOVES_NOTHING, out);
+    const synctest_outcome kept = out->outcome;
+    ls_status status = send(runner, errand, SYNCTEST_TASK_EXPLAIN, SYNCTEST_MOVES_NOTHING, out);
     out->outcome.kind = kept.kind; /* whatever became of the process that explains */
     out->outcome.tick = kept.tick;
     return status;
 }
 
-static ls_status play_variant(const ls_runner *runner, ls_world_id id, uint32_t variant,
-                              ls_finding *out)
+static ls_status play_variant(const synctest_runner *runner, synctest_world_id id, uint32_t variant,
+                              synctest_finding *out)
 {
     trip errand;
     ls_status status = open_errand(runner, &errand);
     if (status != LS_OK) {
         return status;
     }
-    const ls_world *world = ls_world_of(id);
+    const synctest_world *world = synctest_world_of(id);
     errand.exchange->world = id;
     errand.exchange->variant = variant;
-    if (world->moves & LS_MOVES_BUILD) {
+    if (world->moves & SYNCTEST_MOVES_BUILD) {
         snprintf(errand.exchange->match.sim, sizeof errand.exchange->match.sim, "%s",
                  runner->against);
     }
     out->variant = variant;
-    status = send(runner, &errand, LS_TASK_PLAY, world->moves, out);
-    if (status == LS_OK && out->outcome.kind == LS_OUTCOME_DIFFERS) {
+    status = send(runner, &errand, SYNCTEST_TASK_PLAY, world->moves, out);
+    if (status == LS_OK && out->outcome.kind == SYNCTEST_OUTCOME_DIFFERS) {
         status = explain(runner, &errand, out);
     }
     out->hashes_compared += out->outcome.hashes_compared;
@@ -268,22 +268,23 @@ static ls_status play_variant(const ls_runner *runner, ls_world_id id, uint32_t 
     return status;
 }
 
-ls_status ls_runner_play(const ls_runner *runner, ls_world_id id, ls_finding *out)
+ls_status synctest_runner_play(const synctest_runner *runner, synctest_world_id id,
+                               synctest_finding *out)
 {
-    const ls_world *world = ls_world_of(id);
+    const synctest_world *world = synctest_world_of(id);
     uint64_t start_ns = now_ns();
-    *out = (ls_finding){.world = id};
+    *out = (synctest_finding){.world = id};
     const char *reason = reason_to_skip(runner, world);
     if (reason) {
-        out->outcome.kind = LS_OUTCOME_SKIPPED;
+        out->outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
         ls_text_set(&out->outcome.text, "%s", reason);
         return LS_OK;
     }
     ls_status status = LS_OK;
-    out->outcome.kind = LS_OUTCOME_SAME;
+    out->outcome.kind = SYNCTEST_OUTCOME_SAME;
     for (uint32_t i = 0; i < world->variants && status == LS_OK; i++) {
         status = play_variant(runner, id, i, out);
-        if (out->outcome.kind != LS_OUTCOME_SAME) {
+        if (out->outcome.kind != SYNCTEST_OUTCOME_SAME) {
             break;
         }
     }

@@ -6,37 +6,38 @@
 
 #include "lockstep/tools/synctest/exchange.h"
 
-typedef struct ls_runner {
-    ls_synctest_match match;
+typedef struct synctest_runner {
+    synctest_match match;
     const char *against; /* the other build's file, or NULL; borrowed */
     uint32_t patience_ms;
-    ls_facts facts; /* of the simulation, once recorded */
+    synctest_facts facts; /* of the simulation, once recorded */
     int tape;
     int saves;
-} ls_runner;
+} synctest_runner;
 
 /* What came of one world, or of the reference run. */
-typedef struct ls_finding {
-    ls_world_id world;
+typedef struct synctest_finding {
+    synctest_world_id world;
     uint32_t variant;
-    ls_outcome outcome;
+    synctest_outcome outcome;
     uint64_t hashes_compared; /* in all its variants */
     uint64_t took_ns;
-    ls_static_writes static_writes; /* of the checked world */
+    synctest_static_writes static_writes; /* of the checked world */
     char words[256]; /* the last line that a process wrote before it died; often empty */
-} ls_finding;
+} synctest_finding;
 
 /* IO. The match is copied. */
-ls_status ls_runner_open(ls_runner *runner, const ls_synctest_match *match, const char *against,
-                         uint32_t patience_ms);
-void ls_runner_close(ls_runner *runner);
+ls_status synctest_runner_open(synctest_runner *runner, const synctest_match *match,
+                               const char *against, uint32_t patience_ms);
+void synctest_runner_close(synctest_runner *runner);
 
 /* Plays and records the reference run. The outcome is SAME when there is something to compare with.
  * IO when no process can be started. */
-ls_status ls_runner_record(ls_runner *runner, ls_finding *out);
+ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out);
 
 /* Plays a world against the recorded run, variant after variant until one differs; looks for pass
  * and field of a difference. May be called from several threads at a time. */
-ls_status ls_runner_play(const ls_runner *runner, ls_world_id world, ls_finding *out);
+ls_status synctest_runner_play(const synctest_runner *runner, synctest_world_id world,
+                               synctest_finding *out);
 
 #endif

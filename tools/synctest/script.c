@@ -11,9 +11,9 @@ enum {
     AWAY_TICKS_MAX = 60,
 };
 
-ls_script ls_script_make(uint64_t seed, uint32_t players)
+synctest_script synctest_script_make(uint64_t seed, uint32_t players)
 {
-    ls_script script = {.rng = ls_rng_make(seed, 0x73637269), .players = players};
+    synctest_script script = {.rng = ls_rng_make(seed, 0x73637269), .players = players};
     for (uint32_t slot = 1; slot < players; slot++) {
         bool is_late = ls_rng_below(&script.rng, LATE_ONE_IN) == 0;
         uint32_t wait = ls_rng_below(&script.rng, LATE_TICKS_MAX);
@@ -22,7 +22,7 @@ ls_script ls_script_make(uint64_t seed, uint32_t players)
     return script;
 }
 
-void ls_script_advance(ls_script *script, ls_tick tick, uint32_t events[LS_PLAYERS_MAX])
+void synctest_script_advance(synctest_script *script, ls_tick tick, uint32_t events[LS_PLAYERS_MAX])
 {
     memset(events, 0, LS_PLAYERS_MAX * sizeof events[0]);
     for (uint32_t slot = 0; slot < script->players; slot++) {

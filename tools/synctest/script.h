@@ -6,17 +6,18 @@
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/common/simulation/simulation.h"
 
-typedef struct ls_script {
+typedef struct synctest_script {
     ls_rng rng;
     uint32_t players;
     bool is_present[LS_PLAYERS_MAX];
     ls_tick next_change[LS_PLAYERS_MAX];
-} ls_script;
+} synctest_script;
 
-ls_script ls_script_make(uint64_t seed, uint32_t players);
+synctest_script synctest_script_make(uint64_t seed, uint32_t players);
 
 /* The events of the next tick, one for each seat. Called once for each tick, in order from 0. At
  * tick 0 seat 0 is taken, and most others are. */
-void ls_script_advance(ls_script *script, ls_tick tick, uint32_t events[LS_PLAYERS_MAX]);
+void synctest_script_advance(synctest_script *script, ls_tick tick,
+                             uint32_t events[LS_PLAYERS_MAX]);
 
 #endif

@@ -17,10 +17,10 @@
 /* Before the C library's own in the order in which a plug-in's calls are looked up. */
 #define SHIM __attribute__((visibility("default")))
 
-static ls_shims now;
+static synctest_shims now;
 static ls_rng tie_rng = {1, 1};
 
-void ls_shims_set(const ls_shims *shims)
+void synctest_shims_set(const synctest_shims *shims)
 {
     now = *shims;
     tie_rng = ls_rng_make(1, 0x74696573);

@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct ls_shims {
+typedef struct synctest_shims {
     bool is_clock_made_up; /* every call of the clock moves it on by clock_step_ns */
     uint64_t clock_now_ns;
     uint64_t clock_step_ns;
     bool is_environment_turned; /* variables that are set are not, and those that are not are "1" */
     bool are_ties_shuffled;     /* qsort leaves elements that compare equal in any order */
-} ls_shims;
+} synctest_shims;
 
-void ls_shims_set(const ls_shims *shims);
+void synctest_shims_set(const synctest_shims *shims);
 
 #endif

@@ -14,16 +14,17 @@ enum {
 
 typedef struct search {
     const char *path;
-    ls_statics *statics;
+    synctest_statics *statics;
 } search;
 
 /* The whole words of it. */
-static void add_segment(ls_statics *statics, uint64_t base, uint64_t address, uint64_t byte_count)
+static void add_segment(synctest_statics *statics, uint64_t base, uint64_t address,
+                        uint64_t byte_count)
 {
     uint64_t start = (address + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
     uint64_t end = (address + byte_count) / WORD_BYTES * WORD_BYTES;
-    if (start < end && statics->segment_count < LS_STATICS_SEGMENTS_MAX) {
-        statics->segments[statics->segment_count++] = (ls_statics_segment){
+    if (start < end && statics->segment_count < SYNCTEST_STATICS_SEGMENTS_MAX) {
+        statics->segments[statics->segment_count++] = (synctest_statics_segment){
             .words = (const volatile uint64_t *)(uintptr_t)(base + start),
             .word_count = (size_t)((end - start) / WORD_BYTES),
             .address = start,
@@ -40,7 +41,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
     }
     for (uint16_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        ls_statics *statics = wanted->statics;
+        synctest_statics *statics = wanted->statics;
         if (header->p_type == PT_LOAD && header->p_flags & PF_W) {
             add_segment(statics, info->dlpi_addr, header->p_vaddr, header->p_memsz);
         }
@@ -48,35 +49,36 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *user)
     return 1;
 }
 
-UNCHECKED static void keep(ls_statics_segment *segment)
+UNCHECKED static void keep(synctest_statics_segment *segment)
 {
     for (size_t i = 0; i < segment->word_count; i++) {
         segment->kept[i] = segment->words[i];
     }
 }
 
-void ls_statics_begin(ls_statics *statics, const char *path, const ls_allocator *allocator)
+void synctest_statics_begin(synctest_statics *statics, const char *path,
+                            const ls_allocator *allocator)
 {
     size_t total = 0;
-    *statics = (ls_statics){.allocator = allocator};
+    *statics = (synctest_statics){.allocator = allocator};
     dl_iterate_phdr(note_object, &(search){path, statics});
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         total += statics->segments[i].word_count;
     }
-    bool is_watched = total <= LS_STATICS_BYTES_MAX / WORD_BYTES;
+    bool is_watched = total <= SYNCTEST_STATICS_BYTES_MAX / WORD_BYTES;
     for (uint32_t i = 0; i < statics->segment_count; i++) {
-        ls_statics_segment *segment = &statics->segments[i];
+        synctest_statics_segment *segment = &statics->segments[i];
         segment->kept =
             is_watched ? ls_allocate_array(allocator, segment->word_count, WORD_BYTES) : NULL;
         if (!segment->kept) {
-            ls_statics_end(statics);
+            synctest_statics_end(statics);
             return;
         }
         keep(segment);
     }
 }
 
-void ls_statics_end(ls_statics *statics)
+void synctest_statics_end(synctest_statics *statics)
 {
     for (uint32_t i = 0; i < statics->segment_count; i++) {
         if (statics->segments[i].kept) {
@@ -100,7 +102,7 @@ static uint64_t differing_byte(uint64_t a, uint64_t b)
 }
 
 /* Neighbouring words are one run: as a rule one variable. */
-UNCHECKED static uint32_t changes_in(ls_statics_segment *segment, uint64_t *addresses,
+UNCHECKED static uint32_t changes_in(synctest_statics_segment *segment, uint64_t *addresses,
                                      uint32_t capacity)
 {
     uint32_t count = 0;
@@ -116,7 +118,7 @@ UNCHECKED static uint32_t changes_in(ls_statics_segment *segment, uint64_t *addr
     return count;
 }
 
-uint32_t ls_statics_changes(ls_statics *statics, uint64_t *addresses, uint32_t capacity)
+uint32_t synctest_statics_changes(synctest_statics *statics, uint64_t *addresses, uint32_t capacity)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < statics->segment_count; i++) {

@@ -9,29 +9,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LS_STATICS_SEGMENTS_MAX 8u
-#define LS_STATICS_BYTES_MAX (16u << 20) /* a plug-in with more is not watched */
+#define SYNCTEST_STATICS_SEGMENTS_MAX 8u
+#define SYNCTEST_STATICS_BYTES_MAX (16u << 20) /* a plug-in with more is not watched */
 
-typedef struct ls_statics_segment {
+typedef struct synctest_statics_segment {
     const volatile uint64_t *words;
     uint64_t *kept; /* a copy */
     size_t word_count;
     uint64_t address; /* as the file has it */
-} ls_statics_segment;
+} synctest_statics_segment;
 
-typedef struct ls_statics {
+typedef struct synctest_statics {
     const ls_allocator *allocator;
-    ls_statics_segment segments[LS_STATICS_SEGMENTS_MAX];
+    synctest_statics_segment segments[SYNCTEST_STATICS_SEGMENTS_MAX];
     uint32_t segment_count;
-} ls_statics;
+} synctest_statics;
 
 /* Notes what the writable memory of the shared object with this path holds. Nothing is watched when
  * there is no such object, or no memory for a copy. The allocator is borrowed until the end. */
-void ls_statics_begin(ls_statics *statics, const char *path, const ls_allocator *allocator);
-void ls_statics_end(ls_statics *statics);
+void synctest_statics_begin(synctest_statics *statics, const char *path,
+                            const ls_allocator *allocator);
+void synctest_statics_end(synctest_statics *statics);
 
 /* The addresses of up to `capacity` runs of words that have changed since the last call; returns
  * how many there are. */
-uint32_t ls_statics_changes(ls_statics *statics, uint64_t *addresses, uint32_t capacity);
+uint32_t synctest_statics_changes(synctest_statics *statics, uint64_t *addresses,
+                                  uint32_t capacity);
 
 #endif

@@ -22,13 +22,13 @@ enum {
  * 2039 and makes leaps of 16 minutes. */
 static void set_shims(uint32_t moves)
 {
-    bool is_clock_moved = moves & LS_MOVES_CLOCK;
-    ls_shims_set(&(ls_shims){
+    bool is_clock_moved = moves & SYNCTEST_MOVES_CLOCK;
+    synctest_shims_set(&(synctest_shims){
         .is_clock_made_up = true,
         .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
         .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
-        .is_environment_turned = moves & LS_MOVES_ENVIRONMENT,
-        .are_ties_shuffled = moves & LS_MOVES_TIES,
+        .is_environment_turned = moves & SYNCTEST_MOVES_ENVIRONMENT,
+        .are_ties_shuffled = moves & SYNCTEST_MOVES_TIES,
     });
 }
 
@@ -71,16 +71,16 @@ static void move_addresses(uint32_t variant)
     }
 }
 
-void ls_surroundings_enter(uint32_t moves, uint32_t variant)
+void synctest_surroundings_enter(uint32_t moves, uint32_t variant)
 {
     set_shims(moves);
-    if (moves & LS_MOVES_PAST) {
+    if (moves & SYNCTEST_MOVES_PAST) {
         use_library();
     }
-    if (moves & LS_MOVES_ADDRESSES) {
+    if (moves & SYNCTEST_MOVES_ADDRESSES) {
         move_addresses(variant);
     }
-    if (moves & LS_MOVES_ENVIRONMENT) {
+    if (moves & SYNCTEST_MOVES_ENVIRONMENT) {
         change_locale();
         if (chdir("/") != 0) {
             return; /* stays where it is */
@@ -88,7 +88,7 @@ void ls_surroundings_enter(uint32_t moves, uint32_t variant)
     }
 }
 
-uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick)
+uint8_t synctest_surroundings_filling(bool is_moved, uint32_t tick)
 {
     static const uint8_t fillings[] = {0xa5, 0xff, 0x01, 0x7f, 0x80};
     return is_moved ? fillings[tick % sizeof fillings] : 0;
@@ -113,7 +113,7 @@ __attribute__((noinline)) static void run_deeper(void (*run)(void *user), void *
     TOUCH(gap);
 }
 
-void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user)
+void synctest_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user)
 {
     fill_stack(byte);
     run_deeper(run, user);
@@ -146,26 +146,26 @@ static void set_control(uint32_t bits)
 }
 #endif
 
-ls_float_mode ls_float_mode_now(void)
+synctest_float_mode synctest_float_mode_now(void)
 {
-    return (ls_float_mode){fegetround(), control()};
+    return (synctest_float_mode){fegetround(), control()};
 }
 
-void ls_float_mode_set(ls_float_mode mode)
+void synctest_float_mode_set(synctest_float_mode mode)
 {
     set_control(mode.control);
     fesetround(mode.rounding);
 }
 
-bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b)
+bool synctest_float_mode_equal(synctest_float_mode a, synctest_float_mode b)
 {
     return a.rounding == b.rounding && a.control == b.control;
 }
 
-ls_float_mode ls_float_mode_moved(uint32_t tick)
+synctest_float_mode synctest_float_mode_moved(uint32_t tick)
 {
     static const int roundings[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO, FE_TONEAREST};
-    ls_float_mode mode = {roundings[tick % 4], control()};
+    synctest_float_mode mode = {roundings[tick % 4], control()};
     if (tick % 4 == 3) {
         mode.control |= FLUSH_BITS;
     }

@@ -8,26 +8,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before the simulation is loaded. `moves` as ls_world has them. */
-void ls_surroundings_enter(uint32_t moves, uint32_t variant);
+/* Before the simulation is loaded. `moves` as synctest_world has them. */
+void synctest_surroundings_enter(uint32_t moves, uint32_t variant);
 
 /* Bytes for memory that holds anything: zero in the reference, one of several in other worlds. */
-uint8_t ls_surroundings_filling(bool is_moved, uint32_t tick);
+uint8_t synctest_surroundings_filling(bool is_moved, uint32_t tick);
 
 /* Calls run(user) on a stack that holds this byte wherever it has not been written since. */
-void ls_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user);
+void synctest_surroundings_run_on_stack(uint8_t byte, void (*run)(void *user), void *user);
 
 /* How floating point rounds. */
-typedef struct ls_float_mode {
+typedef struct synctest_float_mode {
     int rounding;     /* as fegetround has it */
     uint32_t control; /* what else the processor's control register says; 0 where there is none */
-} ls_float_mode;
+} synctest_float_mode;
 
-ls_float_mode ls_float_mode_now(void);
-void ls_float_mode_set(ls_float_mode mode);
-bool ls_float_mode_equal(ls_float_mode a, ls_float_mode b);
+synctest_float_mode synctest_float_mode_now(void);
+void synctest_float_mode_set(synctest_float_mode mode);
+bool synctest_float_mode_equal(synctest_float_mode a, synctest_float_mode b);
 
 /* Another one than the default, in turn. */
-ls_float_mode ls_float_mode_moved(uint32_t tick);
+synctest_float_mode synctest_float_mode_moved(uint32_t tick);
 
 #endif

@@ -12,13 +12,13 @@
 
 /* Worlds in work: each thread takes the next one. */
 typedef struct workload {
-    const ls_runner *runner;
-    ls_finding *findings;
+    const synctest_runner *runner;
+    synctest_finding *findings;
     uint32_t count;
     pthread_mutex_t lock;
     pthread_cond_t finished;
     uint32_t next;
-    bool is_done[LS_WORLD_COUNT];
+    bool is_done[SYNCTEST_WORLD_COUNT];
     ls_status status; /* the first failure to run anything at all */
 } workload;
 
@@ -29,13 +29,13 @@ static double seconds_of(uint64_t ns)
 
 /* ---- lint ---- */
 
-static void show_item(ls_console *console, const ls_lint_item *item)
+static void show_item(ls_console *console, const synctest_lint_item *item)
 {
     ls_text line;
     ls_text_set(&line, "lint: %s%s", item->is_error ? "" : "warning: ", item->name);
-    if (item->kind == LS_LINT_INSTRUCTION) {
+    if (item->kind == SYNCTEST_LINT_INSTRUCTION) {
         ls_text_add(&line, " %" PRIu64 " times", item->count);
-    } else if (item->kind == LS_LINT_STATIC) {
+    } else if (item->kind == SYNCTEST_LINT_STATIC) {
         ls_text_add(&line, ", %" PRIu64 " bytes", item->count);
     }
     if (item->place[0] != '\0') {
@@ -46,11 +46,10 @@ static void show_item(ls_console *console, const ls_lint_item *item)
     ls_log_line(&console->log, item->is_error ? LS_LOG_ERROR : LS_LOG_INFO, "%s", line.bytes);
 }
 
-static ls_status lint(const ls_synctest_config *config, ls_synctest_result *result,
-                      ls_console *console)
+static ls_status lint(const synctest_config *config, synctest_result *result, ls_console *console)
 {
     ls_text why = {""};
-    ls_status status = ls_lint_file(config->match.sim, &result->lint, &why);
+    ls_status status = synctest_lint_file(config->match.sim, &result->lint, &why);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
         return status;
@@ -60,27 +59,29 @@ static ls_status lint(const ls_synctest_config *config, ls_synctest_result *resu
 }
 
 /* What the machine code of either build shows helps to explain what the worlds find. */
-static ls_status gather_evidence(const ls_synctest_config *config, ls_synctest_result *result,
+static ls_status gather_evidence(const synctest_config *config, synctest_result *result,
                                  ls_console *console)
 {
-    static ls_lint_report other; /* too big for a stack */
-    ls_evidence *evidence = &result->evidence;
+    static synctest_lint_report other; /* too big for a stack */
+    synctest_evidence *evidence = &result->evidence;
     ls_text why = {{0}};
-    ls_status status = config->against ? ls_lint_file(config->against, &other, &why) : LS_OK;
+    ls_status status = config->against ? synctest_lint_file(config->against, &other, &why) : LS_OK;
     bool has_other = config->against && status == LS_OK;
     if (status == LS_PLUGIN) {
         ls_log_line(&console->log, LS_LOG_ERROR, "--against: %s", why.bytes);
         return status;
     }
-    evidence->uses_library_random = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_RANDOM);
-    evidence->has_fused_multiply = ls_lint_has_topic(&result->lint, LS_LINT_TOPIC_FUSED) ||
-                                   (has_other && ls_lint_has_topic(&other, LS_LINT_TOPIC_FUSED));
+    evidence->uses_library_random =
+        synctest_lint_has_topic(&result->lint, SYNCTEST_LINT_TOPIC_RANDOM);
+    evidence->has_fused_multiply =
+        synctest_lint_has_topic(&result->lint, SYNCTEST_LINT_TOPIC_FUSED) ||
+        (has_other && synctest_lint_has_topic(&other, SYNCTEST_LINT_TOPIC_FUSED));
     return LS_OK;
 }
 
-static void show_lint(const ls_synctest_result *result, ls_console *console)
+static void show_lint(const synctest_result *result, ls_console *console)
 {
-    const ls_lint_report *report = &result->lint;
+    const synctest_lint_report *report = &result->lint;
     for (uint32_t i = 0; i < report->count; i++) {
         show_item(console, &report->items[i]);
     }
@@ -93,35 +94,36 @@ static void show_lint(const ls_synctest_result *result, ls_console *console)
 
 /* ---- worlds ---- */
 
-static void show_line(const ls_finding *finding, ls_console *console)
+static void show_line(const synctest_finding *finding, ls_console *console)
 {
-    const ls_world *world = ls_world_of(finding->world);
+    const synctest_world *world = synctest_world_of(finding->world);
     ls_log_line(&console->log, LS_LOG_INFO, "  %-12s %-8s %9" PRIu64 " hashes %7.2f s  %s",
-                world->name, ls_finding_word(finding), finding->hashes_compared,
+                world->name, synctest_finding_word(finding), finding->hashes_compared,
                 seconds_of(finding->took_ns), world->what);
 }
 
 /* Once all worlds have been tried: what one finds explains what others do. */
-static void show_bad(const char *name, const ls_finding *finding, const ls_evidence *evidence,
-                     ls_console *console)
+static void show_bad(const char *name, const synctest_finding *finding,
+                     const synctest_evidence *evidence, ls_console *console)
 {
     ls_text where = {""};
     ls_text cause = {""};
-    ls_finding_describe(finding, evidence, &where, &cause);
-    ls_log_line(&console->log, LS_LOG_ERROR, "%s %s: %s", name, ls_finding_word(finding),
+    synctest_finding_describe(finding, evidence, &where, &cause);
+    ls_log_line(&console->log, LS_LOG_ERROR, "%s %s: %s", name, synctest_finding_word(finding),
                 where.bytes);
     if (cause.bytes[0] != '\0') {
         ls_log_line(&console->log, LS_LOG_ERROR, "  likely cause (%s): %s",
-                    ls_diagnosis_class(finding->world, &finding->outcome, evidence), cause.bytes);
+                    synctest_diagnosis_class(finding->world, &finding->outcome, evidence),
+                    cause.bytes);
     }
 }
 
-static void show_all_bad(const ls_synctest_result *result, ls_console *console)
+static void show_all_bad(const synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        const ls_finding *finding = &result->findings[i];
-        if (ls_finding_is_bad(finding)) {
-            show_bad(ls_world_of(finding->world)->name, finding, &result->evidence, console);
+        const synctest_finding *finding = &result->findings[i];
+        if (synctest_finding_is_bad(finding)) {
+            show_bad(synctest_world_of(finding->world)->name, finding, &result->evidence, console);
         }
     }
 }
@@ -132,9 +134,9 @@ static void *work_on(void *user)
     pthread_mutex_lock(&work->lock);
     while (work->next < work->count) {
         uint32_t index = work->next++;
-        ls_finding *finding = &work->findings[index];
+        synctest_finding *finding = &work->findings[index];
         pthread_mutex_unlock(&work->lock);
-        ls_status status = ls_runner_play(work->runner, finding->world, finding);
+        ls_status status = synctest_runner_play(work->runner, finding->world, finding);
         pthread_mutex_lock(&work->lock);
         work->is_done[index] = true;
         work->status = work->status == LS_OK ? status : work->status;
@@ -145,16 +147,17 @@ static void *work_on(void *user)
 }
 
 /* What the passes were seen to write to outside the state has a name in the file. */
-static void note_variables(ls_synctest_result *result, const ls_finding *finding,
+static void note_variables(synctest_result *result, const synctest_finding *finding,
                            ls_console *console)
 {
-    const ls_static_writes *writes = &finding->static_writes;
-    ls_evidence *evidence = &result->evidence;
+    const synctest_static_writes *writes = &finding->static_writes;
+    synctest_evidence *evidence = &result->evidence;
     for (uint32_t i = 0; i < writes->count; i++) {
         char variable[LS_NAME_BYTES_MAX] = "";
-        const ls_static_write *write = &writes->list[i];
+        const synctest_static_write *write = &writes->list[i];
         if (write->pass >= LS_PASSES_MAX ||
-            !ls_lint_variable_at(result->match->sim, write->address, variable, sizeof variable)) {
+            !synctest_lint_variable_at(result->match->sim, write->address, variable,
+                                       sizeof variable)) {
             continue;
         }
         const char *pass = result->facts.pass_names[write->pass];
@@ -168,7 +171,7 @@ static void note_variables(ls_synctest_result *result, const ls_finding *finding
     }
 }
 
-static void note_words(ls_synctest_result *result, const ls_finding *finding)
+static void note_words(synctest_result *result, const synctest_finding *finding)
 {
     if (strstr(finding->words, "runtime error:") || strstr(finding->words, "Sanitizer")) {
         result->evidence.has_sanitizer_words = true;
@@ -176,7 +179,7 @@ static void note_words(ls_synctest_result *result, const ls_finding *finding)
 }
 
 /* Shows the findings in the worlds' order while they come in. */
-static void show_as_they_come(workload *work, ls_synctest_result *result, ls_console *console)
+static void show_as_they_come(workload *work, synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < work->count; i++) {
         pthread_mutex_lock(&work->lock);
@@ -184,8 +187,8 @@ static void show_as_they_come(workload *work, ls_synctest_result *result, ls_con
             pthread_cond_wait(&work->finished, &work->lock);
         }
         pthread_mutex_unlock(&work->lock);
-        const ls_finding *finding = &result->findings[i];
-        bool is_bad = ls_finding_is_bad(finding);
+        const synctest_finding *finding = &result->findings[i];
+        bool is_bad = synctest_finding_is_bad(finding);
         result->hashes_compared += finding->hashes_compared;
         result->failed += is_bad;
         note_words(result, finding);
@@ -195,15 +198,15 @@ static void show_as_they_come(workload *work, ls_synctest_result *result, ls_con
     }
 }
 
-static ls_status play_worlds(const ls_synctest_config *config, const ls_runner *runner,
-                             ls_synctest_result *result, ls_console *console)
+static ls_status play_worlds(const synctest_config *config, const synctest_runner *runner,
+                             synctest_result *result, ls_console *console)
 {
     workload work = {.runner = runner, .findings = result->findings};
-    pthread_t threads[LS_WORLD_COUNT];
+    pthread_t threads[SYNCTEST_WORLD_COUNT];
     uint32_t started = 0;
-    for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
+    for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
         if (config->worlds >> id & 1) {
-            result->findings[work.count++].world = (ls_world_id)id;
+            result->findings[work.count++].world = (synctest_world_id)id;
         }
     }
     result->finding_count = work.count;
@@ -227,9 +230,9 @@ static ls_status play_worlds(const ls_synctest_config *config, const ls_runner *
 
 /* ---- the reference ---- */
 
-static void show_simulation(const ls_synctest_result *result, ls_console *console)
+static void show_simulation(const synctest_result *result, ls_console *console)
 {
-    const ls_facts *facts = &result->facts;
+    const synctest_facts *facts = &result->facts;
     ls_log_line(&console->log, LS_LOG_INFO,
                 "%s: %" PRIu32 " ticks at %" PRIu32 " Hz, %" PRIu32 " players, %" PRIu64
                 " inputs, seed %" PRIu64 ", %" PRIu32 " passes, %" PRIu64 " bytes of state%s",
@@ -240,37 +243,37 @@ static void show_simulation(const ls_synctest_result *result, ls_console *consol
 
 /* A schema that leaves bytes out is a finding; what else keeps a simulation from starting is the
  * user's or the machine's. */
-static ls_exit_code end_without_reference(ls_synctest_result *result, ls_console *console)
+static ls_exit_code end_without_reference(synctest_result *result, ls_console *console)
 {
-    const ls_outcome *outcome = &result->reference.outcome;
-    result->status = outcome->kind == LS_OUTCOME_FAILED ? "failed" : "differs";
-    if (outcome->kind == LS_OUTCOME_FAILED) {
+    const synctest_outcome *outcome = &result->reference.outcome;
+    result->status = outcome->kind == SYNCTEST_OUTCOME_FAILED ? "failed" : "differs";
+    if (outcome->kind == SYNCTEST_OUTCOME_FAILED) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", outcome->text.bytes);
     } else {
         show_bad("the reference run", &result->reference, &result->evidence, console);
     }
-    if (outcome->kind != LS_OUTCOME_FAILED || outcome->status == (uint32_t)-LS_SCHEMA) {
+    if (outcome->kind != SYNCTEST_OUTCOME_FAILED || outcome->status == (uint32_t)-LS_SCHEMA) {
         return LS_EXIT_DESYNC;
     }
     ls_status status = (ls_status) - (int32_t)outcome->status;
     return status == LS_NOT_FOUND ? LS_EXIT_USAGE : ls_exit_code_of(status); /* no such name */
 }
 
-static void note_schema(ls_synctest_result *result)
+static void note_schema(synctest_result *result)
 {
-    const ls_outcome *outcome = &result->reference.outcome;
-    if (outcome->kind != LS_OUTCOME_FAILED || outcome->status != (uint32_t)-LS_SCHEMA) {
+    const synctest_outcome *outcome = &result->reference.outcome;
+    if (outcome->kind != SYNCTEST_OUTCOME_FAILED || outcome->status != (uint32_t)-LS_SCHEMA) {
         return;
     }
-    ls_lint_add(&result->lint, &(ls_lint_item){.kind = LS_LINT_SCHEMA,
-                                               .is_error = true,
-                                               .name = "schema",
-                                               .topic = "uncovered bytes",
-                                               .why = outcome->text.bytes,
-                                               .instead = ""});
+    synctest_lint_add(&result->lint, &(synctest_lint_item){.kind = SYNCTEST_LINT_SCHEMA,
+                                                           .is_error = true,
+                                                           .name = "schema",
+                                                           .topic = "uncovered bytes",
+                                                           .why = outcome->text.bytes,
+                                                           .instead = ""});
 }
 
-static ls_exit_code verdict(ls_synctest_result *result, bool is_lint_only, ls_console *console)
+static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_console *console)
 {
     uint32_t errors = result->lint.errors;
     bool is_bad = result->failed > 0 || errors > 0;
@@ -288,10 +291,10 @@ static ls_exit_code verdict(ls_synctest_result *result, bool is_lint_only, ls_co
     return is_bad || is_empty ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
 }
 
-static ls_exit_code run_worlds(const ls_synctest_config *config, ls_runner *runner,
-                               ls_synctest_result *result, ls_console *console)
+static ls_exit_code run_worlds(const synctest_config *config, synctest_runner *runner,
+                               synctest_result *result, ls_console *console)
 {
-    ls_status status = ls_runner_record(runner, &result->reference);
+    ls_status status = synctest_runner_record(runner, &result->reference);
     result->has_reference = true;
     result->facts = runner->facts;
     note_schema(result);
@@ -299,7 +302,7 @@ static ls_exit_code run_worlds(const ls_synctest_config *config, ls_runner *runn
     if (status == LS_OK && result->has_lint) {
         show_lint(result, console);
     }
-    if (status == LS_OK && result->reference.outcome.kind != LS_OUTCOME_SAME) {
+    if (status == LS_OK && result->reference.outcome.kind != SYNCTEST_OUTCOME_SAME) {
         return end_without_reference(result, console);
     }
     if (status == LS_OK && config->is_only_lint) {
@@ -318,14 +321,14 @@ static ls_exit_code run_worlds(const ls_synctest_config *config, ls_runner *runn
     return verdict(result, false, console);
 }
 
-static ls_status write_reports(const ls_synctest_config *config, const ls_synctest_result *result,
+static ls_status write_reports(const synctest_config *config, const synctest_result *result,
                                ls_console *console)
 {
     ls_text why = {""};
     ls_status status =
-        config->json_path ? ls_result_write_json(result, config->json_path, &why) : LS_OK;
+        config->json_path ? synctest_result_write_json(result, config->json_path, &why) : LS_OK;
     if (status == LS_OK && config->junit_path) {
-        status = ls_result_write_junit(result, config->junit_path, &why);
+        status = synctest_result_write_junit(result, config->junit_path, &why);
     }
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);
@@ -333,10 +336,10 @@ static ls_status write_reports(const ls_synctest_config *config, const ls_syncte
     return status;
 }
 
-ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *console)
+ls_exit_code synctest_run(const synctest_config *config, ls_console *console)
 {
-    static ls_synctest_result result; /* too big for a stack */
-    ls_runner runner;
+    static synctest_result result; /* too big for a stack */
+    synctest_runner runner;
     result.match = &config->match;
     result.status = "failed";
     ls_status status = config->is_lint_wanted ? lint(config, &result, console) : LS_OK;
@@ -346,18 +349,18 @@ ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *conso
     if (status != LS_OK) {
         return ls_exit_code_of(status);
     }
-    if (!ls_launch_can_fix_addresses()) {
+    if (!synctest_launch_can_fix_addresses()) {
         ls_log_line(&console->log, LS_LOG_WARNING,
                     "this system gives every process other addresses: what depends on them will "
                     "seem to differ in every world");
     }
-    status = ls_runner_open(&runner, &config->match, config->against, config->patience_ms);
+    status = synctest_runner_open(&runner, &config->match, config->against, config->patience_ms);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "no memory to share with other processes");
         return LS_EXIT_ENVIRONMENT;
     }
     ls_exit_code code = run_worlds(config, &runner, &result, console);
-    ls_runner_close(&runner);
+    synctest_runner_close(&runner);
     status = write_reports(config, &result, console);
     return status == LS_OK ? code : ls_exit_code_of(status);
 }

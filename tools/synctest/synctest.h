@@ -8,8 +8,8 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/synctest/exchange.h"
 
-typedef struct ls_synctest_config {
-    ls_synctest_match match;
+typedef struct synctest_config {
+    synctest_match match;
     const char *against; /* another build's file, or NULL */
     uint32_t worlds;     /* bits */
     bool is_lint_wanted; /* as a first step; a built-in has no file to look at */
@@ -18,9 +18,9 @@ typedef struct ls_synctest_config {
     uint32_t jobs;          /* worlds at a time */
     const char *json_path;  /* or NULL */
     const char *junit_path; /* or NULL */
-} ls_synctest_config;
+} synctest_config;
 
 /* Clean when state hashes were compared and nothing was found; DESYNC when something was. */
-ls_exit_code ls_synctest_run(const ls_synctest_config *config, ls_console *console);
+ls_exit_code synctest_run(const synctest_config *config, ls_console *console);
 
 #endif

@@ -17,19 +17,19 @@ static size_t table_bytes(uint32_t ticks)
     return 2 * sizeof(uint64_t) * ((size_t)ticks + 1);
 }
 
-static void put_number(const ls_tape *tape, size_t index, uint64_t number)
+static void put_number(const synctest_tape *tape, size_t index, uint64_t number)
 {
     memcpy(tape->bytes + index * sizeof number, &number, sizeof number);
 }
 
-static uint64_t number_at(const ls_tape *tape, size_t index)
+static uint64_t number_at(const synctest_tape *tape, size_t index)
 {
     uint64_t number = 0;
     memcpy(&number, tape->bytes + index * sizeof number, sizeof number);
     return number;
 }
 
-static ls_status map_file(ls_tape *tape, size_t byte_count, int protection)
+static ls_status map_file(synctest_tape *tape, size_t byte_count, int protection)
 {
     void *bytes = mmap(NULL, byte_count, protection, MAP_SHARED, tape->file, 0);
     if (bytes == MAP_FAILED) {
@@ -40,9 +40,10 @@ static ls_status map_file(ls_tape *tape, size_t byte_count, int protection)
     return LS_OK;
 }
 
-ls_status ls_tape_create(int file, uint32_t ticks, uint32_t players, ls_tape *out)
+ls_status synctest_tape_create(int file, uint32_t ticks, uint32_t players, synctest_tape *out)
 {
-    ls_tape tape = {.file = file, .ticks = ticks, .players = players, .end = table_bytes(ticks)};
+    synctest_tape tape = {
+        .file = file, .ticks = ticks, .players = players, .end = table_bytes(ticks)};
     if (ftruncate(file, (off_t)tape.end) != 0 ||
         map_file(&tape, table_bytes(ticks), PROT_READ | PROT_WRITE) != LS_OK) {
         return LS_IO;
@@ -51,7 +52,7 @@ ls_status ls_tape_create(int file, uint32_t ticks, uint32_t players, ls_tape *ou
     return LS_OK;
 }
 
-ls_status ls_tape_add(ls_tape *tape, ls_tick tick, const ls_slot_input *slots)
+ls_status synctest_tape_add(synctest_tape *tape, ls_tick tick, const ls_slot_input *slots)
 {
     LS_ASSERT(tick < tape->ticks);
     uint8_t record[LS_PLAYERS_MAX * (SLOT_HEADER_BYTES + LS_INPUT_BYTES_MAX)];
@@ -74,15 +75,15 @@ ls_status ls_tape_add(ls_tape *tape, ls_tick tick, const ls_slot_input *slots)
     return LS_OK;
 }
 
-void ls_tape_set_hash(ls_tape *tape, ls_tick tick, uint64_t state_hash)
+void synctest_tape_set_hash(synctest_tape *tape, ls_tick tick, uint64_t state_hash)
 {
     LS_ASSERT(tick <= tape->ticks);
     put_number(tape, tick, state_hash);
 }
 
-ls_status ls_tape_open(int file, uint32_t ticks, uint32_t players, ls_tape *out)
+ls_status synctest_tape_open(int file, uint32_t ticks, uint32_t players, synctest_tape *out)
 {
-    ls_tape tape = {.file = file, .ticks = ticks, .players = players};
+    synctest_tape tape = {.file = file, .ticks = ticks, .players = players};
     struct stat info;
     if (fstat(file, &info) != 0 || (size_t)info.st_size < table_bytes(ticks) ||
         map_file(&tape, (size_t)info.st_size, PROT_READ) != LS_OK) {
@@ -92,7 +93,7 @@ ls_status ls_tape_open(int file, uint32_t ticks, uint32_t players, ls_tape *out)
     return LS_OK;
 }
 
-void ls_tape_close(ls_tape *tape)
+void synctest_tape_close(synctest_tape *tape)
 {
     if (tape->bytes) {
         munmap(tape->bytes, tape->byte_count);
@@ -100,7 +101,8 @@ void ls_tape_close(ls_tape *tape)
     }
 }
 
-void ls_tape_inputs(const ls_tape *tape, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX])
+void synctest_tape_inputs(const synctest_tape *tape, ls_tick tick,
+                          ls_slot_input slots[LS_PLAYERS_MAX])
 {
     LS_ASSERT(tick < tape->ticks);
     uint64_t at = number_at(tape, (size_t)tape->ticks + 1 + tick);
@@ -113,7 +115,7 @@ void ls_tape_inputs(const ls_tape *tape, ls_tick tick, ls_slot_input slots[LS_PL
     LS_ASSERT(at <= tape->byte_count);
 }
 
-uint64_t ls_tape_hash(const ls_tape *tape, ls_tick tick)
+uint64_t synctest_tape_hash(const synctest_tape *tape, ls_tick tick)
 {
     LS_ASSERT(tick <= tape->ticks);
     return number_at(tape, tick);

@@ -7,28 +7,29 @@
 
 /* The file: state hashes u64[ticks+1], starts u64[ticks+1], then for each tick and slot: events u8,
  * size u16, bytes. In this machine's byte order: it never leaves the machine. */
-typedef struct ls_tape {
+typedef struct synctest_tape {
     int file;
     uint32_t ticks;
     uint32_t players;
     uint8_t *bytes; /* the file in memory: whole for a reader, up to the inputs for a recorder */
     size_t byte_count;
     uint64_t end; /* where a recorder goes on */
-} ls_tape;
+} synctest_tape;
 
 /* Makes the file a tape without inputs. IO. */
-ls_status ls_tape_create(int file, uint32_t ticks, uint32_t players, ls_tape *out);
+ls_status synctest_tape_create(int file, uint32_t ticks, uint32_t players, synctest_tape *out);
 
 /* Adds tick `tick`: every one, in order from 0. IO. */
-ls_status ls_tape_add(ls_tape *tape, ls_tick tick, const ls_slot_input *slots);
-void ls_tape_set_hash(ls_tape *tape, ls_tick tick, uint64_t state_hash);
+ls_status synctest_tape_add(synctest_tape *tape, ls_tick tick, const ls_slot_input *slots);
+void synctest_tape_set_hash(synctest_tape *tape, ls_tick tick, uint64_t state_hash);
 
 /* A recorded tape, for reading. IO. */
-ls_status ls_tape_open(int file, uint32_t ticks, uint32_t players, ls_tape *out);
-void ls_tape_close(ls_tape *tape);
+ls_status synctest_tape_open(int file, uint32_t ticks, uint32_t players, synctest_tape *out);
+void synctest_tape_close(synctest_tape *tape);
 
 /* The inputs of a tick below `ticks`; the bytes are borrowed until close. */
-void ls_tape_inputs(const ls_tape *tape, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX]);
-uint64_t ls_tape_hash(const ls_tape *tape, ls_tick tick); /* 0 .. ticks */
+void synctest_tape_inputs(const synctest_tape *tape, ls_tick tick,
+                          ls_slot_input slots[LS_PLAYERS_MAX]);
+uint64_t synctest_tape_hash(const synctest_tape *tape, ls_tick tick); /* 0 .. ticks */
 
 #endif

@@ -20,15 +20,15 @@ static size_t place_bytes(size_t state_bytes)
 }
 
 /* Where a place begins: the state, then its state hash. */
-static uint8_t *place_at(const ls_trace *trace, uint32_t place)
+static uint8_t *place_at(const synctest_trace *trace, uint32_t place)
 {
     LS_ASSERT(place < trace->places);
     return trace->bytes + place * place_bytes(trace->state_bytes);
 }
 
-static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, synctest_trace *out)
 {
-    ls_trace trace = {.places = pass_count + 1, .state_bytes = state_bytes};
+    synctest_trace trace = {.places = pass_count + 1, .state_bytes = state_bytes};
     trace.byte_count = trace.places * place_bytes(state_bytes);
     struct stat info;
     if (fstat(file, &info) != 0 || (size_t)info.st_size < trace.byte_count) {
@@ -43,7 +43,8 @@ static ls_status map_trace(int file, uint32_t pass_count, size_t state_bytes, ls
     return LS_OK;
 }
 
-ls_status ls_trace_create(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+ls_status synctest_trace_create(int file, uint32_t pass_count, size_t state_bytes,
+                                synctest_trace *out)
 {
     if (ftruncate(file, (off_t)((pass_count + 1) * place_bytes(state_bytes))) != 0) {
         return LS_IO;
@@ -51,12 +52,13 @@ ls_status ls_trace_create(int file, uint32_t pass_count, size_t state_bytes, ls_
     return map_trace(file, pass_count, state_bytes, out);
 }
 
-ls_status ls_trace_open(int file, uint32_t pass_count, size_t state_bytes, ls_trace *out)
+ls_status synctest_trace_open(int file, uint32_t pass_count, size_t state_bytes,
+                              synctest_trace *out)
 {
     return map_trace(file, pass_count, state_bytes, out);
 }
 
-void ls_trace_close(ls_trace *trace)
+void synctest_trace_close(synctest_trace *trace)
 {
     if (trace->bytes) {
         munmap(trace->bytes, trace->byte_count);
@@ -64,7 +66,8 @@ void ls_trace_close(ls_trace *trace)
     }
 }
 
-void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t state_hash, const void *state)
+void synctest_trace_set(synctest_trace *trace, uint32_t place, uint64_t state_hash,
+                        const void *state)
 {
     uint8_t *bytes = place_at(trace, place);
     if (trace->state_bytes > 0) {
@@ -73,14 +76,14 @@ void ls_trace_set(ls_trace *trace, uint32_t place, uint64_t state_hash, const vo
     memcpy(bytes + trace->state_bytes, &state_hash, sizeof state_hash);
 }
 
-uint64_t ls_trace_hash(const ls_trace *trace, uint32_t place)
+uint64_t synctest_trace_hash(const synctest_trace *trace, uint32_t place)
 {
     uint64_t state_hash = 0;
     memcpy(&state_hash, place_at(trace, place) + trace->state_bytes, sizeof state_hash);
     return state_hash;
 }
 
-const uint8_t *ls_trace_state(const ls_trace *trace, uint32_t place)
+const uint8_t *synctest_trace_state(const synctest_trace *trace, uint32_t place)
 {
     return place_at(trace, place);
 }

@@ -2,16 +2,16 @@
 
 #include <string.h>
 
-static const ls_world worlds[LS_WORLD_COUNT] = {
+static const synctest_world worlds[SYNCTEST_WORLD_COUNT] = {
 #define WORLD(id, name, drive, moves, variants, what)                                              \
-    [LS_WORLD_##id] = {name, what, LS_DRIVE_##drive, LS_MOVES_##moves, variants},
-    LS_WORLD_MAP(WORLD)
+    [SYNCTEST_WORLD_##id] = {name, what, SYNCTEST_DRIVE_##drive, SYNCTEST_MOVES_##moves, variants},
+    SYNCTEST_WORLD_MAP(WORLD)
 #undef WORLD
 };
 
 static const char lint_name[] = "lint";
 
-const ls_world *ls_world_of(ls_world_id id)
+const synctest_world *synctest_world_of(synctest_world_id id)
 {
     return &worlds[id];
 }
@@ -28,7 +28,7 @@ static bool add_word(const char *word, size_t size, uint32_t *set, bool *has_lin
         *has_lint = true;
         return true;
     }
-    for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
+    for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
         if (is_word(word, size, worlds[id].name)) {
             *set |= UINT32_C(1) << id;
             return true;
@@ -37,7 +37,7 @@ static bool add_word(const char *word, size_t size, uint32_t *set, bool *has_lin
     return false;
 }
 
-ls_status ls_world_parse_list(const char *list, uint32_t *set, bool *has_lint, ls_text *why)
+ls_status synctest_world_parse_list(const char *list, uint32_t *set, bool *has_lint, ls_text *why)
 {
     uint32_t found = 0;
     bool found_lint = false;
@@ -46,7 +46,7 @@ ls_status ls_world_parse_list(const char *list, uint32_t *set, bool *has_lint, l
         size_t size = comma ? (size_t)(comma - word) : strlen(word);
         if (!add_word(word, size, &found, &found_lint)) {
             ls_text_set(why, "there is no '%.*s'; there are %s", (int)size, word, lint_name);
-            for (uint32_t id = 0; id < LS_WORLD_COUNT; id++) {
+            for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
                 ls_text_add(why, ", %s", worlds[id].name);
             }
             return LS_BAD_ARGUMENT;
@@ -58,7 +58,7 @@ ls_status ls_world_parse_list(const char *list, uint32_t *set, bool *has_lint, l
     return LS_OK;
 }
 
-uint32_t ls_world_join_tick(uint32_t ticks, uint32_t variant)
+uint32_t synctest_world_join_tick(uint32_t ticks, uint32_t variant)
 {
-    return (uint32_t)((uint64_t)ticks * (variant + 1) / (LS_TRIED_JOINS + 1));
+    return (uint32_t)((uint64_t)ticks * (variant + 1) / (SYNCTEST_TRIED_JOINS + 1));
 }

@@ -11,9 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-bool ls_world_process_is_wanted(int argc, char **argv)
+bool synctest_world_process_is_wanted(int argc, char **argv)
 {
-    return argc == LS_WORLD_PROCESS_ARGUMENTS && strcmp(argv[1], LS_WORLD_PROCESS_ARGUMENT) == 0;
+    return argc == SYNCTEST_WORLD_PROCESS_ARGUMENTS &&
+           strcmp(argv[1], SYNCTEST_WORLD_PROCESS_ARGUMENT) == 0;
 }
 
 static int file_of(const char *text)
@@ -21,82 +22,83 @@ static int file_of(const char *text)
     return (int)strtol(text, NULL, 10);
 }
 
-static bool open_files(ls_player *player)
+static bool open_files(synctest_player *player)
 {
-    const ls_exchange *exchange = player->exchange;
-    const ls_facts *facts = &exchange->facts;
-    bool is_recording = exchange->task == LS_TASK_RECORD;
-    bool is_explaining = exchange->task == LS_TASK_EXPLAIN;
+    const synctest_exchange *exchange = player->exchange;
+    const synctest_facts *facts = &exchange->facts;
+    bool is_recording = exchange->task == SYNCTEST_TASK_RECORD;
+    bool is_explaining = exchange->task == SYNCTEST_TASK_EXPLAIN;
     uint32_t ticks = exchange->match.ticks;
     ls_status status =
-        is_recording ? ls_tape_create(player->files.tape, ticks, facts->players, &player->tape)
-                     : ls_tape_open(player->files.tape, ticks, facts->players, &player->tape);
+        is_recording
+            ? synctest_tape_create(player->files.tape, ticks, facts->players, &player->tape)
+            : synctest_tape_open(player->files.tape, ticks, facts->players, &player->tape);
     if (status == LS_OK && !is_recording) {
         int trace = is_explaining ? player->files.expected_trace : player->files.found_trace;
-        status = ls_trace_create(trace, facts->pass_count,
-                                 facts->has_schema ? facts->state_bytes : 0, &player->trace);
+        status = synctest_trace_create(trace, facts->pass_count,
+                                       facts->has_schema ? facts->state_bytes : 0, &player->trace);
     }
     if (status != LS_OK) {
-        ls_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
+        synctest_player_fail(player, LS_NO_MEMORY, "no memory to keep a match in");
     }
     return status == LS_OK;
 }
 
 /* ---- explaining ---- */
 
-static const char *pass_name(const ls_player *player, uint32_t place)
+static const char *pass_name(const synctest_player *player, uint32_t place)
 {
-    const ls_outcome *outcome = &player->exchange->outcome;
+    const synctest_outcome *outcome = &player->exchange->outcome;
     if (place == 0) {
         return outcome->is_initial ? "init" : "before the step";
     }
     return player->simulation.passes[place - 1].name;
 }
 
-static void describe(ls_player *player, const ls_difference *difference, const ls_trace *found,
-                     const ls_schema *schema)
+static void describe(synctest_player *player, const synctest_difference *difference,
+                     const synctest_trace *found, const ls_schema *schema)
 {
-    ls_outcome *outcome = &player->exchange->outcome;
+    synctest_outcome *outcome = &player->exchange->outcome;
     ls_name_copy(outcome->pass, sizeof outcome->pass, pass_name(player, difference->place));
     outcome->elements = difference->elements;
     if (!schema) {
         return;
     }
-    const uint8_t *expected_state = ls_trace_state(&player->trace, difference->place);
-    const uint8_t *found_state = ls_trace_state(found, difference->place);
+    const uint8_t *expected_state = synctest_trace_state(&player->trace, difference->place);
+    const uint8_t *found_state = synctest_trace_state(found, difference->place);
     const ls_schema_place *place = &difference->first;
     ls_schema_place_name(place, outcome->field, sizeof outcome->field);
     ls_schema_place_value(place, expected_state, outcome->expected, sizeof outcome->expected);
     ls_schema_place_value(place, found_state, outcome->found, sizeof outcome->found);
-    ls_oddity oddity = ls_compare_oddity(place, found_state);
-    outcome->oddity = oddity ? oddity : ls_compare_oddity(place, expected_state);
+    synctest_oddity oddity = synctest_compare_oddity(place, found_state);
+    outcome->oddity = oddity ? oddity : synctest_compare_oddity(place, expected_state);
 }
 
 /* Plays the reference to the bad tick. False when it comes out another way than it was recorded. */
-static bool reach_tick(ls_player *player, ls_sim_instance *instance)
+static bool reach_tick(synctest_player *player, ls_sim_instance *instance)
 {
-    const ls_exchange *exchange = player->exchange;
+    const synctest_exchange *exchange = player->exchange;
     if (exchange->outcome.is_initial) {
-        ls_trace_set(&player->trace, 0, ls_sim_instance_hash(instance),
-                     ls_sim_instance_view(instance));
+        synctest_trace_set(&player->trace, 0, ls_sim_instance_hash(instance),
+                           ls_sim_instance_view(instance));
     }
     while (!exchange->outcome.is_initial && ls_sim_instance_tick(instance) <= exchange->until) {
         ls_tick tick = ls_sim_instance_tick(instance);
-        ls_tick_inputs inputs = ls_player_inputs(player, tick);
-        ls_player_step(player, instance, &inputs, tick == exchange->until);
+        ls_tick_inputs inputs = synctest_player_inputs(player, tick);
+        synctest_player_step(player, instance, &inputs, tick == exchange->until);
     }
     ls_tick reached = ls_sim_instance_tick(instance);
-    return ls_player_hash(player, instance) == ls_tape_hash(&player->tape, reached);
+    return synctest_player_hash(player, instance) == synctest_tape_hash(&player->tape, reached);
 }
 
-static void explain(ls_player *player)
+static void explain(synctest_player *player)
 {
-    ls_exchange *exchange = player->exchange;
-    ls_outcome *outcome = &exchange->outcome;
-    ls_sim_instance *instance = ls_player_start(player);
-    ls_trace found;
-    if (!instance || ls_trace_open(player->files.found_trace, exchange->facts.pass_count,
-                                   player->trace.state_bytes, &found) != LS_OK) {
+    synctest_exchange *exchange = player->exchange;
+    synctest_outcome *outcome = &exchange->outcome;
+    ls_sim_instance *instance = synctest_player_start(player);
+    synctest_trace found;
+    if (!instance || synctest_trace_open(player->files.found_trace, exchange->facts.pass_count,
+                                         player->trace.state_bytes, &found) != LS_OK) {
         return;
     }
     if (!reach_tick(player, instance)) {
@@ -105,8 +107,8 @@ static void explain(ls_player *player)
     const ls_schema *schema = ls_sim_instance_schema(instance);
     uint32_t places = found.places;
     found.places = player->trace.places = outcome->is_initial ? 1 : places;
-    ls_difference difference;
-    if (ls_compare_traces(schema, &player->trace, &found, &difference)) {
+    synctest_difference difference;
+    if (synctest_compare_traces(schema, &player->trace, &found, &difference)) {
         describe(player, &difference, &found, schema);
     } else {
         ls_name_copy(outcome->pass, sizeof outcome->pass, "unknown");
@@ -115,39 +117,40 @@ static void explain(ls_player *player)
 
 /* ---- the process ---- */
 
-static void work(ls_player *player)
+static void work(synctest_player *player)
 {
-    ls_exchange *exchange = player->exchange;
-    if (!ls_player_load(player) || !open_files(player)) {
+    synctest_exchange *exchange = player->exchange;
+    if (!synctest_player_load(player) || !open_files(player)) {
         return;
     }
-    switch ((ls_task)exchange->task) {
-    case LS_TASK_RECORD:
-        ls_drive_record(player);
+    switch ((synctest_task)exchange->task) {
+    case SYNCTEST_TASK_RECORD:
+        synctest_drive_record(player);
         break;
-    case LS_TASK_PLAY:
-        ls_drive_play(player, ls_world_of((ls_world_id)exchange->world)->drive);
+    case SYNCTEST_TASK_PLAY:
+        synctest_drive_play(player, synctest_world_of((synctest_world_id)exchange->world)->drive);
         break;
-    case LS_TASK_EXPLAIN:
+    case SYNCTEST_TASK_EXPLAIN:
         explain(player);
         break;
     }
 }
 
-int ls_world_process_run(char **argv)
+int synctest_world_process_run(char **argv)
 {
-    static ls_player player;
-    player.files = (ls_exchange_files){file_of(argv[2]), file_of(argv[3]), file_of(argv[4]),
-                                       file_of(argv[5]), file_of(argv[6])};
-    ls_exchange *exchange =
+    static synctest_player player;
+    player.files = (synctest_exchange_files){file_of(argv[2]), file_of(argv[3]), file_of(argv[4]),
+                                             file_of(argv[5]), file_of(argv[6])};
+    synctest_exchange *exchange =
         mmap(NULL, sizeof *exchange, PROT_READ | PROT_WRITE, MAP_SHARED, player.files.exchange, 0);
     if (exchange == MAP_FAILED) {
         return LS_EXIT_ENVIRONMENT;
     }
     player.exchange = exchange;
-    bool is_reference = exchange->task != LS_TASK_PLAY;
-    player.moves = is_reference ? LS_MOVES_NOTHING : ls_world_of(exchange->world)->moves;
-    ls_crash_watch(exchange);
+    bool is_reference = exchange->task != SYNCTEST_TASK_PLAY;
+    player.moves =
+        is_reference ? SYNCTEST_MOVES_NOTHING : synctest_world_of(exchange->world)->moves;
+    synctest_crash_watch(exchange);
     work(&player);
     _exit(LS_EXIT_CLEAN); /* what a plug-in left to be done at the end is not wanted */
 }

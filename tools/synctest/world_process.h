@@ -7,12 +7,12 @@
 #include <stdbool.h>
 
 /* The first argument of such a process; the files' numbers follow, in the exchange's order. */
-#define LS_WORLD_PROCESS_ARGUMENT "--in-world"
-#define LS_WORLD_PROCESS_ARGUMENTS 7 /* with the program's name */
+#define SYNCTEST_WORLD_PROCESS_ARGUMENT "--in-world"
+#define SYNCTEST_WORLD_PROCESS_ARGUMENTS 7 /* with the program's name */
 
-bool ls_world_process_is_wanted(int argc, char **argv);
+bool synctest_world_process_is_wanted(int argc, char **argv);
 
 /* Returns what the process exits with; what matters stands in the exchange. */
-int ls_world_process_run(char **argv);
+int synctest_world_process_run(char **argv);
 
 #endif

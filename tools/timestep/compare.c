@@ -12,14 +12,14 @@
 #include <string.h>
 
 typedef struct compare {
-    const ls_compare_config *config;
+    const stepping_compare_config *config;
     const ls_allocator *allocator;
-    ls_trace builtin[LS_TRACE_KIND_COUNT];
-    ls_trace chosen[LS_COMPARE_TRACES_MAX]; /* the user's; else the built-in ones */
-    ls_report_cell *cells;
-    ls_lessons lessons;
-    ls_sim_course course;
-    ls_timestep_report report;
+    stepping_trace builtin[STEPPING_TRACE_KIND_COUNT];
+    stepping_trace chosen[STEPPING_COMPARE_TRACES_MAX]; /* the user's; else the built-in ones */
+    stepping_report_cell *cells;
+    stepping_lessons lessons;
+    stepping_sim_course course;
+    stepping_report report;
     uint64_t dt_ns;
 } compare;
 
@@ -27,18 +27,19 @@ typedef struct compare {
 
 static ls_status open_traces(compare *c, ls_text *why)
 {
-    ls_trace_config config = {.seconds = c->config->seconds, .seed = c->config->seed};
+    stepping_trace_config config = {.seconds = c->config->seconds, .seed = c->config->seed};
     ls_status status = LS_OK;
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT && status == LS_OK; i++) {
-        status = ls_trace_make((ls_trace_kind)i, &config, c->allocator, &c->builtin[i]);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT && status == LS_OK; i++) {
+        status = stepping_trace_make((stepping_trace_kind)i, &config, c->allocator, &c->builtin[i]);
     }
     for (uint32_t i = 0; i < c->config->trace_count && status == LS_OK; i++) {
-        status = ls_trace_open(c->config->traces[i], &config, c->allocator, &c->chosen[i], why);
+        status =
+            stepping_trace_open(c->config->traces[i], &config, c->allocator, &c->chosen[i], why);
     }
     c->report.traces = c->config->trace_count > 0 ? c->chosen : c->builtin;
     c->report.trace_count =
-        c->config->trace_count > 0 ? c->config->trace_count : LS_TRACE_KIND_COUNT;
-    for (uint32_t i = 0; c->config->has_step_cost && i < LS_TRACE_KIND_COUNT; i++) {
+        c->config->trace_count > 0 ? c->config->trace_count : STEPPING_TRACE_KIND_COUNT;
+    for (uint32_t i = 0; c->config->has_step_cost && i < STEPPING_TRACE_KIND_COUNT; i++) {
         c->builtin[i].step_cost_percent = c->config->step_cost_percent;
     }
     for (uint32_t i = 0; c->config->has_step_cost && i < c->config->trace_count; i++) {
@@ -54,7 +55,8 @@ static ls_status choose_steppers(compare *c, ls_text *why)
         if ((c->config->strategies >> i & 1u) == 0) {
             continue;
         }
-        ls_stepper stepper = ls_stepper_default((ls_timestep_strategy)i, c->config->rate_hz);
+        stepping_stepper stepper =
+            stepping_stepper_default((ls_timestep_strategy)i, c->config->rate_hz);
         if (c->config->has_frame_max) {
             stepper.config.frame_max_ns = c->config->frame_max_ms * LS_NS_PER_MS;
         }
@@ -67,7 +69,7 @@ static ls_status choose_steppers(compare *c, ls_text *why)
     return status;
 }
 
-static uint64_t cost_ns(const compare *c, const ls_trace *trace)
+static uint64_t cost_ns(const compare *c, const stepping_trace *trace)
 {
     return c->dt_ns * trace->step_cost_percent / 100;
 }
@@ -75,21 +77,21 @@ static uint64_t cost_ns(const compare *c, const ls_trace *trace)
 /* ---- the small world ---- */
 
 /* A random walk is no other trace's rate; it is compared with 60 itself. */
-static const ls_trace *other_trace(const compare *c, const ls_trace *trace)
+static const stepping_trace *other_trace(const compare *c, const stepping_trace *trace)
 {
-    bool is_walk = strcmp(trace->name, ls_trace_kind_name(LS_TRACE_WALK)) == 0;
-    return &c->builtin[is_walk ? LS_TRACE_60 : LS_TRACE_WALK];
+    bool is_walk = strcmp(trace->name, stepping_trace_kind_name(STEPPING_TRACE_WALK)) == 0;
+    return &c->builtin[is_walk ? STEPPING_TRACE_60 : STEPPING_TRACE_WALK];
 }
 
 static void measure_worlds(compare *c)
 {
     for (uint32_t i = 0; i < c->report.trace_count; i++) {
-        const ls_trace *trace = &c->report.traces[i];
+        const stepping_trace *trace = &c->report.traces[i];
         for (uint32_t k = 0; k < c->report.stepper_count; k++) {
-            ls_measure_config config = {trace, other_trace(c, trace), cost_ns(c, trace)};
-            ls_report_cell *cell = &c->cells[i * c->report.stepper_count + k];
+            stepping_measure_config config = {trace, other_trace(c, trace), cost_ns(c, trace)};
+            stepping_report_cell *cell = &c->cells[i * c->report.stepper_count + k];
             cell->is_played = true;
-            cell->world = ls_measure(&c->report.steppers[k].config, &config);
+            cell->world = stepping_measure(&c->report.steppers[k].config, &config);
         }
     }
 }
@@ -100,11 +102,11 @@ static uint32_t ticks_needed(const compare *c)
 {
     uint64_t most = 1;
     for (uint32_t i = 0; i < c->report.trace_count; i++) {
-        const ls_trace *trace = &c->report.traces[i];
+        const stepping_trace *trace = &c->report.traces[i];
         for (uint32_t k = 0; k < c->report.stepper_count; k++) {
             const ls_timestep_config *timestep = &c->report.steppers[k].config;
-            uint64_t steps = ls_sim_course_can_play(timestep->strategy)
-                                 ? ls_play(timestep, trace, cost_ns(c, trace), NULL).steps
+            uint64_t steps = stepping_sim_course_can_play(timestep->strategy)
+                                 ? stepping_play(timestep, trace, cost_ns(c, trace), NULL).steps
                                  : 0;
             most = steps > most ? steps : most;
         }
@@ -115,21 +117,21 @@ static uint32_t ticks_needed(const compare *c)
 static ls_status measure_cell(compare *c, uint32_t trace_index, uint32_t stepper_index,
                               ls_text *why)
 {
-    const ls_trace *trace = &c->report.traces[trace_index];
+    const stepping_trace *trace = &c->report.traces[trace_index];
     const ls_timestep_config *timestep = &c->report.steppers[stepper_index].config;
-    ls_report_cell *cell = &c->cells[trace_index * c->report.stepper_count + stepper_index];
-    if (!ls_sim_course_can_play(timestep->strategy)) {
+    stepping_report_cell *cell = &c->cells[trace_index * c->report.stepper_count + stepper_index];
+    if (!stepping_sim_course_can_play(timestep->strategy)) {
         return LS_OK;
     }
     cell->is_played = true;
-    return ls_sim_course_measure(&c->course, timestep, trace, cost_ns(c, trace), c->allocator,
-                                 &cell->simulation, why);
+    return stepping_sim_course_measure(&c->course, timestep, trace, cost_ns(c, trace), c->allocator,
+                                       &cell->simulation, why);
 }
 
 static ls_status measure_simulation(compare *c, ls_text *why)
 {
-    ls_status status = ls_sim_course_make(c->config->simulation, c->config->simulation_config,
-                                          ticks_needed(c), c->allocator, &c->course, why);
+    ls_status status = stepping_sim_course_make(c->config->simulation, c->config->simulation_config,
+                                                ticks_needed(c), c->allocator, &c->course, why);
     c->report.course = &c->course;
     for (uint32_t i = 0; i < c->report.trace_count; i++) {
         for (uint32_t k = 0; k < c->report.stepper_count && status == LS_OK; k++) {
@@ -150,17 +152,17 @@ static bool ends_with(const char *text, const char *end)
 /* As the program is started without options. */
 static bool is_plain(const compare *c)
 {
-    const ls_compare_config *config = c->config;
+    const stepping_compare_config *config = c->config;
     return config->trace_count == 0 && c->report.stepper_count == LS_TIMESTEP_STRATEGY_COUNT &&
            !config->has_step_cost && !config->has_frame_max && !config->has_steps_max;
 }
 
 /* The built-in traces show each panel's subject best; a user's own are what the user asked for. */
-static ls_plot_page page_of(const compare *c)
+static stepping_plot_page page_of(const compare *c)
 {
     bool is_own = c->config->trace_count > 0;
-    const ls_trace *own = c->report.traces;
-    ls_plot_page page = {
+    const stepping_trace *own = c->report.traces;
+    stepping_plot_page page = {
         .steppers = c->report.steppers,
         .stepper_count = c->report.stepper_count,
         .rate_hz = c->config->rate_hz,
@@ -168,17 +170,18 @@ static ls_plot_page page_of(const compare *c)
         .has_notes = is_plain(c),
         .course = c->report.course,
         .allocator = c->allocator,
-        .position = is_own ? own : &c->builtin[LS_TRACE_144],
-        .energy = is_own ? own : &c->builtin[LS_TRACE_WALK],
-        .steps = is_own ? own : &c->builtin[LS_TRACE_SPIKE],
-        .load = is_own ? own : &c->builtin[LS_TRACE_OVERLOAD],
+        .position = is_own ? own : &c->builtin[STEPPING_TRACE_144],
+        .energy = is_own ? own : &c->builtin[STEPPING_TRACE_WALK],
+        .steps = is_own ? own : &c->builtin[STEPPING_TRACE_SPIKE],
+        .load = is_own ? own : &c->builtin[STEPPING_TRACE_OVERLOAD],
     };
-    page.steps_cost_percent =
-        is_own || c->config->has_step_cost ? page.steps->step_cost_percent : LS_HEADROOM_PERCENT;
-    static const ls_trace_kind shown[] = {LS_TRACE_60, LS_TRACE_75, LS_TRACE_144, LS_TRACE_WALK,
-                                          LS_TRACE_SPIKE};
+    page.steps_cost_percent = is_own || c->config->has_step_cost ? page.steps->step_cost_percent
+                                                                 : STEPPING_HEADROOM_PERCENT;
+    static const stepping_trace_kind shown[] = {STEPPING_TRACE_60, STEPPING_TRACE_75,
+                                                STEPPING_TRACE_144, STEPPING_TRACE_WALK,
+                                                STEPPING_TRACE_SPIKE};
     uint32_t count = is_own ? c->report.trace_count : sizeof shown / sizeof shown[0];
-    for (uint32_t i = 0; i < count && i < LS_PLOT_STUTTER_TRACES_MAX; i++) {
+    for (uint32_t i = 0; i < count && i < STEPPING_PLOT_STUTTER_TRACES_MAX; i++) {
         uint32_t index = is_own ? i : (uint32_t)shown[i];
         page.stutter[i].trace = &c->report.traces[index];
         page.stutter[i].cells = &c->cells[index * c->report.stepper_count];
@@ -192,13 +195,13 @@ static ls_status draw_plots(const compare *c, ls_text *why)
     char *script = NULL;
     size_t bytes = 0;
     FILE *file = open_memstream(&script, &bytes);
-    ls_plot_page page = page_of(c);
-    ls_status status = file ? ls_plot_write(&page, file, why) : LS_NO_MEMORY;
+    stepping_plot_page page = page_of(c);
+    ls_status status = file ? stepping_plot_write(&page, file, why) : LS_NO_MEMORY;
     if (file && fclose(file) != 0) {
         status = LS_NO_MEMORY;
     }
     if (status == LS_OK) {
-        status = ls_gnuplot_run(script, bytes, c->config->plot_path, why);
+        status = stepping_gnuplot_run(script, bytes, c->config->plot_path, why);
     }
     free(script);
     return status;
@@ -209,9 +212,9 @@ static ls_status write_results(const compare *c, ls_text *why)
     const char *json_path = c->config->json_path;
     bool is_json_shown = json_path && strcmp(json_path, "-") == 0;
     if (!c->config->is_quiet) {
-        ls_report_print(&c->report, is_json_shown ? stderr : stdout);
+        stepping_report_print(&c->report, is_json_shown ? stderr : stdout);
     }
-    ls_status status = json_path ? ls_report_write_json(&c->report, json_path, why) : LS_OK;
+    ls_status status = json_path ? stepping_report_write_json(&c->report, json_path, why) : LS_OK;
     if (status == LS_OK && c->config->plot_path) {
         status = draw_plots(c, why);
     }
@@ -242,20 +245,21 @@ static ls_status run(compare *c, ls_text *why)
                          c->report.stepper_count == LS_TIMESTEP_STRATEGY_COUNT;
     if (status == LS_OK && wants_lessons) {
         c->report.lessons = &c->lessons;
-        status = ls_lessons_learn(c->builtin, c->config->rate_hz, c->allocator, &c->lessons, why);
+        status =
+            stepping_lessons_learn(c->builtin, c->config->rate_hz, c->allocator, &c->lessons, why);
     }
     return status == LS_OK ? write_results(c, why) : status;
 }
 
 static void release(compare *c)
 {
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        ls_trace_release(&c->builtin[i], c->allocator);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        stepping_trace_release(&c->builtin[i], c->allocator);
     }
-    for (uint32_t i = 0; i < LS_COMPARE_TRACES_MAX; i++) {
-        ls_trace_release(&c->chosen[i], c->allocator);
+    for (uint32_t i = 0; i < STEPPING_COMPARE_TRACES_MAX; i++) {
+        stepping_trace_release(&c->chosen[i], c->allocator);
     }
-    ls_sim_course_release(&c->course, c->allocator);
+    stepping_sim_course_release(&c->course, c->allocator);
     ls_release(c->allocator, c->cells);
 }
 
@@ -271,7 +275,7 @@ static bool has_difference(const compare *c)
     return false;
 }
 
-ls_exit_code ls_compare_run(const ls_compare_config *config, ls_console *console)
+ls_exit_code stepping_compare_run(const stepping_compare_config *config, ls_console *console)
 {
     compare c = {.config = config, .allocator = ls_allocator_heap()};
     ls_text why = {{0}};
@@ -281,7 +285,7 @@ ls_exit_code ls_compare_run(const ls_compare_config *config, ls_console *console
     c.report.seed = config->seed;
     ls_status status = config->json_path ? ls_output_check_path(config->json_path, &why) : LS_OK;
     if (status == LS_OK && config->plot_path) {
-        status = ls_gnuplot_check_path(config->plot_path, &why);
+        status = stepping_gnuplot_check_path(config->plot_path, &why);
     }
     if (status == LS_OK) {
         status = run(&c, &why);

@@ -10,15 +10,15 @@
 
 #include <stdbool.h>
 
-#define LS_COMPARE_TRACES_MAX 16u
+#define STEPPING_COMPARE_TRACES_MAX 16u
 
-typedef struct ls_compare_config {
+typedef struct stepping_compare_config {
     uint32_t rate_hz;     /* 1 .. LS_TICK_RATE_MAX_HZ; the simulation's config has the same */
     uint32_t seconds;     /* of the built-in traces */
     uint64_t seed;        /* of the random walk */
     uint32_t strategies;  /* bit i: ls_timestep_strategy i */
     uint32_t trace_count; /* 0: every built-in one, and the lessons */
-    const char *traces[LS_COMPARE_TRACES_MAX]; /* names or paths */
+    const char *traces[STEPPING_COMPARE_TRACES_MAX]; /* names or paths */
     /* Instead of what each strategy or trace has by itself. */
     bool has_step_cost;
     bool has_frame_max;
@@ -31,8 +31,8 @@ typedef struct ls_compare_config {
     const char *json_path; /* NULL: none; "-": standard output, and the table to standard error */
     const char *plot_path; /* NULL: none; else ends in .svg or .png */
     bool is_quiet;         /* no table */
-} ls_compare_config;
+} stepping_compare_config;
 
-ls_exit_code ls_compare_run(const ls_compare_config *config, ls_console *console);
+ls_exit_code stepping_compare_run(const stepping_compare_config *config, ls_console *console);
 
 #endif

@@ -33,7 +33,7 @@ static void step(pushing *p, double dt_s, bool is_pressed)
     p->seconds += dt_s;
 }
 
-static void on_frame(void *user, const ls_play_frame *frame)
+static void on_frame(void *user, const stepping_play_frame *frame)
 {
     pushing *p = user;
     bool is_pressed = frame->index % FRAMES_PER_IMPULSE == 0;
@@ -45,16 +45,16 @@ static void on_frame(void *user, const ls_play_frame *frame)
     }
 }
 
-ls_forces ls_forces_measure(const ls_trace *trace, uint64_t dt_ns)
+stepping_forces stepping_forces_measure(const stepping_trace *trace, uint64_t dt_ns)
 {
     pushing p = {0};
     ls_timestep_config config = {.strategy = LS_TIMESTEP_ACCUMULATOR, .dt_ns = dt_ns};
-    ls_play(&config, trace, 0, &(ls_play_observer){on_frame, &p});
+    stepping_play(&config, trace, 0, &(stepping_play_observer){on_frame, &p});
     double right_speed = force / mass * p.seconds;
     double right_jumps = (p.impulses * impulse - p.pending_impulse) / mass;
     double jumps = p.impulses * impulse / mass;
-    return (ls_forces){.force_per_step = p.speed_by_step / right_speed,
-                       .force_per_frame = p.speed_by_frame / right_speed,
-                       .impulse_queued = p.speed_by_queue / right_jumps,
-                       .impulse_polled = p.speed_by_poll / jumps};
+    return (stepping_forces){.force_per_step = p.speed_by_step / right_speed,
+                             .force_per_frame = p.speed_by_frame / right_speed,
+                             .impulse_queued = p.speed_by_queue / right_jumps,
+                             .impulse_polled = p.speed_by_poll / jumps};
 }

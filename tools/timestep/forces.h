@@ -7,13 +7,13 @@
 #include "lockstep/tools/timestep/trace.h"
 
 /* The speed that the body gets, by the speed it should get. */
-typedef struct ls_forces {
+typedef struct stepping_forces {
     double force_per_step;  /* 1 */
     double force_per_frame; /* frame rate by physics rate */
     double impulse_queued;  /* 1: kept until the next step takes it, once */
     double impulse_polled;  /* each step asks whether this frame has one: lost, or taken twice */
-} ls_forces;
+} stepping_forces;
 
-ls_forces ls_forces_measure(const ls_trace *trace, uint64_t dt_ns);
+stepping_forces stepping_forces_measure(const stepping_trace *trace, uint64_t dt_ns);
 
 #endif

@@ -98,7 +98,7 @@ static int open_output(const char *path, int flags)
     return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
 }
 
-ls_status ls_gnuplot_check_path(const char *path, ls_text *why)
+ls_status stepping_gnuplot_check_path(const char *path, ls_text *why)
 {
     bool was_there = access(path, F_OK) == 0;
     int output = open_output(path, O_APPEND);
@@ -112,7 +112,7 @@ ls_status ls_gnuplot_check_path(const char *path, ls_text *why)
     return LS_OK;
 }
 
-ls_status ls_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why)
+ls_status stepping_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why)
 {
     bool was_there = access(path, F_OK) == 0;
     int output = open_output(path, O_TRUNC);

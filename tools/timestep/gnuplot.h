@@ -10,10 +10,10 @@
 
 /* Whether the file can be written, so that nothing is computed for nothing. IO; nothing is left
  * behind, and nothing changed. */
-ls_status ls_gnuplot_check_path(const char *path, ls_text *why);
+ls_status stepping_gnuplot_check_path(const char *path, ls_text *why);
 
 /* Replaces the file by what the script draws. IO: there is no gnuplot (and which package has it),
  * it could not draw, or the file cannot be written; no file is left then that was not there. */
-ls_status ls_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why);
+ls_status stepping_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why);
 
 #endif

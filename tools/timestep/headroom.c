@@ -7,17 +7,18 @@ enum {
 /* Frames this long and longer are no display's any more. */
 #define SPIRAL_NS UINT64_C(1000000000)
 
-uint32_t ls_headroom_cases(uint32_t rate_hz, ls_headroom_case *cases, uint32_t capacity)
+uint32_t stepping_headroom_cases(uint32_t rate_hz, stepping_headroom_case *cases, uint32_t capacity)
 {
-    ls_timestep_config variable = ls_stepper_default(LS_TIMESTEP_VARIABLE, rate_hz).config;
-    ls_timestep_config semi_fixed = ls_stepper_default(LS_TIMESTEP_SEMI_FIXED, rate_hz).config;
-    ls_timestep_config substeps = ls_stepper_default(LS_TIMESTEP_SUBSTEPS, rate_hz).config;
-    ls_timestep_config free = ls_stepper_default(LS_TIMESTEP_ACCUMULATOR, rate_hz).config;
-    ls_timestep_config clamped = ls_stepper_default(LS_TIMESTEP_INTERPOLATED, rate_hz).config;
+    ls_timestep_config variable = stepping_stepper_default(LS_TIMESTEP_VARIABLE, rate_hz).config;
+    ls_timestep_config semi_fixed =
+        stepping_stepper_default(LS_TIMESTEP_SEMI_FIXED, rate_hz).config;
+    ls_timestep_config substeps = stepping_stepper_default(LS_TIMESTEP_SUBSTEPS, rate_hz).config;
+    ls_timestep_config free = stepping_stepper_default(LS_TIMESTEP_ACCUMULATOR, rate_hz).config;
+    ls_timestep_config clamped = stepping_stepper_default(LS_TIMESTEP_INTERPOLATED, rate_hz).config;
     ls_timestep_config capped = clamped;
     capped.frame_max_ns = 0;
     capped.steps_max = STEPS_MAX;
-    const ls_headroom_case all[] = {
+    const stepping_headroom_case all[] = {
         {"variable", variable},
         {"semi-fixed, no limit", semi_fixed},
         {"accumulator, no limit", free},
@@ -33,13 +34,13 @@ uint32_t ls_headroom_cases(uint32_t rate_hz, ls_headroom_case *cases, uint32_t c
 }
 
 typedef struct recovery {
-    const ls_trace *trace;
+    const stepping_trace *trace;
     bool has_spiked;
     uint32_t late_frames;
     uint64_t late_ns;
 } recovery;
 
-static void on_frame(void *user, const ls_play_frame *frame)
+static void on_frame(void *user, const stepping_play_frame *frame)
 {
     recovery *r = user;
     uint64_t asked_ns = r->trace->frames.frames_ns[frame->index];
@@ -47,18 +48,19 @@ static void on_frame(void *user, const ls_play_frame *frame)
         r->late_frames++;
         r->late_ns += frame->frame_ns;
     }
-    r->has_spiked = r->has_spiked || asked_ns >= LS_TRACE_SPIKE_NS;
+    r->has_spiked = r->has_spiked || asked_ns >= STEPPING_TRACE_SPIKE_NS;
 }
 
-ls_headroom ls_headroom_measure(const ls_timestep_config *config, uint64_t dt_ns,
-                                const ls_headroom_traces *traces)
+stepping_headroom stepping_headroom_measure(const ls_timestep_config *config, uint64_t dt_ns,
+                                            const stepping_headroom_traces *traces)
 {
     recovery r = {.trace = traces->spike};
-    ls_play_result spike = ls_play(config, traces->spike, dt_ns * LS_HEADROOM_PERCENT / 100,
-                                   &(ls_play_observer){on_frame, &r});
-    ls_play_result overload =
-        ls_play(config, traces->overload, dt_ns * LS_TRACE_OVERLOAD_PERCENT / 100, NULL);
-    return (ls_headroom){
+    stepping_play_result spike =
+        stepping_play(config, traces->spike, dt_ns * STEPPING_HEADROOM_PERCENT / 100,
+                      &(stepping_play_observer){on_frame, &r});
+    stepping_play_result overload = stepping_play(
+        config, traces->overload, dt_ns * STEPPING_TRACE_OVERLOAD_PERCENT / 100, NULL);
+    return (stepping_headroom){
         .late_frames = r.late_frames,
         .late_ms = (double)r.late_ns / 1e6,
         .spike_dropped_ms = (double)spike.dropped_ns / 1e6,

@@ -7,14 +7,14 @@
 #include "lockstep/tools/timestep/play.h"
 
 /* What a step costs while there is headroom, in percent of dt. */
-#define LS_HEADROOM_PERCENT 50u
+#define STEPPING_HEADROOM_PERCENT 50u
 
-typedef struct ls_headroom_case {
+typedef struct stepping_headroom_case {
     const char *name;
     ls_timestep_config config;
-} ls_headroom_case;
+} stepping_headroom_case;
 
-typedef struct ls_headroom {
+typedef struct stepping_headroom {
     /* After the spike: frames that lasted longer than the display's, until none did, and the real
      * time until then; what was never simulated. */
     uint32_t late_frames;
@@ -26,17 +26,18 @@ typedef struct ls_headroom {
     double overload_frame_ms; /* the last one */
     double overload_dropped_ms;
     bool is_spiral; /* it lasts a second and more: nobody plays that */
-} ls_headroom;
+} stepping_headroom;
 
 /* Unlimited ones, and each way to limit one; returns how many there are. */
-uint32_t ls_headroom_cases(uint32_t rate_hz, ls_headroom_case *cases, uint32_t capacity);
+uint32_t stepping_headroom_cases(uint32_t rate_hz, stepping_headroom_case *cases,
+                                 uint32_t capacity);
 
-typedef struct ls_headroom_traces {
-    const ls_trace *spike;
-    const ls_trace *overload;
-} ls_headroom_traces;
+typedef struct stepping_headroom_traces {
+    const stepping_trace *spike;
+    const stepping_trace *overload;
+} stepping_headroom_traces;
 
-ls_headroom ls_headroom_measure(const ls_timestep_config *config, uint64_t dt_ns,
-                                const ls_headroom_traces *traces);
+stepping_headroom stepping_headroom_measure(const ls_timestep_config *config, uint64_t dt_ns,
+                                            const stepping_headroom_traces *traces);
 
 #endif

@@ -4,14 +4,14 @@
 
 #include <math.h>
 
-const char *ls_integrator_name(ls_integrator integrator)
+const char *stepping_integrator_name(ls_integrator integrator)
 {
     static const char *const names[LS_INTEGRATOR_COUNT] = {"explicit-euler", "semi-implicit-euler",
                                                            "rk4"};
     return names[integrator];
 }
 
-double ls_integrator_error(ls_integrator integrator, double dt_s)
+double stepping_integrator_error(ls_integrator integrator, double dt_s)
 {
     static const double end_s = 1.0;
     static const ls_spring_motion start = {.position = 1};
@@ -27,7 +27,8 @@ double ls_integrator_error(ls_integrator integrator, double dt_s)
     return sqrt(place * place + speed * speed);
 }
 
-double ls_integrator_order(ls_integrator integrator)
+double stepping_integrator_order(ls_integrator integrator)
 {
-    return log10(ls_integrator_error(integrator, 0.1) / ls_integrator_error(integrator, 0.01));
+    return log10(stepping_integrator_error(integrator, 0.1) /
+                 stepping_integrator_error(integrator, 0.01));
 }

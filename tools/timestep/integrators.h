@@ -7,13 +7,13 @@
 #include "lockstep/common/maths/integrator.h"
 
 /* "explicit-euler", "semi-implicit-euler", "rk4" */
-const char *ls_integrator_name(ls_integrator integrator);
+const char *stepping_integrator_name(ls_integrator integrator);
 
 /* The global error, in m, of a spring of 1 rad/s that was let go at 1 m a second ago: how far its
  * place and its speed are from the exact ones. dt_s: 1e-6 .. 1. */
-double ls_integrator_error(ls_integrator integrator, double dt_s);
+double stepping_integrator_error(ls_integrator integrator, double dt_s);
 
 /* The exponent by which the error goes with dt: from one tenth to one hundredth of a second. */
-double ls_integrator_order(ls_integrator integrator);
+double stepping_integrator_order(ls_integrator integrator);
 
 #endif

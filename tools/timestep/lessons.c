@@ -7,90 +7,93 @@
 #define ROPE_DT_NS LS_NS_PER_MS
 #define ROPE_FRAME_MAX_NS (10 * LS_NS_PER_MS)
 
-static void run_examples(ls_lesson_example *examples)
+static void run_examples(stepping_lesson_example *examples)
 {
     static const struct {
         const char *row;
         ls_timestep_config config;
-        uint64_t frames_ns[LS_LESSON_FRAMES];
+        uint64_t frames_ns[STEPPING_LESSON_FRAMES];
     } all[] = {
         {"T4", {LS_TIMESTEP_SUBSTEPS, 16667000, 0, 6}, {16000000, 33000000, 300000000}},
         {"T5", {LS_TIMESTEP_ACCUMULATOR, 16000000, 0, 0}, {24000000, 24000000, 24000000}},
     };
     for (uint32_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         ls_timestep timestep = ls_timestep_make(&all[i].config);
-        for (uint32_t k = 0; k < LS_LESSON_FRAMES; k++) {
+        for (uint32_t k = 0; k < STEPPING_LESSON_FRAMES; k++) {
             uint64_t frame_ns = all[i].frames_ns[k];
             ls_timestep_plan plan = ls_timestep_advance(&timestep, frame_ns);
-            *examples++ = (ls_lesson_example){all[i].row, frame_ns, plan.step_count, plan.step_ns,
-                                              timestep.bank_ns};
+            *examples++ = (stepping_lesson_example){all[i].row, frame_ns, plan.step_count,
+                                                    plan.step_ns, timestep.bank_ns};
         }
     }
 }
 
-static ls_status run_ropes(const ls_trace *trace, const ls_allocator *allocator, ls_lessons *out,
-                           ls_text *why)
+static ls_status run_ropes(const stepping_trace *trace, const ls_allocator *allocator,
+                           stepping_lessons *out, ls_text *why)
 {
     ls_status status = LS_OK;
     for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT && status == LS_OK; i++) {
-        ls_rope_run_config fixed = {(ls_integrator)i, ROPE_DT_NS, ROPE_FRAME_MAX_NS};
-        ls_rope_run_config per_frame = {(ls_integrator)i, 0, 0};
-        status = ls_rope_run(&fixed, trace, allocator, &out->ropes[i].fixed, why);
+        stepping_rope_run_config fixed = {(ls_integrator)i, ROPE_DT_NS, ROPE_FRAME_MAX_NS};
+        stepping_rope_run_config per_frame = {(ls_integrator)i, 0, 0};
+        status = stepping_rope_run(&fixed, trace, allocator, &out->ropes[i].fixed, why);
         if (status == LS_OK) {
-            status = ls_rope_run(&per_frame, trace, allocator, &out->ropes[i].per_frame, why);
+            status = stepping_rope_run(&per_frame, trace, allocator, &out->ropes[i].per_frame, why);
         }
     }
     return status;
 }
 
-static void run_integrators(ls_lessons *out)
+static void run_integrators(stepping_lessons *out)
 {
     for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT; i++) {
-        out->integrators[i].order = ls_integrator_order((ls_integrator)i);
-        out->integrators[i].error_fine = ls_integrator_error((ls_integrator)i, 1e-4);
-        out->integrators[i].error_coarse = ls_integrator_error((ls_integrator)i, 0.1);
+        out->integrators[i].order = stepping_integrator_order((ls_integrator)i);
+        out->integrators[i].error_fine = stepping_integrator_error((ls_integrator)i, 1e-4);
+        out->integrators[i].error_coarse = stepping_integrator_error((ls_integrator)i, 0.1);
     }
 }
 
-static void run_headroom(const ls_trace *traces, uint32_t rate_hz, ls_lessons *out)
+static void run_headroom(const stepping_trace *traces, uint32_t rate_hz, stepping_lessons *out)
 {
     uint64_t dt_ns = ls_timestep_config_default(rate_hz).dt_ns;
-    ls_headroom_traces two = {&traces[LS_TRACE_SPIKE], &traces[LS_TRACE_OVERLOAD]};
-    out->case_count = ls_headroom_cases(rate_hz, out->cases, LS_LESSON_CASES_MAX);
+    stepping_headroom_traces two = {&traces[STEPPING_TRACE_SPIKE],
+                                    &traces[STEPPING_TRACE_OVERLOAD]};
+    out->case_count = stepping_headroom_cases(rate_hz, out->cases, STEPPING_LESSON_CASES_MAX);
     for (uint32_t i = 0; i < out->case_count; i++) {
-        out->headroom[i] = ls_headroom_measure(&out->cases[i].config, dt_ns, &two);
+        out->headroom[i] = stepping_headroom_measure(&out->cases[i].config, dt_ns, &two);
     }
 }
 
-static void run_forces(const ls_trace *traces, ls_lessons *out)
+static void run_forces(const stepping_trace *traces, stepping_lessons *out)
 {
-    static const ls_trace_kind kinds[LS_LESSON_FORCES] = {LS_TRACE_30, LS_TRACE_50, LS_TRACE_60,
-                                                          LS_TRACE_144, LS_TRACE_200};
-    for (uint32_t i = 0; i < LS_LESSON_FORCES; i++) {
+    static const stepping_trace_kind kinds[STEPPING_LESSON_FORCES] = {
+        STEPPING_TRACE_30, STEPPING_TRACE_50, STEPPING_TRACE_60, STEPPING_TRACE_144,
+        STEPPING_TRACE_200};
+    for (uint32_t i = 0; i < STEPPING_LESSON_FORCES; i++) {
         out->force_traces[i] = kinds[i];
-        out->forces[i] = ls_forces_measure(&traces[kinds[i]], LS_LESSON_FORCES_DT_NS);
+        out->forces[i] = stepping_forces_measure(&traces[kinds[i]], STEPPING_LESSON_FORCES_DT_NS);
     }
 }
 
 /* The longest that any trace needs, with interpolation. */
-static uint32_t ticks_needed(const ls_trace *traces, const ls_timestep_config *timestep)
+static uint32_t ticks_needed(const stepping_trace *traces, const ls_timestep_config *timestep)
 {
     uint64_t most = 1;
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT; i++) {
-        uint64_t steps = ls_play(timestep, &traces[i], 0, NULL).steps;
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
+        uint64_t steps = stepping_play(timestep, &traces[i], 0, NULL).steps;
         most = steps > most ? steps : most;
     }
     return (uint32_t)most;
 }
 
-static ls_status play_rates(const ls_sim_course *course, const ls_trace *traces,
+static ls_status play_rates(const stepping_sim_course *course, const stepping_trace *traces,
                             const ls_timestep_config *timestep, const ls_allocator *allocator,
-                            ls_lessons *out, ls_text *why)
+                            stepping_lessons *out, ls_text *why)
 {
     ls_status status = LS_OK;
-    for (uint32_t i = 0; i < LS_TRACE_KIND_COUNT && status == LS_OK; i++) {
-        ls_sim_measures measures = {0};
-        status = ls_sim_course_measure(course, timestep, &traces[i], 0, allocator, &measures, why);
+    for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT && status == LS_OK; i++) {
+        stepping_sim_measures measures = {0};
+        status =
+            stepping_sim_course_measure(course, timestep, &traces[i], 0, allocator, &measures, why);
         out->traces_played++;
         out->traces_same += measures.is_repeatable ? 1 : 0;
         out->ticks_compared += measures.ticks_compared;
@@ -99,36 +102,36 @@ static ls_status play_rates(const ls_sim_course *course, const ls_trace *traces,
 }
 
 /* T12: the arena at every frame rate, and what one bit does to it. */
-static ls_status run_lockstep(const ls_trace *traces, uint32_t rate_hz,
-                              const ls_allocator *allocator, ls_lessons *out, ls_text *why)
+static ls_status run_lockstep(const stepping_trace *traces, uint32_t rate_hz,
+                              const ls_allocator *allocator, stepping_lessons *out, ls_text *why)
 {
     const ls_simulation *arena = ls_arena_simulation();
     ls_timestep_config timestep = ls_timestep_config_default(rate_hz);
     ls_sim_config config = ls_sim_config_default(arena);
     config.tick_rate_hz = rate_hz;
     out->simulation = arena->name;
-    ls_sim_course course = {0};
-    ls_status status = ls_sim_course_make(arena, &config, ticks_needed(traces, &timestep),
-                                          allocator, &course, why);
+    stepping_sim_course course = {0};
+    ls_status status = stepping_sim_course_make(arena, &config, ticks_needed(traces, &timestep),
+                                                allocator, &course, why);
     if (status == LS_OK) {
         status = play_rates(&course, traces, &timestep, allocator, out, why);
-        ls_sim_course_release(&course, allocator);
+        stepping_sim_course_release(&course, allocator);
     }
     if (status == LS_OK) {
-        status = ls_one_bit_run(arena, &config, LS_LESSON_ONE_BIT_SECONDS, allocator, &out->one_bit,
-                                why);
+        status = stepping_one_bit_run(arena, &config, STEPPING_LESSON_ONE_BIT_SECONDS, allocator,
+                                      &out->one_bit, why);
     }
     return status;
 }
 
-ls_status ls_lessons_learn(const ls_trace *traces, uint32_t rate_hz, const ls_allocator *allocator,
-                           ls_lessons *out, ls_text *why)
+ls_status stepping_lessons_learn(const stepping_trace *traces, uint32_t rate_hz,
+                                 const ls_allocator *allocator, stepping_lessons *out, ls_text *why)
 {
-    *out = (ls_lessons){0};
+    *out = (stepping_lessons){0};
     run_examples(out->examples);
     run_integrators(out);
     run_headroom(traces, rate_hz, out);
     run_forces(traces, out);
-    ls_status status = run_ropes(&traces[LS_TRACE_60], allocator, out, why);
+    ls_status status = run_ropes(&traces[STEPPING_TRACE_60], allocator, out, why);
     return status == LS_OK ? run_lockstep(traces, rate_hz, allocator, out, why) : status;
 }

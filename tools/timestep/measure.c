@@ -34,18 +34,18 @@ static double deviation_of(const mean *values)
 }
 
 typedef struct measuring {
-    ls_world_view view;
+    stepping_world_view view;
     uint64_t length_ns; /* of all frames */
     double drawn_ms;    /* in the frame before */
     bool was_stepped;   /* before this frame: what is drawn moves */
     mean late, moved, energy;
 } measuring;
 
-static void on_frame(void *user, const ls_play_frame *frame)
+static void on_frame(void *user, const stepping_play_frame *frame)
 {
     measuring *m = user;
-    ls_world_view_advance(&m->view, frame->plan, UINT64_MAX);
-    double drawn_ms = ls_world_view_place(&m->view, frame->plan) * 1e3;
+    stepping_world_view_advance(&m->view, frame->plan, UINT64_MAX);
+    double drawn_ms = stepping_world_view_place(&m->view, frame->plan) * 1e3;
     if (m->was_stepped) {
         add(&m->moved, drawn_ms - m->drawn_ms - (double)frame->frame_ns / 1e6);
     }
@@ -62,28 +62,28 @@ static void on_frame(void *user, const ls_play_frame *frame)
 /* ---- the same bits ---- */
 
 typedef struct comparing {
-    ls_world_view view;
+    stepping_world_view view;
     uint64_t steps_max;
 } comparing;
 
-static void step_only(void *user, const ls_play_frame *frame)
+static void step_only(void *user, const stepping_play_frame *frame)
 {
     comparing *c = user;
-    ls_world_view_advance(&c->view, frame->plan, c->steps_max);
+    stepping_world_view_advance(&c->view, frame->plan, c->steps_max);
 }
 
-static uint64_t digest(const ls_timestep_config *timestep, const ls_trace *trace,
+static uint64_t digest(const ls_timestep_config *timestep, const stepping_trace *trace,
                        uint64_t step_cost_ns, uint64_t steps)
 {
-    comparing c = {.view = ls_world_view_make(), .steps_max = steps};
-    ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){step_only, &c});
+    comparing c = {.view = stepping_world_view_make(), .steps_max = steps};
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){step_only, &c});
     return c.view.digest;
 }
 
-static void compare(const ls_timestep_config *timestep, const ls_measure_config *config,
-                    ls_measures *out)
+static void compare(const ls_timestep_config *timestep, const stepping_measure_config *config,
+                    stepping_measures *out)
 {
-    uint64_t others = ls_play(timestep, config->other, config->step_cost_ns, NULL).steps;
+    uint64_t others = stepping_play(timestep, config->other, config->step_cost_ns, NULL).steps;
     uint64_t steps = others < out->play.steps ? others : out->play.steps;
     out->steps_compared = steps;
     out->is_repeatable =
@@ -91,20 +91,21 @@ static void compare(const ls_timestep_config *timestep, const ls_measure_config 
                          digest(timestep, config->other, config->step_cost_ns, steps);
 }
 
-ls_measures ls_measure(const ls_timestep_config *timestep, const ls_measure_config *config)
+stepping_measures stepping_measure(const ls_timestep_config *timestep,
+                                   const stepping_measure_config *config)
 {
-    ls_measures out = {0};
-    measuring m = {.view = ls_world_view_make()};
-    m.length_ns = ls_play(timestep, config->trace, config->step_cost_ns, NULL).real_ns;
-    out.play =
-        ls_play(timestep, config->trace, config->step_cost_ns, &(ls_play_observer){on_frame, &m});
+    stepping_measures out = {0};
+    measuring m = {.view = stepping_world_view_make()};
+    m.length_ns = stepping_play(timestep, config->trace, config->step_cost_ns, NULL).real_ns;
+    out.play = stepping_play(timestep, config->trace, config->step_cost_ns,
+                             &(stepping_play_observer){on_frame, &m});
     out.speed = (double)out.play.simulated_ns / (double)out.play.real_ns;
     out.late_mean_ms = mean_of(&m.late);
     out.late_min_ms = m.late.min;
     out.late_max_ms = m.late.max;
     out.stutter_ms = deviation_of(&m.moved);
-    out.energy_ratio =
-        ls_world_has_exploded(&m.view.current) ? LS_WORLD_ENERGY_MAX : mean_of(&m.energy);
+    out.energy_ratio = stepping_world_has_exploded(&m.view.current) ? STEPPING_WORLD_ENERGY_MAX
+                                                                    : mean_of(&m.energy);
     out.wall_hits = m.view.current.wall_hits;
     out.wall_misses = m.view.current.wall_misses;
     compare(timestep, config, &out);

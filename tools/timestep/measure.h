@@ -7,8 +7,8 @@
 #include "lockstep/tools/timestep/play.h"
 #include "lockstep/tools/timestep/world.h"
 
-typedef struct ls_measures {
-    ls_play_result play;
+typedef struct stepping_measures {
+    stepping_play_result play;
     double speed; /* simulated by real time */
     /* The exact place less the drawn one, in the time that the body takes for it. */
     double late_mean_ms;
@@ -18,20 +18,21 @@ typedef struct ls_measures {
      * moved in that frame's time. At 1,000 pixels a second a millisecond is a pixel. */
     double stutter_ms;
     /* What the spring has in the last second, on average, of what it had at first;
-     * LS_WORLD_ENERGY_MAX when it has exploded. */
+     * STEPPING_WORLD_ENERGY_MAX when it has exploded. */
     double energy_ratio;
     uint64_t wall_hits;
     uint64_t wall_misses;
     bool is_repeatable;      /* on the other trace every step ended in the same bits */
     uint64_t steps_compared; /* as many as both traces have */
-} ls_measures;
+} stepping_measures;
 
-typedef struct ls_measure_config {
-    const ls_trace *trace;
-    const ls_trace *other; /* what it is compared with bit by bit */
-    uint64_t step_cost_ns; /* on both */
-} ls_measure_config;
+typedef struct stepping_measure_config {
+    const stepping_trace *trace;
+    const stepping_trace *other; /* what it is compared with bit by bit */
+    uint64_t step_cost_ns;       /* on both */
+} stepping_measure_config;
 
-ls_measures ls_measure(const ls_timestep_config *timestep, const ls_measure_config *config);
+stepping_measures stepping_measure(const ls_timestep_config *timestep,
+                                   const stepping_measure_config *config);
 
 #endif

@@ -12,7 +12,7 @@ static bool is_coordinate(const ls_field *field)
     return field->type == LS_FIELD_FIXED && size > 2 && strcmp(field->path + size - 2, ".x") == 0;
 }
 
-static bool flip(ls_sim_player *player, char *name, size_t capacity)
+static bool flip(stepping_sim_player *player, char *name, size_t capacity)
 {
     const ls_schema *schema = ls_sim_instance_schema(player->instance);
     for (uint32_t i = 0; schema && i < ls_schema_field_count(schema); i++) {
@@ -58,34 +58,34 @@ static double farthest(const ls_draw_list *a, const ls_draw_list *b)
     return apart;
 }
 
-static void grow(ls_sim_player *one, ls_sim_player *other, ls_one_bit *out)
+static void grow(stepping_sim_player *one, stepping_sim_player *other, stepping_one_bit *out)
 {
     uint32_t rate_hz = ls_sim_instance_config(one->instance)->tick_rate_hz;
     for (uint32_t second = 0; second <= out->seconds; second++) {
         for (uint32_t i = 0; second > 0 && i < rate_hz; i++) {
-            ls_sim_player_step(one);
-            ls_sim_player_follow(other, one);
+            stepping_sim_player_step(one);
+            stepping_sim_player_follow(other, one);
         }
-        out->apart_m[second] = farthest(ls_sim_player_draw(one, LS_FIXED_ONE),
-                                        ls_sim_player_draw(other, LS_FIXED_ONE));
+        out->apart_m[second] = farthest(stepping_sim_player_draw(one, LS_FIXED_ONE),
+                                        stepping_sim_player_draw(other, LS_FIXED_ONE));
     }
 }
 
-ls_status ls_one_bit_run(const ls_simulation *simulation, const ls_sim_config *config,
-                         uint32_t seconds, const ls_allocator *allocator, ls_one_bit *out,
-                         ls_text *why)
+ls_status stepping_one_bit_run(const ls_simulation *simulation, const ls_sim_config *config,
+                               uint32_t seconds, const ls_allocator *allocator,
+                               stepping_one_bit *out, ls_text *why)
 {
-    LS_ASSERT(seconds <= LS_ONE_BIT_SECONDS_MAX);
-    ls_one_bit result = {.seconds = seconds};
-    ls_sim_player *one = NULL;
-    ls_sim_player *other = NULL;
-    ls_status status = ls_sim_player_create(simulation, config, allocator, &one, why);
+    LS_ASSERT(seconds <= STEPPING_ONE_BIT_SECONDS_MAX);
+    stepping_one_bit result = {.seconds = seconds};
+    stepping_sim_player *one = NULL;
+    stepping_sim_player *other = NULL;
+    ls_status status = stepping_sim_player_create(simulation, config, allocator, &one, why);
     if (status == LS_OK) {
-        status = ls_sim_player_create(simulation, config, allocator, &other, why);
+        status = stepping_sim_player_create(simulation, config, allocator, &other, why);
     }
     if (status == LS_OK) {
-        ls_sim_player_step(one);
-        ls_sim_player_follow(other, one);
+        stepping_sim_player_step(one);
+        stepping_sim_player_follow(other, one);
         if (flip(other, result.field, sizeof result.field)) {
             grow(one, other, &result);
             *out = result;
@@ -94,7 +94,7 @@ ls_status ls_one_bit_run(const ls_simulation *simulation, const ls_sim_config *c
             status = LS_UNSUPPORTED;
         }
     }
-    ls_sim_player_destroy(other);
-    ls_sim_player_destroy(one);
+    stepping_sim_player_destroy(other);
+    stepping_sim_player_destroy(one);
     return status;
 }

@@ -6,12 +6,12 @@ enum {
     SUBSTEPS_MAX = 6, /* as Unreal has it */
 };
 
-ls_stepper ls_stepper_default(ls_timestep_strategy strategy, uint32_t rate_hz)
+stepping_stepper stepping_stepper_default(ls_timestep_strategy strategy, uint32_t rate_hz)
 {
     static const char *const rows[] = {"T1", "T2", "T3", "T4", "T5", "T6"};
-    ls_stepper stepper = {.row = rows[strategy],
-                          .name = ls_timestep_strategy_name(strategy),
-                          .config = ls_timestep_config_default(rate_hz)};
+    stepping_stepper stepper = {.row = rows[strategy],
+                                .name = ls_timestep_strategy_name(strategy),
+                                .config = ls_timestep_config_default(rate_hz)};
     stepper.config.strategy = strategy;
     if (strategy != LS_TIMESTEP_INTERPOLATED) {
         stepper.config.frame_max_ns = 0;
@@ -29,7 +29,7 @@ static uint64_t longer(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static void count_plan(ls_play_result *result, const ls_timestep_plan *plan)
+static void count_plan(stepping_play_result *result, const ls_timestep_plan *plan)
 {
     result->steps += plan->step_count;
     if (plan->step_count == 0) {
@@ -45,12 +45,12 @@ static void count_plan(ls_play_result *result, const ls_timestep_plan *plan)
     }
 }
 
-ls_play_result ls_play(const ls_timestep_config *config, const ls_trace *trace,
-                       uint64_t step_cost_ns, const ls_play_observer *observer)
+stepping_play_result stepping_play(const ls_timestep_config *config, const stepping_trace *trace,
+                                   uint64_t step_cost_ns, const stepping_play_observer *observer)
 {
     ls_timestep timestep = ls_timestep_make(config);
-    ls_play_result result = {0};
-    uint64_t length_ns = ls_trace_length_ns(trace);
+    stepping_play_result result = {0};
+    uint64_t length_ns = stepping_trace_length_ns(trace);
     uint64_t busy_ns = 0; /* what the frame before was busy with steps */
     for (uint32_t i = 0; i < trace->frames.count && timestep.real_ns < length_ns; i++) {
         uint64_t frame_ns = longer(trace->frames.frames_ns[i], busy_ns);
@@ -61,7 +61,7 @@ ls_play_result ls_play(const ls_timestep_config *config, const ls_trace *trace,
         result.frame_last_ns = frame_ns;
         count_plan(&result, &plan);
         if (observer) {
-            ls_play_frame frame = {i, frame_ns, timestep.real_ns, timestep.dropped_ns, &plan};
+            stepping_play_frame frame = {i, frame_ns, timestep.real_ns, timestep.dropped_ns, &plan};
             observer->on_frame(observer->user, &frame);
         }
     }

@@ -11,20 +11,20 @@
 #include <stdbool.h>
 
 /* A frame after its steps were planned. */
-typedef struct ls_play_frame {
+typedef struct stepping_play_frame {
     uint32_t index;
     uint64_t frame_ns;
     uint64_t real_ns;    /* from the start to the end of this frame */
     uint64_t dropped_ns; /* so far */
     const ls_timestep_plan *plan;
-} ls_play_frame;
+} stepping_play_frame;
 
-typedef struct ls_play_observer {
-    void (*on_frame)(void *user, const ls_play_frame *frame);
+typedef struct stepping_play_observer {
+    void (*on_frame)(void *user, const stepping_play_frame *frame);
     void *user;
-} ls_play_observer;
+} stepping_play_observer;
 
-typedef struct ls_play_result {
+typedef struct stepping_play_result {
     uint32_t frames;
     uint64_t steps;
     uint64_t real_ns;
@@ -35,22 +35,22 @@ typedef struct ls_play_result {
     uint32_t steps_worst; /* in one frame */
     uint64_t frame_max_ns;
     uint64_t frame_last_ns;
-} ls_play_result;
+} stepping_play_result;
 
 /* A strategy as the table has it. */
-typedef struct ls_stepper {
+typedef struct stepping_stepper {
     const char *row; /* "T1", as in the literature's list; "" for a user's own */
     const char *name;
     ls_timestep_config config;
-} ls_stepper;
+} stepping_stepper;
 
 /* T1 to T6 at this rate, with the limits that each is known by: substeps (T4) at most 6, each of
  * at most a dt that is rounded up to a microsecond, and interpolation (T6) with frames cut at
  * 0.25 s; the others have none. */
-ls_stepper ls_stepper_default(ls_timestep_strategy strategy, uint32_t rate_hz);
+stepping_stepper stepping_stepper_default(ls_timestep_strategy strategy, uint32_t rate_hz);
 
 /* Until the trace ends, or as much time has passed as it has. `observer` may be NULL. */
-ls_play_result ls_play(const ls_timestep_config *config, const ls_trace *trace,
-                       uint64_t step_cost_ns, const ls_play_observer *observer);
+stepping_play_result stepping_play(const ls_timestep_config *config, const stepping_trace *trace,
+                                   uint64_t step_cost_ns, const stepping_play_observer *observer);
 
 #endif

@@ -19,19 +19,19 @@ static const struct {
     [LS_TIMESTEP_INTERPOLATED] = {"#006d2c", 1.8, "solid"},
 };
 
-static void write_curves(const ls_plot_page *page, ls_plot_panel panel, const char *with,
-                         FILE *script)
+static void write_curves(const stepping_plot_page *page, stepping_plot_panel panel,
+                         const char *with, FILE *script)
 {
     const char *before = "plot ";
     for (uint32_t i = 0; i < page->stepper_count; i++) {
-        if (!ls_plot_is_shown(page, i)) {
+        if (!stepping_plot_is_shown(page, i)) {
             continue;
         }
-        const ls_stepper *stepper = &page->steppers[i];
+        const stepping_stepper *stepper = &page->steppers[i];
         ls_timestep_strategy strategy = stepper->config.strategy;
         fprintf(script,
                 "%s$%s%" PRIu32 " using 1:2 with %s lw %.1f lc rgb '%s' dt %s title '%s %s'",
-                before, ls_plot_block_name(panel), i, with, styles[strategy].width,
+                before, stepping_plot_block_name(panel), i, with, styles[strategy].width,
                 styles[strategy].colour, styles[strategy].dash, stepper->row, stepper->name);
         before = ", \\\n  ";
     }
@@ -52,13 +52,13 @@ static void write_notes(FILE *script)
                     "set label 4 'T6: even, one step late' at graph 0.56,0.26 tc rgb '#006d2c'\n");
 }
 
-static void write_places(const ls_plot_page *page, FILE *script)
+static void write_places(const stepping_plot_page *page, FILE *script)
 {
-    double end_ms = LS_PLOT_POSITION_STEPS * 1e3 / page->rate_hz;
+    double end_ms = STEPPING_PLOT_POSITION_STEPS * 1e3 / page->rate_hz;
     char name[LS_NAME_BYTES_MAX];
     ls_text title = {{0}};
     ls_text_set(&title, "Where a moving body is drawn (trace %s; dotted: exactly)",
-                ls_plot_plain_name(page->position, name));
+                stepping_plot_plain_name(page->position, name));
     write_title(script, title.bytes, "real time, ms", "drawn place, ms of motion");
     fprintf(script,
             "set xrange [0:%g]\nset yrange [0:%g]\n"
@@ -67,28 +67,28 @@ static void write_places(const ls_plot_page *page, FILE *script)
     if (page->has_notes) {
         write_notes(script);
     }
-    write_curves(page, LS_PLOT_POSITION, "steps", script);
+    write_curves(page, STEPPING_PLOT_POSITION, "steps", script);
     fprintf(script, "unset label\nunset arrow\nunset key\n");
 }
 
 /* Along x, wherever the first shape that moves is going. */
-static void write_shape(const ls_plot_page *page, FILE *script)
+static void write_shape(const stepping_plot_page *page, FILE *script)
 {
-    double from_ms = (double)ls_plot_position_ns(page) / 1e6;
+    double from_ms = (double)stepping_plot_position_ns(page) / 1e6;
     char name[LS_NAME_BYTES_MAX];
     ls_text title = {{0}};
     ls_text_set(&title, "Where a shape is drawn (trace %s)",
-                ls_plot_plain_name(page->position, name));
+                stepping_plot_plain_name(page->position, name));
     write_title(script, title.bytes, "real time, ms", "x, m");
     fprintf(script,
             "set xrange [%g:%g]\nset yrange [*:*]\n"
             "if (least_position < most_position) { set yrange [least_position:most_position] }\n",
-            from_ms, from_ms + LS_PLOT_POSITION_STEPS * 1e3 / page->rate_hz);
-    write_curves(page, LS_PLOT_POSITION, "steps", script);
+            from_ms, from_ms + STEPPING_PLOT_POSITION_STEPS * 1e3 / page->rate_hz);
+    write_curves(page, STEPPING_PLOT_POSITION, "steps", script);
     fprintf(script, "unset key\n");
 }
 
-static void write_bars(const ls_plot_page *page, FILE *script)
+static void write_bars(const stepping_plot_page *page, FILE *script)
 {
     write_title(script, "Stutter: uneven motion from frame to frame (no bar: none)", "trace",
                 page->course ? "mm" : "ms (pixels at 1,000 pixels/s)");
@@ -98,10 +98,10 @@ static void write_bars(const ls_plot_page *page, FILE *script)
     const char *before = "plot ";
     const char *tics = ":xtic(1)";
     for (uint32_t i = 0; i < page->stepper_count; i++) {
-        if (!ls_plot_is_shown(page, i)) {
+        if (!stepping_plot_is_shown(page, i)) {
             continue;
         }
-        const ls_stepper *stepper = &page->steppers[i];
+        const stepping_stepper *stepper = &page->steppers[i];
         fprintf(script, "%s$stutter using %" PRIu32 "%s lc rgb '%s' title '%s %s'", before, i + 2,
                 tics, styles[stepper->config.strategy].colour, stepper->row, stepper->name);
         before = ", \\\n  ";
@@ -110,50 +110,50 @@ static void write_bars(const ls_plot_page *page, FILE *script)
     fprintf(script, "\nset xtics autofreq\n");
 }
 
-static void write_energy(const ls_plot_page *page, FILE *script)
+static void write_energy(const stepping_plot_page *page, FILE *script)
 {
     char name[LS_NAME_BYTES_MAX];
     ls_text title = {{0}};
-    ls_text_set(&title, "Energy of a %d Hz spring (trace %s)", LS_WORLD_SPRING_HZ,
-                ls_plot_plain_name(page->energy, name));
+    ls_text_set(&title, "Energy of a %d Hz spring (trace %s)", STEPPING_WORLD_SPRING_HZ,
+                stepping_plot_plain_name(page->energy, name));
     write_title(script, title.bytes, "real time, s", "energy, of what it had at first");
     fprintf(script, "set xrange [0:*]\nset yrange [0.1:top(most_energy, 10)]\nset logscale y\n"
                     "set format y '10^{%%T}'\n");
-    write_curves(page, LS_PLOT_ENERGY, "lines", script);
+    write_curves(page, STEPPING_PLOT_ENERGY, "lines", script);
     fprintf(script, "set format y\nunset logscale y\n");
 }
 
-static void write_steps(const ls_plot_page *page, FILE *script)
+static void write_steps(const stepping_plot_page *page, FILE *script)
 {
     char name[LS_NAME_BYTES_MAX];
     ls_text title = {{0}};
     ls_text_set(&title, "Steps in a frame (trace %s, a step costs %" PRIu32 " %% of dt)",
-                ls_plot_plain_name(page->steps, name), page->steps_cost_percent);
+                stepping_plot_plain_name(page->steps, name), page->steps_cost_percent);
     write_title(script, title.bytes, "ms after the longest frame", "steps in a frame");
-    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:top(most_steps, 2)]\n", LS_PLOT_BEFORE_MS,
-            LS_PLOT_AFTER_MS);
-    write_curves(page, LS_PLOT_STEPS, "fsteps", script);
+    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:top(most_steps, 2)]\n",
+            STEPPING_PLOT_BEFORE_MS, STEPPING_PLOT_AFTER_MS);
+    write_curves(page, STEPPING_PLOT_STEPS, "fsteps", script);
 }
 
-static void write_load(const ls_plot_page *page, FILE *script)
+static void write_load(const stepping_plot_page *page, FILE *script)
 {
     char name[LS_NAME_BYTES_MAX];
     ls_text title = {{0}};
     ls_text_set(&title, "Lengths of frames (trace %s, a step costs %" PRIu32 " %% of dt)",
-                ls_plot_plain_name(page->load, name), page->load->step_cost_percent);
+                stepping_plot_plain_name(page->load, name), page->load->step_cost_percent);
     write_title(script, title.bytes, "real time, s", "a frame, ms");
     fprintf(script, "set xrange [0:*]\nset yrange [most_frames < 20 ? 1 : 10:top(most_frames, "
                     "100)]\nset logscale y\n");
-    write_curves(page, LS_PLOT_FRAMES, "lines", script);
+    write_curves(page, STEPPING_PLOT_FRAMES, "lines", script);
     fprintf(script, "unset logscale y\n");
     ls_text_set(&title, "Time dropped: never simulated (trace %s)",
-                ls_plot_plain_name(page->load, name));
+                stepping_plot_plain_name(page->load, name));
     write_title(script, title.bytes, "real time, s", "s");
     fprintf(script, "set xrange [0:*]\nset yrange [0:top(most_dropped, 0.1)]\n");
-    write_curves(page, LS_PLOT_DROPPED, "lines", script);
+    write_curves(page, STEPPING_PLOT_DROPPED, "lines", script);
 }
 
-ls_status ls_plot_write(const ls_plot_page *page, FILE *script, ls_text *why)
+ls_status stepping_plot_write(const stepping_plot_page *page, FILE *script, ls_text *why)
 {
     fprintf(script,
             "set encoding utf8\n"
@@ -161,7 +161,7 @@ ls_status ls_plot_write(const ls_plot_page *page, FILE *script, ls_text *why)
             "set terminal %s\n",
             page->is_svg ? "svg size 1200,1350 dynamic font 'DejaVu Sans,13' background '#ffffff'"
                          : "pngcairo size 1200,1350 font 'DejaVu Sans,10' background '#ffffff'");
-    ls_status status = ls_plot_write_data(page, script, why);
+    ls_status status = stepping_plot_write_data(page, script, why);
     fprintf(script,
             "set multiplot layout 3,2 title '{/:Bold=16 Stepping strategies, %" PRIu32
             " steps a second}' margins 0.07,0.985,0.045,0.895 spacing 0.09,0.075\n"

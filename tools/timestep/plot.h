@@ -8,31 +8,31 @@
 
 #include <stdio.h>
 
-#define LS_PLOT_STUTTER_TRACES_MAX 8u
+#define STEPPING_PLOT_STUTTER_TRACES_MAX 8u
 
-typedef struct ls_plot_page {
-    const ls_stepper *steppers;
+typedef struct stepping_plot_page {
+    const stepping_stepper *steppers;
     uint32_t stepper_count;
     uint32_t rate_hz;
     bool is_svg;    /* else PNG */
     bool has_notes; /* the panels say what is to be seen: the built-in traces, all strategies */
     /* What each panel is about. */
-    const ls_trace *position;
-    const ls_trace *energy;
-    const ls_trace *steps; /* about its longest frame, at steps_cost_percent of dt a step */
+    const stepping_trace *position;
+    const stepping_trace *energy;
+    const stepping_trace *steps; /* about its longest frame, at steps_cost_percent of dt a step */
     uint32_t steps_cost_percent;
-    const ls_trace *load;   /* lengths of frames, and time dropped */
-    uint32_t stutter_count; /* 1 .. LS_PLOT_STUTTER_TRACES_MAX */
+    const stepping_trace *load; /* lengths of frames, and time dropped */
+    uint32_t stutter_count;     /* 1 .. STEPPING_PLOT_STUTTER_TRACES_MAX */
     struct {
-        const ls_trace *trace;
-        const ls_report_cell *cells; /* a strategy each */
-    } stutter[LS_PLOT_STUTTER_TRACES_MAX];
-    const ls_sim_course *course; /* a simulation instead of the small world; NULL: none */
+        const stepping_trace *trace;
+        const stepping_report_cell *cells; /* a strategy each */
+    } stutter[STEPPING_PLOT_STUTTER_TRACES_MAX];
+    const stepping_sim_course *course; /* a simulation instead of the small world; NULL: none */
     const ls_allocator *allocator;
-} ls_plot_page;
+} stepping_plot_page;
 
 /* Of a simulation without a shape that moves, only what frames come to is shown. NO_MEMORY, or what
  * the simulation's start came to. */
-ls_status ls_plot_write(const ls_plot_page *page, FILE *script, ls_text *why);
+ls_status stepping_plot_write(const stepping_plot_page *page, FILE *script, ls_text *why);
 
 #endif

@@ -10,34 +10,34 @@ enum {
     COARSE_POINTS = 160,
 };
 
-bool ls_plot_is_shown(const ls_plot_page *page, uint32_t index)
+bool stepping_plot_is_shown(const stepping_plot_page *page, uint32_t index)
 {
-    return !page->course || ls_sim_course_can_play(page->steppers[index].config.strategy);
+    return !page->course || stepping_sim_course_can_play(page->steppers[index].config.strategy);
 }
 
-const char *ls_plot_block_name(ls_plot_panel panel)
+const char *stepping_plot_block_name(stepping_plot_panel panel)
 {
-    static const char *const names[LS_PLOT_PANEL_COUNT] = {"position", "energy", "steps", "frames",
-                                                           "dropped"};
+    static const char *const names[STEPPING_PLOT_PANEL_COUNT] = {"position", "energy", "steps",
+                                                                 "frames", "dropped"};
     return names[panel];
 }
 
-uint64_t ls_plot_position_ns(const ls_plot_page *page)
+uint64_t stepping_plot_position_ns(const stepping_plot_page *page)
 {
-    uint64_t half_ns = ls_trace_length_ns(page->position) / 2;
+    uint64_t half_ns = stepping_trace_length_ns(page->position) / 2;
     uint64_t going_ns = half_ns < LS_NS_PER_SECOND ? half_ns : LS_NS_PER_SECOND;
     return page->course ? going_ns : 0;
 }
 
 typedef struct series {
     FILE *script;
-    ls_plot_panel panel;
-    ls_world_view view;
-    const ls_sim_course *course;
-    ls_sim_player *player; /* NULL: the world is played, or only frames count */
-    ls_sim_point point;    /* where the player's shape was drawn last */
-    uint64_t zero_ns;      /* what the time of LS_PLOT_STEPS counts from */
-    uint64_t from_ns;      /* only frames that end in from .. to */
+    stepping_plot_panel panel;
+    stepping_world_view view;
+    const stepping_sim_course *course;
+    stepping_sim_player *player; /* NULL: the world is played, or only frames count */
+    stepping_sim_point point;    /* where the player's shape was drawn last */
+    uint64_t zero_ns;            /* what the time of STEPPING_PLOT_STEPS counts from */
+    uint64_t from_ns;            /* only frames that end in from .. to */
     uint64_t to_ns;
     uint64_t every_ns; /* at most one point in so much time */
     uint64_t next_ns;
@@ -47,7 +47,7 @@ typedef struct series {
 } series;
 
 /* A trace's name as it may stand in a script: the user chose it, and gnuplot reads marks in it. */
-const char *ls_plot_plain_name(const ls_trace *trace, char text[LS_NAME_BYTES_MAX])
+const char *stepping_plot_plain_name(const stepping_trace *trace, char text[LS_NAME_BYTES_MAX])
 {
     ls_name_copy(text, LS_NAME_BYTES_MAX, trace->name);
     for (char *c = text; *c != '\0'; c++) {
@@ -63,16 +63,16 @@ static double ms_of(uint64_t ns)
     return (double)ns / 1e6;
 }
 
-static double value_of(const series *s, const ls_play_frame *frame)
+static double value_of(const series *s, const stepping_play_frame *frame)
 {
     switch (s->panel) {
-    case LS_PLOT_POSITION:
-        return s->player ? s->point.x : ls_world_view_place(&s->view, frame->plan) * 1e3;
-    case LS_PLOT_ENERGY:
+    case STEPPING_PLOT_POSITION:
+        return s->player ? s->point.x : stepping_world_view_place(&s->view, frame->plan) * 1e3;
+    case STEPPING_PLOT_ENERGY:
         return s->energy_max;
-    case LS_PLOT_STEPS:
+    case STEPPING_PLOT_STEPS:
         return frame->plan->step_count;
-    case LS_PLOT_FRAMES:
+    case STEPPING_PLOT_FRAMES:
         return ms_of(frame->frame_ns);
     default:
         return ms_of(frame->dropped_ns) / 1e3;
@@ -82,25 +82,26 @@ static double value_of(const series *s, const ls_play_frame *frame)
 /* Milliseconds where the panel shows a moment, seconds where it shows the whole trace. */
 static double time_of(const series *s, uint64_t real_ns)
 {
-    if (s->panel == LS_PLOT_POSITION) {
+    if (s->panel == STEPPING_PLOT_POSITION) {
         return ms_of(real_ns);
     }
-    return s->panel == LS_PLOT_STEPS ? ms_of(real_ns) - ms_of(s->zero_ns) : ms_of(real_ns) / 1e3;
+    return s->panel == STEPPING_PLOT_STEPS ? ms_of(real_ns) - ms_of(s->zero_ns)
+                                           : ms_of(real_ns) / 1e3;
 }
 
 static void step(series *s, const ls_timestep_plan *plan)
 {
     if (!s->player) {
-        ls_world_view_advance(&s->view, plan, UINT64_MAX);
+        stepping_world_view_advance(&s->view, plan, UINT64_MAX);
         return;
     }
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        ls_sim_player_step(s->player);
+        stepping_sim_player_step(s->player);
     }
-    ls_sim_course_see(s->course, s->player, plan->alpha, &s->point);
+    stepping_sim_course_see(s->course, s->player, plan->alpha, &s->point);
 }
 
-static void add_point(void *user, const ls_play_frame *frame)
+static void add_point(void *user, const stepping_play_frame *frame)
 {
     series *s = user;
     step(s, frame->plan);
@@ -119,12 +120,12 @@ static void add_point(void *user, const ls_play_frame *frame)
     s->energy_max = 0;
 }
 
-static uint64_t cost_ns(const ls_plot_page *page, uint32_t percent)
+static uint64_t cost_ns(const stepping_plot_page *page, uint32_t percent)
 {
     return ls_timestep_config_default(page->rate_hz).dt_ns * percent / 100;
 }
 
-static uint32_t longest_frame(const ls_trace *trace)
+static uint32_t longest_frame(const stepping_trace *trace)
 {
     uint32_t longest = 0;
     for (uint32_t i = 0; i < trace->frames.count; i++) {
@@ -138,7 +139,7 @@ typedef struct search {
     uint64_t end_ns;
 } search;
 
-static void note_end(void *user, const ls_play_frame *frame)
+static void note_end(void *user, const stepping_play_frame *frame)
 {
     search *found = user;
     found->end_ns = frame->index <= found->index ? frame->real_ns : found->end_ns;
@@ -146,38 +147,38 @@ static void note_end(void *user, const ls_play_frame *frame)
 
 /* When the trace's longest frame ends with this strategy, whose steps may have delayed it; or its
  * last one, when it does not come so far. */
-static uint64_t longest_end_ns(const ls_timestep_config *timestep, const ls_trace *trace,
+static uint64_t longest_end_ns(const ls_timestep_config *timestep, const stepping_trace *trace,
                                uint64_t step_cost_ns)
 {
     search found = {.index = longest_frame(trace)};
-    ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){note_end, &found});
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){note_end, &found});
     return found.end_ns;
 }
 
-/* The end of the longest frame is 0 in LS_PLOT_STEPS. */
-static void set_window(const ls_plot_page *page, const ls_trace *trace, uint64_t longest_ns,
-                       series *s)
+/* The end of the longest frame is 0 in STEPPING_PLOT_STEPS. */
+static void set_window(const stepping_plot_page *page, const stepping_trace *trace,
+                       uint64_t longest_ns, series *s)
 {
-    uint64_t before_ns = LS_PLOT_BEFORE_MS * LS_NS_PER_MS;
+    uint64_t before_ns = STEPPING_PLOT_BEFORE_MS * LS_NS_PER_MS;
     s->to_ns = UINT64_MAX;
-    s->every_ns = ls_trace_length_ns(trace) / COARSE_POINTS;
-    if (s->panel == LS_PLOT_POSITION) {
-        s->from_ns = ls_plot_position_ns(page);
-        s->to_ns =
-            s->from_ns + LS_PLOT_POSITION_STEPS * ls_timestep_config_default(page->rate_hz).dt_ns;
+    s->every_ns = stepping_trace_length_ns(trace) / COARSE_POINTS;
+    if (s->panel == STEPPING_PLOT_POSITION) {
+        s->from_ns = stepping_plot_position_ns(page);
+        s->to_ns = s->from_ns +
+                   STEPPING_PLOT_POSITION_STEPS * ls_timestep_config_default(page->rate_hz).dt_ns;
         s->every_ns = 0;
-    } else if (s->panel == LS_PLOT_STEPS) {
+    } else if (s->panel == STEPPING_PLOT_STEPS) {
         s->zero_ns = longest_ns;
         s->from_ns = longest_ns > before_ns ? longest_ns - before_ns : 0;
-        s->to_ns = longest_ns + LS_PLOT_AFTER_MS * LS_NS_PER_MS;
+        s->to_ns = longest_ns + STEPPING_PLOT_AFTER_MS * LS_NS_PER_MS;
         s->every_ns = 0;
     }
 }
 
 /* What a panel's blocks are made from. */
 typedef struct block_source {
-    ls_plot_panel panel;
-    const ls_trace *trace;
+    stepping_plot_panel panel;
+    const stepping_trace *trace;
     uint32_t cost_percent;
 } block_source;
 
@@ -186,70 +187,70 @@ typedef struct value_range {
     double most;
 } value_range;
 
-static ls_status write_block(const ls_plot_page *page, const block_source *source, uint32_t index,
-                             FILE *script, value_range *range, ls_text *why)
+static ls_status write_block(const stepping_plot_page *page, const block_source *source,
+                             uint32_t index, FILE *script, value_range *range, ls_text *why)
 {
     const ls_timestep_config *timestep = &page->steppers[index].config;
     uint64_t step_cost_ns = cost_ns(page, source->cost_percent);
     series s = {.script = script,
                 .panel = source->panel,
-                .view = ls_world_view_make(),
+                .view = stepping_world_view_make(),
                 .course = page->course,
                 .least = HUGE_VAL,
                 .most = -HUGE_VAL};
     set_window(page, source->trace, longest_end_ns(timestep, source->trace, step_cost_ns), &s);
-    if (page->course && source->panel == LS_PLOT_POSITION) {
-        ls_status status = ls_sim_player_create(page->course->simulation, &page->course->config,
-                                                page->allocator, &s.player, why);
+    if (page->course && source->panel == STEPPING_PLOT_POSITION) {
+        ls_status status = stepping_sim_player_create(
+            page->course->simulation, &page->course->config, page->allocator, &s.player, why);
         if (status != LS_OK) {
             return status;
         }
     }
-    bool begins_at_0 =
-        s.from_ns == 0 && source->panel != LS_PLOT_FRAMES && source->panel != LS_PLOT_STEPS;
-    fprintf(script, "$%s%" PRIu32 " << EOD\n", ls_plot_block_name(source->panel), index);
+    bool begins_at_0 = s.from_ns == 0 && source->panel != STEPPING_PLOT_FRAMES &&
+                       source->panel != STEPPING_PLOT_STEPS;
+    fprintf(script, "$%s%" PRIu32 " << EOD\n", stepping_plot_block_name(source->panel), index);
     if (begins_at_0) {
-        fprintf(script, "0 %d\n", source->panel == LS_PLOT_ENERGY ? 1 : 0);
+        fprintf(script, "0 %d\n", source->panel == STEPPING_PLOT_ENERGY ? 1 : 0);
     }
-    ls_play(timestep, source->trace, step_cost_ns, &(ls_play_observer){add_point, &s});
+    stepping_play(timestep, source->trace, step_cost_ns, &(stepping_play_observer){add_point, &s});
     fprintf(script, "EOD\n");
     bool runs_away = s.player && timestep->strategy == LS_TIMESTEP_FIXED_PER_FRAME;
     if (!runs_away) { /* where it would be, the others could not be told apart */
         range->least = s.least < range->least ? s.least : range->least;
         range->most = s.most > range->most ? s.most : range->most;
     }
-    ls_sim_player_destroy(s.player);
+    stepping_sim_player_destroy(s.player);
     return LS_OK;
 }
 
-static ls_status write_blocks(const ls_plot_page *page, const block_source *source, FILE *script,
-                              ls_text *why)
+static ls_status write_blocks(const stepping_plot_page *page, const block_source *source,
+                              FILE *script, ls_text *why)
 {
     value_range range = {HUGE_VAL, -HUGE_VAL};
     ls_status status = LS_OK;
     for (uint32_t i = 0; i < page->stepper_count && status == LS_OK; i++) {
-        if (ls_plot_is_shown(page, i)) {
+        if (stepping_plot_is_shown(page, i)) {
             status = write_block(page, source, i, script, &range, why);
         }
     }
     bool is_known = range.least <= range.most;
-    fprintf(script, "least_%s = %.6g\nmost_%s = %.6g\n", ls_plot_block_name(source->panel),
-            is_known ? range.least : 0, ls_plot_block_name(source->panel),
+    fprintf(script, "least_%s = %.6g\nmost_%s = %.6g\n", stepping_plot_block_name(source->panel),
+            is_known ? range.least : 0, stepping_plot_block_name(source->panel),
             is_known ? range.most : 0);
     return status;
 }
 
 /* A line for each trace, with every strategy's stutter. As with the other blocks, the largest value
  * follows: an axis has to reach it, and is not empty when all of them are 0. */
-static void write_stutter(const ls_plot_page *page, FILE *script)
+static void write_stutter(const stepping_plot_page *page, FILE *script)
 {
     double most = 0;
     fprintf(script, "$stutter << EOD\n");
     for (uint32_t i = 0; i < page->stutter_count; i++) {
         char name[LS_NAME_BYTES_MAX];
-        fprintf(script, "\"%s\"", ls_plot_plain_name(page->stutter[i].trace, name));
+        fprintf(script, "\"%s\"", stepping_plot_plain_name(page->stutter[i].trace, name));
         for (uint32_t k = 0; k < page->stepper_count; k++) {
-            const ls_report_cell *cell = &page->stutter[i].cells[k];
+            const stepping_report_cell *cell = &page->stutter[i].cells[k];
             double stutter = page->course ? cell->simulation.stutter_mm : cell->world.stutter_ms;
             fprintf(script, " %.4f", stutter);
             most = stutter > most ? stutter : most;
@@ -259,14 +260,14 @@ static void write_stutter(const ls_plot_page *page, FILE *script)
     fprintf(script, "EOD\nmost_stutter = %.6g\n", most);
 }
 
-ls_status ls_plot_write_data(const ls_plot_page *page, FILE *script, ls_text *why)
+ls_status stepping_plot_write_data(const stepping_plot_page *page, FILE *script, ls_text *why)
 {
     const block_source sources[] = {
-        {LS_PLOT_POSITION, page->position, page->position->step_cost_percent},
-        {LS_PLOT_ENERGY, page->energy, page->energy->step_cost_percent},
-        {LS_PLOT_STEPS, page->steps, page->steps_cost_percent},
-        {LS_PLOT_FRAMES, page->load, page->load->step_cost_percent},
-        {LS_PLOT_DROPPED, page->load, page->load->step_cost_percent},
+        {STEPPING_PLOT_POSITION, page->position, page->position->step_cost_percent},
+        {STEPPING_PLOT_ENERGY, page->energy, page->energy->step_cost_percent},
+        {STEPPING_PLOT_STEPS, page->steps, page->steps_cost_percent},
+        {STEPPING_PLOT_FRAMES, page->load, page->load->step_cost_percent},
+        {STEPPING_PLOT_DROPPED, page->load, page->load->step_cost_percent},
     };
     ls_status status = LS_OK;
     for (uint32_t i = 0; i < sizeof sources / sizeof sources[0] && status == LS_OK; i++) {

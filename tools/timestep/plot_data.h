@@ -6,32 +6,32 @@
 
 #include "lockstep/tools/timestep/plot.h"
 
-#define LS_PLOT_POSITION_STEPS 6u /* how long the panel about places lasts, in dt */
-#define LS_PLOT_BEFORE_MS 400     /* of the panel about steps, from the longest frame's end */
-#define LS_PLOT_AFTER_MS 550
+#define STEPPING_PLOT_POSITION_STEPS 6u /* how long the panel about places lasts, in dt */
+#define STEPPING_PLOT_BEFORE_MS 400     /* of the panel about steps, from the longest frame's end */
+#define STEPPING_PLOT_AFTER_MS 550
 
-typedef enum ls_plot_panel {
-    LS_PLOT_POSITION,
-    LS_PLOT_ENERGY,
-    LS_PLOT_STEPS,
-    LS_PLOT_FRAMES,
-    LS_PLOT_DROPPED,
-    LS_PLOT_PANEL_COUNT,
-} ls_plot_panel;
+typedef enum stepping_plot_panel {
+    STEPPING_PLOT_POSITION,
+    STEPPING_PLOT_ENERGY,
+    STEPPING_PLOT_STEPS,
+    STEPPING_PLOT_FRAMES,
+    STEPPING_PLOT_DROPPED,
+    STEPPING_PLOT_PANEL_COUNT,
+} stepping_plot_panel;
 
 /* Blocks of data are called $NAME0, $NAME1, ... by strategy; those of the stutter, $stutter. */
-const char *ls_plot_block_name(ls_plot_panel panel);
+const char *stepping_plot_block_name(stepping_plot_panel panel);
 
 /* A simulation is driven by some strategies only. */
-bool ls_plot_is_shown(const ls_plot_page *page, uint32_t index);
+bool stepping_plot_is_shown(const stepping_plot_page *page, uint32_t index);
 
 /* When the panel about places begins: a simulation needs a second to get going. */
-uint64_t ls_plot_position_ns(const ls_plot_page *page);
+uint64_t stepping_plot_position_ns(const stepping_plot_page *page);
 
 /* A trace's name as it may stand in a script: the user chose it, and gnuplot reads marks in it. */
-const char *ls_plot_plain_name(const ls_trace *trace, char text[LS_NAME_BYTES_MAX]);
+const char *stepping_plot_plain_name(const stepping_trace *trace, char text[LS_NAME_BYTES_MAX]);
 
-/* Errors of ls_plot_write. */
-ls_status ls_plot_write_data(const ls_plot_page *page, FILE *script, ls_text *why);
+/* Errors of stepping_plot_write. */
+ls_status stepping_plot_write_data(const stepping_plot_page *page, FILE *script, ls_text *why);
 
 #endif

@@ -6,7 +6,7 @@ static void add_ms(ls_json *object, const char *key, uint64_t ns)
     ls_json_number(object, key, (double)ns / 1e6);
 }
 
-static void add_play(ls_json *json, const ls_play_result *play)
+static void add_play(ls_json *json, const stepping_play_result *play)
 {
     ls_json_number(json, "frames", play->frames);
     ls_json_number(json, "steps", (double)play->steps);
@@ -20,7 +20,7 @@ static void add_play(ls_json *json, const ls_play_result *play)
     add_ms(json, "frame_last_ms", play->frame_last_ns);
 }
 
-static void add_world(ls_json *json, const ls_measures *m)
+static void add_world(ls_json *json, const stepping_measures *m)
 {
     add_play(json, &m->play);
     ls_json_number(json, "speed", m->speed);
@@ -29,14 +29,14 @@ static void add_world(ls_json *json, const ls_measures *m)
     ls_json_number(json, "late_max_ms", m->late_max_ms);
     ls_json_number(json, "stutter_ms", m->stutter_ms);
     ls_json_number(json, "energy_ratio", m->energy_ratio);
-    ls_json_bool(json, "has_exploded", m->energy_ratio >= LS_WORLD_ENERGY_MAX);
+    ls_json_bool(json, "has_exploded", m->energy_ratio >= STEPPING_WORLD_ENERGY_MAX);
     ls_json_number(json, "wall_hits", (double)m->wall_hits);
     ls_json_number(json, "wall_misses", (double)m->wall_misses);
     ls_json_bool(json, "same_bits", m->is_repeatable);
     ls_json_number(json, "steps_compared", (double)m->steps_compared);
 }
 
-static void add_simulation(ls_json *json, const ls_sim_measures *m)
+static void add_simulation(ls_json *json, const stepping_sim_measures *m)
 {
     add_play(json, &m->play);
     ls_json_number(json, "speed", m->speed);
@@ -45,17 +45,17 @@ static void add_simulation(ls_json *json, const ls_sim_measures *m)
     ls_json_number(json, "ticks_compared", (double)m->ticks_compared);
 }
 
-static void add_trace(ls_json *json, const ls_timestep_report *report, uint32_t index)
+static void add_trace(ls_json *json, const stepping_report *report, uint32_t index)
 {
-    const ls_trace *trace = &report->traces[index];
+    const stepping_trace *trace = &report->traces[index];
     ls_json_text(json, "name", trace->name);
     ls_json_text(json, "about", trace->about);
     ls_json_number(json, "frames", trace->frames.count);
-    add_ms(json, "length_ms", ls_trace_length_ns(trace));
+    add_ms(json, "length_ms", stepping_trace_length_ns(trace));
     ls_json_number(json, "step_cost_percent", trace->step_cost_percent);
     ls_json *strategies = ls_json_array(json, "strategies");
     for (uint32_t i = 0; i < report->stepper_count; i++) {
-        const ls_report_cell *cell = &report->cells[index * report->stepper_count + i];
+        const stepping_report_cell *cell = &report->cells[index * report->stepper_count + i];
         ls_json *strategy = ls_json_append(strategies);
         ls_json_text(strategy, "row", report->steppers[i].row);
         ls_json_text(strategy, "strategy", report->steppers[i].name);
@@ -70,11 +70,11 @@ static void add_trace(ls_json *json, const ls_timestep_report *report, uint32_t 
 
 /* ---- lessons ---- */
 
-static void add_examples(ls_json *json, const ls_lessons *lessons)
+static void add_examples(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *array = ls_json_array(json, "examples");
-    for (uint32_t i = 0; i < LS_LESSON_EXAMPLES; i++) {
-        const ls_lesson_example *example = &lessons->examples[i];
+    for (uint32_t i = 0; i < STEPPING_LESSON_EXAMPLES; i++) {
+        const stepping_lesson_example *example = &lessons->examples[i];
         ls_json *item = ls_json_append(array);
         ls_json_text(item, "row", example->row);
         add_ms(item, "frame_ms", example->frame_ns);
@@ -84,19 +84,19 @@ static void add_examples(ls_json *json, const ls_lessons *lessons)
     }
 }
 
-static void add_rope(ls_json *json, const ls_rope_result *rope)
+static void add_rope(ls_json *json, const stepping_rope_result *rope)
 {
     ls_json_bool(json, "is_torn", rope->is_torn);
     ls_json_number(json, "stretch_max", rope->stretch_max);
     ls_json_number(json, "steps", (double)rope->steps);
 }
 
-static void add_integrators(ls_json *json, const ls_lessons *lessons)
+static void add_integrators(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *array = ls_json_array(json, "integrators");
     for (uint32_t i = 0; i < LS_INTEGRATOR_COUNT; i++) {
         ls_json *item = ls_json_append(array);
-        ls_json_text(item, "integrator", ls_integrator_name((ls_integrator)i));
+        ls_json_text(item, "integrator", stepping_integrator_name((ls_integrator)i));
         ls_json_number(item, "order", lessons->integrators[i].order);
         ls_json_number(item, "error_at_0.0001_s", lessons->integrators[i].error_fine);
         ls_json_number(item, "error_at_0.1_s", lessons->integrators[i].error_coarse);
@@ -105,11 +105,11 @@ static void add_integrators(ls_json *json, const ls_lessons *lessons)
     }
 }
 
-static void add_headroom(ls_json *json, const ls_lessons *lessons)
+static void add_headroom(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *array = ls_json_array(json, "headroom");
     for (uint32_t i = 0; i < lessons->case_count; i++) {
-        const ls_headroom *h = &lessons->headroom[i];
+        const stepping_headroom *h = &lessons->headroom[i];
         ls_json *item = ls_json_append(array);
         ls_json_text(item, "name", lessons->cases[i].name);
         ls_json_number(item, "late_frames", h->late_frames);
@@ -123,13 +123,13 @@ static void add_headroom(ls_json *json, const ls_lessons *lessons)
     }
 }
 
-static void add_forces(ls_json *json, const ls_lessons *lessons)
+static void add_forces(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *array = ls_json_array(json, "forces");
-    for (uint32_t i = 0; i < LS_LESSON_FORCES; i++) {
-        const ls_forces *f = &lessons->forces[i];
+    for (uint32_t i = 0; i < STEPPING_LESSON_FORCES; i++) {
+        const stepping_forces *f = &lessons->forces[i];
         ls_json *item = ls_json_append(array);
-        ls_json_text(item, "trace", ls_trace_kind_name(lessons->force_traces[i]));
+        ls_json_text(item, "trace", stepping_trace_kind_name(lessons->force_traces[i]));
         ls_json_number(item, "force_per_step", f->force_per_step);
         ls_json_number(item, "force_per_frame", f->force_per_frame);
         ls_json_number(item, "impulse_queued", f->impulse_queued);
@@ -137,7 +137,7 @@ static void add_forces(ls_json *json, const ls_lessons *lessons)
     }
 }
 
-static void add_lockstep(ls_json *json, const ls_lessons *lessons)
+static void add_lockstep(ls_json *json, const stepping_lessons *lessons)
 {
     ls_json *lockstep = ls_json_object(json, "lockstep");
     ls_json_text(lockstep, "sim", lessons->simulation);
@@ -153,7 +153,7 @@ static void add_lockstep(ls_json *json, const ls_lessons *lessons)
 
 /* ---- all of it ---- */
 
-static void add_report(ls_json *json, const ls_timestep_report *report)
+static void add_report(ls_json *json, const stepping_report *report)
 {
     ls_json_text(json, "program", "lockstep-timestep");
     ls_json_number(json, "rate_hz", report->rate_hz);
@@ -173,7 +173,7 @@ static void add_report(ls_json *json, const ls_timestep_report *report)
     }
 }
 
-ls_status ls_report_write_json(const ls_timestep_report *report, const char *path, ls_text *why)
+ls_status stepping_report_write_json(const stepping_report *report, const char *path, ls_text *why)
 {
     ls_json *json = ls_json_create();
     add_report(json, report);

@@ -20,7 +20,7 @@ static double tidy(double value, double least)
 
 /* ---- the small world ---- */
 
-static void format_steps(const ls_play_result *play, char text[WIDE])
+static void format_steps(const stepping_play_result *play, char text[WIDE])
 {
     bool is_one = play->step_max_ns - play->step_min_ns < 1000;
     if (is_one) {
@@ -32,14 +32,14 @@ static void format_steps(const ls_play_result *play, char text[WIDE])
 
 static void format_energy(double ratio, char text[WIDE])
 {
-    if (ratio >= LS_WORLD_ENERGY_MAX) {
+    if (ratio >= STEPPING_WORLD_ENERGY_MAX) {
         snprintf(text, WIDE, "explodes");
     } else {
         snprintf(text, WIDE, ratio < 1000 ? "x %.2f" : "x %.1e", ratio);
     }
 }
 
-static void print_world_row(const ls_stepper *stepper, const ls_measures *m, FILE *file)
+static void print_world_row(const stepping_stepper *stepper, const stepping_measures *m, FILE *file)
 {
     char steps[WIDE], energy[WIDE], wall[WIDE];
     format_steps(&m->play, steps);
@@ -72,14 +72,15 @@ static void print_world_words(FILE *file)
         "%d Hz, the energy it ends with. wall: times a ball was found behind a thin one. bits: "
         "the\n"
         "same after every step at another frame rate.\n",
-        LS_WORLD_SPRING_HZ);
+        STEPPING_WORLD_SPRING_HZ);
 }
 
 /* ---- a simulation ---- */
 
-static void print_sim_row(const ls_stepper *stepper, const ls_report_cell *cell, FILE *file)
+static void print_sim_row(const stepping_stepper *stepper, const stepping_report_cell *cell,
+                          FILE *file)
 {
-    const ls_sim_measures *m = &cell->simulation;
+    const stepping_sim_measures *m = &cell->simulation;
     char stutter[WIDE] = "-";
     if (!cell->is_played) {
         fprintf(file, "  %s %-16s steps of other lengths than dt: no simulation has them\n",
@@ -101,7 +102,7 @@ static void print_sim_head(FILE *file)
             "frame ms", "dropped", "stutter mm", "ticks", "bits");
 }
 
-static void print_sim_words(const ls_sim_course *course, FILE *file)
+static void print_sim_words(const stepping_sim_course *course, FILE *file)
 {
     fprintf(file,
             "speed: simulated by real time. steps: the most in a frame. stutter: root mean square\n"
@@ -116,11 +117,11 @@ static void print_sim_words(const ls_sim_course *course, FILE *file)
 
 /* ---- lessons ---- */
 
-static void print_examples(const ls_lessons *lessons, FILE *file)
+static void print_examples(const stepping_lessons *lessons, FILE *file)
 {
     fprintf(file, "\nT4, T5: the examples\n");
-    for (uint32_t i = 0; i < LS_LESSON_EXAMPLES; i++) {
-        const ls_lesson_example *e = &lessons->examples[i];
+    for (uint32_t i = 0; i < STEPPING_LESSON_EXAMPLES; i++) {
+        const stepping_lesson_example *e = &lessons->examples[i];
         fprintf(file, "  %s a frame of %5.1f ms: %" PRIu32 " step%s of %.3f ms", e->row,
                 ms_of(e->frame_ns), e->steps, e->steps == 1 ? "" : "s", ms_of(e->step_ns));
         if (strcmp(e->row, "T5") == 0) {
@@ -130,7 +131,7 @@ static void print_examples(const ls_lessons *lessons, FILE *file)
     }
 }
 
-static void format_rope(const ls_rope_result *rope, char text[WIDE])
+static void format_rope(const stepping_rope_result *rope, char text[WIDE])
 {
     if (rope->is_torn) {
         snprintf(text, WIDE, "torn at step %" PRIu64, rope->steps);
@@ -139,7 +140,7 @@ static void format_rope(const ls_rope_result *rope, char text[WIDE])
     }
 }
 
-static void print_integrators(const ls_lessons *lessons, FILE *file)
+static void print_integrators(const stepping_lessons *lessons, FILE *file)
 {
     fprintf(file,
             "\nT8: a rope, its longest link; T9: integrators, the error of a spring after 1 s\n"
@@ -150,20 +151,20 @@ static void print_integrators(const ls_lessons *lessons, FILE *file)
         format_rope(&lessons->ropes[i].fixed, fixed);
         format_rope(&lessons->ropes[i].per_frame, per_frame);
         fprintf(file, "  %-22s %-18s %-18s %7.2f %12.1e %12.1e\n",
-                ls_integrator_name((ls_integrator)i), fixed, per_frame,
+                stepping_integrator_name((ls_integrator)i), fixed, per_frame,
                 lessons->integrators[i].order, lessons->integrators[i].error_fine,
                 lessons->integrators[i].error_coarse);
     }
 }
 
-static void print_headroom(const ls_lessons *lessons, FILE *file)
+static void print_headroom(const stepping_lessons *lessons, FILE *file)
 {
     fprintf(file,
             "\nT10: a 300 ms frame while a step costs half a dt, and steps that cost 1.2 dt\n"
             "  %-36s %11s %9s %9s | %9s %11s %9s\n",
             "", "late frames", "for ms", "dropped", "speed", "last frame", "dropped");
     for (uint32_t i = 0; i < lessons->case_count; i++) {
-        const ls_headroom *h = &lessons->headroom[i];
+        const stepping_headroom *h = &lessons->headroom[i];
         fprintf(file, "  %-36s %11" PRIu32 " %9.1f %9.1f | %9.3f %8.0f ms %9.1f%s\n",
                 lessons->cases[i].name, h->late_frames, h->late_ms, h->spike_dropped_ms,
                 h->overload_speed, h->overload_frame_ms, h->overload_dropped_ms,
@@ -171,23 +172,23 @@ static void print_headroom(const ls_lessons *lessons, FILE *file)
     }
 }
 
-static void print_forces(const ls_lessons *lessons, FILE *file)
+static void print_forces(const stepping_lessons *lessons, FILE *file)
 {
     fprintf(file,
             "\nT11: physics at 50 Hz: what a force and an impulse come to, by what they should\n"
             "  %-22s %15s %15s %15s %15s\n",
             "", "force per step", "force per frame", "impulse queued", "impulse polled");
-    for (uint32_t i = 0; i < LS_LESSON_FORCES; i++) {
-        const ls_forces *f = &lessons->forces[i];
+    for (uint32_t i = 0; i < STEPPING_LESSON_FORCES; i++) {
+        const stepping_forces *f = &lessons->forces[i];
         fprintf(file, "  %3s frames a second    %15.2f %15.2f %15.2f %15.2f\n",
-                ls_trace_kind_name(lessons->force_traces[i]), f->force_per_step, f->force_per_frame,
-                f->impulse_queued, f->impulse_polled);
+                stepping_trace_kind_name(lessons->force_traces[i]), f->force_per_step,
+                f->force_per_frame, f->impulse_queued, f->impulse_polled);
     }
 }
 
-static void print_lockstep(const ls_lessons *lessons, FILE *file)
+static void print_lockstep(const stepping_lessons *lessons, FILE *file)
 {
-    static const uint32_t seconds[] = {0, 5, 10, 15, LS_LESSON_ONE_BIT_SECONDS};
+    static const uint32_t seconds[] = {0, 5, 10, 15, STEPPING_LESSON_ONE_BIT_SECONDS};
     fprintf(file,
             "\nT12: %s with interpolation on all traces: the same bits on %" PRIu32 " of %" PRIu32
             ", %" PRIu64 " ticks compared\n"
@@ -203,12 +204,12 @@ static void print_lockstep(const ls_lessons *lessons, FILE *file)
 
 /* ---- all of it ---- */
 
-static void print_trace(const ls_timestep_report *report, uint32_t index, FILE *file)
+static void print_trace(const stepping_report *report, uint32_t index, FILE *file)
 {
-    const ls_trace *trace = &report->traces[index];
+    const stepping_trace *trace = &report->traces[index];
     fprintf(file, "\n%s: %s", trace->name, trace->about);
     fprintf(file, " (%" PRIu32 " frames, %.1f s", trace->frames.count,
-            ms_of(ls_trace_length_ns(trace)) / 1e3);
+            ms_of(stepping_trace_length_ns(trace)) / 1e3);
     if (trace->step_cost_percent > 0) {
         fprintf(file, ", a step costs %" PRIu32 " %% of dt", trace->step_cost_percent);
     }
@@ -219,7 +220,7 @@ static void print_trace(const ls_timestep_report *report, uint32_t index, FILE *
         print_world_head(file);
     }
     for (uint32_t i = 0; i < report->stepper_count; i++) {
-        const ls_report_cell *cell = &report->cells[index * report->stepper_count + i];
+        const stepping_report_cell *cell = &report->cells[index * report->stepper_count + i];
         if (report->course) {
             print_sim_row(&report->steppers[i], cell, file);
         } else {
@@ -228,7 +229,7 @@ static void print_trace(const ls_timestep_report *report, uint32_t index, FILE *
     }
 }
 
-void ls_report_print(const ls_timestep_report *report, FILE *file)
+void stepping_report_print(const stepping_report *report, FILE *file)
 {
     fprintf(file, "%s%s%" PRIu32 " steps a second, in virtual time\n",
             report->course ? report->course->simulation->name : "", report->course ? ", " : "",

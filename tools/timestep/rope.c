@@ -8,17 +8,17 @@ typedef struct hanging {
     const ls_sim_config *config;
     void *state;
     void *scratch;
-    ls_rope_result result;
+    stepping_rope_result result;
 } hanging;
 
-static void on_frame(void *user, const ls_play_frame *frame)
+static void on_frame(void *user, const stepping_play_frame *frame)
 {
     hanging *h = user;
     for (uint32_t i = 0; i < frame->plan->step_count && !h->result.is_torn; i++) {
         double dt_s = (double)ls_timestep_step_ns(frame->plan, i) / 1e9;
         ls_rope_advance(h->config, h->state, h->scratch, dt_s);
         double stretch = ls_rope_stretch(h->config, h->state);
-        h->result.is_torn = !(stretch < LS_ROPE_TORN);
+        h->result.is_torn = !(stretch < STEPPING_ROPE_TORN);
         h->result.stretch_max = stretch > h->result.stretch_max ? stretch : h->result.stretch_max;
         h->result.steps++;
     }
@@ -32,8 +32,8 @@ static void hold_ends(ls_sim_instance *instance)
     ls_sim_instance_step(instance, &inputs);
 }
 
-ls_status ls_rope_run(const ls_rope_run_config *config, const ls_trace *trace,
-                      const ls_allocator *allocator, ls_rope_result *out, ls_text *why)
+ls_status stepping_rope_run(const stepping_rope_run_config *config, const stepping_trace *trace,
+                            const ls_allocator *allocator, stepping_rope_result *out, ls_text *why)
 {
     const ls_simulation *rope = ls_rope_simulation();
     ls_sim_config sim = ls_sim_config_default(rope);
@@ -52,7 +52,8 @@ ls_status ls_rope_run(const ls_rope_run_config *config, const ls_trace *trace,
                                                                      : LS_TIMESTEP_VARIABLE,
                                        .dt_ns = config->dt_ns,
                                        .frame_max_ns = config->frame_max_ns};
-        ls_play_result play = ls_play(&timestep, trace, 0, &(ls_play_observer){on_frame, &h});
+        stepping_play_result play =
+            stepping_play(&timestep, trace, 0, &(stepping_play_observer){on_frame, &h});
         h.result.dropped_ms = (double)play.dropped_ns / 1e6;
         *out = h.result;
     }

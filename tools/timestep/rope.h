@@ -10,24 +10,24 @@
 #include <stdbool.h>
 
 /* A link this many times as long as at rest has fallen apart. */
-#define LS_ROPE_TORN 100.0
+#define STEPPING_ROPE_TORN 100.0
 
 /* In fixed steps of `dt_ns`, or, when it is 0, in one step a frame. */
-typedef struct ls_rope_run_config {
+typedef struct stepping_rope_run_config {
     ls_integrator integrator;
     uint64_t dt_ns;
     uint64_t frame_max_ns; /* longer frames are cut; 0: never */
-} ls_rope_run_config;
+} stepping_rope_run_config;
 
-typedef struct ls_rope_result {
+typedef struct stepping_rope_result {
     double stretch_max; /* the longest that a link was, of what it is at rest */
     uint64_t steps;     /* until the end, or until it was torn */
     bool is_torn;
     double dropped_ms; /* of frames that were cut */
-} ls_rope_result;
+} stepping_rope_result;
 
 /* NO_MEMORY, or what the simulation's start came to. */
-ls_status ls_rope_run(const ls_rope_run_config *config, const ls_trace *trace,
-                      const ls_allocator *allocator, ls_rope_result *out, ls_text *why);
+ls_status stepping_rope_run(const stepping_rope_run_config *config, const stepping_trace *trace,
+                            const ls_allocator *allocator, stepping_rope_result *out, ls_text *why);
 
 #endif

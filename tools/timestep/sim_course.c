@@ -17,15 +17,16 @@ static const ls_draw_shape *find_shape(const ls_draw_list *list, uint32_t id)
     return NULL;
 }
 
-bool ls_sim_course_see(const ls_sim_course *course, ls_sim_player *player, ls_fixed alpha,
-                       ls_sim_point *out)
+bool stepping_sim_course_see(const stepping_sim_course *course, stepping_sim_player *player,
+                             ls_fixed alpha, stepping_sim_point *out)
 {
     const ls_draw_shape *shape =
-        course->has_shape ? find_shape(ls_sim_player_draw(player, alpha), course->shape_id) : NULL;
+        course->has_shape ? find_shape(stepping_sim_player_draw(player, alpha), course->shape_id)
+                          : NULL;
     if (!shape) {
         return false;
     }
-    *out = (ls_sim_point){ls_fixed_to_double(shape->x), ls_fixed_to_double(shape->y)};
+    *out = (stepping_sim_point){ls_fixed_to_double(shape->x), ls_fixed_to_double(shape->y)};
     return true;
 }
 
@@ -38,61 +39,64 @@ static bool has_moved(const ls_draw_shape *from, const ls_draw_shape *to)
 }
 
 /* The first shape that is elsewhere after two seconds. */
-static ls_status choose_shape(ls_sim_course *course, const ls_allocator *allocator, ls_text *why)
+static ls_status choose_shape(stepping_sim_course *course, const ls_allocator *allocator,
+                              ls_text *why)
 {
-    ls_sim_player *before = NULL;
-    ls_sim_player *after = NULL;
+    stepping_sim_player *before = NULL;
+    stepping_sim_player *after = NULL;
     ls_status status =
-        ls_sim_player_create(course->simulation, &course->config, allocator, &before, why);
+        stepping_sim_player_create(course->simulation, &course->config, allocator, &before, why);
     if (status == LS_OK) {
-        status = ls_sim_player_create(course->simulation, &course->config, allocator, &after, why);
+        status =
+            stepping_sim_player_create(course->simulation, &course->config, allocator, &after, why);
     }
     if (status == LS_OK) {
-        ls_sim_player_step(before);
+        stepping_sim_player_step(before);
         for (uint32_t i = 0; i < 2 * course->config.tick_rate_hz; i++) {
-            ls_sim_player_step(after);
+            stepping_sim_player_step(after);
         }
-        const ls_draw_list *list = ls_sim_player_draw(before, LS_FIXED_ONE);
-        ls_sim_player_draw(after, LS_FIXED_ONE);
+        const ls_draw_list *list = stepping_sim_player_draw(before, LS_FIXED_ONE);
+        stepping_sim_player_draw(after, LS_FIXED_ONE);
         for (uint32_t i = 0; i < list->count && !course->has_shape; i++) {
             const ls_draw_shape *now = find_shape(&after->list, list->shapes[i].id);
             course->has_shape = now && has_moved(&list->shapes[i], now);
             course->shape_id = list->shapes[i].id;
         }
     }
-    ls_sim_player_destroy(after);
-    ls_sim_player_destroy(before);
+    stepping_sim_player_destroy(after);
+    stepping_sim_player_destroy(before);
     return status;
 }
 
-static ls_sim_leg leg_of(const ls_sim_course *course, ls_sim_player *player)
+static stepping_sim_leg leg_of(const stepping_sim_course *course, stepping_sim_player *player)
 {
-    ls_sim_leg leg = {0};
-    leg.is_drawn = ls_sim_course_see(course, player, 0, &leg.from) &&
-                   ls_sim_course_see(course, player, LS_FIXED_ONE, &leg.to);
+    stepping_sim_leg leg = {0};
+    leg.is_drawn = stepping_sim_course_see(course, player, 0, &leg.from) &&
+                   stepping_sim_course_see(course, player, LS_FIXED_ONE, &leg.to);
     return leg;
 }
 
-static ls_status run_course(ls_sim_course *course, const ls_allocator *allocator, ls_text *why)
+static ls_status run_course(stepping_sim_course *course, const ls_allocator *allocator,
+                            ls_text *why)
 {
-    ls_sim_player *player = NULL;
+    stepping_sim_player *player = NULL;
     ls_status status =
-        ls_sim_player_create(course->simulation, &course->config, allocator, &player, why);
+        stepping_sim_player_create(course->simulation, &course->config, allocator, &player, why);
     for (uint32_t i = 0; status == LS_OK && i < course->ticks; i++) {
-        ls_sim_player_step(player);
+        stepping_sim_player_step(player);
         course->hashes[i] = ls_sim_instance_hash(player->instance);
         course->legs[i] = leg_of(course, player);
     }
-    ls_sim_player_destroy(player);
+    stepping_sim_player_destroy(player);
     return status;
 }
 
-ls_status ls_sim_course_make(const ls_simulation *simulation, const ls_sim_config *config,
-                             uint32_t ticks, const ls_allocator *allocator, ls_sim_course *out,
-                             ls_text *why)
+ls_status stepping_sim_course_make(const ls_simulation *simulation, const ls_sim_config *config,
+                                   uint32_t ticks, const ls_allocator *allocator,
+                                   stepping_sim_course *out, ls_text *why)
 {
     LS_ASSERT(ticks > 0);
-    ls_sim_course course = {.simulation = simulation, .config = *config, .ticks = ticks};
+    stepping_sim_course course = {.simulation = simulation, .config = *config, .ticks = ticks};
     course.hashes = ls_allocate_array(allocator, ticks, sizeof *course.hashes);
     course.legs = ls_allocate_array(allocator, ticks, sizeof *course.legs);
     ls_status status = course.hashes && course.legs ? LS_OK : LS_NO_MEMORY;
@@ -103,21 +107,21 @@ ls_status ls_sim_course_make(const ls_simulation *simulation, const ls_sim_confi
         status = run_course(&course, allocator, why);
     }
     if (status != LS_OK) {
-        ls_sim_course_release(&course, allocator);
+        stepping_sim_course_release(&course, allocator);
         return status;
     }
     *out = course;
     return LS_OK;
 }
 
-void ls_sim_course_release(ls_sim_course *course, const ls_allocator *allocator)
+void stepping_sim_course_release(stepping_sim_course *course, const ls_allocator *allocator)
 {
     ls_release(allocator, course->hashes);
     ls_release(allocator, course->legs);
-    *course = (ls_sim_course){0};
+    *course = (stepping_sim_course){0};
 }
 
-bool ls_sim_course_can_play(ls_timestep_strategy strategy)
+bool stepping_sim_course_can_play(ls_timestep_strategy strategy)
 {
     return strategy == LS_TIMESTEP_FIXED_PER_FRAME || strategy == LS_TIMESTEP_ACCUMULATOR ||
            strategy == LS_TIMESTEP_INTERPOLATED;
@@ -126,26 +130,26 @@ bool ls_sim_course_can_play(ls_timestep_strategy strategy)
 /* ---- a strategy on it ---- */
 
 typedef struct measuring {
-    const ls_sim_course *course;
+    const stepping_sim_course *course;
     uint64_t dt_ns;
     uint64_t delay_ns; /* of what is drawn against the course, steadily */
-    ls_sim_player *player;
+    stepping_sim_player *player;
     bool differs;
-    ls_sim_point drawn, exact; /* in the frame before */
-    uint64_t leg;              /* likewise: the one the exact place lay on */
+    stepping_sim_point drawn, exact; /* in the frame before */
+    uint64_t leg;                    /* likewise: the one the exact place lay on */
     bool was_drawn;
     double squares;
     uint64_t count;
 } measuring;
 
-static bool are_joined(const ls_sim_leg *leg, const ls_sim_leg *next)
+static bool are_joined(const stepping_sim_leg *leg, const stepping_sim_leg *next)
 {
     return leg->is_drawn && next->is_drawn && fabs(leg->to.x - next->from.x) < 1e-6 &&
            fabs(leg->to.y - next->from.y) < 1e-6;
 }
 
 /* Whether the course goes on without a jump from a leg before `first` to one behind `last`. */
-static bool is_whole(const ls_sim_course *course, uint64_t first, uint64_t last)
+static bool is_whole(const stepping_sim_course *course, uint64_t first, uint64_t last)
 {
     first = first > 0 ? first - 1 : 0;
     last = last + 1 < course->ticks ? last + 1 : course->ticks - 1;
@@ -158,7 +162,8 @@ static bool is_whole(const ls_sim_course *course, uint64_t first, uint64_t last)
 }
 
 /* Compares how far the drawn shape and the one on the course moved in this frame. */
-static void add_frame(measuring *m, ls_sim_point drawn, ls_sim_point exact, uint64_t leg)
+static void add_frame(measuring *m, stepping_sim_point drawn, stepping_sim_point exact,
+                      uint64_t leg)
 {
     if (m->was_drawn && is_whole(m->course, m->leg, leg)) {
         double x = drawn.x - m->drawn.x - (exact.x - m->exact.x);
@@ -172,32 +177,33 @@ static void add_frame(measuring *m, ls_sim_point drawn, ls_sim_point exact, uint
     m->leg = leg;
 }
 
-static void look(measuring *m, const ls_play_frame *frame)
+static void look(measuring *m, const stepping_play_frame *frame)
 {
     uint64_t lived_ns = frame->real_ns - frame->dropped_ns;
     uint64_t at_ns = lived_ns - m->delay_ns;
     uint64_t leg = at_ns / m->dt_ns;
-    ls_sim_point drawn;
+    stepping_sim_point drawn;
     bool is_on_course = ls_sim_instance_tick(m->player->instance) > 0 && lived_ns >= m->delay_ns &&
                         leg < m->course->ticks && m->course->legs[leg].is_drawn;
-    if (!is_on_course || !ls_sim_course_see(m->course, m->player, frame->plan->alpha, &drawn)) {
+    if (!is_on_course ||
+        !stepping_sim_course_see(m->course, m->player, frame->plan->alpha, &drawn)) {
         m->was_drawn = false;
         return;
     }
-    const ls_sim_leg *on = &m->course->legs[leg];
+    const stepping_sim_leg *on = &m->course->legs[leg];
     double part = (double)(at_ns % m->dt_ns) / (double)m->dt_ns;
-    ls_sim_point exact = {on->from.x + (on->to.x - on->from.x) * part,
-                          on->from.y + (on->to.y - on->from.y) * part};
+    stepping_sim_point exact = {on->from.x + (on->to.x - on->from.x) * part,
+                                on->from.y + (on->to.y - on->from.y) * part};
     add_frame(m, drawn, exact, leg);
 }
 
-static void on_frame(void *user, const ls_play_frame *frame)
+static void on_frame(void *user, const stepping_play_frame *frame)
 {
     measuring *m = user;
     for (uint32_t i = 0; i < frame->plan->step_count; i++) {
         ls_tick tick = ls_sim_instance_tick(m->player->instance);
         LS_ASSERT(tick < m->course->ticks);
-        ls_sim_player_step(m->player);
+        stepping_sim_player_step(m->player);
         m->differs =
             m->differs || ls_sim_instance_hash(m->player->instance) != m->course->hashes[tick];
     }
@@ -212,7 +218,7 @@ typedef struct lag {
     uint64_t frames;
 } lag;
 
-static void add_lag(void *user, const ls_play_frame *frame)
+static void add_lag(void *user, const stepping_play_frame *frame)
 {
     lag *l = user;
     for (uint32_t i = 0; i < frame->plan->step_count; i++) {
@@ -224,33 +230,36 @@ static void add_lag(void *user, const ls_play_frame *frame)
 
 /* Interpolation draws one dt late; the accumulator what it has, which is half a dt old on average,
  * or less; one step a frame draws what is new. */
-static uint64_t delay_of(const ls_timestep_config *timestep, const ls_trace *trace,
+static uint64_t delay_of(const ls_timestep_config *timestep, const stepping_trace *trace,
                          uint64_t step_cost_ns)
 {
     lag l = {0};
     if (timestep->strategy != LS_TIMESTEP_ACCUMULATOR) {
         return timestep->strategy == LS_TIMESTEP_INTERPOLATED ? timestep->dt_ns : 0;
     }
-    ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){add_lag, &l});
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){add_lag, &l});
     return l.frames > 0 ? l.sum_ns / l.frames : 0;
 }
 
-ls_status ls_sim_course_measure(const ls_sim_course *course, const ls_timestep_config *timestep,
-                                const ls_trace *trace, uint64_t step_cost_ns,
-                                const ls_allocator *allocator, ls_sim_measures *out, ls_text *why)
+ls_status stepping_sim_course_measure(const stepping_sim_course *course,
+                                      const ls_timestep_config *timestep,
+                                      const stepping_trace *trace, uint64_t step_cost_ns,
+                                      const ls_allocator *allocator, stepping_sim_measures *out,
+                                      ls_text *why)
 {
-    LS_ASSERT(ls_sim_course_can_play(timestep->strategy));
+    LS_ASSERT(stepping_sim_course_can_play(timestep->strategy));
     measuring m = {.course = course,
                    .dt_ns = timestep->dt_ns,
                    .delay_ns = delay_of(timestep, trace, step_cost_ns)};
     ls_status status =
-        ls_sim_player_create(course->simulation, &course->config, allocator, &m.player, why);
+        stepping_sim_player_create(course->simulation, &course->config, allocator, &m.player, why);
     if (status != LS_OK) {
         return status;
     }
-    ls_play_result play = ls_play(timestep, trace, step_cost_ns, &(ls_play_observer){on_frame, &m});
-    ls_sim_player_destroy(m.player);
-    *out = (ls_sim_measures){
+    stepping_play_result play =
+        stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){on_frame, &m});
+    stepping_sim_player_destroy(m.player);
+    *out = (stepping_sim_measures){
         .play = play,
         .speed = (double)play.simulated_ns / (double)play.real_ns,
         .is_repeatable = play.steps > 0 && !m.differs,

@@ -9,42 +9,42 @@
 #include "lockstep/tools/timestep/play.h"
 #include "lockstep/tools/timestep/sim_player.h"
 
-typedef struct ls_sim_point {
+typedef struct stepping_sim_point {
     double x; /* m */
     double y;
-} ls_sim_point;
+} stepping_sim_point;
 
 /* Where the watched shape is drawn at both ends of a tick. */
-typedef struct ls_sim_leg {
-    ls_sim_point from;
-    ls_sim_point to;
+typedef struct stepping_sim_leg {
+    stepping_sim_point from;
+    stepping_sim_point to;
     bool is_drawn;
-} ls_sim_leg;
+} stepping_sim_leg;
 
-typedef struct ls_sim_course {
+typedef struct stepping_sim_course {
     const ls_simulation *simulation;
     ls_sim_config config;
     uint32_t ticks;
-    uint64_t *hashes; /* of the states 1 .. ticks, from 0 */
-    ls_sim_leg *legs; /* from state i to i + 1; all not drawn when nothing moves */
+    uint64_t *hashes;       /* of the states 1 .. ticks, from 0 */
+    stepping_sim_leg *legs; /* from state i to i + 1; all not drawn when nothing moves */
     bool has_shape;
     uint32_t shape_id; /* the first shape in the list that moves within two seconds */
-} ls_sim_course;
+} stepping_sim_course;
 
-ls_status ls_sim_course_make(const ls_simulation *simulation, const ls_sim_config *config,
-                             uint32_t ticks, const ls_allocator *allocator, ls_sim_course *out,
-                             ls_text *why);
-void ls_sim_course_release(ls_sim_course *course, const ls_allocator *allocator);
+ls_status stepping_sim_course_make(const ls_simulation *simulation, const ls_sim_config *config,
+                                   uint32_t ticks, const ls_allocator *allocator,
+                                   stepping_sim_course *out, ls_text *why);
+void stepping_sim_course_release(stepping_sim_course *course, const ls_allocator *allocator);
 
 /* Where the watched shape is drawn now; false when it is not. */
-bool ls_sim_course_see(const ls_sim_course *course, ls_sim_player *player, ls_fixed alpha,
-                       ls_sim_point *out);
+bool stepping_sim_course_see(const stepping_sim_course *course, stepping_sim_player *player,
+                             ls_fixed alpha, stepping_sim_point *out);
 
 /* Whether it can drive a simulation. */
-bool ls_sim_course_can_play(ls_timestep_strategy strategy);
+bool stepping_sim_course_can_play(ls_timestep_strategy strategy);
 
-typedef struct ls_sim_measures {
-    ls_play_result play;
+typedef struct stepping_sim_measures {
+    stepping_play_result play;
     double speed;
     bool is_repeatable; /* every state was that of the course */
     uint64_t ticks_compared;
@@ -52,11 +52,13 @@ typedef struct ls_sim_measures {
     /* State hash mean square, in mm, of how far the shape moves from frame to frame less what it
      * moves on its course in that time. Frames in which it is put elsewhere do not count. */
     double stutter_mm;
-} ls_sim_measures;
+} stepping_sim_measures;
 
-/* The course has all ticks that the trace needs: ls_play says how many. */
-ls_status ls_sim_course_measure(const ls_sim_course *course, const ls_timestep_config *timestep,
-                                const ls_trace *trace, uint64_t step_cost_ns,
-                                const ls_allocator *allocator, ls_sim_measures *out, ls_text *why);
+/* The course has all ticks that the trace needs: stepping_play says how many. */
+ls_status stepping_sim_course_measure(const stepping_sim_course *course,
+                                      const ls_timestep_config *timestep,
+                                      const stepping_trace *trace, uint64_t step_cost_ns,
+                                      const ls_allocator *allocator, stepping_sim_measures *out,
+                                      ls_text *why);
 
 #endif

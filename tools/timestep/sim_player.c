@@ -6,7 +6,7 @@ enum {
     SHAPES_MAX = 65536,
 };
 
-static ls_status fill(ls_sim_player *player, const ls_simulation *simulation,
+static ls_status fill(stepping_sim_player *player, const ls_simulation *simulation,
                       const ls_sim_config *config, ls_text *why)
 {
     ls_status status =
@@ -32,10 +32,11 @@ static ls_status fill(ls_sim_player *player, const ls_simulation *simulation,
     return LS_OK;
 }
 
-ls_status ls_sim_player_create(const ls_simulation *simulation, const ls_sim_config *config,
-                               const ls_allocator *allocator, ls_sim_player **out, ls_text *why)
+ls_status stepping_sim_player_create(const ls_simulation *simulation, const ls_sim_config *config,
+                                     const ls_allocator *allocator, stepping_sim_player **out,
+                                     ls_text *why)
 {
-    ls_sim_player *player = ls_allocate(allocator, sizeof *player);
+    stepping_sim_player *player = ls_allocate(allocator, sizeof *player);
     if (!player) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
         return LS_NO_MEMORY;
@@ -43,14 +44,14 @@ ls_status ls_sim_player_create(const ls_simulation *simulation, const ls_sim_con
     player->allocator = allocator;
     ls_status status = fill(player, simulation, config, why);
     if (status != LS_OK) {
-        ls_sim_player_destroy(player);
+        stepping_sim_player_destroy(player);
         return status;
     }
     *out = player;
     return LS_OK;
 }
 
-void ls_sim_player_destroy(ls_sim_player *player)
+void stepping_sim_player_destroy(stepping_sim_player *player)
 {
     if (!player) {
         return;
@@ -63,7 +64,7 @@ void ls_sim_player_destroy(ls_sim_player *player)
     ls_release(player->allocator, player);
 }
 
-static void take_inputs(ls_sim_player *player, const ls_slot_input *inputs)
+static void take_inputs(stepping_sim_player *player, const ls_slot_input *inputs)
 {
     ls_sim_instance *instance = player->instance;
     if (player->previous) {
@@ -76,7 +77,7 @@ static void take_inputs(ls_sim_player *player, const ls_slot_input *inputs)
     ls_sim_instance_step(instance, &tick);
 }
 
-void ls_sim_player_step(ls_sim_player *player)
+void stepping_sim_player_step(stepping_sim_player *player)
 {
     ls_sim_instance *instance = player->instance;
     bool is_first = ls_sim_instance_tick(instance) == 0;
@@ -91,12 +92,12 @@ void ls_sim_player_step(ls_sim_player *player)
     take_inputs(player, player->inputs);
 }
 
-void ls_sim_player_follow(ls_sim_player *player, const ls_sim_player *leader)
+void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_player *leader)
 {
     take_inputs(player, leader->inputs);
 }
 
-const ls_draw_list *ls_sim_player_draw(ls_sim_player *player, ls_fixed alpha)
+const ls_draw_list *stepping_sim_player_draw(stepping_sim_player *player, ls_fixed alpha)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(player->instance);
     const void *current = ls_sim_instance_view(player->instance);

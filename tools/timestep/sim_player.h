@@ -7,7 +7,7 @@
 #include "lockstep/client/bots.h"
 #include "lockstep/common/simulation/sim_instance.h"
 
-typedef struct ls_sim_player {
+typedef struct stepping_sim_player {
     const ls_allocator *allocator;
     ls_sim_instance *instance;
     void *previous; /* the state before the newest; NULL when it cannot be copied */
@@ -15,19 +15,20 @@ typedef struct ls_sim_player {
     ls_bot bots[LS_PLAYERS_MAX];
     ls_slot_input inputs[LS_PLAYERS_MAX]; /* of the newest tick */
     uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
-} ls_sim_player;
+} stepping_sim_player;
 
 /* Borrows the simulation; errors of ls_sim_instance_create. */
-ls_status ls_sim_player_create(const ls_simulation *simulation, const ls_sim_config *config,
-                               const ls_allocator *allocator, ls_sim_player **out, ls_text *why);
-void ls_sim_player_destroy(ls_sim_player *player);
+ls_status stepping_sim_player_create(const ls_simulation *simulation, const ls_sim_config *config,
+                                     const ls_allocator *allocator, stepping_sim_player **out,
+                                     ls_text *why);
+void stepping_sim_player_destroy(stepping_sim_player *player);
 
 /* One tick, of the bots' inputs, or of those that `leader`'s newest tick had. */
-void ls_sim_player_step(ls_sim_player *player);
-void ls_sim_player_follow(ls_sim_player *player, const ls_sim_player *leader);
+void stepping_sim_player_step(stepping_sim_player *player);
+void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_player *leader);
 
 /* What is seen `alpha` of the way from the state before to the newest: borrowed until the next
  * call. Empty when the simulation does not draw. */
-const ls_draw_list *ls_sim_player_draw(ls_sim_player *player, ls_fixed alpha);
+const ls_draw_list *stepping_sim_player_draw(stepping_sim_player *player, ls_fixed alpha);
 
 #endif

@@ -19,24 +19,25 @@ typedef struct kind_info {
     uint32_t fps;
 } kind_info;
 
-static const kind_info kinds[LS_TRACE_KIND_COUNT] = {
-    [LS_TRACE_60] = {"60", "steady 60 frames a second", 60},
-    [LS_TRACE_75] = {"75", "steady 75 frames a second", 75},
-    [LS_TRACE_144] = {"144", "steady 144 frames a second", 144},
-    [LS_TRACE_200] = {"200", "steady 200 frames a second", 200},
-    [LS_TRACE_50] = {"50", "steady 50 frames a second", 50},
-    [LS_TRACE_30] = {"30", "steady 30 frames a second", 30},
-    [LS_TRACE_SPIKE] = {"spike", "60 frames a second, one frame in the middle lasts 300 ms", 60},
-    [LS_TRACE_WALK] = {"walk", "a random walk between 20 and 240 frames a second", 60},
-    [LS_TRACE_OVERLOAD] = {"overload", "60 frames a second, steps that cost 1.2 dt", 60},
+static const kind_info kinds[STEPPING_TRACE_KIND_COUNT] = {
+    [STEPPING_TRACE_60] = {"60", "steady 60 frames a second", 60},
+    [STEPPING_TRACE_75] = {"75", "steady 75 frames a second", 75},
+    [STEPPING_TRACE_144] = {"144", "steady 144 frames a second", 144},
+    [STEPPING_TRACE_200] = {"200", "steady 200 frames a second", 200},
+    [STEPPING_TRACE_50] = {"50", "steady 50 frames a second", 50},
+    [STEPPING_TRACE_30] = {"30", "steady 30 frames a second", 30},
+    [STEPPING_TRACE_SPIKE] = {"spike", "60 frames a second, one frame in the middle lasts 300 ms",
+                              60},
+    [STEPPING_TRACE_WALK] = {"walk", "a random walk between 20 and 240 frames a second", 60},
+    [STEPPING_TRACE_OVERLOAD] = {"overload", "60 frames a second, steps that cost 1.2 dt", 60},
 };
 
-const char *ls_trace_kind_name(ls_trace_kind kind)
+const char *stepping_trace_kind_name(stepping_trace_kind kind)
 {
     return kinds[kind].name;
 }
 
-const char *ls_trace_kind_about(ls_trace_kind kind)
+const char *stepping_trace_kind_about(stepping_trace_kind kind)
 {
     return kinds[kind].about;
 }
@@ -60,17 +61,18 @@ static uint64_t walk(ls_rng *rng, uint64_t frame_ns)
 }
 
 /* Frames until `length_ns` have passed; stores them unless `frames_ns` is NULL. */
-static uint32_t fill(ls_trace_kind kind, uint64_t length_ns, uint64_t seed, uint64_t *frames_ns)
+static uint32_t fill(stepping_trace_kind kind, uint64_t length_ns, uint64_t seed,
+                     uint64_t *frames_ns)
 {
     ls_rng rng = ls_rng_make(seed, WALK_STREAM);
     uint64_t frame_ns = period_ns(kinds[kind].fps);
     uint32_t count = 0;
-    bool has_spiked = kind != LS_TRACE_SPIKE;
+    bool has_spiked = kind != STEPPING_TRACE_SPIKE;
     for (uint64_t time_ns = 0; time_ns < length_ns; count++) {
         bool is_spike = !has_spiked && time_ns >= length_ns / 2;
         has_spiked = has_spiked || is_spike;
-        frame_ns = kind == LS_TRACE_WALK ? walk(&rng, frame_ns) : frame_ns;
-        uint64_t lasts_ns = is_spike ? LS_TRACE_SPIKE_NS : frame_ns;
+        frame_ns = kind == STEPPING_TRACE_WALK ? walk(&rng, frame_ns) : frame_ns;
+        uint64_t lasts_ns = is_spike ? STEPPING_TRACE_SPIKE_NS : frame_ns;
         if (frames_ns) {
             frames_ns[count] = lasts_ns;
         }
@@ -79,8 +81,8 @@ static uint32_t fill(ls_trace_kind kind, uint64_t length_ns, uint64_t seed, uint
     return count;
 }
 
-ls_status ls_trace_make(ls_trace_kind kind, const ls_trace_config *config,
-                        const ls_allocator *allocator, ls_trace *out)
+ls_status stepping_trace_make(stepping_trace_kind kind, const stepping_trace_config *config,
+                              const ls_allocator *allocator, stepping_trace *out)
 {
     uint64_t length_ns = config->seconds * LS_NS_PER_SECOND;
     uint32_t count = fill(kind, length_ns, config->seed, NULL);
@@ -89,20 +91,20 @@ ls_status ls_trace_make(ls_trace_kind kind, const ls_trace_config *config,
         return LS_NO_MEMORY;
     }
     fill(kind, length_ns, config->seed, frames_ns);
-    *out =
-        (ls_trace){.about = kinds[kind].about,
-                   .frames = {.frames_ns = frames_ns, .count = count},
-                   .step_cost_percent = kind == LS_TRACE_OVERLOAD ? LS_TRACE_OVERLOAD_PERCENT : 0};
+    *out = (stepping_trace){
+        .about = kinds[kind].about,
+        .frames = {.frames_ns = frames_ns, .count = count},
+        .step_cost_percent = kind == STEPPING_TRACE_OVERLOAD ? STEPPING_TRACE_OVERLOAD_PERCENT : 0};
     ls_name_copy(out->name, sizeof out->name, kinds[kind].name);
     return LS_OK;
 }
 
-ls_status ls_trace_open(const char *name, const ls_trace_config *config,
-                        const ls_allocator *allocator, ls_trace *out, ls_text *why)
+ls_status stepping_trace_open(const char *name, const stepping_trace_config *config,
+                              const ls_allocator *allocator, stepping_trace *out, ls_text *why)
 {
-    for (uint32_t kind = 0; kind < LS_TRACE_KIND_COUNT; kind++) {
+    for (uint32_t kind = 0; kind < STEPPING_TRACE_KIND_COUNT; kind++) {
         if (strcmp(name, kinds[kind].name) == 0) {
-            return ls_trace_make((ls_trace_kind)kind, config, allocator, out);
+            return stepping_trace_make((stepping_trace_kind)kind, config, allocator, out);
         }
     }
     ls_frame_trace frames = {0};
@@ -111,17 +113,17 @@ ls_status ls_trace_open(const char *name, const ls_trace_config *config,
         return status;
     }
     const char *slash = strrchr(name, '/');
-    *out = (ls_trace){.about = "recorded frames", .frames = frames};
+    *out = (stepping_trace){.about = "recorded frames", .frames = frames};
     ls_name_copy(out->name, sizeof out->name, slash ? slash + 1 : name);
     return LS_OK;
 }
 
-void ls_trace_release(ls_trace *trace, const ls_allocator *allocator)
+void stepping_trace_release(stepping_trace *trace, const ls_allocator *allocator)
 {
     ls_frame_trace_release(&trace->frames, allocator);
 }
 
-uint64_t ls_trace_length_ns(const ls_trace *trace)
+uint64_t stepping_trace_length_ns(const stepping_trace *trace)
 {
     uint64_t length_ns = 0;
     for (uint32_t i = 0; i < trace->frames.count; i++) {

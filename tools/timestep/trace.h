@@ -6,54 +6,54 @@
 
 #include "lockstep/common/program/frame_trace.h"
 
-#define LS_TRACE_SPIKE_NS UINT64_C(300000000)
+#define STEPPING_TRACE_SPIKE_NS UINT64_C(300000000)
 
 /* What a step of the trace "overload" costs, in percent of dt: more than it simulates. */
-#define LS_TRACE_OVERLOAD_PERCENT 120u
+#define STEPPING_TRACE_OVERLOAD_PERCENT 120u
 
-typedef enum ls_trace_kind {
-    LS_TRACE_60,
-    LS_TRACE_75,
-    LS_TRACE_144,
-    LS_TRACE_200,
-    LS_TRACE_50,
-    LS_TRACE_30,
-    LS_TRACE_SPIKE,    /* 60 with one frame of LS_TRACE_SPIKE_NS in the middle */
-    LS_TRACE_WALK,     /* a random walk between 20 and 240 */
-    LS_TRACE_OVERLOAD, /* 60, and steps that cost LS_TRACE_OVERLOAD_PERCENT */
-    LS_TRACE_KIND_COUNT,
-} ls_trace_kind;
+typedef enum stepping_trace_kind {
+    STEPPING_TRACE_60,
+    STEPPING_TRACE_75,
+    STEPPING_TRACE_144,
+    STEPPING_TRACE_200,
+    STEPPING_TRACE_50,
+    STEPPING_TRACE_30,
+    STEPPING_TRACE_SPIKE,    /* 60 with one frame of STEPPING_TRACE_SPIKE_NS in the middle */
+    STEPPING_TRACE_WALK,     /* a random walk between 20 and 240 */
+    STEPPING_TRACE_OVERLOAD, /* 60, and steps that cost STEPPING_TRACE_OVERLOAD_PERCENT */
+    STEPPING_TRACE_KIND_COUNT,
+} stepping_trace_kind;
 
-typedef struct ls_trace {
+typedef struct stepping_trace {
     char name[LS_NAME_BYTES_MAX];
     const char *about;          /* one line */
     ls_frame_trace frames;      /* what they last when nothing is simulated */
     uint32_t step_cost_percent; /* virtual time that a step takes, of dt */
-} ls_trace;
+} stepping_trace;
 
-typedef struct ls_trace_config {
-    uint32_t seconds; /* 1 .. LS_TRACE_SECONDS_MAX: frames until then, the last one whole */
+typedef struct stepping_trace_config {
+    uint32_t seconds; /* 1 .. STEPPING_TRACE_SECONDS_MAX: frames until then, the last one whole */
     uint64_t seed;    /* of the random walk */
-} ls_trace_config;
+} stepping_trace_config;
 
-#define LS_TRACE_SECONDS_MAX 3600u
+#define STEPPING_TRACE_SECONDS_MAX 3600u
 
 /* "60", "spike", ... as --trace takes them. */
-const char *ls_trace_kind_name(ls_trace_kind kind);
-const char *ls_trace_kind_about(ls_trace_kind kind);
+const char *stepping_trace_kind_name(stepping_trace_kind kind);
+const char *stepping_trace_kind_about(stepping_trace_kind kind);
 
 /* NO_MEMORY. */
-ls_status ls_trace_make(ls_trace_kind kind, const ls_trace_config *config,
-                        const ls_allocator *allocator, ls_trace *out);
+ls_status stepping_trace_make(stepping_trace_kind kind, const stepping_trace_config *config,
+                              const ls_allocator *allocator, stepping_trace *out);
 
 /* A built-in trace's name, or the path of a recorded one (see common/program/frame_trace.h), whose
  * own length counts. Errors of ls_frame_trace_read. */
-ls_status ls_trace_open(const char *name, const ls_trace_config *config,
-                        const ls_allocator *allocator, ls_trace *out, ls_text *why);
+ls_status stepping_trace_open(const char *name, const stepping_trace_config *config,
+                              const ls_allocator *allocator, stepping_trace *out, ls_text *why);
 
-void ls_trace_release(ls_trace *trace, const ls_allocator *allocator);
+void stepping_trace_release(stepping_trace *trace, const ls_allocator *allocator);
 
 /* The sum of its frames. */
-uint64_t ls_trace_length_ns(const ls_trace *trace);
+uint64_t stepping_trace_length_ns(const stepping_trace *trace);
 
 #endif

@@ -13,12 +13,12 @@
 
 /* Semi-implicit Euler holds a spring up to dt = 2 / angular frequency: this one, of 10 Hz, up to
  * 31.8 ms. */
-#define LS_WORLD_SPRING_HZ 10
+#define STEPPING_WORLD_SPRING_HZ 10
 
 /* With more the spring has exploded, and is not stepped any further. */
-#define LS_WORLD_ENERGY_MAX 1e12
+#define STEPPING_WORLD_ENERGY_MAX 1e12
 
-typedef struct ls_world {
+typedef struct stepping_world {
     double place; /* m, of the body; 1 m/s */
     ls_spring_motion spring;
     double spring_energy; /* 1 at first; as this integrator conserves it at a constant dt */
@@ -26,28 +26,29 @@ typedef struct ls_world {
     double ball_speed;    /* m/s; 24 either way */
     uint64_t wall_hits;
     uint64_t wall_misses; /* the ball was found behind a wall, and put back */
-} ls_world;
+} stepping_world;
 
-ls_world ls_world_make(void);
-void ls_world_step(ls_world *world, double dt_s);
+stepping_world stepping_world_make(void);
+void stepping_world_step(stepping_world *world, double dt_s);
 
-/* The spring has more than LS_WORLD_ENERGY_MAX. */
-bool ls_world_has_exploded(const ls_world *world);
+/* The spring has more than STEPPING_WORLD_ENERGY_MAX. */
+bool stepping_world_has_exploded(const stepping_world *world);
 
 /* The two newest states, as a program that draws keeps them. */
-typedef struct ls_world_view {
-    ls_world previous;
-    ls_world current;
+typedef struct stepping_world_view {
+    stepping_world previous;
+    stepping_world current;
     uint64_t digest; /* of all states so far, in order */
     uint64_t steps;
-} ls_world_view;
+} stepping_world_view;
 
-ls_world_view ls_world_view_make(void);
+stepping_world_view stepping_world_view_make(void);
 
 /* The steps of a frame, up to `steps_max` in all frames together. */
-void ls_world_view_advance(ls_world_view *view, const ls_timestep_plan *plan, uint64_t steps_max);
+void stepping_world_view_advance(stepping_world_view *view, const ls_timestep_plan *plan,
+                                 uint64_t steps_max);
 
 /* Where the body is drawn in this frame, in metres: which are seconds, at its speed. */
-double ls_world_view_place(const ls_world_view *view, const ls_timestep_plan *plan);
+double stepping_world_view_place(const stepping_world_view *view, const ls_timestep_plan *plan);
 
 #endif
