@@ -9,34 +9,6 @@
 
 /* ---- life ---- */
 
-ls_session_config ls_session_config_default(void)
-{
-    return (ls_session_config){.name = "player", .frame_max_ms = 250, .finds_causes = true};
-}
-
-ls_status ls_session_config_check(const ls_session_config *config, ls_text *why)
-{
-    if (!config->find_simulation) {
-        ls_text_set(why, "find_simulation must be given");
-        return LS_BAD_ARGUMENT;
-    }
-    if (config->frame_max_ms < 1 || config->frame_max_ms > 10000) {
-        ls_text_set(why, "frame_max_ms takes 1 to 10000, not %u", config->frame_max_ms);
-        return LS_BAD_ARGUMENT;
-    }
-    if (config->predict_ticks > LS_PREDICT_TICKS_MAX) {
-        ls_text_set(why, "predict_ticks takes 0 to %u, not %u", LS_PREDICT_TICKS_MAX,
-                    config->predict_ticks);
-        return LS_BAD_ARGUMENT;
-    }
-    if (config->reconnect_ms > LS_SESSION_RECONNECT_MS_MAX) {
-        ls_text_set(why, "reconnect_ms takes 0 to %u, not %u", LS_SESSION_RECONNECT_MS_MAX,
-                    config->reconnect_ms);
-        return LS_BAD_ARGUMENT;
-    }
-    return LS_OK;
-}
-
 ls_status ls_session_create(const ls_session_config *config, const ls_packet_sink *sink,
                             const ls_allocator *allocator, ls_session **out, ls_text *why)
 {

@@ -19,7 +19,9 @@ LS_C_BEGIN
 
 #define LS_SESSION_RECONNECT_MS_MAX 86400000u
 
+/* Comes from ls_session_config_default; the row of a field in session_config.c has its range. */
 typedef struct ls_session_config {
+    uint32_t cookie; /* of ls_session_config_default: leave it as it is */
     char name[LS_PLAYER_NAME_BYTES_MAX];
 
     /* The simulation that the server names, or NULL when it is not to be had. */
@@ -161,6 +163,9 @@ typedef struct ls_session ls_session;
 
 /* No simulation, no input, name "player", frames cut at 250 ms, finds causes. */
 ls_session_config ls_session_config_default(void);
+
+/* BAD_ARGUMENT; `why` names the field and its range. A config that did not come from
+ * ls_session_config_default is refused. */
 ls_status ls_session_config_check(const ls_session_config *config, ls_text *why);
 
 /* The config and the sink are copied; what they point to must outlive the session. */

@@ -3,6 +3,7 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/journal/tick_block.h"
+#include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>
 
@@ -92,23 +93,12 @@ static ls_journal_header header_of(const ls_recorder *recorder)
     const ls_match_config *settings = ls_match_config_of(recorder->match);
     const ls_sim_instance *instance = ls_match_instance(recorder->match);
     const ls_recorder_config *config = &recorder->config;
-    ls_journal_header header = {.match_id = settings->match_id,
-                                .key = settings->key,
-                                .match_number = config->match_number,
+    ls_journal_header header = {.match_number = config->match_number,
                                 .simulation_version = settings->simulation->version,
-                                .config = settings->sim,
                                 .digests = ls_sim_instance_digests(instance),
                                 .input_bytes_max = settings->simulation->input_bytes_max,
-                                .save_bytes = ls_sim_instance_save_bytes(instance),
-                                .hash_interval_ticks = settings->hash_interval_ticks,
-                                .late_rule = (uint32_t)settings->late_rule,
-                                .send_rate = (uint32_t)settings->send_rate,
-                                .on_desync = (uint32_t)settings->on_desync,
-                                .ticks = settings->ticks,
-                                .input_delay_ticks = settings->input_delay_ticks,
-                                .adapts_input_delay = settings->adapts_input_delay,
-                                .timeout_ms = settings->timeout_ms,
-                                .wait_limit_ms = settings->wait_limit_ms};
+                                .save_bytes = ls_sim_instance_save_bytes(instance)};
+    ls_match_config_record(settings, &header);
     ls_name_copy(header.simulation, sizeof header.simulation, settings->simulation->name);
     if (config->print) {
         header.print = *config->print;

@@ -1,6 +1,7 @@
 #include "lockstep/server/journal/resume.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/server/match/match_config.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -252,73 +253,16 @@ ls_status ls_resume_configure(const ls_resume *resume, const ls_simulation *simu
         return status;
     }
     *out = ls_match_config_default(simulation);
-    out->sim = header->config;
-    out->match_id = header->match_id;
-    out->key = header->key;
-    out->late_rule = (ls_late_rule)header->late_rule;
-    out->send_rate = (ls_send_rate)header->send_rate;
-    out->on_desync = (ls_on_desync)header->on_desync;
+    ls_match_config_recall(out, header);
     out->ticks = resume->ticks;
-    out->hash_interval_ticks = header->hash_interval_ticks;
-    out->input_delay_ticks = header->input_delay_ticks;
-    out->adapts_input_delay = header->adapts_input_delay;
-    out->timeout_ms = header->timeout_ms;
-    out->wait_limit_ms = header->wait_limit_ms;
-    return LS_OK;
-}
-
-static ls_status check_params(const ls_journal_header *header, const ls_match_config *config,
-                              ls_text *why)
-{
-    for (uint32_t i = 0; i < header->config.param_count; i++) {
-        if (config->sim.params[i] != header->config.params[i]) {
-            ls_text_set(why,
-                        "--param %s=%" PRId64 " contradicts the journal that is resumed, where it "
-                        "is %" PRId64,
-                        config->simulation->params[i].name, config->sim.params[i],
-                        header->config.params[i]);
-            return LS_BAD_ARGUMENT;
-        }
-    }
     return LS_OK;
 }
 
 ls_status ls_resume_check(const ls_resume *resume, const ls_match_config *config, ls_text *why)
 {
-    const ls_journal_header *header = ls_journal_header_of(resume->journal);
-    const struct {
-        const char *flag;
-        bool is_number; /* as a person gives it */
-        uint64_t given, recorded;
-    } rows[] = {
-        {"players", true, config->sim.players, header->config.players},
-        {"tick-rate", true, config->sim.tick_rate_hz, header->config.tick_rate_hz},
-        {"seed", true, config->sim.seed, header->config.seed},
-        {"ticks", true, config->ticks, resume->ticks},
-        {"timeout", true, config->timeout_ms, header->timeout_ms},
-        {"send-rate", false, config->send_rate, header->send_rate},
-        {"late", false, config->late_rule, header->late_rule},
-        {"wait-limit", true, config->wait_limit_ms, header->wait_limit_ms},
-        {"input-delay", false, config->adapts_input_delay, header->adapts_input_delay},
-        {"input-delay", true, config->input_delay_ticks, header->input_delay_ticks},
-        {"hash-interval", true, config->hash_interval_ticks, header->hash_interval_ticks},
-        {"on-desync", false, config->on_desync, header->on_desync},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].given == rows[i].recorded) {
-            continue;
-        }
-        ls_text_set(why, "--%s", rows[i].flag);
-        if (rows[i].is_number) {
-            ls_text_add(why, " %" PRIu64, rows[i].given);
-        }
-        ls_text_add(why, " contradicts the journal that is resumed");
-        if (rows[i].is_number) {
-            ls_text_add(why, ", where it is %" PRIu64, rows[i].recorded);
-        }
-        return LS_BAD_ARGUMENT;
-    }
-    return check_params(header, config, why);
+    ls_match_config recorded;
+    ls_status status = ls_resume_configure(resume, config->simulation, &recorded, why);
+    return status == LS_OK ? ls_match_config_compare(config, &recorded, why) : status;
 }
 
 /* ---- the match ---- */

@@ -28,7 +28,9 @@ typedef enum ls_on_desync {
     LS_ON_DESYNC_HEAL, /* send the slot the values that differ; drop it where that is not enough */
 } ls_on_desync;
 
+/* Comes from ls_match_config_default; the row of a field in match_config.c has its range. */
 typedef struct ls_match_config {
+    uint32_t cookie;                 /* of ls_match_config_default: leave it as it is */
     const ls_simulation *simulation; /* borrowed for the match's life */
     ls_sim_config sim;               /* players: seats */
     uint64_t match_id;               /* no other match has it; never 0 */
@@ -163,7 +165,8 @@ typedef struct ls_match ls_match;
  * watches, or if so 60 ticks late, with 8 MiB/s. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
-/* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. */
+/* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. A
+ * config that did not come from ls_match_config_default is refused. */
 ls_status ls_match_config_check(const ls_match_config *config, ls_text *why);
 
 /* The config and the sink are copied; the sink's user and the allocator must outlive the match. */

@@ -1,0 +1,30 @@
+/* Match config: the settings of a match as one table. A setting is its row here, its field in
+ * ls_match_config, its use and its test. Called by the match, by what keeps its settings in a
+ * journal, and by the program whose flags they are. */
+#ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONFIG_H
+#define LOCKSTEP_SERVER_MATCH_MATCH_CONFIG_H
+
+#include "lockstep/common/base/setting_row.h"
+#include "lockstep/common/journal/journal_record.h"
+#include "lockstep/server/match/match.h"
+
+/* Their headings in --help. */
+enum ls_match_setting_group {
+    LS_MATCH_GROUP_GAME = 1,
+    LS_MATCH_GROUP_NETWORK,
+    LS_MATCH_GROUP_RULES,
+};
+
+/* The fields of ls_match_config that are numbers, words and switches. */
+extern const ls_setting_table ls_match_settings;
+
+/* Between a match and the settings that its journal's header keeps. */
+void ls_match_config_record(const ls_match_config *config, ls_journal_header *header);
+void ls_match_config_recall(ls_match_config *config, const ls_journal_header *header);
+
+/* BAD_ARGUMENT when a setting that a journal keeps is not what was recorded: `why` names its flag.
+ */
+ls_status ls_match_config_compare(const ls_match_config *config, const ls_match_config *recorded,
+                                  ls_text *why);
+
+#endif
