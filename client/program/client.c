@@ -35,7 +35,7 @@ typedef struct client {
     ls_bot bot;
     ls_delayed_bot delayed_bot;
     bool has_warned_of_delay;
-    uint32_t told_slot_mask; /* of RESUMING */
+    uint32_t logged_slot_mask; /* of RESUMING */
     ls_peer_id server;
     bool has_connected;
     bool is_connecting;                /* anew */
@@ -82,7 +82,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
         !player->has_warned_of_delay) {
         player->has_warned_of_delay = true;
         ls_log_line(&player->console->log, LS_LOG_WARNING,
-                    "--bot-delay is shorter than the way to the server and back: "
+                    "--bot-delay is shorter than the round trip to the server: "
                     "this match cannot be repeated exactly");
     }
     return size;
@@ -115,27 +115,27 @@ static void after_step(void *user, ls_sim_instance *instance)
 
 /* ---- events ---- */
 
-static void tell_desync(const client *player, const ls_desync_notice *desync)
+static void log_desync(const client *player, const ls_desync_notice *desync)
 {
     bool is_own = desync->slot == ls_session_report_of(player->session).slot;
     ls_log_line(&player->console->log, is_own ? LS_LOG_ERROR : LS_LOG_WARNING,
-                "DESYNC: %s (slot %" PRIu32 ", %s) differs from tick %" PRIu32
+                "DESYNC: %s (slot %" PRIu32 ")%s differs from tick %" PRIu32
                 " on: server %016" PRIx64 ", client %016" PRIx64,
-                is_own ? "this client" : "another client", desync->slot,
-                ls_session_player_name(player->session, desync->slot), desync->tick,
-                desync->server_hash, desync->client_hash);
+                ls_session_player_name(player->session, desync->slot), desync->slot,
+                is_own ? ", this client," : "", desync->tick, desync->server_hash,
+                desync->client_hash);
 }
 
-/* The whole report is the server's; here stands what this player needs to know of it. */
-static void tell_cause(const client *player, const ls_desync_cause *cause)
+/* The server has the whole report; the client logs what its player needs to know. */
+static void log_cause(const client *player, const ls_desync_cause *cause)
 {
     const ls_log *log = &player->console->log;
     bool is_own = cause->slot == ls_session_report_of(player->session).slot;
     ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
     ls_log_line(log, level,
-                "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu32
+                "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s%" PRIu32
                 " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
-                cause->slot, ls_session_player_name(player->session, cause->slot), cause->tick,
+                ls_session_player_name(player->session, cause->slot), cause->slot, cause->tick,
                 cause->is_lower_bound ? "at least " : "", cause->elements,
                 cause->elements == 1 ? "" : "s", cause->fields, cause->fields == 1 ? "" : "s",
                 ls_desync_class_word((ls_desync_class)cause->kind),
@@ -145,75 +145,77 @@ static void tell_cause(const client *player, const ls_desync_cause *cause)
                     cause->client_value);
     }
     if (cause->pass[0]) {
-        ls_log_line(log, level, "  first different pass: %s", cause->pass);
+        ls_log_line(log, level, "  first pass that differs: %s", cause->pass);
     }
     ls_log_line(log, level, "  %s", cause->why.bytes);
 }
 
-static void tell_waiting(client *player, const ls_waiting *waiting)
+static void log_waiting(client *player, const ls_waiting *waiting)
 {
     ls_text names = {{0}};
     ls_session_add_names(player->session, waiting->slot_mask, &names);
     ls_log_line(&player->console->log, LS_LOG_WARNING,
-                "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", waiting->tick, names.bytes,
-                waiting->waited_ms);
+                "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
+                waiting->tick, waiting->waited_ms);
 }
 
-static void tell_lost(const client *player, const ls_session_event *event)
+static void log_lost(const client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     double retry_s = (double)event->retry_in_ns / 1e9;
     if (event->away_ns == 0) {
-        ls_log_line(log, LS_LOG_WARNING, "link lost (%s), trying again in %.2g s",
+        ls_log_line(log, LS_LOG_WARNING, "lost the link to the server (%s); trying again in %.2g s",
                     event->text.bytes, retry_s);
-        ls_log_line(log, LS_LOG_INFO, "every tick before %" PRIu32 " is here, chain %016" PRIx64,
+        ls_log_line(log, LS_LOG_INFO,
+                    "this client has every tick before %" PRIu32 " (chain %016" PRIx64 ")",
                     event->tick, event->tick_chain);
         return;
     }
-    ls_log_line(log, LS_LOG_WARNING, "not back after %.1f s (%s), trying again in %.2g s",
+    ls_log_line(log, LS_LOG_WARNING,
+                "still without a link after %.1f s (%s); trying again in %.2g s",
                 (double)event->away_ns / 1e9, event->text.bytes, retry_s);
 }
 
-static void tell_joining(const client *player, const ls_session_event *event)
+static void log_joining(const client *player, const ls_session_event *event)
 {
-    static const char *const sources[] = {"with the state that is here", "with a snapshot of",
-                                          "with a history of"};
+    static const char *const sources[] = {"with the state that this client has",
+                                          "with a snapshot of", "with a history of"};
     const ls_log *log = &player->console->log;
     const ls_join *join = &event->join;
     uint32_t ticks = join->next_close - join->tick;
     if (event->away_ns > 0) {
         ls_log_line(log, LS_LOG_INFO,
-                    "back in the match after %.1f s, %" PRIu32 " ticks to catch up",
+                    "back in the match after %.1f s; %" PRIu32 " ticks to catch up",
                     (double)event->away_ns / 1e9, ticks);
     }
     if (join->source != LS_JOIN_HELD) {
-        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s %.1f KiB",
+        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s %.1f KiB",
                     join->next_close, sources[join->source], join->blob_bytes / 1024.0);
     } else if (event->away_ns == 0) {
-        ls_log_line(log, LS_LOG_INFO, "the match runs at tick %" PRIu32 ": joining %s",
-                    join->next_close, sources[join->source]);
+        ls_log_line(log, LS_LOG_INFO, "joining the match at tick %" PRIu32 " %s", join->next_close,
+                    sources[join->source]);
     }
 }
 
-static void tell_resuming(client *player, const ls_resuming *resuming)
+static void log_resuming(client *player, const ls_resuming *resuming)
 {
-    if (player->told_slot_mask == resuming->slot_mask) {
-        return; /* it comes twice a second */
+    if (player->logged_slot_mask == resuming->slot_mask) {
+        return; /* the server repeats it twice a second */
     }
     const ls_log *log = &player->console->log;
     int others = __builtin_popcount(resuming->slot_mask);
-    player->told_slot_mask = resuming->slot_mask;
+    player->logged_slot_mask = resuming->slot_mask;
     if (others == 0) {
         ls_log_line(log, LS_LOG_INFO,
-                    "everybody is back: the server takes the ticks that it lacks");
+                    "all players are back; the server collects the ticks that it lacks");
         return;
     }
     ls_log_line(log, LS_LOG_INFO,
-                "the server came back and waits for %d other player%s, %.0f s at most", others,
+                "the server was restarted and waits for %d other player%s (%.0f s at most)", others,
                 others == 1 ? "" : "s", resuming->left_ms / 1e3);
 }
 
-static void tell_over(const client *player, const ls_session_event *event)
+static void log_over(const client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     const char *name = ls_status_name(event->status);
@@ -221,8 +223,9 @@ static void tell_over(const client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_INFO, "%s", event->text.bytes);
     } else if (!player->has_connected) {
         ls_log_line(log, LS_LOG_ERROR, "cannot connect to %s: %s (%s)", player->config->server,
-                    event->status == LS_REFUSED ? "nobody listens there, or no network leads there"
-                                                : event->text.bytes,
+                    event->status == LS_REFUSED
+                        ? "no server answers there; check the address, the port and the network"
+                        : event->text.bytes,
                     name);
     } else {
         ls_log_line(log, LS_LOG_ERROR, "%s: %s (%s)", player->config->server, event->text.bytes,
@@ -230,22 +233,22 @@ static void tell_over(const client *player, const ls_session_event *event)
     }
 }
 
-static void tell_seated(const client *player)
+static void log_seated(const client *player)
 {
     const ls_offer *offer = ls_session_offer(player->session);
     ls_text place = {{0}};
     ls_text_set(&place, "as slot %" PRIu32, offer->slot);
-    ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s, %" PRIu32 " players",
-                player->config->server, offer->is_spectator ? "to watch" : place.bytes,
+    ls_log_line(&player->console->log, LS_LOG_INFO, "joined %s %s: %s for %" PRIu32 " players",
+                player->config->server, offer->is_spectator ? "as a spectator" : place.bytes,
                 offer->simulation, offer->config.players);
 }
 
-static void tell(client *player, const ls_session_event *event)
+static void log_event(client *player, const ls_session_event *event)
 {
     const ls_log *log = &player->console->log;
     switch (event->kind) {
     case LS_SESSION_EVENT_SEATED:
-        tell_seated(player);
+        log_seated(player);
         break;
     case LS_SESSION_EVENT_UNPREDICTED:
         ls_log_line(log, LS_LOG_WARNING, "--predict: %s", event->text.bytes);
@@ -254,26 +257,26 @@ static void tell(client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;
     case LS_SESSION_EVENT_JOINING:
-        tell_joining(player, event);
+        log_joining(player, event);
         break;
     case LS_SESSION_EVENT_JOINED:
         ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
                     player->config->is_spectator ? "watching" : "playing", event->tick);
         break;
     case LS_SESSION_EVENT_LOST:
-        tell_lost(player, event);
+        log_lost(player, event);
         break;
     case LS_SESSION_EVENT_RESUMING:
-        tell_resuming(player, &event->resuming);
+        log_resuming(player, &event->resuming);
         break;
     case LS_SESSION_EVENT_WAITING:
-        tell_waiting(player, &event->waiting);
+        log_waiting(player, &event->waiting);
         break;
     case LS_SESSION_EVENT_DESYNC:
-        tell_desync(player, &event->desync);
+        log_desync(player, &event->desync);
         break;
     case LS_SESSION_EVENT_CAUSE:
-        tell_cause(player, &event->cause);
+        log_cause(player, &event->cause);
         break;
     case LS_SESSION_EVENT_HEALED:
         ls_log_line(log, LS_LOG_WARNING,
@@ -283,7 +286,7 @@ static void tell(client *player, const ls_session_event *event)
         ls_log_line(log, LS_LOG_DEBUG, "the final tick is %" PRIu32, event->end.final_tick);
         break;
     case LS_SESSION_EVENT_OVER:
-        tell_over(player, event);
+        log_over(player, event);
         break;
     }
 }
@@ -335,7 +338,7 @@ static void reconnect(client *player, uint64_t now_ns)
     add_traffic(&player->past_traffic, &player->traffic);
     player->traffic = (ls_transport_traffic){0};
     player->server = 0;
-    player->told_slot_mask = 0;
+    player->logged_slot_mask = 0;
     ls_status status = ls_transport_enet_reconnect(player->transport, RECONNECT_TIMEOUT_NS);
     player->is_connecting = status == LS_OK;
     if (status != LS_OK) {
@@ -360,7 +363,7 @@ static void after_turn(client *player, uint64_t now_ns)
     reconnect(player, now_ns);
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
-        tell(player, &event);
+        log_event(player, &event);
         if (player->view) {
             ls_client_view_hear(player->view, &event);
         }
@@ -540,7 +543,7 @@ static void fill_summary(client *player, ls_summary *summary)
     }
 }
 
-static void tell_prediction(const client *player, const ls_summary_prediction *prediction)
+static void log_prediction(const client *player, const ls_summary_prediction *prediction)
 {
     if (prediction->ticks == 0) {
         return;
@@ -563,7 +566,7 @@ static ls_exit_code finish(client *player)
                                                                            : LS_EXIT_ENVIRONMENT;
     ls_console_clear(player->console);
     fill_summary(player, &summary);
-    tell_prediction(player, &summary.players[0].prediction);
+    log_prediction(player, &summary.players[0].prediction);
     if (summary.final_tick > 0) {
         ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
                     summary.final_tick, summary.final_hash);

@@ -48,7 +48,7 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
     if (shown->is_waiting) {
         ls_text names = {{0}};
         ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
-        ls_view_facts_add(facts, "lag       waits for %s since %" PRIu32 " ms", names.bytes,
+        ls_view_facts_add(facts, "lag       waiting for %s (%" PRIu32 " ms)", names.bytes,
                           shown->waiting.waited_ms);
     } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
         ls_view_facts_add(facts, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
@@ -59,7 +59,7 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
         ls_view_facts_add(facts, "lag       uneven network, ticks late: %" PRIu64,
                           lag->stalled_ticks);
     } else if (report->slack_ns < 0) {
-        ls_view_facts_add(facts, "lag       own inputs come %.0f ms late",
+        ls_view_facts_add(facts, "lag       own inputs arrive %.0f ms late",
                           ms((uint64_t)-report->slack_ns));
     } else {
         ls_view_facts_add(facts, "lag       none");
@@ -84,7 +84,7 @@ static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
     if (report->is_desynced) {
         facts->is_alarm = true;
         ls_text_set(&facts->banner,
-                    "DESYNC: this client differs from the server since tick %" PRIu32,
+                    "DESYNC: this client differs from the server from tick %" PRIu32 " on",
                     report->own_desync.tick);
         if (report->has_own_cause && report->own_cause.field[0]) {
             ls_text_add(&facts->banner, "   %s: server %s, here %s", report->own_cause.field,
@@ -105,8 +105,8 @@ static void tell_timing(const ls_session_report *report, const ls_offer *offer,
                       ls_fixed_to_double(facts->alpha));
     ls_view_facts_add(facts, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
                       lead * 1000.0 / offer->config.tick_rate_hz, (double)report->slack_ns / 1e6);
-    ls_view_facts_add(facts, "way       %.1f ms there and back, %.1f ms buffered",
-                      ms(report->rtt_ns), ms(report->jitter_buffer_delay_ns));
+    ls_view_facts_add(facts, "network   %.1f ms round trip, %.1f ms buffered", ms(report->rtt_ns),
+                      ms(report->jitter_buffer_delay_ns));
 }
 
 static void tell(void *user, ls_view_facts *facts)

@@ -37,7 +37,7 @@ static void add_lag(ls_json *player, const ls_summary_lag *lag)
     ls_json_number(json, "downlink_loss", lag->downlink_loss);
     ls_json_number(json, "downlink_jitter_ms", lag->downlink_jitter_ms);
     ls_json_number(json, "longest_frame_ms", lag->longest_frame_ms);
-    ls_json_number(json, "mending_delay_ticks", lag->mending_delay_ticks);
+    ls_json_number(json, "suggested_input_delay_ticks", lag->suggested_input_delay_ticks);
 }
 
 static void add_player(ls_json *json, const ls_summary_player *player)

@@ -34,7 +34,7 @@ typedef struct ls_summary_lag {
     double downlink_loss;
     double downlink_jitter_ms;
     uint32_t longest_frame_ms;
-    uint32_t mending_delay_ticks;
+    uint32_t suggested_input_delay_ticks;
 } ls_summary_lag;
 
 typedef struct ls_summary_player {

@@ -34,7 +34,7 @@ bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *re
         return false;
     }
     if (lag->late_ppm >= LS_LAG_LATE_PPM) {
-        return raise(control, lag->mending_delay_ticks);
+        return raise(control, lag->suggested_input_delay_ticks);
     }
     bool is_spare = lag->late_ppm < LS_LAG_MENDED_PPM && ls_lag_spare_ticks(recent) >= 1;
     control->calm = is_spare ? control->calm + 1 : 0;

@@ -150,7 +150,7 @@ static ls_lag_cause judge_cause(const ls_lag_figures *figures, const ls_lag *lag
     return judge_network(figures, lag, late, stalled);
 }
 
-static uint32_t mending_delay(const ls_lag_figures *figures)
+static uint32_t suggested_input_delay(const ls_lag_figures *figures)
 {
     int32_t spare = ls_lag_spare_ticks(figures);
     if (spare >= 0 || share_ppm(figures->late, figures->ticks) < LS_LAG_LATE_PPM) {
@@ -175,7 +175,7 @@ ls_lag ls_lag_judge(const ls_lag_figures *figures)
         .longest_frame_ms = figures->longest_frame_ms};
     lag.cause = judge_cause(figures, &lag);
     bool is_way = lag.cause == LS_LAG_UPLINK || lag.cause == LS_LAG_JITTER;
-    lag.mending_delay_ticks = is_way ? mending_delay(figures) : 0;
+    lag.suggested_input_delay_ticks = is_way ? suggested_input_delay(figures) : 0;
     return lag;
 }
 
@@ -197,22 +197,22 @@ static double percent(uint32_t ppm)
 static void set_way(ls_text *text, const char *way, uint32_t loss_ppm)
 {
     if (loss_ppm >= LOSS_PPM) {
-        ls_text_set(text, "%s loses %.1f %%", way, percent(loss_ppm));
+        ls_text_set(text, "%.1f %% of %s packets lost", percent(loss_ppm), way);
     } else {
-        ls_text_set(text, "%s becomes slower at times", way);
+        ls_text_set(text, "the %s is slower at times", way);
     }
 }
 
 static void add_harm(const ls_lag *lag, ls_text *text)
 {
     if (lag->late_ppm > 0) {
-        ls_text_add(text, " and %.1f %% of the inputs come late", percent(lag->late_ppm));
+        ls_text_add(text, ", %.1f %% of inputs late", percent(lag->late_ppm));
     }
     if (lag->stalled_ppm > 0) {
-        ls_text_add(text, " and %.1f %% of the ticks stall it", percent(lag->stalled_ppm));
+        ls_text_add(text, ", %.1f %% of ticks stalled", percent(lag->stalled_ppm));
     }
-    if (lag->mending_delay_ticks > 0) {
-        ls_text_add(text, "; --input-delay %" PRIu32 " would mend it", lag->mending_delay_ticks);
+    if (lag->suggested_input_delay_ticks > 0) {
+        ls_text_add(text, "; try --input-delay %" PRIu32, lag->suggested_input_delay_ticks);
     }
 }
 
@@ -220,7 +220,7 @@ void ls_lag_text(const ls_lag *lag, ls_text *text)
 {
     switch (lag->cause) {
     case LS_LAG_COMPUTER:
-        ls_text_set(text, "the computer is too slow: frames last up to %" PRIu32 " ms",
+        ls_text_set(text, "the computer is too slow (frames of up to %" PRIu32 " ms)",
                     lag->longest_frame_ms);
         break;
     case LS_LAG_UPLINK:
@@ -234,7 +234,7 @@ void ls_lag_text(const ls_lag *lag, ls_text *text)
                     (double)lag->uplink_jitter_ns / 1e6, (double)lag->downlink_jitter_ns / 1e6);
         break;
     case LS_LAG_SILENT:
-        ls_text_set(text, "nothing comes");
+        ls_text_set(text, "nothing is received");
         return;
     case LS_LAG_FINE:
     case LS_LAG_CAUSE_COUNT:

@@ -61,8 +61,8 @@ typedef struct ls_lag {
     uint32_t downlink_loss_ppm;
     uint64_t downlink_jitter_ns;
     uint32_t longest_frame_ms;
-    uint32_t mending_delay_ticks; /* input delay with which the inputs would come on time; 0: none
-                                     is needed */
+    uint32_t suggested_input_delay_ticks; /* input delay with which the inputs would come on time;
+                                     0: none is needed */
 } ls_lag;
 
 /* The sum of both in `sum`. */

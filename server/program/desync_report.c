@@ -18,8 +18,8 @@ static void log_places(const ls_desync_finding *finding, const ls_log *log)
                     place->b);
     }
     if (finding->elements > shown) {
-        ls_log_line(log, LS_LOG_ERROR, "  and %" PRIu64 " more%s", finding->elements - shown,
-                    finding->is_lower_bound ? ", at least" : "");
+        ls_log_line(log, LS_LOG_ERROR, "  and %s%" PRIu64 " more",
+                    finding->is_lower_bound ? "at least " : "", finding->elements - shown);
     }
 }
 
@@ -27,16 +27,18 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
 {
     switch (finding->parting) {
     case LS_PASS_AT:
-        ls_log_line(log, LS_LOG_ERROR, "  first different pass, of tick %" PRIu32 ": %s",
+        ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s",
                     finding->tick - 1, finding->pass ? finding->pass : "unknown");
         return;
     case LS_PASS_NONE:
-        ls_log_line(log, LS_LOG_ERROR, "  run again, every pass of tick %" PRIu32 " does the same",
+        ls_log_line(log, LS_LOG_ERROR,
+                    "  simulated again, every pass of tick %" PRIu32
+                    " gives the same on both sides",
                     finding->tick - 1);
         return;
     case LS_PASS_BEFORE:
         ls_log_line(log, LS_LOG_ERROR,
-                    "  run again, the states differ before the first pass of tick %" PRIu32,
+                    "  simulated again, the states differ before the first pass of tick %" PRIu32,
                     finding->tick - 1);
         return;
     case LS_PASS_UNKNOWN:
@@ -44,13 +46,13 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
     }
 }
 
-void ls_desync_report_log(const ls_desync_finding *finding, uint32_t slot, const char *player,
-                          const char *bundle, const ls_log *log)
+void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
+                          const ls_log *log)
 {
     ls_log_line(log, LS_LOG_ERROR,
-                "DESYNC of slot %" PRIu32 " (%s) at tick %" PRIu32 ": %s%" PRIu64
-                " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
-                slot, player, finding->tick, finding->is_lower_bound ? "at least " : "",
+                "DESYNC of %s at tick %" PRIu32 ": %s%" PRIu64 " value%s in %" PRIu32
+                " field%s; class %s, at fault: %s",
+                player, finding->tick, finding->is_lower_bound ? "at least " : "",
                 finding->elements, finding->elements == 1 ? "" : "s", finding->fields,
                 finding->fields == 1 ? "" : "s", ls_desync_class_word(finding->verdict.kind),
                 ls_desync_culprit_word(finding->verdict.culprit));
@@ -62,7 +64,8 @@ void ls_desync_report_log(const ls_desync_finding *finding, uint32_t slot, const
     }
     ls_log_line(log, LS_LOG_ERROR, "  %s", finding->verdict.why.bytes);
     if (bundle) {
-        ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (lockstep-desync explain %s)", bundle, bundle);
+        ls_log_line(log, LS_LOG_ERROR, "  bundle: %s (read it with: lockstep-desync explain %s)",
+                    bundle, bundle);
     }
 }
 

@@ -7,9 +7,9 @@
 #include "lockstep/common/program/summary.h"
 #include "lockstep/server/match/match.h"
 
-/* `bundle`: path of the file, NULL: none. */
-void ls_desync_report_log(const ls_desync_finding *finding, uint32_t slot, const char *player,
-                          const char *bundle, const ls_log *log);
+/* `player`: its name and slot, as text. `bundle`: path of the file; NULL: there is none. */
+void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
+                          const ls_log *log);
 
 /* Adds what was found out; texts are borrowed from the finding. */
 void ls_desync_report_summarize(const ls_desync_finding *finding, ls_summary_desync *out);

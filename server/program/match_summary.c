@@ -15,7 +15,7 @@ static void fill_lag(const ls_match *match, uint32_t slot, ls_summary_lag *out)
                             .downlink_loss = lag.downlink_loss_ppm / 1e6,
                             .downlink_jitter_ms = (double)lag.downlink_jitter_ns / 1e6,
                             .longest_frame_ms = lag.longest_frame_ms,
-                            .mending_delay_ticks = lag.mending_delay_ticks};
+                            .suggested_input_delay_ticks = lag.suggested_input_delay_ticks};
     ls_lag_text(&lag, &out->text);
 }
 
@@ -95,7 +95,7 @@ static void log_absent(const ls_summary_player *player, const ls_log *log)
     ls_text fate = {"nobody played here"};
     if (player->status) {
         bool has_left = strcmp(player->status, ls_status_name(LS_OK)) != 0;
-        ls_text_set(&fate, has_left ? "left: %s" : "did not finish", player->status);
+        ls_text_set(&fate, has_left ? "left (%s)" : "did not reach the end", player->status);
     }
     ls_log_line(log, LS_LOG_INFO, "%4" PRIu32 "  %-16s %s", player->slot, player->name, fate.bytes);
 }
@@ -135,7 +135,7 @@ static void log_lag(const ls_summary_player *player, const ls_log *log)
     if (player->input_delay_ticks > 0) {
         ls_text_set(&delay, " (input delay %" PRIu32 ")", player->input_delay_ticks);
     }
-    ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s%s", player->slot, player->name,
+    ls_log_line(log, LS_LOG_INFO, "%s (slot %" PRIu32 "): %s%s", player->name, player->slot,
                 player->lag.text.bytes, delay.bytes);
 }
 

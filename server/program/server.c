@@ -21,7 +21,7 @@ typedef struct server {
     ls_console *console;
     ls_host *matches;
     ls_journals *journals;                     /* NULL: none are written */
-    ls_match *match;                           /* the one that is spoken of */
+    ls_match *match;                           /* the selected match */
     uint32_t number;                           /* its number */
     char (*bundles)[LS_BUNDLE_PATH_BYTES_MAX]; /* players of the first match, of the second ... */
     bool is_stopping;                          /* a signal has come */
@@ -30,8 +30,8 @@ typedef struct server {
 
 /* ---- several matches ---- */
 
-/* What is said from now on is about this match. */
-static void speak_of(server *host, uint32_t number)
+/* Lines are about this match from now on, and begin with its number when there are several. */
+static void select_match(server *host, uint32_t number)
 {
     host->match = ls_match_table_match(ls_host_table(host->matches), number);
     host->number = number;
@@ -41,7 +41,7 @@ static void speak_of(server *host, uint32_t number)
     }
 }
 
-static void speak_of_all(server *host)
+static void deselect_match(server *host)
 {
     host->match = NULL;
     host->console->subject[0] = '\0';
@@ -49,29 +49,39 @@ static void speak_of_all(server *host)
 
 /* ---- events ---- */
 
-static void tell_stall(const server *host, const ls_match_event *event)
+/* "ann (slot 0)", or "slot 0" of a player without a name. */
+static ls_text player_of(const server *host, uint32_t slot)
+{
+    ls_text text = {{0}};
+    ls_match_slot player = ls_match_slot_of(host->match, slot);
+    if (player.name[0]) {
+        ls_text_set(&text, "%s (slot %" PRIu32 ")", player.name, slot);
+    } else {
+        ls_text_set(&text, "slot %" PRIu32, slot);
+    }
+    return text;
+}
+
+static void log_stall(const server *host, const ls_match_event *event)
 {
     ls_text names = {{0}};
     for (uint32_t slot = 0; slot < ls_match_players(host->match); slot++) {
         if (event->slot_mask >> slot & 1u) {
-            ls_match_slot player = ls_match_slot_of(host->match, slot);
-            ls_text_add(&names, "%s%s (slot %" PRIu32 ")", names.bytes[0] ? ", " : "", player.name,
-                        slot);
+            ls_text_add(&names, "%s%s", names.bytes[0] ? ", " : "", player_of(host, slot).bytes);
         }
     }
     ls_log_line(&host->console->log, LS_LOG_WARNING,
-                "tick %" PRIu32 " waits for %s since %" PRIu32 " ms", event->tick, names.bytes,
-                event->waited_ms);
+                "waiting for %s: no input for tick %" PRIu32 " (%" PRIu32 " ms)", names.bytes,
+                event->tick, event->waited_ms);
 }
 
-static void tell_desync(server *host, const ls_match_event *event)
+static void log_desync(server *host, const ls_match_event *event)
 {
-    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
     host->has_desync = true;
-    ls_log_line(&host->console->log, LS_LOG_ERROR,
-                "DESYNC: slot %" PRIu32 " (%s) differs from tick %" PRIu32 " on: server %016" PRIx64
-                ", client %016" PRIx64,
-                event->slot, player.name, event->tick, event->server_hash, event->client_hash);
+    ls_log_line(
+        &host->console->log, LS_LOG_ERROR,
+        "DESYNC: %s differs from tick %" PRIu32 " on: server %016" PRIx64 ", client %016" PRIx64,
+        player_of(host, event->slot).bytes, event->tick, event->server_hash, event->client_hash);
 }
 
 static char *bundle_of(const server *host, uint32_t slot)
@@ -93,7 +103,7 @@ static void write_bundle(const server *host, uint32_t slot)
         ls_desync_files_write(&files, host->match, slot, bundle_of(host, slot), &why);
     if (status != LS_OK) {
         bundle_of(host, slot)[0] = '\0';
-        ls_log_line(&host->console->log, LS_LOG_WARNING, "no bundle of the desync: %s",
+        ls_log_line(&host->console->log, LS_LOG_WARNING, "cannot write a bundle of the desync: %s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     }
 }
@@ -104,46 +114,43 @@ static const char *bundle_path(const server *host, uint32_t slot)
     return path[0] ? path : NULL;
 }
 
-static void tell_cause(const server *host, const ls_match_event *event)
+static void log_cause(const server *host, const ls_match_event *event)
 {
-    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
+    ls_text player = player_of(host, event->slot);
     write_bundle(host, event->slot);
-    ls_desync_report_log(ls_match_desync_of(host->match, event->slot), event->slot, player.name,
+    ls_desync_report_log(ls_match_desync_of(host->match, event->slot), player.bytes,
                          bundle_path(host, event->slot), &host->console->log);
 }
 
-static void tell_of_player(const server *host, const ls_match_event *event)
+static void log_player_text(const server *host, const ls_match_event *event)
 {
-    ls_log_line(&host->console->log, LS_LOG_INFO, "slot %" PRIu32 " (%s): %s", event->slot,
-                ls_match_slot_of(host->match, event->slot).name, event->text.bytes);
+    ls_log_line(&host->console->log, LS_LOG_INFO, "%s: %s", player_of(host, event->slot).bytes,
+                event->text.bytes);
 }
 
-static void tell_ready(const server *host, const ls_match_event *event)
+static void log_ready(const server *host, const ls_match_event *event)
 {
     ls_log_line(&host->console->log, event->was_coming ? LS_LOG_INFO : LS_LOG_DEBUG,
-                "slot %" PRIu32 ": %s %s", event->slot, event->text.bytes,
+                "%s (slot %" PRIu32 ") %s", event->text.bytes, event->slot,
                 event->was_coming ? "joined" : "is ready");
 }
 
-static void tell_left(const server *host, const ls_match_event *event)
+static void log_left(const server *host, const ls_match_event *event)
 {
     bool is_planned = event->status == LS_DISCONNECTED;
     if (event->was_coming) {
         ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
-                    "who was offered slot %" PRIu32 " did not take it: %s (%s)", event->slot,
-                    event->text.bytes, ls_status_name(event->status));
+                    "a client did not take the seat that it was offered (slot %" PRIu32
+                    "): %s (%s)",
+                    event->slot, event->text.bytes, ls_status_name(event->status));
         return;
     }
-    ls_match_slot player = ls_match_slot_of(host->match, event->slot);
-    ls_text who = {{0}};
-    ls_text_set(&who, player.name[0] ? "slot %" PRIu32 " (%s)" : "slot %" PRIu32, event->slot,
-                player.name);
     ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
-                "%s left at tick %" PRIu32 ": %s (%s)", who.bytes, event->tick, event->text.bytes,
-                ls_status_name(event->status));
+                "%s left at tick %" PRIu32 ": %s (%s)", player_of(host, event->slot).bytes,
+                event->tick, event->text.bytes, ls_status_name(event->status));
 }
 
-static void tell_spectator_left(const server *host, const ls_match_event *event)
+static void log_spectator_left(const server *host, const ls_match_event *event)
 {
     bool is_planned = event->status == LS_OK || event->status == LS_DISCONNECTED;
     ls_log_line(&host->console->log, is_planned ? LS_LOG_INFO : LS_LOG_WARNING,
@@ -151,47 +158,47 @@ static void tell_spectator_left(const server *host, const ls_match_event *event)
                 ls_status_name(event->status), event->tick);
 }
 
-static void tell_lost(const server *host, const ls_match_event *event)
+static void log_lost(const server *host, const ls_match_event *event)
 {
     ls_log_line(&host->console->log, LS_LOG_WARNING,
-                "slot %" PRIu32 " (%s) was lost at tick %" PRIu32
-                ": %s (%s); its seat is kept for %" PRIu32 " s",
-                event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick,
-                event->text.bytes, ls_status_name(event->status),
-                host->config->match.keep_seat_ms / 1000);
+                "lost the link to %s at tick %" PRIu32 ": %s (%s); its seat is kept for %" PRIu32
+                " s",
+                player_of(host, event->slot).bytes, event->tick, event->text.bytes,
+                ls_status_name(event->status), host->config->match.keep_seat_ms / 1000);
 }
 
-static void tell(server *host, const ls_match_event *event)
+static void log_event(server *host, const ls_match_event *event)
 {
     const ls_log *log = &host->console->log;
     switch (event->kind) {
     case LS_MATCH_PLAYER_SEATED:
-        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": offered to %s", event->slot,
+        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 " is offered to %s", event->slot,
                     event->text.bytes);
         break;
     case LS_MATCH_PLAYER_RETURNED:
-        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": %s is back", event->slot,
-                    event->text.bytes);
+        ls_log_line(log, LS_LOG_INFO, "%s (slot %" PRIu32 ") is back", event->text.bytes,
+                    event->slot);
         break;
     case LS_MATCH_PLAYER_READY:
-        tell_ready(host, event);
+        log_ready(host, event);
         break;
     case LS_MATCH_PLAYER_LOST:
-        tell_lost(host, event);
+        log_lost(host, event);
         break;
     case LS_MATCH_PLAYER_JOINING:
-        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 ": joins at tick %" PRIu32 ": %s",
+        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " is joining at tick %" PRIu32 ": %s",
                     event->slot, event->tick, event->text.bytes);
         break;
     case LS_MATCH_PLAYER_JOINED:
-        ls_log_line(log, LS_LOG_INFO, "slot %" PRIu32 " (%s): plays from tick %" PRIu32 " on",
-                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
+        ls_log_line(log, LS_LOG_INFO, "%s plays from tick %" PRIu32 " on",
+                    player_of(host, event->slot).bytes, event->tick);
         break;
     case LS_MATCH_PLAYER_LEFT:
-        tell_left(host, event);
+        log_left(host, event);
         break;
     case LS_MATCH_PLAYER_FINISHED:
-        ls_log_line(log, LS_LOG_DEBUG, "slot %" PRIu32 ": finished", event->slot);
+        ls_log_line(log, LS_LOG_DEBUG, "%s has reached the final tick",
+                    player_of(host, event->slot).bytes);
         break;
     case LS_MATCH_PEER_REFUSED:
         ls_log_line(log, LS_LOG_WARNING, "refused a client: %s (%s)", event->text.bytes,
@@ -201,36 +208,36 @@ static void tell(server *host, const ls_match_event *event)
         ls_log_line(log, LS_LOG_INFO, "the match starts");
         break;
     case LS_MATCH_RESUMED:
-        ls_log_line(log, LS_LOG_INFO, "the match goes on at tick %" PRIu32 ": %s", event->tick,
+        ls_log_line(log, LS_LOG_INFO, "the match continues at tick %" PRIu32 ": %s", event->tick,
                     event->text.bytes);
         break;
     case LS_MATCH_STALLED:
-        tell_stall(host, event);
+        log_stall(host, event);
         break;
     case LS_MATCH_DESYNC:
-        tell_desync(host, event);
+        log_desync(host, event);
         break;
     case LS_MATCH_DESYNC_CAUSE:
-        tell_cause(host, event);
+        log_cause(host, event);
         break;
     case LS_MATCH_HEALED:
-        ls_log_line(log, LS_LOG_WARNING,
-                    "slot %" PRIu32 " (%s) was healed and agrees from tick %" PRIu32 " on",
-                    event->slot, ls_match_slot_of(host->match, event->slot).name, event->tick);
+        ls_log_line(log, LS_LOG_WARNING, "%s was healed and agrees from tick %" PRIu32 " on",
+                    player_of(host, event->slot).bytes, event->tick);
         break;
     case LS_MATCH_LAG:
     case LS_MATCH_DELAYED:
-        tell_of_player(host, event);
+        log_player_text(host, event);
         break;
     case LS_MATCH_ENDED:
-        ls_log_line(log, LS_LOG_INFO, "the last tick is closed: %" PRIu32, event->tick);
+        ls_log_line(log, LS_LOG_INFO, "the match has ended: its final tick is %" PRIu32,
+                    event->tick);
         break;
     case LS_MATCH_SPECTATOR_CAME:
         ls_log_line(log, LS_LOG_INFO, "spectator %s, from tick %" PRIu32 " on", event->text.bytes,
                     event->tick);
         break;
     case LS_MATCH_SPECTATOR_LEFT:
-        tell_spectator_left(host, event);
+        log_spectator_left(host, event);
         break;
     case LS_MATCH_FINISHED:
         break;
@@ -240,9 +247,9 @@ static void tell(server *host, const ls_match_event *event)
 static void on_event(void *user, const ls_match_table_event *event)
 {
     server *host = user;
-    speak_of(host, event->match);
-    tell(host, &event->event);
-    speak_of_all(host);
+    select_match(host, event->match);
+    log_event(host, &event->event);
+    deselect_match(host);
     if (host->journals) {
         ls_journals_take_event(host->journals, event);
     }
@@ -304,7 +311,7 @@ static void draw_players(const server *host)
 
 static void draw_match(const server *host, uint32_t number)
 {
-    static const char *const states[] = {"waiting for players", "waiting for its players",
+    static const char *const states[] = {"waiting for players", "waiting for players to return",
                                          "running", "ending", "over"};
     ls_match_state state = ls_match_state_of(host->match);
     uint32_t present = 0;
@@ -333,10 +340,10 @@ static void draw_progress(void *user, uint64_t now_ns)
     (void)now_ns;
     ls_console_begin(host->console);
     for (uint32_t i = 0; i < host->config->matches && i < PROGRESS_LINES_MAX; i++) {
-        speak_of(host, i);
+        select_match(host, i);
         draw_match(host, i);
     }
-    speak_of_all(host);
+    deselect_match(host);
     if (host->config->matches > PROGRESS_LINES_MAX) {
         ls_console_line(host->console, "and %" PRIu32 " more",
                         host->config->matches - PROGRESS_LINES_MAX);
@@ -354,7 +361,7 @@ static void on_signal(void *user, uint64_t now_ns)
     }
     host->is_stopping = true;
     ls_log_line(&host->console->log, LS_LOG_INFO,
-                "stopping; once more to stop without waiting for the clients");
+                "stopping and waiting for the clients; press Ctrl-C again to stop at once");
     ls_host_end_matches(host->matches);
 }
 
@@ -363,7 +370,7 @@ static void on_signal(void *user, uint64_t now_ns)
 static void summarize(server *host, uint32_t number, ls_summary *summary)
 {
     ls_transport_traffic traffic[LS_PLAYERS_MAX];
-    speak_of(host, number);
+    select_match(host, number);
     ls_host_traffic(host->matches, number, traffic);
     ls_match_summarize(host->match, &host->config->match, traffic, summary);
     if (host->journals) {
@@ -373,7 +380,7 @@ static void summarize(server *host, uint32_t number, ls_summary *summary)
         summary->desyncs[i].bundle = bundle_path(host, summary->desyncs[i].slot);
     }
     ls_match_summary_log(summary, &host->console->log);
-    speak_of_all(host);
+    deselect_match(host);
 }
 
 static ls_status write_summaries(const server *host, const ls_summary *summaries, ls_text *why)
@@ -461,7 +468,7 @@ static ls_status add_handlers(server *host)
     return status;
 }
 
-static void tell_restored(const server *host, const ls_resume_report *report)
+static void log_restored(const server *host, const ls_resume_report *report)
 {
     const ls_log *log = &host->console->log;
     const char *path = host->config->resume_path;
@@ -471,12 +478,13 @@ static void tell_restored(const server *host, const ls_resume_report *report)
     if (report->is_cut_at_gap) {
         ls_log_line(log, LS_LOG_WARNING,
                     "%s: ticks are missing from tick %" PRIu32
-                    " on and no snapshot stands behind them: it ends there, its players give what "
-                    "they hold",
+                    " on, and there is no snapshot after them: the match is resumed at that tick, "
+                    "and its players send the ticks that they hold",
                     path, report->tick);
     }
     if (report->cut_bytes > 0) {
-        ls_log_line(log, LS_LOG_WARNING, "%s: the last %" PRIu64 " bytes are cut off", path,
+        ls_log_line(log, LS_LOG_WARNING,
+                    "%s: the last %" PRIu64 " bytes cannot be used and are cut off", path,
                     report->cut_bytes);
     }
     if (report->missing_tick != UINT32_MAX) {
@@ -484,14 +492,13 @@ static void tell_restored(const server *host, const ls_resume_report *report)
                     report->missing_tick);
     }
     if (!report->has_begun) {
-        ls_log_line(
-            log, LS_LOG_INFO,
-            "the match of %s had not begun, as far as is written there: waiting for players", path);
+        ls_log_line(log, LS_LOG_INFO,
+                    "%s does not say that its match had begun: waiting for players", path);
         return;
     }
     ls_log_line(log, LS_LOG_INFO,
-                "the match of %s stands at tick %" PRIu32 ", simulated from tick %" PRIu32
-                " on, %" PRIu64 " states compared; waiting for its players",
+                "%s: the match is restored up to tick %" PRIu32 " (simulated from tick %" PRIu32
+                ", %" PRIu64 " states compared); waiting for its players to return",
                 path, report->tick, report->from_tick, report->state_hashes);
 }
 
@@ -506,7 +513,7 @@ static ls_status restore(server *host, ls_text *why)
         ls_event_loop_now_ns(ls_host_loop(host->matches)), &report, why);
     if (status == LS_OK) {
         ls_host_touch(host->matches, 0);
-        tell_restored(host, &report);
+        log_restored(host, &report);
     }
     return status;
 }
@@ -525,7 +532,7 @@ static ls_status create_journals(server *host, ls_text *why)
     return ls_journals_create(&journals, host->matches, ls_allocator_heap(), &host->journals, why);
 }
 
-/* A match without bundles is still a match: it is said before it counts, and that is all. */
+/* A match without bundles is still a match: the operator is warned before the match begins. */
 static void warn_of_bundles(const server *host)
 {
     ls_text why = {{0}};
@@ -555,7 +562,7 @@ static ls_status build(server *host, ls_text *why)
     return status == LS_OK ? write_port_file(host, why) : status;
 }
 
-static void tell_listening(const server *host)
+static void log_listening(const server *host)
 {
     const ls_server_config *config = host->config;
     ls_text what = {{0}};
@@ -578,7 +585,7 @@ ls_exit_code ls_server_run(const ls_server_config *config, ls_console *console)
         ls_log_line(&console->log, LS_LOG_ERROR, "%s",
                     why.bytes[0] ? why.bytes : ls_status_text(status));
     } else {
-        tell_listening(&host);
+        log_listening(&host);
         ls_host_run(host.matches);
         code = finish(&host);
     }

@@ -181,8 +181,8 @@ Test(programs_agree, a_client_may_leave_as_planned)
     ls_hosted_expect_agreement(&hosted, 1);
     cr_expect_geq(ls_hosted_number(ls_hosted_client_summary(&hosted, 0), "final_tick"), 30);
     cr_expect_str_eq(ls_hosted_word(ls_hosted_player(&hosted, "short"), "status"), "DISCONNECTED");
-    ls_hosted_expect_all(&hosted.server,
-                         LS_ARGUMENTS("(short) left at tick", "has played as long as planned"));
+    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("short (slot 0) left at tick",
+                                                      "has played as long as planned"));
 }
 
 /* ---- what the summary says ---- */
@@ -215,7 +215,7 @@ static void expect_contract(const cJSON *summary)
         if (!cJSON_IsNull(lag)) {
             expect_keys(lag, LS_ARGUMENTS("cause", "text", "late_share", "uplink_loss",
                                           "uplink_jitter_ms", "downlink_loss", "downlink_jitter_ms",
-                                          "longest_frame_ms", "mending_delay_ticks"));
+                                          "longest_frame_ms", "suggested_input_delay_ticks"));
         }
     }
     for (int i = 0; i < ls_hosted_count(summary, "desyncs"); i++) {

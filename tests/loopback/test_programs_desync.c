@@ -63,11 +63,11 @@ static void expect_reported(uint32_t tick)
     char who[64];
     snprintf(values, sizeof values, "differs from tick %u on: server %s, client %s", tick,
              server_hash, client_hash);
-    snprintf(who, sizeof who, "error: DESYNC: slot %u (bob)", slot);
+    snprintf(who, sizeof who, "error: DESYNC: bob (slot %u)", slot);
     ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(who, values));
-    snprintf(who, sizeof who, "DESYNC: this client (slot %u, bob)", slot);
+    snprintf(who, sizeof who, "DESYNC: bob (slot %u), this client,", slot);
     ls_hosted_expect_all(&hosted.clients[BOB], LS_ARGUMENTS("as asked", who, values));
-    snprintf(who, sizeof who, "DESYNC: another client (slot %u, bob)", slot);
+    snprintf(who, sizeof who, "DESYNC: bob (slot %u) differs", slot);
     ls_hosted_expect_all(&hosted.clients[0], LS_ARGUMENTS(who, values));
     ls_hosted_expect_all(&hosted.clients[2], LS_ARGUMENTS(who, values));
 
@@ -104,8 +104,11 @@ Test(programs_desync, a_client_that_differs_is_dropped_on_request)
     const cJSON *bob = ls_hosted_client_summary(&hosted, BOB);
     cr_expect_str_eq(ls_hosted_word(bob, "status"), "DESYNCED");
     cr_expect_lt(ls_hosted_number(bob, "final_tick"), 300);
-    cr_expect_str_eq(ls_hosted_word(ls_hosted_player(&hosted, "bob"), "status"), "DESYNCED");
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("(bob) left at tick", "(DESYNCED)"));
+    const cJSON *player = ls_hosted_player(&hosted, "bob");
+    cr_expect_str_eq(ls_hosted_word(player, "status"), "DESYNCED");
+    char left[64];
+    snprintf(left, sizeof left, "bob (slot %.0f) left at tick", ls_hosted_number(player, "slot"));
+    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(left, "(DESYNCED)"));
 }
 
 Test(programs_desync, a_difference_ends_the_match_on_request)
@@ -147,9 +150,10 @@ Test(programs_desync, two_faulty_clients_are_told_apart)
     ls_hosted_expect_exit(&hosted.clients[2], 0);
     ls_hosted_expect_agreement(&hosted, 2);
     ls_hosted_expect_all(&hosted.server,
-                         LS_ARGUMENTS("(early) differs from tick 20 on",
-                                      "(late) differs from tick 40 on", ", 2 differences"));
-    ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("(right) differs"));
+                         LS_ARGUMENTS("DESYNC: early (slot ", " differs from tick 20 on",
+                                      "DESYNC: late (slot ", " differs from tick 40 on",
+                                      ", 2 differences"));
+    ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("DESYNC: right", "DESYNC of right"));
 }
 
 /* What was found is worth more than where it could not be written. */
@@ -219,7 +223,8 @@ Test(programs_desync, what_differs_is_healed_on_request)
     ls_hosted_expect_exit(&hosted.clients[BOB], 3);
     ls_hosted_expect_agreement(&hosted, 0);
     ls_hosted_expect_agreement(&hosted, BOB);
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("(bob) was healed and agrees from tick"));
+    ls_hosted_expect_all(&hosted.server,
+                         LS_ARGUMENTS("bob (slot ", ") was healed and agrees from tick"));
     const cJSON *desync = ls_hosted_item(ls_hosted_server_summary(&hosted), "desyncs", 0);
     cr_expect_eq(ls_hosted_number(desync, "healed"), 1);
     cr_expect(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(desync, "bundle")));

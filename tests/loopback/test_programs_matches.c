@@ -71,12 +71,12 @@ Test(programs_matches, two_matches_of_two_play_in_one_server)
         expect_perfect_match(match, 2, 120);
         cr_expect_eq(count_who_agree(match), 2);
     }
-    ls_hosted_expect_all(
-        &hosted.server,
-        LS_ARGUMENTS("2 matches of arena for 2 players", "match 0: the match starts",
-                     "match 1: the match starts",
-                     "match 1: slot 1: ", "match 0: 120 ticks, 242 hashes compared, 0 differences",
-                     "match 1: 120 ticks, 242 hashes compared, 0 differences"));
+    ls_hosted_expect_all(&hosted.server,
+                         LS_ARGUMENTS("2 matches of arena for 2 players",
+                                      "match 0: the match starts", "match 1: the match starts",
+                                      "match 1: 3 (slot ",
+                                      "match 0: 120 ticks, 242 hashes compared, 0 differences",
+                                      "match 1: 120 ticks, 242 hashes compared, 0 differences"));
 }
 
 Test(programs_matches, a_desync_in_one_match_is_told_of_that_match)
@@ -93,7 +93,7 @@ Test(programs_matches, a_desync_in_one_match_is_told_of_that_match)
     cr_expect_str_eq(ls_hosted_word(server, "status"), "DESYNCED");
     expect_perfect_match(ls_hosted_item(server, "matches", 0), 1, 90);
     cr_expect_str_eq(ls_hosted_word(ls_hosted_item(server, "matches", 1), "status"), "DESYNCED");
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("match 1: DESYNC: slot 0"));
+    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("match 1: DESYNC: "));
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("match 0: DESYNC"));
 }
 

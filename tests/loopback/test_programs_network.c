@@ -154,8 +154,8 @@ Test(programs_network, a_host_that_is_not_found_is_told)
 Test(programs_network, a_port_where_nobody_listens_is_told)
 {
     expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("127.0.0.1:1"),
-                   "error: cannot connect to 127.0.0.1:1: nobody listens there, or no network "
-                   "leads there (REFUSED)\n");
+                   "error: cannot connect to 127.0.0.1:1: no server answers there; check the "
+                   "address, the port and the network (REFUSED)\n");
     ls_hosted_expect_none(&hosted.other, LS_ARGUMENTS("hash"));
 }
 

@@ -186,7 +186,8 @@ Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
     ls_hosted_expect_words(&hosted.server,
                            "refused a client: every seat of the match is taken (MATCH_FULL)");
     ls_station_close(&pending);
-    ls_hosted_expect_words(&hosted.server, "who was offered slot 0 did not take it");
+    ls_hosted_expect_words(&hosted.server,
+                           "a client did not take the seat that it was offered (slot 0)");
 
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3"));
     ls_hosted_expect_perfect(&hosted, 30);

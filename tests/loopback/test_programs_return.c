@@ -37,12 +37,12 @@ Test(programs_return, who_loses_the_link_comes_back)
     uint32_t bert = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2", "--name", "bert"));
     ls_process *client = &hosted.clients[bert];
     ls_hosted_expect_words(client, "the match starts");
-    ls_hosted_expect_words(client, "link lost");
+    ls_hosted_expect_words(client, "lost the link");
     ls_hosted_expect_words(client, "back in the match after");
     ls_hosted_expect_words(client, "playing from tick");
     ls_hosted_expect_words(&hosted.server, "plays from tick");
     end_and_agree();
-    ls_hosted_expect_none(&hosted.clients[0], (const char *const[]){"link lost", NULL});
+    ls_hosted_expect_none(&hosted.clients[0], (const char *const[]){"lost the link", NULL});
 }
 
 Test(programs_return, who_does_not_want_to_return_ends_with_the_link)
@@ -52,7 +52,7 @@ Test(programs_return, who_does_not_want_to_return_ends_with_the_link)
     uint32_t index = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--reconnect", "0"));
     ls_hosted_expect_exit(&hosted.clients[index], 1);
     ls_hosted_expect_all(&hosted.clients[index], (const char *const[]){"TIMED_OUT", NULL});
-    ls_hosted_expect_none(&hosted.clients[index], (const char *const[]){"link lost", NULL});
+    ls_hosted_expect_none(&hosted.clients[index], (const char *const[]){"lost the link", NULL});
     ls_process_signal(&hosted.server, SIGINT);
     ls_hosted_expect_exit(&hosted.server, 0);
 }
@@ -65,7 +65,7 @@ Test(programs_return, who_cannot_return_gives_up_in_time)
     ls_hosted_expect_exit(&hosted.clients[index], 1);
     ls_hosted_expect_all(
         &hosted.clients[index],
-        (const char *const[]){"link lost", "could not be made again within 2 s", NULL});
+        (const char *const[]){"lost the link", "could not be made again within 2 s", NULL});
     ls_process_signal(&hosted.server, SIGINT);
     ls_hosted_expect_exit(&hosted.server, 0);
 }
@@ -77,7 +77,7 @@ Test(programs_return, who_comes_late_plays_with_the_others)
     uint32_t first = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2", "--ticks", "60"));
     ls_hosted_expect_exit(&hosted.clients[first], 0);
     uint32_t late = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3", "--predict", "6"));
-    ls_hosted_expect_words(&hosted.clients[late], "joining with a snapshot of");
+    ls_hosted_expect_words(&hosted.clients[late], " with a snapshot of");
     ls_hosted_expect_words(&hosted.clients[late], "playing from tick");
     ls_hosted_expect_words(&hosted.server, "plays from tick");
     ls_process_signal(&hosted.server, SIGINT);
@@ -93,7 +93,7 @@ Test(programs_return, who_watches_sees_what_is_played)
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
     ls_hosted_expect_words(&hosted.clients[0], "the match starts");
     uint32_t spectator = ls_hosted_join(&hosted, LS_ARGUMENTS("--spectate"));
-    ls_hosted_expect_words(&hosted.clients[spectator], "to watch: arena");
+    ls_hosted_expect_words(&hosted.clients[spectator], "as a spectator: arena");
     ls_hosted_expect_words(&hosted.clients[spectator], "watching from tick");
     end_and_agree();
 }

@@ -228,14 +228,15 @@ Test(lag, the_delay_that_is_advised_mends_late_inputs)
     for (uint64_t i = 0; i < sizeof links / sizeof links[0] * SEEDS; i++) {
         plant planted = {.up = links[i / SEEDS], .down = WELL};
         ls_lag lag = lag_with(&planted, i + 1, 0);
-        if (lag.mending_delay_ticks == 0) {
+        if (lag.suggested_input_delay_ticks == 0) {
             cr_expect_lt(lag.late_ppm, LS_LAG_LATE_PPM);
             continue;
         }
         advised++;
-        uint32_t late_ppm = lag_with(&planted, i + 1, lag.mending_delay_ticks).late_ppm;
+        uint32_t late_ppm = lag_with(&planted, i + 1, lag.suggested_input_delay_ticks).late_ppm;
         cr_expect_lt(late_ppm, LS_LAG_LATE_PPM, "link %lu: %u instead of %u with a delay of %u",
-                     (unsigned long)(i / SEEDS), late_ppm, lag.late_ppm, lag.mending_delay_ticks);
+                     (unsigned long)(i / SEEDS), late_ppm, lag.late_ppm,
+                     lag.suggested_input_delay_ticks);
     }
     cr_assert_gt(advised, 2 * SEEDS, "only %u were advised anything", advised);
 }
@@ -309,7 +310,7 @@ Test(lag, there_is_an_event_when_a_cause_comes_and_when_it_goes)
     virtual_match_run(run, 20 * SECOND);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 1);
     const char *text = virtual_match_find(run, LS_MATCH_LAG)->event.text.bytes;
-    cr_assert(strncmp(text, "uplink loses", 12) == 0, "%s", text);
+    cr_assert(strstr(text, "% of uplink packets lost"), "%s", text);
     virtual_client_set_links(run->clients[PLANTED], &planted.up);
     virtual_match_run(run, 20 * SECOND);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_LAG, slot), 2);

@@ -10,10 +10,10 @@
 static ls_delay_control control;
 
 /* A stretch in which so many millionths came late, and the others so many ticks early. */
-static bool pass(uint32_t late_ppm, uint32_t mending, int64_t spare_ticks)
+static bool pass(uint32_t late_ppm, uint32_t suggested, int64_t spare_ticks)
 {
     ls_lag_figures recent = {.dt_ns = DT_NS};
-    ls_lag lag = {.late_ppm = late_ppm, .mending_delay_ticks = mending};
+    ls_lag lag = {.late_ppm = late_ppm, .suggested_input_delay_ticks = suggested};
     lag.cause = late_ppm >= LS_LAG_LATE_PPM ? LS_LAG_UPLINK : LS_LAG_FINE;
     recent.arrivals[ls_lag_bin(spare_ticks * (int64_t)DT_NS, DT_NS)] = 500;
     return ls_delay_control_update(&control, &recent, &lag);

@@ -208,7 +208,7 @@ static uint32_t delay_for(uint32_t late, int64_t late_ns, uint32_t delay_ticks)
     figures.input_delay_ticks = delay_ticks;
     figures.late = late;
     figures.arrivals[ls_lag_bin(-late_ns, DT_NS)] = late;
-    return ls_lag_judge(&figures).mending_delay_ticks;
+    return ls_lag_judge(&figures).suggested_input_delay_ticks;
 }
 
 Test(lag_attribution, the_delay_that_mends_is_what_the_late_ones_lack)
@@ -226,11 +226,11 @@ Test(lag_attribution, no_delay_mends_a_computer_or_a_downlink)
     figures.late = 50;
     figures.hitch = 50;
     figures.arrivals[ls_lag_bin(-(int64_t)DT_NS, DT_NS)] = 50;
-    cr_assert_eq(ls_lag_judge(&figures).mending_delay_ticks, 0);
+    cr_assert_eq(ls_lag_judge(&figures).suggested_input_delay_ticks, 0);
     figures.hitch = 0;
-    cr_assert_eq(ls_lag_judge(&figures).mending_delay_ticks, 1);
+    cr_assert_eq(ls_lag_judge(&figures).suggested_input_delay_ticks, 1);
     figures.downlink_loss = 10 * 100;
-    cr_assert_eq(ls_lag_judge(&figures).mending_delay_ticks, 0);
+    cr_assert_eq(ls_lag_judge(&figures).suggested_input_delay_ticks, 0);
 }
 
 /* ---- sums and words ---- */
@@ -259,24 +259,24 @@ static void expect_text(const ls_lag *lag, const char *expected)
     cr_expect_str_eq(text.bytes, expected);
 }
 
-Test(lag_attribution, the_text_says_what_and_how_much_and_what_would_mend_it)
+Test(lag_attribution, the_text_says_what_and_how_much_and_what_to_try)
 {
     ls_lag lag = {.cause = LS_LAG_UPLINK,
                   .uplink_loss_ppm = 48000,
                   .late_ppm = 6000,
-                  .mending_delay_ticks = 2};
-    expect_text(&lag, "uplink loses 4.8 % and 0.6 % of the inputs come late; "
-                      "--input-delay 2 would mend it");
+                  .suggested_input_delay_ticks = 2};
+    expect_text(&lag, "4.8 % of uplink packets lost, 0.6 % of inputs late; "
+                      "try --input-delay 2");
     lag = (ls_lag){.cause = LS_LAG_UPLINK, .late_ppm = 6000};
-    expect_text(&lag, "uplink becomes slower at times and 0.6 % of the inputs come late");
+    expect_text(&lag, "the uplink is slower at times, 0.6 % of inputs late");
     lag = (ls_lag){.cause = LS_LAG_DOWNLINK, .downlink_loss_ppm = 30000, .stalled_ppm = 2000};
-    expect_text(&lag, "downlink loses 3.0 % and 0.2 % of the ticks stall it");
+    expect_text(&lag, "3.0 % of downlink packets lost, 0.2 % of ticks stalled");
     lag = (ls_lag){.cause = LS_LAG_COMPUTER, .longest_frame_ms = 310};
-    expect_text(&lag, "the computer is too slow: frames last up to 310 ms");
+    expect_text(&lag, "the computer is too slow (frames of up to 310 ms)");
     lag = (ls_lag){.cause = LS_LAG_JITTER, .uplink_jitter_ns = 9500000};
     expect_text(&lag, "delay varies by 9.5 ms up and 0.0 ms down");
     lag = (ls_lag){.cause = LS_LAG_SILENT};
-    expect_text(&lag, "nothing comes");
+    expect_text(&lag, "nothing is received");
     lag = (ls_lag){.late_ppm = 3};
     expect_text(&lag, "fine");
 }

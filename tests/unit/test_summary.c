@@ -50,7 +50,7 @@ static ls_summary example(void)
                                                      .downlink_loss = 0.25,
                                                      .downlink_jitter_ms = 2.5,
                                                      .longest_frame_ms = 20,
-                                                     .mending_delay_ticks = 3},
+                                                     .suggested_input_delay_ticks = 3},
                                              .has_client_figures = true,
                                              .stalled_ticks = 2,
                                              .rtt_ms = 20.5,
@@ -130,7 +130,7 @@ static const char expected[] = "{\n"
                                "\t\t\t\t\"downlink_loss\":\t0.25,\n"
                                "\t\t\t\t\"downlink_jitter_ms\":\t2.5,\n"
                                "\t\t\t\t\"longest_frame_ms\":\t20,\n"
-                               "\t\t\t\t\"mending_delay_ticks\":\t3\n"
+                               "\t\t\t\t\"suggested_input_delay_ticks\":\t3\n"
                                "\t\t\t},\n"
                                "\t\t\t\"stalled_ticks\":\t2,\n"
                                "\t\t\t\"rtt_ms\":\t20.5,\n"

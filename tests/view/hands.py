@@ -88,7 +88,7 @@ def is_in_middle(at):
 def expect_left(stage):
     expect(stage.client.wait(timeout=20) == 0, "leaving is a clean end")
     expect(stage.server.wait(timeout=20) == 0, "so it is for the server")
-    expect("(ann) left" in stage.text("server.err"), "the server knows that the player left")
+    expect("ann (slot 0) left" in stage.text("server.err"), "the server knows that the player left")
 
 
 def ask_to_close(stage):

@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,9 +55,9 @@ class Process:
         return "\n".join(text for _, text in self.lines)
 
     def time_of(self, *words):
-        """When the first line came that has all of them; None: none has."""
+        """When the first line came that has all of them (regular expressions); None: none has."""
         return next((when for when, text in list(self.lines)
-                     if all(word in text for word in words)), None)
+                     if all(re.search(word, text) for word in words)), None)
 
     def wait(self):
         """The exit code; None: it ran on for too long, and was stopped."""
@@ -110,7 +111,7 @@ class Match:
     def join(self, name, *rest):
         client = self.start_client(name, *rest)
         wait_until(client, f"place for {name}",
-                   lambda: self.server.time_of(f": {name} joined") is not None)
+                   lambda: self.server.time_of(rf": {name} \(slot \d+\) joined") is not None)
 
     def end(self):
         """The exit codes, the server's first, and its report."""
@@ -121,10 +122,11 @@ class Match:
 
     def seconds_to_report(self, name, tick):
         """From when the bad tick was closed, counted back from the last one."""
-        reported = self.server.time_of(f"({name}) at tick {tick}:")
+        reported = self.server.time_of(rf"DESYNC of {name} \(slot \d+\) at tick {tick}:")
         if reported is None:  # a hash by callback has no fields and no cause
-            reported = self.server.time_of(f"({name}) differs from tick {tick} on")
-        ended = self.server.time_of("the last tick is closed")
+            reported = self.server.time_of(
+                rf"DESYNC: {name} \(slot \d+\) differs from tick {tick} on")
+        ended = self.server.time_of("the match has ended")
         if reported is None or ended is None:
             return None
         return reported - ended + (TICKS - tick) / TICK_RATE_HZ
@@ -247,7 +249,7 @@ def visit_refused(tools, entry):
             problems.append(f"refused with {bob.text()!r}")
         # Bob may be gone before what the server printed has been read.
         wait_until(match.server, f"word of the server about {sentence!r}",
-                   lambda: match.server.time_of(sentence) is not None)
+                   lambda: match.server.time_of(re.escape(sentence)) is not None)
         match.clients.clear()
         match.join("ann", entry["server"])
         problems += clean_problems(match, match.end(), 1)
