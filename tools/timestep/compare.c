@@ -7,6 +7,7 @@
 #include "lockstep/tools/timestep/plot.h"
 #include "lockstep/tools/timestep/report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -285,7 +286,10 @@ ls_exit_code stepping_compare_run(const stepping_compare_config *config, ls_cons
     c.report.seed = config->seed;
     ls_status status = config->json_path ? ls_output_check_path(config->json_path, &why) : LS_OK;
     if (status == LS_OK && config->plot_path) {
-        status = stepping_gnuplot_check_path(config->plot_path, &why);
+        status = ls_output_check_path(config->plot_path, &why);
+        if (status != LS_OK) {
+            ls_text_set(&why, "cannot draw %s: %s", config->plot_path, strerror(errno));
+        }
     }
     if (status == LS_OK) {
         status = run(&c, &why);

@@ -1,18 +1,18 @@
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "lockstep/tools/timestep/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+enum {
+    NOT_FOUND = 127, /* the exit code of a shell that finds no such program */
+};
 
 static ls_status fail(const char *path, const char *reason, ls_text *why)
 {
@@ -20,102 +20,66 @@ static ls_status fail(const char *path, const char *reason, ls_text *why)
     return LS_IO;
 }
 
-/* Its input is the pipe, its output the file; it reads nobody's ~/.gnuplot. 0 or an error number.
- */
-static int start(pid_t *pid, int input, int output, int unused)
+/* -d: gnuplot reads no ~/.gnuplot. Everything else that is open closes itself. */
+static _Noreturn void become_gnuplot(int input, int output)
 {
-    static char name[] = "gnuplot", plain[] = "-d";
-    char *const arguments[] = {name, plain, NULL};
-    posix_spawn_file_actions_t actions;
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error != 0) {
-        return error;
-    }
-    error = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    error = error ? error : posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    error = error ? error : posix_spawn_file_actions_addclose(&actions, unused);
-    error = error ? error : posix_spawnp(pid, name, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error;
+    dup2(input, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    execlp("gnuplot", "gnuplot", "-d", (char *)NULL);
+    _exit(errno == ENOENT ? NOT_FOUND : 1);
 }
 
-static bool write_all(int pipe_end, const char *bytes, size_t size)
+/* Gnuplot may end before it has read everything, so SIGPIPE is ignored meanwhile. */
+static bool write_script(int input, const char *script, size_t size)
 {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigaction(SIGPIPE, &ignore, &before);
     while (size > 0) {
-        ssize_t written = write(pipe_end, bytes, size);
+        ssize_t written = write(input, script, size);
         if (written < 0 && errno != EINTR) {
-            return false;
+            break;
         }
-        bytes += written > 0 ? written : 0;
+        script += written > 0 ? written : 0;
         size -= written > 0 ? (size_t)written : 0;
     }
-    return true;
-}
-
-/* Waits for the end; true when it drew all. */
-static bool has_drawn(pid_t pid)
-{
-    int state = 0;
-    while (waitpid(pid, &state, 0) < 0) {
-        if (errno != EINTR) {
-            return false;
-        }
-    }
-    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    close(input);
+    sigaction(SIGPIPE, &before, NULL);
+    return size == 0;
 }
 
 static ls_status draw(const char *script, size_t size, const char *path, int output, ls_text *why)
 {
     int ends[2];
-    if (pipe(ends) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return fail(path, strerror(errno), why);
     }
-    pid_t pid = 0;
-    int error = start(&pid, ends[0], output, ends[1]);
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_gnuplot(ends[0], output);
+    }
+    int error = errno;
     close(ends[0]);
-    if (error != 0) {
-        close(ends[1]);
+    bool is_written = write_script(ends[1], script, size);
+    int state = 0;
+    if (pid < 0) {
+        return fail(path, strerror(error), why);
+    }
+    while (waitpid(pid, &state, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(state) && WEXITSTATUS(state) == NOT_FOUND) {
         return fail(path,
-                    error == ENOENT ? "there is no gnuplot here; in Debian it comes with "
-                                      "apt-get install gnuplot-nox"
-                                    : strerror(error),
+                    "there is no gnuplot here; in Debian it comes with "
+                    "apt-get install gnuplot-nox",
                     why);
     }
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-    sigaction(SIGPIPE, &ignore, &before); /* it may end before it has read all */
-    bool is_written = write_all(ends[1], script, size);
-    close(ends[1]);
-    bool is_drawn = has_drawn(pid);
-    sigaction(SIGPIPE, &before, NULL);
-    if (!is_written || !is_drawn) {
-        return fail(path, "gnuplot failed; what it says is above", why);
-    }
-    return LS_OK;
-}
-
-static int open_output(const char *path, int flags)
-{
-    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-}
-
-ls_status stepping_gnuplot_check_path(const char *path, ls_text *why)
-{
-    bool was_there = access(path, F_OK) == 0;
-    int output = open_output(path, O_APPEND);
-    if (output < 0) {
-        return fail(path, strerror(errno), why);
-    }
-    close(output);
-    if (!was_there) {
-        unlink(path);
-    }
-    return LS_OK;
+    bool is_drawn = is_written && WIFEXITED(state) && WEXITSTATUS(state) == 0;
+    return is_drawn ? LS_OK : fail(path, "gnuplot failed; what it says is above", why);
 }
 
 ls_status stepping_gnuplot_run(const char *script, size_t size, const char *path, ls_text *why)
 {
     bool was_there = access(path, F_OK) == 0;
-    int output = open_output(path, O_TRUNC);
+    int output = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
     if (output < 0) {
         return fail(path, strerror(errno), why);
     }

@@ -1,184 +1,309 @@
 #include "lockstep/tools/timestep/plot.h"
 
-#include "lockstep/tools/timestep/plot_data.h"
+#include "lockstep/common/base/clock.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
+#include <math.h>
 
-/* The strategies whose curves often lie on one another are drawn wide below and narrow above. */
-static const struct {
-    const char *colour;
-    double width;
-    const char *dash;
-} styles[LS_TIMESTEP_STRATEGY_COUNT] = {
-    [LS_TIMESTEP_FIXED_PER_FRAME] = {"#b0b0b0", 7.0, "solid"},
-    [LS_TIMESTEP_VARIABLE] = {"#d62728", 5.0, "solid"},
-    [LS_TIMESTEP_SEMI_FIXED] = {"#ffb000", 3.0, "solid"},
-    [LS_TIMESTEP_SUBSTEPS] = {"#7b3fa0", 1.8, "(8,6)"},
-    [LS_TIMESTEP_ACCUMULATOR] = {"#6baed6", 4.5, "solid"},
-    [LS_TIMESTEP_INTERPOLATED] = {"#006d2c", 1.8, "solid"},
+enum {
+    POSITION_STEPS = 6, /* how long the panel about places lasts, in dt */
+    BEFORE_MS = 400,    /* the panel about steps, from the end of the longest frame */
+    AFTER_MS = 550,
+    COARSE_POINTS = 160,
 };
 
-static void write_curves(const stepping_plot_page *page, stepping_plot_panel panel,
-                         const char *with, FILE *script)
+typedef enum plot_panel {
+    POSITION,
+    ENERGY,
+    STEPS,
+    FRAMES,
+    DROPPED,
+} plot_panel;
+
+/* page.gp, with a zero behind it: CMakeLists.txt makes it. */
+extern const char stepping_plot_script[];
+
+/* Only some strategies can drive a simulation. */
+static bool is_shown(const stepping_plot_page *page, uint32_t index)
 {
-    const char *before = "plot ";
-    for (uint32_t i = 0; i < page->stepper_count; i++) {
-        if (!stepping_plot_is_shown(page, i)) {
-            continue;
+    return !page->course || stepping_sim_course_can_play(page->steppers[index].config.strategy);
+}
+
+/* When the panel about places begins: a simulation needs a second to get going. */
+static uint64_t position_from_ns(const stepping_plot_page *page)
+{
+    uint64_t half_ns = stepping_trace_length_ns(page->position) / 2;
+    uint64_t going_ns = half_ns < LS_NS_PER_SECOND ? half_ns : LS_NS_PER_SECOND;
+    return page->course ? going_ns : 0;
+}
+
+/* ---- one curve ---- */
+
+typedef struct series {
+    FILE *script;
+    plot_panel panel;
+    stepping_world_view view;
+    const stepping_sim_course *course;
+    stepping_sim_player *player; /* NULL: the world is played, or only frames count */
+    stepping_sim_point point;    /* where the player's shape was drawn last */
+    uint64_t zero_ns;            /* what the time of STEPS counts from */
+    uint64_t from_ns;            /* only frames that end in from .. to */
+    uint64_t to_ns;
+    uint64_t every_ns; /* at most one point in so much time */
+    uint64_t next_ns;
+    double energy_max; /* since the point before */
+    double least;      /* of all values of the panel */
+    double most;
+} series;
+
+static double ms_of(uint64_t ns)
+{
+    return (double)ns / 1e6;
+}
+
+static double value_of(const series *s, const stepping_play_frame *frame)
+{
+    switch (s->panel) {
+    case POSITION:
+        return s->player ? s->point.x : stepping_world_view_place(&s->view, frame->plan) * 1e3;
+    case ENERGY:
+        return s->energy_max;
+    case STEPS:
+        return frame->plan->step_count;
+    case FRAMES:
+        return ms_of(frame->frame_ns);
+    default:
+        return ms_of(frame->dropped_ns) / 1e3;
+    }
+}
+
+/* Milliseconds where the panel shows a moment, seconds where it shows the whole trace. */
+static double time_of(const series *s, uint64_t real_ns)
+{
+    if (s->panel == POSITION) {
+        return ms_of(real_ns);
+    }
+    return s->panel == STEPS ? ms_of(real_ns) - ms_of(s->zero_ns) : ms_of(real_ns) / 1e3;
+}
+
+static void step(series *s, const ls_timestep_plan *plan)
+{
+    if (!s->player) {
+        stepping_world_view_advance(&s->view, plan, UINT64_MAX);
+        return;
+    }
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        stepping_sim_player_step(s->player);
+    }
+    stepping_sim_course_see(s->course, s->player, plan->alpha, &s->point);
+}
+
+static void add_point(void *user, const stepping_play_frame *frame)
+{
+    series *s = user;
+    step(s, frame->plan);
+    /* Beyond stability the sum that stands for the energy can be negative. */
+    double energy = fabs(s->view.current.spring_energy);
+    s->energy_max = energy > s->energy_max ? energy : s->energy_max;
+    bool is_shown = frame->real_ns >= s->from_ns && frame->real_ns <= s->to_ns;
+    if (!is_shown || frame->real_ns < s->next_ns) {
+        return;
+    }
+    s->next_ns = frame->real_ns + s->every_ns;
+    double value = value_of(s, frame);
+    s->least = value < s->least ? value : s->least;
+    s->most = value > s->most ? value : s->most;
+    fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value);
+    s->energy_max = 0;
+}
+
+static uint64_t cost_ns(const stepping_plot_page *page, uint32_t percent)
+{
+    return ls_timestep_config_default(page->rate_hz).dt_ns * percent / 100;
+}
+
+static uint32_t longest_frame(const stepping_trace *trace)
+{
+    uint32_t longest = 0;
+    for (uint32_t i = 0; i < trace->frames.count; i++) {
+        longest = trace->frames.frames_ns[i] > trace->frames.frames_ns[longest] ? i : longest;
+    }
+    return longest;
+}
+
+typedef struct search {
+    uint32_t index;
+    uint64_t end_ns;
+} search;
+
+static void note_end(void *user, const stepping_play_frame *frame)
+{
+    search *found = user;
+    found->end_ns = frame->index <= found->index ? frame->real_ns : found->end_ns;
+}
+
+/* When the trace's longest frame ends with this strategy, whose steps may have delayed it; or its
+ * last one, when it does not come so far. */
+static uint64_t longest_end_ns(const ls_timestep_config *timestep, const stepping_trace *trace,
+                               uint64_t step_cost_ns)
+{
+    search found = {.index = longest_frame(trace)};
+    stepping_play(timestep, trace, step_cost_ns, &(stepping_play_observer){note_end, &found});
+    return found.end_ns;
+}
+
+/* The end of the longest frame is 0 in STEPS. */
+static void set_window(const stepping_plot_page *page, const stepping_trace *trace,
+                       uint64_t longest_ns, series *s)
+{
+    uint64_t before_ns = BEFORE_MS * LS_NS_PER_MS;
+    s->to_ns = UINT64_MAX;
+    s->every_ns = stepping_trace_length_ns(trace) / COARSE_POINTS;
+    if (s->panel == POSITION) {
+        s->from_ns = position_from_ns(page);
+        s->to_ns = s->from_ns + POSITION_STEPS * ls_timestep_config_default(page->rate_hz).dt_ns;
+        s->every_ns = 0;
+    } else if (s->panel == STEPS) {
+        s->zero_ns = longest_ns;
+        s->from_ns = longest_ns > before_ns ? longest_ns - before_ns : 0;
+        s->to_ns = longest_ns + AFTER_MS * LS_NS_PER_MS;
+        s->every_ns = 0;
+    }
+}
+
+/* ---- the data of a panel ---- */
+
+typedef struct panel_source {
+    plot_panel panel;
+    const char *name; /* of its block, and of its values least_NAME, most_NAME and NAME_trace */
+    const stepping_trace *trace;
+    uint32_t cost_percent;
+} panel_source;
+
+static ls_status write_curve(const stepping_plot_page *page, const panel_source *source,
+                             uint32_t index, series *range, ls_text *why)
+{
+    const ls_timestep_config *timestep = &page->steppers[index].config;
+    uint64_t step_cost_ns = cost_ns(page, source->cost_percent);
+    series s = *range;
+    set_window(page, source->trace, longest_end_ns(timestep, source->trace, step_cost_ns), &s);
+    if (page->course && s.panel == POSITION) {
+        ls_status status = stepping_sim_player_create(
+            page->course->simulation, &page->course->config, page->allocator, &s.player, why);
+        if (status != LS_OK) {
+            return status;
         }
-        const stepping_stepper *stepper = &page->steppers[i];
-        ls_timestep_strategy strategy = stepper->config.strategy;
-        fprintf(script,
-                "%s$%s%" PRIu32 " using 1:2 with %s lw %.1f lc rgb '%s' dt %s title '%s %s'",
-                before, stepping_plot_block_name(panel), i, with, styles[strategy].width,
-                styles[strategy].colour, styles[strategy].dash, stepper->row, stepper->name);
-        before = ", \\\n  ";
     }
-    fprintf(script, "\n");
-}
-
-static void write_title(FILE *script, const char *title, const char *x, const char *y)
-{
-    fprintf(script, "set title '{/:Bold %s}'\nset xlabel '%s'\nset ylabel '%s'\n", title, x, y);
-}
-
-/* What is to be seen in the panels as they are without any options. */
-static void write_notes(FILE *script)
-{
-    fprintf(script, "set label 1 'T1: runs away' at graph 0.43,0.95 tc rgb '#707070'\n"
-                    "set label 2 'T2, T3, T4: on time' at graph 0.43,0.75 tc rgb '#d62728'\n"
-                    "set label 3 'T5: jumps' at graph 0.74,0.47 tc rgb '#2b7bba'\n"
-                    "set label 4 'T6: even, one step late' at graph 0.56,0.26 tc rgb '#006d2c'\n");
-}
-
-static void write_places(const stepping_plot_page *page, FILE *script)
-{
-    double end_ms = STEPPING_PLOT_POSITION_STEPS * 1e3 / page->rate_hz;
-    char name[LS_NAME_BYTES_MAX];
-    ls_text title = {{0}};
-    ls_text_set(&title, "Where a moving body is drawn (trace %s; dotted: exactly)",
-                stepping_plot_plain_name(page->position, name));
-    write_title(script, title.bytes, "real time, ms", "drawn place, ms of motion");
-    fprintf(script,
-            "set xrange [0:%g]\nset yrange [0:%g]\n"
-            "set arrow 1 from 0,0 to %g,%g nohead lw 1 dt (3,4) lc rgb '#000000' front\n",
-            end_ms, end_ms, end_ms, end_ms);
-    if (page->has_notes) {
-        write_notes(script);
+    if (s.from_ns == 0 && s.panel != FRAMES && s.panel != STEPS) {
+        fprintf(s.script, "0 %d\n", s.panel == ENERGY ? 1 : 0);
     }
-    write_curves(page, STEPPING_PLOT_POSITION, "steps", script);
-    fprintf(script, "unset label\nunset arrow\nunset key\n");
+    stepping_play(timestep, source->trace, step_cost_ns, &(stepping_play_observer){add_point, &s});
+    fprintf(s.script, "\n\n");
+    bool runs_away = s.player && timestep->strategy == LS_TIMESTEP_FIXED_PER_FRAME;
+    if (!runs_away) { /* with the place where it would be, the others could not be told apart */
+        range->least = s.least;
+        range->most = s.most;
+    }
+    stepping_sim_player_destroy(s.player);
+    return LS_OK;
 }
 
-/* Along x, wherever the first shape that moves is going. */
-static void write_shape(const stepping_plot_page *page, FILE *script)
+/* The user chose the trace's name, and gnuplot reads marks in texts. */
+static const char *plain_name(const stepping_trace *trace, char text[LS_NAME_BYTES_MAX])
 {
-    double from_ms = (double)stepping_plot_position_ns(page) / 1e6;
+    ls_name_copy(text, LS_NAME_BYTES_MAX, trace->name);
+    for (char *c = text; *c != '\0'; c++) {
+        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                        (*c >= '0' && *c <= '9') || *c == '.';
+        *c = is_plain ? *c : '-';
+    }
+    return text;
+}
+
+static ls_status write_panel(const stepping_plot_page *page, const panel_source *source,
+                             FILE *script, ls_text *why)
+{
     char name[LS_NAME_BYTES_MAX];
-    ls_text title = {{0}};
-    ls_text_set(&title, "Where a shape is drawn (trace %s)",
-                stepping_plot_plain_name(page->position, name));
-    write_title(script, title.bytes, "real time, ms", "x, m");
-    fprintf(script,
-            "set xrange [%g:%g]\nset yrange [*:*]\n"
-            "if (least_position < most_position) { set yrange [least_position:most_position] }\n",
-            from_ms, from_ms + STEPPING_PLOT_POSITION_STEPS * 1e3 / page->rate_hz);
-    write_curves(page, STEPPING_PLOT_POSITION, "steps", script);
-    fprintf(script, "unset key\n");
-}
-
-static void write_bars(const stepping_plot_page *page, FILE *script)
-{
-    write_title(script, "Stutter: uneven motion from frame to frame (no bar: none)", "trace",
-                page->course ? "mm" : "ms (pixels at 1,000 pixels/s)");
-    fprintf(script, "set style data histograms\nset style histogram clustered gap 1.5\n"
-                    "set style fill solid 0.9 noborder\nset xrange [*:*]\nset yrange "
-                    "[0:top(most_stutter, 1)]\n");
-    const char *before = "plot ";
-    const char *tics = ":xtic(1)";
-    for (uint32_t i = 0; i < page->stepper_count; i++) {
-        if (!stepping_plot_is_shown(page, i)) {
-            continue;
+    ls_status status = LS_OK;
+    series range = {.script = script,
+                    .panel = source->panel,
+                    .view = stepping_world_view_make(),
+                    .course = page->course,
+                    .least = HUGE_VAL,
+                    .most = -HUGE_VAL};
+    fprintf(script, "%s_trace = '%s'\n$%s << EOD\n", source->name, plain_name(source->trace, name),
+            source->name);
+    for (uint32_t i = 0; i < page->stepper_count && status == LS_OK; i++) {
+        if (is_shown(page, i)) {
+            status = write_curve(page, source, i, &range, why);
         }
-        const stepping_stepper *stepper = &page->steppers[i];
-        fprintf(script, "%s$stutter using %" PRIu32 "%s lc rgb '%s' title '%s %s'", before, i + 2,
-                tics, styles[stepper->config.strategy].colour, stepper->row, stepper->name);
-        before = ", \\\n  ";
-        tics = "";
     }
-    fprintf(script, "\nset xtics autofreq\n");
+    bool is_known = range.least <= range.most;
+    fprintf(script, "EOD\nleast_%s = %.6g\nmost_%s = %.6g\n", source->name,
+            is_known ? range.least : 0, source->name, is_known ? range.most : 0);
+    return status;
 }
 
-static void write_energy(const stepping_plot_page *page, FILE *script)
+/* A line for each trace, with every shown strategy's stutter. */
+static void write_stutter(const stepping_plot_page *page, FILE *script)
 {
-    char name[LS_NAME_BYTES_MAX];
-    ls_text title = {{0}};
-    ls_text_set(&title, "Energy of a %d Hz spring (trace %s)", STEPPING_WORLD_SPRING_HZ,
-                stepping_plot_plain_name(page->energy, name));
-    write_title(script, title.bytes, "real time, s", "energy, of what it had at first");
-    fprintf(script, "set xrange [0:*]\nset yrange [0.1:top(most_energy, 10)]\nset logscale y\n"
-                    "set format y '10^{%%T}'\n");
-    write_curves(page, STEPPING_PLOT_ENERGY, "lines", script);
-    fprintf(script, "set format y\nunset logscale y\n");
+    double most = 0;
+    fprintf(script, "$stutter << EOD\n");
+    for (uint32_t i = 0; i < page->stutter_count; i++) {
+        char name[LS_NAME_BYTES_MAX];
+        fprintf(script, "\"%s\"", plain_name(page->stutter[i].trace, name));
+        for (uint32_t k = 0; k < page->stepper_count; k++) {
+            const stepping_report_cell *cell = &page->stutter[i].cells[k];
+            double stutter = page->course ? cell->simulation.stutter_mm : cell->world.stutter_ms;
+            if (is_shown(page, k)) {
+                fprintf(script, " %.4f", stutter);
+                most = stutter > most ? stutter : most;
+            }
+        }
+        fprintf(script, "\n");
+    }
+    fprintf(script, "EOD\nmost_stutter = %.6g\n", most);
 }
 
-static void write_steps(const stepping_plot_page *page, FILE *script)
-{
-    char name[LS_NAME_BYTES_MAX];
-    ls_text title = {{0}};
-    ls_text_set(&title, "Steps in a frame (trace %s, a step costs %" PRIu32 " %% of dt)",
-                stepping_plot_plain_name(page->steps, name), page->steps_cost_percent);
-    write_title(script, title.bytes, "ms after the longest frame", "steps in a frame");
-    fprintf(script, "set xrange [-%d:%d]\nset yrange [0:top(most_steps, 2)]\n",
-            STEPPING_PLOT_BEFORE_MS, STEPPING_PLOT_AFTER_MS);
-    write_curves(page, STEPPING_PLOT_STEPS, "fsteps", script);
-}
+/* ---- the page ---- */
 
-static void write_load(const stepping_plot_page *page, FILE *script)
+static void write_values(const stepping_plot_page *page, FILE *script)
 {
-    char name[LS_NAME_BYTES_MAX];
-    ls_text title = {{0}};
-    ls_text_set(&title, "Lengths of frames (trace %s, a step costs %" PRIu32 " %% of dt)",
-                stepping_plot_plain_name(page->load, name), page->load->step_cost_percent);
-    write_title(script, title.bytes, "real time, s", "a frame, ms");
-    fprintf(script, "set xrange [0:*]\nset yrange [most_frames < 20 ? 1 : 10:top(most_frames, "
-                    "100)]\nset logscale y\n");
-    write_curves(page, STEPPING_PLOT_FRAMES, "lines", script);
-    fprintf(script, "unset logscale y\n");
-    ls_text_set(&title, "Time dropped: never simulated (trace %s)",
-                stepping_plot_plain_name(page->load, name));
-    write_title(script, title.bytes, "real time, s", "s");
-    fprintf(script, "set xrange [0:*]\nset yrange [0:top(most_dropped, 0.1)]\n");
-    write_curves(page, STEPPING_PLOT_DROPPED, "lines", script);
+    bool has_shape = page->course && page->course->has_shape;
+    fprintf(script, "is_svg = %d\nhas_notes = %d\nrate_hz = %" PRIu32 "\nsubject = '%s'\n",
+            page->is_svg, page->has_notes, page->rate_hz,
+            !page->course ? "world"
+            : has_shape   ? "shape"
+                          : "frames");
+    fprintf(script, "position_from_ms = %g\nposition_ms = %g\nspring_hz = %d\n",
+            ms_of(position_from_ns(page)), POSITION_STEPS * 1e3 / page->rate_hz,
+            STEPPING_WORLD_SPRING_HZ);
+    fprintf(script, "steps_before_ms = %d\nsteps_after_ms = %d\n", BEFORE_MS, AFTER_MS);
+    fprintf(script, "steps_cost = %" PRIu32 "\nframes_cost = %" PRIu32 "\nshown = ''\nnames = ''\n",
+            page->steps_cost_percent, page->load->step_cost_percent);
+    for (uint32_t i = 0; i < page->stepper_count; i++) {
+        if (is_shown(page, i)) {
+            fprintf(script, "shown = shown.' %d'\nnames = names.' %s'\n",
+                    page->steppers[i].config.strategy + 1, page->steppers[i].name);
+        }
+    }
 }
 
 ls_status stepping_plot_write(const stepping_plot_page *page, FILE *script, ls_text *why)
 {
-    fprintf(script,
-            "set encoding utf8\n"
-            "top(most, least) = most > least ? most * 1.1 : least\n"
-            "set terminal %s\n",
-            page->is_svg ? "svg size 1200,1350 dynamic font 'DejaVu Sans,13' background '#ffffff'"
-                         : "pngcairo size 1200,1350 font 'DejaVu Sans,10' background '#ffffff'");
-    ls_status status = stepping_plot_write_data(page, script, why);
-    fprintf(script,
-            "set multiplot layout 3,2 title '{/:Bold=16 Stepping strategies, %" PRIu32
-            " steps a second}' margins 0.07,0.985,0.045,0.895 spacing 0.09,0.075\n"
-            "set grid back lt 1 lw 1 dt 1 lc rgb '#e4e4e4'\nset border lc rgb '#555555'\nset tics "
-            "nomirror\n"
-            "set key at screen 0.52,0.972 center top horizontal maxrows 2 samplen 2 width 1\n",
-            page->rate_hz);
-    if (!page->course) {
-        write_places(page, script);
-        write_bars(page, script);
-        write_energy(page, script);
-    } else if (page->course->has_shape) {
-        write_shape(page, script);
-        write_bars(page, script);
+    const panel_source sources[] = {
+        {POSITION, "position", page->position, page->position->step_cost_percent},
+        {ENERGY, "energy", page->energy, page->energy->step_cost_percent},
+        {STEPS, "steps", page->steps, page->steps_cost_percent},
+        {FRAMES, "frames", page->load, page->load->step_cost_percent},
+        {DROPPED, "dropped", page->load, page->load->step_cost_percent},
+    };
+    ls_status status = LS_OK;
+    write_values(page, script);
+    for (uint32_t i = 0; i < sizeof sources / sizeof sources[0] && status == LS_OK; i++) {
+        status = write_panel(page, &sources[i], script, why);
     }
-    write_steps(page, script);
-    write_load(page, script);
-    fprintf(script, "unset multiplot\n");
+    write_stutter(page, script);
+    fputs(stepping_plot_script, script);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Plot: one page that shows what each strategy does: where it draws a moving body, its stutter, the
- * energy of a spring, steps and lengths of frames, time dropped. Writes a script for gnuplot that
- * holds its data; draws nothing itself. Called by the driver and by tests. */
+ * energy of a spring, steps and lengths of frames, time dropped. Writes the page's values and data,
+ * and behind them the script that draws them (page.gp, which is part of the program); draws nothing
+ * itself. Called by the driver and by tests. */
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_PLOT_H
 #define LOCKSTEP_TOOLS_TIMESTEP_PLOT_H
 
