@@ -1,6 +1,6 @@
 #include "lockstep/common/simulation/schema_coverage.h"
 
-#include "lockstep/common/simulation/state_schema.h"
+#include "lockstep/common/simulation/field_type.h"
 
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/simulation/field_type.h"
 #include "lockstep/common/simulation/simulation.h"
 
 LS_C_BEGIN
@@ -53,13 +54,6 @@ int ls_schema_place_value(const ls_schema_place *place, const void *state, char 
 
 /* The offset of the first declared padding byte that is not zero, or false. */
 bool ls_schema_dirty_padding(const ls_schema *schema, const void *state, size_t *offset);
-
-/* 0 and "unknown" for a number that is no type. */
-uint32_t ls_field_type_bytes(ls_field_type type);
-const char *ls_field_type_name(ls_field_type type);
-
-/* Bytes of one item of a checked field: its neighbouring elements. */
-size_t ls_field_item_bytes(const ls_field *field);
 
 /* Whether this machine keeps states as they are hashed and sent: little-endian. */
 bool ls_schema_is_canonical_here(void);

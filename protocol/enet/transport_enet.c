@@ -10,7 +10,6 @@
 
 enum {
     CHANNEL_COUNT = 1,
-    CLIENT_SEAT = 0,
     GOODBYE = 1, /* data of a disconnect that somebody asked for; ENet's own time-outs carry 0 */
 
     SOCKET_RECEIVE_BYTES = 4 << 20, /* ENet's 256 KiB hold 630 small packets */
@@ -200,25 +199,6 @@ static bool take_enet_event(transport_enet *transport, const ENetEvent *from,
     }
 }
 
-static bool is_would_block(int error)
-{
-    return error == EAGAIN || error == EWOULDBLOCK;
-}
-
-void ls_enet_note_failure(transport_enet *transport, int error)
-{
-    if (error == 0 || is_would_block(error)) {
-        /* ENet sets no error for a datagram longer than it can receive. */
-        transport->rejections[LS_DATAGRAM_OVERSIZE]++;
-    } else if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) {
-        transport->is_refused = true;
-    }
-    ls_peer_seat *own = &transport->seats.seats[CLIENT_SEAT];
-    if (error == ECONNREFUSED && own->state == LS_SEAT_CONNECTING) {
-        own->deadline_ns = 0; /* the machine is there and says no: nothing to wait for */
-    }
-}
-
 /* A datagram without a byte ends ENet's taking in as if the socket were empty. Counted here: ENet
  * shows it to nobody. */
 static void note_empty_datagram(transport_enet *transport)
@@ -242,7 +222,7 @@ static int service(transport_enet *transport, ENetEvent *event)
     bool is_done = result == 0 || (result > 0 && event->type == ENET_EVENT_TYPE_RECEIVE);
     bool has_ended_early =
         is_done && transport->total.packets_received - before < ENET_DATAGRAMS_PER_SERVICE;
-    transport->is_drained = has_ended_early && is_would_block(errno);
+    transport->is_drained = has_ended_early && ls_enet_is_would_block(errno);
     if (has_ended_early && !transport->is_drained) {
         note_empty_datagram(transport);
     }
@@ -335,7 +315,7 @@ static void send_packet(ls_transport *base, ls_peer_id id, ls_channel channel, c
         packet->userData = seat;
         seat->backlog_bytes += (uint32_t)size + BACKLOG_PACKET_BYTES;
     }
-    ls_enet_watch_sent(transport, seat);
+    ls_enet_note_queued(transport, seat);
     transport->is_flush_needed = true;
     if (packet && enet_peer_send(peer_of(transport, seat), DATA_CHANNEL, packet) != 0) {
         enet_packet_destroy(packet);
@@ -376,7 +356,7 @@ static void flush_enet(transport_enet *transport)
         }
         ls_enet_note_failure(transport, errno);
     }
-    ls_enet_watch_flushed(transport);
+    ls_enet_forget_queued(transport);
     transport->is_flush_needed = false;
 }
 

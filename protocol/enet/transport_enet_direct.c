@@ -43,7 +43,7 @@ bool ls_enet_direct_send(transport_enet *transport, ls_peer_seat *seat, const ui
                          size_t size)
 {
     ENetPeer *peer = peer_of(transport, seat);
-    if (peer->state != ENET_PEER_STATE_CONNECTED || ls_enet_watch_is_queued(transport, seat)) {
+    if (peer->state != ENET_PEER_STATE_CONNECTED || ls_enet_is_queued(transport, seat)) {
         return false; /* it must not overtake what ENet holds for the same peer */
     }
     if (!ls_enet_batch_has_room(transport->batch)) {

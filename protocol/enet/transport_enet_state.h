@@ -1,6 +1,7 @@
-/* Transport state: the inside of transport_enet, shared by transport_enet.c (connections, packets
- * and the loop), transport_enet_watch.c (what passes: counted, filtered, stamped) and
- * transport_enet_direct.c (what passes ENet by). Never included by anybody else. */
+/* Transport state: the inside of transport_enet, and what each of its parts notes there. Above it,
+ * each calling only those before it: transport_enet_direct.c (packets past ENet),
+ * transport_enet_watch.c (datagrams counted, filtered and stamped), transport_enet.c (connections,
+ * packets and the loop). No other file includes it. */
 #ifndef LOCKSTEP_PROTOCOL_ENET_TRANSPORT_ENET_STATE_H
 #define LOCKSTEP_PROTOCOL_ENET_TRANSPORT_ENET_STATE_H
 
@@ -16,6 +17,7 @@
 enum {
     IP_UDP_HEADER_BYTES = 20 + 8,
     DATA_CHANNEL = 0,
+    CLIENT_SEAT = 0,
 };
 
 /* What shows in an ENet peer that a datagram went to it. */
@@ -79,10 +81,24 @@ static inline peer_view *view_of(const transport_enet *transport, const ls_peer_
     return &transport->views[index_of(transport, seat)];
 }
 
-/* ---- transport_enet.c ---- */
+/* ---- transport_enet_state.c ---- */
+
+bool ls_enet_is_would_block(int error);
 
 /* After sending has failed. An error of ours or of one peer must not stop the others. */
 void ls_enet_note_failure(transport_enet *transport, int error);
+
+/* UDP payload for this seat, past ENet. */
+void ls_enet_count_sent(transport_enet *transport, ls_peer_seat *seat, size_t payload_bytes,
+                        bool is_datagram);
+
+/* Words that hold a bit for each of so many seats. */
+uint32_t ls_enet_queued_words(uint32_t seats);
+
+/* Notes that ENet was given something for this seat; asks for that; all of it has left. */
+void ls_enet_note_queued(transport_enet *transport, const ls_peer_seat *seat);
+bool ls_enet_is_queued(const transport_enet *transport, const ls_peer_seat *seat);
+void ls_enet_forget_queued(transport_enet *transport);
 
 /* ---- transport_enet_direct.c ---- */
 
@@ -111,16 +127,6 @@ void ls_enet_watch_deinit(transport_enet *transport);
 
 /* Puts itself between ENet's host, once there is one, and the network. */
 void ls_enet_watch_attach(transport_enet *transport);
-
-/* The owner has sent something to this seat through ENet; whether it has; and all of it has left.
- */
-void ls_enet_watch_sent(transport_enet *transport, const ls_peer_seat *seat);
-bool ls_enet_watch_is_queued(const transport_enet *transport, const ls_peer_seat *seat);
-void ls_enet_watch_flushed(transport_enet *transport);
-
-/* UDP payload for this seat, past ENet. */
-void ls_enet_count_sent(transport_enet *transport, ls_peer_seat *seat, size_t payload_bytes,
-                        bool is_datagram);
 
 /* When a packet that ENet gave us arrived. */
 uint64_t ls_enet_watch_arrival(const transport_enet *transport, const ENetPacket *packet);

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static uint32_t queued_words(uint32_t seats)
-{
-    return seats / 64 + 1;
-}
-
 /* ---- Counting: ENet announces each datagram, but not whose it is ---- */
 
 static void note_connection(transport_enet *transport, ls_peer_seat *seat)
@@ -59,7 +54,7 @@ static bool has_sent(transport_enet *transport, ls_peer_seat *seat)
 /* The first seat from `index` on, or then from the beginning, that something was sent to. */
 static uint32_t next_queued(const transport_enet *transport, uint32_t index)
 {
-    uint32_t words = queued_words(transport->seats.count);
+    uint32_t words = ls_enet_queued_words(transport->seats.count);
     uint64_t mask = UINT64_MAX << index % 64;
     for (uint32_t step = 0; step <= words; step++) {
         uint32_t word = (index / 64 + step) % words;
@@ -92,16 +87,6 @@ static ls_peer_seat *find_receiver(transport_enet *transport)
         }
     }
     return transport->heard;
-}
-
-void ls_enet_count_sent(transport_enet *transport, ls_peer_seat *seat, size_t payload_bytes,
-                        bool is_datagram)
-{
-    size_t bytes = payload_bytes + (is_datagram ? IP_UDP_HEADER_BYTES : 0);
-    transport->total.bytes_sent += bytes;
-    transport->total.packets_sent += is_datagram ? 1 : 0;
-    seat->traffic.bytes_sent += bytes;
-    seat->traffic.packets_sent += is_datagram ? 1 : 0;
 }
 
 /* ENet's compressor, asked about each datagram before it leaves: counts it and never compresses. */
@@ -251,7 +236,7 @@ ls_status ls_enet_watch_init(transport_enet *transport)
     const ls_allocator *allocator = transport->allocator;
     transport->views = ls_allocate_array(allocator, seats, sizeof *transport->views);
     transport->queued =
-        ls_allocate_array(allocator, queued_words(seats), sizeof *transport->queued);
+        ls_allocate_array(allocator, ls_enet_queued_words(seats), sizeof *transport->queued);
     return transport->views && transport->queued ? LS_OK : LS_NO_MEMORY;
 }
 
@@ -269,21 +254,4 @@ void ls_enet_watch_deinit(transport_enet *transport)
 {
     ls_release(transport->allocator, transport->queued);
     ls_release(transport->allocator, transport->views);
-}
-
-void ls_enet_watch_sent(transport_enet *transport, const ls_peer_seat *seat)
-{
-    size_t index = index_of(transport, seat);
-    transport->queued[index / 64] |= UINT64_C(1) << index % 64;
-}
-
-bool ls_enet_watch_is_queued(const transport_enet *transport, const ls_peer_seat *seat)
-{
-    size_t index = index_of(transport, seat);
-    return (transport->queued[index / 64] >> index % 64 & 1u) != 0;
-}
-
-void ls_enet_watch_flushed(transport_enet *transport)
-{
-    memset(transport->queued, 0, queued_words(transport->seats.count) * sizeof *transport->queued);
 }

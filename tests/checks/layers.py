@@ -83,6 +83,7 @@ ADAPTERS = {
     "enet/*": (
         "protocol/enet/transport_enet.c",
         "protocol/enet/transport_enet_direct.c",
+        "protocol/enet/transport_enet_state.c",
         "protocol/enet/transport_enet_state.h",
         "protocol/enet/transport_enet_watch.c",
         "tools/bench/net_relay.c",

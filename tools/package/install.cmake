@@ -27,6 +27,7 @@ set(LS_PUBLIC_HEADERS
   common/maths/interpolate.h
   common/maths/rng.h
   common/maths/stable_sort.h
+  common/simulation/field_type.h
   common/simulation/input_buffer.h
   common/simulation/plugin_loader.h
   common/simulation/sim_instance.h
