@@ -351,6 +351,17 @@ const cJSON *ls_hosted_player(ls_hosted *hosted, const char *name)
     return NULL;
 }
 
+void ls_hosted_expect_left(ls_hosted *hosted, const char *name, const char *status,
+                           const char *words)
+{
+    const cJSON *player = ls_hosted_player(hosted, name);
+    char left[128];
+    snprintf(left, sizeof left, ": %s (slot %.0f) left at tick ", name,
+             ls_hosted_number(player, "slot"));
+    cr_expect_str_eq(ls_hosted_word(player, "status"), status);
+    ls_hosted_expect_all(&hosted->server, LS_ARGUMENTS(left, words));
+}
+
 void ls_hosted_expect_agreement(ls_hosted *hosted, uint32_t index)
 {
     const cJSON *server = ls_hosted_server_summary(hosted);

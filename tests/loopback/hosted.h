@@ -87,6 +87,11 @@ int ls_hosted_count(const cJSON *object, const char *key);
 /* The server's entry of the player with this name. */
 const cJSON *ls_hosted_player(ls_hosted *hosted, const char *name);
 
+/* Expects that this player left with this status, and that the server's log says so in these words.
+ */
+void ls_hosted_expect_left(ls_hosted *hosted, const char *name, const char *status,
+                           const char *words);
+
 /* Expects that the server and this client have the same final tick and hash. */
 void ls_hosted_expect_agreement(ls_hosted *hosted, uint32_t index);
 

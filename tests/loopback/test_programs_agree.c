@@ -180,9 +180,7 @@ Test(programs_agree, a_client_may_leave_as_planned)
     ls_hosted_expect_clean_exits(&hosted);
     ls_hosted_expect_agreement(&hosted, 1);
     cr_expect_geq(ls_hosted_number(ls_hosted_client_summary(&hosted, 0), "final_tick"), 30);
-    cr_expect_str_eq(ls_hosted_word(ls_hosted_player(&hosted, "short"), "status"), "DISCONNECTED");
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("short (slot 0) left at tick",
-                                                      "has played as long as planned"));
+    ls_hosted_expect_left(&hosted, "short", "DISCONNECTED", "has played as long as planned");
 }
 
 /* ---- what the summary says ---- */

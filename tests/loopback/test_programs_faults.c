@@ -73,11 +73,8 @@ static void expect_others_unharmed(uint32_t ticks)
 static void expect_bob_left(const char *status, const char *words)
 {
     const cJSON *bob = ls_hosted_player(&hosted, "bob");
-    cr_expect_str_eq(ls_hosted_word(bob, "status"), status);
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(bob, "stalled_ticks")), "it told its figures");
-    char left[64];
-    snprintf(left, sizeof left, "bob (slot %.0f) left at tick ", ls_hosted_number(bob, "slot"));
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(left, words));
+    ls_hosted_expect_left(&hosted, "bob", status, words);
 }
 
 /* ---- clients ---- */
