@@ -1,7 +1,7 @@
 // A plug-in in C++: the contract is C, its headers say so, and its functions link.
 #include <lockstep/common/maths/fixed_trig.h>
 #include <lockstep/common/maths/rng.h>
-#include <lockstep/common/simulation/simulation.h>
+#include <lockstep/simulation.h>
 
 namespace {
 

@@ -55,6 +55,7 @@ foreach(header IN LISTS LS_PUBLIC_HEADERS)
 endforeach()
 
 install(FILES ${LS_SHORT_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lockstep)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # What only our own programs link stays at home.
 get_property(libraries GLOBAL PROPERTY LS_LIBRARIES)
