@@ -37,51 +37,10 @@ static const ls_param params[LS_ROPE_PARAM_COUNT] = {
     {"air", "mN s/m", "drag on each particle", 20, 0, 10000},
 };
 
-ls_rope_rules ls_rope_rules_of(const ls_sim_config *config)
-{
-    const int64_t *values = config->params;
-    return (ls_rope_rules){
-        .mass = (double)values[LS_ROPE_PARAM_MASS] / 1000.0,
-        .link = (double)values[LS_ROPE_PARAM_LINK] / 1000.0,
-        .stiffness = (double)values[LS_ROPE_PARAM_STIFFNESS],
-        .damping = (double)values[LS_ROPE_PARAM_DAMPING] / 1000.0,
-        .air = (double)values[LS_ROPE_PARAM_AIR] / 1000.0,
-        .count = (uint32_t)values[LS_ROPE_PARAM_PARTICLES],
-        .players = config->players,
-        .integrator = (ls_integrator)values[LS_ROPE_PARAM_INTEGRATOR],
-    };
-}
-
-uint32_t ls_rope_particle_of(const ls_rope_rules *rules, uint32_t slot)
-{
-    return rules->players < 2 ? 0 : slot * (rules->count - 1) / (rules->players - 1);
-}
-
-static size_t positions_offset(const ls_rope_rules *rules)
-{
-    return rules->players * sizeof(ls_rope_hand);
-}
-
-static size_t velocities_offset(const ls_rope_rules *rules)
-{
-    return positions_offset(rules) + rules->count * sizeof(ls_rope_point);
-}
-
-ls_rope_view ls_rope_view_of(const ls_sim_config *config, const void *state)
-{
-    ls_rope_rules rules = ls_rope_rules_of(config);
-    const uint8_t *bytes = state;
-    return (ls_rope_view){
-        .hands = state,
-        .positions = (const void *)(bytes + positions_offset(&rules)),
-        .velocities = (const void *)(bytes + velocities_offset(&rules)),
-    };
-}
-
 static size_t state_bytes(const ls_sim_config *config)
 {
     ls_rope_rules rules = ls_rope_rules_of(config);
-    return velocities_offset(&rules) + rules.count * sizeof(ls_rope_point);
+    return ls_rope_velocities_offset(&rules) + rules.count * sizeof(ls_rope_point);
 }
 
 static size_t scratch_bytes(const ls_sim_config *config)
@@ -102,10 +61,10 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         HAND(target.y, LS_FIELD_F64, "m"),
         HAND(is_present, LS_FIELD_U32, ""),
         HAND(is_holding, LS_FIELD_U32, ""),
-        POINT("positions", positions_offset(&rules), x, "m"),
-        POINT("positions", positions_offset(&rules), y, "m"),
-        POINT("velocities", velocities_offset(&rules), x, "m/s"),
-        POINT("velocities", velocities_offset(&rules), y, "m/s"),
+        POINT("positions", ls_rope_positions_offset(&rules), x, "m"),
+        POINT("positions", ls_rope_positions_offset(&rules), y, "m"),
+        POINT("velocities", ls_rope_velocities_offset(&rules), x, "m/s"),
+        POINT("velocities", ls_rope_velocities_offset(&rules), y, "m/s"),
     };
     uint32_t count = sizeof all / sizeof all[0];
     memcpy(out, all, (count < capacity ? count : capacity) * sizeof all[0]);
@@ -117,7 +76,7 @@ static void lay_out(const ls_sim_config *config, void *state)
 {
     ls_rope_rules rules = ls_rope_rules_of(config);
     ls_rope_hand *hands = state;
-    ls_rope_point *positions = (void *)((uint8_t *)state + positions_offset(&rules));
+    ls_rope_point *positions = (void *)((uint8_t *)state + ls_rope_positions_offset(&rules));
     ls_rng rng = ls_rng_make(config->seed, STREAM_SHAPE);
     for (uint32_t i = 0; i < rules.count; i++) {
         double middle = (double)(rules.count - 1) / 2.0;
@@ -175,8 +134,8 @@ static void move_hands(const ls_step *step)
     ls_rope_rules rules = ls_rope_rules_of(step->config);
     uint8_t *bytes = step->state;
     ls_rope_hand *hands = step->state;
-    ls_rope_point *positions = (void *)(bytes + positions_offset(&rules));
-    ls_rope_point *velocities = (void *)(bytes + velocities_offset(&rules));
+    ls_rope_point *positions = (void *)(bytes + ls_rope_positions_offset(&rules));
+    ls_rope_point *velocities = (void *)(bytes + ls_rope_velocities_offset(&rules));
     for (uint32_t slot = 0; slot < rules.players; slot++) {
         read_input(&step->inputs->slots[slot], &hands[slot]);
         if (hands[slot].is_holding) {
@@ -270,8 +229,8 @@ void ls_rope_advance(const ls_sim_config *config, void *state, void *scratch, do
 {
     ls_rope_rules rules = ls_rope_rules_of(config);
     uint8_t *bytes = state;
-    double *positions = (void *)(bytes + positions_offset(&rules));
-    double *velocities = (void *)(bytes + velocities_offset(&rules));
+    double *positions = (void *)(bytes + ls_rope_positions_offset(&rules));
+    double *velocities = (void *)(bytes + ls_rope_velocities_offset(&rules));
     rope_system user = {&rules, state};
     ls_motion_system system = {.count = 2 * rules.count, .accelerate = accelerate, .user = &user};
     ls_integrate(&system, rules.integrator, dt_seconds, positions, velocities, scratch);

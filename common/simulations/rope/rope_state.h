@@ -33,6 +33,10 @@ typedef struct ls_rope_rules {
 
 ls_rope_rules ls_rope_rules_of(const ls_sim_config *config);
 
+/* Where the arrays begin in the state, in bytes. */
+size_t ls_rope_positions_offset(const ls_rope_rules *rules);
+size_t ls_rope_velocities_offset(const ls_rope_rules *rules);
+
 typedef struct ls_rope_view {
     const ls_rope_hand *hands;
     const ls_rope_point *positions;  /* m */
@@ -44,7 +48,8 @@ ls_rope_view ls_rope_view_of(const ls_sim_config *config, const void *state);
 /* Which particle the slot holds: with two players, the two ends. */
 uint32_t ls_rope_particle_of(const ls_rope_rules *rules, uint32_t slot);
 
-/* As in ls_simulation. */
+/* ---- rope_view.c: as in ls_simulation ---- */
+
 void ls_rope_draw(const ls_sim_config *config, const void *previous, const void *current,
                   ls_fixed alpha, ls_draw_list *list);
 uint32_t ls_rope_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,

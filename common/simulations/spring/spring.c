@@ -20,19 +20,6 @@ static const ls_param params[LS_SPRING_PARAM_COUNT] = {
     {"amplitude", "mm", "how far the first spring is pulled out", 1000, 0, 10000},
 };
 
-ls_spring_rules ls_spring_rules_of(const ls_sim_config *config)
-{
-    const int64_t *values = config->params;
-    return (ls_spring_rules){
-        .mass = (double)values[LS_SPRING_PARAM_MASS] / 1000.0,
-        .stiffness = (double)values[LS_SPRING_PARAM_STIFFNESS],
-        .damping = (double)values[LS_SPRING_PARAM_DAMPING] / 1000.0,
-        .amplitude = (double)values[LS_SPRING_PARAM_AMPLITUDE] / 1000.0,
-        .count = (uint32_t)values[LS_SPRING_PARAM_SPRINGS],
-        .integrator = (ls_integrator)values[LS_SPRING_PARAM_INTEGRATOR],
-    };
-}
-
 static size_t state_bytes(const ls_sim_config *config)
 {
     return ls_spring_rules_of(config).count * sizeof(ls_spring);
@@ -140,13 +127,6 @@ static void pass_integrate(const ls_step *step)
 }
 
 /* ---- measures ---- */
-
-ls_spring_motion ls_spring_motion_of(const ls_sim_config *config, const void *state, uint32_t index)
-{
-    (void)config;
-    const ls_spring *springs = state;
-    return springs[index].motion;
-}
 
 double ls_spring_energy(const ls_spring_rules *rules, ls_spring_motion motion)
 {

@@ -1,5 +1,5 @@
-/* Spring state: what the springs' files share: the state's layout, and what a player and a viewer
- * see of it. Holds no rules; called by spring.c alone and by its neighbours of that name. */
+/* Spring state: what the springs' files share: the state's layout, how it and the parameters are
+ * read, and what a player and a viewer see. Called by the springs' own files. */
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_STATE_H
 #define LOCKSTEP_COMMON_SIMULATIONS_SPRING_SPRING_STATE_H
 
@@ -11,7 +11,8 @@ typedef struct ls_spring {
     double push; /* N, of the newest tick's input */
 } ls_spring;
 
-/* As in ls_simulation. */
+/* ---- spring_view.c: as in ls_simulation ---- */
+
 void ls_spring_draw(const ls_sim_config *config, const void *previous, const void *current,
                     ls_fixed alpha, ls_draw_list *list);
 uint32_t ls_spring_bot(const ls_sim_config *config, const void *state, uint32_t slot, ls_rng *rng,
