@@ -21,8 +21,8 @@ void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
     ls_sim_instance_step_watched(instance, inputs, &watch);
 }
 
-ls_pass_parting ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,
-                                      uint32_t *pass)
+ls_differing_pass ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,
+                                        uint32_t *pass)
 {
     if (a->pass_count == 0 || a->pass_count != b->pass_count || a->tick != b->tick) {
         return LS_PASS_UNKNOWN;

@@ -21,15 +21,15 @@ void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
                         ls_pass_trace *out);
 
 /* Where two traces of one tick part. */
-typedef enum ls_pass_parting {
+typedef enum ls_differing_pass {
     LS_PASS_UNKNOWN, /* a trace is missing, or they are of different steps */
     LS_PASS_NONE,    /* every state hash is the same */
     LS_PASS_BEFORE,  /* the states differed before the first pass */
     LS_PASS_AT,      /* in the pass that is named */
-} ls_pass_parting;
+} ls_differing_pass;
 
-ls_pass_parting ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,
-                                      uint32_t *pass);
+ls_differing_pass ls_pass_trace_compare(const ls_pass_trace *a, const ls_pass_trace *b,
+                                        uint32_t *pass);
 
 LS_C_END
 

@@ -137,7 +137,7 @@ static bool is_too_far_ahead(uint16_t sequence, uint16_t reliable_received)
 
 /* Of CONNECT and VERIFY_CONNECT alike. Below our limit ENet would cut our packets into fragments;
  * from a seat that no header can name on, it checks no session and writes its bits over others. */
-static bool is_greeting_right(const uint8_t *command)
+static bool is_handshake_right(const uint8_t *command)
 {
     return load_u16(command + 4) < NO_SEAT && load_u32(command + 8) >= LS_ENET_MTU_BYTES;
 }
@@ -159,7 +159,7 @@ static ls_datagram_rejection check_command(const uint8_t *command, size_t *size,
         packet_bytes = load_u16(command + 6);
         break;
     case VERIFY_CONNECT:
-        if (!is_greeting_right(command)) {
+        if (!is_handshake_right(command)) {
             return LS_DATAGRAM_UNSUPPORTED;
         }
         break;
@@ -206,7 +206,7 @@ static ls_datagram_rejection check_connect(const uint8_t *command, size_t size, 
         return LS_DATAGRAM_MALFORMED;
     }
     bool is_supported =
-        command[0] == CONNECT && command[1] == CONTROL_CHANNEL && is_greeting_right(command);
+        command[0] == CONNECT && command[1] == CONTROL_CHANNEL && is_handshake_right(command);
     return is_supported ? LS_DATAGRAM_ACCEPTED : LS_DATAGRAM_UNSUPPORTED;
 }
 

@@ -18,7 +18,7 @@ LS_C_BEGIN
     X(MALFORMED, "not ENet's format, or cut short")                                                \
     X(UNSUPPORTED, "holds a command or option that this transport never uses")                     \
     X(OVERSIZE, "carries a packet above the size limit")                                           \
-    X(STRANGER, "comes from nobody who is connected")                                              \
+    X(UNKNOWN_PEER, "comes from an unknown peer")                                                  \
     X(TOO_FAR_AHEAD, "reliable packet too far ahead of a missing one")
 
 typedef enum ls_datagram_rejection {

@@ -172,12 +172,12 @@ static ls_datagram_rejection judge(transport_enet *transport, ls_peer_seat **sen
     if (header.is_connect) {
         /* Port 0 cannot be answered, and failing to would hold up the peers behind it. */
         if (!transport->is_server || host->receivedAddress.port == 0) {
-            return LS_DATAGRAM_STRANGER;
+            return LS_DATAGRAM_UNKNOWN_PEER;
         }
         return ls_enet_datagram_check(bytes, size, &header, 0);
     }
     if (header.seat >= host->peerCount || !is_from(host, &host->peers[header.seat], &header)) {
-        return LS_DATAGRAM_STRANGER;
+        return LS_DATAGRAM_UNKNOWN_PEER;
     }
     ls_peer_seat *seat = &transport->seats.seats[header.seat];
     ls_enet_plain plain;

@@ -9,10 +9,10 @@ enum {
 };
 
 /* What a match was last seen to do. */
-typedef struct match_mood {
+typedef struct match_status {
     bool is_running;
     bool is_waiting;
-} match_mood;
+} match_status;
 
 struct ls_match_table {
     const ls_allocator *allocator;
@@ -27,7 +27,7 @@ struct ls_match_table {
     uint32_t touched_count;
     bool *is_stale; /* touched, and what is known of it is older than that */
     bool has_stale;
-    match_mood *moods;
+    match_status *statuses;
     uint32_t running_count;
     uint32_t waiting_count;
     ls_peer_map peers;
@@ -57,16 +57,16 @@ ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_te
 
 /* ---- what is known of each match ---- */
 
-static void count_mood(ls_match_table *table, uint32_t number)
+static void count_status(ls_match_table *table, uint32_t number)
 {
     const ls_match *match = table->matches[number];
-    match_mood *mood = &table->moods[number];
-    table->running_count -= mood->is_running ? 1 : 0;
-    table->waiting_count -= mood->is_waiting ? 1 : 0;
-    mood->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
-    mood->is_waiting = ls_match_is_waiting(match);
-    table->running_count += mood->is_running ? 1 : 0;
-    table->waiting_count += mood->is_waiting ? 1 : 0;
+    match_status *status = &table->statuses[number];
+    table->running_count -= status->is_running ? 1 : 0;
+    table->waiting_count -= status->is_waiting ? 1 : 0;
+    status->is_running = ls_match_state_of(match) == LS_MATCH_RUNNING;
+    status->is_waiting = ls_match_is_waiting(match);
+    table->running_count += status->is_running ? 1 : 0;
+    table->waiting_count += status->is_waiting ? 1 : 0;
 }
 
 /* After a match was called: what it says has to be asked for, when it is due may have changed. That
@@ -86,7 +86,7 @@ static void refresh(ls_match_table *table, uint32_t number)
     if (table->is_stale[number]) {
         table->is_stale[number] = false;
         table->due_ns[number] = ls_match_next_ns(table->matches[number]);
-        count_mood(table, number);
+        count_status(table, number);
     }
 }
 
@@ -136,8 +136,8 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     table->touched = ls_allocate_array(allocator, config->matches, sizeof *table->touched);
     table->is_touched = ls_allocate_array(allocator, config->matches, sizeof *table->is_touched);
     table->is_stale = ls_allocate_array(allocator, config->matches, sizeof *table->is_stale);
-    table->moods = ls_allocate_array(allocator, config->matches, sizeof *table->moods);
-    if (!table->matches || !table->due_ns || !table->moods || !table->touched ||
+    table->statuses = ls_allocate_array(allocator, config->matches, sizeof *table->statuses);
+    if (!table->matches || !table->due_ns || !table->statuses || !table->touched ||
         !table->is_touched || !table->is_stale ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
         ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
@@ -193,7 +193,7 @@ void ls_match_table_destroy(ls_match_table *table)
         ls_match_destroy(table->matches[i]);
     }
     ls_peer_map_deinit(&table->peers, table->allocator);
-    ls_release(table->allocator, table->moods);
+    ls_release(table->allocator, table->statuses);
     ls_release(table->allocator, table->is_stale);
     ls_release(table->allocator, table->is_touched);
     ls_release(table->allocator, table->touched);

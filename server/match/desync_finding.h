@@ -20,7 +20,7 @@ typedef struct ls_desync_finding {
     uint32_t place_count; /* 0 .. LS_DIFFERENCES_MAX */
     const ls_field *place_fields[LS_DIFFERENCES_MAX];
     ls_difference_text places[LS_DIFFERENCES_MAX]; /* a: the server's value, b: the client's */
-    ls_pass_parting parting;
+    ls_differing_pass differing_pass;
     const char *pass; /* the first one that did other work; NULL: not known */
     ls_text inputs;   /* of the tick that made the state, slot by slot; empty: not known */
     ls_desync_verdict verdict;

@@ -217,11 +217,11 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
 static void add_pass(const ls_investigation *investigation, ls_desync_finding *finding)
 {
     uint32_t pass = 0;
-    finding->parting =
+    finding->differing_pass =
         ls_pass_trace_compare(ls_rerun_passes(investigation->rerun),
                               &investigation->evidence[investigation->slot].passes, &pass);
     const ls_simulation *simulation = ls_sim_instance_simulation(investigation->spare);
-    if (finding->parting == LS_PASS_AT && pass < simulation->pass_count) {
+    if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
 }

@@ -25,7 +25,7 @@ static void log_places(const ls_desync_finding *finding, const ls_log *log)
 
 static void log_pass(const ls_desync_finding *finding, const ls_log *log)
 {
-    switch (finding->parting) {
+    switch (finding->differing_pass) {
     case LS_PASS_AT:
         ls_log_line(log, LS_LOG_ERROR, "  first pass that differs, in tick %" PRIu32 ": %s",
                     finding->tick - 1, finding->pass ? finding->pass : "unknown");

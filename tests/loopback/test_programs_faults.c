@@ -242,7 +242,7 @@ static void throw_garbage(int descriptor, ls_rng *rng)
     ls_send_datagram(descriptor, hosted.port, bytes, size);
 }
 
-Test(programs_faults, garbage_from_strangers_changes_nothing)
+Test(programs_faults, garbage_from_unknown_peers_changes_nothing)
 {
     enum {
         SOCKETS = 4
@@ -313,7 +313,7 @@ static size_t repeat_from_elsewhere(void *user, uint8_t *bytes, size_t size)
     return size;
 }
 
-Test(programs_faults, a_conversation_repeated_by_a_stranger_changes_nothing)
+Test(programs_faults, a_conversation_repeated_by_an_unknown_peer_changes_nothing)
 {
     uint16_t port;
     int elsewhere = ls_open_socket(&port);
@@ -324,7 +324,7 @@ Test(programs_faults, a_conversation_repeated_by_a_stranger_changes_nothing)
     uint16_t server_port = hosted.port;
     hosted.port = relay.port;
     ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    hosted.port = server_port; /* where the stranger sends to */
+    hosted.port = server_port; /* where the unknown peer sends to */
     ls_hosted_relay(&hosted, &relay);
     ls_hosted_expect_perfect(&hosted, 120);
     ls_relay_close(&relay);

@@ -147,7 +147,7 @@ static void expect_hello_refused(const ls_hello *hello, ls_status status, const 
     ls_station_close(&client);
 }
 
-Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
+Test(programs_refusal, other_builds_and_unknown_peers_are_refused_at_the_door)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20"));
     ls_hello hello = ls_hello_make("newer");
@@ -159,7 +159,7 @@ Test(programs_refusal, other_builds_and_strangers_are_refused_at_the_door)
     hello = ls_hello_make("other arithmetic");
     hello.arithmetic ^= 1;
     expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");
-    hello = ls_hello_make("stranger");
+    hello = ls_hello_make("unknown peer");
     hello.magic = 0x20544547; /* "GET " */
     expect_hello_refused(&hello, LS_MALFORMED, "this is not a Lockstep client");
     ls_hosted_expect_words(&hosted.server, "warning: refused a client: ");

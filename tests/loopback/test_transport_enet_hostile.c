@@ -188,16 +188,16 @@ static size_t make_crafted(test_hostile *hostile, uint8_t *bytes)
     return size;
 }
 
-static void throw_round(test_hostile *hostile, int stranger, uint16_t port)
+static void throw_round(test_hostile *hostile, int unknown_peer, uint16_t port)
 {
     uint8_t bytes[4096];
     for (int i = 0; i < HOSTILE_PER_ROUND; i++) {
         switch (next_random(&hostile->random) % 4) {
         case 0:
-            ls_send_datagram(stranger, port, bytes, make_random(hostile, bytes));
+            ls_send_datagram(unknown_peer, port, bytes, make_random(hostile, bytes));
             break;
         case 1:
-            ls_send_datagram(stranger, port, bytes, make_mutated(hostile, bytes));
+            ls_send_datagram(unknown_peer, port, bytes, make_mutated(hostile, bytes));
             break;
         case 2:
             ls_relay_send_up(&hostile->relay, bytes, make_mutated(hostile, bytes));
@@ -218,12 +218,12 @@ Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_ot
     LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
                  &honest.station);
     uint16_t unused;
-    int stranger = ls_open_socket(&unused);
+    int unknown_peer = ls_open_socket(&unused);
     test_hostile hostile = {.random = 2024};
     hostile_join(&hostile, &server);
     size_t warm_bytes = 0;
     for (int round = 0; round < HOSTILE_ROUNDS; round++) {
-        throw_round(&hostile, stranger, port);
+        throw_round(&hostile, unknown_peer, port);
         honest_send(&honest);
         ls_station_turn(&honest.station);
         hostile_turn(&hostile, &server);
@@ -252,7 +252,7 @@ Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_ot
     hostile_leave(&hostile);
     ls_station_close(&honest.station);
     ls_station_close(&server);
-    close(stranger);
+    close(unknown_peer);
 }
 
 /* Each attack would make ENet keep every datagram: it waits for what never comes. */
@@ -328,7 +328,7 @@ Test(transport_enet_hostile, reliable_packets_ahead_of_a_gap_are_kept_up_to_the_
     assert_memory_is_bounded(make_waiting_reliable, GROWTH_BYTES_MAX + LS_RELIABLE_AHEAD_MAX * 256);
 }
 
-Test(transport_enet_hostile, datagrams_of_every_size_from_strangers_are_dropped_and_counted)
+Test(transport_enet_hostile, datagrams_of_every_size_from_unknown_peers_are_dropped_and_counted)
 {
     ls_station server = ls_station_listen(4);
     server.echoes = true;
@@ -337,21 +337,21 @@ Test(transport_enet_hostile, datagrams_of_every_size_from_strangers_are_dropped_
     LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
                  &honest.station);
     uint16_t unused;
-    int stranger = ls_open_socket(&unused);
+    int unknown_peer = ls_open_socket(&unused);
     static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 51, 52, 53, 1252, 4095, 4096, 4097, 9000};
     static const uint8_t zeros[9000];
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        ls_send_datagram(stranger, port, zeros, sizes[i]);
+        ls_send_datagram(unknown_peer, port, zeros, sizes[i]);
         honest_send(&honest);
         assert_honest_is_served(&honest, &server);
     }
     cr_assert_eq(rejections(&server, LS_DATAGRAM_MALFORMED), 2);
     cr_assert_eq(rejections(&server, LS_DATAGRAM_OVERSIZE), 2);
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_STRANGER), 10);
+    cr_assert_eq(rejections(&server, LS_DATAGRAM_UNKNOWN_PEER), 10);
     cr_assert_eq(server.connected_count, 1);
     ls_station_close(&honest.station);
     ls_station_close(&server);
-    close(stranger);
+    close(unknown_peer);
 }
 
 static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection reason)
@@ -366,10 +366,10 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
     LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
                  &honest.station);
     uint16_t unused;
-    int stranger = ls_open_socket(&unused);
+    int unknown_peer = ls_open_socket(&unused);
     static const uint8_t zeros[LS_ENET_DATAGRAM_BYTES_MAX + 1];
     for (int i = 0; i < DATAGRAMS; i++) {
-        ls_send_datagram(stranger, port, zeros, size);
+        ls_send_datagram(unknown_peer, port, zeros, size);
     }
     honest_send(&honest);
     size_t turns = 0;
@@ -381,7 +381,7 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
     cr_assert_eq(rejections(&server, reason), DATAGRAMS);
     ls_station_close(&honest.station);
     ls_station_close(&server);
-    close(stranger);
+    close(unknown_peer);
 }
 
 /* ENet reports a datagram that it cannot receive as a failure of the socket. */

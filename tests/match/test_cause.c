@@ -62,7 +62,7 @@ static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
     cr_assert_str_neq(finding->places[0].a, finding->places[0].b);
     cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_ONE_OFF, "%s", finding->verdict.why.bytes);
     cr_assert_eq(finding->verdict.culprit, LS_DESYNC_CULPRIT_CLIENT);
-    cr_assert_eq(finding->parting, LS_PASS_NONE, "run again, no pass does other work");
+    cr_assert_eq(finding->differing_pass, LS_PASS_NONE, "run again, no pass does other work");
     cr_assert_leq(finding->took_ns, 2 * SECOND, "took %lu ms",
                   (unsigned long)(finding->took_ns / MS));
     check_played_to_the_end(run, run->clients[0]);
@@ -210,7 +210,7 @@ Test(cause, another_build_is_told_with_its_pass)
     cr_assert_eq(finding->tick, 101);
     cr_assert_eq(finding->elements, 1);
     cr_assert_str_eq(finding->places[0].name, "wrong");
-    cr_assert_eq(finding->parting, LS_PASS_AT);
+    cr_assert_eq(finding->differing_pass, LS_PASS_AT);
     cr_assert_str_eq(finding->pass, "spread");
     cr_assert_eq(finding->verdict.kind, LS_DESYNC_CLASS_BUILD, "%s", finding->verdict.why.bytes);
     cr_assert_leq(finding->took_ns, 2 * SECOND);

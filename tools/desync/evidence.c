@@ -55,7 +55,7 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
             evidence->difference.elements = bundle->elements_differing;
         }
     }
-    evidence->parting =
+    evidence->differing_pass =
         ls_pass_trace_compare(&bundle->server.passes, &bundle->client.passes, &evidence->pass);
     ls_build_fingerprint_here(&evidence->here);
     ls_bundle_print_libraries(&evidence->here);
@@ -218,7 +218,7 @@ bool explain_evidence_hash(const explain_evidence *evidence, ls_tick tick, uint6
 void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
-    switch (evidence->parting) {
+    switch (evidence->differing_pass) {
     case LS_PASS_AT:
         ls_text_set(out, "%s, pass %" PRIu32 " of %" PRIu32,
                     evidence->pass < bundle->pass_count ? bundle->passes[evidence->pass] : "?",

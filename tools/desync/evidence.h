@@ -27,7 +27,7 @@ typedef struct explain_evidence {
     bool is_client_state_proved;
     bool has_difference;
     ls_state_difference difference; /* a: server, b: client */
-    ls_pass_parting parting;
+    ls_differing_pass differing_pass;
     uint32_t pass; /* with LS_PASS_AT */
 
     ls_build_fingerprint here;

@@ -193,7 +193,7 @@ static void write_passes(FILE *file, const explain_evidence *evidence)
             "<table><tr><th>after<th>server<th>client<th>here</tr>\n",
             bundle->tick - 1);
     for (uint32_t pass = 0; pass < bundle->pass_count; pass++) {
-        bool is_bad = evidence->parting == LS_PASS_AT && pass >= evidence->pass;
+        bool is_bad = evidence->differing_pass == LS_PASS_AT && pass >= evidence->pass;
         fputs(is_bad ? "<tr class=bad>" : "<tr>", file);
         write_cell(file, bundle->passes[pass]);
         for (uint32_t i = 0; i < 3; i++) {

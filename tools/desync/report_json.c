@@ -40,7 +40,7 @@ static void add_passes(ls_json *json, const explain_evidence *evidence)
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *server = &bundle->server.passes;
     const ls_pass_trace *client = &bundle->client.passes;
-    if (evidence->parting == LS_PASS_AT && evidence->pass < bundle->pass_count) {
+    if (evidence->differing_pass == LS_PASS_AT && evidence->pass < bundle->pass_count) {
         add_text(json, "pass", bundle->passes[evidence->pass]);
     } else {
         ls_json_null(json, "pass");

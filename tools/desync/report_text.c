@@ -95,7 +95,7 @@ static void write_pass_hashes(FILE *file, const explain_evidence *evidence)
     fprintf(file, "Passes of tick %" PRIu32 ", as each machine ran it again\n", bundle->tick - 1);
     fprintf(file, "  %-16s  %-16s  %-16s  %-16s\n", "after", "server", "client", "here");
     for (uint32_t pass = 0; pass < count; pass++) {
-        bool is_first = evidence->parting == LS_PASS_AT && pass == evidence->pass;
+        bool is_first = evidence->differing_pass == LS_PASS_AT && pass == evidence->pass;
         fprintf(file, "  %-16.16s", pass_name(bundle, pass));
         for (uint32_t i = 0; i < 3; i++) {
             write_hash(file, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
