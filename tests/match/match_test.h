@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 #define LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 
-#include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/faultsim/match_check.h"
 
 #include <criterion/criterion.h>
 
@@ -13,7 +13,7 @@
 /* No invariant broke. */
 static inline void check_sound(virtual_match *run)
 {
-    cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+    cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
 }
 
 /* This client played the match to its end and agrees with the server about it. */
@@ -36,7 +36,7 @@ static inline void check_complete(virtual_match *run)
     if (run->setup.match.ticks > 0) {
         cr_assert_eq(ls_match_tick(run->match), run->setup.match.ticks);
     }
-    cr_assert_eq(run->tick_count, ls_match_tick(run->match));
+    cr_assert_eq(check_of(run)->tick_count, ls_match_tick(run->match));
     for (uint32_t i = 0; i < run->client_count; i++) {
         check_played_to_the_end(run, run->clients[i]);
     }
@@ -55,9 +55,76 @@ static inline ls_session_report report_of(const virtual_client *client)
     return ls_session_report_of(client->session);
 }
 
+static inline ls_join newest_join(const virtual_client *client)
+{
+    const virtual_client_event *joining =
+        virtual_client_find_newest(client, LS_SESSION_EVENT_JOINING);
+    cr_assert(joining != NULL, "client %u has not joined", client->index);
+    return joining->event.join;
+}
+
 static inline ls_match_slot slot_of(const virtual_match *run, uint32_t slot)
 {
     return ls_match_slot_of(run->match, slot);
+}
+
+static inline virtual_setup setup_for(const ls_match_config *config, uint64_t seed)
+{
+    virtual_setup setup = virtual_setup_default(config->simulation, 0, config->ticks);
+    setup.match = *config;
+    setup.seed = seed;
+    return setup;
+}
+
+/* A match by this config, with no client yet. */
+static inline virtual_match *open_match(const ls_match_config *config, uint64_t seed)
+{
+    virtual_setup setup = setup_for(config, seed);
+    return checked_match_create(&setup);
+}
+
+static inline virtual_client *
+add_client_session(virtual_match *run, const ls_session_config *session, const ls_memory_link *link)
+{
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.session = *session;
+    setup.session.makes_inputs_between_frames = true;
+    setup.up = *link;
+    setup.down = *link;
+    return virtual_match_add_client(run, &setup);
+}
+
+/* From now on nothing passes, or what the link lets pass. */
+static inline void cut_link(virtual_client *client, bool is_cut)
+{
+    ls_memory_link link = client->up;
+    link.is_cut = is_cut;
+    virtual_client_set_links(client, &link);
+}
+
+/* The client plays, steps what the server closes, and is not far behind. */
+static inline void check_plays(const virtual_client *client)
+{
+    const match_check *check = check_of(client->run);
+    uint32_t slack = 30 + client->run->setup.match.hash_interval_ticks;
+    ls_session_report report = report_of(client);
+    cr_assert_eq(report.state, LS_SESSION_PLAYING, "client %u: state %d, %s", client->index,
+                 (int)report.state, ls_status_name(report.status));
+    cr_assert_geq(client_check_of(client)->tick + slack, check->tick_count,
+                  "client %u: tick %u of %u", client->index, client_check_of(client)->tick,
+                  check->tick_count);
+}
+
+/* Ends a run in which no state was made to differ: none differed, and no invariant broke. */
+static inline void close_match(virtual_match *run)
+{
+    const match_check *check = check_of(run);
+    cr_assert_eq(check->fault_count, 0, "%s", check->fault.bytes);
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 0);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        cr_assert_not(check->clients[i]->has_state_difference, "client %u", i);
+    }
+    virtual_match_destroy(run);
 }
 
 #endif

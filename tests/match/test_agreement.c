@@ -17,7 +17,7 @@ static void set_param(virtual_setup *setup, const char *assignment)
 
 static void play(const virtual_setup *setup)
 {
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     play_and_check(run);
     virtual_match_destroy(run);
 }
@@ -57,7 +57,7 @@ static uint64_t final_hash_at_frame_rate(uint32_t frame_hz)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 120);
     setup.match.sim.players = 3;
     setup.match.late_rule = LS_LATE_WAIT; /* so that each input is the same in every run */
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.frame_hz = frame_hz;
@@ -83,7 +83,7 @@ static void add_clients_of_mixed_frame_rates(virtual_match *run)
         virtual_client_setup client = virtual_client_setup_default(run);
         client.frame_hz = rates[i];
         client.frame_jitter_ns = LS_NS_PER_SECOND / rates[i] / 4;
-        client.has_previous_state = true;
+        client.session.keeps_previous_state = true;
         virtual_match_add_client(run, &client);
     }
 }
@@ -95,7 +95,7 @@ static void play_at_tick_rate(uint32_t tick_rate_hz, uint32_t ticks)
     setup.match.sim.tick_rate_hz = tick_rate_hz;
     setup.link = (ls_memory_link){.delay_ns = 15 * MS, .jitter_ns = 2 * MS, .loss_ppm = 10000};
     set_param(&setup, "bodies=20");
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     add_clients_of_mixed_frame_rates(run);
     play_and_check(run);
     for (uint32_t slot = 0; slot < 5; slot++) {
@@ -134,7 +134,7 @@ Test(agreement, a_thousand_ticks_a_second)
 Test(agreement, a_server_whose_loop_turns_at_its_own_pace)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 3, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     run->server_loop_ns = 5 * MS;
     play_and_check(run);
     virtual_match_destroy(run);
@@ -146,7 +146,7 @@ Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
     for (size_t i = 0; i < sizeof tick_rates / sizeof tick_rates[0]; i++) {
         virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
         setup.match.sim.tick_rate_hz = tick_rates[i];
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         run->server_loop_ns = SECOND / tick_rates[i];
         virtual_match_run_to_tick(run, 1);
         virtual_match_run(run, 20 * SECOND);
@@ -170,7 +170,7 @@ static void play_on(const weather *kind)
     setup.link = kind->link;
     set_param(&setup, "bodies=40");
     for (setup.seed = 1; setup.seed <= 3; setup.seed++) {
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         play_and_check(run);
         for (uint32_t slot = 0; slot < 4; slot++) {
             uint64_t substituted = slot_of(run, slot).inputs_substituted;
@@ -238,7 +238,7 @@ Test(agreement, each_way_of_its_own)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 0, 600);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         ls_memory_link *slow = i == 0 ? &client.up : &client.down;
@@ -257,7 +257,7 @@ static uint64_t digest_of_run(uint64_t seed)
     setup.seed = seed;
     setup.link = (ls_memory_link){
         .delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     virtual_client_cut(run->clients[2]);
     virtual_match_run_to_end(run);
@@ -278,48 +278,48 @@ Test(agreement, the_same_seed_gives_the_same_run)
 Test(agreement, the_checks_see_other_inputs_and_other_states)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 600);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
-    run->clients[1]->flip_tick = 100;
-    run->clients[2]->is_fed_wrong = true;
+    run->clients[1]->flip.tick = 100;
+    client_check_of(run->clients[2])->is_fed_wrong = true;
     ls_memory_link noisy = {.delay_ns = 10 * MS, .corrupt_ppm = 20000};
     ls_memory_link clean = {.delay_ns = 10 * MS};
     ls_memory_client_set_links(run->clients[2]->transport, &clean, &noisy);
     virtual_match_run_to_end(run);
-    cr_assert(run->clients[1]->has_state_difference);
-    cr_assert_eq(run->clients[1]->state_difference_tick, 100);
-    cr_assert_not(run->clients[1]->has_input_difference);
-    cr_assert(run->clients[2]->has_input_difference);
-    cr_assert(run->clients[2]->has_state_difference);
-    cr_assert_not(run->clients[0]->has_state_difference);
+    cr_assert(client_check_of(run->clients[1])->has_state_difference);
+    cr_assert_eq(client_check_of(run->clients[1])->state_difference_tick, 100);
+    cr_assert_not(client_check_of(run->clients[1])->has_input_difference);
+    cr_assert(client_check_of(run->clients[2])->has_input_difference);
+    cr_assert(client_check_of(run->clients[2])->has_state_difference);
+    cr_assert_not(client_check_of(run->clients[0])->has_state_difference);
     check_sound(run);
-    run->clients[1]->hashed_difference_tick = 99;
-    cr_assert_not(virtual_match_is_sound(run));
+    client_check_of(run->clients[1])->hashed_difference_tick = 99;
+    cr_assert_not(match_check_is_sound(check_of(run)));
     virtual_match_destroy(run);
 }
 
 Test(agreement, the_checks_see_inputs_that_nobody_made)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
-    cr_assert(virtual_match_is_sound(run));
+    cr_assert(match_check_is_sound(check_of(run)));
     virtual_client *client = run->clients[0];
-    client->made[report_of(client).next_input - 1] ^= 2;
+    client_check_of(client)->made[report_of(client).next_input - 1] ^= 2;
     virtual_match_run_to_tick(run, 60);
-    cr_assert_not(virtual_match_is_sound(run));
+    cr_assert_not(match_check_is_sound(check_of(run)));
     virtual_match_destroy(run);
 }
 
 Test(agreement, the_checks_see_ticks_that_are_closed_late)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     run->is_server_paused = true; /* and no test has announced it */
     virtual_match_run(run, 20 * MS);
     run->is_server_paused = false;
     virtual_match_run_to_tick(run, 60);
-    cr_assert_not(virtual_match_is_sound(run));
+    cr_assert_not(match_check_is_sound(check_of(run)));
     virtual_match_destroy(run);
 }

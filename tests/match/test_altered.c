@@ -172,9 +172,9 @@ static bool alter(const alteration *asked, size_t bit)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, TICKS);
     setup.link.delay_ns = RTT_NS / 2;
     setup.match.late_rule = asked->late_rule;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *client = run->clients[1];
-    client->is_fed_wrong = true;
+    client_check_of(client)->is_fed_wrong = true;
     here = *asked;
     here.bit = bit;
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
@@ -246,8 +246,8 @@ static uint32_t count_wrong(const virtual_match *run, const virtual_client *clie
 {
     uint32_t slot = report_of(client).slot;
     uint32_t wrong = 0;
-    for (ls_tick tick = from; tick < run->tick_count; tick++) {
-        wrong += run->ticks[tick].inputs[slot] != client->made[tick];
+    for (ls_tick tick = from; tick < check_of(run)->tick_count; tick++) {
+        wrong += check_of(run)->ticks[tick].inputs[slot] != client_check_of(client)->made[tick];
     }
     return wrong;
 }
@@ -258,9 +258,9 @@ static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, TICKS);
     setup.link.delay_ns = RTT_NS / 2;
     setup.match.late_rule = late_rule;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *client = run->clients[1];
-    client->is_fed_wrong = true;
+    client_check_of(client)->is_fed_wrong = true;
     here = (alteration){.kind = LS_MESSAGE_INPUTS, .is_content = true, .bit = bit};
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
     here.peer = slot_of(run, report_of(client).slot).peer;

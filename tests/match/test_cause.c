@@ -41,10 +41,10 @@ static void check_told(const virtual_match *run, const virtual_client *bad)
 
 static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
 {
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = tick;
-    bad->flip_byte = byte;
+    bad->flip.tick = tick;
+    bad->flip.byte = byte;
     virtual_match_run_to_end(run);
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
@@ -87,10 +87,10 @@ Test(cause, a_flipped_bit_is_named_with_its_field_and_its_class)
 Test(cause, hashing_seldom_names_the_field_too)
 {
     virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 90;
-    bad->flip_byte = offsetof(tally_state, slots[7].joins);
+    bad->flip.tick = 90;
+    bad->flip.byte = offsetof(tally_state, slots[7].joins);
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -107,10 +107,10 @@ Test(cause, hashing_seldom_names_the_field_too)
 Test(cause, two_clients_that_differ_at_once_are_two_findings)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i += 2) {
-        run->clients[i]->flip_tick = 100;
-        run->clients[i]->flip_byte = offsetof(tally_state, slots) + (8 + i) * sizeof(tally_slot);
+        run->clients[i]->flip.tick = 100;
+        run->clients[i]->flip.byte = offsetof(tally_state, slots) + (8 + i) * sizeof(tally_slot);
     }
     virtual_match_run_to_end(run);
     check_sound(run);
@@ -129,10 +129,10 @@ Test(cause, two_clients_that_differ_at_once_are_two_findings)
 Test(cause, the_last_step_of_a_match_is_looked_into)
 {
     virtual_setup setup = setup_with(7, LS_ON_DESYNC_REPORT, 100);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = offsetof(tally_state, slots[9].sum);
+    bad->flip.tick = 100;
+    bad->flip.byte = offsetof(tally_state, slots[9].sum);
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -145,10 +145,10 @@ Test(cause, a_match_that_keeps_nothing_still_says_who_differs)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 200);
     setup.match.finds_causes = false;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = 20;
+    bad->flip.tick = 100;
+    bad->flip.byte = 20;
     virtual_match_run_to_end(run);
     check_sound(run);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
@@ -194,7 +194,7 @@ static virtual_match *play_with_other_build(void (*pass)(const ls_step *), ls_on
     memcpy(other_passes, other_build.passes, sizeof other_passes);
     other_passes[FAULT_PASS].run = pass;
     other_build.passes = other_passes;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client_setup client = virtual_client_setup_default(run);
     client.simulation = &other_build;
     virtual_match_add_client(run, &client);
@@ -239,10 +239,10 @@ static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t inter
     setup.seed = seed;
     setup.predict_ticks = predict_ticks;
     setup.link.loss_ppm = 50000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = offsetof(tally_state, slots) + seed * 13;
+    bad->flip.tick = 100;
+    bad->flip.byte = offsetof(tally_state, slots) + seed * 13;
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -313,10 +313,10 @@ static virtual_match *play_with_liar(uint64_t seed, bool is_silent, liar *lying)
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
     setup.seed = seed;
     *lying = (liar){.is_silent = is_silent};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = offsetof(tally_state, slots) + seed * 11;
+    bad->flip.tick = 100;
+    bad->flip.byte = offsetof(tally_state, slots) + seed * 11;
     bad->tamper = (virtual_tamper){send_lies, lying};
     virtual_match_run_to_end(run);
     return run;
@@ -354,15 +354,15 @@ Test(cause, who_does_not_answer_is_reported_with_what_is_known)
 Test(cause, who_leaves_in_the_middle_is_reported_with_what_is_known)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = offsetof(tally_state, slots[9].sum);
+    bad->flip.tick = 100;
+    bad->flip.byte = offsetof(tally_state, slots[9].sum);
     while (!virtual_match_find(run, LS_MATCH_DESYNC)) {
         virtual_match_run(run, 5 * MS);
     }
     ls_session_leave(bad->session, virtual_client_ns(bad));
-    bad->may_leave = true;
+    client_check_of(bad)->may_leave = true;
     virtual_match_run_to_end(run);
     check_sound(run);
     uint32_t slot = report_of(bad).slot;

@@ -52,14 +52,14 @@ static ls_tick due_at(ls_tick tick, uint32_t interval, ls_tick last)
 
 static void flip_and_check(const virtual_setup *setup, ls_tick tick)
 {
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = tick;
-    bad->flip_byte = 20;
+    bad->flip.tick = tick;
+    bad->flip.byte = 20;
     virtual_match_run_to_end(run);
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
-    cr_assert(bad->has_state_difference);
+    cr_assert(client_check_of(bad)->has_state_difference);
     check_told(run, bad, due_at(tick, setup->match.hash_interval_ticks, setup->match.ticks));
     check_played_to_the_end(run, run->clients[0]);
     check_played_to_the_end(run, run->clients[2]);
@@ -107,10 +107,10 @@ Test(desync, what_happened_in_a_partition_is_found)
 {
     for (ls_tick tick = 130; tick <= 330; tick += 50) {
         virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         virtual_client *bad = run->clients[1];
-        bad->flip_tick = tick;
-        bad->flip_byte = 20;
+        bad->flip.tick = tick;
+        bad->flip.byte = 20;
         virtual_match_run_to_tick(run, 100);
         ls_memory_link cut = {.is_cut = true};
         ls_memory_link clean = setup.link;
@@ -130,14 +130,14 @@ Test(desync, it_is_told_within_a_round_trip_of_the_tick)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 0);
     setup.link.delay_ns = 50 * MS;
-    virtual_match *run = virtual_match_create(&setup);
-    run->clients[1]->flip_tick = 200;
-    run->clients[1]->flip_byte = 20;
+    virtual_match *run = checked_match_create(&setup);
+    run->clients[1]->flip.tick = 200;
+    run->clients[1]->flip.byte = 20;
     virtual_match_run_to_tick(run, 230);
     const virtual_event *event = virtual_match_find(run, LS_MATCH_DESYNC);
     cr_assert_not_null(event);
     /* Tick 199 down, the chain up, the question down, the answer up; two frames and a tick. */
-    uint64_t after_ns = event->at_ns - run->ticks[199].closed_ns;
+    uint64_t after_ns = event->at_ns - check_of(run)->ticks[199].closed_ns;
     cr_assert_leq(after_ns, 4 * 50 * MS + 3 * SECOND / 60 + 5 * MS, "%lu ms",
                   (unsigned long)(after_ns / MS));
     virtual_match_destroy(run);
@@ -148,11 +148,11 @@ Test(desync, it_is_told_within_a_round_trip_of_the_tick)
 Test(desync, two_clients_at_different_ticks_are_two_reports)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
-    virtual_match *run = virtual_match_create(&setup);
-    run->clients[0]->flip_tick = 120;
-    run->clients[0]->flip_byte = 20;
-    run->clients[2]->flip_tick = 77;
-    run->clients[2]->flip_byte = 5;
+    virtual_match *run = checked_match_create(&setup);
+    run->clients[0]->flip.tick = 120;
+    run->clients[0]->flip.byte = 20;
+    run->clients[2]->flip.tick = 77;
+    run->clients[2]->flip.byte = 5;
     virtual_match_run_to_end(run);
     check_sound(run);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 2);
@@ -166,10 +166,10 @@ Test(desync, two_clients_at_different_ticks_are_two_reports)
 Test(desync, all_clients_at_once_are_as_many_reports)
 {
     virtual_setup setup = setup_with(7, LS_ON_DESYNC_REPORT, 200);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
-        run->clients[i]->flip_tick = 100;
-        run->clients[i]->flip_byte = 20 + i;
+        run->clients[i]->flip.tick = 100;
+        run->clients[i]->flip.byte = 20 + i;
     }
     virtual_match_run_to_end(run);
     check_sound(run);
@@ -182,17 +182,17 @@ Test(desync, all_clients_at_once_are_as_many_reports)
 Test(desync, the_policy_drop_drops_it_and_no_other)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_DROP, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = 20;
+    bad->flip.tick = 100;
+    bad->flip.byte = 20;
     virtual_match_run_to_end(run);
     uint32_t slot = report_of(bad).slot;
     check_told(run, bad, 100);
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
     cr_assert_eq(slot_of(run, slot).left_status, LS_DESYNCED);
     const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
-    cr_assert_eq(run->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
+    cr_assert_eq(check_of(run)->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
     cr_assert_leq(left->event.tick, 150, "dropped once its cause is known");
     check_played_to_the_end(run, run->clients[0]);
     check_played_to_the_end(run, run->clients[2]);
@@ -203,10 +203,10 @@ Test(desync, the_policy_drop_drops_it_and_no_other)
 Test(desync, the_policy_drop_works_at_the_end_too)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_DROP, 100);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = 20;
+    bad->flip.tick = 100;
+    bad->flip.byte = 20;
     virtual_match_run_to_end(run);
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
     check_told(run, bad, 100);
@@ -218,10 +218,10 @@ Test(desync, the_policy_drop_works_at_the_end_too)
 Test(desync, the_policy_stop_ends_the_match_for_all)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_STOP, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip_tick = 100;
-    bad->flip_byte = 20;
+    bad->flip.tick = 100;
+    bad->flip.byte = 20;
     virtual_match_run(run, 10 * SECOND);
     cr_assert(virtual_match_is_over(run));
     cr_assert_leq(ls_match_tick(run->match), 106);
@@ -241,10 +241,10 @@ static void play_altered(uint64_t seed, bool is_up, uint32_t corrupt_ppm)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
     setup.seed = seed;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 30);
     virtual_client *altered = run->clients[1];
-    altered->is_fed_wrong = true;
+    client_check_of(altered)->is_fed_wrong = true;
     ls_memory_link clean = setup.link;
     ls_memory_link noisy = clean;
     noisy.corrupt_ppm = corrupt_ppm;
@@ -281,8 +281,8 @@ Test(desync, an_altered_chain_alone_costs_nobody_the_match)
     for (uint64_t seed = 1; seed <= 20; seed++) {
         virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
         setup.seed = seed;
-        virtual_match *run = virtual_match_create(&setup);
-        run->clients[1]->is_fed_wrong = true;
+        virtual_match *run = checked_match_create(&setup);
+        client_check_of(run->clients[1])->is_fed_wrong = true;
         ls_memory_link clean = setup.link;
         ls_memory_link noisy = clean;
         noisy.corrupt_ppm = 10000;

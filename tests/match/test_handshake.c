@@ -13,7 +13,7 @@ static virtual_match *open_lobby(void)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 500 * MS);
     return run;
 }
@@ -209,7 +209,7 @@ Test(handshake, a_full_match_takes_nobody_else)
 Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 300);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     virtual_client *late = add_and_run(run);
     cr_assert(late->is_over);

@@ -24,7 +24,7 @@ static stage open_stage(uint32_t tick_rate_hz)
     virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
     setup.match.sim.players = HONEST + 1;
     setup.match.sim.tick_rate_hz = tick_rate_hz;
-    stage here = {.run = virtual_match_create(&setup)};
+    stage here = {.run = checked_match_create(&setup)};
     here.peer = raw_peer_create(here.run);
     raw_peer_join(here.peer);
     here.slot = here.peer->offer.slot;
@@ -279,7 +279,7 @@ Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 1500);
     setup.match.sim.tick_rate_hz = 128;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 4; i++) {
         run->clients[i]->frame_ns = SECOND / 240;
     }
@@ -297,7 +297,7 @@ Test(hostile, a_silent_player_times_out)
     virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, 600);
     setup.match.sim.players = HONEST + 1;
     setup.match.timeout_ms = 3000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_peer *peer = raw_peer_create(run);
     raw_peer_join(peer);
     virtual_match_run_to_end(run);
@@ -329,7 +329,7 @@ Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
     };
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_peer *pending[PENDING];
     for (uint32_t i = 0; i < PENDING; i++) {
         pending[i] = raw_peer_create(run);
@@ -344,7 +344,7 @@ Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
         raw_peer_destroy(pending[i]);
     }
     cr_assert_eq(virtual_match_count(run, LS_MATCH_PEER_REFUSED, LS_PLAYERS_MAX), PENDING);
-    run->stranger_count = 0;
+    run->peer_count = 0;
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         virtual_match_add_client(run, &client);
@@ -357,10 +357,10 @@ Test(hostile, a_pending_must_begin_with_hello)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t kind = 0; kind < RAW_KINDS; kind++) {
         for (ls_channel channel = LS_CHANNEL_RELIABLE; channel < LS_CHANNEL_COUNT; channel++) {
-            if (kind == LS_MESSAGE_HELLO || run->stranger_count > 50) {
+            if (kind == LS_MESSAGE_HELLO || run->peer_count > 50) {
                 continue;
             }
             raw_peer *peer = raw_peer_create(run);
@@ -372,8 +372,8 @@ Test(hostile, a_pending_must_begin_with_hello)
         }
     }
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
-    for (uint32_t i = 0; i < run->stranger_count; i++) {
-        raw_peer_destroy(run->strangers[i].user);
+    for (uint32_t i = 0; i < run->peer_count; i++) {
+        raw_peer_destroy(run->peers[i].user);
     }
     virtual_match_destroy(run);
 }
@@ -384,7 +384,7 @@ Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
     setup.match.sim.players = 2;
     setup.match.timeout_ms = 60000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_peer *peer = raw_peer_create(run);
     virtual_match_run(run, 5 * MS);
     raw_peer_say_hello(peer);
@@ -409,7 +409,7 @@ Test(hostile, names_cannot_steer_a_terminal)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_peer *peer = raw_peer_create(run);
     virtual_match_run(run, 5 * MS);
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("")};

@@ -55,7 +55,7 @@ static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
     setup.match.sim.players = PLAYERS;
     setup.match.start_delay_ms = 1000;
     setup.link = *link;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < PLAYERS; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.frame_hz = frame_hz;
@@ -124,7 +124,7 @@ Test(jitter_buffer, drifting_clocks_stall_nothing_and_gather_nothing_in_ten_minu
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, TICKS);
     setup.match.sim.players = 2;
     setup.link.delay_ns = 20 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.drift_ppm = drifts_ppm[i];

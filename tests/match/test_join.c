@@ -2,7 +2,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/moving_match.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -126,15 +125,20 @@ static ls_session_config player(void)
     return config;
 }
 
-static moving_match *start(const ls_match_config *config, const ls_memory_link *link)
+static void play_on(virtual_match *run, const ls_memory_link *link)
 {
-    moving_match *run = moving_match_open(config, 7);
     ls_session_config session = player();
-    for (uint32_t i = 0; i < config->start_players; i++) {
-        moving_match_add(run, &session, link);
+    for (uint32_t i = 0; i < run->setup.match.start_players; i++) {
+        add_client_session(run, &session, link);
     }
-    moving_match_run(run, 5 * SECOND);
-    cr_assert_gt(run->ticks, 60);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_gt(ls_match_tick(run->match), 60);
+}
+
+static virtual_match *start(const ls_match_config *config, const ls_memory_link *link)
+{
+    virtual_match *run = open_match(config, 7);
+    play_on(run, link);
     return run;
 }
 
@@ -142,19 +146,19 @@ Test(join, who_comes_late_plays_with_the_others)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
-    moving_match *run = start(&config, &far);
-    moving_client *late = moving_match_add(run, &session, &far);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_PLAYING, 5 * SECOND));
-    cr_assert_eq(late->join.source, LS_JOIN_SNAPSHOT);
-    moving_match_run(run, 5 * SECOND);
+    virtual_match *run = start(&config, &far);
+    virtual_client *late = add_client_session(run, &session, &far);
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_PLAYING, 5 * SECOND));
+    cr_assert_eq(newest_join(late).source, LS_JOIN_SNAPSHOT);
+    virtual_match_run(run, 5 * SECOND);
     for (uint32_t i = 0; i < 3; i++) {
-        moving_check_plays(run->clients[i]);
+        check_plays(run->clients[i]);
     }
-    ls_match_slot slot = ls_match_slot_of(run->match, moving_report(late).slot);
+    ls_match_slot slot = ls_match_slot_of(run->match, report_of(late).slot);
     cr_assert_gt(slot.inputs_on_time, 200);
     cr_assert_gt(slot.hashes_compared, 200);
     cr_assert_leq(slot.inputs_substituted, 30, "%u", (unsigned)slot.inputs_substituted);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(join, many_join_at_once)
@@ -163,16 +167,16 @@ Test(join, many_join_at_once)
     ls_session_config session = player();
     ls_memory_link lossy = far;
     lossy.loss_ppm = 50000;
-    moving_match *run = start(&config, &lossy);
+    virtual_match *run = start(&config, &lossy);
     for (uint32_t i = 0; i < 4; i++) {
-        moving_match_add(run, &session, &lossy);
-        moving_match_run(run, SECOND / 3);
+        add_client_session(run, &session, &lossy);
+        virtual_match_run(run, SECOND / 3);
     }
-    moving_match_run(run, 15 * SECOND);
+    virtual_match_run(run, 15 * SECOND);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        moving_check_plays(run->clients[i]);
+        check_plays(run->clients[i]);
     }
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(join, who_predicts_joins_as_well)
@@ -180,15 +184,15 @@ Test(join, who_predicts_joins_as_well)
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
     session.predict_ticks = 12;
-    moving_match *run = start(&config, &far);
-    moving_client *late = moving_match_add(run, &session, &far);
-    moving_match_run(run, 8 * SECOND);
-    ls_session_report report = moving_report(late);
+    virtual_match *run = start(&config, &far);
+    virtual_client *late = add_client_session(run, &session, &far);
+    virtual_match_run(run, 8 * SECOND);
+    ls_session_report report = report_of(late);
     cr_assert_eq(report.state, LS_SESSION_PLAYING);
     cr_assert_gt(report.shown_tick, report.tick);
     ls_match_slot slot = ls_match_slot_of(run->match, report.slot);
     cr_assert_gt(slot.hashes_compared, 200);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(join, a_match_that_ends_while_somebody_joins_ends_for_all)
@@ -197,14 +201,14 @@ Test(join, a_match_that_ends_while_somebody_joins_ends_for_all)
     ls_session_config session = player();
     config.sim.params[PARAM_KIB] = 2048;
     config.ticks = 420;
-    moving_match *run = start(&config, &far);
-    moving_match_add(run, &session, &far);
-    moving_match_run_to_end(run);
+    virtual_match *run = start(&config, &far);
+    add_client_session(run, &session, &far);
+    virtual_match_run_to_end(run);
     for (uint32_t i = 0; i < 2; i++) {
-        cr_assert_eq(moving_report(run->clients[i]).status, LS_OK);
-        cr_assert_eq(moving_report(run->clients[i]).tick, 420);
+        cr_assert_eq(report_of(run->clients[i]).status, LS_OK);
+        cr_assert_eq(report_of(run->clients[i]).tick, 420);
     }
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(join, what_cannot_be_saved_is_joined_by_its_history)
@@ -214,43 +218,43 @@ Test(join, what_cannot_be_saved_is_joined_by_its_history)
     ls_session_config session = player();
     ls_memory_link lossy = far;
     lossy.loss_ppm = 50000;
-    moving_match *run = start(&config, &lossy);
-    moving_client *first = moving_match_add(run, &session, &lossy);
-    cr_assert(moving_match_run_to(run, first, LS_SESSION_PLAYING, 10 * SECOND));
-    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
-    moving_match_run(run, 20 * SECOND);
-    moving_client *second = moving_match_add(run, &session, &lossy);
-    cr_assert(moving_match_run_to(run, second, LS_SESSION_PLAYING, 10 * SECOND));
-    cr_assert_eq(second->join.source, LS_JOIN_HISTORY);
-    cr_assert_geq(moving_report(second).steps, 20 * 60, "from the start");
+    virtual_match *run = start(&config, &lossy);
+    virtual_client *first = add_client_session(run, &session, &lossy);
+    cr_assert(virtual_client_run_to_state(first, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(newest_join(first).source, LS_JOIN_HISTORY);
+    virtual_match_run(run, 20 * SECOND);
+    virtual_client *second = add_client_session(run, &session, &lossy);
+    cr_assert(virtual_client_run_to_state(second, LS_SESSION_PLAYING, 10 * SECOND));
+    cr_assert_eq(newest_join(second).source, LS_JOIN_HISTORY);
+    cr_assert_geq(report_of(second).steps, 20 * 60, "from the start");
 
     /* Who was away for long begins at the start again. */
-    moving_client_cut(first, true);
-    moving_match_run(run, 25 * SECOND);
-    moving_client_cut(first, false);
-    moving_match_run(run, 10 * SECOND);
-    cr_assert_eq(first->join.source, LS_JOIN_HISTORY);
-    cr_assert_eq(moving_report(first).rejoins, 1);
+    cut_link(first, true);
+    virtual_match_run(run, 25 * SECOND);
+    cut_link(first, false);
+    virtual_match_run(run, 10 * SECOND);
+    cr_assert_eq(newest_join(first).source, LS_JOIN_HISTORY);
+    cr_assert_eq(report_of(first).rejoins, 1);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        moving_check_plays(run->clients[i]);
+        check_plays(run->clients[i]);
     }
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(join, who_joins_as_the_match_ends_gets_to_the_final_state)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
-    moving_match *run = start(&config, &far);
-    moving_client *late = moving_match_add(run, &session, &far);
-    cr_assert(moving_match_run_to(run, late, LS_SESSION_JOINING, SECOND));
-    ls_match_stop(run->match, run->now_ns);
+    virtual_match *run = start(&config, &far);
+    virtual_client *late = add_client_session(run, &session, &far);
+    cr_assert(virtual_client_run_to_state(late, LS_SESSION_JOINING, SECOND));
+    ls_match_stop(run->match, virtual_match_server_ns(run));
     ls_tick last = ls_match_tick(run->match);
-    moving_match_run_to_end(run);
-    cr_assert_eq(moving_report(late).status, LS_OK);
-    cr_assert_eq(moving_report(late).tick, last);
-    cr_assert(ls_match_slot_of(run->match, moving_report(late).slot).has_finished);
-    moving_match_close(run);
+    virtual_match_run_to_end(run);
+    cr_assert_eq(report_of(late).status, LS_OK);
+    cr_assert_eq(report_of(late).tick, last);
+    cr_assert(ls_match_slot_of(run->match, report_of(late).slot).has_finished);
+    close_match(run);
 }
 
 /* ---- how long it takes, and what it costs the others ---- */
@@ -269,13 +273,31 @@ static const size_case size_cases[] = {
     {16384, 50000, 25 * SECOND},
 };
 
-/* The same match once more, with nobody who joins. */
+/* Without the check: it hashes every state, and these are large. The server compares some. */
+static virtual_match *start_large(const ls_match_config *config, const ls_memory_link *link)
+{
+    virtual_setup setup = setup_for(config, 7);
+    virtual_match *run = virtual_match_create(&setup);
+    play_on(run, link);
+    return run;
+}
+
+static void close_large(virtual_match *run)
+{
+    cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 0);
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        cr_assert_gt(slot_of(run, report_of(run->clients[i]).slot).hashes_compared, 0);
+    }
+    virtual_match_destroy(run);
+}
+
+/* The same match once more, into which no client comes late. */
 static uint64_t p99_without(const ls_match_config *config, const ls_memory_link *link, uint64_t ns)
 {
-    moving_match *run = start(config, link);
-    moving_match_run(run, ns);
-    uint64_t p99_ns = moving_report(run->clients[0]).confirm_latency_p99_ns;
-    moving_match_close(run);
+    virtual_match *run = start_large(config, link);
+    virtual_match_run(run, ns);
+    uint64_t p99_ns = report_of(run->clients[0]).confirm_latency_p99_ns;
+    close_large(run);
     return p99_ns;
 }
 
@@ -287,25 +309,25 @@ static void join_of_size(const size_case *given)
     config.sim.params[PARAM_KIB] = given->kib;
     config.hash_interval_ticks = 60; /* large states are slow to hash */
     link.loss_ppm = given->loss_ppm;
-    moving_match *run = start(&config, &link);
+    virtual_match *run = start_large(&config, &link);
     uint64_t begun_ns = run->now_ns;
-    moving_client *late = moving_match_add(run, &session, &link);
-    bool has_joined = moving_match_run_to(run, late, LS_SESSION_PLAYING, given->join_max_ns);
+    virtual_client *late = add_client_session(run, &session, &link);
+    bool has_joined = virtual_client_run_to_state(late, LS_SESSION_PLAYING, given->join_max_ns);
     cr_assert(has_joined, "%u KiB, %u ppm: %u bytes after %.1f s", given->kib, given->loss_ppm,
-              moving_report(late).transferred_bytes, (double)given->join_max_ns / 1e9);
+              report_of(late).transferred_bytes, (double)given->join_max_ns / 1e9);
     uint64_t took_ns = run->now_ns - begun_ns;
-    moving_match_run(run, 2 * SECOND);
+    virtual_match_run(run, 2 * SECOND);
     for (uint32_t i = 0; i < 3; i++) {
-        cr_assert_eq(moving_report(run->clients[i]).state, LS_SESSION_PLAYING);
+        cr_assert_eq(report_of(run->clients[i]).state, LS_SESSION_PLAYING);
     }
-    uint64_t with_ns = moving_report(run->clients[0]).confirm_latency_p99_ns;
+    uint64_t with_ns = report_of(run->clients[0]).confirm_latency_p99_ns;
     uint64_t without_ns = p99_without(&config, &link, took_ns + 2 * SECOND);
     fprintf(stderr,
             "%5u KiB, loss %4.1f %%: joined after %.2f s, others' p99 %.1f ms, %.1f ms without\n",
             given->kib, given->loss_ppm / 1e4, (double)took_ns / 1e9, (double)with_ns / 1e6,
             (double)without_ns / 1e6);
     cr_assert_leq(with_ns, without_ns + 20 * MS);
-    moving_match_close(run);
+    close_large(run);
 }
 
 Test(join, a_mebibyte_joins_and_nobody_notices)

@@ -34,7 +34,7 @@ static virtual_match *start(const plant *planted, uint64_t seed, uint32_t delay_
     setup.clients = 0;
     setup.match.input_delay_ticks = delay_ticks;
     setup.link = (ls_memory_link)WELL;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < PLAYERS; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         if (i == PLANTED && planted->frame_hz > 0) {
@@ -148,7 +148,7 @@ Test(lag, a_wait_is_held_against_nobody_else)
         virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
         setup.match.late_rule = LS_LATE_WAIT;
         setup.match.wait_limit_ms = 1500;
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         virtual_match_run(run, 5 * SECOND);
         run->clients[PLANTED]->is_paused = true;
         virtual_match_run(run, pauses_ms[i] * MS);
@@ -246,7 +246,7 @@ Test(lag, the_delay_follows_each_players_own_link)
     virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
     setup.match.adapts_input_delay = true;
     setup.link = (ls_memory_link)WELL;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 60);
     ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 400000};
     ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &setup.link);

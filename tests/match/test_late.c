@@ -3,6 +3,7 @@
  * waits only so long. */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
+#include "lockstep/tools/faultsim/match_check_parts.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
 #define DT_NS (SECOND / 60)
@@ -26,11 +27,11 @@ static void check_others_unharmed(const virtual_match *run, const virtual_client
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         ls_match_slot other = slot_of(run, slot);
-        if (run->by_slot[slot] != bad) {
+        if (check_of(run)->by_slot[slot]->core != bad) {
             cr_assert_eq(other.inputs_substituted, 0, "slot %u: %lu", slot,
                          (unsigned long)other.inputs_substituted);
             cr_assert_eq(other.inputs_on_time, ls_match_tick(run->match));
-            cr_assert_leq(report_of(run->by_slot[slot]).stalled_ticks, 3);
+            cr_assert_leq(report_of(check_of(run)->by_slot[slot]->core).stalled_ticks, 3);
         }
     }
 }
@@ -38,7 +39,7 @@ static void check_others_unharmed(const virtual_match *run, const virtual_client
 static void play_with_bad_link(const ls_memory_link *link)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     virtual_client *bad = run->clients[2];
     virtual_client_set_links(bad, link);
@@ -63,7 +64,7 @@ Test(late, repeat_lets_no_bad_link_slow_the_others)
 Test(late, repeat_lets_no_frozen_client_slow_the_others)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *frozen = run->clients[1];
     for (ls_tick tick = 50; tick < 500; tick += 150) {
         virtual_match_run_to_tick(run, tick);
@@ -79,7 +80,7 @@ Test(late, repeat_lets_no_frozen_client_slow_the_others)
 Test(late, repeat_counts_each_input_once)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 600);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     uint32_t slot = slot_of_client(run->clients[0]);
     cr_assert_eq(slot_of(run, slot).inputs_on_time, 100);
@@ -97,17 +98,17 @@ Test(late, repeat_counts_each_input_once)
 Test(late, repeat_repeats_the_last_input)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     uint32_t slot = slot_of_client(run->clients[0]);
     run->clients[0]->is_paused = true;
     virtual_match_run_to_tick(run, 160);
     const virtual_client *frozen = run->clients[0];
     ls_tick last = report_of(frozen).next_input - 1;
-    cr_assert_eq(run->ticks[last].inputs[slot], frozen->made[last]);
-    cr_assert_lt(last + 50, run->tick_count);
-    for (ls_tick tick = last; tick < run->tick_count; tick++) {
-        cr_assert_eq(run->ticks[tick].inputs[slot], frozen->made[last]);
+    cr_assert_eq(check_of(run)->ticks[last].inputs[slot], client_check_of(frozen)->made[last]);
+    cr_assert_lt(last + 50, check_of(run)->tick_count);
+    for (ls_tick tick = last; tick < check_of(run)->tick_count; tick++) {
+        cr_assert_eq(check_of(run)->ticks[tick].inputs[slot], client_check_of(frozen)->made[last]);
     }
     check_sound(run);
     virtual_match_destroy(run);
@@ -118,10 +119,10 @@ Test(late, repeat_takes_the_inputs_of_a_link_that_was_given_up)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 0);
     setup.clients = 1;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client_setup far = virtual_client_setup_default(run);
     far.up.delay_ns = 400 * MS;
-    far.reconnect_ms = 30000;
+    far.session.reconnect_ms = 30000;
     virtual_client *client = virtual_match_add_client(run, &far);
     virtual_match_run_to_tick(run, 100);
     uint32_t slot = slot_of_client(client);
@@ -186,7 +187,7 @@ static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 1200);
     setup.match.send_rate = LS_SEND_TICK;
     setup.match.timeout_ms = 5000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     virtual_client *bad = run->clients[3];
     get_into_trouble(bad, kind);
@@ -241,7 +242,8 @@ static void check_nothing_substituted(const virtual_match *run)
 
 static uint64_t time_of_match_ns(const virtual_match *run)
 {
-    return run->ticks[run->tick_count - 1].closed_ns - run->ticks[0].closed_ns;
+    return check_of(run)->ticks[check_of(run)->tick_count - 1].closed_ns -
+           check_of(run)->ticks[0].closed_ns;
 }
 
 Test(late, wait_substitutes_nothing_on_any_network)
@@ -256,7 +258,7 @@ Test(late, wait_substitutes_nothing_on_any_network)
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
         virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 300);
         setup.link = links[i];
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         play_and_check(run);
         check_nothing_substituted(run);
         virtual_match_destroy(run);
@@ -266,7 +268,7 @@ Test(late, wait_substitutes_nothing_on_any_network)
 Test(late, wait_costs_nothing_on_a_good_network)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 1200);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     check_nothing_substituted(run);
     cr_assert_leq(time_of_match_ns(run), 1199 * DT_NS + 20 * MS);
@@ -274,10 +276,21 @@ Test(late, wait_costs_nothing_on_a_good_network)
     virtual_match_destroy(run);
 }
 
+/* Every slot that this client was told to wait for. */
+static uint32_t waited_for(const virtual_client *client)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < client->event_count; i++) {
+        const ls_session_event *event = &client->events[i].event;
+        mask |= event->kind == LS_SESSION_EVENT_WAITING ? event->waiting.slot_mask : 0;
+    }
+    return mask;
+}
+
 Test(late, wait_tells_everybody_whom_it_waits_for)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 600);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     virtual_client *frozen = run->clients[2];
     uint32_t mask = UINT32_C(1) << slot_of_client(frozen);
@@ -288,14 +301,15 @@ Test(late, wait_tells_everybody_whom_it_waits_for)
     cr_assert_eq(virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX), 3);
     for (uint32_t i = 0; i < 4; i++) {
         if (run->clients[i] != frozen) {
-            cr_assert_eq(run->clients[i]->waiting_count, 3, "at 100, 600 and 1,100 ms");
-            cr_assert_eq(run->clients[i]->waiting_mask, mask);
+            cr_assert_eq(virtual_client_count(run->clients[i], LS_SESSION_EVENT_WAITING), 3,
+                         "at 100, 600 and 1,100 ms");
+            cr_assert_eq(waited_for(run->clients[i]), mask);
         }
     }
     frozen->is_paused = false;
     virtual_match_run(run, 100 * MS);
     cr_assert_gt(ls_match_tick(run->match), stuck);
-    cr_assert_eq(frozen->waiting_mask, mask, "it hears of it when it is back");
+    cr_assert_eq(waited_for(frozen), mask, "it hears of it when it is back");
     play_and_check(run);
     check_nothing_substituted(run);
     virtual_match_destroy(run);
@@ -305,7 +319,7 @@ Test(late, wait_says_how_long_and_for_which_tick)
 {
     static const uint32_t waited_ms[] = {100, 600, 1100, 1600};
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 1900 * MS);
@@ -325,7 +339,7 @@ Test(late, wait_says_how_long_and_for_which_tick)
 
 static virtual_match *start_without(const virtual_setup *setup, uint32_t absent_count)
 {
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     while (!virtual_match_find(run, LS_MATCH_STARTED)) {
         virtual_match_run(run, MS);
     }
@@ -342,11 +356,11 @@ Test(late, wait_names_all_it_waits_for_and_no_others)
     uint32_t first = UINT32_C(1) << slot_of_client(run->clients[0]);
     uint32_t second = UINT32_C(1) << slot_of_client(run->clients[1]);
     virtual_match_run(run, SECOND);
-    const virtual_client *witness = run->clients[3];
-    cr_assert_eq(witness->waiting_mask, first | second);
+    const virtual_client *player = run->clients[3];
+    cr_assert_eq(waited_for(player), first | second);
     run->clients[1]->is_paused = false;
     virtual_match_run(run, 600 * MS);
-    const virtual_client_event *last = &witness->events[witness->event_count - 1];
+    const virtual_client_event *last = &player->events[player->event_count - 1];
     cr_assert_eq(last->event.kind, LS_SESSION_EVENT_WAITING);
     cr_assert_eq(last->event.waiting.slot_mask, first);
     run->clients[0]->is_paused = false;
@@ -362,7 +376,7 @@ static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 0);
     setup.match.wait_limit_ms = limit_ms;
     setup.seed = seed;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     ls_rng rng = ls_rng_make(seed, 9);
     for (uint32_t turn = 0; turn < 40; turn++) {
@@ -375,21 +389,22 @@ static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
     }
     virtual_match_run(run, 500 * MS); /* what was said has come */
     uint64_t longest_ns = 0;
-    for (ls_tick tick = 101; tick < run->tick_count; tick++) {
-        uint64_t between_ns = run->ticks[tick].closed_ns - run->ticks[tick - 1].closed_ns;
+    for (ls_tick tick = 101; tick < check_of(run)->tick_count; tick++) {
+        uint64_t between_ns =
+            check_of(run)->ticks[tick].closed_ns - check_of(run)->ticks[tick - 1].closed_ns;
         longest_ns = between_ns > longest_ns ? between_ns : longest_ns;
     }
     cr_assert_leq(longest_ns, limit_ms * MS + DT_NS + 1, "seed %lu: %lu ms", (unsigned long)seed,
                   (unsigned long)(longest_ns / MS));
     cr_assert_geq(longest_ns, 200 * MS, "nobody was waited for");
-    const virtual_client *witness = run->clients[3];
+    const virtual_client *player = run->clients[3];
     uint32_t notices = 0;
-    for (uint32_t i = 0; i < witness->event_count; i++) {
-        const ls_waiting *waiting = &witness->events[i].event.waiting;
-        if (witness->events[i].event.kind == LS_SESSION_EVENT_WAITING) {
+    for (uint32_t i = 0; i < player->event_count; i++) {
+        const ls_waiting *waiting = &player->events[i].event.waiting;
+        if (player->events[i].event.kind == LS_SESSION_EVENT_WAITING) {
             cr_assert_lt(waiting->waited_ms, limit_ms);
-            cr_assert_eq(waiting->slot_mask >> report_of(witness).slot & 1u, 0, "it was there");
-            cr_assert_leq(waiting->tick, run->tick_count);
+            cr_assert_eq(waiting->slot_mask >> report_of(player).slot & 1u, 0, "it was there");
+            cr_assert_leq(waiting->tick, check_of(run)->tick_count);
             notices++;
         }
     }
@@ -413,7 +428,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
     for (size_t i = 0; i < sizeof limits_ms / sizeof limits_ms[0]; i++) {
         virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 400);
         setup.match.wait_limit_ms = limits_ms[i];
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         virtual_match_run_to_tick(run, 100);
         virtual_client *gone = run->clients[1];
         uint32_t slot = slot_of_client(gone);
@@ -425,9 +440,10 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
         const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LOST, slot);
         cr_assert_not_null(left);
         cr_assert_eq(left->event.status, LS_TIMED_OUT);
-        uint64_t waited_ns = left->at_ns - run->ticks[left->event.tick - 1].closed_ns - DT_NS;
+        uint64_t waited_ns =
+            left->at_ns - check_of(run)->ticks[left->event.tick - 1].closed_ns - DT_NS;
         cr_assert_eq(waited_ns / MS, limits_ms[i]);
-        cr_assert_eq(run->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
+        cr_assert_eq(check_of(run)->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
         cr_assert_eq(report_of(gone).status, LS_TIMED_OUT);
         check_played_to_the_end(run, run->clients[0]);
         check_played_to_the_end(run, run->clients[2]);
@@ -441,7 +457,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
 Test(late, wait_waits_once_for_a_link_that_became_slower)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 900);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     ls_memory_link slow = {.delay_ns = 200 * MS};
     virtual_client_set_links(run->clients[0], &slow);
@@ -459,7 +475,7 @@ Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
     setup.match.sim.players = 3;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client_setup uneven = virtual_client_setup_default(run);
     uneven.frame_jitter_ns = 8 * MS;
     virtual_client *slow = virtual_match_add_client(run, &uneven);
@@ -469,7 +485,8 @@ Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
     virtual_match_run_to_tick(run, 900);
     uint32_t uneven_ticks = 0;
     for (ls_tick tick = 300; tick < 900; tick++) {
-        uint64_t between_ns = run->ticks[tick].closed_ns - run->ticks[tick - 1].closed_ns;
+        uint64_t between_ns =
+            check_of(run)->ticks[tick].closed_ns - check_of(run)->ticks[tick - 1].closed_ns;
         uneven_ticks += between_ns < DT_NS || between_ns > DT_NS + 1;
     }
     cr_assert_leq(uneven_ticks, 30, "%u of 600", uneven_ticks);
@@ -480,7 +497,7 @@ Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
 Test(late, wait_leaves_no_lead_behind)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 1800 * MS);
@@ -504,8 +521,8 @@ Test(late, wait_drops_a_player_who_never_begins)
     virtual_match_run_to_end(run);
     uint32_t slot = slot_of_client(run->clients[0]);
     cr_assert_eq(slot_of(run, slot).left_status, LS_TIMED_OUT);
-    for (ls_tick tick = 0; tick < run->tick_count; tick++) {
-        cr_assert_eq(run->ticks[tick].events[slot], 0);
+    for (ls_tick tick = 0; tick < check_of(run)->tick_count; tick++) {
+        cr_assert_eq(check_of(run)->ticks[tick].events[slot], 0);
     }
     check_played_to_the_end(run, run->clients[1]);
     check_played_to_the_end(run, run->clients[2]);
@@ -517,15 +534,15 @@ Test(late, wait_drops_a_player_who_never_begins)
 Test(late, a_stall_that_nobody_explains_is_noticed)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 300 * MS);
-    cr_assert(virtual_match_is_sound(run));
+    cr_assert(match_check_is_sound(check_of(run)));
     run->server_loop_ns = 1; /* asked for the truth, the match turns at any time ... */
     run->is_server_paused = true;
     virtual_match_run(run, 700 * MS);
-    virtual_check_silence(run); /* ... and says nothing while it stands still */
-    cr_assert_not(virtual_match_is_sound(run));
+    match_check_silence(check_of(run)); /* ... and says nothing while it stands still */
+    cr_assert_not(match_check_is_sound(check_of(run)));
     virtual_match_destroy(run);
 }

@@ -40,7 +40,7 @@ static void watch(virtual_match *run, ls_histogram *latency)
         virtual_match_run(run, GLANCE_NS);
         for (ls_tick all = confirmed_by_all(run); seen < all; seen++) {
             for (uint32_t i = 0; i < PLAYERS; i++) {
-                uint64_t made_ns = run->clients[i]->made_at[seen];
+                uint64_t made_ns = client_check_of(run->clients[i])->made_at[seen];
                 if (made_ns != 0) {
                     ls_histogram_add(latency, run->now_ns - made_ns);
                 }
@@ -64,7 +64,7 @@ static void check_network(const network *one)
     latency = (ls_histogram){0};
     virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
     setup.link = (ls_memory_link){.delay_ns = one->rtt_ns / 2, .loss_ppm = one->loss_ppm};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, WARM_TICKS);
     uint64_t late = late_inputs(run);
     watch(run, &latency);

@@ -12,7 +12,7 @@ static virtual_match *start(uint32_t players, uint32_t ticks)
     virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
     setup.match.timeout_ms = 2000;
     setup.match.keep_seat_ms = 0;
-    return virtual_match_create(&setup);
+    return checked_match_create(&setup);
 }
 
 static const tally_slot *tally_of(const virtual_match *run, uint32_t slot)
@@ -28,11 +28,11 @@ Test(leaving, everybody_joins_once_in_tick_0)
     virtual_match *run = start(5, 120);
     play_and_check(run);
     for (uint32_t slot = 0; slot < 5; slot++) {
-        cr_assert_eq(run->ticks[0].events[slot], LS_EVENT_JOINED);
+        cr_assert_eq(check_of(run)->ticks[0].events[slot], LS_EVENT_JOINED);
         cr_assert_eq(tally_of(run, slot)->joins, 1);
         cr_assert_eq(tally_of(run, slot)->leaves, 0);
-        for (ls_tick tick = 1; tick < run->tick_count; tick++) {
-            cr_assert_eq(run->ticks[tick].events[slot], 0);
+        for (ls_tick tick = 1; tick < check_of(run)->tick_count; tick++) {
+            cr_assert_eq(check_of(run)->ticks[tick].events[slot], 0);
         }
     }
     virtual_match_destroy(run);
@@ -42,7 +42,7 @@ Test(leaving, the_match_starts_when_the_last_seat_is_taken)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
     setup.match.sim.players = 3;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 30 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_PLAYER_LEFT, LS_PLAYERS_MAX), 0);
@@ -51,7 +51,7 @@ Test(leaving, the_match_starts_when_the_last_seat_is_taken)
     play_and_check(run);
     const virtual_event *started = virtual_match_find(run, LS_MATCH_STARTED);
     uint64_t start_delay_ns = setup.match.start_delay_ms * MS;
-    cr_assert_leq(run->ticks[0].closed_ns - (started->at_ns + start_delay_ns + DT_NS), 1);
+    cr_assert_leq(check_of(run)->ticks[0].closed_ns - (started->at_ns + start_delay_ns + DT_NS), 1);
     virtual_match_destroy(run);
 }
 
@@ -59,7 +59,7 @@ Test(leaving, a_seat_left_in_the_lobby_is_taken_by_the_next)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
     setup.match.sim.players = 3;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, SECOND);
     virtual_client *gone = run->clients[0];
     uint32_t slot = report_of(gone).slot;
@@ -74,7 +74,7 @@ Test(leaving, a_seat_left_in_the_lobby_is_taken_by_the_next)
         virtual_match_add_client(run, &next);
     }
     virtual_match_run_to_end(run);
-    cr_assert_eq(run->by_slot[slot], run->clients[2]);
+    cr_assert_eq(check_of(run)->by_slot[slot]->core, run->clients[2]);
     for (uint32_t i = 1; i < 4; i++) {
         check_played_to_the_end(run, run->clients[i]);
     }
@@ -91,7 +91,7 @@ Test(leaving, no_honest_client_is_taken_for_silent)
         setup.match.sim.players = 3;
         setup.match.sim.tick_rate_hz = tick_rates[i];
         setup.match.timeout_ms = 100;
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         virtual_match_run(run, 3 * SECOND);
         virtual_client_setup last = virtual_client_setup_default(run);
         virtual_match_add_client(run, &last);
@@ -110,9 +110,9 @@ static void check_left(virtual_match *run, uint32_t slot, ls_status status)
     const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
     cr_assert_eq(left->event.status, status);
     cr_assert_neq(left->event.text.bytes[0], 0);
-    for (ls_tick tick = 1; tick < run->tick_count; tick++) {
+    for (ls_tick tick = 1; tick < check_of(run)->tick_count; tick++) {
         uint32_t expected = tick == left->event.tick ? LS_EVENT_LEFT : 0;
-        cr_assert_eq(run->ticks[tick].events[slot], expected);
+        cr_assert_eq(check_of(run)->ticks[tick].events[slot], expected);
     }
     cr_assert_eq(tally_of(run, slot)->leaves, 1);
     ls_match_slot report = slot_of(run, slot);
@@ -196,7 +196,7 @@ Test(leaving, a_partition_longer_than_the_window_is_not)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 4000);
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.keep_seat_ms = 0;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     ls_memory_link link = setup.link;
     virtual_match_run_to_tick(run, 500);
     virtual_client *gone = run->clients[0];
@@ -235,10 +235,10 @@ static void play_for(uint32_t frame_hz, uint32_t ticks)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 400);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client_setup pending = virtual_client_setup_default(run);
     pending.frame_hz = frame_hz;
-    pending.ticks = ticks;
+    pending.session.ticks = ticks;
     virtual_client *brief = virtual_match_add_client(run, &pending);
     virtual_match_run_to_end(run);
     check_left(run, report_of(brief).slot, LS_DISCONNECTED);
@@ -336,7 +336,7 @@ Test(leaving, a_lobby_that_is_stopped_sends_everybody_home)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
     setup.match.sim.players = 3;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_peer *pending = raw_peer_create(run);
     virtual_match_run(run, SECOND);
     ls_match_stop(run->match, virtual_match_server_ns(run));
@@ -414,7 +414,7 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 600);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.match.wait_limit_ms = 5000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 60);
     virtual_client_vanish(run->clients[0]);
     virtual_match_run(run, SECOND / 2);
@@ -424,6 +424,6 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_match_run(run, SECOND / 2);
     cr_assert(virtual_match_find(run, LS_MATCH_PLAYER_LOST));
     virtual_match_run(run, SECOND);
-    cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+    cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
     virtual_match_destroy(run);
 }

@@ -32,7 +32,7 @@ static void play_at_full_rate(uint32_t players, uint32_t bytes, uint64_t delay_n
     virtual_setup setup = setup_with_bytes(players, bytes, 60);
     setup.match.ticks = 150;
     setup.link.delay_ns = delay_ns;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     for (uint32_t i = 0; i < players; i++) {
         uint32_t behind = 120 - report_of(run->clients[i]).confirmed;
@@ -66,7 +66,7 @@ static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, 
     setup.match.ticks = 2 * tick_rate_hz;
     setup.link = (ls_memory_link){
         .delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = loss_ppm, .duplicate_ppm = 20000};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     virtual_match_destroy(run);
 }
@@ -85,7 +85,7 @@ Test(limits, large_inputs_under_the_rule_wait)
     setup.match.late_rule = LS_LATE_WAIT;
     setup.match.ticks = 180;
     setup.link = (ls_memory_link){.delay_ns = 30 * MS, .loss_ppm = 50000};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     cr_assert_eq(substituted(run), 0);
     virtual_match_destroy(run);
@@ -98,7 +98,7 @@ Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
     virtual_setup setup = setup_with_bytes(4, 400, 60);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.link = (ls_memory_link){.delay_ns = 100 * MS, .loss_ppm = 200000};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 12 * SECOND);
     cr_assert_geq(ls_match_tick(run->match), 380, "only %u ticks", ls_match_tick(run->match));
     check_sound(run);
@@ -111,7 +111,7 @@ Test(limits, who_missed_two_seconds_of_ticks_is_back_in_less)
 {
     virtual_setup setup = setup_with_bytes(4, 8, 60);
     setup.link.delay_ns = 150 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 200);
     virtual_client *deaf = run->clients[0];
     ls_memory_link cut = {.delay_ns = setup.link.delay_ns, .is_cut = true};
@@ -132,7 +132,7 @@ Test(limits, small_inputs_take_one_packet_a_tick)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 0);
     setup.link.delay_ns = 33 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     ls_memory_counts before = ls_memory_network_counts(run->network);
     virtual_match_run_to_tick(run, 1100);
@@ -147,16 +147,16 @@ Test(limits, small_inputs_take_one_packet_a_tick)
 
 static void run_counted(const virtual_setup *setup, counting_allocator *counting)
 {
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     virtual_match_run_to_tick(run, 1);
     uint64_t allocations = counting->allocations;
     uint64_t calls = heap_calls();
     uint64_t live_bytes = counting->live_bytes;
     cr_assert_gt(allocations, 0);
     virtual_match_run_to_tick(run, 200);
-    if (run->clients[1]->flip_tick == 0) {
-        run->clients[1]->flip_tick = 220; /* asks for state hashes, and tells */
-        run->clients[1]->flip_byte = 20;
+    if (run->clients[1]->flip.tick == 0) {
+        run->clients[1]->flip.tick = 220; /* asks for state hashes, and tells */
+        run->clients[1]->flip.byte = 20;
     }
     virtual_match_run_to_tick(run, 300);
     virtual_client_cut(run->clients[2]); /* parts, catching up */

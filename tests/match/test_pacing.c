@@ -13,7 +13,7 @@ static virtual_match *start(uint32_t players, uint64_t delay_ns)
     virtual_setup setup = virtual_setup_default(tally_simulation(), players, 0);
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = delay_ns;
-    return virtual_match_create(&setup);
+    return checked_match_create(&setup);
 }
 
 static uint64_t substituted(const virtual_match *run)
@@ -54,11 +54,11 @@ static void check_latency(const latency_case *one)
     setup.match.sim.tick_rate_hz = one->tick_rate_hz;
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = one->delay_ns;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.frame_hz = one->frame_hz;
-        client.makes_inputs_in_frames = one->is_in_frames;
+        client.session.makes_inputs_between_frames = !one->is_in_frames;
         virtual_match_add_client(run, &client);
     }
     play_and_check(run);
@@ -121,7 +121,7 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 900);
         setup.match.input_delay_ticks = delays[i];
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         virtual_match_run_to_tick(run, 600);
         int64_t least_ns = (int64_t)(delays[i] * DT_NS);
         cr_assert_geq(slot_of(run, 0).slack_ns, least_ns);
@@ -138,8 +138,9 @@ static ls_tick check_spacing(const virtual_client *client, ls_tick first)
     ls_tick end = report_of(client).next_input;
     cr_assert_gt(end, first + 1);
     for (ls_tick tick = first + 1; tick < end; tick++) {
-        cr_assert_neq(client->made_at[tick], 0, "input %u is missing", tick);
-        uint64_t apart_ns = client->made_at[tick] - client->made_at[tick - 1];
+        cr_assert_neq(client_check_of(client)->made_at[tick], 0, "input %u is missing", tick);
+        uint64_t apart_ns =
+            client_check_of(client)->made_at[tick] - client_check_of(client)->made_at[tick - 1];
         cr_assert_geq(apart_ns, DT_NS - DT_NS * 6 / 100, "input %u: %lu us", tick,
                       (unsigned long)(apart_ns / 1000));
         cr_assert_leq(apart_ns, DT_NS + DT_NS * 6 / 100, "input %u: %lu us", tick,
@@ -156,7 +157,7 @@ static void change_delays(ls_late_rule rule)
     setup.match.late_rule = rule;
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = 33 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *client = run->clients[1];
     virtual_match_run_to_tick(run, 300);
     ls_tick checked = report_of(client).next_input - 1;
@@ -221,7 +222,7 @@ static void check_round_trips(const virtual_match *run, uint64_t rtt_ns)
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         uint64_t by_server_ns = slot_of(run, slot).rtt_ns;
-        uint64_t by_client_ns = report_of(run->by_slot[slot]).rtt_ns;
+        uint64_t by_client_ns = report_of(check_of(run)->by_slot[slot]->core).rtt_ns;
         cr_assert_geq(by_server_ns, rtt_ns - MS, "slot %u: %lu us", slot,
                       (unsigned long)(by_server_ns / 1000));
         cr_assert_leq(by_server_ns, rtt_ns + 2 * MS, "slot %u: %lu us", slot,
@@ -291,7 +292,7 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.sim.params[TALLY_PARAM_BYTES] = 0;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 1000);
     cr_assert_eq(substituted(run), 0);
     ls_memory_link link = {.delay_ns = 50 * MS};
@@ -312,7 +313,7 @@ Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 0);
     setup.link = (ls_memory_link){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 300);
     uint64_t before = substituted(run);
     virtual_match_run_to_tick(run, 1500);
@@ -329,7 +330,7 @@ Test(pacing, clocks_that_run_fast_and_slow_miss_no_tick)
     static const int32_t drifts_ppm[] = {-500, 0, 500};
     virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60 * 60);
     setup.match.sim.players = 3;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.drift_ppm = drifts_ppm[i];
@@ -377,10 +378,10 @@ Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
     setup.match.sim.players = 2;
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = 20 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
-        client.makes_inputs_in_frames = true; /* or nothing stands still */
+        client.session.makes_inputs_between_frames = false; /* or nothing stands still */
         virtual_match_add_client(run, &client);
     }
     virtual_match_run_to_tick(run, 200);

@@ -37,7 +37,7 @@ static void check_predicted(const virtual_client *client)
 static void play(virtual_setup *setup)
 {
     for (setup->seed = 1; setup->seed <= 3; setup->seed++) {
-        virtual_match *run = virtual_match_create(setup);
+        virtual_match *run = checked_match_create(setup);
         play_and_check(run);
         cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 0);
         for (uint32_t i = 0; i < run->client_count; i++) {
@@ -111,13 +111,13 @@ Test(prediction, beside_clients_without_it)
     virtual_setup setup = setup_with(ls_arena_simulation(), 0, 600);
     setup.match.sim.players = 4;
     setup.link.loss_ppm = 20000;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 4; i++) {
         static const uint32_t frame_rates[] = {60, 144, 20, 240};
         virtual_client_setup client = virtual_client_setup_default(run);
-        client.predict_ticks = i % 2 == 0 ? 8 : 0;
+        client.session.predict_ticks = i % 2 == 0 ? 8 : 0;
         client.frame_hz = frame_rates[i];
-        client.has_previous_state = true;
+        client.session.keeps_previous_state = true;
         virtual_match_add_client(run, &client);
     }
     play_and_check(run);
@@ -135,7 +135,7 @@ static uint64_t final_hash(uint32_t predict_ticks)
     virtual_setup setup = setup_with(tally_simulation(), 3, 300);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.predict_ticks = predict_ticks;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     uint64_t state_hash = ls_match_hash(run->match);
     virtual_match_destroy(run);
@@ -154,7 +154,7 @@ Test(prediction, changes_no_state)
 Test(prediction, ones_own_input_shows_at_once)
 {
     virtual_setup setup = setup_with(tally_simulation(), 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     for (uint32_t frame = 0; frame < 60; frame++) {
         virtual_match_run(run, SECOND / 60);
@@ -170,7 +170,7 @@ Test(prediction, goes_as_far_as_it_may)
 {
     virtual_setup setup = setup_with(tally_simulation(), 2, 0);
     setup.predict_ticks = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     for (uint32_t frame = 0; frame < 60; frame++) {
         virtual_match_run(run, SECOND / 60);
@@ -183,7 +183,7 @@ Test(prediction, goes_as_far_as_it_may)
 Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
 {
     virtual_setup setup = setup_with(tally_simulation(), 2, 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     ls_memory_link usual = setup.link;
     ls_memory_link cut = {.is_cut = true};
@@ -203,7 +203,7 @@ Test(prediction, who_holds_still_is_guessed_right)
     ls_text why = {{0}};
     cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
                  LS_OK);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     for (uint32_t i = 0; i < 4; i++) {
         ls_session_report report = report_of(run->clients[i]);
@@ -220,7 +220,7 @@ Test(prediction, who_holds_still_is_guessed_right)
 Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 {
     virtual_setup setup = setup_with(tally_simulation(), 2, 400);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 150);
     ls_memory_link slow = {.delay_ns = 120 * MS};
     ls_memory_link usual = setup.link;
@@ -237,7 +237,7 @@ Test(prediction, a_player_who_leaves_was_not_foreseen)
     ls_text why = {{0}};
     cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
                  LS_OK);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     ls_session_leave(run->clients[2]->session, virtual_client_ns(run->clients[2]));
     virtual_match_run_to_end(run);
@@ -255,11 +255,11 @@ static void leave_as_planned(uint32_t frame_hz)
 {
     virtual_setup setup = setup_with(tally_simulation(), 0, 300);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.frame_hz = frame_hz;
-        client.ticks = i == 0 ? 100 : 0;
+        client.session.ticks = i == 0 ? 100 : 0;
         virtual_match_add_client(run, &client);
     }
     virtual_match_run_to_end(run);
@@ -282,7 +282,7 @@ Test(prediction, a_player_who_leaves_as_planned_leaves_a_settled_state)
 Test(prediction, a_machine_that_stood_still_catches_up)
 {
     virtual_setup setup = setup_with(ls_arena_simulation(), 2, 700);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 5 * SECOND);
@@ -303,15 +303,15 @@ static void flip_and_check(uint32_t interval, ls_tick tick)
     setup.match.hash_interval_ticks = interval;
     setup.match.on_desync = LS_ON_DESYNC_REPORT;
     setup.link.loss_ppm = 50000;
-    virtual_match *run = virtual_match_create(&setup);
-    run->clients[1]->flip_tick = tick;
-    run->clients[1]->flip_byte = 20;
+    virtual_match *run = checked_match_create(&setup);
+    run->clients[1]->flip.tick = tick;
+    run->clients[1]->flip.byte = 20;
     virtual_match_run_to_end(run);
     check_sound(run);
     ls_tick due = (tick + interval - 1) / interval * interval;
     due = due < 250 ? due : 250;
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
-    cr_assert_eq(run->clients[1]->state_difference_tick, tick);
+    cr_assert_eq(client_check_of(run->clients[1])->state_difference_tick, tick);
     cr_assert_eq(slot_of(run, report_of(run->clients[1]).slot).desync_tick, due);
     virtual_match_destroy(run);
 }
@@ -376,7 +376,7 @@ Test(prediction, an_engine_that_saves_is_predicted)
 {
     ls_simulation simulation = engine_simulation();
     virtual_setup setup = setup_with(&simulation, 2, 200);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     check_predicted(run->clients[0]);
     cr_assert_eq(virtual_client_count(run->clients[0], LS_SESSION_EVENT_UNPREDICTED), 0);
@@ -389,7 +389,7 @@ Test(prediction, an_engine_that_cannot_save_plays_without)
     simulation.save = NULL;
     simulation.load = NULL;
     virtual_setup setup = setup_with(&simulation, 2, 200);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     cr_assert_eq(virtual_client_count(run->clients[0], LS_SESSION_EVENT_UNPREDICTED), 1);
     cr_assert_not(report_of(run->clients[0]).has_prediction);
@@ -404,7 +404,7 @@ Test(prediction, an_engine_that_cannot_load_what_it_saved_ends_its_own_session_o
     bad.load = refuse_to_load;
     virtual_setup setup = setup_with(&good, 0, 200);
     setup.match.sim.players = 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup client = virtual_client_setup_default(run);
         client.simulation = i == 0 ? &bad : &good;
@@ -426,7 +426,7 @@ Test(prediction, allocates_nothing_once_the_match_runs)
     virtual_setup setup = setup_with(ls_arena_simulation(), 4, 300);
     setup.link.loss_ppm = 50000;
     setup.allocator = &counting.allocator;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 1);
     uint64_t allocations = counting.allocations;
     uint64_t calls = heap_calls();
@@ -445,7 +445,7 @@ Test(prediction, units_of_the_largest_size)
     cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "units=20000", &why),
                  LS_OK);
     setup.link.delay_ns = 20 * MS;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     cr_assert_gt(report_of(run->clients[0]).steps, 20);
     virtual_match_destroy(run);

@@ -1,7 +1,6 @@
 /* Players who lose their links and come back. */
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/moving_match.h"
 
 #include <stdio.h>
 
@@ -11,16 +10,16 @@ enum {
 
 static const ls_memory_link far = {.delay_ns = 50 * MS, .jitter_ns = 4 * MS, .loss_ppm = 10000};
 
-static moving_match *run;
+static virtual_match *run;
 
 static void start(const ls_match_config *config, const ls_session_config *session)
 {
-    run = moving_match_open(config, 11);
+    run = open_match(config, 11);
     for (uint32_t i = 0; i < config->sim.players; i++) {
-        moving_match_add(run, session, &far);
+        add_client_session(run, session, &far);
     }
-    moving_match_run(run, 5 * SECOND);
-    cr_assert_gt(run->ticks, 100);
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_gt(ls_match_tick(run->match), 100);
 }
 
 static ls_match_config match_of_three(void)
@@ -40,7 +39,7 @@ static ls_session_config player(void)
 static void check_all_play(void)
 {
     for (uint32_t i = 0; i < run->client_count; i++) {
-        moving_check_plays(run->clients[i]);
+        check_plays(run->clients[i]);
     }
 }
 
@@ -48,19 +47,19 @@ static void check_all_play(void)
 
 static void lose_for(uint64_t ns)
 {
-    moving_client *client = run->clients[1];
-    moving_client_cut(client, true);
-    moving_match_run(run, ns);
-    moving_client_cut(client, false);
+    virtual_client *client = run->clients[1];
+    cut_link(client, true);
+    virtual_match_run(run, ns);
+    cut_link(client, false);
     uint64_t healed_ns = run->now_ns;
-    cr_assert(moving_match_run_to(run, client, LS_SESSION_PLAYING, 15 * SECOND));
+    cr_assert(virtual_client_run_to_state(client, LS_SESSION_PLAYING, 15 * SECOND));
     uint64_t took_ns = run->now_ns - healed_ns;
-    moving_match_run(run, 3 * SECOND);
+    virtual_match_run(run, 3 * SECOND);
     fprintf(stderr, "away for %4.1f s: back %.2f s after the link was, by %s, %u connections\n",
             (double)ns / 1e9, (double)took_ns / 1e9,
-            client->joins == 0                    ? "waiting"
-            : client->join.source == LS_JOIN_HELD ? "the ticks that it lacked"
-                                                  : "a snapshot",
+            virtual_client_count(client, LS_SESSION_EVENT_JOINING) == 0 ? "waiting"
+            : newest_join(client).source == LS_JOIN_HELD                ? "the ticks that it lacked"
+                                                                        : "a snapshot",
             client->connections);
     check_all_play();
 }
@@ -70,24 +69,24 @@ static void lose_and_return(uint64_t ns, uint32_t rejoins, ls_join_source source
     ls_match_config config = match_of_three();
     ls_session_config session = player();
     start(&config, &session);
-    const moving_client *client = run->clients[1];
-    ls_tick tick = moving_report(client).tick;
+    const virtual_client *client = run->clients[1];
+    ls_tick tick = report_of(client).tick;
     lose_for(ns);
-    ls_session_report report = moving_report(client);
+    ls_session_report report = report_of(client);
     cr_assert_eq(report.rejoins, rejoins);
-    cr_assert_eq(client->joins, rejoins);
+    cr_assert_eq(virtual_client_count(client, LS_SESSION_EVENT_JOINING), rejoins);
     cr_assert_eq(report.slot, 1, "its own seat");
     if (rejoins > 0) {
-        cr_assert_eq(client->join.source, source);
+        cr_assert_eq(newest_join(client).source, source);
     }
     if (rejoins > 0 && source == LS_JOIN_HELD) {
         cr_assert_eq(report.steps, report.tick, "every tick was stepped once");
-        cr_assert_geq(client->join.tick, tick, "with only the ticks that it lacked");
+        cr_assert_geq(newest_join(client).tick, tick, "with only the ticks that it lacked");
     }
     ls_match_slot slot = ls_match_slot_of(run->match, 1);
     cr_assert_eq(slot.rejoins, rejoins);
     cr_assert_not(slot.is_desynced);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(reconnect, half_a_second_of_nothing_is_no_lost_link)
@@ -117,11 +116,11 @@ Test(reconnect, who_predicts_comes_back_as_well)
     session.predict_ticks = 12;
     start(&config, &session);
     lose_for(6 * SECOND);
-    ls_session_report report = moving_report(run->clients[1]);
+    ls_session_report report = report_of(run->clients[1]);
     cr_assert_eq(report.rejoins, 1);
     cr_assert_geq(report.stalled_ticks, 300);
     cr_assert_leq(report.stalled_ticks, 450);
-    moving_match_close(run);
+    close_match(run);
 }
 
 /* The others are not held up by somebody who is away, but for the limit of the rule. */
@@ -131,11 +130,11 @@ Test(reconnect, under_the_rule_wait_the_others_play_on)
     config.late_rule = LS_LATE_WAIT;
     ls_session_config session = player();
     start(&config, &session);
-    ls_tick before = run->ticks;
+    ls_tick before = ls_match_tick(run->match);
     lose_for(8 * SECOND);
-    cr_assert_eq(moving_report(run->clients[1]).rejoins, 1);
-    cr_assert_geq(run->ticks - before, 5 * 60);
-    moving_match_close(run);
+    cr_assert_eq(report_of(run->clients[1]).rejoins, 1);
+    cr_assert_geq(ls_match_tick(run->match) - before, 5 * 60);
+    close_match(run);
 }
 
 /* Nobody plays: nothing is closed, and nothing that was made is lost. */
@@ -145,19 +144,18 @@ Test(reconnect, a_match_of_one_stands_still_until_that_one_is_back)
     config.sim.players = 1;
     ls_session_config session = player();
     start(&config, &session);
-    run->clients[0]->is_cut = false;
-    moving_client *client = run->clients[0];
-    moving_client_cut(client, true);
-    moving_match_run(run, 13 * SECOND);
-    ls_tick stopped = run->ticks;
-    moving_match_run(run, SECOND);
-    cr_assert_eq(run->ticks, stopped);
-    moving_client_cut(client, false);
-    cr_assert(moving_match_run_to(run, client, LS_SESSION_PLAYING, 15 * SECOND));
-    moving_match_run(run, 3 * SECOND);
-    cr_assert_gt(run->ticks, stopped + 100);
+    virtual_client *client = run->clients[0];
+    cut_link(client, true);
+    virtual_match_run(run, 13 * SECOND);
+    ls_tick stopped = ls_match_tick(run->match);
+    virtual_match_run(run, SECOND);
+    cr_assert_eq(ls_match_tick(run->match), stopped);
+    cut_link(client, false);
+    cr_assert(virtual_client_run_to_state(client, LS_SESSION_PLAYING, 15 * SECOND));
+    virtual_match_run(run, 3 * SECOND);
+    cr_assert_gt(ls_match_tick(run->match), stopped + 100);
     check_all_play();
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(reconnect, links_that_are_lost_again_and_again_are_survived)
@@ -167,20 +165,20 @@ Test(reconnect, links_that_are_lost_again_and_again_are_survived)
     start(&config, &session);
     ls_rng rng = ls_rng_make(9, 9);
     for (uint32_t i = 0; i < 12; i++) {
-        moving_client *client = run->clients[ls_rng_below(&rng, PLAYERS)];
-        moving_client_cut(client, true);
-        moving_match_run(run, (500 + ls_rng_below(&rng, 5000)) * MS);
-        moving_client_cut(client, false);
-        moving_match_run(run, ls_rng_below(&rng, 3000) * MS);
+        virtual_client *client = run->clients[ls_rng_below(&rng, PLAYERS)];
+        cut_link(client, true);
+        virtual_match_run(run, (500 + ls_rng_below(&rng, 5000)) * MS);
+        cut_link(client, false);
+        virtual_match_run(run, ls_rng_below(&rng, 3000) * MS);
     }
-    moving_match_run(run, 15 * SECOND);
+    virtual_match_run(run, 15 * SECOND);
     check_all_play();
     uint32_t rejoins = 0;
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        rejoins += moving_report(run->clients[i]).rejoins;
+        rejoins += report_of(run->clients[i]).rejoins;
     }
     cr_assert_geq(rejoins, 4);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(reconnect, all_who_lose_their_links_at_once_come_back)
@@ -189,15 +187,15 @@ Test(reconnect, all_who_lose_their_links_at_once_come_back)
     ls_session_config session = player();
     start(&config, &session);
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        moving_client_cut(run->clients[i], true);
+        cut_link(run->clients[i], true);
     }
-    moving_match_run(run, 12 * SECOND);
+    virtual_match_run(run, 12 * SECOND);
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        moving_client_cut(run->clients[i], false);
+        cut_link(run->clients[i], false);
     }
-    moving_match_run(run, 15 * SECOND);
+    virtual_match_run(run, 15 * SECOND);
     check_all_play();
-    moving_match_close(run);
+    close_match(run);
 }
 
 /* ---- giving up ---- */
@@ -208,10 +206,10 @@ Test(reconnect, who_is_away_for_longer_than_it_tries_ends)
     ls_session_config session = player();
     session.reconnect_ms = 5000;
     start(&config, &session);
-    moving_client_cut(run->clients[2], true);
-    cr_assert(moving_match_run_to(run, run->clients[2], LS_SESSION_OVER, 8 * SECOND));
-    cr_assert_eq(moving_report(run->clients[2]).status, LS_TIMED_OUT);
-    moving_match_close(run);
+    cut_link(run->clients[2], true);
+    cr_assert(virtual_client_run_to_state(run->clients[2], LS_SESSION_OVER, 8 * SECOND));
+    cr_assert_eq(report_of(run->clients[2]).status, LS_TIMED_OUT);
+    close_match(run);
 }
 
 Test(reconnect, who_is_away_for_longer_than_the_seat_is_kept_is_told)
@@ -221,17 +219,17 @@ Test(reconnect, who_is_away_for_longer_than_the_seat_is_kept_is_told)
     config.timeout_ms = 5000;
     ls_session_config session = player();
     start(&config, &session);
-    moving_client *client = run->clients[2];
-    moving_client_cut(client, true);
-    moving_match_run(run, 12 * SECOND);
-    moving_client_cut(client, false);
-    moving_match_run(run, 10 * SECOND);
-    ls_session_report report = moving_report(client);
+    virtual_client *client = run->clients[2];
+    cut_link(client, true);
+    virtual_match_run(run, 12 * SECOND);
+    cut_link(client, false);
+    virtual_match_run(run, 10 * SECOND);
+    ls_session_report report = report_of(client);
     bool is_told = report.state == LS_SESSION_OVER && report.status == LS_NOT_FOUND;
     bool has_returned = report.state == LS_SESSION_PLAYING; /* nobody had taken the seat */
     cr_assert(is_told || has_returned, "state %d, %s", (int)report.state,
               ls_status_name(report.status));
-    moving_match_close(run);
+    close_match(run);
 }
 
 /* ---- watching ---- */
@@ -243,28 +241,29 @@ Test(reconnect, who_watches_comes_late_and_comes_back)
     ls_session_config session = player();
     start(&config, &session);
     session.is_spectator = true;
-    moving_client *spectator = moving_match_add(run, &session, &far);
-    cr_assert(moving_match_run_to(run, spectator, LS_SESSION_PLAYING, 10 * SECOND));
-    moving_match_run(run, 5 * SECOND);
-    ls_session_report report = moving_report(spectator);
-    cr_assert_geq(report.tick + 120, run->ticks, "tick %u of %u", report.tick, run->ticks);
-    cr_assert_leq(report.tick + 60, run->ticks, "it sees the past");
+    virtual_client *spectator = add_client_session(run, &session, &far);
+    cr_assert(virtual_client_run_to_state(spectator, LS_SESSION_PLAYING, 10 * SECOND));
+    virtual_match_run(run, 5 * SECOND);
+    ls_session_report report = report_of(spectator);
+    cr_assert_geq(report.tick + 120, ls_match_tick(run->match), "tick %u of %u", report.tick,
+                  ls_match_tick(run->match));
+    cr_assert_leq(report.tick + 60, ls_match_tick(run->match), "it sees the past");
     uint64_t stalled = report.stalled_ticks;
-    uint32_t compared = spectator->compared_count;
-    moving_match_run(run, 5 * SECOND);
-    cr_assert_leq(moving_report(spectator).stalled_ticks - stalled, 30);
-    cr_assert_geq(spectator->compared_count - compared, 250);
+    ls_tick stepped = client_check_of(spectator)->tick;
+    virtual_match_run(run, 5 * SECOND);
+    cr_assert_leq(report_of(spectator).stalled_ticks - stalled, 30);
+    cr_assert_geq(client_check_of(spectator)->tick - stepped, 250);
 
-    moving_client_cut(spectator, true);
-    moving_match_run(run, 20 * SECOND);
-    moving_client_cut(spectator, false);
-    cr_assert(moving_match_run_to(run, spectator, LS_SESSION_PLAYING, 15 * SECOND));
-    moving_match_run(run, 3 * SECOND);
-    report = moving_report(spectator);
+    cut_link(spectator, true);
+    virtual_match_run(run, 20 * SECOND);
+    cut_link(spectator, false);
+    cr_assert(virtual_client_run_to_state(spectator, LS_SESSION_PLAYING, 15 * SECOND));
+    virtual_match_run(run, 3 * SECOND);
+    report = report_of(spectator);
     cr_assert_eq(report.rejoins, 1);
-    cr_assert_geq(report.tick + 150, run->ticks);
+    cr_assert_geq(report.tick + 150, ls_match_tick(run->match));
     cr_assert_eq(ls_match_spectating_of(run->match).desynced, 0);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(reconnect, the_end_reaches_who_was_away)
@@ -273,16 +272,16 @@ Test(reconnect, the_end_reaches_who_was_away)
     config.ticks = 900;
     ls_session_config session = player();
     start(&config, &session);
-    moving_client_cut(run->clients[1], true);
-    moving_match_run(run, 6 * SECOND);
-    moving_client_cut(run->clients[1], false);
-    moving_match_run_to_end(run);
+    cut_link(run->clients[1], true);
+    virtual_match_run(run, 6 * SECOND);
+    cut_link(run->clients[1], false);
+    virtual_match_run_to_end(run);
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        cr_assert_eq(moving_report(run->clients[i]).status, LS_OK, "client %u: %s", i,
-                     ls_status_name(moving_report(run->clients[i]).status));
-        cr_assert_eq(moving_report(run->clients[i]).tick, 900);
+        cr_assert_eq(report_of(run->clients[i]).status, LS_OK, "client %u: %s", i,
+                     ls_status_name(report_of(run->clients[i]).status));
+        cr_assert_eq(report_of(run->clients[i]).tick, 900);
     }
-    moving_match_close(run);
+    close_match(run);
 }
 
 /* ---- the end ---- */
@@ -295,13 +294,13 @@ static void lose_the_end(uint64_t ns)
     ls_session_config session = player();
     start(&config, &session);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        moving_client_cut(run->clients[i], true);
+        cut_link(run->clients[i], true);
     }
-    moving_match_run(run, ns);
+    virtual_match_run(run, ns);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        moving_client_cut(run->clients[i], false);
+        cut_link(run->clients[i], false);
     }
-    moving_match_run(run, 8 * SECOND);
+    virtual_match_run(run, 8 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
 }
 
@@ -309,7 +308,7 @@ Test(reconnect, who_comes_back_for_the_end_is_sent_what_it_lacks_of_it)
 {
     lose_the_end(2500 * MS);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        ls_session_report report = moving_report(run->clients[i]);
+        ls_session_report report = report_of(run->clients[i]);
         cr_assert_eq(report.state, LS_SESSION_OVER);
         cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
         cr_assert_eq(report.tick, 360u);
@@ -317,16 +316,16 @@ Test(reconnect, who_comes_back_for_the_end_is_sent_what_it_lacks_of_it)
         cr_assert_eq(ls_match_slot_of(run->match, i).finished.state_hash,
                      ls_match_hash(run->match));
     }
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(reconnect, the_end_is_waited_for_five_seconds_and_no_longer)
 {
     lose_the_end(7 * SECOND);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        ls_session_report report = moving_report(run->clients[i]);
+        ls_session_report report = report_of(run->clients[i]);
         cr_assert_neq(report.status, LS_OK);
         cr_assert_not(ls_match_slot_of(run->match, i).has_finished);
     }
-    moving_match_close(run);
+    close_match(run);
 }

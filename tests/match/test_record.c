@@ -36,7 +36,7 @@ static void begin(const ls_simulation *simulation, uint32_t ticks, ls_recorder_c
     virtual_setup setup = virtual_setup_default(simulation, 2, ticks);
     setup.match.match_id = 0xabcdef;
     setup.match.key.bytes[3] = 9;
-    here = (recording){.run = virtual_match_create(&setup)};
+    here = (recording){.run = checked_match_create(&setup)};
     memory_store_init(&here.store, ls_recorder_raw_bytes_max(&config, here.run->match));
     ls_journal_store store = memory_store_of(&here.store);
     cr_assert_eq(

@@ -49,7 +49,7 @@ static raw_peer *add_peer(stage *here)
 /* Two play in a match with a free seat. */
 static stage open_stage(const virtual_setup *setup)
 {
-    stage here = {.run = virtual_match_create(setup)};
+    stage here = {.run = checked_match_create(setup)};
     virtual_match_run_to_tick(here.run, 100);
     here.peer = add_peer(&here);
     return here;
@@ -96,13 +96,13 @@ static void close_stage(stage *here)
 
 static uint32_t events_at(const stage *here, ls_tick tick)
 {
-    return here->run->ticks[tick].events[here->slot];
+    return check_of(here->run)->ticks[tick].events[here->slot];
 }
 
 static uint32_t count_events(const stage *here, uint32_t events)
 {
     uint32_t count = 0;
-    for (ls_tick tick = 0; tick < here->run->tick_count; tick++) {
+    for (ls_tick tick = 0; tick < check_of(here->run)->tick_count; tick++) {
         count += (events_at(here, tick) & events) != 0;
     }
     return count;
@@ -159,7 +159,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
     ls_match_slot slot = slot_of(here.run, here.slot);
     cr_assert(slot.is_playing);
     cr_assert_eq(slot.joined_tick, first);
-    cr_assert_eq(slot.inputs_substituted, here.run->tick_count - first);
+    cr_assert_eq(slot.inputs_substituted, check_of(here.run)->tick_count - first);
     close_stage(&here);
 }
 
@@ -559,7 +559,7 @@ Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
     virtual_setup setup = setup_of(1);
     setup.clients = 0;
     setup.match.start_players = 1;
-    stage here = {.run = virtual_match_create(&setup)};
+    stage here = {.run = checked_match_create(&setup)};
     here.peer = add_peer(&here);
     raw_peer_join(here.peer);
     virtual_match_run_to_tick(here.run, 50);
@@ -573,8 +573,8 @@ Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
     raw_peer_say_joined(again, tick);
     follow(&here, 100 * MS);
     cr_assert_gt(ls_match_tick(here.run->match), tick);
-    cr_assert_eq(here.run->ticks[tick].events[0], LS_EVENT_LEFT | LS_EVENT_JOINED);
-    cr_assert(virtual_match_is_sound(here.run), "%s", here.run->fault.bytes);
+    cr_assert_eq(check_of(here.run)->ticks[tick].events[0], LS_EVENT_LEFT | LS_EVENT_JOINED);
+    cr_assert(match_check_is_sound(check_of(here.run)), "%s", check_of(here.run)->fault.bytes);
     discard(&here);
 }
 
@@ -708,7 +708,7 @@ Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
     virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
     setup.match.sim.players = HONEST + 1;
     setup.match.timeout_ms = 2000;
-    stage here = {.run = virtual_match_create(&setup)};
+    stage here = {.run = checked_match_create(&setup)};
     here.peer = add_peer(&here);
     raw_peer_join(here.peer);
     virtual_match_run_to_tick(here.run, 20);

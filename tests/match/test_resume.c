@@ -2,7 +2,6 @@
  * somebody who comes back has seen, and the match goes on. */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
 #include <string.h>
@@ -23,10 +22,11 @@ typedef struct kept_input {
 } kept_input;
 
 static struct {
-    moving_match *run;
+    virtual_match *run;
     ls_tick ticks;
     kept_input inputs[TICKS_MAX][PLAYERS];
-    uint64_t chains[TICKS_MAX + 1]; /* before each tick */
+    uint64_t chains[TICKS_MAX + 1];       /* before each tick */
+    uint64_t state_hashes[TICKS_MAX + 1]; /* of the states that are hashed */
     uint8_t state[sizeof(tally_state)];
     ls_match_restore snapshot; /* of the newest multiple of SNAPSHOT_TICK */
 } here;
@@ -44,14 +44,22 @@ static void keep_snapshot(const ls_match *match)
     cr_assert_eq(ls_sim_instance_save(ls_match_instance(here.run->match), here.state), LS_OK);
 }
 
-static void keep_tick(void *user, const ls_match *match)
+/* Keeps the newest closed tick. */
+static void keep_tick(void *user, virtual_match *run)
 {
+    ls_match *match = run->match;
     (void)user;
+    if (ls_match_tick(match) == here.ticks || ls_match_state_of(match) == LS_MATCH_RESUMING) {
+        return;
+    }
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     here.ticks = ls_match_tick(match);
     cr_assert_lt(here.ticks, TICKS_MAX);
     cr_assert_eq(ls_match_closed_tick(match, here.ticks - 1, slots, &inputs), LS_OK);
+    if (here.ticks % run->setup.match.hash_interval_ticks == 0) {
+        here.state_hashes[here.ticks] = ls_match_hash(match);
+    }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         kept_input *kept = &here.inputs[here.ticks - 1][slot];
         *kept = (kept_input){.size = slots[slot].size, .events = slots[slot].events};
@@ -91,14 +99,15 @@ static void start(const ls_match_config *config, ls_tick ticks)
     ls_session_config session = ls_session_config_default();
     session.reconnect_ms = 60000;
     ls_memory_link link = {.delay_ns = 20 * MS, .jitter_ns = 2 * MS};
-    here.run = moving_match_open(config, 7);
-    here.run->on_tick = keep_tick;
+    here.run = open_match(config, 7);
+    virtual_observer keeper = {.server_turned = keep_tick};
+    virtual_match_observe(here.run, &keeper);
     here.chains[0] = LS_TICK_CHAIN_START;
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        moving_match_add(here.run, &session, &link);
+        add_client_session(here.run, &session, &link);
     }
     while (ls_match_tick(here.run->match) < ticks) {
-        moving_match_run(here.run, 10 * MS);
+        virtual_match_run(here.run, 10 * MS);
     }
 }
 
@@ -113,7 +122,7 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         memcpy(names[slot], ls_match_slot_of(here.run->match, slot).name, sizeof names[slot]);
     }
-    moving_match_restart(here.run);
+    virtual_match_replace_server(here.run);
     ls_match *match = here.run->match;
     ls_slot_input slots_before[PLAYERS];
     ls_tick_inputs before = {0};
@@ -124,18 +133,29 @@ static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
     cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_OK, "%s", why.bytes);
     for (ls_tick tick = from.tick; tick < end; tick++) {
         ls_tick_inputs inputs = kept_tick(tick, slots);
-        cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[tick + 1], &why),
+        cr_assert_eq(ls_match_restore_tick(match, &inputs, here.state_hashes[tick + 1], &why),
                      LS_OK, "%s", why.bytes);
     }
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         ls_match_restore_seat(match, slot, names[slot], (ls_seat_generations){.newest = 1});
         ls_match_restore_joined(match, slot, end > 0 ? 0 : UINT32_MAX);
     }
-    ls_match_restore_end(match, here.run->now_ns);
+    ls_match_restore_end(match, virtual_match_server_ns(here.run));
+    virtual_match_server_restored(here.run);
     cr_assert_eq(ls_match_state_of(match), LS_MATCH_RESUMING);
     cr_assert_eq(ls_match_tick(match), end);
     cr_assert_eq(ls_match_tick_chain(match, end), here.chains[end]);
-    here.run->resumed.kind = 0;
+}
+
+/* The event with which this server resumed the match; NULL: it has not yet. */
+static const ls_match_event *resumed(void)
+{
+    for (uint32_t i = check_of(here.run)->first_event; i < here.run->event_count; i++) {
+        if (here.run->events[i].event.kind == LS_MATCH_RESUMED) {
+            return &here.run->events[i].event;
+        }
+    }
+    return NULL;
 }
 
 /* The newest closed tick that some client holds. */
@@ -143,7 +163,7 @@ static ls_tick confirmed_by_any(void)
 {
     ls_tick most = 0;
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        ls_tick confirmed = moving_report(here.run->clients[i]).confirmed;
+        ls_tick confirmed = report_of(here.run->clients[i]).confirmed;
         most = confirmed > most ? confirmed : most;
     }
     return most;
@@ -151,9 +171,9 @@ static ls_tick confirmed_by_any(void)
 
 static void check_all_play(void)
 {
-    moving_match_run(here.run, 3 * SECOND);
+    virtual_match_run(here.run, 3 * SECOND);
     for (uint32_t i = 0; i < PLAYERS; i++) {
-        moving_check_plays(here.run->clients[i]);
+        check_plays(here.run->clients[i]);
     }
 }
 
@@ -172,9 +192,9 @@ static void lose_ticks_and_resume(ls_tick lost, bool has_snapshot, bool has_befo
     ls_tick seen = confirmed_by_any();
     uint64_t chain = here.chains[seen];
     kill_and_restore(here.ticks - lost, has_snapshot, has_before);
-    moving_match_run(here.run, 7 * SECOND);
-    cr_assert_eq(here.run->resumed.kind, LS_MATCH_RESUMED);
-    cr_assert_geq(here.run->resumed.tick, seen);
+    virtual_match_run(here.run, 7 * SECOND);
+    cr_assert(resumed() != NULL);
+    cr_assert_geq(resumed()->tick, seen);
     cr_assert_eq(ls_match_tick_chain(here.run->match, seen), chain);
     check_all_play();
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
@@ -187,7 +207,7 @@ static void play_and_resume(ls_tick ticks, ls_tick lost, bool has_snapshot)
     ls_match_config config = config_of(1);
     start(&config, ticks);
     lose_ticks_and_resume(lost, has_snapshot, false);
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, the_ticks_that_the_journal_lacks_come_from_the_clients)
@@ -215,7 +235,7 @@ Test(resume, a_snapshot_at_the_very_end_needs_the_tick_before_it)
     ls_match_config config = config_of(1);
     start(&config, 320);
     lose_ticks_and_resume(here.ticks - SNAPSHOT_TICK, true, true);
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, when_somebody_joined_is_known_from_the_ticks_of_the_clients_too)
@@ -227,7 +247,7 @@ Test(resume, when_somebody_joined_is_known_from_the_ticks_of_the_clients_too)
         cr_assert_eq(ls_match_slot_of(here.run->match, slot).joined_tick, 0);
         cr_assert_eq(ls_match_slot_of(here.run->match, slot).rejoins, 1);
     }
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, states_that_are_hashed_now_and_then_do)
@@ -235,7 +255,7 @@ Test(resume, states_that_are_hashed_now_and_then_do)
     ls_match_config config = config_of(32);
     start(&config, 500);
     lose_ticks_and_resume(37, true, false);
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, under_the_rule_wait_too)
@@ -244,7 +264,7 @@ Test(resume, under_the_rule_wait_too)
     config.late_rule = LS_LATE_WAIT;
     start(&config, 400);
     lose_ticks_and_resume(30, true, false);
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, a_match_survives_that_time_and_again)
@@ -255,7 +275,7 @@ Test(resume, a_match_survives_that_time_and_again)
         ls_tick since = here.ticks - here.snapshot.tick;
         lose_ticks_and_resume(11 * i < since ? 11 * i : since - 1, true, false);
     }
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
@@ -263,20 +283,20 @@ Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
     virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
     setup.clients = 0;
     setup.has_journal = true;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup player = virtual_client_setup_default(run);
-        player.reconnect_ms = 30000;
+        player.session.reconnect_ms = 30000;
         virtual_match_add_client(run, &player);
     }
     while (!virtual_match_find(run, LS_MATCH_STARTED)) {
         virtual_match_run(run, MS);
     }
     virtual_match_run(run, 20 * MS);
-    cr_assert_eq(run->tick_count, 0);
+    cr_assert_eq(check_of(run)->tick_count, 0);
     virtual_match_crash(run, SECOND);
     play_and_check(run);
-    cr_assert_eq(run->resumes.resumed, 1);
+    cr_assert_eq(check_of(run)->resumes.resumed, 1);
     virtual_match_destroy(run);
 }
 
@@ -284,27 +304,27 @@ Test(resume, who_does_not_come_back_has_left_and_the_others_go_on)
 {
     ls_match_config config = config_of(1);
     start(&config, 400);
-    uint32_t slot = moving_report(here.run->clients[1]).slot;
-    moving_client_cut(here.run->clients[1], true);
+    uint32_t slot = report_of(here.run->clients[1]).slot;
+    cut_link(here.run->clients[1], true);
     uint64_t killed_ns = here.run->now_ns;
     kill_and_restore(380, true, false);
-    while (here.run->resumed.kind == 0 && here.run->now_ns - killed_ns < 20 * SECOND) {
-        moving_match_run(here.run, 10 * MS);
+    while (!resumed() && here.run->now_ns - killed_ns < 20 * SECOND) {
+        virtual_match_run(here.run, 10 * MS);
     }
-    cr_assert_eq(here.run->resumed.kind, LS_MATCH_RESUMED);
+    cr_assert(resumed() != NULL);
     cr_assert_geq(here.run->now_ns - killed_ns, 8 * SECOND);
     cr_assert_lt(here.run->now_ns - killed_ns, 9 * SECOND);
-    ls_tick resumed = here.run->resumed.tick;
-    moving_match_run(here.run, 3 * SECOND);
-    moving_check_plays(here.run->clients[0]);
-    moving_check_plays(here.run->clients[2]);
-    cr_assert_eq(here.inputs[resumed][slot].events, LS_EVENT_LEFT);
+    ls_tick resumed_tick = resumed()->tick;
+    virtual_match_run(here.run, 3 * SECOND);
+    check_plays(here.run->clients[0]);
+    check_plays(here.run->clients[2]);
+    cr_assert_eq(here.inputs[resumed_tick][slot].events, LS_EVENT_LEFT);
     /* Its seat is kept all the same. */
-    moving_client_cut(here.run->clients[1], false);
-    moving_match_run(here.run, 8 * SECOND);
+    cut_link(here.run->clients[1], false);
+    virtual_match_run(here.run, 8 * SECOND);
     check_all_play();
-    cr_assert_eq(count_events(slot, resumed, LS_EVENT_JOINED), 1);
-    moving_match_close(here.run);
+    cr_assert_eq(count_events(slot, resumed_tick, LS_EVENT_JOINED), 1);
+    close_match(here.run);
 }
 
 Test(resume, when_who_saw_the_newest_ticks_stays_away_the_others_agree_on_what_they_have)
@@ -312,24 +332,24 @@ Test(resume, when_who_saw_the_newest_ticks_stays_away_the_others_agree_on_what_t
     ls_match_config config = config_of(1);
     start(&config, 400);
     for (uint32_t i = 1; i < PLAYERS; i++) {
-        moving_client_cut(here.run->clients[i], true);
+        cut_link(here.run->clients[i], true);
     }
-    moving_match_run(here.run, SECOND / 2);
-    ls_tick seen = moving_report(here.run->clients[1]).confirmed;
+    virtual_match_run(here.run, SECOND / 2);
+    ls_tick seen = report_of(here.run->clients[1]).confirmed;
     cr_assert_lt(seen, here.ticks - 20);
-    moving_client_cut(here.run->clients[0], true);
-    moving_client_cut(here.run->clients[1], false);
-    moving_client_cut(here.run->clients[2], false);
+    cut_link(here.run->clients[0], true);
+    cut_link(here.run->clients[1], false);
+    cut_link(here.run->clients[2], false);
     kill_and_restore(seen - 30, true, false);
-    moving_match_run(here.run, 10 * SECOND);
-    cr_assert_eq(here.run->resumed.kind, LS_MATCH_RESUMED);
-    cr_assert_geq(here.run->resumed.tick, seen);
+    virtual_match_run(here.run, 10 * SECOND);
+    cr_assert(resumed() != NULL);
+    cr_assert_geq(resumed()->tick, seen);
     /* Who saw more is sent the state that is now: what it saw has not happened. */
-    moving_client_cut(here.run->clients[0], false);
-    moving_match_run(here.run, 8 * SECOND);
+    cut_link(here.run->clients[0], false);
+    virtual_match_run(here.run, 8 * SECOND);
     check_all_play();
-    cr_assert_eq(here.run->clients[0]->join.source, LS_JOIN_SNAPSHOT);
-    moving_match_close(here.run);
+    cr_assert_eq(newest_join(here.run->clients[0]).source, LS_JOIN_SNAPSHOT);
+    close_match(here.run);
 }
 
 /* ---- what cannot be restored ---- */
@@ -359,7 +379,7 @@ Test(resume, a_damaged_state_is_refused)
     match = bare_match(&config);
     cr_assert_eq(ls_match_restore_start(match, &from, &why), LS_MALFORMED);
     ls_match_destroy(match);
-    moving_match_close(here.run);
+    close_match(here.run);
 }
 
 Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
@@ -373,11 +393,11 @@ Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
     ls_tick_inputs inputs = kept_tick(302, slots);
     cr_assert_eq(ls_match_restore_tick(match, &inputs, 0, &why), LS_MALFORMED);
     inputs = kept_tick(300, slots);
-    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[301], &why), LS_OK);
+    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.state_hashes[301], &why), LS_OK);
     inputs = kept_tick(301, slots);
-    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.run->state_hashes[302] + 1, &why),
+    cr_assert_eq(ls_match_restore_tick(match, &inputs, here.state_hashes[302] + 1, &why),
                  LS_DESYNCED);
     cr_assert(strstr(why.bytes, "state 302"), "%s", why.bytes);
     ls_match_destroy(match);
-    moving_match_close(here.run);
+    close_match(here.run);
 }

@@ -47,7 +47,7 @@ static liars begin_stage(void)
     virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
-    liars stage = {.run = virtual_match_create(&setup), .chain = LS_TICK_CHAIN_START};
+    liars stage = {.run = checked_match_create(&setup), .chain = LS_TICK_CHAIN_START};
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(stage.run->match, &from, NULL), LS_OK);
     return stage;
@@ -56,7 +56,7 @@ static liars begin_stage(void)
 static liars open_liars(void)
 {
     liars stage = begin_stage();
-    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    check_of(stage.run)->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_text why;
     ls_match *match = stage.run->match;
     stage.closed = CLOSED;
@@ -75,7 +75,7 @@ static liars open_liars(void)
 
 static void close_liars(liars *stage)
 {
-    cr_assert(virtual_match_is_sound(stage->run), "%s", stage->run->fault.bytes);
+    cr_assert(match_check_is_sound(check_of(stage->run)), "%s", check_of(stage->run)->fault.bytes);
     for (uint32_t i = 0; i < seats; i++) {
         if (stage->peers[i]) {
             raw_peer_destroy(stage->peers[i]);
@@ -487,7 +487,7 @@ Test(resume_claims, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
 static liars open_lobby(uint32_t turn)
 {
     liars stage = begin_stage();
-    stage.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    check_of(stage.run)->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_seat_generations generations[LS_PLAYERS_MAX];
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         generations[slot] = generations_of(turn);
@@ -539,8 +539,8 @@ static void deliver_last_words(virtual_match *run)
 {
     run->now_ns += 20 * MS;
     ls_memory_network_set_time(run->network, run->now_ns);
-    for (uint32_t i = 0; i < run->stranger_count; i++) {
-        run->strangers[i].pump(run->strangers[i].user);
+    for (uint32_t i = 0; i < run->peer_count; i++) {
+        run->peers[i].pump(run->peers[i].user);
     }
 }
 

@@ -21,8 +21,8 @@ static table open_table(void)
 {
     virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
     setup.clients = 0;
-    table here = {.run = virtual_match_create(&setup)};
-    here.run->unscheduled_until_ns = VIRTUAL_NEVER;
+    table here = {.run = checked_match_create(&setup)};
+    check_of(here.run)->unscheduled_until_ns = VIRTUAL_NEVER;
     ls_match *match = here.run->match;
     ls_match_restore from = {0};
     cr_assert_eq(ls_match_restore_start(match, &from, NULL), LS_OK);
@@ -146,6 +146,6 @@ Test(seats, who_was_given_the_seat_of_a_forgotten_player_joins_anew)
     raw_peer_say_joined(here.peers[0], CLOSED + 1);
     virtual_match_run(here.run, SECOND / 2);
     cr_assert_gt(ls_match_tick(here.run->match), CLOSED);
-    cr_assert_eq(here.run->ticks[CLOSED].events[1], LS_EVENT_LEFT);
+    cr_assert_eq(check_of(here.run)->ticks[CLOSED].events[1], LS_EVENT_LEFT);
     close_table(&here);
 }

@@ -37,7 +37,7 @@ static virtual_match *start(ls_send_rate send_rate, uint64_t delay_ns)
     setup.match.send_rate = send_rate;
     setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
     setup.link.delay_ns = delay_ns;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     return run;
 }
@@ -78,7 +78,7 @@ Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
     virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
     setup.match.send_rate = LS_SEND_DOUBLE;
     setup.match.sim.tick_rate_hz = 5;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 20);
     rates seen = measure(run->clients[1]);
     /* There is the heartbeat of 100 ms. */
@@ -126,7 +126,7 @@ Test(send_rate, every_rate_plays_the_same_match_on_any_network)
         setup.match.send_rate = (ls_send_rate)(i / 4);
         setup.match.late_rule = i & 1 ? LS_LATE_WAIT : LS_LATE_REPEAT;
         setup.link = links[i >> 1 & 1];
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         play_and_check(run);
         virtual_match_destroy(run);
     }

@@ -3,7 +3,6 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tests/support/moving_match.h"
 #include "lockstep/tests/support/raw_spectator.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
@@ -53,7 +52,7 @@ static void end(virtual_match *run, raw_spectator *spectator)
 Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 1);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, TICKS / 2);
     cr_assert_geq(raw_spectator_tick(spectator), TICKS / 2 - DELAY_TICKS - 8);
@@ -82,7 +81,7 @@ static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t dela
     setup.match.spectator_delay_ticks = delay_ticks;
     setup.match.hash_interval_ticks = interval;
     setup.match.ticks = tick + TICKS / 2;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, tick);
     raw_spectator *spectator = raw_spectator_create(run, link, NULL);
     play_and_check(run);
@@ -123,7 +122,7 @@ Test(watch, one_may_come_over_a_lossy_link_and_with_rare_hashes)
 Test(watch, who_comes_back_goes_on_with_what_it_has)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *before = raw_spectator_create(run, &near_link, NULL);
     before->leave_tick = 200;
     virtual_match_run_to_tick(run, 400);
@@ -147,10 +146,10 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
     virtual_setup setup = setup_of(tally_simulation(), 2);
     setup.clients = 0;
     setup.has_journal = true;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
         virtual_client_setup player = virtual_client_setup_default(run);
-        player.reconnect_ms = 30000;
+        player.session.reconnect_ms = 30000;
         virtual_match_add_client(run, &player);
     }
     raw_spectator *before[SPECTATORS];
@@ -166,7 +165,7 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
         after[i] = raw_spectator_create(run, &near_link, before[i]);
     }
     play_and_check(run);
-    cr_assert_eq(run->resumes.resumed, 1);
+    cr_assert_eq(check_of(run)->resumes.resumed, 1);
     cr_assert_eq(watching_of(run).ever, SPECTATORS);
     for (uint32_t i = 0; i < SPECTATORS; i++) {
         raw_spectator_destroy(before[i]);
@@ -180,7 +179,7 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
 static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *before = raw_spectator_create(run, &near_link, NULL);
     before->leave_tick = leave_tick;
     virtual_match_run_to_tick(run, tick);
@@ -211,15 +210,16 @@ static uint64_t hash_tally(const ls_sim_config *config, const void *state)
     return ls_hash_bytes(state, sizeof(tally_state), 0);
 }
 
-static moving_client *late_one;
+static virtual_client *late_one;
 
-static void check_is_late(void *user, const ls_match *match)
+static void check_is_late(void *user, virtual_match *run)
 {
     const ls_match_config *config = user;
-    if (late_one && late_one->joins > 0) {
-        ls_tick shown = moving_report(late_one).confirmed;
-        cr_assert_leq(shown + config->spectator_delay_ticks, ls_match_tick(match), "%u of %u",
-                      shown, ls_match_tick(match));
+    bool is_running = ls_match_state_of(run->match) == LS_MATCH_RUNNING;
+    if (is_running && late_one && virtual_client_find(late_one, LS_SESSION_EVENT_JOINING)) {
+        ls_tick shown = report_of(late_one).confirmed;
+        cr_assert_leq(shown + config->spectator_delay_ticks, ls_match_tick(run->match), "%u of %u",
+                      shown, ls_match_tick(run->match));
     }
 }
 
@@ -237,27 +237,27 @@ static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interva
     config.hash_interval_ticks = interval;
     config.ticks = tick + TICKS;
     ls_session_config session = ls_session_config_default();
-    moving_match *run = moving_match_open(&config, 5);
-    run->on_tick = check_is_late;
-    run->user = &config;
+    virtual_match *run = open_match(&config, 5);
+    virtual_observer observer = {.user = &config, .server_turned = check_is_late};
+    virtual_match_observe(run, &observer);
     late_one = NULL;
-    moving_match_add(run, &session, &near_link);
-    moving_match_add(run, &session, &near_link);
-    while (run->ticks < tick) {
-        moving_match_run(run, 100 * MS);
+    add_client_session(run, &session, &near_link);
+    add_client_session(run, &session, &near_link);
+    while (ls_match_tick(run->match) < tick) {
+        virtual_match_run(run, 100 * MS);
     }
     session.is_spectator = true;
-    late_one = moving_match_add(run, &session, link);
-    moving_match_run_to_end(run);
-    ls_session_report report = moving_report(late_one);
-    cr_assert_eq(late_one->join.source, LS_JOIN_HISTORY);
-    cr_assert_geq(late_one->join.tick + 2 * LS_SPECTATOR_DELAY_TICKS_MAX, tick);
+    late_one = add_client_session(run, &session, link);
+    virtual_match_run_to_end(run);
+    ls_session_report report = report_of(late_one);
+    cr_assert_eq(newest_join(late_one).source, LS_JOIN_HISTORY);
+    cr_assert_geq(newest_join(late_one).tick + 2 * LS_SPECTATOR_DELAY_TICKS_MAX, tick);
     cr_assert_eq(report.status, LS_OK, "%s", ls_status_name(report.status));
     cr_assert_eq(report.tick, config.ticks);
     cr_assert_eq(report.steps, config.ticks, "every tick from the first on");
     cr_assert_eq(ls_match_spectating_of(run->match).finished, 1);
     cr_assert_gt(ls_match_spectating_of(run->match).hashes_compared, 0);
-    moving_match_close(run);
+    close_match(run);
 }
 
 Test(watch, what_cannot_be_saved_is_watched_from_its_first_tick_on)
@@ -280,11 +280,11 @@ typedef struct play {
 static void note_play(const virtual_match *run, play *out)
 {
     for (ls_tick tick = 0; tick < CROWD_TICKS; tick++) {
-        out->closed_ns[tick] = run->ticks[tick].closed_ns;
-        out->states[tick] = run->ticks[tick].state;
+        out->closed_ns[tick] = check_of(run)->ticks[tick].closed_ns;
+        out->states[tick] = check_of(run)->ticks[tick].state;
     }
     for (uint32_t slot = 0; slot < 2; slot++) {
-        ls_session_report report = report_of(run->by_slot[slot]);
+        ls_session_report report = report_of(check_of(run)->by_slot[slot]->core);
         out->latency_ns[slot][0] = report.confirm_latency_p50_ns;
         out->latency_ns[slot][1] = report.confirm_latency_p99_ns;
         out->latency_ns[slot][2] = report.confirm_latency_max_ns;
@@ -303,7 +303,7 @@ static virtual_setup setup_of_crowd(void)
 static void play_alone(play *out)
 {
     virtual_setup setup = setup_of_crowd();
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     note_play(run, out);
     virtual_match_destroy(run);
@@ -313,7 +313,7 @@ static void play_alone(play *out)
 static void play_before_a_crowd(const virtual_setup *setup, uint32_t count, play *out)
 {
     static raw_spectator *crowd[CROWD];
-    virtual_match *run = virtual_match_create(setup);
+    virtual_match *run = checked_match_create(setup);
     for (uint32_t i = 0; i < count; i++) {
         virtual_match_run_to_tick(run, i * CROWD_TICKS / 2 / count);
         crowd[i] = raw_spectator_create(run, &lossy_link, NULL);
@@ -364,7 +364,7 @@ static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status e
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
     setup.match.ticks = 1800;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *honest = raw_spectator_create(run, &near_link, NULL);
     raw_spectator *other = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
@@ -472,7 +472,7 @@ static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool 
 Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
@@ -496,7 +496,7 @@ Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 {
     virtual_setup setup = setup_of(tally_simulation(), 2);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
@@ -512,7 +512,7 @@ Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 Test(watch, there_are_as_many_places_as_were_made)
 {
     virtual_setup setup = setup_of(tally_simulation(), 1);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *first = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run(run, 100 * MS);
     raw_spectator *second = raw_spectator_create(run, &near_link, NULL);
@@ -531,7 +531,7 @@ Test(watch, there_are_as_many_places_as_were_made)
 Test(watch, nobody_watches_where_there_are_no_places)
 {
     virtual_setup setup = setup_of(tally_simulation(), 0);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     play_and_check(run);
     cr_assert_eq(spectator->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
@@ -542,7 +542,7 @@ Test(watch, they_do_not_start_a_match)
 {
     virtual_setup setup = setup_of(tally_simulation(), 4);
     setup.clients = 1;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run(run, 30 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
@@ -558,7 +558,7 @@ Test(watch, they_do_not_keep_a_match_alive)
 {
     virtual_setup setup = setup_of(tally_simulation(), 4);
     setup.match.ticks = 0;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 300);
     virtual_client_leave(run->clients[0]);
@@ -572,7 +572,7 @@ Test(watch, they_do_not_keep_a_match_alive)
 Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
 {
     virtual_setup setup = setup_of(tally_simulation(), 4);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     spectator->is_lazy = true;
     virtual_match_run_to_tick(run, TICKS);
@@ -590,7 +590,7 @@ Test(watch, who_plays_is_let_go_before_who_watches)
 {
     virtual_setup setup = setup_of(tally_simulation(), 1);
     setup.match.spectator_delay_ticks = 300;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, TICKS);
     virtual_match_run(run, SECOND);
@@ -608,7 +608,7 @@ Test(watch, who_plays_is_let_go_before_who_watches)
 static virtual_client *add_session(virtual_match *run)
 {
     virtual_client_setup setup = virtual_client_setup_default(run);
-    setup.is_spectator = true;
+    setup.session.is_spectator = true;
     return virtual_match_add_client(run, &setup);
 }
 
@@ -617,13 +617,13 @@ Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
     virtual_setup setup = setup_of(tally_simulation(), 1);
     setup.match.ticks = 120;
     setup.match.timeout_ms = 2500;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_client *spectator = add_session(run);
     virtual_match_run_to_tick(run, 100);
     virtual_client_vanish(spectator);
     virtual_match_run(run, 10 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
-    cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
+    cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
     virtual_match_destroy(run);
 }
 
@@ -639,11 +639,11 @@ Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
         setup.seed = i;
         setup.link = (ls_memory_link){.delay_ns = 150 * MS, .jitter_ns = 3 * MS};
         setup.link.loss_ppm = 300000;
-        virtual_match *run = virtual_match_create(&setup);
+        virtual_match *run = checked_match_create(&setup);
         add_session(run);
         virtual_match_run(run, 20 * SECOND);
-        cr_assert(virtual_match_is_sound(run), "%s", run->fault.bytes);
-        cr_assert_gt(run->tick_count, 20);
+        cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
+        cr_assert_gt(check_of(run)->tick_count, 20);
         virtual_match_destroy(run);
     }
 }

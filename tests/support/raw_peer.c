@@ -108,7 +108,7 @@ raw_peer *raw_peer_create(virtual_match *run)
     LS_ASSERT(status == LS_OK);
     ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
     ls_memory_client_set_links(peer->transport, &link, &link);
-    virtual_match_add_stranger(run, (virtual_stranger){pump, peer});
+    virtual_match_add_peer(run, (virtual_peer){pump, peer});
     return peer;
 }
 

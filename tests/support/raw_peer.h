@@ -5,7 +5,7 @@
 
 #include "lockstep/protocol/blob/blob_receiver.h"
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
 enum {
     RAW_KINDS = 64

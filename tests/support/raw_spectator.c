@@ -355,7 +355,7 @@ raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *li
         ls_memory_client_create(run->network, run->server_transport, &spectator->transport);
     LS_ASSERT(status == LS_OK);
     ls_memory_client_set_links(spectator->transport, link, link);
-    virtual_match_add_stranger(run, (virtual_stranger){pump, spectator});
+    virtual_match_add_peer(run, (virtual_peer){pump, spectator});
     return spectator;
 }
 

@@ -6,7 +6,7 @@
 
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
-#include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
 typedef struct raw_spectator {
     virtual_match *run;

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/tools/faultsim/match_check.h"
 
 #include <string.h>
 
@@ -191,9 +192,10 @@ void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility h
     hostile->hostility = hostility;
     hostile->rng = ls_rng_make(seed, 0x68000 + client->index);
     hostile->kept_count = 0;
-    client->is_fed_wrong = true;
-    client->is_hostile = true;
-    client->may_leave = true;
+    client_check *check = client_check_of(client);
+    check->is_fed_wrong = true;
+    check->is_hostile = true;
+    check->may_leave = true;
     client->tamper = (virtual_tamper){.send = tamper, .user = hostile};
 }
 
@@ -243,7 +245,7 @@ static void pump_stranger(void *user)
 
 void ls_hostile_knock(ls_hostile *stranger, virtual_match *run, uint64_t seed)
 {
-    stranger->rng = ls_rng_make(seed, 0x73000 + run->stranger_count);
+    stranger->rng = ls_rng_make(seed, 0x73000 + run->peer_count);
     stranger->run = run;
     stranger->hostility = (ls_hostility)(below(stranger, LS_HOSTILITY_COUNT - 1) + 1);
     stranger->next_ns = run->now_ns;
@@ -252,5 +254,5 @@ void ls_hostile_knock(ls_hostile *stranger, virtual_match *run, uint64_t seed)
     LS_ASSERT(status == LS_OK);
     ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
     ls_memory_client_set_links(stranger->transport, &link, &link);
-    virtual_match_add_stranger(run, (virtual_stranger){pump_stranger, stranger});
+    virtual_match_add_peer(run, (virtual_peer){pump_stranger, stranger});
 }

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void note_failure(ls_job *job, virtual_invariant broken, const ls_text *fault)
+static void note_failure(ls_job *job, check_invariant broken, const ls_text *fault)
 {
     if (job->failure_count < LS_JOB_FAILURES_MAX) {
         job->failures[job->failure_count] =
@@ -99,7 +99,7 @@ static void note_death(ls_jobs *jobs, ls_job *job, int how)
         ls_text_set(&fault, "I6: the process ended with code %d%s", WEXITSTATUS(how),
                     WEXITSTATUS(how) == LS_EXIT_INTERNAL ? ": an assertion failed" : "");
     }
-    note_failure(job, is_stuck ? VIRTUAL_I4 : VIRTUAL_I6, &fault);
+    note_failure(job, is_stuck ? CHECK_I4 : CHECK_I6, &fault);
     if (jobs->config->last_seed - job->seed < jobs->count) {
         job->is_done = true;
         return;

@@ -15,7 +15,7 @@ enum {
 
 typedef struct ls_job_failure {
     uint64_t seed;
-    virtual_invariant broken;
+    check_invariant broken;
     ls_text fault;
 } ls_job_failure;
 

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/tools/faultsim/hostile.h"
+#include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/match_memory.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 
@@ -59,8 +60,9 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
     uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
-    ls_tick delay_ticks =
-        client->setup.is_spectator ? scenario->setup.match.spectator_delay_ticks + WATCH_TICKS : 0;
+    ls_tick delay_ticks = client->setup.session.is_spectator
+                              ? scenario->setup.match.spectator_delay_ticks + WATCH_TICKS
+                              : 0;
     return (ls_tick)((path_ns + BACKLOG_NS) / dt_ns) + SPARE_TICKS + delay_ticks;
 }
 
@@ -68,18 +70,34 @@ static void add_client(ls_play *play, virtual_match *run, uint32_t index)
 {
     const ls_scenario_client *drawn = &play->scenario.clients[index];
     virtual_client_setup setup = drawn->setup;
-    snprintf(setup.name, sizeof setup.name, "player %u", (unsigned)index);
+    snprintf(setup.session.name, sizeof setup.session.name, "player %u", (unsigned)index);
     virtual_client *client = virtual_match_add_client(run, &setup);
-    client->flip_tick = drawn->flip_tick;
-    client->flip_byte = drawn->flip_byte;
-    client->flips_on_entry = drawn->flips_on_entry;
-    client->may_leave = drawn->is_free || drawn->end != LS_OK || setup.ticks > 0;
+    client_check *check = client_check_of(client);
+    client->flip.tick = drawn->flip_tick;
+    client->flip.byte = drawn->flip_byte;
+    check->may_leave = drawn->is_free || drawn->end != LS_OK || setup.session.ticks > 0;
     /* Ticks that fit no packet come 32 a round trip: it takes long to make up for lost ones. */
     bool is_large = run->setup.match.simulation == tally_simulation();
-    client->lag_max_ticks = is_large ? 0 : lag_max_of(&play->scenario, drawn);
+    check->lag_max_ticks = is_large ? 0 : lag_max_of(&play->scenario, drawn);
     play->moments[LS_CLASS_SLOW] += setup.frame_hz < 60 || setup.frame_jitter_ns > 0;
     play->moments[LS_CLASS_CLOCK] += setup.drift_ppm != 0;
-    play->moments[LS_CLASS_VANISH] += setup.ticks > 0;
+    play->moments[LS_CLASS_VANISH] += setup.session.ticks > 0;
+}
+
+/* A bit of a client's state is flipped in the first step after it was let into a running match. The
+ * same bit of a state that differs already is not flipped again: that would undo the fault. */
+static void flip_on_entry(void *user, virtual_client *client, const ls_session_event *event)
+{
+    ls_play *play = user;
+    ls_scenario_client *drawn = &play->scenario.clients[client->index];
+    if (event->kind != LS_SESSION_EVENT_JOINING || !drawn->flips_on_entry) {
+        return;
+    }
+    bool is_held = event->join.source == LS_JOIN_HELD;
+    if (!is_held || !client_check_of(client)->has_state_difference) {
+        drawn->flips_on_entry = false;
+        client->flip.tick = event->join.tick + 1;
+    }
 }
 
 static virtual_match *create_run(ls_play *play, void (*log)(void *user, const char *line),
@@ -91,10 +109,13 @@ static virtual_match *create_run(ls_play *play, void (*log)(void *user, const ch
     virtual_setup setup = scenario->setup;
     setup.allocator = ls_match_memory_of_cores(play->memory);
     setup.storage = ls_match_memory_of_harness(play->memory);
-    setup.allocations = ls_match_memory_allocations(play->memory);
     setup.log = log;
     setup.log_user = log_user;
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
+    virtual_observer flips = {.user = play, .session_event = flip_on_entry};
+    virtual_match_observe(run, &flips);
+    check_of(run)->is_strict = true;
+    check_of(run)->allocations = ls_match_memory_allocations(play->memory);
     run->server_drift_ppm = scenario->server_drift_ppm;
     run->server_loop_ns = scenario->server_loop_ns;
     play->moments[LS_CLASS_CLOCK] += run->server_drift_ppm != 0;
@@ -120,7 +141,7 @@ static void set_links(virtual_client *client, const ls_action *action)
 static void set_slot_delay(virtual_match *run, const virtual_client *client, uint32_t ticks)
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        if (run->by_slot[slot] == client) {
+        if (check_of(run)->by_slot[slot] == client_check_of(client)) {
             ls_match_set_input_delay(run->match, slot, ticks);
         }
     }
@@ -170,7 +191,7 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
         set_slot_delay(run, client, action->ticks);
         return LS_CLASS_COUNT;
     case LS_ACTION_ALTER:
-        client->is_fed_wrong = true;
+        client_check_of(client)->is_fed_wrong = true;
         set_links(client, action);
         return LS_CLASS_COUNT;
     default:
@@ -224,7 +245,7 @@ static bool wait_for_start(virtual_match *run)
         }
         virtual_match_run(run, 50 * LS_NS_PER_MS);
     }
-    virtual_check_note(run, VIRTUAL_I4, 0, "the match never begins");
+    match_check_note(check_of(run), CHECK_I4, 0, "the match never begins");
     return false;
 }
 
@@ -235,7 +256,7 @@ static void run_through(ls_play *play, virtual_match *run)
         return;
     }
     uint64_t start_ns = run->now_ns;
-    run->setup.calm_ns = start_ns + scenario->calm_ns;
+    check_of(run)->baseline_ns = start_ns + scenario->calm_ns;
     for (uint32_t i = 0; i < scenario->action_count; i++) {
         virtual_match_run_until(run, start_ns + scenario->actions[i].at_ns);
         act(play, run, &scenario->actions[i]);
@@ -250,24 +271,25 @@ static void run_through(ls_play *play, virtual_match *run)
 /* Who was to be dropped has been, and with the reason that was to be expected. */
 static void check_ends(const ls_play *play, virtual_match *run)
 {
-    if (run->is_beyond_help) {
+    if (run->is_server_lost) {
         return;
     }
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        const virtual_client *client = run->by_slot[slot];
+        const client_check *client = check_of(run)->by_slot[slot];
         ls_match_slot report = ls_match_slot_of(run->match, slot);
         if (!client || !report.has_played) {
             continue;
         }
-        ls_hostility hostility = play->players[client->index].hostility;
-        bool is_flood = hostility == LS_HOSTILITY_FLOOD && play->players[client->index].sent > 0;
+        ls_hostility hostility = play->players[client->core->index].hostility;
+        bool is_flood =
+            hostility == LS_HOSTILITY_FLOOD && play->players[client->core->index].sent > 0;
         if (is_flood && !report.has_finished && report.left_status == LS_OK) {
-            virtual_check_note(run, VIRTUAL_I5, run->tick_count, "slot %u may flood the server",
-                               slot);
+            match_check_note(check_of(run), CHECK_I5, check_of(run)->tick_count,
+                             "slot %u may flood the server", slot);
         }
-        if (client->is_gone && !report.has_finished && report.left_status == LS_OK) {
-            virtual_check_note(run, VIRTUAL_I4, run->tick_count, "slot %u is gone and is kept",
-                               slot);
+        if (client->core->is_gone && !report.has_finished && report.left_status == LS_OK) {
+            match_check_note(check_of(run), CHECK_I4, check_of(run)->tick_count,
+                             "slot %u is gone and is kept", slot);
         }
     }
 }
@@ -285,7 +307,7 @@ static void count_slots(virtual_match *run, ls_play_totals *totals)
     }
     totals->watched += ls_match_spectating_of(run->match).finished;
     for (uint32_t i = 0; i < run->client_count; i++) {
-        totals->joins += run->clients[i]->entries;
+        totals->joins += client_check_of(run->clients[i])->entries;
     }
 }
 
@@ -293,12 +315,12 @@ static void count(const ls_play *play, virtual_match *run, ls_play_totals *total
 {
     ls_memory_counts network = ls_memory_network_counts(run->network);
     ls_play_totals one = {.matches = 1,
-                          .ticks = run->tick_count,
+                          .ticks = check_of(run)->tick_count,
                           .packets = network.sent,
                           .packets_rejected = ls_match_packets_rejected(run->match)};
     memcpy(one.faults, play->moments, sizeof one.faults);
-    one.resumes = run->resumes;
-    one.faults[LS_CLASS_CRASH] = run->resumes.crashes;
+    one.resumes = check_of(run)->resumes;
+    one.faults[LS_CLASS_CRASH] = check_of(run)->resumes.crashes;
     one.disk_failures = run->disk ? run->disk->counts.failures : 0;
     count_slots(run, &one);
     one.faults[LS_CLASS_LOSS] = network.lost - network.lost_in_bursts - network.lost_in_cuts;
@@ -308,7 +330,7 @@ static void count(const ls_play *play, virtual_match *run, ls_play_totals *total
     one.faults[LS_CLASS_ALTER] = network.corrupted;
     for (uint32_t i = 0; i < run->client_count; i++) {
         one.faults[LS_CLASS_HOSTILE] += play->players[i].sent;
-        one.faults[LS_CLASS_FLIP] += run->clients[i]->is_flipped;
+        one.faults[LS_CLASS_FLIP] += run->clients[i]->flip.is_done;
     }
     for (uint32_t i = 0; i < play->scenario.stranger_count; i++) {
         one.faults[LS_CLASS_HOSTILE] += play->strangers[i].sent;
@@ -328,38 +350,23 @@ ls_play_outcome ls_play_seed(ls_play *play, uint64_t seed,
     virtual_match *run = create_run(play, log, log_user);
     run_through(play, run);
     check_ends(play, run);
-    ls_play_outcome outcome = {.is_sound = virtual_match_is_sound(run),
-                               .broken = run->broken,
-                               .fault = run->fault,
+    ls_play_outcome outcome = {.is_sound = match_check_is_sound(check_of(run)),
+                               .broken = check_of(run)->broken,
+                               .fault = check_of(run)->fault,
                                .digest = virtual_match_digest(run)};
     count(play, run, totals);
     virtual_match_destroy(run);
     return outcome;
 }
 
+/* The totals are counters and nothing else. */
+_Static_assert(sizeof(ls_play_totals) % sizeof(uint64_t) == 0, "counters of 64 bits");
+
 void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part)
 {
-    sum->matches += part->matches;
-    sum->ticks += part->ticks;
-    sum->packets += part->packets;
-    sum->hashes_compared += part->hashes_compared;
-    sum->inputs_on_time += part->inputs_on_time;
-    sum->inputs_late += part->inputs_late;
-    sum->inputs_substituted += part->inputs_substituted;
-    sum->packets_rejected += part->packets_rejected;
-    sum->desyncs += part->desyncs;
-    sum->players_left += part->players_left;
-    sum->joins += part->joins;
-    sum->watched += part->watched;
-    sum->disk_failures += part->disk_failures;
-    sum->resumes.crashes += part->resumes.crashes;
-    sum->resumes.resumed += part->resumes.resumed;
-    sum->resumes.hopeless += part->resumes.hopeless;
-    sum->resumes.finished += part->resumes.finished;
-    sum->resumes.recovered += part->resumes.recovered;
-    sum->resumes.forgotten += part->resumes.forgotten;
-    sum->resumes.lost += part->resumes.lost;
-    for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        sum->faults[i] += part->faults[i];
+    uint64_t *counters = (uint64_t *)sum;
+    const uint64_t *more = (const uint64_t *)part;
+    for (size_t i = 0; i < sizeof *sum / sizeof *counters; i++) {
+        counters[i] += more[i];
     }
 }

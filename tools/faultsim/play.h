@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
 #define LOCKSTEP_TOOLS_FAULTSIM_PLAY_H
 
+#include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/scenario.h"
 
 /* Sums over matches. */
@@ -20,14 +21,14 @@ typedef struct ls_play_totals {
     uint64_t players_left;
     uint64_t joins;   /* players and spectators let into a running match, those who come back too */
     uint64_t watched; /* who watched to the end */
-    virtual_resumes resumes;
+    check_resumes resumes;
     uint64_t disk_failures;
     uint64_t faults[LS_CLASS_COUNT]; /* packets, moments or clients that it happened to */
 } ls_play_totals;
 
 typedef struct ls_play_outcome {
     bool is_sound;
-    virtual_invariant broken;
+    check_invariant broken;
     ls_text fault;   /* "I3 at tick 212 (3.841000 s): ..." */
     uint64_t digest; /* of all that happened: equal for equal runs */
 } ls_play_outcome;

@@ -13,7 +13,7 @@ static double per_second(uint64_t count, uint64_t ns)
 
 static void print_resumes(FILE *file, const ls_play_totals *totals)
 {
-    const virtual_resumes *resumes = &totals->resumes;
+    const check_resumes *resumes = &totals->resumes;
     fprintf(file,
             "servers killed %" PRIu64 ", matches resumed %" PRIu64
             ", over by their journals %" PRIu64 ", without journals %" PRIu64 "\n"
@@ -67,7 +67,7 @@ static void write_failures(FILE *file, const ls_faultsim_report *report)
 
 static void write_totals(FILE *file, const ls_play_totals *totals)
 {
-    const virtual_resumes *resumes = &totals->resumes;
+    const check_resumes *resumes = &totals->resumes;
     fprintf(file,
             "  \"matches\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"packets\": %" PRIu64 ",\n"
             "  \"hashes_compared\": %" PRIu64 ", \"packets_rejected\": %" PRIu64 ",\n"

@@ -42,7 +42,6 @@ static void draw_match(ls_draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     draw_simulation(here);
     here->scenario->setup.seed = here->scenario->seed;
-    here->scenario->setup.is_strict = true;
     uint32_t players = ls_draw_between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
     match->sim.tick_rate_hz = ls_draw_pick(here, tick_rates, 8);
@@ -218,10 +217,11 @@ void ls_draw_computer(ls_draw *here, uint32_t index)
     setup->frame_jitter_ns = ls_draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
     setup->drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    setup->has_previous_state = ls_draw_one_in(here, 8);
-    setup->makes_inputs_in_frames = ls_draw_one_in(here, 3);
+    setup->session = ls_session_config_default();
+    setup->session.keeps_previous_state = ls_draw_one_in(here, 8);
+    setup->session.makes_inputs_between_frames = !ls_draw_one_in(here, 3);
     uint32_t predict_ticks = ls_draw_between(here, 1, 12);
-    setup->predict_ticks = ls_draw_one_in(here, 4) ? predict_ticks : 0;
+    setup->session.predict_ticks = ls_draw_one_in(here, 4) ? predict_ticks : 0;
     setup->simulation = here->scenario->setup.match.simulation;
 }
 
@@ -237,7 +237,7 @@ static void draw_departure(ls_draw *here, uint32_t index)
     if (how < 3) {
         ls_draw_add_action(here, at_ns, kinds[how], index);
     } else {
-        client->setup.ticks = ls_draw_between(here, 1, here->options->ticks);
+        client->setup.session.ticks = ls_draw_between(here, 1, here->options->ticks);
     }
     client->is_free = how != 0;
     client->end = how == 0 ? LS_TIMED_OUT : LS_OK;

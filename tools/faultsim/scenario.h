@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_SCENARIO_H
 #define LOCKSTEP_TOOLS_FAULTSIM_SCENARIO_H
 
-#include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
 /* Classes of faults: what each may be left out by, and what it does. */
 #define LS_FAULT_CLASS_MAP(X)                                                                      \

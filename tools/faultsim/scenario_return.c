@@ -27,7 +27,7 @@ static void let_return(ls_draw *here, uint32_t all_but_one_in)
     for (uint32_t i = 0; i < here->scenario->client_count; i++) {
         bool is_stubborn = ls_draw_one_in(here, all_but_one_in);
         if (!is_stubborn) {
-            here->scenario->clients[i].setup.reconnect_ms = RECONNECT_MS;
+            here->scenario->clients[i].setup.session.reconnect_ms = RECONNECT_MS;
         }
     }
 }
@@ -121,7 +121,7 @@ static void cut_link(ls_draw *here, uint32_t index)
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     end_ns = end_ns < here->calm_ns ? end_ns : here->calm_ns;
-    client->is_free = client->is_free || client->setup.reconnect_ms == 0;
+    client->is_free = client->is_free || client->setup.session.reconnect_ms == 0;
     ls_draw_add_links(here, from_ns, LS_ACTION_CUT_LINK, index, &up, &down);
     ls_draw_add_links(here, end_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
 }
@@ -163,7 +163,7 @@ static void draw_spectator_trouble(ls_draw *here, uint32_t index)
         client->flip_byte = ls_rng_next(&here->rng);
         client->is_free = true;
     } else if (what < 6) {
-        client->is_free = client->setup.reconnect_ms == 0;
+        client->is_free = client->setup.session.reconnect_ms == 0;
         ls_draw_add_action(here, at_ns, LS_ACTION_PAUSE, index);
         ls_draw_add_action(here, at_ns + (length_ns < left_ns ? length_ns : left_ns),
                            LS_ACTION_RESUME, index);
@@ -174,14 +174,14 @@ static void draw_spectator(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     ls_draw_computer(here, index);
-    client->setup.predict_ticks = 0;
-    client->setup.is_spectator = true;
+    client->setup.session.predict_ticks = 0;
+    client->setup.session.is_spectator = true;
     client->calm = ls_draw_calm_link(here);
     client->setup.up = ls_draw_weather(here, &client->calm);
     client->setup.down = ls_draw_weather(here, &client->calm);
     ls_draw_add_links(here, here->calm_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
     bool is_returning = ls_draw_one_in(here, 2) || here->scenario->setup.match.resume_wait_ms > 0;
-    client->setup.reconnect_ms = is_returning ? RECONNECT_MS : 0;
+    client->setup.session.reconnect_ms = is_returning ? RECONNECT_MS : 0;
     client->setup.comes_later = ls_draw_one_in(here, 2);
     if (client->setup.comes_later) {
         uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);

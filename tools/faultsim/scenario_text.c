@@ -106,22 +106,22 @@ static void describe_client(writer *out, const ls_scenario *scenario, uint32_t i
     add(out, ", drift %d ppm,", client->setup.drift_ppm);
     add_link(out, "up", &client->setup.up);
     add_link(out, ", down", &client->setup.down);
-    if (client->setup.ticks > 0) {
-        add(out, ", leaves after %u ticks", client->setup.ticks);
+    if (client->setup.session.ticks > 0) {
+        add(out, ", leaves after %u ticks", client->setup.session.ticks);
     }
-    if (client->setup.predict_ticks > 0) {
-        add(out, ", predicts %u ticks", client->setup.predict_ticks);
+    if (client->setup.session.predict_ticks > 0) {
+        add(out, ", predicts %u ticks", client->setup.session.predict_ticks);
     }
-    if (client->setup.makes_inputs_in_frames) {
+    if (!client->setup.session.makes_inputs_between_frames) {
         add(out, ", inputs in frames");
     }
     if (client->flip_tick > 0) {
         add(out, ", a bit flips in state %u", client->flip_tick);
     }
-    add(out, "%s%s", client->setup.is_spectator ? ", watches" : "",
+    add(out, "%s%s", client->setup.session.is_spectator ? ", watches" : "",
         client->setup.comes_later ? ", comes later" : "");
-    if (client->setup.reconnect_ms > 0) {
-        add(out, ", comes back within %u ms", client->setup.reconnect_ms);
+    if (client->setup.session.reconnect_ms > 0) {
+        add(out, ", comes back within %u ms", client->setup.session.reconnect_ms);
     }
     if (client->hostility != LS_HOSTILITY_NONE) {
         add(out, ", turns to %s", ls_hostility_name(client->hostility));

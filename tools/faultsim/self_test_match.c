@@ -1,6 +1,6 @@
 #include "lockstep/tools/faultsim/self_test_match.h"
 
-#include "lockstep/tools/faultsim/virtual_match.h"
+#include "lockstep/tools/faultsim/match_check.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ static void count_match(virtual_match *run, uint32_t planted, ls_self_test_count
     uint32_t told = virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX);
     counts->matches++;
     counts->false_alarms += told > planted ? told - planted : 0;
-    counts->unsound += !virtual_match_is_over(run) || !virtual_match_is_sound(run);
+    counts->unsound += !virtual_match_is_over(run) || !match_check_is_sound(check_of(run));
 }
 
 /* ---- flips ---- */
@@ -70,9 +70,10 @@ static void count_match(virtual_match *run, uint32_t planted, ls_self_test_count
 /* Ticks that the server closed between two moments. */
 static uint32_t closed_between(const virtual_match *run, uint64_t from_ns, uint64_t to_ns)
 {
+    const match_check *check = check_of(run);
     uint32_t count = 0;
-    for (ls_tick tick = 0; tick < run->tick_count; tick++) {
-        uint64_t closed_ns = run->ticks[tick].closed_ns;
+    for (ls_tick tick = 0; tick < check->tick_count; tick++) {
+        uint64_t closed_ns = check->ticks[tick].closed_ns;
         count += closed_ns > from_ns && closed_ns <= to_ns;
     }
     return count;
@@ -91,7 +92,7 @@ static void judge_finding(const virtual_client *client, const ls_desync_finding 
     }
     const ls_difference_text *planted = &out->planted;
     const ls_difference_text *found = &out->found;
-    out->is_tick_right = out->is_tick_right && finding->tick == client->flip_tick;
+    out->is_tick_right = out->is_tick_right && finding->tick == client->flip.tick;
     out->is_field_right = finding->elements == 1 && finding->place_count == 1 &&
                           !finding->is_lower_bound && is_same(found->name, planted->name);
     out->are_values_right = is_same(found->a, planted->a) && is_same(found->b, planted->b) &&
@@ -103,30 +104,30 @@ static void judge_finding(const virtual_client *client, const ls_desync_finding 
 static void judge(const virtual_match *run, const virtual_client *client, ls_self_test_flip *out)
 {
     *out = (ls_self_test_flip){.seed = run->setup.seed};
-    out->is_made = client->is_flipped && client->flipped_byte == client->flip_byte;
+    out->is_made = client->flip.is_done && client->flip.flipped_byte == client->flip.byte;
     const ls_schema *schema = ls_sim_instance_schema(ls_match_instance(run->match));
-    out->is_padding = ls_schema_at(schema, client->flip_byte).field->type == LS_FIELD_PADDING;
+    out->is_padding = ls_schema_at(schema, client->flip.byte).field->type == LS_FIELD_PADDING;
     uint32_t slot = ls_session_report_of(client->session).slot;
     const virtual_event *caught = virtual_match_find_slot(run, LS_MATCH_DESYNC, slot);
     if (!out->is_made) {
         return;
     }
-    out->planted = client->flipped;
-    if (!caught || caught->at_ns < client->flipped_ns) {
+    out->planted = client->flip.text;
+    if (!caught || caught->at_ns < client->flip.at_ns) {
         return;
     }
     out->is_caught = true;
-    out->is_tick_right = caught->event.tick == client->flip_tick;
-    out->caught_ns = caught->at_ns - client->flipped_ns;
-    out->caught_ticks = closed_between(run, client->flipped_ns, caught->at_ns);
+    out->is_tick_right = caught->event.tick == client->flip.tick;
+    out->caught_ns = caught->at_ns - client->flip.at_ns;
+    out->caught_ticks = closed_between(run, client->flip.at_ns, caught->at_ns);
     const virtual_event *named = virtual_match_find_slot(run, LS_MATCH_DESYNC_CAUSE, slot);
     const ls_desync_finding *finding = ls_match_desync_of(run->match, slot);
     if (!named || !finding) {
         out->is_tick_right = false;
         return;
     }
-    out->named_ns = named->at_ns - client->flipped_ns;
-    out->named_ticks = closed_between(run, client->flipped_ns, named->at_ns);
+    out->named_ns = named->at_ns - client->flip.at_ns;
+    out->named_ticks = closed_between(run, client->flip.at_ns, named->at_ns);
     judge_finding(client, finding, out);
 }
 
@@ -136,7 +137,7 @@ void ls_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simul
 {
     uint32_t ticks = WARM_UP_TICKS + LS_SELF_TEST_PLAYERS * SPACING_TICKS + TAIL_TICKS;
     virtual_setup setup = setup_of(memory, simulation, seed, ticks);
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     ls_rng rng = ls_rng_make(seed, 3);
     uint32_t planted = 0;
     for (uint32_t i = 0; i < LS_SELF_TEST_PLAYERS; i++) {
@@ -145,9 +146,9 @@ void ls_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simul
             break;
         }
         virtual_client *client = run->clients[i];
-        client->flip_byte = bit / 8;
-        client->flip_bit = (uint32_t)(bit % 8);
-        client->flip_tick =
+        client->flip.byte = bit / 8;
+        client->flip.bit = (uint32_t)(bit % 8);
+        client->flip.tick =
             WARM_UP_TICKS + i * SPACING_TICKS + (ls_tick)ls_rng_below(&rng, SPACING_TICKS);
         planted++;
     }
@@ -169,7 +170,7 @@ void ls_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simul
         setup.link.loss_ppm = LOSS_PPM;
         setup.link.jitter_ns = JITTER_NS;
     }
-    virtual_match *run = virtual_match_create(&setup);
+    virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_end(run);
     uint64_t compared = UINT64_MAX;
     for (uint32_t slot = 0; slot < LS_SELF_TEST_PLAYERS; slot++) {

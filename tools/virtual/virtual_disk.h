@@ -2,8 +2,8 @@
  * failing as it is told to be, and after a crash without what had not been written, with a torn
  * record at its end, or without what was not synchronised. Draws from a stream of its own; reads no
  * clock. Called by virtual_server. */
-#ifndef LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_DISK_H
-#define LOCKSTEP_TOOLS_FAULTSIM_VIRTUAL_DISK_H
+#ifndef LOCKSTEP_TOOLS_VIRTUAL_VIRTUAL_DISK_H
+#define LOCKSTEP_TOOLS_VIRTUAL_VIRTUAL_DISK_H
 
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/journal/journal.h"

@@ -1,4 +1,4 @@
-#include "lockstep/tools/faultsim/virtual_disk.h"
+#include "lockstep/tools/virtual/virtual_disk.h"
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
@@ -133,7 +133,7 @@ bool virtual_disk_advance(virtual_disk *disk, uint64_t now_ns, ls_journal_comple
     return true;
 }
 
-/* What the operating system had not written yet is lost with the machine. */
+/* Bytes that the operating system had not written yet are lost with the machine. */
 static void lose_what_is_not_synchronised(virtual_disk *disk)
 {
     if (disk->size == disk->synchronised || ls_rng_below(&disk->rng, LOSS_ONE_IN) != 0) {

@@ -1,10 +1,12 @@
-#include "lockstep/tools/faultsim/virtual_match.h"
-
+/* The events of a virtual match: looked up afterwards, as a digest, and as lines of a log. */
 #include "lockstep/common/base/hash.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-/* ---- looking back ---- */
+/* ---- lookup ---- */
 
 const virtual_event *virtual_match_find_slot(const virtual_match *run, ls_match_event_kind kind,
                                              uint32_t slot)
@@ -44,6 +46,17 @@ const virtual_client_event *virtual_client_find(const virtual_client *client,
     return NULL;
 }
 
+const virtual_client_event *virtual_client_find_newest(const virtual_client *client,
+                                                       ls_session_event_kind kind)
+{
+    for (uint32_t i = client->event_count; i-- > 0;) {
+        if (client->events[i].event.kind == kind) {
+            return &client->events[i];
+        }
+    }
+    return NULL;
+}
+
 uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kind kind)
 {
     uint32_t count = 0;
@@ -53,7 +66,17 @@ uint32_t virtual_client_count(const virtual_client *client, ls_session_event_kin
     return count;
 }
 
-/* ---- a digest of it all ---- */
+virtual_client *virtual_match_client_of(const virtual_match *run, ls_peer_id peer)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i]->server == peer) {
+            return run->clients[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- digest ---- */
 
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
@@ -114,4 +137,91 @@ uint64_t virtual_match_digest(const virtual_match *run)
         }
     }
     return digest;
+}
+
+/* ---- log ---- */
+
+void virtual_log(virtual_match *run, const char *format, ...)
+{
+    if (!run->setup.log) {
+        return;
+    }
+    char line[LS_TEXT_BYTES_MAX + 64];
+    int at = snprintf(line, sizeof line, "%10.6f s  tick %4u  ", (double)run->now_ns / 1e9,
+                      (unsigned)ls_match_tick(run->match));
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + at, sizeof line - (size_t)at, format, arguments);
+    va_end(arguments);
+    run->setup.log(run->setup.log_user, line);
+}
+
+static const char *const match_events[] = {
+    [LS_MATCH_PLAYER_SEATED] = "a player takes a seat",
+    [LS_MATCH_PLAYER_RETURNED] = "a player returns",
+    [LS_MATCH_PLAYER_READY] = "a player is ready",
+    [LS_MATCH_PLAYER_LOST] = "a player is lost",
+    [LS_MATCH_PLAYER_JOINING] = "a player joins",
+    [LS_MATCH_PLAYER_JOINED] = "a player plays from this tick on",
+    [LS_MATCH_PLAYER_LEFT] = "a player has left",
+    [LS_MATCH_PLAYER_FINISHED] = "a player has finished",
+    [LS_MATCH_PEER_REFUSED] = "a peer is refused",
+    [LS_MATCH_STARTED] = "the match starts",
+    [LS_MATCH_RESUMED] = "the match resumes",
+    [LS_MATCH_STALLED] = "the match waits",
+    [LS_MATCH_DESYNC] = "a player's state differs",
+    [LS_MATCH_DESYNC_CAUSE] = "the cause of a difference is found",
+    [LS_MATCH_HEALED] = "a player's state is healed",
+    [LS_MATCH_LAG] = "a player lags",
+    [LS_MATCH_DELAYED] = "an input delay changes",
+    [LS_MATCH_ENDED] = "the last tick is closed",
+    [LS_MATCH_FINISHED] = "the match is over",
+    [LS_MATCH_SPECTATOR_CAME] = "a spectator comes",
+    [LS_MATCH_SPECTATOR_LEFT] = "a spectator leaves",
+};
+
+void virtual_log_match_event(virtual_match *run, const ls_match_event *event)
+{
+    if (!run->setup.log) {
+        return;
+    }
+    char waiting[64] = "";
+    if (event->kind == LS_MATCH_STALLED) {
+        snprintf(waiting, sizeof waiting, " for slots %x since %u ms", event->slot_mask,
+                 event->waited_ms);
+    }
+    virtual_log(run, "server: %s%s (slot %u, peer %u, tick %u) %s %s", match_events[event->kind],
+                waiting, event->slot, event->peer, event->tick,
+                event->status == LS_OK ? "" : ls_status_name(event->status), event->text.bytes);
+}
+
+void virtual_log_session_event(virtual_client *client, const ls_session_event *event)
+{
+    virtual_match *run = client->run;
+    if (!run->setup.log) {
+        return;
+    }
+    ls_session_report report = ls_session_report_of(client->session);
+    switch (event->kind) {
+    case LS_SESSION_EVENT_SEATED:
+        virtual_log(run, "client %u: takes slot %u", client->index, report.slot);
+        break;
+    case LS_SESSION_EVENT_LOST:
+        virtual_log(run, "client %u: has lost its link (%s)", client->index, event->text.bytes);
+        break;
+    case LS_SESSION_EVENT_WAITING:
+        virtual_log(run, "client %u: is told to wait for slots %x at tick %u", client->index,
+                    event->waiting.slot_mask, event->waiting.tick);
+        break;
+    case LS_SESSION_EVENT_DESYNC:
+        virtual_log(run, "client %u: is told that slot %u differs from state %u on", client->index,
+                    event->desync.slot, event->desync.tick);
+        break;
+    case LS_SESSION_EVENT_OVER:
+        virtual_log(run, "client %u: is over at tick %u: %s (%s)", client->index, report.tick,
+                    ls_status_name(event->status), event->text.bytes);
+        break;
+    default:
+        break;
+    }
 }

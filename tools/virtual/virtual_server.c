@@ -1,15 +1,21 @@
-/* The server's process in a virtual match: the match, its recorder and its disk; it can die at any
+/* The server's process in a virtual match: the match, its recorder and its disk. It can die at any
  * moment, and comes back from the bytes on the disk as lockstep-server --resume does. */
 #include "lockstep/common/base/assert.h"
 #include "lockstep/server/journal/resume.h"
-#include "lockstep/tools/faultsim/virtual_match.h"
-#include "lockstep/tools/faultsim/witness.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-/* ---- a process begins ---- */
+/* ---- start and end of a process ---- */
+
+/* The simulation that the server steps. */
+static const ls_simulation *simulation_of(const virtual_match *run)
+{
+    const ls_simulation *simulation = run->setup.match.simulation;
+    const virtual_observer *observer = &run->setup.observer;
+    return observer->simulation_for ? observer->simulation_for(observer->user, simulation)
+                                    : simulation;
+}
 
 static void create_match(virtual_match *run, const ls_match_config *config)
 {
@@ -20,7 +26,15 @@ static void create_match(virtual_match *run, const ls_match_config *config)
         fprintf(stderr, "%s\n", why.bytes);
     }
     LS_ASSERT(status == LS_OK);
-    virtual_check_watch_server(run);
+    VIRTUAL_OBSERVE(run, server_created, run);
+}
+
+/* A match by the config of the setup. */
+static void create_own_match(virtual_match *run)
+{
+    ls_match_config config = run->setup.match;
+    config.simulation = simulation_of(run);
+    create_match(run, &config);
 }
 
 static void create_recorder(virtual_match *run, ls_journal *continued)
@@ -41,9 +55,7 @@ static void create_recorder(virtual_match *run, ls_journal *continued)
 
 void virtual_server_create(virtual_match *run)
 {
-    ls_match_config config = run->setup.match;
-    config.simulation = witness_simulation(config.simulation);
-    create_match(run, &config);
+    create_own_match(run);
     if (!run->setup.has_journal) {
         return;
     }
@@ -56,7 +68,6 @@ void virtual_server_create(virtual_match *run)
 
 static void end_process(virtual_match *run)
 {
-    witness_forget(run);
     ls_recorder_destroy(run->recorder);
     run->recorder = NULL;
     ls_match_destroy(run->match);
@@ -72,9 +83,9 @@ void virtual_server_destroy(virtual_match *run)
     }
 }
 
-/* ---- it lives ---- */
+/* ---- turns ---- */
 
-void virtual_server_record(virtual_match *run)
+static void record(virtual_match *run)
 {
     if (run->recorder) {
         run->disk->now_ns = run->now_ns;
@@ -82,18 +93,17 @@ void virtual_server_record(virtual_match *run)
     }
 }
 
-void virtual_server_take_events(virtual_match *run)
+static void take_events(virtual_match *run)
 {
     ls_match_event event;
     while (ls_match_next_event(run->match, &event)) {
         LS_ASSERT(run->event_count < VIRTUAL_EVENTS_MAX);
         run->events[run->event_count++] = (virtual_event){run->now_ns, event};
         virtual_log_match_event(run, &event);
-        virtual_return_match_event(run, &event);
-        virtual_check_event(run, &event);
+        VIRTUAL_OBSERVE(run, match_event, &event);
         if (run->recorder) {
             ls_recorder_take_event(run->recorder, &event);
-            virtual_server_record(run);
+            record(run);
         }
     }
 }
@@ -101,13 +111,13 @@ void virtual_server_take_events(virtual_match *run)
 uint64_t virtual_server_next_ns(const virtual_match *run)
 {
     if (run->is_server_dead) {
-        return run->is_beyond_help ? VIRTUAL_NEVER : run->restart_ns;
+        return run->is_server_lost ? VIRTUAL_NEVER : run->restart_ns;
     }
-    bool is_heard = run->recorder && !run->is_server_paused;
-    return is_heard ? virtual_disk_next_ns(run->disk) : VIRTUAL_NEVER;
+    bool is_disk_read = run->recorder && !run->is_server_paused;
+    return is_disk_read ? virtual_disk_next_ns(run->disk) : VIRTUAL_NEVER;
 }
 
-void virtual_server_pump_disk(virtual_match *run)
+static void pump_disk(virtual_match *run)
 {
     ls_journal_completion completion;
     while (run->recorder && virtual_disk_advance(run->disk, run->now_ns, &completion)) {
@@ -118,29 +128,50 @@ void virtual_server_pump_disk(virtual_match *run)
     }
 }
 
-/* ---- it dies ---- */
+static void take_packets(virtual_match *run)
+{
+    uint64_t local_ns = virtual_match_server_ns(run);
+    ls_transport_event event;
+    while (ls_transport_next_event(run->server_transport, &event)) {
+        switch (event.kind) {
+        case LS_TRANSPORT_CONNECTED:
+            ls_match_peer_connected(run->match, event.peer, local_ns);
+            break;
+        case LS_TRANSPORT_DISCONNECTED:
+            ls_match_peer_disconnected(run->match, event.peer, event.reason, local_ns);
+            break;
+        case LS_TRANSPORT_RECEIVED:
+            VIRTUAL_OBSERVE(run, match_receives, &event);
+            ls_match_receive(run->match, event.peer, event.channel, event.bytes, event.size,
+                             local_ns);
+            VIRTUAL_OBSERVE(run, match_received, &event);
+            break;
+        }
+        take_events(run);
+    }
+}
+
+/* ---- death ---- */
 
 void virtual_match_crash(virtual_match *run, uint64_t ns)
 {
-    bool is_possible = run->disk && !run->is_server_dead && run->life < VIRTUAL_CRASHES_MAX &&
+    bool is_possible = run->disk && !run->is_server_dead &&
                        ls_match_state_of(run->match) != LS_MATCH_LOBBY &&
                        ls_match_state_of(run->match) != LS_MATCH_OVER;
     if (!is_possible) {
         return;
     }
     virtual_log(run, "the server dies");
-    run->resumes.crashes++;
     run->is_server_dead = true;
     run->restart_ns = run->now_ns + ns;
-    run->unscheduled_until_ns = VIRTUAL_NEVER;
-    virtual_return_crashed(run);
+    VIRTUAL_OBSERVE(run, server_died, run);
     virtual_disk_crash(run->disk);
     ls_memory_server_forget(run->server_transport);
 }
 
-/* ---- it comes back ---- */
+/* ---- return ---- */
 
-/* What the command line says again, since a journal does not hold it. */
+/* The settings that a command line repeats, since a journal does not hold them. */
 static void add_flags(const virtual_match *run, ls_match_config *config)
 {
     const ls_match_config *flags = &run->setup.match;
@@ -156,12 +187,17 @@ static void add_flags(const virtual_match *run, ls_match_config *config)
     config->spectator_bytes_per_s = flags->spectator_bytes_per_s;
 }
 
+void virtual_match_server_restored(virtual_match *run)
+{
+    run->is_restoring = false;
+    VIRTUAL_OBSERVE(run, server_restored, run);
+}
+
 static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)
 {
     ls_match_config config;
     ls_resume_report report = {0};
-    ls_status status =
-        ls_resume_configure(resume, witness_simulation(run->setup.match.simulation), &config, why);
+    ls_status status = ls_resume_configure(resume, simulation_of(run), &config, why);
     if (status != LS_OK) {
         return status;
     }
@@ -173,7 +209,6 @@ static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)
     end_process(run);
     create_match(run, &config);
     run->is_restoring = true;
-    run->tick_count = VIRTUAL_NO_TICK;
     status = ls_resume_restore(resume, run->match, virtual_match_server_ns(run), &report, why);
     run->is_restoring = false;
     if (status == LS_OK) {
@@ -182,26 +217,6 @@ static ls_status restore(virtual_match *run, ls_resume *resume, ls_text *why)
                     report.from_tick, report.has_begun ? "" : ": the lobby is open");
     }
     return status;
-}
-
-/* Where a disk lost its beginning, or what no snapshot makes up for, the match is lost; and one
- * whose end is written is over. */
-static void judge_failure(virtual_match *run, ls_status status, const ls_text *why)
-{
-    bool is_young = run->disk->synchronised == 0;
-    bool is_gap = status == LS_NOT_FOUND && run->disk->has_failed;
-    virtual_log(run, "the server does not come back: %s (%s)", ls_status_name(status), why->bytes);
-    run->is_beyond_help = true;
-    if (status == LS_ALREADY_OVER) {
-        run->resumes.finished++;
-        return;
-    }
-    run->resumes.hopeless++;
-    bool is_lost = is_young && (status == LS_MALFORMED || status == LS_NOT_FOUND);
-    if (!is_lost && !is_gap && !(is_young && run->disk->has_failed)) {
-        virtual_check_note(run, VIRTUAL_I7, run->lives[run->life - 1].tick_count,
-                           "the match cannot be resumed: %s", why->bytes);
-    }
 }
 
 static void come_back(virtual_match *run)
@@ -215,17 +230,44 @@ static void come_back(virtual_match *run)
         ls_resume_close(resume);
     }
     if (status != LS_OK) {
-        judge_failure(run, status, &why);
+        virtual_log(run, "the server does not come back: %s (%s)", ls_status_name(status),
+                    why.bytes);
+        run->is_server_lost = true;
+        VIRTUAL_OBSERVE(run, server_lost, status, &why);
         return;
     }
     run->is_server_dead = false;
     run->is_server_paused = false;
-    virtual_return_restored(run);
+    virtual_match_server_restored(run);
 }
 
-void virtual_server_pump_death(virtual_match *run)
+void virtual_match_replace_server(virtual_match *run)
 {
-    if (run->is_server_dead && !run->is_beyond_help && run->now_ns >= run->restart_ns) {
+    VIRTUAL_OBSERVE(run, server_died, run);
+    ls_memory_server_forget(run->server_transport);
+    end_process(run);
+    create_own_match(run);
+    run->is_restoring = true;
+}
+
+/* ---- the loop ---- */
+
+void virtual_server_pump(virtual_match *run)
+{
+    if (run->is_server_dead && !run->is_server_lost && run->now_ns >= run->restart_ns) {
         come_back(run);
     }
+    if (run->is_server_paused || run->is_server_dead) {
+        return;
+    }
+    take_packets(run);
+    pump_disk(run);
+    run->server_due_ns = virtual_match_find_server_due_ns(run);
+    if (run->now_ns >= run->server_due_ns) {
+        ls_match_advance(run->match, virtual_match_server_ns(run));
+        take_events(run);
+        run->server_due_ns = virtual_match_find_server_due_ns(run);
+        record(run);
+    }
+    VIRTUAL_OBSERVE(run, server_turned, run);
 }
