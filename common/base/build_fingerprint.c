@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/base/build_fingerprint.h"
 
+#include "lockstep/common/base/case_function.h"
+
 #include <fenv.h>
 #include <float.h>
 #include <locale.h>
@@ -15,18 +17,9 @@
 
 /* ---- pure ---- */
 
-const char *ls_fingerprint_item_name(ls_fingerprint_item item)
-{
-    switch (item) {
-#define ITEM_CASE(name, text)                                                                      \
-    case LS_PRINT_##name:                                                                          \
-        return text;
-        LS_PRINT_ITEM_MAP(ITEM_CASE)
-#undef ITEM_CASE
-    default:
-        return "unknown";
-    }
-}
+#define CASE_ITEM(name, text) LS_CASE(LS_PRINT_##name, text)
+LS_CASE_FUNCTION(const char *, ls_fingerprint_item_name, ls_fingerprint_item, LS_PRINT_ITEM_MAP,
+                 CASE_ITEM, "unknown")
 
 void ls_build_fingerprint_set(ls_build_fingerprint *print, ls_fingerprint_item item,
                               const char *text)

@@ -1,32 +1,17 @@
 #include "lockstep/common/diagnosis/desync_class.h"
 
+#include "lockstep/common/base/case_function.h"
+
 #include <inttypes.h>
 
-const char *ls_desync_class_word(ls_desync_class kind)
-{
-    switch (kind) {
-#define WORD_CASE(name, word, text)                                                                \
-    case LS_DESYNC_CLASS_##name:                                                                   \
-        return word;
-        LS_DESYNC_CLASS_MAP(WORD_CASE)
-#undef WORD_CASE
-    default:
-        return "unknown";
-    }
-}
+#define CASE_WORD(name, word, text) LS_CASE(LS_DESYNC_CLASS_##name, word)
+#define CASE_TEXT(name, word, text) LS_CASE(LS_DESYNC_CLASS_##name, text)
 
-const char *ls_desync_class_text(ls_desync_class kind)
-{
-    switch (kind) {
-#define TEXT_CASE(name, word, text)                                                                \
-    case LS_DESYNC_CLASS_##name:                                                                   \
-        return text;
-        LS_DESYNC_CLASS_MAP(TEXT_CASE)
-#undef TEXT_CASE
-    default:
-        return "unknown";
-    }
-}
+LS_CASE_FUNCTION(const char *, ls_desync_class_word, ls_desync_class, LS_DESYNC_CLASS_MAP,
+                 CASE_WORD, "unknown")
+
+LS_CASE_FUNCTION(const char *, ls_desync_class_text, ls_desync_class, LS_DESYNC_CLASS_MAP,
+                 CASE_TEXT, "unknown")
 
 const char *ls_desync_culprit_word(ls_desync_culprit culprit)
 {

@@ -1,49 +1,20 @@
 #include "lockstep/common/journal/journal_record.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/case_function.h"
 #include "lockstep/common/journal/match_stream.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-const char *ls_journal_kind_name(ls_journal_kind kind)
-{
-    switch (kind) {
-#define KIND_CASE(name, number, text)                                                              \
-    case LS_JOURNAL_##name:                                                                        \
-        return text;
-        LS_JOURNAL_KIND_MAP(KIND_CASE)
-#undef KIND_CASE
-    default:
-        return "unknown";
-    }
-}
+LS_CASE_FUNCTION(const char *, ls_journal_kind_name, ls_journal_kind, LS_JOURNAL_KIND_MAP,
+                 LS_CASE_TEXT, "unknown")
 
-const char *ls_journal_event_name(uint32_t kind)
-{
-    switch (kind) {
-#define EVENT_CASE(name, number, text)                                                             \
-    case LS_JOURNAL_EVENT_##name:                                                                  \
-        return #name;
-        LS_JOURNAL_EVENT_MAP(EVENT_CASE)
-#undef EVENT_CASE
-    default:
-        return "UNKNOWN";
-    }
-}
+LS_CASE_FUNCTION(const char *, ls_journal_event_name, uint32_t, LS_JOURNAL_EVENT_MAP, LS_CASE_NAME,
+                 "UNKNOWN")
 
-const char *ls_journal_event_text(uint32_t kind)
-{
-    switch (kind) {
-#define EVENT_CASE(name, number, text)                                                             \
-    case LS_JOURNAL_EVENT_##name:                                                                  \
-        return text;
-        LS_JOURNAL_EVENT_MAP(EVENT_CASE)
-#undef EVENT_CASE
-    default:
-        return "something that this build does not know";
-    }
-}
+LS_CASE_FUNCTION(const char *, ls_journal_event_text, uint32_t, LS_JOURNAL_EVENT_MAP, LS_CASE_TEXT,
+                 "something that this build does not know")
 
 static void bool_stream(ls_byte_stream *stream, bool *value)
 {

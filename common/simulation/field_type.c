@@ -1,30 +1,14 @@
 #include "lockstep/common/simulation/field_type.h"
 
-uint32_t ls_field_type_bytes(ls_field_type type)
-{
-    switch (type) {
-#define TYPE_CASE(name, bytes, text)                                                               \
-    case LS_FIELD_##name:                                                                          \
-        return bytes;
-        LS_FIELD_TYPE_MAP(TYPE_CASE)
-#undef TYPE_CASE
-    default:
-        return 0;
-    }
-}
+#include "lockstep/common/base/case_function.h"
 
-const char *ls_field_type_name(ls_field_type type)
-{
-    switch (type) {
-#define TYPE_CASE(name, bytes, text)                                                               \
-    case LS_FIELD_##name:                                                                          \
-        return text;
-        LS_FIELD_TYPE_MAP(TYPE_CASE)
-#undef TYPE_CASE
-    default:
-        return "unknown";
-    }
-}
+#define CASE_BYTES(name, bytes, text) LS_CASE(LS_FIELD_##name, bytes)
+#define CASE_NAME(name, bytes, text) LS_CASE(LS_FIELD_##name, text)
+
+LS_CASE_FUNCTION(uint32_t, ls_field_type_bytes, ls_field_type, LS_FIELD_TYPE_MAP, CASE_BYTES, 0)
+
+LS_CASE_FUNCTION(const char *, ls_field_type_name, ls_field_type, LS_FIELD_TYPE_MAP, CASE_NAME,
+                 "unknown")
 
 size_t ls_field_item_bytes(const ls_field *field)
 {

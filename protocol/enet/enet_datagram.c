@@ -1,5 +1,6 @@
 #include "lockstep/protocol/enet/enet_datagram.h"
 
+#include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/limits.h"
 
 #include <string.h>
@@ -54,18 +55,9 @@ static void store_u16(uint8_t *bytes, uint32_t value)
     bytes[1] = (uint8_t)value;
 }
 
-const char *ls_datagram_rejection_name(ls_datagram_rejection rejection)
-{
-    switch (rejection) {
-#define NAME(name, text)                                                                           \
-    case LS_DATAGRAM_##name:                                                                       \
-        return #name;
-        LS_DATAGRAM_REJECTION_MAP(NAME)
-#undef NAME
-    default:
-        return "ACCEPTED";
-    }
-}
+#define CASE_NAME(name, text) LS_CASE(LS_DATAGRAM_##name, #name)
+LS_CASE_FUNCTION(const char *, ls_datagram_rejection_name, ls_datagram_rejection,
+                 LS_DATAGRAM_REJECTION_MAP, CASE_NAME, "ACCEPTED")
 
 ls_datagram_rejection ls_enet_datagram_read(const uint8_t *bytes, size_t size,
                                             ls_enet_header *header)
