@@ -1,5 +1,6 @@
 #include "lockstep/common/base/byte_stream.h"
 
+#include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/byte_io.h"
 
 #include <string.h>
@@ -31,6 +32,12 @@ void ls_byte_stream_bytes(ls_byte_stream *stream, uint8_t *bytes, size_t size)
         memcpy(bytes, stream->from + stream->at, size);
     }
     stream->at += size;
+}
+
+void ls_byte_stream_add(ls_byte_stream *stream, const uint8_t *bytes, size_t size)
+{
+    LS_ASSERT(stream->mode != LS_STREAM_READ);
+    ls_byte_stream_bytes(stream, (uint8_t *)(uintptr_t)bytes, size);
 }
 
 void ls_byte_stream_u8(ls_byte_stream *stream, uint8_t *value)

@@ -28,6 +28,12 @@ ls_byte_stream ls_byte_stream_measure(void);
 ls_byte_stream ls_byte_stream_write(uint8_t *bytes, size_t size);
 ls_byte_stream ls_byte_stream_read(const uint8_t *bytes, size_t size);
 
+/* Everything was read, and nothing is left. */
+static inline bool ls_byte_stream_is_at_end(const ls_byte_stream *stream)
+{
+    return !stream->has_failed && stream->at == stream->size;
+}
+
 /* A number in u8, u32 or u64; reading sets it to 0 when it fails. */
 void ls_byte_stream_u8(ls_byte_stream *stream, uint8_t *value);
 void ls_byte_stream_u32(ls_byte_stream *stream, uint32_t *value);
@@ -38,6 +44,7 @@ void ls_byte_stream_ranged(ls_byte_stream *stream, uint32_t *value, uint32_t min
 
 /* `size` bytes as they are. */
 void ls_byte_stream_bytes(ls_byte_stream *stream, uint8_t *bytes, size_t size);
+void ls_byte_stream_add(ls_byte_stream *stream, const uint8_t *bytes, size_t size); /* no reading */
 
 /* A text in a field of `capacity` bytes (1 .. 65,536): u32 length, then its bytes. Bytes outside
  * printable ASCII are read as '?'; one that is too long fails. */

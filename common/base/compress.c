@@ -6,8 +6,11 @@
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
+#include <string.h>
+
 enum {
-    LEVEL = 1, /* three times the time for level 3 buys a few per cent */
+    LEVEL = 1,       /* three times the time for level 3 buys a few per cent */
+    WORTH_SHIFT = 4, /* compressing has to save a sixteenth to be worth undoing */
 };
 
 size_t ls_compress_bound(size_t size)
@@ -28,6 +31,17 @@ static ls_status decompressed_status(size_t written, size_t out_size)
 size_t ls_compress(const uint8_t *bytes, size_t size, uint8_t *out, size_t capacity)
 {
     return compressed_size(ZSTD_compress(out, capacity, bytes, size, LEVEL));
+}
+
+size_t ls_pack(const uint8_t *bytes, size_t size, uint8_t *out, size_t capacity)
+{
+    size_t stored = ls_compress(bytes, size, out, capacity);
+    if (stored > 0 && stored + (size >> WORTH_SHIFT) < size) {
+        return stored;
+    }
+    LS_ASSERT(size <= capacity);
+    memcpy(out, bytes, size);
+    return size;
 }
 
 ls_status ls_decompress(const uint8_t *bytes, size_t size, uint8_t *out, size_t out_size)

@@ -19,6 +19,10 @@ size_t ls_compress_bound(size_t size);
 /* Returns the compressed size, 0 when it does not fit or memory is out. */
 size_t ls_compress(const uint8_t *bytes, size_t size, uint8_t *out, size_t capacity);
 
+/* Compresses as above, or copies the bytes as they are when compressing saves less than a sixteenth
+ * of them: then it returns `size`. `capacity` is at least ls_compress_bound(size). */
+size_t ls_pack(const uint8_t *bytes, size_t size, uint8_t *out, size_t capacity);
+
 /* MALFORMED unless exactly `out_size` bytes come out. */
 ls_status ls_decompress(const uint8_t *bytes, size_t size, uint8_t *out, size_t out_size);
 

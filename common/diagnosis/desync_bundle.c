@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 
+#include "lockstep/common/base/case_function.h"
 #include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
@@ -38,18 +39,8 @@ void ls_bundle_print_libraries(ls_build_fingerprint *print)
 
 /* ---- sections, as one list each ---- */
 
-const char *ls_bundle_section_name(ls_bundle_section section)
-{
-    switch (section) {
-#define NAME_CASE(name, number, text)                                                              \
-    case LS_BUNDLE_##name:                                                                         \
-        return text;
-        LS_BUNDLE_SECTION_MAP(NAME_CASE)
-#undef NAME_CASE
-    default:
-        return "unknown";
-    }
-}
+LS_CASE_FUNCTION(const char *, ls_bundle_section_name, ls_bundle_section, LS_BUNDLE_SECTION_MAP,
+                 LS_CASE_TEXT, "unknown")
 
 /* The hash covers what stands before it, as it lies in the stream. */
 static void head_hash_stream(ls_byte_stream *stream, size_t begin)

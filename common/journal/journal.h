@@ -124,12 +124,17 @@ ls_status ls_journal_writer_create(size_t raw_bytes_max, ls_journal *continued,
                                    const ls_allocator *allocator, ls_journal_writer **out);
 void ls_journal_writer_destroy(ls_journal_writer *writer);
 
-/* Frames a record: the bytes to write at `*offset` of the file, borrowed until the next call. The
- * first ones of a new journal begin with the file's own head, those of END with the index. Nothing
- * is kept of it before ls_journal_writer_keep says that the bytes are in the file. NO_MEMORY when
- * it cannot be compressed. */
-ls_status ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_raw *raw,
-                                  const uint8_t **bytes, size_t *size, uint64_t *offset);
+/* The bytes of a record, and where they belong in the file. */
+typedef struct ls_journal_framed {
+    const uint8_t *bytes; /* borrowed until the next call */
+    size_t size;
+    uint64_t offset;
+} ls_journal_framed;
+
+/* Frames a record. The first one of a new journal begins with the file's own head, END with the
+ * index. The writer forgets the record unless ls_journal_writer_keep says that it is in the file.
+ */
+ls_journal_framed ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_raw *raw);
 void ls_journal_writer_keep(ls_journal_writer *writer);
 
 LS_C_END

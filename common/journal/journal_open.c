@@ -40,7 +40,7 @@ static bool read_end(const ls_journal *journal, uint64_t *offset, ls_journal_end
     ls_journal_end end = {0};
     ls_byte_stream stream = ls_byte_stream_read(frame.payload, frame.stored_bytes);
     ls_journal_end_stream(&stream, &end);
-    if (!ls_journal_is_at_end(&stream) || end.final_tick < journal->header.first_tick) {
+    if (!ls_byte_stream_is_at_end(&stream) || end.final_tick < journal->header.first_tick) {
         return false;
     }
     *offset = frame.offset;
@@ -229,7 +229,7 @@ static ls_status read_header(ls_journal *journal, uint64_t *first, ls_text *why)
     const uint8_t *raw = ls_journal_payload(journal, &frame, &journal->raw);
     ls_byte_stream stream = ls_byte_stream_read(raw, raw ? frame.raw_bytes : 0);
     ls_journal_header_stream(&stream, &journal->header);
-    if (!ls_journal_is_at_end(&stream)) {
+    if (!ls_byte_stream_is_at_end(&stream)) {
         return refuse(why, "the journal's header makes no sense");
     }
     *first = ls_journal_frame_end(&frame);

@@ -302,7 +302,7 @@ ls_status ls_journal_next_event(ls_journal *journal, uint64_t *offset, ls_journa
             continue;
         }
         ls_journal_event_stream(&stream, &event);
-        if (ls_journal_is_at_end(&stream)) {
+        if (ls_byte_stream_is_at_end(&stream)) {
             *out = event;
             return LS_OK;
         }

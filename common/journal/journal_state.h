@@ -61,9 +61,4 @@ bool ls_journal_open_block(ls_journal *journal, const ls_journal_frame *frame, c
 bool ls_journal_read_piece(const uint8_t *raw, size_t size, ls_journal_snapshot *out);
 bool ls_journal_add_piece(ls_journal_pieces_read *sofar, const ls_journal_snapshot *head);
 
-static inline bool ls_journal_is_at_end(const ls_byte_stream *stream)
-{
-    return !stream->has_failed && stream->at == stream->size;
-}
-
 #endif

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-enum {
-    /* Compressing has to save a sixteenth to be worth undoing. */
-    WORTH_SHIFT = 4,
-};
-
 struct ls_journal_writer {
     const ls_allocator *allocator;
     size_t raw_bytes_max;
@@ -87,45 +82,35 @@ static void put_file_head(ls_journal_writer *writer)
     writer->pending_bytes = LS_JOURNAL_FILE_HEAD_BYTES;
 }
 
-/* Frames the first `size` bytes of writer->raw. */
-static ls_status put_frame(ls_journal_writer *writer, ls_journal_kind kind, size_t size)
+/* Frames the first `size` bytes of writer->raw. END is found from the end of the file, so it always
+ * has the same size. */
+static void put_frame(ls_journal_writer *writer, ls_journal_kind kind, size_t size)
 {
     uint8_t *head = writer->out + writer->pending_bytes;
     uint8_t *payload = head + LS_JOURNAL_FRAME_BYTES;
     size_t room = writer->out_capacity - writer->pending_bytes - LS_JOURNAL_FRAME_BYTES;
-    size_t stored = 0;
-    if (kind != LS_JOURNAL_END) {
-        stored = ls_compress(writer->raw, size, payload, room);
-        if (stored == 0) {
-            return LS_NO_MEMORY;
-        }
-    }
-    bool is_compressed = stored > 0 && stored + (size >> WORTH_SHIFT) < size;
-    if (!is_compressed) {
-        stored = size;
+    size_t stored = size;
+    if (kind == LS_JOURNAL_END) {
         memcpy(payload, writer->raw, size);
+    } else {
+        stored = ls_pack(writer->raw, size, payload, room);
     }
-    ls_journal_frame_write(head, kind, is_compressed, (uint32_t)stored, (uint32_t)size);
+    ls_journal_frame_write(head, kind, stored < size, (uint32_t)stored, (uint32_t)size);
     writer->pending_bytes += LS_JOURNAL_FRAME_BYTES + stored;
-    return LS_OK;
 }
 
 /* The index, and the END that says where it is. */
-static ls_status put_end(ls_journal_writer *writer, size_t size)
+static void put_end(ls_journal_writer *writer, size_t size)
 {
     ls_journal_end end = {0};
     ls_byte_stream told = ls_byte_stream_read(writer->raw, size);
     ls_journal_end_stream(&told, &end);
     LS_ASSERT(!told.has_failed);
     end.index_offset = writer->offset + writer->pending_bytes;
-    size_t index_bytes = ls_journal_index_write(&writer->index, writer->raw);
-    ls_status status = put_frame(writer, LS_JOURNAL_INDEX, index_bytes);
-    if (status != LS_OK) {
-        return status;
-    }
+    put_frame(writer, LS_JOURNAL_INDEX, ls_journal_index_write(&writer->index, writer->raw));
     ls_byte_stream stream = ls_byte_stream_write(writer->raw, LS_JOURNAL_END_BYTES);
     ls_journal_end_stream(&stream, &end);
-    return put_frame(writer, LS_JOURNAL_END, stream.at);
+    put_frame(writer, LS_JOURNAL_END, stream.at);
 }
 
 static ls_journal_index_entry entry_of(const ls_journal_writer *writer, const ls_journal_raw *raw)
@@ -143,8 +128,7 @@ static ls_journal_index_entry entry_of(const ls_journal_writer *writer, const ls
     return entry;
 }
 
-ls_status ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_raw *raw,
-                                  const uint8_t **bytes, size_t *size, uint64_t *offset)
+ls_journal_framed ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_raw *raw)
 {
     size_t raw_bytes = raw->head_bytes + raw->size;
     LS_ASSERT(raw->head_bytes <= sizeof raw->head && raw_bytes <= writer->raw_bytes_max);
@@ -157,16 +141,12 @@ ls_status ls_journal_writer_frame(ls_journal_writer *writer, const ls_journal_ra
         memcpy(writer->raw + raw->head_bytes, raw->bytes, raw->size);
     }
     writer->pending = entry_of(writer, raw);
-    ls_status status = raw->kind == LS_JOURNAL_END ? put_end(writer, raw_bytes)
-                                                   : put_frame(writer, raw->kind, raw_bytes);
-    if (status != LS_OK) {
-        writer->pending_bytes = 0;
-        return status;
+    if (raw->kind == LS_JOURNAL_END) {
+        put_end(writer, raw_bytes);
+    } else {
+        put_frame(writer, raw->kind, raw_bytes);
     }
-    *bytes = writer->out;
-    *size = writer->pending_bytes;
-    *offset = writer->offset;
-    return LS_OK;
+    return (ls_journal_framed){writer->out, writer->pending_bytes, writer->offset};
 }
 
 void ls_journal_writer_keep(ls_journal_writer *writer)

@@ -31,27 +31,21 @@ struct ls_journal_file {
 
 static ls_status write_record(ls_journal_file *file)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(file->writer, &file->raw, &bytes, &size, &offset);
-    if (status != LS_OK) {
-        ls_text_set(&file->why, "%s", ls_status_text(status));
-        return status;
-    }
+    ls_journal_framed record = ls_journal_writer_frame(file->writer, &file->raw);
     uint64_t now_ns = ls_event_loop_now_ns(file->loop);
     bool is_due = file->raw.is_pressing || now_ns - file->synchronised_ns >= SYNCHRONISE_NS;
-    status = ls_loop_file_write(file->file, bytes, size, offset, &file->why);
+    ls_status status =
+        ls_loop_file_write(file->file, record.bytes, record.size, record.offset, &file->why);
     if (status == LS_OK && is_due) {
         file->synchronised_ns = now_ns;
         status = ls_loop_file_synchronise(file->file, &file->why);
         file->is_found_deleted = ls_loop_file_is_deleted(file->file);
     }
-    file->written_bytes = size;
+    file->written_bytes = record.size;
     if (status != LS_OK) {
         ls_text unimportant;
-        ls_loop_file_cut(file->file, offset,
-                         &unimportant); /* what is torn is written over anyway */
+        /* The next record is written over what is torn, so that this may fail. */
+        ls_loop_file_cut(file->file, record.offset, &unimportant);
     }
     return status;
 }

@@ -65,17 +65,14 @@ ls_journal_header journal_sample_header(const journal_sample_config *config)
 
 void journal_sample_append(journal_sample *sample, const ls_journal_raw *raw)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(sample->writer, raw, &bytes, &size, &offset);
-    LS_ASSERT(status == LS_OK && offset <= sample->size);
-    while (offset + size > sample->capacity) {
+    ls_journal_framed record = ls_journal_writer_frame(sample->writer, raw);
+    LS_ASSERT(record.offset <= sample->size);
+    while (record.offset + record.size > sample->capacity) {
         sample->capacity = sample->capacity > 0 ? sample->capacity * 2 : 1 << 16;
         sample->bytes = realloc(sample->bytes, sample->capacity);
     }
-    memcpy(sample->bytes + offset, bytes, size);
-    sample->size = (size_t)offset + size;
+    memcpy(sample->bytes + record.offset, record.bytes, record.size);
+    sample->size = (size_t)record.offset + record.size;
     ls_journal_writer_keep(sample->writer);
 }
 

@@ -39,19 +39,16 @@ ls_journal_store memory_store_of(memory_store *store)
 
 static uint64_t write_record(memory_store *store)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(store->writer, &store->raw, &bytes, &size, &offset);
-    LS_ASSERT(status == LS_OK && offset == store->size);
-    while (offset + size > store->capacity) {
+    ls_journal_framed record = ls_journal_writer_frame(store->writer, &store->raw);
+    LS_ASSERT(record.offset == store->size);
+    while (record.offset + record.size > store->capacity) {
         store->capacity *= 2;
         store->bytes = realloc(store->bytes, store->capacity);
     }
-    memcpy(store->bytes + offset, bytes, size);
-    store->size += size;
+    memcpy(store->bytes + record.offset, record.bytes, record.size);
+    store->size += record.size;
     ls_journal_writer_keep(store->writer);
-    return size;
+    return record.size;
 }
 
 void memory_store_pump(memory_store *store, ls_recorder *recorder, uint64_t now_ns)

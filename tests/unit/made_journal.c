@@ -11,16 +11,13 @@ resume_place here;
 
 static void append(const ls_journal_raw *raw)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    cr_assert_eq(ls_journal_writer_frame(here.writer, raw, &bytes, &size, &offset), LS_OK);
-    while (offset + size > here.capacity) {
+    ls_journal_framed record = ls_journal_writer_frame(here.writer, raw);
+    while (record.offset + record.size > here.capacity) {
         here.capacity = here.capacity > 0 ? 2 * here.capacity : 1 << 20;
         here.bytes = realloc(here.bytes, here.capacity);
     }
-    memcpy(here.bytes + offset, bytes, size);
-    here.size = (size_t)offset + size;
+    memcpy(here.bytes + record.offset, record.bytes, record.size);
+    here.size = (size_t)record.offset + record.size;
     ls_journal_writer_keep(here.writer);
 }
 

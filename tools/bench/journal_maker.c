@@ -34,19 +34,15 @@ typedef struct making {
 
 static void append(making *work, const ls_journal_raw *raw)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
     if (work->status != LS_OK) {
         return;
     }
-    work->status = ls_journal_writer_frame(work->writer, raw, &bytes, &size, &offset);
-    if (work->status == LS_OK && fwrite(bytes, 1, size, work->file) != size) {
+    ls_journal_framed record = ls_journal_writer_frame(work->writer, raw);
+    if (fwrite(record.bytes, 1, record.size, work->file) != record.size) {
         work->status = LS_IO;
+        return;
     }
-    if (work->status == LS_OK) {
-        ls_journal_writer_keep(work->writer);
-    }
+    ls_journal_writer_keep(work->writer);
 }
 
 static void append_header(making *work)

@@ -78,18 +78,11 @@ static uint64_t lap(const writing *work, uint64_t *since_ns)
 
 static ls_journal_completion write_record(writing *work)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(work->writer, &work->raw, &bytes, &size, &offset);
-    if (status == LS_OK) {
-        ls_journal_writer_keep(work->writer);
-        work->bytes[work->raw.kind] += size;
-    } else {
-        work->status = work->status == LS_OK ? status : work->status;
-    }
+    ls_journal_framed record = ls_journal_writer_frame(work->writer, &work->raw);
+    ls_journal_writer_keep(work->writer);
+    work->bytes[work->raw.kind] += record.size;
     work->has_record = false;
-    return (ls_journal_completion){.status = status, .written_bytes = size, .why = ""};
+    return (ls_journal_completion){.status = LS_OK, .written_bytes = record.size, .why = ""};
 }
 
 /* As the server's loop does it behind each turn of the match. */

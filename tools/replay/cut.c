@@ -22,18 +22,12 @@ typedef struct cutting {
 
 static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(cut->writer, raw, &bytes, &size, &offset);
-    if (status != LS_OK) {
-        return status;
-    }
-    if (fwrite(bytes, 1, size, cut->file) != size) {
+    ls_journal_framed record = ls_journal_writer_frame(cut->writer, raw);
+    if (fwrite(record.bytes, 1, record.size, cut->file) != record.size) {
         return LS_IO;
     }
     ls_journal_writer_keep(cut->writer);
-    cut->bytes += size;
+    cut->bytes += record.size;
     return LS_OK;
 }
 

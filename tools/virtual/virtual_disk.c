@@ -87,16 +87,13 @@ uint64_t virtual_disk_next_ns(const virtual_disk *disk)
 /* The bytes of the record that is being written, at their place: all, or a drawn part of them. */
 static size_t put_record(virtual_disk *disk, bool is_whole)
 {
-    const uint8_t *bytes = NULL;
-    size_t size = 0;
-    uint64_t offset = 0;
-    ls_status status = ls_journal_writer_frame(disk->writer, &disk->raw, &bytes, &size, &offset);
-    LS_ASSERT(status == LS_OK && offset <= disk->size);
-    size_t put = is_whole ? size : ls_rng_below(&disk->rng, (uint32_t)size);
-    make_room(disk, (size_t)offset + put);
-    memcpy(disk->bytes + offset, bytes, put);
-    disk->size = (size_t)offset + put;
-    return size;
+    ls_journal_framed record = ls_journal_writer_frame(disk->writer, &disk->raw);
+    LS_ASSERT(record.offset <= disk->size);
+    size_t put = is_whole ? record.size : ls_rng_below(&disk->rng, (uint32_t)record.size);
+    make_room(disk, (size_t)record.offset + put);
+    memcpy(disk->bytes + record.offset, record.bytes, put);
+    disk->size = (size_t)record.offset + put;
+    return record.size;
 }
 
 static void synchronise(virtual_disk *disk)

@@ -1,0 +1,602 @@
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/compress.h"
+#include "lockstep/common/base/hash.h"
+#include "lockstep/common/diagnosis/desync_bundle_format.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+_Static_assert((LS_BUNDLE_HASHES_MAX & (LS_BUNDLE_HASHES_MAX - 1)) == 0,
+               "state hashes are kept in a ring");
+
+enum {
+    HASHES_MASK = LS_BUNDLE_HASHES_MAX - 1,
+    FIELD_BYTES_MIN = 36, /* of a field in its section */
+};
+
+/* A bundle on its way to or from its bytes. Writing uses the bundle alone. */
+struct ls_bundle_reading {
+    const ls_allocator *allocator;
+    ls_desync_bundle
+        bundle;     /* when writing a copy: the lists of fields take what they may change */
+    uint32_t seen;  /* bit s: section s was there and intact */
+    uint32_t tried; /* bit s: section s was there */
+    ls_field *fields;
+    char (*names)[LS_NAME_BYTES_MAX]; /* path and unit of each field */
+    uint8_t *snapshot;
+    ls_input_buffer *inputs;
+    uint64_t *hashes[2]; /* the server's and the client's */
+    uint8_t *states[2];
+    ls_schema *schema;
+    uint64_t ring[LS_BUNDLE_HASHES_MAX]; /* the server's state hashes for the stretch */
+};
+
+static bool has_seen(const ls_bundle_reading *file, ls_bundle_section section)
+{
+    return (file->seen & UINT32_C(1) << section) != 0;
+}
+
+static bool is_reading(const ls_byte_stream *stream)
+{
+    return stream->mode == LS_STREAM_READ;
+}
+
+/* ---- sections: each measures, writes and reads; reading fails when they make no sense ---- */
+
+typedef void section_stream(ls_byte_stream *stream, ls_bundle_reading *file);
+
+static void match_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_bundle_match_stream(stream, &file->bundle);
+}
+
+static void verdict_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_bundle_verdict_stream(stream, &file->bundle);
+}
+
+/* Memory for as many fields, if the section can hold them. */
+static bool make_fields(ls_byte_stream *stream, ls_bundle_reading *file, uint32_t count)
+{
+    if (stream->has_failed || (stream->size - stream->at) / FIELD_BYTES_MIN < count) {
+        return false;
+    }
+    file->fields = ls_allocate_array(file->allocator, count, sizeof *file->fields);
+    file->names = ls_allocate_array(file->allocator, (size_t)count * 2, sizeof *file->names);
+    return file->fields && file->names;
+}
+
+static void write_fields(ls_byte_stream *stream, const ls_desync_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->field_count; i++) {
+        char path[LS_NAME_BYTES_MAX];
+        char unit[LS_NAME_BYTES_MAX];
+        ls_field field = bundle->fields[i];
+        ls_name_copy(path, sizeof path, field.path);
+        ls_name_copy(unit, sizeof unit, field.unit);
+        ls_bundle_field_stream(stream, &field, path, unit);
+    }
+}
+
+static void read_fields(ls_byte_stream *stream, ls_bundle_reading *file, uint32_t count)
+{
+    ls_desync_bundle *bundle = &file->bundle;
+    for (uint32_t i = 0; i < count; i++) {
+        ls_field *field = &file->fields[i];
+        field->path = file->names[2 * i];
+        field->unit = file->names[2 * i + 1];
+        ls_bundle_field_stream(stream, field, file->names[2 * i], file->names[2 * i + 1]);
+    }
+    if (!ls_byte_stream_is_at_end(stream) ||
+        ls_schema_create(file->fields, count, bundle->state_bytes, file->allocator, &file->schema,
+                         NULL) != LS_OK) {
+        stream->has_failed = true;
+        return;
+    }
+    bundle->fields = file->fields;
+    bundle->field_count = count;
+}
+
+static void fields_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    uint32_t count = file->bundle.field_count;
+    ls_byte_stream_ranged(stream, &count, 1, LS_FIELDS_MAX);
+    if (!is_reading(stream)) {
+        write_fields(stream, &file->bundle);
+    } else if (make_fields(stream, file, count)) {
+        read_fields(stream, file, count);
+    } else {
+        stream->has_failed = true;
+    }
+}
+
+static void passes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_bundle_passes_stream(stream, &file->bundle);
+    if (is_reading(stream) && !ls_byte_stream_is_at_end(stream)) {
+        file->bundle.pass_count = 0;
+    }
+}
+
+/* A state fills the rest of its section. */
+static void state_stream(ls_byte_stream *stream, ls_bundle_reading *file, uint8_t **memory,
+                         const uint8_t **state)
+{
+    size_t bytes = file->bundle.state_bytes;
+    if (!is_reading(stream)) {
+        ls_byte_stream_add(stream, *state, bytes);
+        return;
+    }
+    bool fits = !stream->has_failed && stream->size - stream->at == bytes;
+    *memory = fits ? ls_allocate(file->allocator, bytes) : NULL;
+    if (!*memory) {
+        stream->has_failed = true;
+        return;
+    }
+    ls_byte_stream_bytes(stream, *memory, bytes);
+    *state = *memory;
+}
+
+static void snapshot_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_desync_bundle *bundle = &file->bundle;
+    ls_byte_stream_u32(stream, &bundle->snapshot_tick);
+    ls_byte_stream_u64(stream, &bundle->snapshot_hash);
+    if (is_reading(stream) && bundle->snapshot_tick >= bundle->tick) {
+        stream->has_failed = true;
+    }
+    state_stream(stream, file, &file->snapshot, &bundle->snapshot);
+}
+
+static void write_inputs(ls_byte_stream *stream, const ls_desync_bundle *bundle)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    for (ls_tick tick = bundle->snapshot_tick; tick < bundle->tick; tick++) {
+        ls_status status = ls_input_buffer_tick(bundle->inputs, tick, slots);
+        LS_ASSERT(status == LS_OK); /* has_inputs looked */
+        for (uint32_t slot = 0; slot < bundle->config.players; slot++) {
+            ls_bundle_input_stream(stream, bundle->input_bytes_max, &slots[slot].size,
+                                   &slots[slot].events);
+            ls_byte_stream_add(stream, slots[slot].bytes, slots[slot].size);
+        }
+    }
+}
+
+static bool read_input(ls_byte_stream *stream, ls_bundle_reading *file, ls_tick tick, uint32_t slot)
+{
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+    uint32_t size = 0;
+    uint32_t events = 0;
+    ls_bundle_input_stream(stream, file->bundle.input_bytes_max, &size, &events);
+    ls_byte_stream_bytes(stream, bytes, size);
+    return !stream->has_failed &&
+           ls_input_buffer_put(file->inputs, tick, slot, bytes, size, events) == LS_OK;
+}
+
+static bool read_inputs(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    ls_desync_bundle *bundle = &file->bundle;
+    ls_input_buffer_config config = {
+        .slots = bundle->config.players,
+        .input_bytes_max = bundle->input_bytes_max,
+        .window_ticks = LS_WINDOW_TICKS,
+    };
+    if (ls_input_buffer_create(&config, file->allocator, &file->inputs) != LS_OK) {
+        return false;
+    }
+    ls_input_buffer_forget_before(file->inputs, bundle->snapshot_tick);
+    for (ls_tick tick = bundle->snapshot_tick; tick < bundle->tick; tick++) {
+        for (uint32_t slot = 0; slot < bundle->config.players; slot++) {
+            if (!read_input(stream, file, tick, slot)) {
+                return false;
+            }
+        }
+    }
+    bundle->inputs = ls_byte_stream_is_at_end(stream) ? file->inputs : NULL;
+    return true;
+}
+
+static void inputs_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    uint32_t first = file->bundle.snapshot_tick;
+    uint32_t wanted = file->bundle.tick - first;
+    uint32_t count = wanted;
+    ls_byte_stream_u32(stream, &first);
+    ls_byte_stream_ranged(stream, &count, 1, LS_WINDOW_TICKS);
+    if (!is_reading(stream)) {
+        write_inputs(stream, &file->bundle);
+        return;
+    }
+    bool fits = !stream->has_failed && has_seen(file, LS_BUNDLE_SNAPSHOT) &&
+                first == file->bundle.snapshot_tick && count == wanted;
+    stream->has_failed = !fits || !read_inputs(stream, file);
+}
+
+static void side_stream(ls_byte_stream *stream, ls_bundle_side *side)
+{
+    ls_bundle_side_stream(stream, side);
+    if (is_reading(stream) && !ls_byte_stream_is_at_end(stream)) {
+        *side = (ls_bundle_side){0};
+    }
+}
+
+static void server_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    side_stream(stream, &file->bundle.server);
+}
+
+static void client_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    side_stream(stream, &file->bundle.client);
+}
+
+static void hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file, uint64_t **memory,
+                          ls_bundle_side *side)
+{
+    uint32_t first = side->hashes_first;
+    uint32_t count = side->hash_count;
+    ls_byte_stream_u32(stream, &first);
+    ls_byte_stream_ranged(stream, &count, 1, LS_BUNDLE_HASHES_MAX);
+    if (is_reading(stream)) {
+        bool fits = !stream->has_failed && first <= UINT32_MAX - count;
+        *memory = fits ? ls_allocate_array(file->allocator, count, sizeof **memory) : NULL;
+        stream->has_failed = !*memory;
+    }
+    for (uint32_t i = 0; i < count && !stream->has_failed; i++) {
+        uint64_t hash = is_reading(stream) ? 0 : side->state_hashes[i];
+        ls_byte_stream_u64(stream, &hash);
+        if (is_reading(stream)) {
+            (*memory)[i] = hash;
+        }
+    }
+    if (is_reading(stream) && ls_byte_stream_is_at_end(stream)) {
+        side->hashes_first = first;
+        side->hash_count = count;
+        side->state_hashes = *memory;
+    }
+}
+
+static void server_hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    hashes_stream(stream, file, &file->hashes[0], &file->bundle.server);
+}
+
+static void client_hashes_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    hashes_stream(stream, file, &file->hashes[1], &file->bundle.client);
+}
+
+static void server_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    state_stream(stream, file, &file->states[0], &file->bundle.server.state);
+}
+
+static void client_state_stream(ls_byte_stream *stream, ls_bundle_reading *file)
+{
+    state_stream(stream, file, &file->states[1], &file->bundle.client.state);
+}
+
+/* The same order as the file's; everything else depends on the match, which comes first. */
+static section_stream *const sections[LS_BUNDLE_SECTION_COUNT] = {
+    [LS_BUNDLE_MATCH] = match_stream,
+    [LS_BUNDLE_VERDICT] = verdict_stream,
+    [LS_BUNDLE_FIELDS] = fields_stream,
+    [LS_BUNDLE_PASSES] = passes_stream,
+    [LS_BUNDLE_SNAPSHOT] = snapshot_stream,
+    [LS_BUNDLE_INPUTS] = inputs_stream,
+    [LS_BUNDLE_SERVER] = server_stream,
+    [LS_BUNDLE_CLIENT] = client_stream,
+    [LS_BUNDLE_SERVER_HASHES] = server_hashes_stream,
+    [LS_BUNDLE_CLIENT_HASHES] = client_hashes_stream,
+    [LS_BUNDLE_SERVER_STATE] = server_state_stream,
+    [LS_BUNDLE_CLIENT_STATE] = client_state_stream,
+};
+
+/* ---- writing ---- */
+
+typedef struct writing {
+    ls_bundle_reading file;
+    uint8_t *out;
+    size_t size;
+    size_t capacity;
+    uint8_t *raw; /* one section, before it is compressed */
+    size_t raw_capacity;
+} writing;
+
+static bool has_inputs(const ls_desync_bundle *bundle)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    bool has = bundle->snapshot && bundle->inputs && bundle->tick > bundle->snapshot_tick &&
+               bundle->tick - bundle->snapshot_tick <= LS_WINDOW_TICKS;
+    for (ls_tick tick = bundle->snapshot_tick; has && tick < bundle->tick; tick++) {
+        has = ls_input_buffer_tick(bundle->inputs, tick, slots) == LS_OK;
+    }
+    return has;
+}
+
+/* Bit s: the bundle has what section s holds. */
+static uint32_t known_sections(const ls_desync_bundle *bundle)
+{
+    bool is_missing[LS_BUNDLE_SECTION_COUNT] = {
+        [LS_BUNDLE_END] = true,
+        [LS_BUNDLE_FIELDS] = bundle->field_count == 0,
+        [LS_BUNDLE_SNAPSHOT] = !bundle->snapshot,
+        [LS_BUNDLE_INPUTS] = !has_inputs(bundle),
+        [LS_BUNDLE_SERVER_HASHES] = bundle->server.hash_count == 0,
+        [LS_BUNDLE_CLIENT_HASHES] = bundle->client.hash_count == 0,
+        [LS_BUNDLE_SERVER_STATE] = !bundle->server.state,
+        [LS_BUNDLE_CLIENT_STATE] = !bundle->client.state,
+    };
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < LS_BUNDLE_SECTION_COUNT; i++) {
+        known |= is_missing[i] ? 0 : UINT32_C(1) << i;
+    }
+    return known;
+}
+
+static ls_status allocate(writing *writer)
+{
+    writer->capacity = LS_BUNDLE_HEAD_BYTES + LS_BUNDLE_SECTION_BYTES;
+    for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
+        if (has_seen(&writer->file, (ls_bundle_section)i)) {
+            ls_byte_stream stream = ls_byte_stream_measure();
+            sections[i](&stream, &writer->file);
+            LS_ASSERT(!stream.has_failed);
+            writer->raw_capacity =
+                stream.at > writer->raw_capacity ? stream.at : writer->raw_capacity;
+            writer->capacity += LS_BUNDLE_SECTION_BYTES + ls_compress_bound(stream.at);
+        }
+    }
+    writer->out = ls_allocate(writer->file.allocator, writer->capacity);
+    writer->raw = ls_allocate(writer->file.allocator, writer->raw_capacity);
+    return writer->out && writer->raw ? LS_OK : LS_NO_MEMORY;
+}
+
+static void write_head(writing *writer)
+{
+    uint32_t version = LS_BUNDLE_VERSION;
+    uint32_t zero = 0;
+    ls_byte_stream stream = ls_byte_stream_write(writer->out, writer->capacity);
+    ls_byte_stream_add(&stream, (const uint8_t *)LS_BUNDLE_MAGIC, LS_BUNDLE_MAGIC_BYTES);
+    ls_byte_stream_u32(&stream, &version);
+    ls_byte_stream_u32(&stream, &zero);
+    writer->size = stream.at;
+}
+
+/* `size` bytes stand where a section's bytes belong: adds the head before them. */
+static void close_section(writing *writer, ls_bundle_section_head head)
+{
+    uint8_t *place = writer->out + writer->size;
+    head.hash = ls_hash_bytes(place + LS_BUNDLE_SECTION_BYTES, (size_t)head.stored_bytes, 0);
+    ls_byte_stream stream = ls_byte_stream_write(place, LS_BUNDLE_SECTION_BYTES);
+    ls_bundle_section_head_stream(&stream, &head);
+    writer->size += LS_BUNDLE_SECTION_BYTES + (size_t)head.stored_bytes;
+}
+
+static void write_section(writing *writer, uint32_t section)
+{
+    ls_byte_stream stream = ls_byte_stream_write(writer->raw, writer->raw_capacity);
+    sections[section](&stream, &writer->file);
+    LS_ASSERT(!stream.has_failed);
+    uint8_t *place = writer->out + writer->size + LS_BUNDLE_SECTION_BYTES;
+    size_t stored = ls_pack(writer->raw, stream.at, place, ls_compress_bound(stream.at));
+    close_section(writer,
+                  (ls_bundle_section_head){.kind = section,
+                                           .flags = stored < stream.at ? LS_BUNDLE_COMPRESSED : 0,
+                                           .stored_bytes = stored,
+                                           .raw_bytes = stream.at});
+}
+
+ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
+                                 uint8_t **out, size_t *out_size)
+{
+    writing writer = {.file = {.bundle = *bundle, .allocator = allocator}};
+    writer.file.seen = known_sections(bundle);
+    ls_status status = allocate(&writer);
+    if (status == LS_OK) {
+        write_head(&writer);
+        for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
+            if (has_seen(&writer.file, (ls_bundle_section)i)) {
+                write_section(&writer, i);
+            }
+        }
+        close_section(&writer, (ls_bundle_section_head){.kind = LS_BUNDLE_END});
+        *out = writer.out;
+        *out_size = writer.size;
+    } else {
+        ls_release(allocator, writer.out);
+    }
+    ls_release(allocator, writer.raw);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Memory for a section as it was before it was compressed, or NULL. */
+static uint8_t *unpack(const ls_bundle_reading *file, const ls_bundle_section_head *head,
+                       const uint8_t *stored)
+{
+    /* No section is larger than a state, every slot's inputs, or what is below that anyway. */
+    const uint64_t raw_max = LS_STATE_BYTES_MAX + UINT64_C(64) * LS_WINDOW_TICKS * LS_PLAYERS_MAX;
+    if (head->raw_bytes == 0 || head->raw_bytes > raw_max) {
+        return NULL;
+    }
+    uint8_t *raw = ls_allocate(file->allocator, (size_t)head->raw_bytes);
+    if (!raw) {
+        return NULL;
+    }
+    if (ls_decompress(stored, (size_t)head->stored_bytes, raw, (size_t)head->raw_bytes) != LS_OK) {
+        ls_release(file->allocator, raw);
+        return NULL;
+    }
+    return raw;
+}
+
+static void take_section(ls_bundle_reading *file, const ls_bundle_section_head *head,
+                         const uint8_t *stored)
+{
+    uint32_t bit = UINT32_C(1) << head->kind;
+    bool is_packed = (head->flags & LS_BUNDLE_COMPRESSED) != 0;
+    bool was_tried = (file->tried & bit) != 0; /* intact or not: its memory is taken once */
+    file->tried |= bit;
+    uint8_t *raw = is_packed && !was_tried ? unpack(file, head, stored) : NULL;
+    if (was_tried || (is_packed && !raw)) {
+        return;
+    }
+    ls_byte_stream stream = is_packed ? ls_byte_stream_read(raw, (size_t)head->raw_bytes)
+                                      : ls_byte_stream_read(stored, (size_t)head->stored_bytes);
+    sections[head->kind](&stream, file);
+    file->seen |= ls_byte_stream_is_at_end(&stream) ? bit : 0;
+    ls_release(file->allocator, raw);
+}
+
+/* Takes sections until the end, or until the file is cut or a section's head is damaged. */
+static void walk(ls_bundle_reading *file, const uint8_t *bytes, size_t size)
+{
+    size_t at = LS_BUNDLE_HEAD_BYTES;
+    while (size - at >= LS_BUNDLE_SECTION_BYTES) {
+        ls_bundle_section_head head = {0};
+        ls_byte_stream stream = ls_byte_stream_read(bytes + at, LS_BUNDLE_SECTION_BYTES);
+        ls_bundle_section_head_stream(&stream, &head);
+        at += LS_BUNDLE_SECTION_BYTES;
+        if (stream.has_failed || head.stored_bytes > size - at) {
+            return;
+        }
+        if (head.kind == LS_BUNDLE_END) {
+            file->seen |= UINT32_C(1) << LS_BUNDLE_END;
+            return;
+        }
+        bool is_intact = ls_hash_bytes(bytes + at, (size_t)head.stored_bytes, 0) == head.hash;
+        bool is_known = head.kind < LS_BUNDLE_SECTION_COUNT;
+        if (is_intact && is_known &&
+            (head.kind == LS_BUNDLE_MATCH || has_seen(file, LS_BUNDLE_MATCH))) {
+            take_section(file, &head, bytes + at);
+        }
+        at += (size_t)head.stored_bytes;
+    }
+}
+
+static void fill_ring(ls_bundle_reading *file)
+{
+    const ls_desync_bundle *bundle = &file->bundle;
+    const ls_bundle_side *server = &bundle->server;
+    for (uint32_t i = 0; i < server->hash_count; i++) {
+        ls_tick tick = server->hashes_first + i;
+        if (tick <= bundle->tick && bundle->tick - tick < LS_BUNDLE_HASHES_MAX) {
+            file->ring[tick & HASHES_MASK] = server->state_hashes[i];
+        }
+    }
+    file->ring[bundle->tick & HASHES_MASK] = bundle->server_hash;
+}
+
+/* Names what is missing. A machine may not have known everything, so this is no failure. */
+static void say_what_is_missing(const ls_bundle_reading *file, ls_text *why)
+{
+    uint32_t count = 0;
+    ls_text_set(why, "%s", has_seen(file, LS_BUNDLE_END) ? "" : "the bundle is cut or damaged");
+    for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
+        if (!has_seen(file, (ls_bundle_section)i)) {
+            bool is_first = count++ == 0;
+            bool begins = is_first && has_seen(file, LS_BUNDLE_END);
+            ls_text_add(why, "%s%s",
+                        begins     ? "the bundle does not have, or not intact: "
+                        : is_first ? ": without "
+                                   : ", ",
+                        ls_bundle_section_name((ls_bundle_section)i));
+        }
+    }
+}
+
+static ls_status check_head(const uint8_t *bytes, size_t size, ls_text *why)
+{
+    char magic[LS_BUNDLE_MAGIC_BYTES] = {0};
+    uint32_t version = 0;
+    ls_byte_stream stream = ls_byte_stream_read(bytes, size);
+    ls_byte_stream_bytes(&stream, (uint8_t *)magic, sizeof magic);
+    ls_byte_stream_u32(&stream, &version);
+    if (stream.has_failed || size < LS_BUNDLE_HEAD_BYTES ||
+        memcmp(magic, LS_BUNDLE_MAGIC, sizeof magic) != 0) {
+        ls_text_set(why, "this is no desync bundle");
+        return LS_MALFORMED;
+    }
+    if (version != LS_BUNDLE_VERSION) {
+        ls_text_set(why, "the bundle has format version %" PRIu32 ", this program reads %u",
+                    version, LS_BUNDLE_VERSION);
+        return LS_MALFORMED;
+    }
+    return LS_OK;
+}
+
+ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
+                                 ls_bundle_reading **out, ls_text *why)
+{
+    ls_status status = check_head(bytes, size, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_bundle_reading *file = ls_allocate(allocator, sizeof *file);
+    if (!file) {
+        ls_text_set(why, "no memory to read a bundle");
+        return LS_NO_MEMORY;
+    }
+    file->allocator = allocator;
+    walk(file, bytes, size);
+    if (!has_seen(file, LS_BUNDLE_MATCH) || !has_seen(file, LS_BUNDLE_VERDICT)) {
+        ls_text_set(why, "the bundle is damaged: not even its %s can be read",
+                    has_seen(file, LS_BUNDLE_MATCH) ? "verdict" : "match");
+        ls_bundle_reading_close(file);
+        return LS_MALFORMED;
+    }
+    fill_ring(file);
+    say_what_is_missing(file, why);
+    *out = file;
+    return LS_OK;
+}
+
+void ls_bundle_reading_close(ls_bundle_reading *file)
+{
+    if (!file) {
+        return;
+    }
+    const ls_allocator *allocator = file->allocator;
+    ls_schema_destroy(file->schema);
+    for (uint32_t i = 0; i < 2; i++) {
+        ls_release(allocator, file->states[i]);
+        ls_release(allocator, file->hashes[i]);
+    }
+    ls_input_buffer_destroy(file->inputs);
+    ls_release(allocator, file->snapshot);
+    ls_release(allocator, file->names);
+    ls_release(allocator, file->fields);
+    ls_release(allocator, file);
+}
+
+/* ---- questions ---- */
+
+const ls_desync_bundle *ls_bundle_reading_bundle(const ls_bundle_reading *file)
+{
+    return &file->bundle;
+}
+
+const ls_schema *ls_bundle_reading_schema(const ls_bundle_reading *file)
+{
+    return file->schema;
+}
+
+ls_status ls_bundle_reading_stretch(const ls_bundle_reading *file, ls_replay_stretch *out)
+{
+    const ls_desync_bundle *bundle = &file->bundle;
+    if (!bundle->snapshot || !bundle->inputs) {
+        return LS_NOT_FOUND;
+    }
+    *out = (ls_replay_stretch){
+        .first = bundle->snapshot_tick,
+        .agreed = bundle->tick - 1,
+        .last = bundle->tick,
+        .snapshot = bundle->snapshot,
+        .state_hashes = file->ring,
+        .hashes_mask = HASHES_MASK,
+        .inputs = bundle->inputs,
+    };
+    return LS_OK;
+}
