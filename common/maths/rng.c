@@ -48,3 +48,8 @@ ls_fixed ls_rng_unit(ls_rng *rng)
 {
     return (ls_fixed)ls_rng_next(rng);
 }
+
+ls_fixed ls_rng_fixed_between(ls_rng *rng, ls_fixed low, ls_fixed high)
+{
+    return low + ls_fixed_mul(ls_rng_unit(rng), high - low);
+}

@@ -32,6 +32,9 @@ int32_t ls_rng_between(ls_rng *rng, int32_t low, int32_t high);
 /* Uniform in [0, 1), all 32 bits random. */
 ls_fixed ls_rng_unit(ls_rng *rng);
 
+/* Uniform in [low, high); one draw of ls_rng_unit. */
+ls_fixed ls_rng_fixed_between(ls_rng *rng, ls_fixed low, ls_fixed high);
+
 LS_C_END
 
 #endif

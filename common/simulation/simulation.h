@@ -96,6 +96,23 @@ typedef struct ls_field {
     (LS_LITERAL(ls_field){array "." #member, field_unit, field_type, 1, item_count,                \
                           (array_offset) + offsetof(item_type, member), sizeof(item_type)})
 
+/* The field with `length` neighbouring elements an item. */
+static inline ls_field ls_field_long(ls_field field, uint32_t length)
+{
+    field.length = length;
+    return field;
+}
+
+/* As ls_simulation.fields has to return: copies as many as there is room for. */
+static inline uint32_t ls_fields_copy(const ls_field *fields, uint32_t count, ls_field *out,
+                                      uint32_t capacity)
+{
+    for (uint32_t i = 0; i < count && i < capacity; i++) {
+        out[i] = fields[i];
+    }
+    return count;
+}
+
 /* ---- inputs ---- */
 
 /* Bits of ls_slot_input.events: joins and leaves reach the step in-band. A seat's first tick has

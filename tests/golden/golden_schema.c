@@ -38,12 +38,6 @@ typedef struct mixed_state {
     LS_FIELD_EACH("items", offsetof(mixed_state, items), ITEMS, mixed_item, member,                \
                   LS_FIELD_##type, unit)
 
-static ls_field with_length(ls_field field, uint32_t length)
-{
-    field.length = length;
-    return field;
-}
-
 static ls_schema *make_schema(void)
 {
     const ls_field fields[] = {
@@ -56,11 +50,11 @@ static ls_schema *make_schema(void)
         ITEM(i32, I32, ""),
         ITEM(angle, ANGLE, ""),
         ITEM(f32, F32, ""),
-        with_length(ITEM(u16, U16, ""), 3),
+        ls_field_long(ITEM(u16, U16, ""), 3),
         ITEM(i16, I16, ""),
         ITEM(u8, U8, ""),
         ITEM(i8, I8, ""),
-        with_length(ITEM(padding, PADDING, ""), 6),
+        ls_field_long(ITEM(padding, PADDING, ""), 6),
         LS_FIELD_ARRAY_OF(mixed_state, tail, 4, LS_FIELD_U16, ""),
     };
     ls_schema *schema = NULL;

@@ -4,7 +4,6 @@
 #include "lockstep/tests/match/match_test.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define KIB (UINT32_C(1) << 10)
 
@@ -43,9 +42,7 @@ static uint32_t ballast_fields(const ls_sim_config *config, ls_field *out, uint3
         LS_FIELD_OF(ballast_state, total, LS_FIELD_U64, ""),
         {"words", "", LS_FIELD_U32, 1, word_count(config), sizeof(ballast_state), 4},
     };
-    const uint32_t count = sizeof list / sizeof list[0];
-    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
-    return count;
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
 static ls_status ballast_init(const ls_sim_config *config, void *block)

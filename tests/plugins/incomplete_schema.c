@@ -8,7 +8,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m"),
         MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
     };
-    return minimal_copy_fields(list, 2, out, capacity);
+    return ls_fields_copy(list, 2, out, capacity);
 }
 
 const ls_simulation *lockstep_simulation(void)

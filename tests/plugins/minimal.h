@@ -5,8 +5,6 @@
 
 #include "lockstep/common/simulation/simulation.h"
 
-#include <string.h>
-
 typedef struct minimal_ship {
     ls_fixed x;
     ls_angle angle;
@@ -21,13 +19,6 @@ typedef uint32_t (*minimal_fields)(const ls_sim_config *config, ls_field *out, u
 
 #define MINIMAL_SHIP_FIELD(member, type, unit)                                                     \
     LS_FIELD_EACH("ships", offsetof(minimal_state, ships), 2, minimal_ship, member, type, unit)
-
-static inline uint32_t minimal_copy_fields(const ls_field *list, uint32_t count, ls_field *out,
-                                           uint32_t capacity)
-{
-    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
-    return count;
-}
 
 static inline size_t minimal_state_bytes(const ls_sim_config *config)
 {

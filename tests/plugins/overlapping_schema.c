@@ -9,7 +9,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         MINIMAL_SHIP_FIELD(angle, LS_FIELD_FIXED, "deg"),
         MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg"),
     };
-    return minimal_copy_fields(list, 3, out, capacity);
+    return ls_fields_copy(list, 3, out, capacity);
 }
 
 const ls_simulation *lockstep_simulation(void)

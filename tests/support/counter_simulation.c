@@ -57,9 +57,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         CELL_FIELD(owner, U8, ""),
         CELL_FIELD(padding, PADDING, ""),
     };
-    const uint32_t count = sizeof list / sizeof list[0];
-    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
-    return count;
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
 static ls_status init(const ls_sim_config *config, void *block)

@@ -1,7 +1,5 @@
 #include "lockstep/tests/support/fault_simulation.h"
 
-#include <string.h>
-
 enum {
     JUNK_BYTES = 256
 };
@@ -29,9 +27,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         LS_FIELD_OF(fault_state, wrong, LS_FIELD_U32, ""),
         LS_FIELD_ARRAY_OF(fault_state, cells, FAULT_CELLS, LS_FIELD_U64, ""),
     };
-    const uint32_t count = sizeof list / sizeof list[0];
-    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
-    return count;
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
 static ls_status init(const ls_sim_config *config, void *state)

@@ -58,9 +58,7 @@ static inline uint32_t zoo_fields(const ls_sim_config *config, ls_field *out, ui
         ZOO_UNIT_FIELD(target, U32, ""),
         ZOO_UNIT_FIELD(order, U32, ""),
     };
-    const uint32_t count = sizeof list / sizeof list[0];
-    memcpy(out, list, (count < capacity ? count : capacity) * sizeof list[0]);
-    return count;
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
 static inline ls_status zoo_init(const ls_sim_config *config, void *block)

@@ -28,11 +28,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         SLOT_FIELD(joins, U32),
         SLOT_FIELD(leaves, U32),
     };
-    const uint32_t count = sizeof list / sizeof list[0];
-    for (uint32_t i = 0; i < count && i < capacity; i++) {
-        out[i] = list[i];
-    }
-    return count;
+    return ls_fields_copy(list, sizeof list / sizeof list[0], out, capacity);
 }
 
 static ls_status init(const ls_sim_config *config, void *state)

@@ -164,11 +164,7 @@ void schema_code_function(FILE *file, const schema_layout *layout, const schema_
             name);
     write_rows(file, layout, "        ");
     fprintf(file, "    };\n"
-                  "    const uint32_t count = sizeof all / sizeof all[0];\n"
                   "    (void)config;\n"
-                  "    for (uint32_t i = 0; i < count && i < capacity; i++) {\n"
-                  "        out[i] = all[i];\n"
-                  "    }\n"
-                  "    return count;\n"
+                  "    return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);\n"
                   "}\n");
 }

@@ -2,8 +2,6 @@
 
 #include "lockstep/common/maths/fixed_trig.h"
 
-#include <string.h>
-
 #define HALF_SIZE_MIN LS_FIXED_INT(12)
 #define BODY_DENSITY LS_FIXED_ONE /* kg/m2 */
 #define SPIN_START_MAX LS_FIXED_INT(3)
@@ -101,9 +99,7 @@ uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t
         SHOT(serial, LS_FIELD_U32, ""),
         SHOT(ticks_left, LS_FIELD_U32, "ticks"),
     };
-    uint32_t count = sizeof all / sizeof all[0];
-    memcpy(fields, all, (count < capacity ? count : capacity) * sizeof all[0]);
-    return count;
+    return ls_fields_copy(all, sizeof all / sizeof all[0], fields, capacity);
 }
 
 ls_arena_body ls_arena_body_make(ls_arena_shape shape, ls_vec2 half, ls_fixed density)
@@ -126,20 +122,15 @@ ls_arena_body ls_arena_body_make(ls_arena_shape shape, ls_vec2 half, ls_fixed de
     return body;
 }
 
-static ls_fixed random_between(ls_rng *rng, ls_fixed low, ls_fixed high)
-{
-    return low + ls_fixed_mul(ls_rng_unit(rng), high - low);
-}
-
 static ls_arena_body random_shape(ls_rng *rng, int64_t box_thousandths)
 {
     ls_vec2 half;
     if (ls_rng_below(rng, 1000) < box_thousandths) {
-        half.x = random_between(rng, LS_ARENA_BOX_HALF_MIN, LS_ARENA_BOX_HALF_MAX);
-        half.y = random_between(rng, LS_ARENA_BOX_HALF_MIN, LS_ARENA_BOX_HALF_MAX);
+        half.x = ls_rng_fixed_between(rng, LS_ARENA_BOX_HALF_MIN, LS_ARENA_BOX_HALF_MAX);
+        half.y = ls_rng_fixed_between(rng, LS_ARENA_BOX_HALF_MIN, LS_ARENA_BOX_HALF_MAX);
         return ls_arena_body_make(LS_ARENA_BOX, half, BODY_DENSITY);
     }
-    half.x = random_between(rng, LS_ARENA_DISC_RADIUS_MIN, LS_ARENA_DISC_RADIUS_MAX);
+    half.x = ls_rng_fixed_between(rng, LS_ARENA_DISC_RADIUS_MIN, LS_ARENA_DISC_RADIUS_MAX);
     half.y = half.x;
     return ls_arena_body_make(LS_ARENA_DISC, half, BODY_DENSITY);
 }
@@ -148,9 +139,9 @@ static void random_motion(ls_rng *rng, ls_fixed speed_max, ls_arena_body *body)
 {
     body->angle = ls_rng_next(rng);
     ls_angle course = ls_rng_next(rng);
-    ls_fixed speed = random_between(rng, 0, speed_max);
+    ls_fixed speed = ls_rng_fixed_between(rng, 0, speed_max);
     body->velocity = ls_vec2_scale(ls_vec2_from_angle(course), speed);
-    body->spin = random_between(rng, -SPIN_START_MAX, SPIN_START_MAX);
+    body->spin = ls_rng_fixed_between(rng, -SPIN_START_MAX, SPIN_START_MAX);
 }
 
 /* One cell of the lattice each, moved about by what the body leaves free of it. */
@@ -168,8 +159,8 @@ static void place_bodies(const ls_sim_config *config, ls_fixed half_size, ls_are
         ls_fixed play = pitch / 2 - body.radius;
         body.position.x = (i % columns) * pitch + pitch / 2 - half_size;
         body.position.y = (i / columns) * pitch + pitch / 2 - half_size;
-        body.position.x += random_between(&rng, -play, play);
-        body.position.y += random_between(&rng, -play, play);
+        body.position.x += ls_rng_fixed_between(&rng, -play, play);
+        body.position.y += ls_rng_fixed_between(&rng, -play, play);
         random_motion(&rng, LS_FIXED_INT(config->params[LS_ARENA_PARAM_SPEED]), &body);
         bodies[i] = body;
     }

@@ -66,9 +66,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         POINT("velocities", ls_rope_velocities_offset(&rules), x, "m/s"),
         POINT("velocities", ls_rope_velocities_offset(&rules), y, "m/s"),
     };
-    uint32_t count = sizeof all / sizeof all[0];
-    memcpy(out, all, (count < capacity ? count : capacity) * sizeof all[0]);
-    return count;
+    return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
 
 /* Straight and level, but for a little unevenness of the seed's. */

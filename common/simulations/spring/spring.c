@@ -3,8 +3,6 @@
 #include "lockstep/common/maths/strict_double.h"
 #include "lockstep/common/simulations/spring/spring_state.h"
 
-#include <string.h>
-
 /* Far beyond anything that still is a spring: an unstable integrator ends here and not in numbers
  * that machines disagree about. */
 #define FAR 1e9
@@ -36,9 +34,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         SPRING(motion.velocity, "m/s"),
         SPRING(push, "N"),
     };
-    uint32_t field_count = sizeof all / sizeof all[0];
-    memcpy(out, all, (field_count < capacity ? field_count : capacity) * sizeof all[0]);
-    return field_count;
+    return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
 
 static void pull_out(const ls_sim_config *config, void *state)

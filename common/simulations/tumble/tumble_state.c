@@ -1,7 +1,5 @@
 #include "lockstep/common/simulations/tumble/tumble_state.h"
 
-#include <string.h>
-
 #define HALF_SIZE_MIN LS_FIXED_RATIO(36, 10)
 #define PITCH                                                                                      \
     LS_FIXED_RATIO(19, 10) /* of the lattice at the start: the widest box turned any way */
@@ -70,12 +68,6 @@ ls_tumble_view ls_tumble_view_of(const ls_sim_config *config, const void *state)
     BODY(member.x, LS_FIELD_FIXED, unit), BODY(member.y, LS_FIELD_FIXED, unit),                    \
         BODY(member.z, LS_FIELD_FIXED, unit)
 
-static ls_field with_length(ls_field field, uint32_t length)
-{
-    field.length = length;
-    return field;
-}
-
 uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
 {
     ls_tumble_layout layout = ls_tumble_layout_of(config);
@@ -91,7 +83,7 @@ uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_
         PLAYER(buttons, LS_FIELD_U8, ""),
         PLAYER(push_x, LS_FIELD_I8, ""),
         PLAYER(push_y, LS_FIELD_I8, ""),
-        with_length(PLAYER(padding, LS_FIELD_PADDING, ""), 3),
+        ls_field_long(PLAYER(padding, LS_FIELD_PADDING, ""), 3),
         BODY_VEC3(position, "m"),
         BODY(orientation.w, LS_FIELD_FIXED, ""),
         BODY_VEC3(orientation, ""),
@@ -106,13 +98,11 @@ uint32_t ls_tumble_fields(const ls_sim_config *config, ls_field *fields, uint32_
         BODY(shape, LS_FIELD_U8, ""),
         BODY(padding, LS_FIELD_PADDING, ""),
         TOUCH(pair, LS_FIELD_U32, ""),
-        with_length(TOUCH(padding, LS_FIELD_PADDING, ""), 4),
+        ls_field_long(TOUCH(padding, LS_FIELD_PADDING, ""), 4),
         TOUCH_VEC3(point, "m"),
         TOUCH_VEC3(impulse, "kg m/s"),
     };
-    uint32_t count = sizeof all / sizeof all[0];
-    memcpy(fields, all, (count < capacity ? count : capacity) * sizeof all[0]);
-    return count;
+    return ls_fields_copy(all, sizeof all / sizeof all[0], fields, capacity);
 }
 
 ls_tumble_body ls_tumble_body_make(ls_tumble_shape shape, ls_vec3 half, ls_fixed density)
@@ -139,17 +129,12 @@ ls_tumble_body ls_tumble_body_make(ls_tumble_shape shape, ls_vec3 half, ls_fixed
 
 /* ---- state 0 ---- */
 
-static ls_fixed random_between(ls_rng *rng, ls_fixed low, ls_fixed high)
-{
-    return low + ls_fixed_mul(ls_rng_unit(rng), high - low);
-}
-
 static ls_vec3 random_vec3(ls_rng *rng, ls_fixed low, ls_fixed high)
 {
     ls_vec3 out;
-    out.x = random_between(rng, low, high);
-    out.y = random_between(rng, low, high);
-    out.z = random_between(rng, low, high);
+    out.x = ls_rng_fixed_between(rng, low, high);
+    out.y = ls_rng_fixed_between(rng, low, high);
+    out.z = ls_rng_fixed_between(rng, low, high);
     return out;
 }
 

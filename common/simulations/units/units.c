@@ -45,12 +45,6 @@ static size_t scratch_bytes(const ls_sim_config *config)
     LS_FIELD_EACH("units", offsetof(ls_units_state, units), unit_count, ls_units_unit, member,     \
                   LS_FIELD_##type, unit)
 
-static ls_field with_length(ls_field field, uint32_t length)
-{
-    field.length = length;
-    return field;
-}
-
 static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
 {
     uint32_t unit_count = ls_units_rules_of(config).unit_count;
@@ -68,7 +62,7 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         PLAYER(losses, U32, "units"),
         PLAYER(score, U32, ""),
         PLAYER(is_away, U32, ""),
-        with_length(PLAYER(padding, PADDING, ""), 4),
+        ls_field_long(PLAYER(padding, PADDING, ""), 4),
         UNIT(position.x, FIXED, "m"),
         UNIT(position.y, FIXED, "m"),
         UNIT(velocity.x, FIXED, "m/s"),
@@ -84,13 +78,9 @@ static uint32_t fields(const ls_sim_config *config, ls_field *out, uint32_t capa
         UNIT(owner, U8, ""),
         UNIT(kind, U8, ""),
         UNIT(verb, U8, ""),
-        with_length(UNIT(padding, PADDING, ""), 3),
+        ls_field_long(UNIT(padding, PADDING, ""), 3),
     };
-    uint32_t count = sizeof all / sizeof all[0];
-    for (uint32_t i = 0; i < count && i < capacity; i++) {
-        out[i] = all[i];
-    }
-    return count;
+    return ls_fields_copy(all, sizeof all / sizeof all[0], out, capacity);
 }
 
 static ls_status init(const ls_sim_config *config, void *block)
