@@ -2,8 +2,8 @@
 #define _GNU_SOURCE
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/output.h"
+#include "lockstep/tools/synctest/perturbed_process.h"
 #include "lockstep/tools/synctest/synctest.h"
-#include "lockstep/tools/synctest/world_process.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -33,14 +33,14 @@ enum option_key {
 static const struct argp_option options[] = {
     {0, 0, 0, 0, "The match:", 1},
     {"ticks", KEY_TICKS, "N", 0, "Ticks to play (600)", 1},
-    {0, 0, 0, 0, "The worlds:", 2},
+    {0, 0, 0, 0, "The perturbations:", 2},
     {"only", KEY_ONLY, "LIST", 0, "Try these only, as in save,stack,lint", 2},
     {"skip", KEY_SKIP, "LIST", 0, "Leave these out", 2},
     {"list", KEY_LIST, 0, 0, "Say what there is to try, and end", 2},
     {"lint", KEY_LINT, 0, 0, "Look at the file only: calls, machine code, variables, schema", 2},
     {"against", KEY_AGAINST, "FILE.so", 0, "Another build of it, to be compared as well", 2},
-    {"timeout", KEY_TIMEOUT, "S", 0, "A world that gets no further for so long has hung (20)", 2},
-    {"jobs", KEY_JOBS, "N", 0, "Worlds at a time (one for each processor)", 2},
+    {"timeout", KEY_TIMEOUT, "S", 0, "A run that gets no further for so long has hung (20)", 2},
+    {"jobs", KEY_JOBS, "N", 0, "Perturbations at a time (one for each processor)", 2},
     {"junit", KEY_JUNIT, "FILE|-", 0, "Write the results as JUnit XML", 3},
     {0},
 };
@@ -59,12 +59,12 @@ typedef struct arguments {
 static void parse_list(struct argp_state *state, const char *value, uint32_t *set, bool *has_lint)
 {
     ls_text why;
-    if (synctest_world_parse_list(value, set, has_lint, &why) != LS_OK) {
+    if (synctest_perturbation_parse_list(value, set, has_lint, &why) != LS_OK) {
         argp_error(state, "%s", why.bytes);
     }
 }
 
-static error_t parse_worlds(int key, char *value, struct argp_state *state, arguments *args)
+static error_t parse_perturbations(int key, char *value, struct argp_state *state, arguments *args)
 {
     switch (key) {
     case KEY_TICKS:
@@ -122,15 +122,16 @@ static error_t parse(int key, char *value, struct argp_state *state)
         }
         return 0;
     default:
-        return parse_worlds(key, value, state, args);
+        return parse_perturbations(key, value, state, args);
     }
 }
 
-static void list_worlds(void)
+static void list_perturbations(void)
 {
     printf("%-12s %s\n", "lint", "calls, machine code, variables and schema of a plug-in's file");
-    for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
-        printf("%-12s %s\n", synctest_world_of(id)->name, synctest_world_of(id)->what);
+    for (uint32_t id = 0; id < SYNCTEST_PERTURBATION_COUNT; id++) {
+        printf("%-12s %s\n", synctest_perturbation_of(id)->name,
+               synctest_perturbation_of(id)->what);
     }
 }
 
@@ -140,7 +141,7 @@ static bool is_file_name(const char *name)
     return strchr(name, '/') || (size >= 3 && strcmp(name + size - 3, ".so") == 0);
 }
 
-/* Worlds have other folders: a file's path must hold everywhere. */
+/* A perturbed process works in another folder: a file's path must hold there too. */
 static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_text *why)
 {
     char *absolute = is_file_name(name) ? realpath(name, NULL) : NULL;
@@ -190,9 +191,9 @@ static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls
     }
     config->against = args->against ? against : NULL;
     config->match.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
-    config->worlds = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
-    if (!args->against && !(args->has_only && args->only >> SYNCTEST_WORLD_AGAINST & 1)) {
-        config->worlds &= ~(UINT32_C(1) << SYNCTEST_WORLD_AGAINST);
+    config->perturbations = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
+    if (!args->against && !(args->has_only && args->only >> SYNCTEST_PERTURBATION_AGAINST & 1)) {
+        config->perturbations &= ~(UINT32_C(1) << SYNCTEST_PERTURBATION_AGAINST);
     }
     config->is_only_lint = args->is_lint || (args->has_only && args->only == 0 && args->wants_lint);
     config->is_lint_wanted = is_file && !args->skips_lint && (!args->has_only || args->wants_lint);
@@ -218,16 +219,16 @@ int main(int argc, char **argv)
         .children = children,
         .parser = parse,
         .args_doc = "SIM",
-        .doc = "Tests a simulation for determinism: plays one match, then plays it again in worlds "
-               "that must make no difference, and compares the state after every tick. SIM is a "
-               "built-in's name or a plug-in's FILE.so.\v"
+        .doc = "Tests a simulation for determinism: plays one match, then plays it again with "
+               "perturbations that must make no difference, and compares the state after every "
+               "tick. SIM is a built-in's name or a plug-in's FILE.so.\v"
                "Exit codes: 0 all the same, 1 environment, 2 usage, 3 a difference, fault or "
                "crash was found, or nothing was compared, 4 internal.",
     };
     static arguments args;
     static char against[SYNCTEST_PATH_BYTES_MAX];
-    if (synctest_world_process_is_wanted(argc, argv)) {
-        return synctest_world_process_run(argv);
+    if (synctest_perturbed_process_is_wanted(argc, argv)) {
+        return synctest_perturbed_process_run(argv);
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     args.settings.seed = 1;
@@ -237,7 +238,7 @@ int main(int argc, char **argv)
     args.output.level = LS_LOG_INFO;
     ls_command_line_parse(&argp, argc, argv, &args);
     if (args.is_list) {
-        list_worlds();
+        list_perturbations();
         return LS_EXIT_CLEAN;
     }
     ls_console console;

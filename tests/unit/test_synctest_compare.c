@@ -16,26 +16,26 @@ typedef struct unit {
     float charge;
 } unit;
 
-typedef struct world {
+typedef struct game_state {
     uint64_t score;
     unit units[UNITS];
-} world;
+} game_state;
 
 static ls_schema *make_schema(void)
 {
     const ls_field fields[] = {
-        LS_FIELD_OF(world, score, LS_FIELD_U64, "points"),
-        LS_FIELD_EACH("units", offsetof(world, units), UNITS, unit, heat, LS_FIELD_F64, "K"),
-        LS_FIELD_EACH("units", offsetof(world, units), UNITS, unit, order, LS_FIELD_U32, ""),
-        LS_FIELD_EACH("units", offsetof(world, units), UNITS, unit, charge, LS_FIELD_F32, "C"),
+        LS_FIELD_OF(game_state, score, LS_FIELD_U64, "points"),
+        LS_FIELD_EACH("units", offsetof(game_state, units), UNITS, unit, heat, LS_FIELD_F64, "K"),
+        LS_FIELD_EACH("units", offsetof(game_state, units), UNITS, unit, order, LS_FIELD_U32, ""),
+        LS_FIELD_EACH("units", offsetof(game_state, units), UNITS, unit, charge, LS_FIELD_F32, "C"),
     };
     ls_schema *schema = NULL;
-    cr_assert_eq(ls_schema_create(fields, 4, sizeof(world), ls_allocator_heap(), &schema, NULL),
-                 LS_OK);
+    cr_assert_eq(
+        ls_schema_create(fields, 4, sizeof(game_state), ls_allocator_heap(), &schema, NULL), LS_OK);
     return schema;
 }
 
-static const uint8_t *bytes_of(const world *state)
+static const uint8_t *bytes_of(const game_state *state)
 {
     return (const uint8_t *)state;
 }
@@ -51,7 +51,7 @@ static synctest_trace make_trace(size_t state_bytes)
 Test(synctest_compare, counts_elements_and_not_bytes)
 {
     ls_schema *schema = make_schema();
-    world a, b;
+    game_state a, b;
     memset(&a, 0, sizeof a);
     b = a;
     cr_assert_eq(synctest_compare_count(schema, bytes_of(&a), bytes_of(&b)), 0);
@@ -66,8 +66,8 @@ Test(synctest_compare, counts_elements_and_not_bytes)
 Test(synctest_compare, finds_the_first_pass_and_field_that_differ)
 {
     ls_schema *schema = make_schema();
-    synctest_trace a = make_trace(sizeof(world)), b = make_trace(sizeof(world));
-    world state;
+    synctest_trace a = make_trace(sizeof(game_state)), b = make_trace(sizeof(game_state));
+    game_state state;
     memset(&state, 0, sizeof state);
     for (uint32_t place = 0; place <= PASSES; place++) {
         synctest_trace_set(&a, place, 1, &state);
@@ -108,7 +108,7 @@ Test(synctest_compare, without_a_schema_hashes_are_compared)
     synctest_trace_close(&b);
 }
 
-static synctest_oddity oddity_at(const ls_schema *schema, size_t offset, const world *state)
+static synctest_oddity oddity_at(const ls_schema *schema, size_t offset, const game_state *state)
 {
     ls_schema_place place = ls_schema_at(schema, offset);
     return synctest_compare_oddity(&place, bytes_of(state));
@@ -129,9 +129,9 @@ Test(synctest_compare, knows_odd_numbers_by_their_bits)
         {UINT64_C(0xfff8000000000000), SYNCTEST_ODDITY_NAN},
     };
     ls_schema *schema = make_schema();
-    size_t heat = offsetof(world, units) + sizeof(unit) + offsetof(unit, heat);
-    size_t charge = offsetof(world, units) + sizeof(unit) + offsetof(unit, charge);
-    world state;
+    size_t heat = offsetof(game_state, units) + sizeof(unit) + offsetof(unit, heat);
+    size_t charge = offsetof(game_state, units) + sizeof(unit) + offsetof(unit, charge);
+    game_state state;
     memset(&state, 0, sizeof state);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         memcpy(&state.units[1].heat, &cases[i].bits, sizeof cases[i].bits);
@@ -153,7 +153,7 @@ Test(synctest_compare, finds_the_one_value_that_is_not_a_number)
 {
     const uint64_t bits = UINT64_C(0x7ff8000000000000);
     ls_schema *schema = make_schema();
-    world state;
+    game_state state;
     ls_schema_place place;
     memset(&state, 0, sizeof state);
     state.score = bits; /* harmless: it is a count */

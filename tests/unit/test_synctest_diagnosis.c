@@ -5,92 +5,95 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-static uint32_t bit(synctest_world_id world)
+static uint32_t bit(synctest_perturbation_id perturbation)
 {
-    return UINT32_C(1) << world;
+    return UINT32_C(1) << perturbation;
 }
 
 static const synctest_outcome differs = {.kind = SYNCTEST_OUTCOME_DIFFERS};
 
-static void expect_class(synctest_world_id world, const synctest_evidence *evidence,
+static void expect_class(synctest_perturbation_id perturbation, const synctest_evidence *evidence,
                          const char *class)
 {
-    cr_expect_str_eq(synctest_diagnosis_class(world, &differs, evidence), class);
+    cr_expect_str_eq(synctest_diagnosis_class(perturbation, &differs, evidence), class);
 }
 
-static void expect_words(synctest_world_id world, const synctest_outcome *outcome,
+static void expect_words(synctest_perturbation_id perturbation, const synctest_outcome *outcome,
                          const synctest_evidence *evidence, const char *words)
 {
     ls_text cause = {""};
-    synctest_diagnosis_cause(world, outcome, evidence, &cause);
+    synctest_diagnosis_cause(perturbation, outcome, evidence, &cause);
     cr_expect(strstr(cause.bytes, words), "no \"%s\" in: %s", words, cause.bytes);
 }
 
-Test(synctest_diagnosis, every_world_has_a_class_and_words)
+Test(synctest_diagnosis, every_perturbation_has_a_class_and_words)
 {
     const synctest_evidence evidence = {0};
-    for (uint32_t world = 0; world < SYNCTEST_WORLD_COUNT; world++) {
+    for (uint32_t perturbation = 0; perturbation < SYNCTEST_PERTURBATION_COUNT; perturbation++) {
         for (uint32_t kind = SYNCTEST_OUTCOME_DIFFERS; kind < SYNCTEST_OUTCOME_SKIPPED; kind++) {
             synctest_outcome outcome = {.kind = kind};
             ls_text cause = {""};
-            synctest_diagnosis_cause((synctest_world_id)world, &outcome, &evidence, &cause);
+            synctest_diagnosis_cause((synctest_perturbation_id)perturbation, &outcome, &evidence,
+                                     &cause);
             cr_expect_gt(strlen(cause.bytes), 10);
             cr_expect_lt(strlen(cause.bytes), sizeof cause.bytes - 1, "it was cut");
-            cr_expect_not_null(
-                synctest_diagnosis_class((synctest_world_id)world, &outcome, &evidence));
+            cr_expect_not_null(synctest_diagnosis_class((synctest_perturbation_id)perturbation,
+                                                        &outcome, &evidence));
         }
     }
     for (uint32_t fault = 0; fault <= SYNCTEST_FAULT_COUNT; fault++) {
         synctest_outcome outcome = {.kind = SYNCTEST_OUTCOME_FAULT, .fault = fault};
-        cr_expect_not_null(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &outcome, &evidence));
+        cr_expect_not_null(
+            synctest_diagnosis_class(SYNCTEST_PERTURBATION_STILL, &outcome, &evidence));
     }
 }
 
-Test(synctest_diagnosis, what_one_world_finds_explains_what_others_do)
+Test(synctest_diagnosis, what_one_perturbation_finds_explains_what_others_do)
 {
-    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_AGAIN)};
-    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "left from the last match");
-    evidence.failed |= bit(SYNCTEST_WORLD_ROLLBACK);
-    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "outside the saved state");
-    evidence.failed |= bit(SYNCTEST_WORLD_ADDRESSES);
-    expect_class(SYNCTEST_WORLD_AGAIN, &evidence, "order of addresses");
-    expect_class(SYNCTEST_WORLD_SAVE, &evidence, "order of addresses");
-    expect_class(SYNCTEST_WORLD_STACK, &evidence, "uninitialised memory");
-    evidence.failed |= bit(SYNCTEST_WORLD_FRESH);
-    expect_class(SYNCTEST_WORLD_ROLLBACK, &evidence, "random stream");
-    evidence.failed |= bit(SYNCTEST_WORLD_STILL);
-    expect_class(SYNCTEST_WORLD_STACK, &evidence, "run to run");
-    expect_words(SYNCTEST_WORLD_STACK, &differs, &evidence, "see still");
-    expect_words(SYNCTEST_WORLD_STILL, &differs, &evidence, "race");
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_AGAIN)};
+    expect_class(SYNCTEST_PERTURBATION_AGAIN, &evidence, "left from the last match");
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_ROLLBACK);
+    expect_class(SYNCTEST_PERTURBATION_AGAIN, &evidence, "outside the saved state");
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_ADDRESSES);
+    expect_class(SYNCTEST_PERTURBATION_AGAIN, &evidence, "order of addresses");
+    expect_class(SYNCTEST_PERTURBATION_SAVE, &evidence, "order of addresses");
+    expect_class(SYNCTEST_PERTURBATION_STACK, &evidence, "uninitialised memory");
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_FRESH);
+    expect_class(SYNCTEST_PERTURBATION_ROLLBACK, &evidence, "random stream");
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_STILL);
+    expect_class(SYNCTEST_PERTURBATION_STACK, &evidence, "run to run");
+    expect_words(SYNCTEST_PERTURBATION_STACK, &differs, &evidence, "see still");
+    expect_words(SYNCTEST_PERTURBATION_STILL, &differs, &evidence, "race");
 }
 
 Test(synctest_diagnosis, a_variable_that_was_written_is_named_where_it_explains_something)
 {
-    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_SAVE),
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_SAVE),
                                   .written_variable = "momentum",
                                   .writing_pass = "drift"};
     ls_text cause = {""};
-    expect_words(SYNCTEST_WORLD_SAVE, &differs, &evidence,
+    expect_words(SYNCTEST_PERTURBATION_SAVE, &differs, &evidence,
                  "pass drift writes to the variable momentum");
-    synctest_diagnosis_cause(SYNCTEST_WORLD_STACK, &differs, &evidence, &cause);
+    synctest_diagnosis_cause(SYNCTEST_PERTURBATION_STACK, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
-    evidence.failed |= bit(SYNCTEST_WORLD_FRESH);
-    synctest_diagnosis_cause(SYNCTEST_WORLD_SAVE, &differs, &evidence, &cause);
+    evidence.failed |= bit(SYNCTEST_PERTURBATION_FRESH);
+    synctest_diagnosis_cause(SYNCTEST_PERTURBATION_SAVE, &differs, &evidence, &cause);
     cr_assert_null(strstr(cause.bytes, "momentum"));
 }
 
 Test(synctest_diagnosis, machine_code_and_values_add_to_the_words)
 {
-    synctest_evidence evidence = {.failed = bit(SYNCTEST_WORLD_AGAINST)};
-    expect_words(SYNCTEST_WORLD_AGAINST, &differs, &evidence, "order of evaluation");
+    synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_AGAINST)};
+    expect_words(SYNCTEST_PERTURBATION_AGAINST, &differs, &evidence, "order of evaluation");
     evidence.has_fused_multiply = true;
-    expect_words(SYNCTEST_WORLD_AGAINST, &differs, &evidence, "-ffp-contract=off");
+    expect_words(SYNCTEST_PERTURBATION_AGAINST, &differs, &evidence, "-ffp-contract=off");
     synctest_outcome zero = {.kind = SYNCTEST_OUTCOME_DIFFERS,
                              .oddity = SYNCTEST_ODDITY_NEGATIVE_ZERO};
-    expect_words(SYNCTEST_WORLD_ROUNDING, &zero, &evidence, "sign of zero");
+    expect_words(SYNCTEST_PERTURBATION_ROUNDING, &zero, &evidence, "sign of zero");
     synctest_outcome crash = {.kind = SYNCTEST_OUTCOME_CRASHED};
-    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &crash, &evidence), "crash");
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_STILL, &crash, &evidence),
+                     "crash");
     evidence.has_sanitizer_words = true;
-    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_WORLD_STILL, &crash, &evidence),
+    cr_assert_str_eq(synctest_diagnosis_class(SYNCTEST_PERTURBATION_STILL, &crash, &evidence),
                      "undefined behaviour");
 }

@@ -13,7 +13,7 @@
 static synctest_finding bad_finding(void)
 {
     synctest_finding finding = {
-        .world = SYNCTEST_WORLD_STACK, .hashes_compared = 35, .took_ns = 1234567890};
+        .perturbation = SYNCTEST_PERTURBATION_STACK, .hashes_compared = 35, .took_ns = 1234567890};
     finding.outcome = (synctest_outcome){.kind = SYNCTEST_OUTCOME_DIFFERS,
                                          .tick = 32,
                                          .pass = "think",
@@ -75,7 +75,7 @@ Test(synctest_result, signals_have_names_or_numbers)
     cr_assert_str_eq(name, "signal 99");
 }
 
-/* What a writer wrote, in memory of the caller's. */
+/* The text that a writer wrote, in memory of the caller's. */
 static char *written(ls_status (*write)(const synctest_result *, const char *, ls_text *),
                      const synctest_result *result)
 {
@@ -100,7 +100,7 @@ static void fill_result(void)
     result.has_reference = true;
     result.reference.outcome.kind = SYNCTEST_OUTCOME_SAME;
     result.findings[0] = bad_finding();
-    result.findings[1] = (synctest_finding){.world = SYNCTEST_WORLD_WORKERS};
+    result.findings[1] = (synctest_finding){.perturbation = SYNCTEST_PERTURBATION_WORKERS};
     result.findings[1].outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
     ls_text_set(&result.findings[1].outcome.text, "none & nothing");
     result.finding_count = 2;

@@ -19,9 +19,9 @@ import time
 HERE = pathlib.Path(__file__).parent
 CLEAN, FOUND = 0, 3
 BAD_RESULTS = {"differs", "fault", "crashed", "hung", "failed"}
-# What an expectation of a world may say, besides its name.
-KEYS = {"world", "result", "tick", "pass", "field", "expected", "found", "class", "cause", "words",
-        "signal", "text"}
+# What an expectation of a perturbation may say, besides its name.
+KEYS = {"perturbation", "result", "tick", "pass", "field", "expected", "found", "class", "cause",
+        "words", "signal", "text"}
 LINT_KEYS = {"topic", "name", "function", "kind"}
 SECONDS_MAX = 60
 TICKS = 300
@@ -47,13 +47,13 @@ class Run:
         self.code = done.returncode
         self.output = done.stderr
 
-    def bad_worlds(self):
-        worlds = {world["name"]: world for world in self.report.get("worlds", [])
-                  if world["result"] in BAD_RESULTS}
+    def bad_perturbations(self):
+        bad = {run["name"]: run for run in self.report.get("perturbations", [])
+               if run["result"] in BAD_RESULTS}
         reference = self.report.get("reference", {})
         if reference.get("result") in BAD_RESULTS:
-            worlds["reference"] = reference
-        return worlds
+            bad["reference"] = reference
+        return bad
 
     def lint_errors(self):
         items = (self.report.get("lint") or {}).get("items", [])
@@ -73,20 +73,22 @@ def fits(expected, actual):
 def misfits(expectation, actual, names):
     return [f"{key} is {actual.get(names.get(key, key))!r}, not {value!r}"
             for key, value in expectation.items()
-            if key != "world" and not fits(value, actual.get(names.get(key, key)))]
+            if key != "perturbation" and not fits(value, actual.get(names.get(key, key)))]
 
 
 def find_problems(run, expected):
-    """Exactly the worlds and lint errors that are expected, each as expected."""
+    """Exactly the perturbations and lint errors that are expected, each as expected."""
     problems = []
-    worlds = run.bad_worlds()
-    wanted = {find["world"] for find in expected.get("finds", [])} | set(expected.get("also", []))
-    if set(worlds) != wanted:
-        problems.append(f"worlds that found something: {sorted(worlds)}, not {sorted(wanted)}")
+    bad = run.bad_perturbations()
+    wanted = {find["perturbation"] for find in expected.get("finds", [])}
+    wanted |= set(expected.get("also", []))
+    if set(bad) != wanted:
+        problems.append(
+            f"perturbations that found something: {sorted(bad)}, not {sorted(wanted)}")
     for find in expected.get("finds", []):
         assert set(find) <= KEYS, find
-        actual = worlds.get(find["world"], {})
-        problems += [f"{find['world']}: {words}"
+        actual = bad.get(find["perturbation"], {})
+        problems += [f"{find['perturbation']}: {words}"
                      for words in misfits(find, actual, {"words": "last_words"})]
     errors = run.lint_errors()
     items = expected.get("lint", [])
@@ -104,8 +106,8 @@ def find_problems(run, expected):
 
 def healthy_problems(run):
     problems = []
-    if run.code != CLEAN or run.bad_worlds() or run.lint_errors():
-        problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_worlds())}")
+    if run.code != CLEAN or run.bad_perturbations() or run.lint_errors():
+        problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_perturbations())}")
     if run.report.get("roots_compared", 0) == 0 and "--lint" not in run.arguments:
         problems.append("no state hash was compared")
     if run.report.get("inputs_played", 0) == 0 and "--lint" not in run.arguments:
@@ -124,8 +126,8 @@ def rows_of(animal, run, expected):
     if "status" in expected:
         yield cause, run.report.get("status"), "", "", "", "", run.seconds
     for find in expected.get("finds", []):
-        actual = run.bad_worlds().get(find["world"], {})
-        yield (cause, find["world"], actual.get("tick"), actual.get("pass"),
+        actual = run.bad_perturbations().get(find["perturbation"], {})
+        yield (cause, find["perturbation"], actual.get("tick"), actual.get("pass"),
                actual.get("field") or "", actual.get("class"),
                actual.get("seconds", run.seconds))
 

@@ -20,7 +20,7 @@ bool synctest_compare_traces(const ls_schema *schema, const synctest_trace *a,
 /* Elements of two states that differ. */
 uint64_t synctest_compare_count(const ls_schema *schema, const uint8_t *a, const uint8_t *b);
 
-/* What a floating-point element can be that a person should hear of. */
+/* Values of a floating-point element that a person should hear of. */
 typedef enum synctest_oddity {
     SYNCTEST_ODDITY_NONE,
     SYNCTEST_ODDITY_NAN,

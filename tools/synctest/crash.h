@@ -1,6 +1,6 @@
-/* Crash: what a world's process does when the code in it crashes: it notes the signal and ends,
+/* Crash: what a perturbed process does when the code in it crashes: it notes the signal and ends,
  * or, in a guarded call, comes back and says which address was touched. A plug-in's crash is a
- * finding, never a crash of the program. Called by the world's process alone. */
+ * finding, never a crash of the program. Called by the perturbed process alone. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
 #define LOCKSTEP_TOOLS_SYNCTEST_CRASH_H
 

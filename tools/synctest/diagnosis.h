@@ -1,13 +1,13 @@
-/* Diagnosis: the likely cause of a finding, in plain words, from the world that found it, the other
- * worlds that found something too, and what the machine code shows. Pure: knows no process.
- * Called by reports. */
+/* Diagnosis: the likely cause of a finding, in plain words, from the perturbation that found it,
+ * the other perturbations that found something too, and what the machine code shows. Pure: knows no
+ * process. Called by reports. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_DIAGNOSIS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_DIAGNOSIS_H
 
 #include "lockstep/tools/synctest/exchange.h"
 
 typedef struct synctest_evidence {
-    uint32_t failed; /* worlds with a finding, 1 << synctest_world_id */
+    uint32_t failed; /* perturbations with a finding, 1 << synctest_perturbation_id */
     bool has_fused_multiply;
     bool uses_library_random;
     bool has_sanitizer_words;                 /* a process died with the words of a sanitizer */
@@ -15,11 +15,13 @@ typedef struct synctest_evidence {
     char writing_pass[LS_NAME_BYTES_MAX];
 } synctest_evidence;
 
-/* What kind of difference it is, in a word or three: "outside the saved state". */
-const char *synctest_diagnosis_class(synctest_world_id world, const synctest_outcome *outcome,
+/* The kind of difference, in a word or three: "outside the saved state". */
+const char *synctest_diagnosis_class(synctest_perturbation_id perturbation,
+                                     const synctest_outcome *outcome,
                                      const synctest_evidence *evidence);
 
-void synctest_diagnosis_cause(synctest_world_id world, const synctest_outcome *outcome,
-                              const synctest_evidence *evidence, ls_text *out);
+void synctest_diagnosis_cause(synctest_perturbation_id perturbation,
+                              const synctest_outcome *outcome, const synctest_evidence *evidence,
+                              ls_text *out);
 
 #endif

@@ -1,19 +1,19 @@
-/* Exchange: what lockstep-synctest and the process that lives in a world tell each other, in one
+/* Exchange: what lockstep-synctest and the perturbed process tell each other, in one
  * block of shared memory: the match, how far the process is, and what came of it. A plug-in may
  * scribble over it or die at any moment: the reader believes no count or text without a bound.
- * Called by the runner and by the world's process. */
+ * Called by the runner and by the perturbed process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_EXCHANGE_H
 
 #include "lockstep/common/simulation/simulation.h"
-#include "lockstep/tools/synctest/world.h"
+#include "lockstep/tools/synctest/perturbation.h"
 
 #define SYNCTEST_PATH_BYTES_MAX 4096u
 #define SYNCTEST_ASSIGNMENT_BYTES_MAX 128u
 #define SYNCTEST_PLACE_BYTES_MAX 160u
 #define SYNCTEST_VALUE_BYTES_MAX 96u
 
-/* What is played, as the command line has it. */
+/* The match to play, as the command line gives it. */
 typedef struct synctest_match {
     char sim[SYNCTEST_PATH_BYTES_MAX]; /* a built-in's name or an absolute path */
     uint64_t seed;
@@ -26,11 +26,11 @@ typedef struct synctest_match {
 
 typedef enum synctest_task {
     SYNCTEST_TASK_RECORD,  /* plays the reference run and records it */
-    SYNCTEST_TASK_PLAY,    /* plays it again in a world and compares */
+    SYNCTEST_TASK_PLAY,    /* plays it again with a perturbation and compares */
     SYNCTEST_TASK_EXPLAIN, /* plays the reference to the bad tick and compares it pass by pass */
 } synctest_task;
 
-/* What the process is at: after a crash it says whose code crashed. */
+/* The part of its work that the process is in: after a crash it says whose code crashed. */
 typedef enum synctest_phase {
     SYNCTEST_PHASE_HOST, /* our own code */
     SYNCTEST_PHASE_LOAD,
@@ -51,7 +51,7 @@ typedef struct synctest_progress {
     volatile uint32_t beats; /* grows while the process gets on */
 } synctest_progress;
 
-/* What the simulation says of itself, once it is loaded. */
+/* Properties that the simulation states of itself, once it is loaded. */
 typedef struct synctest_facts {
     char name[LS_NAME_BYTES_MAX];
     char pass_names[LS_PASSES_MAX][LS_NAME_BYTES_MAX];
@@ -78,7 +78,7 @@ typedef enum synctest_outcome_kind {
     SYNCTEST_OUTCOME_SKIPPED, /* nothing to move in this simulation, in words */
 } synctest_outcome_kind;
 
-/* What must never happen, whatever the reference does. */
+/* Faults that must never happen, whatever the reference does. */
 typedef enum synctest_fault {
     SYNCTEST_FAULT_WRITE,    /* a function that may only read writes to the state */
     SYNCTEST_FAULT_PADDING,  /* padding is not zero */
@@ -94,7 +94,8 @@ typedef struct synctest_outcome {
     uint32_t status; /* -ls_status of a FAILED one */
     uint32_t fault;  /* synctest_fault of a FAULT */
     uint64_t hashes_compared;
-    ls_tick tick; /* whose step gave the bad state; of a crash, the tick that was played */
+    ls_tick
+        tick; /* the step of this tick gave the bad state; of a crash, the tick that was played */
     char pass[LS_NAME_BYTES_MAX];
     char field[SYNCTEST_PLACE_BYTES_MAX];
     char expected[SYNCTEST_VALUE_BYTES_MAX]; /* the reference's value */
@@ -122,10 +123,10 @@ typedef struct synctest_static_writes {
 
 typedef struct synctest_exchange {
     synctest_match match;
-    uint32_t task;    /* synctest_task */
-    uint32_t world;   /* synctest_world_id */
-    uint32_t variant; /* 0 .. variants-1 */
-    ls_tick until;    /* EXPLAIN: the tick to look into */
+    uint32_t task;         /* synctest_task */
+    uint32_t perturbation; /* synctest_perturbation_id */
+    uint32_t variant;      /* 0 .. variants-1 */
+    ls_tick until;         /* EXPLAIN: the tick to look into */
     uint32_t join_ticks[SYNCTEST_TRIED_JOINS];
     synctest_progress progress;
     synctest_facts facts;
@@ -133,12 +134,12 @@ typedef struct synctest_exchange {
     synctest_static_writes static_writes;
 } synctest_exchange;
 
-/* The files that a world's process inherits. */
+/* The files that a perturbed process inherits. */
 typedef struct synctest_exchange_files {
     int exchange;
     int tape;
     int saves;
-    int found_trace;    /* of the world */
+    int found_trace;    /* of the perturbed run */
     int expected_trace; /* of the reference */
 } synctest_exchange_files;
 

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "lockstep/tools/synctest/launch.h"
 
-#include "lockstep/tools/synctest/world_process.h"
+#include "lockstep/tools/synctest/perturbed_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,7 +87,7 @@ static void pad(surroundings *new, size_t count, size_t bytes)
     }
 }
 
-/* What is inherited, and what takes its place in an environment that is turned. */
+/* The inherited variables, and those that take their place in an environment that is turned. */
 static void add_inherited(surroundings *new, bool is_turned)
 {
     static char foreign[][32] = {"LANG=de_DE.UTF-8",  "LC_ALL=de_DE.UTF-8", "TZ=Pacific/Chatham",
@@ -107,16 +107,16 @@ static void add_inherited(surroundings *new, bool is_turned)
 static void make_surroundings(const synctest_launch *launch, surroundings *new)
 {
     add_inherited(new, false);
-    if (launch->moves & SYNCTEST_MOVES_ENVIRONMENT) {
+    if (launch->changes & SYNCTEST_CHANGES_ENVIRONMENT) {
         size_t count = new->count, bytes = new->bytes;
         add_inherited(new, true);
         pad(new, count, bytes);
     }
-    int fill = launch->moves & SYNCTEST_MOVES_HEAP ? MOVED_FILL : REFERENCE_FILL;
+    int fill = launch->changes & SYNCTEST_CHANGES_HEAP ? MOVED_FILL : REFERENCE_FILL;
     snprintf(new->tunables, sizeof new->tunables,
              "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.malloc.perturb=%d", fill);
     add(new, new->tunables);
-    if (launch->moves & SYNCTEST_MOVES_ADDRESSES) {
+    if (launch->changes & SYNCTEST_CHANGES_ADDRESSES) {
         size_t moved_bytes = 777 + 1789 * (size_t)launch->exchange->variant;
         pad(new, new->count + 1, new->bytes + moved_bytes);
     }
@@ -132,12 +132,12 @@ static void become(const synctest_launch *launch, char **arguments, char **varia
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
         fcntl(inherited[i], F_SETFD, 0);
     }
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would wait for it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* its parent would not wait for it */
     int nowhere = open("/dev/null", O_RDWR);
     dup2(nowhere, STDIN_FILENO);
     dup2(nowhere, STDOUT_FILENO);
     dup2(launch->words, STDERR_FILENO);
-    if (!(launch->moves & SYNCTEST_MOVES_ADDRESSES)) {
+    if (!(launch->changes & SYNCTEST_CHANGES_ADDRESSES)) {
         personality(ADDR_NO_RANDOMIZE);
     }
     execve(self, arguments, variables);
@@ -152,8 +152,8 @@ static pid_t start(const synctest_launch *launch)
     const int inherited[] = {files->exchange, files->tape, files->saves, files->found_trace,
                              files->expected_trace};
     char name[] = "lockstep-synctest";
-    char argument[] = SYNCTEST_WORLD_PROCESS_ARGUMENT;
-    char *arguments[SYNCTEST_WORLD_PROCESS_ARGUMENTS + 1] = {name, argument};
+    char argument[] = SYNCTEST_PERTURBED_ARGUMENT;
+    char *arguments[SYNCTEST_PERTURBED_ARGUMENTS + 1] = {name, argument};
     for (size_t i = 0; i < sizeof inherited / sizeof inherited[0]; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%d", inherited[i]);
         arguments[2 + i] = numbers[i];

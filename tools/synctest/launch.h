@@ -1,4 +1,4 @@
-/* Launch: starts the program again as a world's process, with what only exec can change: address
+/* Launch: starts the program again as a perturbed process, with what only exec can change: address
  * layout, environment, how malloc fills memory. Waits for it, and ends it when it stands still.
  * Called by the runner. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_LAUNCH_H
@@ -10,7 +10,7 @@ typedef struct synctest_launch {
     synctest_exchange *exchange; /* what the process is told, and tells */
     synctest_exchange_files files;
     int words;            /* a file for what it writes to standard error */
-    uint32_t moves;       /* of its world; nothing for the reference */
+    uint32_t changes;     /* of the perturbation; nothing for the reference */
     uint32_t patience_ms; /* without progress, before it is taken for hung */
 } synctest_launch;
 

@@ -42,7 +42,7 @@ typedef struct synctest_lint_report {
     uint32_t errors;
     uint32_t warnings;
     uint32_t left_out;       /* beyond SYNCTEST_LINT_ITEMS_MAX */
-    uint64_t functions_read; /* whose machine code was looked at */
+    uint64_t functions_read; /* those with machine code that was looked at */
     uint64_t instructions_read;
     bool is_code_read; /* false for a processor that is not known */
 } synctest_lint_report;

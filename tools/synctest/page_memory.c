@@ -31,13 +31,13 @@ static void *allocate(void *user, size_t bytes)
         return NULL;
     }
     size_t page_bytes = (memory->shift + bytes + page - 1) / page * page;
-    void *pages = mmap((void *)memory->wish, page_bytes + page, PROT_READ | PROT_WRITE,
+    void *pages = mmap((void *)memory->hint, page_bytes + page, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) {
         return NULL;
     }
     mprotect((uint8_t *)pages + page_bytes, page, PROT_NONE);
-    memory->wish += memory->wish ? page_bytes + page : 0;
+    memory->hint += memory->hint ? page_bytes + page : 0;
     *block = (synctest_page_block){pages, page_bytes, (uint8_t *)pages + memory->shift};
     return block->bytes;
 }
@@ -58,17 +58,17 @@ void synctest_page_memory_init(synctest_page_memory *memory, uint32_t layout)
 {
     /* The reference's; low, so that a pointer fits 32 bits; high; and where the system likes. */
     static const struct {
-        uint64_t wish;
+        uint64_t hint;
         size_t shift;
     } layouts[] = {{UINT64_C(0x100000000000), 0},
                    {0x20000000, 64},
                    {UINT64_C(0x700000000000), 1984},
                    {0, 2752}};
     const uint32_t count = sizeof layouts / sizeof layouts[0];
-    uint64_t wish = layouts[layout % count].wish;
+    uint64_t hint = layouts[layout % count].hint;
     *memory = (synctest_page_memory){
         .allocator = {allocate, release, memory},
-        .wish = wish <= UINTPTR_MAX / 2 ? (uintptr_t)wish : 0,
+        .hint = hint <= UINTPTR_MAX / 2 ? (uintptr_t)hint : 0,
         .shift = layouts[layout % count].shift,
     };
 }

@@ -1,6 +1,6 @@
 /* Page memory: an allocator that gives every block pages of its own with a forbidden page behind,
  * at addresses that can be chosen, and that can take a block's pages the right to be written.
- * Called by the process that lives in a world; the state of its simulation lives here. */
+ * Called by the perturbed process; the state of its simulation lives here. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PAGE_MEMORY_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PAGE_MEMORY_H
 
@@ -19,7 +19,7 @@ typedef struct synctest_page_block {
 
 typedef struct synctest_page_memory {
     ls_allocator allocator;
-    uintptr_t wish; /* where blocks are wanted; 0: anywhere */
+    uintptr_t hint; /* where blocks are wanted; 0: anywhere */
     size_t shift;   /* bytes from the start of a page to a block */
     synctest_page_block blocks[SYNCTEST_PAGE_BLOCKS_MAX];
 } synctest_page_memory;

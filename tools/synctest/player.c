@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the simulation's own init is, while a watched one stands in its place. */
+/* The simulation's own init, while a watched one takes its place. */
 static struct {
     ls_status (*init)(const ls_sim_config *config, void *state);
     synctest_player *player;
@@ -44,7 +44,7 @@ void synctest_player_fault(synctest_player *player, synctest_fault fault, ls_tic
 
 static bool is_moved(const synctest_player *player, uint32_t what)
 {
-    return (player->moves & what) != 0;
+    return (player->changes & what) != 0;
 }
 
 typedef struct init_call {
@@ -62,7 +62,7 @@ static void call_init(void *user)
 static ls_status watched_init(const ls_sim_config *config, void *state)
 {
     init_call call = {config, state, LS_OK};
-    bool is_stack_moved = is_moved(watched.player, SYNCTEST_MOVES_STACK);
+    bool is_stack_moved = is_moved(watched.player, SYNCTEST_CHANGES_STACK);
     synctest_player_enter_phase(watched.player, SYNCTEST_PHASE_INIT);
     synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, 0), call_init,
                                        &call);
@@ -128,9 +128,9 @@ bool synctest_player_load(synctest_player *player)
 {
     ls_text why = {""};
     uint32_t variant = player->exchange->variant;
-    synctest_surroundings_enter(player->moves, variant);
+    synctest_surroundings_enter(player->changes, variant);
     synctest_page_memory_init(&player->memory,
-                              is_moved(player, SYNCTEST_MOVES_ADDRESSES) ? variant + 1 : 0);
+                              is_moved(player, SYNCTEST_CHANGES_ADDRESSES) ? variant + 1 : 0);
     synctest_player_enter_phase(player, SYNCTEST_PHASE_LOAD);
     ls_status status = ls_simulation_load(player->exchange->match.sim, &player->loaded, &why);
     if (status != LS_OK) {
@@ -186,7 +186,7 @@ static void before_step(synctest_player *player, const ls_step *step)
 {
     size_t bytes = player->exchange->facts.scratch_bytes;
     if (step->scratch && bytes > 0) {
-        bool is_scratch_moved = is_moved(player, SYNCTEST_MOVES_SCRATCH);
+        bool is_scratch_moved = is_moved(player, SYNCTEST_CHANGES_SCRATCH);
         memset(step->scratch, synctest_surroundings_filling(is_scratch_moved, step->inputs->tick),
                bytes);
     }
@@ -239,13 +239,13 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     player->exchange->progress.pass = index;
     synctest_player_enter_phase(player, SYNCTEST_PHASE_PASS);
     synctest_float_mode kept = synctest_float_mode_now();
-    if (is_moved(player, SYNCTEST_MOVES_ROUNDING)) {
+    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
         synctest_float_mode_set(synctest_float_mode_moved(tick));
     }
-    bool is_stack_moved = is_moved(player, SYNCTEST_MOVES_STACK);
+    bool is_stack_moved = is_moved(player, SYNCTEST_CHANGES_STACK);
     synctest_surroundings_run_on_stack(synctest_surroundings_filling(is_stack_moved, tick + index),
                                        call_pass, &(pass_call){pass, step});
-    if (is_moved(player, SYNCTEST_MOVES_ROUNDING)) {
+    if (is_moved(player, SYNCTEST_CHANGES_ROUNDING)) {
         synctest_float_mode_set(kept);
     }
     if (!player->mode_changer && !synctest_float_mode_equal(kept, synctest_float_mode_now())) {
@@ -264,10 +264,10 @@ static ls_sim_tuning tuning_of(const synctest_player *player, ls_tick tick)
     ls_sim_tuning tuning = {.workers = 1, .log_level = LS_LOG_WARNING};
     uint32_t workers = player->simulation.workers_max;
     workers = workers < SYNCTEST_TRIED_WORKERS ? workers : SYNCTEST_TRIED_WORKERS;
-    if (is_moved(player, SYNCTEST_MOVES_WORKERS) && workers > 1) {
+    if (is_moved(player, SYNCTEST_CHANGES_WORKERS) && workers > 1) {
         tuning.workers = 1 + tick % workers;
     }
-    if (is_moved(player, SYNCTEST_MOVES_LOG)) {
+    if (is_moved(player, SYNCTEST_CHANGES_LOG)) {
         tuning.log_level = tick % (LS_LOG_DEBUG + 1);
     }
     return tuning;

@@ -1,7 +1,7 @@
-/* Player: a loaded simulation in the surroundings of a world, and what every way to drive it does:
- * start an instance, step it with everything moved that the world moves, compare its state hash
- * with the reference's. Keeps the exchange's progress up to date, so that a crash has a place.
- * Called by the world's process. */
+/* Player: a loaded simulation in the surroundings of a perturbation, and what every play mode does:
+ * start an instance, step it with everything changed that the perturbation changes, compare its
+ * state hash with the reference's. Keeps the exchange's progress up to date, so that a crash has a
+ * place. Called by the perturbed process. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_PLAYER_H
 
@@ -17,7 +17,7 @@
 typedef struct synctest_player {
     synctest_exchange *exchange;
     synctest_exchange_files files;
-    uint32_t moves; /* of the world; nothing in the reference */
+    uint32_t changes; /* of the perturbation; nothing in the reference */
     ls_loaded_simulation loaded;
     ls_simulation simulation; /* the loaded one, with an init that says when it runs */
     ls_sim_config config;

@@ -98,5 +98,5 @@ void synctest_finding_describe(const synctest_finding *finding, const synctest_e
     } else if (outcome->text.bytes[0] != '\0') {
         ls_text_add(where, "; %s", outcome->text.bytes);
     }
-    synctest_diagnosis_cause(finding->world, outcome, evidence, cause);
+    synctest_diagnosis_cause(finding->perturbation, outcome, evidence, cause);
 }

@@ -15,7 +15,7 @@ typedef struct synctest_result {
     bool has_reference; /* the reference run was tried */
     synctest_finding reference;
     uint32_t finding_count;
-    synctest_finding findings[SYNCTEST_WORLD_COUNT];
+    synctest_finding findings[SYNCTEST_PERTURBATION_COUNT];
     synctest_evidence evidence;
     uint64_t hashes_compared;
     uint32_t failed;    /* findings that are neither the same nor skipped */

@@ -31,7 +31,7 @@ static void add_outcome(ls_json *json, const synctest_finding *finding,
     ls_json_number(json, "elements", (double)outcome->elements);
     add_word(json, "signal", signal);
     add_word(json, "last_words", finding->words);
-    add_word(json, "class", synctest_diagnosis_class(finding->world, outcome, evidence));
+    add_word(json, "class", synctest_diagnosis_class(finding->perturbation, outcome, evidence));
     add_word(json, "cause", cause.bytes);
     add_word(json, "text", where.bytes);
 }
@@ -39,7 +39,7 @@ static void add_outcome(ls_json *json, const synctest_finding *finding,
 static void add_finding(ls_json *json, const synctest_finding *finding,
                         const synctest_evidence *evidence)
 {
-    ls_json_text(json, "name", synctest_world_of(finding->world)->name);
+    ls_json_text(json, "name", synctest_perturbation_of(finding->perturbation)->name);
     ls_json_text(json, "result", synctest_finding_word(finding));
     ls_json_number(json, "roots_compared", (double)finding->hashes_compared);
     ls_json_number(json, "seconds", seconds_of(finding->took_ns));
@@ -126,9 +126,9 @@ static void add_result(ls_json *json, const synctest_result *result)
         add_outcome(reference, &result->reference, &result->evidence);
     }
     add_writes(ls_json_array(json, "static_writes"), result);
-    ls_json *worlds = ls_json_array(json, "worlds");
+    ls_json *perturbations = ls_json_array(json, "perturbations");
     for (uint32_t i = 0; i < result->finding_count; i++) {
-        add_finding(ls_json_append(worlds), &result->findings[i], &result->evidence);
+        add_finding(ls_json_append(perturbations), &result->findings[i], &result->evidence);
     }
 }
 

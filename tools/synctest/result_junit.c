@@ -99,7 +99,7 @@ static void write_suite(FILE *stream, const synctest_result *result)
     }
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const synctest_finding *finding = &result->findings[i];
-        write_finding(stream, class, synctest_world_of(finding->world)->name, finding,
+        write_finding(stream, class, synctest_perturbation_of(finding->perturbation)->name, finding,
                       &result->evidence);
     }
     fprintf(stream, "</testsuite>");

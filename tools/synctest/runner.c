@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The memory of one world, while it runs. */
-typedef struct trip {
+/* One run of the program as a child process: the memory and files that both share. */
+typedef struct child_run {
     synctest_exchange *exchange;
     synctest_exchange_files files;
     int words;
-} trip;
+} child_run;
 
 static uint64_t now_ns(void)
 {
@@ -54,39 +54,39 @@ void synctest_runner_close(synctest_runner *runner)
     close_file(runner->saves);
 }
 
-static void close_errand(trip *errand)
+static void close_child_run(child_run *run)
 {
-    if (errand->exchange) {
-        munmap(errand->exchange, sizeof *errand->exchange);
+    if (run->exchange) {
+        munmap(run->exchange, sizeof *run->exchange);
     }
-    close_file(errand->files.exchange);
-    close_file(errand->files.found_trace);
-    close_file(errand->files.expected_trace);
-    close_file(errand->words);
+    close_file(run->files.exchange);
+    close_file(run->files.found_trace);
+    close_file(run->files.expected_trace);
+    close_file(run->words);
 }
 
-static ls_status open_errand(const synctest_runner *runner, trip *errand)
+static ls_status open_child_run(const synctest_runner *runner, child_run *run)
 {
-    errand->exchange = NULL;
-    errand->files = (synctest_exchange_files){make_file("exchange"), runner->tape, runner->saves,
-                                              make_file("found"), make_file("expected")};
-    errand->words = make_file("words");
-    int file = errand->files.exchange;
-    if (file < 0 || errand->files.found_trace < 0 || errand->files.expected_trace < 0 ||
-        errand->words < 0 || ftruncate(file, sizeof *errand->exchange) != 0) {
-        close_errand(errand);
+    run->exchange = NULL;
+    run->files = (synctest_exchange_files){make_file("exchange"), runner->tape, runner->saves,
+                                           make_file("found"), make_file("expected")};
+    run->words = make_file("words");
+    int file = run->files.exchange;
+    if (file < 0 || run->files.found_trace < 0 || run->files.expected_trace < 0 || run->words < 0 ||
+        ftruncate(file, sizeof *run->exchange) != 0) {
+        close_child_run(run);
         return LS_IO;
     }
-    void *block = mmap(NULL, sizeof *errand->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *block = mmap(NULL, sizeof *run->exchange, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (block == MAP_FAILED) {
-        close_errand(errand);
+        close_child_run(run);
         return LS_IO;
     }
-    errand->exchange = block;
-    errand->exchange->match = runner->match;
-    errand->exchange->facts = runner->facts;
+    run->exchange = block;
+    run->exchange->match = runner->match;
+    run->exchange->facts = runner->facts;
     for (uint32_t i = 0; i < SYNCTEST_TRIED_JOINS; i++) {
-        errand->exchange->join_ticks[i] = synctest_world_join_tick(runner->match.ticks, i);
+        run->exchange->join_ticks[i] = synctest_perturbation_join_tick(runner->match.ticks, i);
     }
     return LS_OK;
 }
@@ -154,30 +154,30 @@ static void judge(const synctest_exchange *exchange, synctest_launch_end end, in
     clean(outcome->found, sizeof outcome->found);
 }
 
-static ls_status send(const synctest_runner *runner, trip *errand, synctest_task task,
-                      uint32_t moves, synctest_finding *out)
+static ls_status send(const synctest_runner *runner, child_run *run, synctest_task task,
+                      uint32_t changes, synctest_finding *out)
 {
     synctest_launch_end end = SYNCTEST_LAUNCH_ENDED;
     int wait_status = 0;
-    errand->exchange->task = task;
-    errand->exchange->progress.beats = 0;
-    const synctest_launch launch = {.exchange = errand->exchange,
-                                    .files = errand->files,
-                                    .words = errand->words,
-                                    .moves = moves,
+    run->exchange->task = task;
+    run->exchange->progress.beats = 0;
+    const synctest_launch launch = {.exchange = run->exchange,
+                                    .files = run->files,
+                                    .words = run->words,
+                                    .changes = changes,
                                     .patience_ms = runner->patience_ms};
     ls_status status = synctest_launch_run(&launch, &end, &wait_status);
     if (status != LS_OK) {
         return status;
     }
-    judge(errand->exchange, end, wait_status, &out->outcome);
-    out->static_writes = errand->exchange->static_writes;
+    judge(run->exchange, end, wait_status, &out->outcome);
+    out->static_writes = run->exchange->static_writes;
     if (out->static_writes.count > SYNCTEST_STATIC_WRITES_MAX) {
         out->static_writes.count = 0; /* a plug-in has been there */
     }
     bool has_died = out->outcome.kind == SYNCTEST_OUTCOME_CRASHED;
     if (has_died) {
-        read_last_line(errand->words, out->words, sizeof out->words);
+        read_last_line(run->words, out->words, sizeof out->words);
     }
     return LS_OK;
 }
@@ -194,87 +194,88 @@ static void clean_facts(synctest_facts *facts)
 
 ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out)
 {
-    trip errand;
+    child_run run;
     uint64_t start_ns = now_ns();
-    *out = (synctest_finding){.world = SYNCTEST_WORLD_STILL};
-    ls_status status = open_errand(runner, &errand);
+    *out = (synctest_finding){.perturbation = SYNCTEST_PERTURBATION_STILL};
+    ls_status status = open_child_run(runner, &run);
     if (status != LS_OK) {
         return status;
     }
-    status = send(runner, &errand, SYNCTEST_TASK_RECORD, SYNCTEST_MOVES_NOTHING, out);
-    runner->facts = errand.exchange->facts;
+    status = send(runner, &run, SYNCTEST_TASK_RECORD, SYNCTEST_CHANGES_NOTHING, out);
+    runner->facts = run.exchange->facts;
     clean_facts(&runner->facts);
     out->took_ns = now_ns() - start_ns;
-    close_errand(&errand);
+    close_child_run(&run);
     return status;
 }
 
-/* ---- a world ---- */
+/* ---- a perturbation ---- */
 
-/* Why there is nothing to try in this world, or NULL. */
-static const char *reason_to_skip(const synctest_runner *runner, const synctest_world *world)
+/* Why this simulation has nothing to perturb, or NULL. */
+static const char *reason_to_skip(const synctest_runner *runner,
+                                  const synctest_perturbation *perturbation)
 {
-    bool needs_save = world->drive == SYNCTEST_DRIVE_SAVE || world->drive == SYNCTEST_DRIVE_JOIN ||
-                      world->drive == SYNCTEST_DRIVE_ROLLBACK;
+    bool needs_save = perturbation->mode == SYNCTEST_MODE_SAVE ||
+                      perturbation->mode == SYNCTEST_MODE_JOIN ||
+                      perturbation->mode == SYNCTEST_MODE_ROLLBACK;
     if (needs_save && runner->facts.save_bytes == 0) {
         return "the simulation cannot be saved";
     }
-    if (world->moves & SYNCTEST_MOVES_SCRATCH && runner->facts.scratch_bytes == 0) {
+    if (perturbation->changes & SYNCTEST_CHANGES_SCRATCH && runner->facts.scratch_bytes == 0) {
         return "the simulation asks for no scratch memory";
     }
-    if (world->moves & SYNCTEST_MOVES_WORKERS && runner->facts.workers_max < 2) {
+    if (perturbation->changes & SYNCTEST_CHANGES_WORKERS && runner->facts.workers_max < 2) {
         return "the simulation declares no workers";
     }
-    if (world->moves & SYNCTEST_MOVES_BUILD && !runner->against) {
+    if (perturbation->changes & SYNCTEST_CHANGES_BUILD && !runner->against) {
         return "no other build was given (--against)";
     }
     return NULL;
 }
 
 /* A difference is looked into by a process that plays the reference up to it. */
-static ls_status explain(const synctest_runner *runner, trip *errand, synctest_finding *out)
+static ls_status explain(const synctest_runner *runner, child_run *run, synctest_finding *out)
 {
-    errand->exchange->until = out->outcome.tick;
-    errand->exchange->match = runner->match; /* not the other build */
+    run->exchange->until = out->outcome.tick;
+    run->exchange->match = runner->match; /* not the other build */
     const synctest_outcome kept = out->outcome;
-    ls_status status = send(runner, errand, SYNCTEST_TASK_EXPLAIN, SYNCTEST_MOVES_NOTHING, out);
+    ls_status status = send(runner, run, SYNCTEST_TASK_EXPLAIN, SYNCTEST_CHANGES_NOTHING, out);
     out->outcome.kind = kept.kind; /* whatever became of the process that explains */
     out->outcome.tick = kept.tick;
     return status;
 }
 
-static ls_status play_variant(const synctest_runner *runner, synctest_world_id id, uint32_t variant,
-                              synctest_finding *out)
+static ls_status play_variant(const synctest_runner *runner, synctest_perturbation_id id,
+                              uint32_t variant, synctest_finding *out)
 {
-    trip errand;
-    ls_status status = open_errand(runner, &errand);
+    child_run run;
+    ls_status status = open_child_run(runner, &run);
     if (status != LS_OK) {
         return status;
     }
-    const synctest_world *world = synctest_world_of(id);
-    errand.exchange->world = id;
-    errand.exchange->variant = variant;
-    if (world->moves & SYNCTEST_MOVES_BUILD) {
-        snprintf(errand.exchange->match.sim, sizeof errand.exchange->match.sim, "%s",
-                 runner->against);
+    const synctest_perturbation *perturbation = synctest_perturbation_of(id);
+    run.exchange->perturbation = id;
+    run.exchange->variant = variant;
+    if (perturbation->changes & SYNCTEST_CHANGES_BUILD) {
+        snprintf(run.exchange->match.sim, sizeof run.exchange->match.sim, "%s", runner->against);
     }
     out->variant = variant;
-    status = send(runner, &errand, SYNCTEST_TASK_PLAY, world->moves, out);
+    status = send(runner, &run, SYNCTEST_TASK_PLAY, perturbation->changes, out);
     if (status == LS_OK && out->outcome.kind == SYNCTEST_OUTCOME_DIFFERS) {
-        status = explain(runner, &errand, out);
+        status = explain(runner, &run, out);
     }
     out->hashes_compared += out->outcome.hashes_compared;
-    close_errand(&errand);
+    close_child_run(&run);
     return status;
 }
 
-ls_status synctest_runner_play(const synctest_runner *runner, synctest_world_id id,
+ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbation_id id,
                                synctest_finding *out)
 {
-    const synctest_world *world = synctest_world_of(id);
+    const synctest_perturbation *perturbation = synctest_perturbation_of(id);
     uint64_t start_ns = now_ns();
-    *out = (synctest_finding){.world = id};
-    const char *reason = reason_to_skip(runner, world);
+    *out = (synctest_finding){.perturbation = id};
+    const char *reason = reason_to_skip(runner, perturbation);
     if (reason) {
         out->outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
         ls_text_set(&out->outcome.text, "%s", reason);
@@ -282,7 +283,7 @@ ls_status synctest_runner_play(const synctest_runner *runner, synctest_world_id 
     }
     ls_status status = LS_OK;
     out->outcome.kind = SYNCTEST_OUTCOME_SAME;
-    for (uint32_t i = 0; i < world->variants && status == LS_OK; i++) {
+    for (uint32_t i = 0; i < perturbation->variants && status == LS_OK; i++) {
         status = play_variant(runner, id, i, out);
         if (out->outcome.kind != SYNCTEST_OUTCOME_SAME) {
             break;

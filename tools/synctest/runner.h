@@ -1,6 +1,6 @@
-/* Runner: plays a simulation in worlds, each in processes of their own, and says what came of it.
- * Owns the tape of the reference run. Must never load the simulation itself: a plug-in that crashes
- * or hangs takes a world with it, not the program. Called by synctest. */
+/* Runner: plays a simulation with each perturbation, in processes of their own, and says what came
+ * of it. Owns the tape of the reference run. Must never load the simulation itself: a plug-in that
+ * crashes or hangs takes its own process with it, not the program. Called by synctest. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_RUNNER_H
 #define LOCKSTEP_TOOLS_SYNCTEST_RUNNER_H
 
@@ -15,14 +15,14 @@ typedef struct synctest_runner {
     int saves;
 } synctest_runner;
 
-/* What came of one world, or of the reference run. */
+/* The result of one perturbation, or of the reference run. */
 typedef struct synctest_finding {
-    synctest_world_id world;
+    synctest_perturbation_id perturbation;
     uint32_t variant;
     synctest_outcome outcome;
     uint64_t hashes_compared; /* in all its variants */
     uint64_t took_ns;
-    synctest_static_writes static_writes; /* of the checked world */
+    synctest_static_writes static_writes; /* of the perturbation that checks values */
     char words[256]; /* the last line that a process wrote before it died; often empty */
 } synctest_finding;
 
@@ -35,9 +35,9 @@ void synctest_runner_close(synctest_runner *runner);
  * IO when no process can be started. */
 ls_status synctest_runner_record(synctest_runner *runner, synctest_finding *out);
 
-/* Plays a world against the recorded run, variant after variant until one differs; looks for pass
- * and field of a difference. May be called from several threads at a time. */
-ls_status synctest_runner_play(const synctest_runner *runner, synctest_world_id world,
+/* Plays one perturbation against the recorded run, variant after variant until one differs; looks
+ * for pass and field of a difference. May be called from several threads at a time. */
+ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbation_id perturbation,
                                synctest_finding *out);
 
 #endif

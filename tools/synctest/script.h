@@ -1,4 +1,4 @@
-/* Script: who sits where in the match that lockstep-synctest plays: seats are taken, left and taken
+/* Script: the seating of the match that lockstep-synctest plays: seats are taken, left and taken
  * again, seeded, so that joins and leaves are tested as well as inputs. Pure. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SCRIPT_H

@@ -1,7 +1,7 @@
 /* Shims: functions of the C library that this program defines itself, so that a plug-in gets them
  * instead of the library's: the clock, the environment and qsort. They behave as usual until they
  * are told otherwise. Must never be relied on by the program's own logic.
- * Told by the process that lives in a world; called by plug-ins. */
+ * Told by the perturbed process; called by plug-ins. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SHIMS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SHIMS_H
 

@@ -1,6 +1,6 @@
 /* Statics: the variables of a loaded plug-in that outlive a step, watched for changes: what a pass
  * writes there is neither saved nor hashed. Knows addresses; their names are in the file, which
- * lint reads. Called by the player in one world. */
+ * lint reads. Called by the player for one perturbation. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_STATICS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_STATICS_H
 

@@ -1,8 +1,8 @@
 #define _DEFAULT_SOURCE
 #include "lockstep/tools/synctest/surroundings.h"
 
+#include "lockstep/tools/synctest/perturbation.h"
 #include "lockstep/tools/synctest/shims.h"
-#include "lockstep/tools/synctest/world.h"
 
 #include <fenv.h>
 #include <locale.h>
@@ -20,15 +20,15 @@ enum {
 
 /* The reference's clock ticks a microsecond a call from a day in 2023 on; the other one begins in
  * 2039 and makes leaps of 16 minutes. */
-static void set_shims(uint32_t moves)
+static void set_shims(uint32_t changes)
 {
-    bool is_clock_moved = moves & SYNCTEST_MOVES_CLOCK;
+    bool is_clock_moved = changes & SYNCTEST_CHANGES_CLOCK;
     synctest_shims_set(&(synctest_shims){
         .is_clock_made_up = true,
         .clock_now_ns = (is_clock_moved ? UINT64_C(2200000000) : UINT64_C(1700000000)) * NS_PER_S,
         .clock_step_ns = is_clock_moved ? 977 * NS_PER_S : 1000,
-        .is_environment_turned = moves & SYNCTEST_MOVES_ENVIRONMENT,
-        .are_ties_shuffled = moves & SYNCTEST_MOVES_TIES,
+        .is_environment_turned = changes & SYNCTEST_CHANGES_ENVIRONMENT,
+        .are_ties_shuffled = changes & SYNCTEST_CHANGES_TIES,
     });
 }
 
@@ -57,7 +57,7 @@ static void change_locale(void)
     }
 }
 
-/* What is mapped now takes the addresses that libraries and blocks would have had. */
+/* A block that is mapped now takes the addresses that libraries and blocks would have had. */
 static void move_addresses(uint32_t variant)
 {
     size_t bytes = ((size_t)variant * 5 + 3) << 20;
@@ -71,16 +71,16 @@ static void move_addresses(uint32_t variant)
     }
 }
 
-void synctest_surroundings_enter(uint32_t moves, uint32_t variant)
+void synctest_surroundings_enter(uint32_t changes, uint32_t variant)
 {
-    set_shims(moves);
-    if (moves & SYNCTEST_MOVES_PAST) {
+    set_shims(changes);
+    if (changes & SYNCTEST_CHANGES_PAST) {
         use_library();
     }
-    if (moves & SYNCTEST_MOVES_ADDRESSES) {
+    if (changes & SYNCTEST_CHANGES_ADDRESSES) {
         move_addresses(variant);
     }
-    if (moves & SYNCTEST_MOVES_ENVIRONMENT) {
+    if (changes & SYNCTEST_CHANGES_ENVIRONMENT) {
         change_locale();
         if (chdir("/") != 0) {
             return; /* stays where it is */

@@ -1,6 +1,7 @@
-/* Surroundings: makes the process that lives in a world differ from the reference's in what that
- * world moves: the C library's past, locale, folder, addresses, stack, rounding. What only exec can
- * change is launch's part. Called by the world's process, never by the program itself. */
+/* Surroundings: makes the perturbed process differ from the reference's in what its perturbation
+ * changes: the C library's past, locale, folder, addresses, stack, rounding. Changes that only exec
+ * can make are launch's part. Called by the perturbed process, never by the program itself.
+ */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SURROUNDINGS_H
 
@@ -8,10 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Before the simulation is loaded. `moves` as synctest_world has them. */
-void synctest_surroundings_enter(uint32_t moves, uint32_t variant);
+/* Before the simulation is loaded. `changes` as in synctest_perturbation. */
+void synctest_surroundings_enter(uint32_t changes, uint32_t variant);
 
-/* Bytes for memory that holds anything: zero in the reference, one of several in other worlds. */
+/* Bytes for memory that holds anything: zero in the reference, one of several in other
+ * perturbations. */
 uint8_t synctest_surroundings_filling(bool is_moved, uint32_t tick);
 
 /* Calls run(user) on a stack that holds this byte wherever it has not been written since. */

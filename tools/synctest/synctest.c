@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Worlds in work: each thread takes the next one. */
+/* Perturbations still to be run: each thread takes the next one. */
 typedef struct workload {
     const synctest_runner *runner;
     synctest_finding *findings;
@@ -18,7 +18,7 @@ typedef struct workload {
     pthread_mutex_t lock;
     pthread_cond_t finished;
     uint32_t next;
-    bool is_done[SYNCTEST_WORLD_COUNT];
+    bool is_done[SYNCTEST_PERTURBATION_COUNT];
     ls_status status; /* the first failure to run anything at all */
 } workload;
 
@@ -58,7 +58,7 @@ static ls_status lint(const synctest_config *config, synctest_result *result, ls
     return LS_OK;
 }
 
-/* What the machine code of either build shows helps to explain what the worlds find. */
+/* The machine code of either build helps to explain what the perturbations find. */
 static ls_status gather_evidence(const synctest_config *config, synctest_result *result,
                                  ls_console *console)
 {
@@ -92,17 +92,17 @@ static void show_lint(const synctest_result *result, ls_console *console)
                 report->instructions_read, report->functions_read);
 }
 
-/* ---- worlds ---- */
+/* ---- perturbations ---- */
 
 static void show_line(const synctest_finding *finding, ls_console *console)
 {
-    const synctest_world *world = synctest_world_of(finding->world);
+    const synctest_perturbation *perturbation = synctest_perturbation_of(finding->perturbation);
     ls_log_line(&console->log, LS_LOG_INFO, "  %-12s %-8s %9" PRIu64 " hashes %7.2f s  %s",
-                world->name, synctest_finding_word(finding), finding->hashes_compared,
-                seconds_of(finding->took_ns), world->what);
+                perturbation->name, synctest_finding_word(finding), finding->hashes_compared,
+                seconds_of(finding->took_ns), perturbation->what);
 }
 
-/* Once all worlds have been tried: what one finds explains what others do. */
+/* Once all perturbations have been tried: what one finds explains what others do. */
 static void show_bad(const char *name, const synctest_finding *finding,
                      const synctest_evidence *evidence, ls_console *console)
 {
@@ -113,7 +113,7 @@ static void show_bad(const char *name, const synctest_finding *finding,
                 where.bytes);
     if (cause.bytes[0] != '\0') {
         ls_log_line(&console->log, LS_LOG_ERROR, "  likely cause (%s): %s",
-                    synctest_diagnosis_class(finding->world, &finding->outcome, evidence),
+                    synctest_diagnosis_class(finding->perturbation, &finding->outcome, evidence),
                     cause.bytes);
     }
 }
@@ -123,7 +123,8 @@ static void show_all_bad(const synctest_result *result, ls_console *console)
     for (uint32_t i = 0; i < result->finding_count; i++) {
         const synctest_finding *finding = &result->findings[i];
         if (synctest_finding_is_bad(finding)) {
-            show_bad(synctest_world_of(finding->world)->name, finding, &result->evidence, console);
+            show_bad(synctest_perturbation_of(finding->perturbation)->name, finding,
+                     &result->evidence, console);
         }
     }
 }
@@ -136,7 +137,7 @@ static void *work_on(void *user)
         uint32_t index = work->next++;
         synctest_finding *finding = &work->findings[index];
         pthread_mutex_unlock(&work->lock);
-        ls_status status = synctest_runner_play(work->runner, finding->world, finding);
+        ls_status status = synctest_runner_play(work->runner, finding->perturbation, finding);
         pthread_mutex_lock(&work->lock);
         work->is_done[index] = true;
         work->status = work->status == LS_OK ? status : work->status;
@@ -146,7 +147,7 @@ static void *work_on(void *user)
     return NULL;
 }
 
-/* What the passes were seen to write to outside the state has a name in the file. */
+/* Names the variables outside the state that passes were seen to write to, from the file. */
 static void note_variables(synctest_result *result, const synctest_finding *finding,
                            ls_console *console)
 {
@@ -178,7 +179,7 @@ static void note_words(synctest_result *result, const synctest_finding *finding)
     }
 }
 
-/* Shows the findings in the worlds' order while they come in. */
+/* Shows the findings in the perturbations' order while they come in. */
 static void show_as_they_come(workload *work, synctest_result *result, ls_console *console)
 {
     for (uint32_t i = 0; i < work->count; i++) {
@@ -193,20 +194,20 @@ static void show_as_they_come(workload *work, synctest_result *result, ls_consol
         result->failed += is_bad;
         note_words(result, finding);
         note_variables(result, finding, console);
-        result->evidence.failed |= is_bad ? UINT32_C(1) << finding->world : 0;
+        result->evidence.failed |= is_bad ? UINT32_C(1) << finding->perturbation : 0;
         show_line(finding, console);
     }
 }
 
-static ls_status play_worlds(const synctest_config *config, const synctest_runner *runner,
-                             synctest_result *result, ls_console *console)
+static ls_status play_perturbations(const synctest_config *config, const synctest_runner *runner,
+                                    synctest_result *result, ls_console *console)
 {
     workload work = {.runner = runner, .findings = result->findings};
-    pthread_t threads[SYNCTEST_WORLD_COUNT];
+    pthread_t threads[SYNCTEST_PERTURBATION_COUNT];
     uint32_t started = 0;
-    for (uint32_t id = 0; id < SYNCTEST_WORLD_COUNT; id++) {
-        if (config->worlds >> id & 1) {
-            result->findings[work.count++].world = (synctest_world_id)id;
+    for (uint32_t id = 0; id < SYNCTEST_PERTURBATION_COUNT; id++) {
+        if (config->perturbations >> id & 1) {
+            result->findings[work.count++].perturbation = (synctest_perturbation_id)id;
         }
     }
     result->finding_count = work.count;
@@ -281,7 +282,7 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
     result->status = is_bad ? "differs" : is_empty ? "nothing compared" : "clean";
     if (!is_lint_only) {
         ls_log_line(&console->log, LS_LOG_INFO,
-                    "%" PRIu64 " state hashes compared in %" PRIu32 " worlds, %" PRIu32
+                    "%" PRIu64 " state hashes compared in %" PRIu32 " perturbations, %" PRIu32
                     " of which found something; %" PRIu32 " errors by lint",
                     result->hashes_compared, result->finding_count, result->failed, errors);
     }
@@ -291,8 +292,8 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
     return is_bad || is_empty ? LS_EXIT_DESYNC : LS_EXIT_CLEAN;
 }
 
-static ls_exit_code run_worlds(const synctest_config *config, synctest_runner *runner,
-                               synctest_result *result, ls_console *console)
+static ls_exit_code run_perturbations(const synctest_config *config, synctest_runner *runner,
+                                      synctest_result *result, ls_console *console)
 {
     ls_status status = synctest_runner_record(runner, &result->reference);
     result->has_reference = true;
@@ -310,7 +311,7 @@ static ls_exit_code run_worlds(const synctest_config *config, synctest_runner *r
     }
     if (status == LS_OK) {
         show_simulation(result, console);
-        status = play_worlds(config, runner, result, console);
+        status = play_perturbations(config, runner, result, console);
     }
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "no process can be started: %s",
@@ -352,14 +353,14 @@ ls_exit_code synctest_run(const synctest_config *config, ls_console *console)
     if (!synctest_launch_can_fix_addresses()) {
         ls_log_line(&console->log, LS_LOG_WARNING,
                     "this system gives every process other addresses: what depends on them will "
-                    "seem to differ in every world");
+                    "seem to differ with every perturbation");
     }
     status = synctest_runner_open(&runner, &config->match, config->against, config->patience_ms);
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "no memory to share with other processes");
         return LS_EXIT_ENVIRONMENT;
     }
-    ls_exit_code code = run_worlds(config, &runner, &result, console);
+    ls_exit_code code = run_perturbations(config, &runner, &result, console);
     synctest_runner_close(&runner);
     status = write_reports(config, &result, console);
     return status == LS_OK ? code : ls_exit_code_of(status);

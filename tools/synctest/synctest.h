@@ -1,6 +1,6 @@
-/* Synctest: tests a simulation for determinism: the lint, then the reference run, then every world,
- * a few at a time; prints a line for each and a report for each finding, and writes the summaries.
- * Called by the program's main. */
+/* Synctest: tests a simulation for determinism: the lint, then the reference run, then every
+ * perturbation, a few at a time; prints a line for each and a report for each finding, and writes
+ * the summaries. Called by the program's main. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_SYNCTEST_H
 #define LOCKSTEP_TOOLS_SYNCTEST_SYNCTEST_H
 
@@ -10,12 +10,12 @@
 
 typedef struct synctest_config {
     synctest_match match;
-    const char *against; /* another build's file, or NULL */
-    uint32_t worlds;     /* bits */
-    bool is_lint_wanted; /* as a first step; a built-in has no file to look at */
-    bool is_only_lint;   /* and nothing else */
+    const char *against;    /* another build's file, or NULL */
+    uint32_t perturbations; /* bits */
+    bool is_lint_wanted;    /* as a first step; a built-in has no file to look at */
+    bool is_only_lint;      /* and nothing else */
     uint32_t patience_ms;
-    uint32_t jobs;          /* worlds at a time */
+    uint32_t jobs;          /* perturbations at a time */
     const char *json_path;  /* or NULL */
     const char *junit_path; /* or NULL */
 } synctest_config;

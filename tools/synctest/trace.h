@@ -1,6 +1,6 @@
 /* Trace: one tick, pass by pass: the state before it and after each of its passes, in a file of
- * memory. Two of them, of two worlds, show in which pass the worlds part. Keeps bytes; what they
- * mean is compare's business. */
+ * memory. Two of them, of two perturbations, show in which pass the runs first differ. Keeps
+ * bytes; what they mean is compare's business. */
 #ifndef LOCKSTEP_TOOLS_SYNCTEST_TRACE_H
 #define LOCKSTEP_TOOLS_SYNCTEST_TRACE_H
 

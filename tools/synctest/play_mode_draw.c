@@ -1,4 +1,4 @@
-#include "lockstep/tools/synctest/drive.h"
+#include "lockstep/tools/synctest/play_mode.h"
 
 #include "lockstep/client/bots.h"
 #include "lockstep/tools/synctest/crash.h"
@@ -58,7 +58,7 @@ static void set_writable(viewing *viewer, bool is_writable)
     synctest_page_memory_set_writable(memory, ls_sim_instance_view(viewer->previous), is_writable);
 }
 
-/* Whose byte is at the address, as an offset in its state. */
+/* Whether the address is in the state of the instance, and at which offset. */
 static bool offset_in(const ls_sim_instance *instance, uintptr_t address, size_t *offset)
 {
     uintptr_t start = (uintptr_t)ls_sim_instance_view(instance);
@@ -148,7 +148,7 @@ static bool play_shown(viewing *viewer)
     return true;
 }
 
-bool synctest_drive_draw(synctest_player *player)
+bool synctest_play_mode_draw(synctest_player *player)
 {
     static viewing viewer;
     bool can_save = player->exchange->facts.save_bytes > 0;

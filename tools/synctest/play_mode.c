@@ -1,5 +1,5 @@
 #define _DEFAULT_SOURCE
-#include "lockstep/tools/synctest/drive.h"
+#include "lockstep/tools/synctest/play_mode.h"
 
 #include "lockstep/client/bots.h"
 #include "lockstep/tools/synctest/compare.h"
@@ -82,7 +82,7 @@ static bool record_tick(synctest_player *player, ls_sim_instance *instance, reco
     return true;
 }
 
-void synctest_drive_record(synctest_player *player)
+void synctest_play_mode_record(synctest_player *player)
 {
     static recording recorder; /* too big for the stack that a plug-in will be given */
     const synctest_match *match = &player->exchange->match;
@@ -323,15 +323,18 @@ static bool play_rolled_back(synctest_player *player)
     return true;
 }
 
-void synctest_drive_play(synctest_player *player, synctest_drive drive)
+void synctest_play_mode_run(synctest_player *player, synctest_play_mode mode)
 {
-    static bool (*const drives[])(synctest_player *) = {
-        [SYNCTEST_DRIVE_ONCE] = play_once,           [SYNCTEST_DRIVE_CHECKED] = play_checked,
-        [SYNCTEST_DRIVE_AGAIN] = play_again,         [SYNCTEST_DRIVE_SAVE] = play_saved,
-        [SYNCTEST_DRIVE_JOIN] = play_joined,         [SYNCTEST_DRIVE_ROLLBACK] = play_rolled_back,
-        [SYNCTEST_DRIVE_DRAW] = synctest_drive_draw,
+    static bool (*const ways[])(synctest_player *) = {
+        [SYNCTEST_MODE_ONCE] = play_once,
+        [SYNCTEST_MODE_CHECKED] = play_checked,
+        [SYNCTEST_MODE_AGAIN] = play_again,
+        [SYNCTEST_MODE_SAVE] = play_saved,
+        [SYNCTEST_MODE_JOIN] = play_joined,
+        [SYNCTEST_MODE_ROLLBACK] = play_rolled_back,
+        [SYNCTEST_MODE_DRAW] = synctest_play_mode_draw,
     };
-    if (drives[drive](player)) {
+    if (ways[mode](player)) {
         player->exchange->outcome.kind = SYNCTEST_OUTCOME_SAME;
     }
 }

@@ -1,20 +1,20 @@
 #define _DEFAULT_SOURCE
-#include "lockstep/tools/synctest/world_process.h"
+#include "lockstep/tools/synctest/perturbed_process.h"
 
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/tools/synctest/compare.h"
 #include "lockstep/tools/synctest/crash.h"
-#include "lockstep/tools/synctest/drive.h"
+#include "lockstep/tools/synctest/play_mode.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-bool synctest_world_process_is_wanted(int argc, char **argv)
+bool synctest_perturbed_process_is_wanted(int argc, char **argv)
 {
-    return argc == SYNCTEST_WORLD_PROCESS_ARGUMENTS &&
-           strcmp(argv[1], SYNCTEST_WORLD_PROCESS_ARGUMENT) == 0;
+    return argc == SYNCTEST_PERTURBED_ARGUMENTS &&
+           strcmp(argv[1], SYNCTEST_PERTURBED_ARGUMENT) == 0;
 }
 
 static int file_of(const char *text)
@@ -125,10 +125,12 @@ static void work(synctest_player *player)
     }
     switch ((synctest_task)exchange->task) {
     case SYNCTEST_TASK_RECORD:
-        synctest_drive_record(player);
+        synctest_play_mode_record(player);
         break;
     case SYNCTEST_TASK_PLAY:
-        synctest_drive_play(player, synctest_world_of((synctest_world_id)exchange->world)->drive);
+        synctest_play_mode_run(
+            player,
+            synctest_perturbation_of((synctest_perturbation_id)exchange->perturbation)->mode);
         break;
     case SYNCTEST_TASK_EXPLAIN:
         explain(player);
@@ -136,7 +138,7 @@ static void work(synctest_player *player)
     }
 }
 
-int synctest_world_process_run(char **argv)
+int synctest_perturbed_process_run(char **argv)
 {
     static synctest_player player;
     player.files = (synctest_exchange_files){file_of(argv[2]), file_of(argv[3]), file_of(argv[4]),
@@ -148,8 +150,8 @@ int synctest_world_process_run(char **argv)
     }
     player.exchange = exchange;
     bool is_reference = exchange->task != SYNCTEST_TASK_PLAY;
-    player.moves =
-        is_reference ? SYNCTEST_MOVES_NOTHING : synctest_world_of(exchange->world)->moves;
+    player.changes = is_reference ? SYNCTEST_CHANGES_NOTHING
+                                  : synctest_perturbation_of(exchange->perturbation)->changes;
     synctest_crash_watch(exchange);
     work(&player);
     _exit(LS_EXIT_CLEAN); /* what a plug-in left to be done at the end is not wanted */
