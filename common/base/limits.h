@@ -20,8 +20,8 @@
 /* Payload of one packet. With IPv4, UDP and ENet headers it stays below a 1,280 byte path. */
 #define LS_PACKET_BYTES_MAX 1200u
 
-/* What one connection may make its transport hold: bytes sent reliably and not acknowledged, bytes
- * received and not yet taken, and reliable packets received ahead of a missing one. */
+/* Limits of what one connection makes its transport hold: bytes sent reliably and not acknowledged,
+ * bytes received and not yet taken, and reliable packets received ahead of a missing one. */
 #define LS_BACKLOG_BYTES_MAX (1u << 20)
 #define LS_WAITING_BYTES_MAX (512u << 10)
 #define LS_RELIABLE_AHEAD_MAX 4096u

@@ -20,7 +20,7 @@ LS_C_BEGIN
 #define LS_BUNDLE_VERSION 1u
 #define LS_BUNDLE_HASHES_MAX LS_WINDOW_TICKS
 
-/* What one machine knows. */
+/* The knowledge of one machine. */
 typedef struct ls_bundle_side {
     ls_build_fingerprint print;
     ls_rerun_figures figures;

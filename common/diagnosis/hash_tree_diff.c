@@ -24,7 +24,7 @@ typedef struct node_list {
     uint32_t count;
 } node_list;
 
-/* What a round asks: ranges of nodes one after another, and how far that has come. */
+/* The questions of a round: ranges of nodes one after another, and how far that has come. */
 typedef struct ask {
     ls_tree_range range;
     uint64_t hash;     /* of values: what they must have */

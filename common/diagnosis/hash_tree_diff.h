@@ -14,7 +14,7 @@
 LS_C_BEGIN
 
 #define LS_HASH_TREE_DIFF_HASHES_MAX 4096u /* asked in one round */
-#define LS_HASH_TREE_DIFF_LEAVES_MAX 64u   /* whose values are fetched */
+#define LS_HASH_TREE_DIFF_LEAVES_MAX 64u   /* leaves to fetch values of */
 #define LS_HASH_TREE_DIFF_ROUNDS_MAX 6u    /* five levels of hashes, then values */
 #define LS_HASH_TREE_DIFF_BYTES_MAX                                                                \
     ((LS_HASH_TREE_DIFF_ROUNDS_MAX - 1) * LS_HASH_TREE_DIFF_HASHES_MAX * 8u +                      \
@@ -26,7 +26,7 @@ typedef struct ls_diff_figures {
     uint32_t rounds;    /* round trips: all queries of a round are asked at once */
     uint32_t queries;   /* asked */
     uint64_t bytes;     /* of answers, without message headers */
-    uint32_t leaves;    /* whose values were fetched */
+    uint32_t leaves;    /* with fetched values */
     uint64_t left_out;  /* nodes that differ and were not looked into */
     uint64_t unfounded; /* nodes said to differ under which nothing does: the answers contradict */
 } ls_diff_figures;
@@ -52,7 +52,7 @@ ls_status ls_hash_tree_diff_answer(ls_hash_tree_diff *diff, const ls_tree_query 
 /* Everything was asked and answered. */
 bool ls_hash_tree_diff_is_done(const ls_hash_tree_diff *diff);
 
-/* What is known so far; place values of `a` are this machine's, of `b` the other's. */
+/* The result so far; place values of `a` are this machine's, of `b` the other's. */
 void ls_hash_tree_diff_result(const ls_hash_tree_diff *diff, ls_state_difference *out);
 
 /* The leaves whose values were fetched, once it is done: all that differ unless the result is a

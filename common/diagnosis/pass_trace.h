@@ -10,7 +10,7 @@
 LS_C_BEGIN
 
 typedef struct ls_pass_trace {
-    ls_tick tick;                         /* whose step it was */
+    ls_tick tick;                         /* the traced step is of this tick */
     uint32_t pass_count;                  /* 0: not known */
     uint64_t before;                      /* state hash that the step began with */
     uint64_t state_hashes[LS_PASSES_MAX]; /* after each pass; the last is that of state tick + 1 */

@@ -10,7 +10,7 @@ enum {
     STACK_BYTES = 8192, /* of the stack, below a step, that are filled before it */
 };
 
-/* What scratch holds where a run begins: the same for two runs that should agree. */
+/* The content of scratch where a run begins: the same for two runs that should agree. */
 #define SCRATCH_AT_START 0x00u
 
 typedef enum run_kind {

@@ -23,7 +23,7 @@ LS_C_BEGIN
 #define LS_TREE_LEAF_BYTES 512u
 #define LS_TREE_FAN 128u
 
-/* What one answer holds at most: hashes of 128 nodes, or the values of two whole leaves. With the
+/* The size limit of one answer: hashes of 128 nodes, or the values of two whole leaves. With the
  * header of a message it fits a packet. */
 #define LS_TREE_ANSWER_BYTES_MAX 1024u
 
@@ -48,7 +48,7 @@ typedef struct ls_tree_node {
     uint32_t element_count; /* 0 for the state and for parts */
 } ls_tree_node;
 
-/* What one machine asks another: 8 bytes of hash per node, or the values of leaves. */
+/* A question of one machine to another: 8 bytes of hash per node, or the values of leaves. */
 typedef struct ls_tree_query {
     bool wants_values;
     ls_tree_range nodes;

@@ -22,7 +22,8 @@ LS_C_BEGIN
 #define LS_JOURNAL_RAW_BYTES_MAX (LS_JOURNAL_PIECE_BYTES + 256u)
 
 /* The index that is written names at most so many records of a kind: when there are more, every
- * second is left out, and again. What lies between is found by going on from one that is named. */
+ * second is left out, and again. A reader finds a record in between by going on from a named one.
+ */
 #define LS_JOURNAL_INDEX_MAX 1024u
 
 /* ---- reading ---- */
@@ -34,7 +35,7 @@ typedef enum ls_journal_trust {
     LS_JOURNAL_TRUST_INDEX, /* if the index is there, records are checked as they are read */
 } ls_journal_trust;
 
-/* What is known of the whole file. */
+/* Facts about the whole file. */
 typedef struct ls_journal_info {
     ls_tick first_tick; /* as in the header */
     ls_tick end_tick;   /* behind the last closed tick that is recorded; first_tick: none */

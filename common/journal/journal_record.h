@@ -66,7 +66,7 @@ typedef struct ls_journal_header {
 void ls_journal_header_stream(ls_byte_stream *stream, ls_journal_header *header);
 
 /* Whether this is the simulation that was recorded: SIMULATION_MISMATCH or
- * SIMULATION_VERSION_MISMATCH, explained. What its instance then gives is compared by
+ * SIMULATION_VERSION_MISMATCH, explained. The digests of its instance are compared by
  * ls_sim_digests_check. */
 ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
                                              const ls_simulation *simulation, ls_text *why);
@@ -78,7 +78,7 @@ ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
     X(SEATED, 1, "took a seat") /* slot; text: the player's name */                                \
     X(STARTED, 2, "the match started")                                                             \
     X(LEFT, 3, "left")               /* slot; text: why */                                         \
-    X(STALLED, 4, "the match waits") /* text: whom for and how long */                             \
+    X(STALLED, 4, "the match waits") /* text: slots, and how long */                               \
     X(DESYNC, 5, "differs")          /* slot, tick of the first state that does; state hashes */   \
     X(CAUSE, 6, "cause of a difference")    /* slot, tick; text */                                 \
     X(HEALED, 7, "healed")                  /* slot, tick from which on it agrees */               \
@@ -120,7 +120,7 @@ void ls_journal_event_stream(ls_byte_stream *stream, ls_journal_event *event);
 /* A state is written in pieces of this many bytes, the last one shorter. */
 #define LS_JOURNAL_PIECE_BYTES (1u << 20)
 
-/* What stands before the bytes of a piece, the same in each but for its index. */
+/* The head before the bytes of a piece, the same in each but for its index. */
 typedef struct ls_journal_snapshot {
     ls_tick tick;
     uint64_t state_hash;     /* of the state */

@@ -34,7 +34,7 @@ struct ls_journal {
     uint64_t place;
     ls_tick want;
 
-    /* What find_snapshot found last. */
+    /* The last finding of find_snapshot. */
     uint64_t found_place;
     ls_tick found_tick;
 };

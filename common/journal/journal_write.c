@@ -15,14 +15,14 @@ struct ls_journal_writer {
     uint64_t offset; /* of the file's end */
     ls_journal_index index;
 
-    /* What was framed last and is not yet kept. */
+    /* The newest framed record, until the store has kept it. */
     size_t pending_bytes;
     ls_journal_index_entry pending; /* kind 0: none */
 };
 
 /* ---- life ---- */
 
-/* What a continued journal's index would name. */
+/* Takes over the entries that a continued journal's index would name. */
 static void take_index(ls_journal_writer *writer, ls_journal *continued)
 {
     uint64_t place = 0;

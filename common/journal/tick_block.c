@@ -116,7 +116,7 @@ static uint8_t *put_input(uint8_t *at, const ls_tick_block_base *base, uint32_t 
     return at + input->size;
 }
 
-/* What the tick takes, and which slots have what. */
+/* The size of a coded tick, and which slots have a changed input or an event. */
 typedef struct tick_plan {
     uint32_t changed;
     uint32_t events;

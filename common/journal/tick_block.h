@@ -1,7 +1,8 @@
 /* Tick block: a run of consecutive closed ticks in few bytes: inputs and events of every slot, each
  * coded against the tick before, then the roots of the states that were hashed. The first tick is
- * coded against nothing, so that a block is read without any other. What is read is not trusted.
- * Never allocates and never compresses. Called by the journal and by whoever hands on closed ticks.
+ * coded against nothing, so that a block is read without any other. A reader does not trust its
+ * bytes. Never allocates and never compresses. Called by the journal and by code that hands on
+ * closed ticks.
  *
  * Little-endian: u32 first tick, u32 ticks, u32 bytes of the coded inputs, u32 slots, u64 tick
  * chain behind the last tick; the coded inputs; the state hashes, u64 each, in the order of their
@@ -38,7 +39,7 @@ typedef struct ls_tick_block_writer {
     ls_tick_block_base base;
 } ls_tick_block_writer;
 
-/* What one tick may take at most: memory for one block holds LS_TICK_BLOCK_HEAD_BYTES and this at
+/* The size limit of one tick: memory for one block holds LS_TICK_BLOCK_HEAD_BYTES and this at
  * least. slot_count 1 .. LS_PLAYERS_MAX, input_bytes_max 0 .. LS_INPUT_BYTES_MAX. */
 size_t ls_tick_block_tick_bytes(uint32_t slot_count, uint32_t input_bytes_max);
 
@@ -56,7 +57,7 @@ bool ls_tick_block_add(ls_tick_block_writer *writer, const ls_tick_inputs *input
  * tick. One tick or more has been added. */
 size_t ls_tick_block_finish(ls_tick_block_writer *writer, uint64_t chain);
 
-/* What stands at a block's beginning. */
+/* The head of a block. */
 typedef struct ls_tick_block_head {
     ls_tick first;
     uint32_t count; /* 1 or more; first + count does not wrap */

@@ -2,7 +2,7 @@
 
 #include <fenv.h>
 
-/* What runs is behind a pointer and in another file: no compiler moves a sum of its out of here,
+/* The pass is behind a pointer and in another file: no compiler moves a sum of its out of here,
  * as it may where it sees both (gcc ignores FENV_ACCESS). */
 void ls_strict_double_pass(void (*run)(const ls_step *step), const ls_step *step)
 {

@@ -10,7 +10,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
-/* What --json, --quiet and --verbose chose. */
+/* The choices of --json, --quiet and --verbose. */
 typedef struct ls_output_options {
     const char *json_path; /* NULL: no summary; "-": standard output */
     ls_log_level level;    /* the caller sets what it is without the options */
@@ -19,7 +19,7 @@ typedef struct ls_output_options {
 /* A child for a program's argp, with an ls_output_options as its input. */
 extern const struct argp ls_output_argp;
 
-/* What --param, --players, --tick-rate and --seed chose. */
+/* The choices of --param, --players, --tick-rate and --seed. */
 typedef struct ls_setting_options {
     const char *assignments[LS_PARAMS_MAX]; /* "name=value", for ls_sim_config_set */
     uint32_t assignment_count;

@@ -72,8 +72,8 @@ void ls_console_begin(ls_console *console)
 
 void ls_console_line(ls_console *console, const char *format, ...)
 {
-    /* What has scrolled away could not be taken back. The cursor stands on a line of its own, and a
-     * line above stays: some terminals keep what is cleared from their first line on. */
+    /* Lines that have scrolled away cannot be taken back. The cursor stands on a line of its own,
+     * and a line above stays: some terminals keep what is cleared from their first line on. */
     if (!console->is_live || console->lines_drawn + 2 >= console->rows) {
         return;
     }

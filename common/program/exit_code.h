@@ -13,7 +13,7 @@ typedef enum ls_exit_code {
     LS_EXIT_INTERNAL = 4,
 } ls_exit_code;
 
-/* What a program that ended with this status exits with. A host that cannot be found is the
+/* The exit code of a program that ended with this status. A host that cannot be found is the
  * environment's fault: the same line may work in a minute. */
 ls_exit_code ls_exit_code_of(ls_status status);
 

@@ -13,7 +13,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard output" : path;
 }
 
-/* Who closed standard output has got one that can only be read, see ls_command_line_parse. */
+/* A closed standard output was replaced by one that can only be read, see ls_command_line_parse. */
 static bool can_write_stdout(void)
 {
     int flags = fcntl(STDOUT_FILENO, F_GETFL);
@@ -25,7 +25,8 @@ static bool can_write_stdout(void)
 }
 
 /* A pipe is not opened: its reader would take that for all there is. A file that was not there is
- * taken away again: who waits for it finds a summary in it, and nothing after a failed start. */
+ * taken away again: a reader that waits for it finds a summary, and no file after a failed start.
+ */
 static bool can_write_file(const char *path)
 {
     struct stat found;

@@ -76,7 +76,7 @@ static void add_place(ls_json *json, const ls_summary_place *place)
     ls_json_text(json, "unit", place ? place->unit : NULL);
 }
 
-/* What was found out: the first value that differs, then all that are listed, then why. */
+/* The findings: the first value that differs, then all that are listed, then why. */
 static void add_cause(ls_json *json, const ls_summary_desync *desync)
 {
     add_place(json, desync->place_count > 0 ? &desync->places[0] : NULL);
@@ -110,7 +110,7 @@ static void add_desync(ls_json *json, const ls_summary_desync *desync)
     add_cause(json, desync);
 }
 
-/* What is known once a match has been joined. */
+/* Keys that have values once a match has been joined. */
 static void add_match(ls_json *json, const ls_summary *summary)
 {
     static const char *const keys[] = {"sim", "seed", "tick_rate_hz", "final_tick", "final_hash"};

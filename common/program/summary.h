@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What playing ahead of the confirmed ticks took. */
+/* The cost of playing ahead of the confirmed ticks. */
 typedef struct ls_summary_prediction {
     uint32_t ticks; /* guessed ahead at most; 0: no prediction, the rest means nothing */
     uint64_t rollbacks;
@@ -24,7 +24,7 @@ typedef struct ls_summary_prediction {
     double steps_per_tick;      /* 1 without prediction */
 } ls_summary_prediction;
 
-/* What a player's match suffered from. */
+/* Why a player's match lagged. */
 typedef struct ls_summary_lag {
     const char *cause;  /* one word; NULL: not known, the rest means nothing */
     ls_text text;       /* a sentence with the cure */
@@ -40,7 +40,7 @@ typedef struct ls_summary_lag {
 typedef struct ls_summary_player {
     uint32_t slot;
     char name[LS_PLAYER_NAME_BYTES_MAX];
-    const char *status;      /* why the player left, or "OK"; NULL: nobody played here */
+    const char *status;      /* why the player left, or "OK"; NULL: the seat was never taken */
     bool has_server_figures; /* the next nine are known */
     uint64_t hashes_compared;
     uint64_t inputs_on_time;

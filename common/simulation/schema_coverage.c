@@ -15,7 +15,7 @@ static bool is_inside(const ls_field *field, size_t state_bytes)
     return field->count == 1 || field->stride <= room / (field->count - 1);
 }
 
-/* What is wrong with a field on its own, or NULL. */
+/* The fault of a field on its own, in words, or NULL. */
 static const char *field_fault(const ls_field *field, size_t state_bytes)
 {
     if (!field->unit) {

@@ -28,7 +28,7 @@
 /* A cache line, so that a simulation's layout decides which fields share one. */
 #define BLOCK_ALIGNMENT 64u
 
-/* What a callback's save holds before the engine's own bytes: their count. */
+/* A callback's save begins with the count of the engine's own bytes. */
 #define SAVE_HEADER_BYTES 8u
 
 typedef struct aligned_block {

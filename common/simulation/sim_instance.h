@@ -11,7 +11,7 @@ LS_C_BEGIN
 
 typedef struct ls_sim_instance ls_sim_instance;
 
-/* What two machines compare before they share a match. */
+/* The digests that two machines compare before they share a match. */
 typedef struct ls_sim_digests {
     uint64_t parameters; /* tick rate, players, every parameter's name and value, seed */
     uint64_t schema;     /* 0 for a simulation that hashes by callback */
@@ -39,16 +39,17 @@ const ls_schema *ls_sim_instance_schema(const ls_sim_instance *instance); /* NUL
 ls_sim_digests ls_sim_instance_digests(const ls_sim_instance *instance);
 
 /* The live state: state_bytes of it, borrowed until destroy. Tools may write to it between steps
- * (fault injection, healing); nobody else does. */
+ * (fault injection, healing); no other code does. */
 void *ls_sim_instance_state(ls_sim_instance *instance);
 const void *ls_sim_instance_view(const ls_sim_instance *instance); /* the same, for reading */
 size_t ls_sim_instance_state_bytes(const ls_sim_instance *instance);
 ls_tick ls_sim_instance_tick(const ls_sim_instance *instance); /* of the live state */
 
-/* Back to state 0, as create made it. What init returns; then nothing but destroy may follow. */
+/* Back to state 0, as create made it. Returns the status of init; after a failure only destroy may
+ * follow. */
 ls_status ls_sim_instance_restart(ls_sim_instance *instance);
 
-/* What the steps from here on are told of this machine. At first one worker and warnings. */
+/* Sets what the next steps are told of this machine. At first one worker and warnings. */
 void ls_sim_instance_tune(ls_sim_instance *instance, ls_sim_tuning tuning);
 
 /* Runs every pass on this tick's inputs. inputs->tick is the live tick. */

@@ -60,7 +60,7 @@ static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
     return LS_OK;
 }
 
-/* What is wrong with parameter `index`, or NULL. */
+/* The fault of parameter `index` in words, or NULL. */
 static const char *param_fault(const ls_simulation *simulation, uint32_t index)
 {
     const ls_param *param = &simulation->params[index];

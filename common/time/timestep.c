@@ -106,7 +106,7 @@ static ls_timestep_plan plan_accumulator(ls_timestep *timestep, uint64_t time_ns
     return plan;
 }
 
-/* What to do with time_ns; updates the bank. */
+/* Plans the steps for time_ns; updates the bank. */
 static ls_timestep_plan plan_time(ls_timestep *timestep, uint64_t time_ns)
 {
     const ls_timestep_config *config = &timestep->config;

@@ -32,7 +32,7 @@ typedef struct ls_timestep_config {
     uint32_t steps_max;    /* per frame; time beyond is dropped; 0: no cap; SUBSTEPS: > 0 */
 } ls_timestep_config;
 
-/* What one frame has to do: `step_count` steps of `step_ns` each, but the last, which is
+/* The work of one frame: `step_count` steps of `step_ns` each, but the last, which is
  * `last_step_ns` long. No step is ever 0 ns long: a frame of 0 ns has none (FIXED_PER_FRAME, which
  * never looks at the frame, has its one). */
 typedef struct ls_timestep_plan {

@@ -18,13 +18,13 @@ void ls_blob_destroy(ls_blob *blob);
 uint32_t ls_blob_bytes_max(const ls_blob *blob);
 
 /* Begins a new string of `bytes` (1 .. bytes_max), which the caller writes to where the result
- * points before it seals it. What was there before is lost: no sender may be streaming it. */
+ * points before it seals it. The string before is lost: no sender may be streaming it. */
 uint8_t *ls_blob_start(ls_blob *blob, uint32_t bytes);
 
 /* Hashes what was written (0.1 ms a MiB at most). From here on the string belongs to the blob. */
 void ls_blob_seal(ls_blob *blob);
 
-/* What the receiver must know: the size and XXH3-64 (seed 0) of the sealed string. */
+/* The facts that the receiver must know: the size and XXH3-64 (seed 0) of the sealed string. */
 uint32_t ls_blob_bytes(const ls_blob *blob);
 uint64_t ls_blob_hash(const ls_blob *blob);
 

@@ -29,7 +29,7 @@ ls_status ls_blob_receiver_create(uint32_t bytes_max, const ls_allocator *alloca
                                   ls_blob_receiver **out);
 void ls_blob_receiver_destroy(ls_blob_receiver *receiver);
 
-/* What the sender said of the blob beforehand. */
+/* The sender's announcement of a blob. */
 typedef struct ls_blob_promise {
     uint32_t number; /* 0 .. 255 */
     uint32_t bytes;

@@ -35,8 +35,8 @@ void ls_blob_sender_destroy(ls_blob_sender *sender);
 
 /* Begins to stream a sealed blob, which it holds until it is stopped or destroyed, from the first
  * part on at a quarter of the highest rate. `number` (0 .. 255) tells this blob from others on the
- * same connection. `rtt_ns`: what is known of the round trip, 0 when nothing is. What it streamed
- * before ends. Whoever owns the blob calls ls_blob_advance until it is compressed. */
+ * same connection. `rtt_ns`: the round trip, 0 when it is unknown. A stream that was under way
+ * ends. The blob's owner calls ls_blob_advance until the blob is compressed. */
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
                           uint64_t now_ns);
 void ls_blob_sender_stop(ls_blob_sender *sender);

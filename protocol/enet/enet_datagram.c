@@ -191,7 +191,7 @@ static ls_datagram_rejection check_commands(const uint8_t *bytes, size_t size, b
     return at == 0 ? LS_DATAGRAM_MALFORMED : LS_DATAGRAM_ACCEPTED;
 }
 
-/* Who asks for a connection says nothing else. */
+/* A connect request is alone in its datagram. */
 static ls_datagram_rejection check_connect(const uint8_t *command, size_t size, bool has_time)
 {
     if (size != CONNECT_BYTES || !has_time) {

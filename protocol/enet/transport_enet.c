@@ -208,8 +208,8 @@ static void note_empty_datagram(transport_enet *transport)
     transport->rejections[LS_DATAGRAM_MALFORMED]++;
 }
 
-/* ENet's whole work: looks at every peer and takes in what has come. What it gives to its owner is
- * a packet only when it has come to the end of that, short of its limit where the socket is empty:
+/* ENet's whole work: looks at every peer and takes in what has come. It gives its owner a packet
+ * only when it has come to the end of that, short of its limit where the socket is empty:
  * to look again would cost as much and bring nothing. */
 static int service(transport_enet *transport, ENetEvent *event)
 {

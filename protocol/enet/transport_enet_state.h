@@ -20,7 +20,7 @@ enum {
     CLIENT_SEAT = 0,
 };
 
-/* What shows in an ENet peer that a datagram went to it. */
+/* Values of an ENet peer whose change shows that a datagram went to it. */
 typedef struct peer_view {
     uint32_t connect_id; /* 0: no connection */
     uint32_t commands_sent;
@@ -47,7 +47,7 @@ typedef struct transport_enet {
 
     ls_transport_traffic total;
     uint64_t rejections[LS_DATAGRAM_REJECTION_COUNT];
-    ls_peer_seat *heard; /* whose datagram ENet took in last, or NULL */
+    ls_peer_seat *heard; /* the sender of the newest datagram that ENet took in, or NULL */
     ls_arrival_clock arrivals;
     uint64_t heard_ns; /* when that datagram arrived */
     uint64_t *queued;  /* a bit for each seat that something was sent to since the last flush */

@@ -149,8 +149,8 @@ static void on_readable(uv_poll_t *handle, int status, int events)
     call_handler(source);
 }
 
-/* Setting it anew quietens the descriptor as well as reading it would: whose handler does that, at
- * every tick, is spared a call of the system. */
+/* Setting it anew quietens the descriptor as well as reading it would: a handler that does that at
+ * every tick saves a system call. */
 static void on_alarm(uv_poll_t *handle, int status, int events)
 {
     (void)status;

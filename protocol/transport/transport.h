@@ -41,7 +41,7 @@ typedef struct ls_transport_event {
     ls_status reason; /* DISCONNECTED: DISCONNECTED, TIMED_OUT or REFUSED */
 } ls_transport_event;
 
-/* What a core sends through: the only thing of a transport that a core sees. */
+/* The way out for a core's packets: the only part of a transport that a core sees. */
 typedef struct ls_packet_sink {
     void (*send)(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                  size_t size);

@@ -32,7 +32,7 @@ typedef struct endpoint {
     packet *packets; /* INBOX_CAPACITY */
     uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
     uint32_t heap_count;
-    bool is_gone; /* nobody takes what arrives */
+    bool is_gone; /* packets that arrive are dropped */
 } endpoint;
 
 typedef struct direction {
@@ -232,7 +232,8 @@ static void send_unreliable(ls_memory_network *network, uint32_t connection_inde
     send_copy(network, way, connection_index, to, bytes, size);
 }
 
-/* What is reliable may not be lost while the connection lasts: so it ends, for both sides. */
+/* A reliable packet may not be lost while the connection lasts: so the connection ends, for both
+ * sides. */
 static void break_connection(ls_memory_network *network, uint32_t connection_index)
 {
     connection *between = &network->connections[connection_index];

@@ -16,7 +16,7 @@ static void count(ls_link_meter *meter, uint32_t sent, int32_t lost)
     meter->sent += sent;
     meter->lost += (uint64_t)(int64_t)lost;
     meter->window_sent[0] += sent;
-    /* What comes late may have been counted as lost in the window before. */
+    /* A late packet may have been counted as lost in the window before. */
     uint32_t *window =
         lost < 0 && meter->window_lost[0] == 0 ? &meter->window_lost[1] : &meter->window_lost[0];
     *window = lost < 0 && *window == 0 ? 0 : *window + (uint32_t)lost;

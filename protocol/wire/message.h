@@ -80,7 +80,7 @@ typedef enum ls_send_rate {
     LS_SEND_RATE_COUNT,
 } ls_send_rate;
 
-/* What a client says that comes back to a seat. */
+/* The claim of a client that comes back to a seat. */
 typedef struct ls_return {
     uint64_t match_id; /* 0: it does not come back */
     uint8_t secret[LS_SECRET_BYTES];
@@ -276,7 +276,7 @@ typedef struct ls_ticks_request {
 } ls_ticks_request;
 
 typedef struct ls_resuming {
-    uint32_t slot_mask; /* who is waited for */
+    uint32_t slot_mask; /* slots that the match waits for */
     uint32_t left_ms;   /* how long, at most */
 } ls_resuming;
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What an input change says after its first bit. */
+/* Kinds of input change, coded after its first bit. */
 enum {
     CHANGE_EMPTY,
     CHANGE_SAME_SIZE,

@@ -20,7 +20,7 @@ LS_C_BEGIN
 #define LS_SEQUENCE_BITS 6u
 #define LS_HEALTH_NS UINT64_C(1000000000) /* between two reports of a direction */
 
-/* What a client says of itself about once a second. */
+/* A client's report about itself, sent about once a second. */
 typedef struct ls_client_health {
     ls_link_figures downlink;
     uint32_t longest_frame_ms; /* since the last time it said so */

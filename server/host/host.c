@@ -13,7 +13,7 @@ enum {
 
 /* A seat's connection and what it has carried. */
 typedef struct host_seat {
-    ls_peer_id peer; /* 0: nobody's any more */
+    ls_peer_id peer; /* 0: the connection is gone */
     ls_transport_traffic traffic;
 } host_seat;
 

@@ -12,9 +12,9 @@ typedef struct ls_host_config {
     uint32_t matches;
     const char *bind_host; /* IPv4 address or interface name */
     uint16_t port;         /* 0: chosen by the system, see ls_host_port */
-    /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: nobody. */
+    /* Called for each event, within ls_host_run or ls_host_end_matches; NULL: no callback. */
     void (*on_event)(void *user, const ls_match_table_event *event);
-    /* Called behind each advance of a match; NULL: nobody. */
+    /* Called after each advance of a match; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     /* Once every match is over: whether all is done; else somebody stops the loop. NULL: yes. */
     bool (*may_end)(void *user);

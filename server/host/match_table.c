@@ -8,7 +8,7 @@ enum {
     PENDING = 64
 };
 
-/* What a match was last seen to do. */
+/* The status that a match had when the table last looked. */
 typedef struct match_status {
     bool is_running;
     bool is_waiting;
@@ -90,7 +90,7 @@ static void refresh(ls_match_table *table, uint32_t number)
     }
 }
 
-/* Whoever is stale is touched. */
+/* A stale match is also touched. */
 static void refresh_all(ls_match_table *table)
 {
     for (uint32_t i = 0; table->has_stale && i < table->touched_count; i++) {
@@ -101,7 +101,7 @@ static void refresh_all(ls_match_table *table)
 
 /* ---- life ---- */
 
-/* Nobody who has a secret of one match can make those of another out of it. */
+/* Derives a key of its own for each match: a secret of one match tells nothing about another's. */
 static void give_key(ls_match_config *match, uint32_t number)
 {
     ls_secret_key key;
@@ -234,7 +234,7 @@ static void take_connected(ls_match_table *table, ls_peer_id peer, uint64_t now_
     ls_match_table_touch(table, number);
 }
 
-/* Who says HELLO to come back may have been handed to another match than it was in. */
+/* A client that comes back may have been given to another match than its own: its HELLO tells. */
 static uint32_t match_for_packet(ls_match_table *table, uint32_t number,
                                  const ls_transport_event *event, uint64_t now_ns)
 {

@@ -24,8 +24,7 @@ typedef struct ls_match_table_config {
     uint32_t matches;      /* 1 .. LS_MATCHES_MAX */
     uint32_t peers_max;    /* connections at a time, as many as the transport holds; 1 .. 2^20 */
 
-    /* Called behind each ls_match_advance, for whoever takes what a match has closed; NULL: nobody.
-     */
+    /* Called after each ls_match_advance, for a recorder of closed ticks; NULL: no callback. */
     void (*on_advanced)(void *user, uint32_t match, uint64_t now_ns);
     void *user;
 } ls_match_table_config;
@@ -48,8 +47,8 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
                                 const ls_allocator *allocator, ls_match_table **out, ls_text *why);
 void ls_match_table_destroy(ls_match_table *table);
 
-/* What happened on the transport. `now_ns` never goes back. A new peer goes to the first match that
- * has a seat for it; when there is none, to one that will tell it why. */
+/* Takes an event of the transport. `now_ns` never goes back. A new peer goes to the first match
+ * that has a seat for it; when there is none, to one that will tell it why. */
 void ls_match_table_take(ls_match_table *table, const ls_transport_event *event, uint64_t now_ns);
 
 /* To be called before the packets for ls_match_table_advance are taken: asks for the memory of the

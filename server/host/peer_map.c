@@ -65,7 +65,7 @@ void ls_peer_map_remove(ls_peer_map *map, ls_peer_id peer)
     if (peer == 0 || map->places[hole].peer != peer) {
         return;
     }
-    /* Whoever stands behind and would not be found beyond a free place moves up. */
+    /* Entries behind the hole that a search would no longer reach move up. */
     for (uint32_t next = (hole + 1) & map->mask; map->places[next].peer != 0;
          next = (next + 1) & map->mask) {
         uint32_t home = home_of(map, map->places[next].peer);

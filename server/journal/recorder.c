@@ -14,7 +14,7 @@ enum {
     VARYING_BYTES = 64 << 10,    /* by which saves of an engine of its own may grow, and double */
 };
 
-/* What the store has been given. */
+/* The kind of record that the store has been given. */
 typedef enum turn {
     TURN_NONE,
     TURN_HEADER,
@@ -526,7 +526,7 @@ static void take_success(ls_recorder *recorder, turn what)
     }
 }
 
-/* Nobody waits for a disk once the match is over. */
+/* Once the match is over the recorder does not wait for the disk. */
 static void give_up(ls_recorder *recorder)
 {
     ls_tick untaken = ls_match_tick(recorder->match) - recorder->next;
@@ -550,7 +550,7 @@ static void lose_snapshot(ls_recorder *recorder, const char *why)
     }
 }
 
-/* What failed is tried again after a pause. */
+/* A failed write is tried again after a pause. */
 static void take_failure(ls_recorder *recorder, turn what, const char *why, uint64_t now_ns)
 {
     ls_recorder_figures *figures = &recorder->figures;

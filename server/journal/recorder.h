@@ -31,7 +31,7 @@ typedef struct ls_recorder_config {
 /* Blocks every 250 ms, snapshots every 10 s and at most 1 MiB/s of them, retries every second. */
 ls_recorder_config ls_recorder_config_default(void);
 
-/* What a person and a metric want to know. */
+/* Figures for a person and for metrics. */
 typedef struct ls_recorder_figures {
     uint64_t records;       /* in the file */
     uint64_t bytes;         /* likewise */

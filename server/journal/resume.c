@@ -338,7 +338,7 @@ static ls_status start_at_snapshot(restoring *work, const ls_tick_inputs *before
     return status;
 }
 
-/* Who is in the match is told by the ticks before, all of them. */
+/* The ticks before tell which slots are in the match: all of them are read. */
 static ls_status start(restoring *work)
 {
     ls_match_restore from_state_0 = {0};

@@ -14,7 +14,7 @@ LS_C_BEGIN
 
 typedef struct ls_resume ls_resume;
 
-/* What the journal tells about a seat, as far as it was written down. */
+/* A seat as the journal tells it, as far as it was written down. */
 typedef struct ls_resume_seat {
     ls_seat_generations generations;
     char name[LS_PLAYER_NAME_BYTES_MAX]; /* of the last one */
@@ -22,7 +22,7 @@ typedef struct ls_resume_seat {
     bool has_left;                       /* the last one has, and the seat was free */
 } ls_resume_seat;
 
-/* What a person wants to know of a restored match. */
+/* Figures of a restored match, for a person. */
 typedef struct ls_resume_report {
     ls_tick from_tick;     /* of the snapshot it was simulated from; 0: from the beginning */
     ls_tick tick;          /* the next to be closed */

@@ -160,7 +160,7 @@ void ls_journals_summarize(const ls_journals *journals, uint32_t match, ls_summa
                                 .failures = figures->failures,
                                 .ticks_missing = figures->ticks_missing};
     if (!ls_recorder_is_done(journal->recorder)) {
-        out->ticks_missing += figures->backlog_ticks; /* nobody waited for them */
+        out->ticks_missing += figures->backlog_ticks; /* the recorder gave them up */
     }
 }
 
