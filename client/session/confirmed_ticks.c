@@ -12,7 +12,7 @@ enum {
 };
 
 struct ls_confirmed_ticks {
-    ls_session_terms terms;
+    const ls_session_context *context;
     ls_tick end;      /* the first tick that has not come */
     ls_tick keyframe; /* the tick that is coded against nothing: 0, or the one JOIN named */
     uint64_t chain;   /* over the ticks before `end` */
@@ -28,21 +28,21 @@ struct ls_confirmed_ticks {
 
 /* ---- life ---- */
 
-ls_status ls_confirmed_ticks_create(const ls_session_terms *terms, ls_confirmed_ticks **out)
+ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out)
 {
-    ls_input_buffer_config config = {.slots = terms->offer->config.players,
-                                     .input_bytes_max = terms->simulation->input_bytes_max,
+    ls_input_buffer_config config = {.slots = context->offer.config.players,
+                                     .input_bytes_max = context->simulation->input_bytes_max,
                                      .window_ticks = LS_WINDOW_TICKS};
-    ls_confirmed_ticks *ticks = ls_allocate(terms->allocator, sizeof *ticks);
+    ls_confirmed_ticks *ticks = ls_allocate(context->allocator, sizeof *ticks);
     if (!ticks) {
         return LS_NO_MEMORY;
     }
-    ticks->terms = *terms;
+    ticks->context = context;
     ticks->chain = LS_TICK_CHAIN_START;
-    ls_status status = ls_input_buffer_create(&config, terms->allocator, &ticks->inputs);
+    ls_status status = ls_input_buffer_create(&config, context->allocator, &ticks->inputs);
     if (status == LS_OK) {
         status = ls_tick_parts_init(&ticks->parts, config.slots, config.input_bytes_max,
-                                    terms->allocator);
+                                    context->allocator);
     }
     if (status != LS_OK) {
         ls_confirmed_ticks_destroy(ticks);
@@ -59,7 +59,7 @@ void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks)
     }
     ls_input_buffer_destroy(ticks->inputs);
     ls_tick_parts_deinit(&ticks->parts);
-    ls_release(ticks->terms.allocator, ticks);
+    ls_release(ticks->context->allocator, ticks);
 }
 
 void ls_confirmed_ticks_connect(ls_confirmed_ticks *ticks)
@@ -144,8 +144,8 @@ static ls_status start_cursor(ls_confirmed_ticks *ticks, ls_tick first)
         ls_input_buffer_tick(ticks->inputs, first - 1, before) != LS_OK) {
         return LS_STALE;
     }
-    ls_tick_cursor_start(&ticks->cursor, ticks->terms.offer->config.players,
-                         ticks->terms.simulation->input_bytes_max, before);
+    ls_tick_cursor_start(&ticks->cursor, ticks->context->offer.config.players,
+                         ticks->context->simulation->input_bytes_max, before);
     return LS_OK;
 }
 
@@ -231,7 +231,7 @@ static ls_status receive(ls_confirmed_ticks *ticks, ls_bit_stream stream, uint64
     }
     store_ticks(ticks, stream, first, now_ns);
     status = store_whole_ticks(ticks, UINT32_MAX, now_ns);
-    int64_t stamp_ns = (int64_t)(out->carried_end * ticks->terms.dt_ns);
+    int64_t stamp_ns = (int64_t)(out->carried_end * ticks->context->dt_ns);
     out->arrival = ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, now_ns);
     out->has_header = true;
     return status;
@@ -298,7 +298,7 @@ ls_tick_inputs ls_confirmed_ticks_get(const ls_confirmed_ticks *ticks, ls_tick t
     ls_status held = ls_input_buffer_tick(ticks->inputs, tick, slots);
     LS_ASSERT(held == LS_OK);
     return (ls_tick_inputs){
-        .tick = tick, .slot_count = ticks->terms.offer->config.players, .slots = slots};
+        .tick = tick, .slot_count = ticks->context->offer.config.players, .slots = slots};
 }
 
 ls_link_figures ls_confirmed_ticks_downlink(const ls_confirmed_ticks *ticks)
@@ -354,7 +354,7 @@ static uint32_t code_tick(const ls_confirmed_ticks *ticks, ls_tick tick, uint8_t
     }
     ls_bit_stream stream = ls_bit_writer(bytes, LS_TICK_BYTES_MAX);
     bool is_written =
-        ls_ticks_write_tick(&stream, ticks->terms.offer->config.players, empty, slots);
+        ls_ticks_write_tick(&stream, ticks->context->offer.config.players, empty, slots);
     LS_ASSERT(is_written);
     return (uint32_t)ls_bits_size_bytes(&stream);
 }
@@ -362,7 +362,7 @@ static uint32_t code_tick(const ls_confirmed_ticks *ticks, ls_tick tick, uint8_t
 void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request,
                              ls_session_outbox *outbox)
 {
-    uint8_t *bytes = ls_allocate(ticks->terms.allocator, LS_TICK_BYTES_MAX);
+    uint8_t *bytes = ls_allocate(ticks->context->allocator, LS_TICK_BYTES_MAX);
     ls_tick tick = request->first;
     for (uint32_t i = 0; bytes && i < request->count && tick < ticks->end; i++, tick++) {
         uint32_t size = code_tick(ticks, tick, bytes);
@@ -370,5 +370,5 @@ void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_req
             send_tick(tick, bytes, size, outbox);
         }
     }
-    ls_release(ticks->terms.allocator, bytes);
+    ls_release(ticks->context->allocator, bytes);
 }

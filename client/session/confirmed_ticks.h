@@ -5,8 +5,8 @@
 #ifndef LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 #define LOCKSTEP_CLIENT_SESSION_CONFIRMED_TICKS_H
 
+#include "lockstep/client/session/session_context.h"
 #include "lockstep/client/session/session_outbox.h"
-#include "lockstep/client/session/session_terms.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/link_meter.h"
 
@@ -17,7 +17,7 @@ enum {
 typedef struct ls_confirmed_ticks ls_confirmed_ticks;
 
 /* NO_MEMORY. */
-ls_status ls_confirmed_ticks_create(const ls_session_terms *terms, ls_confirmed_ticks **out);
+ls_status ls_confirmed_ticks_create(const ls_session_context *context, ls_confirmed_ticks **out);
 void ls_confirmed_ticks_destroy(ls_confirmed_ticks *ticks);
 
 /* A new connection: its packets are counted anew. */

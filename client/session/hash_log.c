@@ -84,6 +84,26 @@ bool ls_hash_log_get(const ls_hash_log *log, ls_tick tick, uint64_t *hash)
     return true;
 }
 
+void ls_hash_log_send(const ls_hash_log *log, const ls_hash_request *request,
+                      ls_session_outbox *outbox)
+{
+    uint32_t interval = log->interval_ticks;
+    uint32_t left = request->first % interval == 0 ? request->count : 0;
+    ls_tick tick = request->first / interval * interval;
+    ls_hashes *hashes = &ls_session_outbox_begin(outbox, LS_MESSAGE_HASHES)->body.hashes;
+    do {
+        hashes->first = tick;
+        hashes->count = 0;
+        while (left > 0 && hashes->count < LS_HASHES_PER_MESSAGE &&
+               ls_hash_log_get(log, tick, &hashes->state_hashes[hashes->count])) {
+            hashes->count++;
+            left--;
+            tick += interval;
+        }
+        ls_session_outbox_send(outbox);
+    } while (hashes->count == LS_HASHES_PER_MESSAGE);
+}
+
 ls_tick ls_hash_log_tick(const ls_hash_log *log)
 {
     return log->tick;

@@ -4,8 +4,7 @@
 #ifndef LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
 #define LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
 
-#include "lockstep/common/base/allocator.h"
-#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/client/session/session_outbox.h"
 
 typedef struct ls_hash_log ls_hash_log;
 
@@ -30,6 +29,10 @@ void ls_hash_log_correct(ls_hash_log *log, ls_tick tick, uint64_t hash, uint64_t
 
 /* False when the state is no hashed one, or its hash is not held. */
 bool ls_hash_log_get(const ls_hash_log *log, ls_tick tick, uint64_t *hash);
+
+/* Sends the hashes that the server asks for, as far as they are held. */
+void ls_hash_log_send(const ls_hash_log *log, const ls_hash_request *request,
+                      ls_session_outbox *outbox);
 
 /* The newest state that the chain covers, and the chain up to there. */
 ls_tick ls_hash_log_tick(const ls_hash_log *log);

@@ -1,11 +1,41 @@
 #include "lockstep/client/session/session.h"
 
-#include "lockstep/client/session/session_state.h"
+#include "lockstep/client/session/gameplay.h"
+#include "lockstep/client/session/reconnector.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/handshake.h"
 
 #include <string.h>
+
+enum {
+    MALFORMED_MAX = 64,
+    SILENCE_SHARE = 5, /* of the timeout */
+};
+
+#define HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
+#define GOODBYE_NS (UINT64_C(6) * LS_NS_PER_SECOND) /* longer than the server waits */
+#define SILENCE_MIN_NS LS_NS_PER_SECOND
+
+static const char *const MATCH_IS_COMPLETE = "the match is complete";
+
+struct ls_session {
+    ls_session_config config;
+    const ls_allocator *allocator;
+    ls_session_moment moment;
+    ls_status status; /* OVER: why it ended */
+    uint64_t heard_ns;
+    uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
+    uint64_t finished_ns;
+    uint32_t malformed;
+    uint64_t packets_rejected;
+    uint32_t rejoins;
+    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
+    ls_session_outbox *outbox;
+    ls_reconnector *reconnector;
+    ls_gameplay *gameplay; /* NULL before the server's offer */
+    ls_message message;    /* that has come in */
+};
 
 /* ---- life ---- */
 
@@ -24,6 +54,9 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
     session->config = *config;
     session->allocator = allocator;
     status = ls_session_outbox_create(sink, allocator, &session->outbox);
+    if (status == LS_OK) {
+        status = ls_reconnector_create(allocator, &session->reconnector);
+    }
     if (status != LS_OK) {
         ls_text_set(why, "%s", ls_status_text(status));
         ls_session_destroy(session);
@@ -38,27 +71,30 @@ void ls_session_destroy(ls_session *session)
     if (!session) {
         return;
     }
-    ls_session_join_deinit(session);
-    ls_session_play_deinit(session);
+    ls_gameplay_destroy(session->gameplay);
+    ls_reconnector_destroy(session->reconnector);
     ls_session_outbox_destroy(session->outbox);
     ls_release(session->allocator, session);
 }
 
-/* ---- events and messages ---- */
+/* ---- ending ---- */
 
-bool ls_session_next_event(ls_session *session, ls_session_event *event)
+static bool is_in(const ls_session *session, ls_session_state state)
 {
-    return ls_session_outbox_next_event(session->outbox, event);
+    return session->moment.state == state;
 }
 
-void ls_session_end(ls_session *session, ls_status status, const char *why)
+/* Ends the session; LS_OK after a complete match. */
+static void end(ls_session *session, ls_status status, const char *why)
 {
-    if (session->report.state == LS_SESSION_OVER) {
+    if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
-    session->report.state = LS_SESSION_OVER;
-    session->report.status = status;
-    ls_session_predict_end(session);
+    session->moment.state = LS_SESSION_OVER;
+    session->status = status;
+    if (session->gameplay) {
+        ls_gameplay_end(session->gameplay);
+    }
     ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
@@ -70,72 +106,206 @@ static void send_goodbye(ls_session *session, ls_status status, const char *why)
     if (!ls_session_outbox_is_connected(session->outbox)) {
         return;
     }
-    ls_close_reason *close_reason =
+    ls_close_reason *reason =
         &ls_session_outbox_begin(session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
-    close_reason->negated_status = (uint32_t)-status;
-    ls_text_set(&close_reason->text, "%s", why);
+    reason->negated_status = (uint32_t)-status;
+    ls_text_set(&reason->text, "%s", why);
     ls_session_outbox_send(session->outbox);
 }
 
-void ls_session_give_up(ls_session *session, ls_status status, const char *why)
+/* Tells the server why, and ends with that status. */
+static void give_up(ls_session *session, ls_status status, const char *why)
 {
     send_goodbye(session, status, why);
-    ls_session_end(session, status, why);
+    end(session, status, why);
 }
 
-void ls_session_leave_as_planned(ls_session *session, const char *why)
+static void leave_as_planned(ls_session *session, const char *why)
 {
     send_goodbye(session, LS_DISCONNECTED, why);
-    ls_session_end(session, LS_OK, why);
+    end(session, LS_OK, why);
 }
 
 void ls_session_leave(ls_session *session, uint64_t now_ns)
 {
-    session->now_ns = now_ns;
-    if (session->report.state != LS_SESSION_OVER) {
-        ls_session_leave_as_planned(session, "the player left");
+    session->moment.now_ns = now_ns;
+    if (!is_in(session, LS_SESSION_OVER)) {
+        leave_as_planned(session, "the player left");
     }
 }
 
-/* ---- getting in ---- */
+/* ---- how the match goes on ---- */
+
+static void begin_playing(ls_session *session)
+{
+    session->moment.state = LS_SESSION_PLAYING;
+    session->rejoins += session->moment.lost_ns > 0;
+    session->moment.lost_ns = 0;
+}
+
+static void take_outcome(ls_session *session, ls_gameplay_outcome outcome,
+                         const ls_failure *failure)
+{
+    switch (outcome) {
+    case LS_GAMEPLAY_GOES_ON:
+        return;
+    case LS_GAMEPLAY_ARRIVED:
+        begin_playing(session);
+        return;
+    case LS_GAMEPLAY_FINISHED:
+        session->moment.state = LS_SESSION_FINISHED;
+        session->finished_ns = session->moment.now_ns;
+        return;
+    case LS_GAMEPLAY_ENOUGH:
+        leave_as_planned(session, "the player has played as long as planned");
+        return;
+    case LS_GAMEPLAY_FAILED:
+        give_up(session, failure->status, failure->why.bytes);
+        return;
+    }
+}
+
+/* ---- losing the link ---- */
+
+static bool is_match_running(const ls_session *session)
+{
+    return ls_gameplay_offer(session->gameplay)->is_running && !session->config.is_spectator;
+}
+
+static void begin_returning(ls_session *session, ls_status status)
+{
+    ls_session_moment *moment = &session->moment;
+    ls_reconnector_lose(session->reconnector, status, moment->state == LS_SESSION_SEATED,
+                        is_match_running(session));
+    moment->lost_ns = moment->lost_ns > 0 ? moment->lost_ns : moment->now_ns;
+    moment->state = LS_SESSION_RECONNECTING;
+    ls_gameplay_lose_link(session->gameplay, moment);
+}
+
+static void plan_attempt(ls_session *session, ls_status status, const char *why)
+{
+    ls_return held = {0};
+    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOST);
+    ls_gameplay_claim(session->gameplay, &held);
+    event->status = status;
+    event->tick = held.confirmed;
+    event->tick_chain = held.tick_chain;
+    event->retry_in_ns = ls_reconnector_plan(session->reconnector, session->moment.now_ns);
+    event->away_ns = session->moment.now_ns - session->moment.lost_ns;
+    ls_text_set(&event->text, "%s", why);
+}
+
+/* The link is lost, or the attempt to make it anew has failed: true when the session goes on
+ * without, false when it cannot. */
+static bool lose_link(ls_session *session, ls_status status, const char *why)
+{
+    bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
+    bool is_in_match = is_in(session, LS_SESSION_SEATED) || is_in(session, LS_SESSION_PLAYING) ||
+                       is_in(session, LS_SESSION_JOINING);
+    if (session->config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
+        return false;
+    }
+    if (is_attempt && !ls_reconnector_fail(session->reconnector, status, session->moment.now_ns)) {
+        return true;
+    }
+    if (is_in_match) {
+        begin_returning(session, status);
+    }
+    ls_session_outbox_disconnect(session->outbox);
+    plan_attempt(session, status, why);
+    return true;
+}
+
+/* The link was lost when nothing of the match was missing but the goodbye. */
+static bool is_complete_without_link(const ls_session *session)
+{
+    return is_in(session, LS_SESSION_RECONNECTING) && ls_gameplay_is_complete(session->gameplay);
+}
+
+/* Whether the session goes on after REFUSE with this status. */
+static bool outlives_refusal(const ls_session *session, ls_status refusal)
+{
+    bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
+    /* Without the claim it may come as a new player. */
+    bool may_come_anew = is_attempt && ls_reconnector_was_in_lobby(session->reconnector) &&
+                         ls_reconnector_has_claim(session->reconnector);
+    return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
+           (may_come_anew && refusal == LS_NOT_FOUND) ||
+           (session->config.is_spectator && refusal == LS_FELL_BEHIND);
+}
+
+/* How long the server may be silent before the link counts as lost. */
+static uint64_t silence_max_ns(const ls_session *session)
+{
+    if (is_in(session, LS_SESSION_HANDSHAKING)) {
+        return HANDSHAKE_NS;
+    }
+    uint64_t timeout_ns = ls_gameplay_offer(session->gameplay)->timeout_ms * LS_NS_PER_MS;
+    bool is_to_return = session->config.reconnect_ms > 0 &&
+                        (is_in(session, LS_SESSION_PLAYING) || is_in(session, LS_SESSION_JOINING) ||
+                         is_in(session, LS_SESSION_RECONNECTING));
+    if (!is_to_return) {
+        return timeout_ns;
+    }
+    uint64_t silence_ns = timeout_ns / SILENCE_SHARE;
+    return silence_ns > SILENCE_MIN_NS ? silence_ns : SILENCE_MIN_NS;
+}
+
+static bool is_server_silent(const ls_session *session)
+{
+    return ls_session_outbox_is_connected(session->outbox) &&
+           session->moment.now_ns - session->heard_ns >= silence_max_ns(session);
+}
+
+static void end_when_silent(ls_session *session)
+{
+    static const char *const why = "nothing was heard from the server within the timeout";
+    if (is_server_silent(session) && !lose_link(session, LS_TIMED_OUT, why)) {
+        give_up(session, LS_TIMED_OUT, why);
+    }
+}
+
+/* ---- the connection ---- */
 
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
 {
-    session->now_ns = now_ns;
-    if (session->report.state == LS_SESSION_OVER) {
-        ls_session_outbox_connect(session->outbox, server);
+    LS_ASSERT(!ls_session_outbox_is_connected(session->outbox));
+    session->moment.now_ns = now_ns;
+    ls_session_outbox_connect(session->outbox, server);
+    if (is_in(session, LS_SESSION_OVER)) {
         ls_session_outbox_disconnect(session->outbox); /* the player left before it connected */
         return;
     }
-    bool is_return = session->report.state == LS_SESSION_RECONNECTING;
-    LS_ASSERT(!ls_session_outbox_is_connected(session->outbox));
-    LS_ASSERT(is_return || session->report.state == LS_SESSION_CONNECTING);
-    ls_session_outbox_connect(session->outbox, server);
     session->heard_ns = now_ns;
     session->asked_ns = now_ns;
-    if (session->uplink) {
-        ls_uplink_connect(session->uplink);
-        ls_confirmed_ticks_connect(session->ticks);
-    }
-    session->back.is_greeted = is_return;
-    session->report.state = is_return ? LS_SESSION_RECONNECTING : LS_SESSION_HANDSHAKING;
     ls_hello *hello = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_HELLO)->body.hello;
     *hello = ls_hello_make(session->config.name);
     hello->is_spectator = session->config.is_spectator;
-    hello->back = ls_session_return_claim(session);
+    if (is_in(session, LS_SESSION_CONNECTING)) {
+        session->moment.state = LS_SESSION_HANDSHAKING;
+    } else {
+        LS_ASSERT(is_in(session, LS_SESSION_RECONNECTING));
+        ls_gameplay_connect(session->gameplay);
+        ls_reconnector_greet(session->reconnector);
+        if (ls_reconnector_has_claim(session->reconnector)) {
+            ls_gameplay_claim(session->gameplay, &hello->back);
+        }
+    }
     ls_session_outbox_send(session->outbox);
 }
 
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns)
 {
-    session->now_ns = now_ns;
+    session->moment.now_ns = now_ns;
     ls_session_outbox_forget_peer(session->outbox);
-    if (session->report.state == LS_SESSION_FINISHED) {
-        ls_session_end(session, LS_OK, "the match is complete");
-    } else if (!ls_session_return_lose(session, reason, ls_status_text(reason))) {
-        ls_session_end(session, reason, ls_status_text(reason));
+    if (is_in(session, LS_SESSION_FINISHED)) {
+        end(session, LS_OK, MATCH_IS_COMPLETE);
+    } else if (!lose_link(session, reason, ls_status_text(reason))) {
+        end(session, reason, ls_status_text(reason));
     }
 }
+
+/* ---- receiving, before the match ---- */
 
 static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
@@ -144,38 +314,11 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
                     offer->is_spectator ? "one who watches" : "a player");
         return LS_MISBEHAVED;
     }
-    if (session->instance) {
-        return ls_session_return_take_offer(session, offer, why);
+    if (session->gameplay) {
+        return ls_gameplay_take_offer(session->gameplay, offer, why);
     }
-    session->offer = *offer;
-    session->report.slot = offer->slot;
-    session->simulation = session->config.find_simulation(session->config.user, offer->simulation);
-    if (!session->simulation) {
-        ls_text_set(why, "simulation: the server plays '%s', which this client does not have",
-                    offer->simulation);
-        return LS_SIMULATION_MISMATCH;
-    }
-    if (session->simulation->version != offer->simulation_version) {
-        ls_text_set(why, "simulation version: client %u, server %u", session->simulation->version,
-                    offer->simulation_version);
-        return LS_SIMULATION_VERSION_MISMATCH;
-    }
-    ls_text fault = {{0}};
-    if (ls_sim_config_check(session->simulation, &offer->config, &fault) != LS_OK) {
-        ls_text_set(why, "simulation parameters: the client cannot take the server's: %s",
-                    fault.bytes);
-        return LS_PARAMETER_MISMATCH;
-    }
-    ls_status status = ls_sim_instance_create(session->simulation, &offer->config,
-                                              session->allocator, &session->instance, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    status = ls_session_play_init(session);
-    if (status != LS_OK) {
-        ls_text_set(why, "%s", ls_status_text(status));
-    }
-    return status;
+    return ls_gameplay_create(&session->config, offer, session->outbox, session->allocator,
+                              &session->gameplay, why);
 }
 
 static void receive_offer(ls_session *session, const ls_offer *offer)
@@ -183,167 +326,106 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
     ls_text why = {{0}};
     ls_status status = take_offer(session, offer, &why);
     if (status != LS_OK) {
-        ls_session_give_up(session, status, why.bytes);
+        give_up(session, status, why.bytes);
         return;
     }
-    ls_uplink_add_rtt(session->uplink, session->now_ns - session->asked_ns);
-    session->asked_ns = session->now_ns;
+    ls_gameplay_add_rtt(session->gameplay, session->moment.now_ns - session->asked_ns);
+    session->asked_ns = session->moment.now_ns;
     ls_session_outbox_begin(session->outbox, LS_MESSAGE_READY)->body.ready =
-        ls_ready_make(session->instance);
+        ls_ready_make(ls_gameplay_instance(session->gameplay));
     ls_session_outbox_send(session->outbox);
-    if (session->report.state == LS_SESSION_RECONNECTING) {
-        session->back.is_greeted = false;
-        session->back.is_seated = true;
-        if (session->back.is_unstarted) {
-            ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
-        }
-        return;
+    bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
+    if (is_attempt) {
+        ls_reconnector_take_seat(session->reconnector, is_match_running(session));
+    } else {
+        session->moment.state = LS_SESSION_SEATED;
     }
-    session->report.state = LS_SESSION_SEATED;
-    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
-}
-
-/* ---- receiving ---- */
-
-static void receive_desync(ls_session *session, const ls_desync_notice *desync)
-{
-    session->report.desyncs++;
-    if (desync->slot == session->report.slot && !session->config.is_spectator) {
-        session->report.is_desynced = true;
-        session->report.own_desyncs++;
-        session->report.own_desync = *desync;
-    }
-    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_DESYNC)->desync = *desync;
-}
-
-static void receive_cause(ls_session *session, const ls_desync_cause *cause)
-{
-    if (cause->slot == session->report.slot && !session->config.is_spectator) {
-        session->report.has_own_cause = true;
-        session->report.own_cause = *cause;
-    }
-    ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_CAUSE)->cause = *cause;
-}
-
-/* What the server asks and sends once a slot differs. */
-static ls_status receive_of_desync(ls_session *session)
-{
-    const ls_message *message = &session->message;
-    if (session->joining && message->kind != LS_MESSAGE_DESYNC_CAUSE) {
-        return LS_MALFORMED; /* nothing of this session was compared yet */
-    }
-    switch (message->kind) {
-    case LS_MESSAGE_TREE_QUERY: {
-        ls_wire_query query = message->body.tree_query;
-        ls_session_desync_answer(session, &query);
-        return LS_OK;
-    }
-    case LS_MESSAGE_EVIDENCE_REQUEST:
-        ls_session_desync_look(session, message->body.evidence_tick);
-        return LS_OK;
-    case LS_MESSAGE_DESYNC_CAUSE:
-        receive_cause(session, &message->body.cause);
-        return LS_OK;
-    case LS_MESSAGE_HEAL_LEAF:
-        return ls_session_desync_take_leaf(session, &message->body.heal_leaf);
-    case LS_MESSAGE_HEAL: {
-        ls_heal heal = message->body.heal;
-        ls_session_desync_heal(session, &heal);
-        return LS_OK;
-    }
-    default:
-        return LS_MALFORMED;
+    if (!is_attempt || ls_reconnector_was_in_lobby(session->reconnector)) {
+        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
     }
 }
 
-static void receive_refuse(ls_session *session, const ls_close_reason *close_reason)
+static void receive_start(ls_session *session, const ls_start *start)
 {
-    ls_status status = (ls_status) - (int)close_reason->negated_status;
-    ls_text why = close_reason->text;
+    memcpy(session->names, start->names, sizeof session->names);
+    session->moment.lost_ns = 0;
+    begin_playing(session);
+    ls_gameplay_start(session->gameplay, start, &session->moment);
+}
+
+static void receive_join(ls_session *session, const ls_join *join)
+{
+    ls_failure failure = {0};
+    ls_session_moment moment = session->moment;
+    moment.state = LS_SESSION_JOINING;
+    ls_gameplay_outcome outcome = ls_gameplay_join(
+        session->gameplay, join, moment.now_ns - session->asked_ns, &moment, &failure);
+    if (outcome == LS_GAMEPLAY_GOES_ON) {
+        memcpy(session->names, join->names, sizeof session->names);
+        ls_reconnector_join(session->reconnector);
+        session->moment.state = LS_SESSION_JOINING;
+    }
+    take_outcome(session, outcome, &failure);
+}
+
+static void receive_refuse(ls_session *session, const ls_close_reason *reason)
+{
+    ls_status status = (ls_status) - (int)reason->negated_status;
     status = status == LS_OK ? LS_DISCONNECTED : status;
-    if (status == LS_ALREADY_OVER && ls_session_return_is_complete(session)) {
-        ls_session_end(session, LS_OK, "the match is complete");
+    if (status == LS_ALREADY_OVER && is_complete_without_link(session)) {
+        end(session, LS_OK, MATCH_IS_COMPLETE);
         return;
     }
-    if (!ls_session_return_outlives(session, status) ||
-        !ls_session_return_lose(session, status, why.bytes)) {
-        ls_session_end(session, status, why.bytes);
+    if (!outlives_refusal(session, status) || !lose_link(session, status, reason->text.bytes)) {
+        end(session, status, reason->text.bytes);
     }
 }
 
-/* What comes before the match is played; MALFORMED when it does not belong here. */
-static ls_status receive_of_getting_in(ls_session *session)
+/* Messages of the handshake and of the lobby. MALFORMED when one does not belong here. */
+static ls_status receive_before_match(ls_session *session, const ls_message *message)
 {
-    const ls_message *message = &session->message;
-    ls_session_state state = session->report.state;
-    bool is_seated =
-        state == LS_SESSION_SEATED || (state == LS_SESSION_RECONNECTING && session->back.is_seated);
-    bool is_greeted = state == LS_SESSION_HANDSHAKING ||
-                      (state == LS_SESSION_RECONNECTING && session->back.is_greeted);
-    if (message->kind == LS_MESSAGE_OFFER && is_greeted) {
-        ls_offer offer = message->body.offer;
-        receive_offer(session, &offer);
-    } else if (message->kind == LS_MESSAGE_START && is_seated &&
-               (state == LS_SESSION_SEATED || session->back.is_unstarted)) {
-        ls_session_play_start(session, &message->body.start);
+    bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
+    bool expects_offer = is_attempt ? ls_reconnector_expects_offer(session->reconnector)
+                                    : is_in(session, LS_SESSION_HANDSHAKING);
+    bool is_seated = is_attempt ? ls_reconnector_is_seated(session->reconnector)
+                                : is_in(session, LS_SESSION_SEATED);
+    bool may_start = !is_attempt || ls_reconnector_was_in_lobby(session->reconnector);
+    if (message->kind == LS_MESSAGE_OFFER && expects_offer) {
+        receive_offer(session, &message->body.offer);
+    } else if (message->kind == LS_MESSAGE_START && is_seated && may_start) {
+        receive_start(session, &message->body.start);
     } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
-        ls_join join = message->body.join;
-        ls_session_join(session, &join);
+        receive_join(session, &message->body.join);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
         ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
     } else if (message->kind == LS_MESSAGE_TICKS_REQUEST && is_seated) {
-        ls_ticks_request request = message->body.ticks_request;
-        ls_confirmed_ticks_send(session->ticks, &request, session->outbox);
+        ls_gameplay_send_ticks(session->gameplay, &message->body.ticks_request);
     } else {
         return LS_MALFORMED;
     }
     return LS_OK;
 }
 
+/* ---- receiving ---- */
+
 /* Messages that only make sense in some states are MALFORMED in the others. */
 static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, size_t size)
 {
     ls_message *message = &session->message;
-    ls_status status = ls_message_read(bytes, size, session->offer.config.players, message);
+    uint32_t players = session->gameplay ? ls_gameplay_offer(session->gameplay)->config.players : 0;
+    ls_status status = ls_message_read(bytes, size, players, message);
     if (status != LS_OK) {
         return status;
     }
-    ls_session_state state = session->report.state;
     if (message->kind == LS_MESSAGE_REFUSE) {
         receive_refuse(session, &message->body.close_reason);
         return LS_OK;
     }
-    if (state != LS_SESSION_JOINING && state != LS_SESSION_PLAYING &&
-        state != LS_SESSION_FINISHED) {
-        return receive_of_getting_in(session);
-    }
-    switch (message->kind) {
-    case LS_MESSAGE_HASH_REQUEST: {
-        ls_hash_request request = message->body.hash_request;
-        ls_session_play_send_hashes(session, &request);
-        return LS_OK;
-    }
-    case LS_MESSAGE_DESYNC:
-        receive_desync(session, &message->body.desync);
-        return LS_OK;
-    case LS_MESSAGE_END:
-        session->report.has_end = true;
-        session->report.end = message->body.end;
-        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_ENDED)->end =
-            message->body.end;
-        return LS_OK;
-    case LS_MESSAGE_INPUT_DELAY:
-        session->offer.input_delay_ticks = message->body.input_delay_ticks;
-        ls_session_set_input_delay(session, message->body.input_delay_ticks);
-        return LS_OK;
-    case LS_MESSAGE_WAITING:
-        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_WAITING)->waiting =
-            message->body.waiting;
-        return LS_OK;
-    default:
-        return receive_of_desync(session);
-    }
+    bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING) ||
+                       is_in(session, LS_SESSION_FINISHED);
+    return is_in_match ? ls_gameplay_receive(session->gameplay, message, &session->moment)
+                       : receive_before_match(session, message);
 }
 
 static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, size_t size)
@@ -352,24 +434,24 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
     if (kind != LS_MESSAGE_TICKS && kind != LS_MESSAGE_TICK_PART && kind != LS_MESSAGE_BLOB_PART) {
         return LS_MALFORMED;
     }
-    ls_session_state state = session->report.state;
-    if (state != LS_SESSION_PLAYING && state != LS_SESSION_JOINING) {
+    if (!is_in(session, LS_SESSION_PLAYING) && !is_in(session, LS_SESSION_JOINING)) {
         /* The lobby's sign of life, a tick that overtook START and comes again, or one after the
          * end. */
         return LS_OK;
     }
-    if (kind == LS_MESSAGE_BLOB_PART) {
-        return ls_session_join_part(session, bytes, size);
-    }
-    return kind == LS_MESSAGE_TICKS ? ls_session_play_ticks(session, bytes, size)
-                                    : ls_session_play_part(session, bytes, size);
+    ls_status status = LS_OK;
+    ls_failure failure = {0};
+    ls_gameplay_outcome outcome = ls_gameplay_receive_packet(session->gameplay, kind, bytes, size,
+                                                             &session->moment, &status, &failure);
+    take_outcome(session, outcome, &failure);
+    return status;
 }
 
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns)
 {
-    session->now_ns = now_ns;
-    if (session->report.state == LS_SESSION_OVER) {
+    session->moment.now_ns = now_ns;
+    if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
     ls_status status = channel == LS_CHANNEL_RELIABLE ? receive_reliable(session, bytes, size)
@@ -378,137 +460,172 @@ void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *
         session->heard_ns = now_ns;
         return;
     }
-    session->report.packets_rejected++;
-    if (status == LS_MALFORMED && ++session->malformed >= SESSION_MALFORMED_MAX) {
-        ls_session_give_up(session, LS_MISBEHAVED, "too many malformed packets");
+    session->packets_rejected++;
+    if (status == LS_MALFORMED && ++session->malformed >= MALFORMED_MAX) {
+        give_up(session, LS_MISBEHAVED, "too many malformed packets");
     }
 }
 
-/* ---- time ---- */
-
-static void end_when_silent(ls_session *session)
+void ls_session_receive_event(ls_session *session, const ls_transport_event *event, uint64_t now_ns)
 {
-    static const char *const why = "nothing was heard from the server within the timeout";
-    ls_session_state state = session->report.state;
-    uint64_t timeout_ns = state == LS_SESSION_HANDSHAKING ? SESSION_HANDSHAKE_NS
-                                                          : ls_session_return_silence_ns(session);
-    bool is_connected = state != LS_SESSION_CONNECTING && state != LS_SESSION_RECONNECTING;
-    if (is_connected && session->now_ns - session->heard_ns >= timeout_ns &&
-        !ls_session_return_lose(session, LS_TIMED_OUT, why)) {
-        ls_session_give_up(session, LS_TIMED_OUT, why);
+    switch (event->kind) {
+    case LS_TRANSPORT_CONNECTED:
+        ls_session_connected(session, event->peer, now_ns);
+        return;
+    case LS_TRANSPORT_DISCONNECTED:
+        ls_session_disconnected(session, event->reason, now_ns);
+        return;
+    case LS_TRANSPORT_RECEIVED:
+        ls_session_receive(session, event->channel, event->bytes, event->size, now_ns);
+        return;
+    }
+}
+
+/* ---- frames ---- */
+
+static void give_up_returning(ls_session *session)
+{
+    ls_status status = ls_reconnector_status(session->reconnector);
+    ls_text why = {{0}};
+    if (is_complete_without_link(session)) {
+        end(session, LS_OK, MATCH_IS_COMPLETE);
+        return;
+    }
+    ls_text_set(&why, "the link was lost (%s) and could not be made again within %u s",
+                ls_status_name(status), session->config.reconnect_ms / 1000);
+    end(session, status, why.bytes);
+}
+
+static void play_frame(ls_session *session)
+{
+    ls_failure failure = {0};
+    take_outcome(session, ls_gameplay_frame(session->gameplay, &session->moment, &failure),
+                 &failure);
+}
+
+static void reconnecting_frame(ls_session *session)
+{
+    const ls_session_moment *moment = &session->moment;
+    if (!ls_reconnector_was_in_lobby(session->reconnector)) {
+        play_frame(session);
+    }
+    if (moment->state != LS_SESSION_RECONNECTING) {
+        return;
+    }
+    if (moment->now_ns - moment->lost_ns >= session->config.reconnect_ms * LS_NS_PER_MS) {
+        give_up_returning(session);
+        return;
+    }
+    if (is_server_silent(session)) {
+        (void)lose_link(session, LS_TIMED_OUT, "the server does not answer");
+    }
+    if (ls_session_outbox_is_connected(session->outbox) &&
+        ls_reconnector_is_seated(session->reconnector)) {
+        ls_gameplay_send_in_time(session->gameplay, moment);
+    }
+}
+
+static void frame(ls_session *session)
+{
+    switch (session->moment.state) {
+    case LS_SESSION_CONNECTING:
+    case LS_SESSION_OVER:
+        return;
+    case LS_SESSION_RECONNECTING:
+        reconnecting_frame(session);
+        return;
+    case LS_SESSION_FINISHED:
+        play_frame(session);
+        /* When the server's goodbye gets lost, the session is over all the same. */
+        if (session->moment.now_ns - session->finished_ns >= GOODBYE_NS) {
+            end(session, LS_OK, MATCH_IS_COMPLETE);
+        }
+        return;
+    case LS_SESSION_HANDSHAKING:
+        break;
+    case LS_SESSION_SEATED:
+        ls_gameplay_send_in_time(session->gameplay, &session->moment);
+        break;
+    case LS_SESSION_JOINING:
+    case LS_SESSION_PLAYING:
+        play_frame(session);
+        break;
+    }
+    if (!is_in(session, LS_SESSION_FINISHED)) {
+        end_when_silent(session);
     }
 }
 
 void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
-    LS_ASSERT(now_ns >= session->now_ns);
-    session->now_ns = now_ns;
-    if (session->report.frames > 0 && session->uplink) {
-        ls_uplink_add_frame(session->uplink, now_ns - session->drawn_ns);
+    ls_session_moment *moment = &session->moment;
+    LS_ASSERT(now_ns >= moment->now_ns);
+    if (moment->frames > 0 && session->gameplay) {
+        ls_gameplay_add_frame(session->gameplay, now_ns - moment->drawn_ns);
     }
-    session->drawn_ns = now_ns;
-    session->report.frames++;
-    switch (session->report.state) {
-    case LS_SESSION_SEATED:
-        ls_session_play_send_in_time(session);
-        break;
-    case LS_SESSION_JOINING:
-        ls_session_join_frame(session);
-        break;
-    case LS_SESSION_PLAYING:
-        ls_session_play_frame(session);
-        ls_session_desync_advance(session);
-        break;
-    case LS_SESSION_RECONNECTING:
-        ls_session_return_frame(session);
-        break;
-    case LS_SESSION_FINISHED:
-        ls_session_desync_advance(session);
-        ls_session_play_send_in_time(session); /* a bad moment of the link passes with packets */
-        /* The server closes the connection; if that gets lost, it is over all the same. */
-        if (now_ns - session->finished_ns >= SESSION_GOODBYE_NS) {
-            ls_session_end(session, LS_OK, "the match is complete");
-        }
-        break;
-    case LS_SESSION_CONNECTING:
-    case LS_SESSION_HANDSHAKING:
-    case LS_SESSION_OVER:
-        break;
-    }
-    bool is_finished =
-        session->report.state == LS_SESSION_FINISHED || session->report.state == LS_SESSION_OVER;
-    if (!is_finished) {
-        end_when_silent(session);
-    }
+    moment->now_ns = now_ns;
+    moment->drawn_ns = now_ns;
+    moment->frames++;
+    frame(session);
 }
+
+/* ---- between frames ---- */
 
 void ls_session_update(ls_session *session, uint64_t now_ns)
 {
-    LS_ASSERT(now_ns >= session->now_ns);
-    session->now_ns = now_ns;
-    if (now_ns < ls_session_next_ns(session)) {
-        return;
-    }
-    if (session->report.state == LS_SESSION_JOINING) {
-        ls_session_join_update(session);
-    } else {
-        ls_session_play_update(session);
+    LS_ASSERT(now_ns >= session->moment.now_ns);
+    session->moment.now_ns = now_ns;
+    if (now_ns >= ls_session_next_ns(session)) {
+        ls_gameplay_update(session->gameplay, &session->moment);
     }
 }
 
 uint64_t ls_session_next_ns(const ls_session *session)
 {
-    if (!session->config.makes_inputs_between_frames) {
-        return UINT64_MAX;
-    }
-    if (session->report.state == LS_SESSION_JOINING) {
-        return ls_session_join_next_ns(session);
-    }
-    return session->report.state == LS_SESSION_PLAYING ? ls_session_play_next_ns(session)
-                                                       : UINT64_MAX;
+    bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING);
+    return session->config.makes_inputs_between_frames && is_in_match
+               ? ls_gameplay_next_ns(session->gameplay, &session->moment)
+               : UINT64_MAX;
+}
+
+uint64_t ls_session_reconnect_ns(const ls_session *session)
+{
+    bool is_waiting =
+        is_in(session, LS_SESSION_RECONNECTING) && !ls_session_outbox_is_connected(session->outbox);
+    return is_waiting ? ls_reconnector_retry_ns(session->reconnector) : UINT64_MAX;
 }
 
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 {
     LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
-    if (session->uplink) {
-        ls_uplink_set_input_delay(session->uplink, ticks);
+    if (session->gameplay) {
+        ls_gameplay_set_input_delay(session->gameplay, ticks);
     }
 }
 
 /* ---- what can be seen from outside ---- */
 
+bool ls_session_next_event(ls_session *session, ls_session_event *event)
+{
+    return ls_session_outbox_next_event(session->outbox, event);
+}
+
 ls_session_report ls_session_report_of(const ls_session *session)
 {
-    ls_session_report report = session->report;
-    if (session->uplink) {
-        ls_uplink_report(session->uplink, &report);
-        report.confirmed = ls_confirmed_ticks_end(session->ticks);
-        report.downlink = ls_confirmed_ticks_downlink(session->ticks);
+    ls_session_report report = {.state = session->moment.state,
+                                .status = session->status,
+                                .rejoins = session->rejoins,
+                                .frames = session->moment.frames,
+                                .packets_rejected = session->packets_rejected};
+    if (session->gameplay) {
+        ls_gameplay_report(session->gameplay, &report);
     }
-    if (session->joining) {
-        ls_session_join_report(session, &report);
-    }
-    if (session->instance) {
-        report.tick = ls_session_tick(session);
-        report.shown_tick = ls_sim_instance_tick(session->instance);
-    }
-    if (session->prediction) {
-        ls_prediction_figures figures = ls_prediction_figures_of(session->prediction);
-        report.has_prediction = true;
-        report.rollbacks = figures.rollbacks;
-        report.rollback_ticks = figures.rollback_ticks;
-        report.rollback_depth_p99 = figures.rollback_depth_p99;
-        report.rollback_depth_max = figures.rollback_depth_max;
-    }
-    report.jitter_buffer_delay_ns = ls_jitter_buffer_delay_ns(&session->jitter_buffer);
-    report.jitter_buffer_speed_ppm = session->jitter_buffer.speed_ppm;
     return report;
 }
 
 ls_session_state ls_session_state_of(const ls_session *session)
 {
-    return session->report.state;
+    return session->moment.state;
 }
 
 const char *ls_session_state_words(ls_session_state state)
@@ -528,28 +645,23 @@ const char *ls_session_state_words(ls_session_state state)
 
 ls_tick ls_session_tick(const ls_session *session)
 {
-    return session->instance ? ls_session_settled_tick(session) : 0;
+    return session->gameplay ? ls_gameplay_tick(session->gameplay) : 0;
 }
 
 ls_sim_instance *ls_session_instance(ls_session *session)
 {
-    return session->instance;
+    return session->gameplay ? ls_gameplay_instance(session->gameplay) : NULL;
 }
 
 const ls_offer *ls_session_offer(const ls_session *session)
 {
-    return session->instance ? &session->offer : NULL;
+    return session->gameplay ? ls_gameplay_offer(session->gameplay) : NULL;
 }
 
 const char *ls_session_player_name(const ls_session *session, uint32_t slot)
 {
     LS_ASSERT(slot < LS_PLAYERS_MAX);
     return session->names[slot];
-}
-
-ls_fixed ls_session_alpha(const ls_session *session)
-{
-    return session->alpha;
 }
 
 void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names)
@@ -563,13 +675,14 @@ void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text
     }
 }
 
+ls_fixed ls_session_alpha(const ls_session *session)
+{
+    return session->gameplay ? ls_gameplay_alpha(session->gameplay) : 0;
+}
+
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
-    bool has_begun = session->instance && ls_sim_instance_tick(session->instance) > 0;
-    if (!has_begun || !session->simulation->draw) {
-        return;
+    if (session->gameplay) {
+        ls_gameplay_draw(session->gameplay, alpha, list);
     }
-    const void *current = ls_sim_instance_state(session->instance);
-    const void *previous = session->previous ? session->previous : current;
-    session->simulation->draw(&session->offer.config, previous, current, alpha, list);
 }

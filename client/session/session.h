@@ -180,6 +180,10 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns);
 
+/* The same for an event that the transport has given. */
+void ls_session_receive_event(ls_session *session, const ls_transport_event *event,
+                              uint64_t now_ns);
+
 /* One rendered frame: makes the inputs that are due, steps what is due, sends. */
 void ls_session_frame(ls_session *session, uint64_t now_ns);
 

@@ -25,8 +25,7 @@ typedef struct input_times {
 } input_times;
 
 struct ls_uplink {
-    ls_session_terms terms;
-    ls_uplink_parts parts;
+    const ls_session_context *context;
     ls_tick_sync sync;
     ls_input_buffer *inputs; /* of one slot: this player's */
     ls_tick sent_end;        /* first input that has never been sent */
@@ -57,23 +56,21 @@ struct ls_uplink {
 
 /* ---- life ---- */
 
-ls_status ls_uplink_create(const ls_session_terms *terms, const ls_uplink_parts *parts,
-                           ls_uplink **out)
+ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out)
 {
     ls_input_buffer_config config = {.slots = 1,
-                                     .input_bytes_max = terms->simulation->input_bytes_max,
+                                     .input_bytes_max = context->simulation->input_bytes_max,
                                      .window_ticks = LS_WINDOW_TICKS};
-    ls_tick_sync_config sync = {.dt_ns = terms->dt_ns,
-                                .input_delay_ticks = terms->offer->input_delay_ticks,
-                                .is_exact = terms->config->makes_inputs_between_frames};
-    ls_uplink *uplink = ls_allocate(terms->allocator, sizeof *uplink);
+    ls_tick_sync_config sync = {.dt_ns = context->dt_ns,
+                                .input_delay_ticks = context->offer.input_delay_ticks,
+                                .is_exact = context->config->makes_inputs_between_frames};
+    ls_uplink *uplink = ls_allocate(context->allocator, sizeof *uplink);
     if (!uplink) {
         return LS_NO_MEMORY;
     }
-    uplink->terms = *terms;
-    uplink->parts = *parts;
+    uplink->context = context;
     ls_tick_sync_init(&uplink->sync, &sync);
-    ls_status status = ls_input_buffer_create(&config, terms->allocator, &uplink->inputs);
+    ls_status status = ls_input_buffer_create(&config, context->allocator, &uplink->inputs);
     if (status != LS_OK) {
         ls_uplink_destroy(uplink);
         return status;
@@ -86,7 +83,7 @@ void ls_uplink_destroy(ls_uplink *uplink)
 {
     if (uplink) {
         ls_input_buffer_destroy(uplink->inputs);
-        ls_release(uplink->terms.allocator, uplink);
+        ls_release(uplink->context->allocator, uplink);
     }
 }
 
@@ -144,10 +141,10 @@ static bool keep_inputs(ls_uplink *uplink, ls_tick_sync_entry entry, uint64_t no
 ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns, bool was_away,
                         uint64_t now_ns)
 {
-    ls_tick first = ls_confirmed_ticks_end(uplink->parts.ticks);
+    ls_tick first = ls_confirmed_ticks_end(uplink->context->ticks);
     ls_tick made = uplink->sync.next_input;
     ls_tick_sync_entry entry = {.tick = closes, .close_ns = close_ns, .first = first};
-    if (uplink->terms.config->is_spectator) {
+    if (uplink->context->config->is_spectator) {
         return 0;
     }
     if (!keep_inputs(uplink, entry, now_ns)) {
@@ -193,8 +190,8 @@ void ls_uplink_set_input_delay(ls_uplink *uplink, uint32_t ticks)
  * nothing that was made so far serves as a base any more. */
 static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_input *own)
 {
-    const ls_input_buffer *closed = ls_confirmed_ticks_inputs(uplink->parts.ticks);
-    uint32_t slot = uplink->terms.offer->slot;
+    const ls_input_buffer *closed = ls_confirmed_ticks_inputs(uplink->context->ticks);
+    uint32_t slot = uplink->context->offer.slot;
     ls_slot_input input;
     ls_slot_input before = {0};
     if (ls_input_buffer_get(closed, tick, slot, &input) != LS_OK ||
@@ -274,8 +271,8 @@ static void take_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
 static int64_t own_estimate_of_slack(const ls_uplink *uplink)
 {
     int64_t lead_ticks =
-        (int64_t)uplink->sync.next_input - (int64_t)ls_confirmed_ticks_end(uplink->parts.ticks);
-    return lead_ticks * (int64_t)uplink->terms.dt_ns - (int64_t)uplink->sync.rtt_ns;
+        (int64_t)uplink->sync.next_input - (int64_t)ls_confirmed_ticks_end(uplink->context->ticks);
+    return lead_ticks * (int64_t)uplink->context->dt_ns - (int64_t)uplink->sync.rtt_ns;
 }
 
 static void take_slack(ls_uplink *uplink, const ls_ticks_header *header, uint64_t now_ns)
@@ -293,7 +290,7 @@ static void take_slack(ls_uplink *uplink, const ls_ticks_header *header, uint64_
 
 static bool is_sending_twice(const ls_uplink *uplink)
 {
-    return ls_send_rate_is_double(uplink->terms.offer->send_rate, uplink->is_lossy);
+    return ls_send_rate_is_double(uplink->context->offer.send_rate, uplink->is_lossy);
 }
 
 static void take_figures(ls_uplink *uplink, ls_link_figures figures)
@@ -333,14 +330,14 @@ void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet,
 
 static void make_input(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
 {
-    const ls_session_config *config = uplink->terms.config;
+    const ls_session_config *config = uplink->context->config;
     uint8_t bytes[LS_INPUT_BYTES_MAX];
     uint32_t size = 0;
     if (config->make_input) {
-        size = config->make_input(config->user, uplink->terms.instance, uplink->terms.offer->slot,
-                                  tick, bytes);
+        size = config->make_input(config->user, uplink->context->instance,
+                                  uplink->context->offer.slot, tick, bytes);
     }
-    LS_ASSERT(size <= uplink->terms.simulation->input_bytes_max);
+    LS_ASSERT(size <= uplink->context->simulation->input_bytes_max);
     ls_status stored = ls_input_buffer_put(uplink->inputs, tick, 0, bytes, size, 0);
     LS_ASSERT(stored == LS_OK);
     times_of(uplink, tick)->made_ns = now_ns;
@@ -352,7 +349,7 @@ static void make_input(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
  * latency for as long as they last. */
 static uint32_t lead_limit_ticks(const ls_uplink *uplink)
 {
-    if (uplink->terms.offer->late_rule != LS_LATE_WAIT) {
+    if (uplink->context->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
     const ls_tick_sync *sync = &uplink->sync;
@@ -365,7 +362,7 @@ static uint32_t lead_limit_ticks(const ls_uplink *uplink)
 static bool is_held_back(const ls_uplink *uplink)
 {
     ls_tick next = uplink->sync.next_input;
-    return next >= ls_confirmed_ticks_end(uplink->parts.ticks) + lead_limit_ticks(uplink) ||
+    return next >= ls_confirmed_ticks_end(uplink->context->ticks) + lead_limit_ticks(uplink) ||
            next - ls_input_buffer_first(uplink->inputs) >= LS_WINDOW_TICKS;
 }
 
@@ -417,7 +414,7 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header,
     }
     header->sequence = uplink->sequence++;
     ls_bit_stream stream =
-        ls_bit_writer(ls_session_outbox_packet(uplink->parts.outbox), LS_PACKET_BYTES_MAX);
+        ls_bit_writer(ls_session_outbox_packet(uplink->context->outbox), LS_PACKET_BYTES_MAX);
     ls_inputs_header_bits(&stream, header, 0);
     ls_tick end = header->first;
     if (moment->is_playing) {
@@ -425,14 +422,14 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header,
     } else {
         ls_tick_packet_write_end(&stream);
     }
-    ls_session_outbox_send_packet(uplink->parts.outbox, ls_bits_size_bytes(&stream));
+    ls_session_outbox_send_packet(uplink->context->outbox, ls_bits_size_bytes(&stream));
     return end;
 }
 
 /* Never sent, or long enough ago that the answer would be here. */
 static bool is_due(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
 {
-    uint64_t spare_ns = RESEND_SPARE_TICKS * uplink->terms.dt_ns;
+    uint64_t spare_ns = RESEND_SPARE_TICKS * uplink->context->dt_ns;
     spare_ns = spare_ns < ANSWER_NS ? spare_ns : ANSWER_NS;
     uint64_t pause_ns = uplink->sync.rtt_ns + spare_ns;
     return tick >= uplink->sent_end || now_ns - times_of(uplink, tick)->resent_ns >= pause_ns;
@@ -460,13 +457,13 @@ static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, l
 
 static void add_health(ls_uplink *uplink, ls_inputs_header *header, const ls_uplink_moment *moment)
 {
-    if (!ls_confirmed_ticks_has_downlink(uplink->parts.ticks) ||
+    if (!ls_confirmed_ticks_has_downlink(uplink->context->ticks) ||
         moment->now_ns - uplink->health_ns < LS_HEALTH_NS) {
         return;
     }
     header->has_health = true;
     header->health = (ls_client_health){
-        .downlink = ls_confirmed_ticks_downlink(uplink->parts.ticks),
+        .downlink = ls_confirmed_ticks_downlink(uplink->context->ticks),
         .longest_frame_ms = (uint32_t)(uplink->longest_frame_ns / LS_NS_PER_MS),
         .stalled_ticks = (uint32_t)(moment->stalled_ticks - uplink->stalled_told)};
     uplink->health_ns = moment->now_ns;
@@ -476,12 +473,12 @@ static void add_health(ls_uplink *uplink, ls_inputs_header *header, const ls_upl
 
 void ls_uplink_send(ls_uplink *uplink, const ls_uplink_moment *moment)
 {
-    ls_tick confirmed = ls_confirmed_ticks_end(uplink->parts.ticks);
+    ls_tick confirmed = ls_confirmed_ticks_end(uplink->context->ticks);
     ls_inputs_header header = {
         .next = confirmed,
-        .hold = ls_confirmed_ticks_take_hold(uplink->parts.ticks, moment->now_ns),
-        .chain_tick = ls_hash_log_tick(uplink->parts.hashes),
-        .chain = (uint32_t)ls_hash_log_chain(uplink->parts.hashes),
+        .hold = ls_confirmed_ticks_take_hold(uplink->context->ticks, moment->now_ns),
+        .chain_tick = ls_hash_log_tick(uplink->context->hashes),
+        .chain = (uint32_t)ls_hash_log_chain(uplink->context->hashes),
         .first = confirmed};
     if (moment->is_playing) {
         header.first = uplink->wanted;
@@ -504,8 +501,8 @@ void ls_uplink_send(ls_uplink *uplink, const ls_uplink_moment *moment)
 static bool has_inputs_to_send(const ls_uplink *uplink)
 {
     ls_tick unsent = uplink->sync.next_input - uplink->sent_end;
-    bool is_enough = uplink->terms.offer->send_rate != LS_SEND_HALF || unsent >= HALF_RATE_INPUTS ||
-                     is_held_back(uplink);
+    bool is_enough = uplink->context->offer.send_rate != LS_SEND_HALF ||
+                     unsent >= HALF_RATE_INPUTS || is_held_back(uplink);
     return unsent > 0 && is_enough;
 }
 
@@ -513,14 +510,14 @@ static bool has_inputs_to_send(const ls_uplink *uplink)
 static uint64_t second_send_ns(const ls_uplink *uplink)
 {
     bool is_missed = uplink->wanted < uplink->sync.next_input;
-    return uplink->is_second_due && is_missed ? uplink->first_sent_ns + uplink->terms.dt_ns / 2
+    return uplink->is_second_due && is_missed ? uplink->first_sent_ns + uplink->context->dt_ns / 2
                                               : UINT64_MAX;
 }
 
 void ls_uplink_send_due(ls_uplink *uplink, const ls_uplink_moment *moment)
 {
     if (!moment->is_playing) {
-        if (uplink->acknowledged != ls_confirmed_ticks_end(uplink->parts.ticks)) {
+        if (uplink->acknowledged != ls_confirmed_ticks_end(uplink->context->ticks)) {
             ls_uplink_send(uplink, moment);
         }
         return;
@@ -538,10 +535,10 @@ void ls_uplink_send_due(ls_uplink *uplink, const ls_uplink_moment *moment)
 /* The longest time between two INPUTS. */
 static uint64_t heartbeat_ns(const ls_uplink *uplink, bool is_in_match)
 {
-    uint64_t ticks_ns = HEARTBEAT_TICKS * uplink->terms.dt_ns;
+    uint64_t ticks_ns = HEARTBEAT_TICKS * uplink->context->dt_ns;
     uint64_t match_ns = ticks_ns < ANSWER_NS ? ticks_ns : ANSWER_NS;
     uint64_t usual_ns = is_in_match ? match_ns : LOBBY_HEARTBEAT_NS;
-    uint64_t silence_max_ns = uplink->terms.offer->timeout_ms * LS_NS_PER_MS / 4;
+    uint64_t silence_max_ns = uplink->context->offer.timeout_ms * LS_NS_PER_MS / 4;
     return usual_ns < silence_max_ns ? usual_ns : silence_max_ns;
 }
 

@@ -11,13 +11,6 @@
 
 typedef struct ls_uplink ls_uplink;
 
-/* The parts below the uplink, all borrowed. */
-typedef struct ls_uplink_parts {
-    ls_session_outbox *outbox;
-    ls_confirmed_ticks *ticks;
-    const ls_hash_log *hashes;
-} ls_uplink_parts;
-
 /* How things stand with the session when it calls. */
 typedef struct ls_uplink_moment {
     uint64_t now_ns;
@@ -29,8 +22,7 @@ typedef struct ls_uplink_moment {
 } ls_uplink_moment;
 
 /* NO_MEMORY. */
-ls_status ls_uplink_create(const ls_session_terms *terms, const ls_uplink_parts *parts,
-                           ls_uplink **out);
+ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out);
 void ls_uplink_destroy(ls_uplink *uplink);
 
 /* A new connection: the packets sent over it are counted anew. */

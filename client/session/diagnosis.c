@@ -1,0 +1,304 @@
+#include "lockstep/client/session/diagnosis.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/state_inspector.h"
+
+#include <string.h>
+
+enum {
+    RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
+    RERUN_STEPS_MAX = 64,         /* in one frame */
+};
+
+struct ls_diagnosis {
+    const ls_session_context *context;
+    ls_state_inspector inspector; /* empty: nothing is kept, and the server is told so */
+    bool is_rerunning;
+    ls_tick bad_tick;
+    uint64_t ran_ns; /* when the re-run was last advanced */
+    uint32_t desyncs;
+    uint32_t own_desyncs; /* of this slot */
+    uint32_t healed;
+    ls_desync_notice own_desync; /* the newest */
+    bool has_own_cause;
+    ls_desync_cause own_cause;
+};
+
+/* ---- life ---- */
+
+static ls_status create_inspector(ls_diagnosis *diagnosis)
+{
+    const ls_session_context *context = diagnosis->context;
+    ls_text why = {{0}};
+    if (!context->config->finds_causes || !ls_sim_instance_schema(context->instance)) {
+        return LS_OK;
+    }
+    ls_status status = ls_state_inspector_init(&diagnosis->inspector, context->instance,
+                                               ls_sim_instance_digests(context->instance).initial,
+                                               ls_confirmed_ticks_inputs(diagnosis->context->ticks),
+                                               context->allocator, &why);
+    ls_stepper_set_window(diagnosis->context->stepper,
+                          status == LS_OK ? diagnosis->inspector.window : NULL);
+    return status;
+}
+
+ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out)
+{
+    ls_diagnosis *diagnosis = ls_allocate(context->allocator, sizeof *diagnosis);
+    if (!diagnosis) {
+        return LS_NO_MEMORY;
+    }
+    diagnosis->context = context;
+    ls_status status = create_inspector(diagnosis);
+    if (status != LS_OK) {
+        ls_diagnosis_destroy(diagnosis);
+        return status;
+    }
+    *out = diagnosis;
+    return LS_OK;
+}
+
+void ls_diagnosis_destroy(ls_diagnosis *diagnosis)
+{
+    if (diagnosis) {
+        ls_state_inspector_deinit(&diagnosis->inspector);
+        ls_release(diagnosis->context->allocator, diagnosis);
+    }
+}
+
+void ls_diagnosis_reset(ls_diagnosis *diagnosis)
+{
+    diagnosis->inspector.is_holding = false;
+    diagnosis->is_rerunning = false;
+}
+
+/* ---- what the server tells ---- */
+
+static bool is_own(const ls_diagnosis *diagnosis, uint32_t slot)
+{
+    return slot == diagnosis->context->offer.slot && !diagnosis->context->config->is_spectator;
+}
+
+static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *notice)
+{
+    diagnosis->desyncs++;
+    if (is_own(diagnosis, notice->slot)) {
+        diagnosis->own_desyncs++;
+        diagnosis->own_desync = *notice;
+    }
+    ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_DESYNC)->desync =
+        *notice;
+}
+
+static void receive_cause(ls_diagnosis *diagnosis, const ls_desync_cause *cause)
+{
+    if (is_own(diagnosis, cause->slot)) {
+        diagnosis->has_own_cause = true;
+        diagnosis->own_cause = *cause;
+    }
+    ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_CAUSE)->cause =
+        *cause;
+}
+
+/* ---- questions about a state ---- */
+
+static bool hold(ls_diagnosis *diagnosis, ls_tick tick)
+{
+    return diagnosis->inspector.window && ls_state_inspector_hold(&diagnosis->inspector, tick);
+}
+
+static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
+{
+    const ls_state_inspector *inspector = &diagnosis->inspector;
+    ls_wire_answer *wire =
+        &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_TREE_ANSWER)
+             ->body.tree_answer;
+    wire->asked = *query;
+    wire->size = 0;
+    if (hold(diagnosis, query->tick)) {
+        wire->size = (uint32_t)ls_state_tree_answer(
+            inspector->tree, ls_sim_instance_view(inspector->held), &query->query, wire->bytes);
+    }
+    ls_session_outbox_send(diagnosis->context->outbox);
+}
+
+/* ---- evidence ---- */
+
+static void send_fingerprint(ls_diagnosis *diagnosis)
+{
+    const ls_build_fingerprint *own = diagnosis->context->config->print;
+    ls_wire_fingerprint *wire =
+        &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_BUILD_FINGERPRINT)
+             ->body.build_fingerprint;
+    wire->size = own ? (uint32_t)ls_build_fingerprint_write(own, wire->bytes) : 0;
+    ls_session_outbox_send(diagnosis->context->outbox);
+}
+
+static void send_evidence(ls_diagnosis *diagnosis, bool is_known)
+{
+    const ls_rerun *rerun = diagnosis->inspector.rerun;
+    ls_wire_evidence *wire =
+        &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_EVIDENCE)->body.evidence;
+    memset(wire, 0, sizeof *wire);
+    wire->tick = diagnosis->bad_tick;
+    if (is_known) {
+        const ls_pass_trace *passes = ls_rerun_passes(rerun);
+        ls_rerun_figures_write(ls_rerun_figures_of(rerun), wire->figures);
+        wire->pass_count = passes->pass_count;
+        wire->before = passes->before;
+        memcpy(wire->state_hashes, passes->state_hashes, sizeof wire->state_hashes);
+    }
+    diagnosis->is_rerunning = false;
+    ls_session_outbox_send(diagnosis->context->outbox);
+}
+
+/* Begins to simulate again the ticks that led to state `tick`. The state is held at once: the
+ * window will not keep it for long. A state that is gone already is answered with nothing. */
+static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick, uint64_t now_ns)
+{
+    uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
+    send_fingerprint(diagnosis);
+    diagnosis->bad_tick = tick;
+    (void)hold(diagnosis, tick);
+    if (!diagnosis->inspector.window || tick == 0 ||
+        ls_state_inspector_start_rerun(&diagnosis->inspector, (tick - 1) / interval * interval,
+                                       tick) != LS_OK) {
+        send_evidence(diagnosis, false);
+        return;
+    }
+    diagnosis->is_rerunning = true;
+    diagnosis->ran_ns = now_ns;
+}
+
+void ls_diagnosis_frame(ls_diagnosis *diagnosis, uint64_t now_ns)
+{
+    if (!diagnosis->is_rerunning) {
+        return;
+    }
+    uint64_t elapsed_ns = now_ns - diagnosis->ran_ns;
+    elapsed_ns = elapsed_ns < LS_NS_PER_SECOND ? elapsed_ns : LS_NS_PER_SECOND;
+    uint32_t steps = (uint32_t)(elapsed_ns * RERUN_STEPS_PER_SECOND / LS_NS_PER_SECOND) + 1;
+    diagnosis->ran_ns = now_ns;
+    if (ls_rerun_advance(diagnosis->inspector.rerun,
+                         steps < RERUN_STEPS_MAX ? steps : RERUN_STEPS_MAX)) {
+        send_evidence(diagnosis, true);
+    }
+}
+
+/* ---- healing ---- */
+
+static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
+{
+    const ls_state_inspector *inspector = &diagnosis->inspector;
+    if (!hold(diagnosis, leaf->tick) || leaf->size == 0 ||
+        leaf->leaf >= ls_state_tree_node_count(inspector->tree) ||
+        ls_state_tree_leaf_bytes(inspector->tree, leaf->leaf) != leaf->size) {
+        return LS_MALFORMED;
+    }
+    ls_state_tree_write_leaf(inspector->tree, leaf->leaf, leaf->bytes,
+                             ls_sim_instance_state(inspector->held));
+    return LS_OK;
+}
+
+/* Steps the healed state up to the newest settled one, on the same closed ticks. */
+static void replay(ls_diagnosis *diagnosis, ls_tick settled)
+{
+    ls_sim_instance *healed = diagnosis->inspector.held;
+    for (ls_tick tick = ls_sim_instance_tick(healed); tick < settled; tick++) {
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        ls_tick_inputs inputs = ls_confirmed_ticks_get(diagnosis->context->ticks, tick, slots);
+        ls_sim_instance_step(healed, &inputs);
+        uint64_t state_hash = 0;
+        if ((tick + 1) % diagnosis->context->offer.hash_interval_ticks == 0) {
+            state_hash = ls_sim_instance_hash(healed);
+            ls_hash_log_append(diagnosis->context->hashes, tick + 1, state_hash);
+        }
+        ls_replay_window_record(diagnosis->inspector.window, &inputs, healed, state_hash);
+    }
+}
+
+/* The held state is the server's now, and the ticks since then can be stepped again. */
+static bool can_replay(ls_diagnosis *diagnosis, const ls_heal *heal, ls_tick settled)
+{
+    const ls_input_buffer *inputs = ls_confirmed_ticks_inputs(diagnosis->context->ticks);
+    return hold(diagnosis, heal->tick) &&
+           heal->tick % diagnosis->context->offer.hash_interval_ticks == 0 &&
+           heal->tick <= settled &&
+           (heal->tick == settled || ls_input_buffer_has(inputs, heal->tick, 0)) &&
+           ls_sim_instance_hash(diagnosis->inspector.held) == heal->state_hash;
+}
+
+static bool apply(ls_diagnosis *diagnosis, const ls_heal *heal)
+{
+    ls_state_inspector *inspector = &diagnosis->inspector;
+    ls_tick settled = ls_stepper_tick(diagnosis->context->stepper);
+    if (!can_replay(diagnosis, heal, settled)) {
+        return false;
+    }
+    ls_replay_window_start(inspector->window, inspector->held, heal->state_hash);
+    ls_hash_log_correct(diagnosis->context->hashes, heal->tick, heal->state_hash, heal->chain);
+    replay(diagnosis, settled);
+    ls_stepper_replace_state(diagnosis->context->stepper, inspector->held);
+    return true;
+}
+
+/* After the end nothing is healed: the server was told of the final state, and that stays as it is.
+ */
+static void heal_state(ls_diagnosis *diagnosis, const ls_heal *heal, bool is_playing)
+{
+    ls_healed healed = {.tick = heal->tick, .is_equal = is_playing && apply(diagnosis, heal)};
+    diagnosis->inspector.is_holding = false;
+    ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_HEALED)->body.healed = healed;
+    ls_session_outbox_send(diagnosis->context->outbox);
+    if (healed.is_equal) {
+        diagnosis->healed++;
+        ls_session_outbox_push_event(diagnosis->context->outbox, LS_SESSION_EVENT_HEALED)->tick =
+            heal->tick;
+    }
+}
+
+/* ---- dispatch ---- */
+
+ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message, bool is_playing,
+                               uint64_t now_ns)
+{
+    switch (message->kind) {
+    case LS_MESSAGE_DESYNC:
+        receive_notice(diagnosis, &message->body.desync);
+        return LS_OK;
+    case LS_MESSAGE_DESYNC_CAUSE:
+        receive_cause(diagnosis, &message->body.cause);
+        return LS_OK;
+    case LS_MESSAGE_TREE_QUERY:
+        answer(diagnosis, &message->body.tree_query);
+        return LS_OK;
+    case LS_MESSAGE_EVIDENCE_REQUEST:
+        start_rerun(diagnosis, message->body.evidence_tick, now_ns);
+        return LS_OK;
+    case LS_MESSAGE_HEAL_LEAF:
+        return take_leaf(diagnosis, &message->body.heal_leaf);
+    case LS_MESSAGE_HEAL:
+        heal_state(diagnosis, &message->body.heal, is_playing);
+        return LS_OK;
+    default:
+        return LS_MALFORMED;
+    }
+}
+
+/* ---- reading ---- */
+
+bool ls_diagnosis_is_desynced(const ls_diagnosis *diagnosis)
+{
+    return diagnosis->own_desyncs > 0;
+}
+
+void ls_diagnosis_report(const ls_diagnosis *diagnosis, ls_session_report *report)
+{
+    report->desyncs = diagnosis->desyncs;
+    report->is_desynced = ls_diagnosis_is_desynced(diagnosis);
+    report->own_desync = diagnosis->own_desync;
+    report->own_desyncs = diagnosis->own_desyncs;
+    report->healed = diagnosis->healed;
+    report->has_own_cause = diagnosis->has_own_cause;
+    report->own_cause = diagnosis->own_cause;
+}

@@ -1,0 +1,32 @@
+/* Diagnosis: what a session does about desyncs. It keeps what the server tells about them, answers
+ * what the server asks about this side's states, simulates ticks again to find the cause, and heals
+ * the live state with what the server sends. Called by session. */
+#ifndef LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
+#define LOCKSTEP_CLIENT_SESSION_DIAGNOSIS_H
+
+#include "lockstep/client/session/stepper.h"
+
+typedef struct ls_diagnosis ls_diagnosis;
+
+/* NO_MEMORY, or the errors of ls_sim_instance_create. */
+ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out);
+void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
+
+/* A message about desyncs. MALFORMED for any other, and for one that does not fit what is held.
+ * While the session does not play (`is_playing`), nothing is healed. */
+ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message, bool is_playing,
+                               uint64_t now_ns);
+
+/* Goes on with simulating again, beside the match. */
+void ls_diagnosis_frame(ls_diagnosis *diagnosis, uint64_t now_ns);
+
+/* The session gets its state anew: whatever was asked before is over. */
+void ls_diagnosis_reset(ls_diagnosis *diagnosis);
+
+/* The server has said that this slot's state differs. */
+bool ls_diagnosis_is_desynced(const ls_diagnosis *diagnosis);
+
+/* Fills in the report's figures of desyncs. */
+void ls_diagnosis_report(const ls_diagnosis *diagnosis, ls_session_report *report);
+
+#endif

@@ -1,0 +1,499 @@
+#include "lockstep/client/session/joiner.h"
+
+#include "lockstep/client/session/quantile_window.h"
+#include "lockstep/client/session/tick_backlog.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/journal/tick_block.h"
+#include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/blob/blob_receiver.h"
+
+#include <inttypes.h>
+
+enum {
+    STEPS_AT_FIRST = 64,   /* in a frame */
+    STEPS_MAX = 1 << 16,   /* in a frame */
+    PIECES_PER_FRAME = 16, /* of a blob: 1 MiB, about 2 ms */
+    SIZE_BYTES = 4,        /* before each block of a history */
+    EVENTS_MAX = LS_EVENT_JOINED | LS_EVENT_LEFT,
+    ARRIVALS_LATE_ONE_IN = 100,
+};
+
+/* No match lasts so long; beyond it sums of ticks would wrap. */
+#define TICK_MAX (UINT32_C(1) << 31)
+
+/* A frame may take so long while the session steps to where the match is. */
+#define FRAME_NS (UINT64_C(50) * LS_NS_PER_MS)
+
+struct ls_joiner {
+    const ls_session_context *context;
+    ls_join join;
+    uint64_t close_ns;           /* when join.next_close is closed, as JOIN said */
+    ls_blob_receiver *receiver;  /* of the snapshot or history; NULL without */
+    ls_tick_backlog *backlog;    /* every closed tick that has come and is not stepped */
+    ls_status queued;            /* why the last tick could not be added to it */
+    ls_quantile_window arrivals; /* of ticks: the time less the tick times dt */
+    bool has_state;              /* the live state is the one that the backlog follows */
+    uint32_t steps_per_frame;
+    uint32_t steps_left;   /* in this frame */
+    uint64_t frame_max_ns; /* when a frame takes longer, fewer steps are made in the next one */
+
+    /* A history on its way through the simulation. */
+    bool is_in_history;
+    size_t history_at; /* of the next block */
+    bool is_in_block;  /* `block` has more ticks */
+    ls_tick_block_reader block;
+    uint64_t history_chain; /* tick chain over the ticks of it that were stepped */
+};
+
+/* ---- JOIN ---- */
+
+static bool is_blob_possible(const ls_session_context *context, const ls_join *join)
+{
+    const ls_simulation *simulation = context->simulation;
+    if (join->blob_bytes == 0 || join->blob_bytes > LS_BLOB_BYTES_MAX) {
+        return false;
+    }
+    if (join->source == LS_JOIN_HISTORY) {
+        return join->tick > 0;
+    }
+    return simulation->hash ? simulation->load != NULL
+                            : join->blob_bytes == ls_sim_instance_save_bytes(context->instance);
+}
+
+const char *ls_joiner_check(const ls_session_context *context, const ls_join *join)
+{
+    const ls_confirmed_ticks *ticks = context->ticks;
+    uint32_t interval = context->offer.hash_interval_ticks;
+    if (join->tick > TICK_MAX || join->next_close > TICK_MAX || join->next_close < join->tick) {
+        return "the server's JOIN names ticks that cannot be";
+    }
+    if (join->source == LS_JOIN_HELD) {
+        bool is_held = join->tick == ls_confirmed_ticks_end(ticks) &&
+                       join->tick_chain == ls_confirmed_ticks_chain(ticks) && join->blob_bytes == 0;
+        return is_held ? NULL : "the server's JOIN goes on from ticks that are not held here";
+    }
+    if (join->chain_tick % interval != 0 || join->tick - join->chain_tick >= interval) {
+        return "the server's JOIN names a hashed state that cannot be";
+    }
+    return is_blob_possible(context, join)
+               ? NULL
+               : "the server's JOIN brings a state of a size that cannot be";
+}
+
+/* ---- the queue ---- */
+
+static bool queue_tick(void *user, const ls_tick_inputs *inputs, uint64_t now_ns)
+{
+    ls_joiner *joiner = user;
+    joiner->queued = ls_tick_backlog_add(joiner->backlog, inputs);
+    if (joiner->queued != LS_OK) {
+        return false;
+    }
+    int64_t offset_ns = (int64_t)(now_ns - inputs->tick * joiner->context->dt_ns);
+    ls_quantile_window_add(&joiner->arrivals, offset_ns, now_ns);
+    return true;
+}
+
+ls_status ls_joiner_check_queue(const ls_joiner *joiner, ls_text *why)
+{
+    if (joiner->queued == LS_OK) {
+        return LS_OK;
+    }
+    if (joiner->queued == LS_FULL) {
+        ls_text_set(why, "more ticks came than can be kept until the state is there");
+        return LS_FELL_BEHIND;
+    }
+    ls_text_set(why, "%s", ls_status_text(joiner->queued));
+    return joiner->queued;
+}
+
+/* ---- life ---- */
+
+static ls_status create_buffers(ls_joiner *joiner, uint64_t now_ns)
+{
+    const ls_session_context *context = joiner->context;
+    const ls_join *join = &joiner->join;
+    ls_tick_backlog_config config = {.slot_count = context->offer.config.players,
+                                     .input_bytes_max = context->simulation->input_bytes_max,
+                                     .bytes_max = LS_TICK_BACKLOG_BYTES_MAX};
+    ls_status status = ls_tick_backlog_create(&config, context->allocator, &joiner->backlog);
+    if (status != LS_OK || join->source == LS_JOIN_HELD) {
+        return status;
+    }
+    ls_blob_promise promise = {
+        .number = join->blob, .bytes = join->blob_bytes, .hash = join->blob_hash};
+    status = ls_blob_receiver_create(promise.bytes, context->allocator, &joiner->receiver);
+    return status == LS_OK ? ls_blob_receiver_start(joiner->receiver, &promise, now_ns) : status;
+}
+
+/* The session steps on from the state that it has; closed ticks that were not stepped before the
+ * link was lost come first. */
+static ls_status go_on_with_held(ls_joiner *joiner)
+{
+    const ls_session_context *context = joiner->context;
+    ls_tick end = ls_confirmed_ticks_end(context->ticks);
+    joiner->has_state = true;
+    if (end == 0) {
+        return ls_stepper_restart(context->stepper);
+    }
+    for (ls_tick tick = ls_stepper_tick(context->stepper); tick < end; tick++) {
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        ls_tick_inputs inputs = ls_confirmed_ticks_get(context->ticks, tick, slots);
+        ls_status status = ls_tick_backlog_add(joiner->backlog, &inputs);
+        if (status != LS_OK) {
+            return status;
+        }
+    }
+    return LS_OK;
+}
+
+/* Nothing that is held here is of use. */
+static void start_anew(ls_joiner *joiner)
+{
+    const ls_join *join = &joiner->join;
+    ls_confirmed_ticks_restart(joiner->context->ticks, join->tick, join->tick_chain);
+    ls_uplink_forget_inputs(joiner->context->uplink);
+    ls_hash_log_continue(joiner->context->hashes, join->chain_tick, join->chain, join->tick,
+                         join->state_hash);
+}
+
+void ls_joiner_resume(ls_joiner *joiner, const ls_join *join, uint64_t now_ns)
+{
+    uint64_t usual_ns = 2 * ls_uplink_frame_ns(joiner->context->uplink);
+    joiner->join = *join;
+    joiner->close_ns = now_ns + join->next_close_us * LS_NS_PER_US;
+    joiner->steps_per_frame = STEPS_AT_FIRST;
+    joiner->frame_max_ns = usual_ns > FRAME_NS ? usual_ns : FRAME_NS;
+    ls_quantile_window_init(&joiner->arrivals, ARRIVALS_LATE_ONE_IN);
+}
+
+ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, uint64_t now_ns,
+                           ls_joiner **out)
+{
+    ls_joiner *joiner = ls_allocate(context->allocator, sizeof *joiner);
+    if (!joiner) {
+        return LS_NO_MEMORY;
+    }
+    joiner->context = context;
+    ls_joiner_resume(joiner, join, now_ns);
+    ls_stepper_begin_catch_up(context->stepper);
+    ls_status status = create_buffers(joiner, now_ns);
+    if (status == LS_OK && join->source == LS_JOIN_HELD) {
+        status = go_on_with_held(joiner);
+    } else if (status == LS_OK) {
+        start_anew(joiner);
+    }
+    if (status != LS_OK) {
+        ls_joiner_destroy(joiner);
+        return status;
+    }
+    ls_tick_queue queue = {queue_tick, joiner};
+    ls_confirmed_ticks_set_queue(context->ticks, &queue);
+    *out = joiner;
+    return LS_OK;
+}
+
+void ls_joiner_destroy(ls_joiner *joiner)
+{
+    if (!joiner) {
+        return;
+    }
+    ls_confirmed_ticks_set_queue(joiner->context->ticks, NULL);
+    ls_blob_receiver_destroy(joiner->receiver);
+    ls_tick_backlog_destroy(joiner->backlog);
+    ls_release(joiner->context->allocator, joiner);
+}
+
+/* ---- parts of the blob ---- */
+
+ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size, uint64_t now_ns)
+{
+    if (!joiner->receiver) {
+        return LS_STALE; /* of a blob that is not needed any more */
+    }
+    ls_status status = ls_blob_receiver_take_part(joiner->receiver, now_ns, bytes, size);
+    ls_joiner_acknowledge(joiner, now_ns);
+    return status;
+}
+
+void ls_joiner_acknowledge(ls_joiner *joiner, uint64_t now_ns)
+{
+    uint8_t *packet = ls_session_outbox_packet(joiner->context->outbox);
+    size_t size = 0;
+    while (joiner->receiver &&
+           (size = ls_blob_receiver_next(joiner->receiver, now_ns, packet)) > 0) {
+        ls_session_outbox_send_packet(joiner->context->outbox, size);
+    }
+}
+
+uint64_t ls_joiner_next_ns(const ls_joiner *joiner)
+{
+    return joiner->receiver ? ls_blob_receiver_next_ns(joiner->receiver) : UINT64_MAX;
+}
+
+/* ---- stepping ---- */
+
+static ls_tick live_tick(const ls_joiner *joiner)
+{
+    return ls_sim_instance_tick(joiner->context->instance);
+}
+
+static void step(ls_joiner *joiner, const ls_tick_inputs *inputs)
+{
+    ls_stepper_catch_up(joiner->context->stepper, inputs);
+    joiner->steps_left--;
+}
+
+static void step_backlog(ls_joiner *joiner)
+{
+    uint32_t planned = joiner->context->config->ticks;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    while (joiner->steps_left > 0 && (planned == 0 || live_tick(joiner) < planned) &&
+           ls_tick_backlog_take(joiner->backlog, slots, &inputs) == LS_OK) {
+        step(joiner, &inputs);
+    }
+}
+
+static ls_status desynced(const ls_joiner *joiner, uint64_t own, uint64_t servers, const char *what,
+                          ls_text *why)
+{
+    ls_text_set(why,
+                "%s at tick %" PRIu32 " has state hash %016" PRIx64 ", the server's is %016" PRIx64,
+                what, live_tick(joiner), own, servers);
+    return LS_DESYNCED;
+}
+
+static ls_status misbehaved(const char *text, ls_text *why)
+{
+    ls_text_set(why, "%s", text);
+    return LS_MISBEHAVED;
+}
+
+/* The state that JOIN named is live: it has to be the server's. */
+static ls_status take_state(ls_joiner *joiner, const char *what, ls_text *why)
+{
+    uint64_t state_hash = ls_stepper_hash(joiner->context->stepper);
+    if (state_hash != joiner->join.state_hash) {
+        return desynced(joiner, state_hash, joiner->join.state_hash, what, why);
+    }
+    ls_stepper_set_previous(joiner->context->stepper);
+    joiner->has_state = true;
+    ls_blob_receiver_stop(joiner->receiver);
+    return LS_OK;
+}
+
+/* ---- a snapshot ---- */
+
+static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
+{
+    const ls_join *join = &joiner->join;
+    const uint8_t *bytes = ls_blob_receiver_bytes(joiner->receiver);
+    if (!ls_sim_instance_is_save(joiner->context->instance, bytes, join->blob_bytes)) {
+        return misbehaved("the server's snapshot has another size inside", why);
+    }
+    ls_status status = ls_stepper_load(joiner->context->stepper, bytes, join->tick);
+    if (status != LS_OK) {
+        ls_text_set(why, "the simulation cannot load the server's snapshot");
+        return status;
+    }
+    return take_state(joiner, "the server's snapshot", why);
+}
+
+/* ---- a history ---- */
+
+static ls_status begin_history(ls_joiner *joiner, ls_text *why)
+{
+    ls_status status = ls_stepper_restart(joiner->context->stepper);
+    if (status != LS_OK) {
+        ls_text_set(why, "the simulation cannot begin again");
+        return status;
+    }
+    joiner->is_in_history = true;
+    joiner->history_chain = LS_TICK_CHAIN_START;
+    return LS_OK;
+}
+
+static ls_status open_block(ls_joiner *joiner)
+{
+    const uint8_t *bytes = ls_blob_receiver_bytes(joiner->receiver) + joiner->history_at;
+    size_t left = joiner->join.blob_bytes - joiner->history_at;
+    if (left < SIZE_BYTES || ls_load_u32(bytes) > left - SIZE_BYTES) {
+        return LS_MALFORMED;
+    }
+    uint32_t size = ls_load_u32(bytes);
+    ls_tick tick = live_tick(joiner);
+    ls_status status = ls_tick_block_open(&joiner->block, bytes + SIZE_BYTES, size,
+                                          joiner->context->offer.config.players,
+                                          joiner->context->simulation->input_bytes_max);
+    const ls_tick_block_head *head = &joiner->block.head;
+    if (status != LS_OK || head->first != tick || head->count > joiner->join.tick - tick) {
+        return LS_MALFORMED;
+    }
+    joiner->history_at += SIZE_BYTES + size;
+    joiner->is_in_block = true;
+    return LS_OK;
+}
+
+/* The ticks of a block have to be what its chain says. */
+static ls_status close_block(ls_joiner *joiner)
+{
+    joiner->is_in_block = false;
+    return joiner->block.head.chain == joiner->history_chain ? LS_OK : LS_MALFORMED;
+}
+
+static ls_status step_block(ls_joiner *joiner, ls_text *why)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    uint64_t state_hash = 0;
+    ls_status status = ls_tick_block_next(&joiner->block, slots, &inputs, &state_hash);
+    if (status != LS_OK) {
+        return status == LS_NOT_FOUND ? close_block(joiner) : status;
+    }
+    for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
+        if (slots[slot].events > EVENTS_MAX) {
+            return LS_MALFORMED;
+        }
+    }
+    joiner->history_chain = ls_tick_chain_next(joiner->history_chain, &inputs);
+    step(joiner, &inputs);
+    uint64_t own = state_hash != 0 ? ls_stepper_hash(joiner->context->stepper) : 0;
+    return own == state_hash ? LS_OK
+                             : desynced(joiner, own, state_hash,
+                                        "the state that the match's history leads to", why);
+}
+
+static ls_status end_history(ls_joiner *joiner, ls_text *why)
+{
+    const ls_join *join = &joiner->join;
+    const ls_hash_log *hashes = joiner->context->hashes;
+    if (joiner->history_at != join->blob_bytes || joiner->history_chain != join->tick_chain) {
+        return misbehaved("the match's history contradicts itself", why);
+    }
+    if (ls_hash_log_tick(hashes) != join->chain_tick || ls_hash_log_chain(hashes) != join->chain) {
+        ls_text_set(why, "a state that the match's history leads to is not the server's");
+        return LS_DESYNCED;
+    }
+    return take_state(joiner, "the state that the match's history leads to", why);
+}
+
+static ls_status run_history(ls_joiner *joiner, ls_text *why)
+{
+    ls_status status = LS_OK;
+    while (status == LS_OK && joiner->steps_left > 0 &&
+           (joiner->is_in_block || live_tick(joiner) < joiner->join.tick)) {
+        status = joiner->is_in_block ? step_block(joiner, why) : open_block(joiner);
+    }
+    if (status == LS_MALFORMED) {
+        return misbehaved("the match's history contradicts itself", why);
+    }
+    bool is_done = !joiner->is_in_block && live_tick(joiner) == joiner->join.tick;
+    return status == LS_OK && is_done ? end_history(joiner, why) : status;
+}
+
+/* ---- frames ---- */
+
+static ls_status advance_blob(ls_joiner *joiner, uint64_t now_ns, ls_text *why)
+{
+    ls_blob_receiver_advance(joiner->receiver, PIECES_PER_FRAME);
+    ls_blob_receiver_state state = ls_blob_receiver_state_of(joiner->receiver);
+    ls_joiner_acknowledge(joiner, now_ns);
+    if (state == LS_BLOB_FAILED) {
+        return misbehaved("the state that came is not the one that the server announced", why);
+    }
+    if (state != LS_BLOB_COMPLETE) {
+        return LS_OK;
+    }
+    return joiner->join.source == LS_JOIN_HISTORY ? begin_history(joiner, why)
+                                                  : load_snapshot(joiner, why);
+}
+
+/* The session reads no clock: how much it can step shows in how long the frames take. */
+static void plan_steps(ls_joiner *joiner, uint64_t elapsed_ns)
+{
+    uint32_t steps = joiner->steps_per_frame;
+    uint32_t least = (uint32_t)(2 * joiner->frame_max_ns / joiner->context->dt_ns) +
+                     2; /* faster than the match */
+    if (elapsed_ns > joiner->frame_max_ns) {
+        steps = (uint32_t)(steps * joiner->frame_max_ns / elapsed_ns);
+    } else if (joiner->steps_left == 0) {
+        steps += steps / 2;
+    }
+    steps = steps > least ? steps : least;
+    joiner->steps_per_frame = steps < STEPS_MAX ? steps : STEPS_MAX;
+    joiner->steps_left = joiner->steps_per_frame;
+}
+
+ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t now_ns, uint64_t elapsed_ns, ls_text *why)
+{
+    ls_status status = LS_OK;
+    plan_steps(joiner, elapsed_ns);
+    if (!joiner->has_state && !joiner->is_in_history) {
+        status = advance_blob(joiner, now_ns, why);
+    }
+    if (status == LS_OK && !joiner->has_state && joiner->is_in_history) {
+        status = run_history(joiner, why);
+    }
+    if (status == LS_OK && joiner->has_state) {
+        step_backlog(joiner);
+    }
+    return status;
+}
+
+bool ls_joiner_has_state(const ls_joiner *joiner)
+{
+    return joiner->has_state;
+}
+
+/* ---- having got there ---- */
+
+/* The newest hash that the server can compare: with a long interval perhaps only that of JOIN
+ * itself. False while there is none. */
+static bool newest_hash(const ls_joiner *joiner, ls_joined *out)
+{
+    const ls_join *join = &joiner->join;
+    out->tick = ls_hash_log_tick(joiner->context->hashes);
+    if (ls_hash_log_get(joiner->context->hashes, out->tick, &out->state_hash)) {
+        return true;
+    }
+    out->tick = join->tick;
+    out->state_hash = join->state_hash;
+    return join->source != LS_JOIN_HELD;
+}
+
+bool ls_joiner_is_done(const ls_joiner *joiner)
+{
+    ls_joined joined;
+    return joiner->has_state && ls_tick_backlog_count(joiner->backlog) == 0 &&
+           ls_confirmed_ticks_end(joiner->context->ticks) >= joiner->join.next_close &&
+           newest_hash(joiner, &joined);
+}
+
+/* Which tick is closed when follows from the ticks that came, or from JOIN while none is closed. */
+void ls_joiner_announce(ls_joiner *joiner, bool was_away, uint64_t now_ns)
+{
+    ls_joined *joined =
+        &ls_session_outbox_begin(joiner->context->outbox, LS_MESSAGE_JOINED)->body.joined;
+    ls_tick closes = joiner->join.next_close;
+    uint64_t close_ns = joiner->close_ns;
+    if (ls_quantile_window_has_samples(&joiner->arrivals)) {
+        closes = ls_confirmed_ticks_end(joiner->context->ticks);
+        close_ns = (uint64_t)(ls_quantile_window_least(&joiner->arrivals) +
+                              (int64_t)(closes * joiner->context->dt_ns));
+    }
+    (void)newest_hash(joiner, joined);
+    joined->first_input =
+        ls_uplink_enter(joiner->context->uplink, closes, close_ns, was_away, now_ns);
+    ls_session_outbox_send(joiner->context->outbox);
+}
+
+void ls_joiner_report(const ls_joiner *joiner, ls_session_report *report)
+{
+    report->behind_ticks = ls_tick_backlog_count(joiner->backlog);
+    if (joiner->receiver) {
+        report->transfer_bytes = joiner->join.blob_bytes;
+        report->transferred_bytes = ls_blob_receiver_progress(joiner->receiver);
+    }
+}

@@ -1,0 +1,432 @@
+#include "lockstep/client/session/stepper.h"
+
+#include "lockstep/client/session/jitter_buffer.h"
+#include "lockstep/client/session/prediction.h"
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/time/timestep.h"
+
+#include <string.h>
+
+struct ls_stepper {
+    const ls_session_context *context;
+    ls_timestep timestep;
+    ls_jitter_buffer jitter_buffer;
+    uint8_t *previous; /* state before the newest step; NULL: not kept */
+    ls_fixed alpha;
+    bool is_stepping;          /* the first closed tick has come */
+    bool is_catching_up;       /* the live state is not for prediction */
+    ls_prediction *prediction; /* NULL: without */
+    ls_tick predicted_tick;    /* the live one after the last frame */
+    uint64_t predicted_inputs; /* made up to then */
+    uint64_t unplayed_ns;      /* not yet counted as a stalled tick */
+    ls_replay_window *window;  /* NULL: nothing is recorded */
+    uint64_t steps;
+    uint64_t stalled_ticks;
+};
+
+/* ---- stepping ---- */
+
+static void step_on(ls_stepper *stepper, const ls_tick_inputs *inputs)
+{
+    ls_sim_instance *instance = stepper->context->instance;
+    const ls_session_config *config = stepper->context->config;
+    ls_stepper_set_previous(stepper);
+    ls_sim_instance_step(instance, inputs);
+    stepper->steps++;
+    if (config->after_step) {
+        config->after_step(config->user, instance);
+    }
+}
+
+static bool is_hashed(const ls_stepper *stepper, ls_tick tick)
+{
+    return tick % stepper->context->offer.hash_interval_ticks == 0;
+}
+
+static void record(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
+{
+    const ls_sim_instance *instance = stepper->context->instance;
+    ls_tick_inputs inputs = {.tick = tick - 1}; /* the window finds them where they are kept */
+    if (!stepper->window) {
+        return;
+    }
+    if (ls_sim_instance_tick(instance) == tick) {
+        ls_replay_window_record(stepper->window, &inputs, instance, state_hash);
+        return;
+    }
+    const uint8_t *saved = ls_prediction_saved(stepper->prediction, tick);
+    ls_replay_window_record_saved(stepper->window, &inputs, saved, state_hash);
+}
+
+/* State `tick` is the result of closed ticks alone. */
+static void settle(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
+{
+    record(stepper, tick, state_hash);
+    if (is_hashed(stepper, tick)) {
+        ls_hash_log_append(stepper->context->hashes, tick, state_hash);
+    }
+    ls_confirmed_ticks_forget_before_state(stepper->context->ticks, tick);
+}
+
+static void step_for_prediction(void *user, const ls_tick_inputs *inputs)
+{
+    step_on(user, inputs);
+}
+
+static void settle_for_prediction(void *user, ls_tick tick, uint64_t state_hash)
+{
+    settle(user, tick, state_hash);
+}
+
+/* ---- life ---- */
+
+static ls_status create_prediction(ls_stepper *stepper)
+{
+    const ls_session_context *context = stepper->context;
+    ls_prediction_config config = {.instance = stepper->context->instance,
+                                   .closed = ls_confirmed_ticks_inputs(stepper->context->ticks),
+                                   .own = ls_uplink_inputs(stepper->context->uplink),
+                                   .slot = context->offer.slot,
+                                   .ticks = context->config->predict_ticks,
+                                   .hash_interval_ticks = context->offer.hash_interval_ticks,
+                                   .host = {step_for_prediction, settle_for_prediction, stepper}};
+    if (context->config->predict_ticks == 0 || context->config->is_spectator) {
+        return LS_OK;
+    }
+    ls_status status = ls_prediction_create(&config, context->allocator, &stepper->prediction);
+    if (status != LS_UNSUPPORTED) {
+        return status;
+    }
+    ls_session_event *event =
+        ls_session_outbox_push_event(context->outbox, LS_SESSION_EVENT_UNPREDICTED);
+    event->status = status;
+    ls_text_set(&event->text, "'%s' cannot save its state: playing without prediction",
+                context->simulation->name);
+    return LS_OK;
+}
+
+static ls_status create_previous(ls_stepper *stepper)
+{
+    const ls_sim_instance *instance = stepper->context->instance;
+    bool is_flat = ls_sim_instance_schema(instance) != NULL;
+    if (!stepper->context->config->keeps_previous_state || !is_flat) {
+        return LS_OK;
+    }
+    stepper->previous =
+        ls_allocate(stepper->context->allocator, ls_sim_instance_state_bytes(instance));
+    if (!stepper->previous) {
+        return LS_NO_MEMORY;
+    }
+    ls_stepper_set_previous(stepper);
+    return LS_OK;
+}
+
+ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
+{
+    ls_stepper *stepper = ls_allocate(context->allocator, sizeof *stepper);
+    if (!stepper) {
+        return LS_NO_MEMORY;
+    }
+    ls_timestep_config timestep = ls_timestep_config_default(context->offer.config.tick_rate_hz);
+    timestep.frame_max_ns = context->config->frame_max_ms * LS_NS_PER_MS;
+    stepper->context = context;
+    stepper->timestep = ls_timestep_make(&timestep);
+    ls_jitter_buffer_init(&stepper->jitter_buffer, context->dt_ns);
+    stepper->alpha = LS_FIXED_ONE;
+    ls_status status = create_previous(stepper);
+    if (status == LS_OK) {
+        status = create_prediction(stepper);
+    }
+    if (status != LS_OK) {
+        ls_stepper_destroy(stepper);
+        return status;
+    }
+    *out = stepper;
+    return LS_OK;
+}
+
+void ls_stepper_destroy(ls_stepper *stepper)
+{
+    if (!stepper) {
+        return;
+    }
+    ls_prediction_destroy(stepper->prediction);
+    ls_release(stepper->context->allocator, stepper->previous);
+    ls_release(stepper->context->allocator, stepper);
+}
+
+void ls_stepper_set_window(ls_stepper *stepper, ls_replay_window *window)
+{
+    stepper->window = window;
+}
+
+/* ---- playing without prediction ---- */
+
+/* Ticks that can be stepped: no more than this player wants to play. */
+static uint32_t backlog_of(const ls_stepper *stepper)
+{
+    uint32_t planned = stepper->context->config->ticks;
+    ls_tick end = ls_confirmed_ticks_end(stepper->context->ticks);
+    end = planned > 0 && planned < end ? planned : end;
+    return end - ls_sim_instance_tick(stepper->context->instance);
+}
+
+/* The first tick that this player does not step: the match ends there, or the player leaves. */
+static ls_tick last_tick(const ls_stepper *stepper, ls_tick end)
+{
+    uint32_t planned = stepper->context->config->ticks;
+    return planned > 0 && planned < end ? planned : end;
+}
+
+static void step_many(ls_stepper *stepper, uint32_t steps)
+{
+    for (; steps > 0; steps--) {
+        ls_slot_input slots[LS_PLAYERS_MAX];
+        ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
+        ls_tick_inputs inputs = ls_confirmed_ticks_get(stepper->context->ticks, tick, slots);
+        step_on(stepper, &inputs);
+        bool has_hash = is_hashed(stepper, tick + 1);
+        settle(stepper, tick + 1, has_hash ? ls_stepper_hash(stepper) : 0);
+    }
+}
+
+/* This frame, as far as it is played by now. */
+static ls_jitter_buffer_frame frame_of(const ls_stepper *stepper, uint64_t now_ns,
+                                       uint64_t elapsed_ns)
+{
+    ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
+    return (ls_jitter_buffer_frame){.now_ns = now_ns,
+                                    .elapsed_ns = elapsed_ns,
+                                    .position_ns =
+                                        tick * stepper->context->dt_ns + stepper->timestep.bank_ns,
+                                    .backlog = backlog_of(stepper)};
+}
+
+static void step_due(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end)
+{
+    uint64_t frame_max_ns = stepper->timestep.config.frame_max_ns;
+    stepper->is_stepping = stepper->is_stepping || backlog_of(stepper) > 0;
+    if (!stepper->is_stepping) {
+        return;
+    }
+    ls_jitter_buffer_frame frame =
+        frame_of(stepper, now_ns, elapsed_ns < frame_max_ns ? elapsed_ns : frame_max_ns);
+    ls_jitter_buffer_plan played = ls_jitter_buffer_plan_frame(&stepper->jitter_buffer, &frame);
+    ls_timestep_plan plan = ls_timestep_advance(&stepper->timestep, played.play_ns);
+    bool has_last = ls_confirmed_ticks_end(stepper->context->ticks) >= last_tick(stepper, end);
+    stepper->stalled_ticks += has_last ? 0 : played.stalled_ticks;
+    /* A stalled picture holds the newest state rather than jump back. */
+    stepper->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
+    step_many(stepper, plan.step_count);
+    frame = frame_of(stepper, now_ns, 0);
+    step_many(stepper, ls_jitter_buffer_catch_up(&stepper->jitter_buffer, &frame));
+}
+
+/* ---- playing with prediction ---- */
+
+/* How far this machine's clock is past the newest step: each input is stepped when it is made. */
+static ls_fixed predicted_alpha(const ls_stepper *stepper, uint64_t now_ns, bool is_held)
+{
+    uint64_t dt_ns = stepper->context->dt_ns;
+    uint64_t due_ns = ls_uplink_next_due_ns(stepper->context->uplink);
+    if (is_held || now_ns >= due_ns) {
+        return LS_FIXED_ONE; /* hold the newest state rather than jump back */
+    }
+    uint64_t left_ns = due_ns - now_ns < dt_ns ? due_ns - now_ns : dt_ns;
+    return (ls_fixed)((dt_ns - left_ns) * LS_FIXED_ONE / dt_ns);
+}
+
+/* Notes where this frame has got to; returns the inputs that were made since the last one and could
+ * not be stepped. */
+static uint64_t note_predicted(ls_stepper *stepper)
+{
+    ls_tick live = ls_sim_instance_tick(stepper->context->instance);
+    uint64_t inputs = ls_uplink_inputs_made(stepper->context->uplink);
+    uint64_t made = inputs - stepper->predicted_inputs;
+    uint64_t stepped = live - stepper->predicted_tick;
+    stepper->predicted_tick = live;
+    stepper->predicted_inputs = inputs;
+    return stepped < made ? made - stepped : 0;
+}
+
+static ls_status predict(ls_stepper *stepper, uint64_t now_ns, ls_tick end)
+{
+    ls_tick last = last_tick(stepper, end);
+    ls_tick closed = ls_confirmed_ticks_end(stepper->context->ticks);
+    ls_tick head = ls_uplink_next_input(stepper->context->uplink);
+    closed = closed < last ? closed : last;
+    head = head < last ? head : last;
+    ls_status status = ls_prediction_advance(stepper->prediction, closed, head);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_tick live = ls_sim_instance_tick(stepper->context->instance);
+    uint64_t stalled_ticks = note_predicted(stepper);
+    bool is_held = live < head;
+    stepper->stalled_ticks += stepper->is_stepping && is_held ? stalled_ticks : 0;
+    stepper->is_stepping = stepper->is_stepping || live > 0;
+    stepper->alpha = predicted_alpha(stepper, now_ns, is_held);
+    return LS_OK;
+}
+
+/* ---- playing ---- */
+
+void ls_stepper_begin(ls_stepper *stepper)
+{
+    stepper->is_stepping = false;
+    stepper->unplayed_ns = 0;
+    (void)note_predicted(stepper);
+    stepper->timestep = ls_timestep_make(&stepper->timestep.config);
+    ls_jitter_buffer_init(&stepper->jitter_buffer, stepper->context->dt_ns);
+}
+
+void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick, uint64_t now_ns)
+{
+    ls_jitter_buffer_add_arrival(&stepper->jitter_buffer, tick, now_ns);
+}
+
+ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end)
+{
+    if (stepper->prediction) {
+        return predict(stepper, now_ns, end);
+    }
+    step_due(stepper, now_ns, elapsed_ns, end);
+    return LS_OK;
+}
+
+void ls_stepper_count_stalled(ls_stepper *stepper, uint64_t elapsed_ns)
+{
+    stepper->unplayed_ns += elapsed_ns;
+    stepper->stalled_ticks += stepper->unplayed_ns / stepper->context->dt_ns;
+    stepper->unplayed_ns %= stepper->context->dt_ns;
+}
+
+static bool is_guessing(const ls_stepper *stepper)
+{
+    return stepper->prediction && !stepper->is_catching_up;
+}
+
+void ls_stepper_drop_guesses(ls_stepper *stepper)
+{
+    if (is_guessing(stepper)) {
+        /* A state that the simulation cannot load is reported where it happens first. */
+        (void)ls_prediction_drop_guesses(stepper->prediction);
+    }
+}
+
+/* ---- replacing the state ---- */
+
+void ls_stepper_begin_catch_up(ls_stepper *stepper)
+{
+    ls_stepper_drop_guesses(stepper);
+    stepper->is_catching_up = true;
+}
+
+void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs)
+{
+    step_on(stepper, inputs);
+    if (is_hashed(stepper, inputs->tick + 1)) {
+        ls_hash_log_append(stepper->context->hashes, inputs->tick + 1, ls_stepper_hash(stepper));
+    }
+}
+
+void ls_stepper_end_catch_up(ls_stepper *stepper)
+{
+    const ls_sim_instance *instance = stepper->context->instance;
+    uint64_t state_hash = 0; /* stays 0 when the state is not hashed */
+    (void)ls_hash_log_get(stepper->context->hashes, ls_sim_instance_tick(instance), &state_hash);
+    stepper->is_catching_up = false;
+    if (stepper->prediction) {
+        ls_prediction_restart(stepper->prediction, stepper->context->offer.slot);
+    }
+    if (stepper->window) {
+        ls_replay_window_start(stepper->window, instance, state_hash);
+    }
+}
+
+ls_status ls_stepper_load(ls_stepper *stepper, const uint8_t *bytes, ls_tick tick)
+{
+    return ls_sim_instance_load(stepper->context->instance, bytes, tick);
+}
+
+ls_status ls_stepper_restart(ls_stepper *stepper)
+{
+    ls_sim_instance *instance = stepper->context->instance;
+    ls_hash_log_restart(stepper->context->hashes);
+    return ls_sim_instance_tick(instance) != 0 ? ls_sim_instance_restart(instance) : LS_OK;
+}
+
+void ls_stepper_set_previous(ls_stepper *stepper)
+{
+    if (stepper->previous) {
+        memcpy(stepper->previous, ls_sim_instance_view(stepper->context->instance),
+               ls_sim_instance_state_bytes(stepper->context->instance));
+    }
+}
+
+void ls_stepper_replace_state(ls_stepper *stepper, const ls_sim_instance *from)
+{
+    ls_sim_instance *instance = stepper->context->instance;
+    ls_stepper_drop_guesses(stepper);
+    LS_ASSERT(ls_sim_instance_tick(instance) == ls_sim_instance_tick(from));
+    memcpy(ls_sim_instance_state(instance), ls_sim_instance_view(from),
+           ls_sim_instance_state_bytes(from));
+    ls_stepper_set_previous(stepper);
+}
+
+/* ---- reading ---- */
+
+ls_tick ls_stepper_tick(const ls_stepper *stepper)
+{
+    return is_guessing(stepper) ? ls_prediction_settled_tick(stepper->prediction)
+                                : ls_sim_instance_tick(stepper->context->instance);
+}
+
+uint64_t ls_stepper_hash(ls_stepper *stepper)
+{
+    return ls_sim_instance_hash(stepper->context->instance);
+}
+
+uint64_t ls_stepper_stalled_ticks(const ls_stepper *stepper)
+{
+    return stepper->stalled_ticks;
+}
+
+bool ls_stepper_predicts(const ls_stepper *stepper)
+{
+    return stepper->prediction != NULL;
+}
+
+ls_fixed ls_stepper_alpha(const ls_stepper *stepper)
+{
+    return stepper->alpha;
+}
+
+void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *list)
+{
+    const ls_simulation *simulation = stepper->context->simulation;
+    const void *current = ls_sim_instance_view(stepper->context->instance);
+    const void *previous = stepper->previous ? stepper->previous : current;
+    if (ls_sim_instance_tick(stepper->context->instance) > 0 && simulation->draw) {
+        simulation->draw(&stepper->context->offer.config, previous, current, alpha, list);
+    }
+}
+
+void ls_stepper_report(const ls_stepper *stepper, ls_session_report *report)
+{
+    report->tick = ls_stepper_tick(stepper);
+    report->shown_tick = ls_sim_instance_tick(stepper->context->instance);
+    report->steps = stepper->steps;
+    report->stalled_ticks = stepper->stalled_ticks;
+    report->jitter_buffer_delay_ns = ls_jitter_buffer_delay_ns(&stepper->jitter_buffer);
+    report->jitter_buffer_speed_ppm = stepper->jitter_buffer.speed_ppm;
+    if (stepper->prediction) {
+        ls_prediction_figures figures = ls_prediction_figures_of(stepper->prediction);
+        report->has_prediction = true;
+        report->rollbacks = figures.rollbacks;
+        report->rollback_ticks = figures.rollback_ticks;
+        report->rollback_depth_p99 = figures.rollback_depth_p99;
+        report->rollback_depth_max = figures.rollback_depth_max;
+    }
+}

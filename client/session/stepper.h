@@ -1,0 +1,76 @@
+/* Stepper: steps the simulation, over closed ticks alone or with prediction beyond them, and notes
+ * the hash of every state that closed ticks led to. Decides from the time that has passed how many
+ * steps a frame takes and how the picture blends the two newest states. Sends nothing; never reads
+ * a clock. Called by session, and through it the state is replaced by joiner and diagnosis. */
+#ifndef LOCKSTEP_CLIENT_SESSION_STEPPER_H
+#define LOCKSTEP_CLIENT_SESSION_STEPPER_H
+
+#include "lockstep/client/session/uplink.h"
+#include "lockstep/common/diagnosis/replay_window.h"
+
+typedef struct ls_stepper ls_stepper;
+
+/* NO_MEMORY, and what creating a prediction says; without prediction for a simulation that cannot
+ * save its state. */
+ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out);
+void ls_stepper_destroy(ls_stepper *stepper);
+
+/* Settled states and the inputs that led to them are recorded there, borrowed. */
+void ls_stepper_set_window(ls_stepper *stepper, ls_replay_window *window);
+
+/* ---- playing ---- */
+
+/* The match begins, or goes on where a joining session has got to. */
+void ls_stepper_begin(ls_stepper *stepper);
+
+/* A closed tick has come. */
+void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick, uint64_t now_ns);
+
+/* Steps the ticks that are due, `elapsed_ns` after the frame before. `end` is the final tick, or
+ * UINT32_MAX. Fails with the simulation's status when it cannot load what it saved. */
+ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end);
+
+/* Nothing is played in this frame: its time counts as stalled. */
+void ls_stepper_count_stalled(ls_stepper *stepper, uint64_t elapsed_ns);
+
+/* Makes the newest settled state the live one, for good. */
+void ls_stepper_drop_guesses(ls_stepper *stepper);
+
+/* ---- replacing the state ---- */
+
+/* From now on ticks are stepped one by one, as they are handed in, and nothing is guessed. */
+void ls_stepper_begin_catch_up(ls_stepper *stepper);
+void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs);
+
+/* The live state is a settled one: guessing and recording start from it. */
+void ls_stepper_end_catch_up(ls_stepper *stepper);
+
+/* Loads what the simulation saved as the state of a tick. */
+ls_status ls_stepper_load(ls_stepper *stepper, const uint8_t *bytes, ls_tick tick);
+
+/* Goes back to state 0, and to the hashes that begin there. */
+ls_status ls_stepper_restart(ls_stepper *stepper);
+
+/* From now on pictures blend from the live state. */
+void ls_stepper_set_previous(ls_stepper *stepper);
+
+/* Takes over another instance's state of the newest settled tick; guesses are dropped. */
+void ls_stepper_replace_state(ls_stepper *stepper, const ls_sim_instance *from);
+
+/* ---- reading ---- */
+
+/* The newest state that is the result of closed ticks alone. */
+ls_tick ls_stepper_tick(const ls_stepper *stepper);
+
+/* The hash of the live state. */
+uint64_t ls_stepper_hash(ls_stepper *stepper);
+
+uint64_t ls_stepper_stalled_ticks(const ls_stepper *stepper);
+bool ls_stepper_predicts(const ls_stepper *stepper);
+ls_fixed ls_stepper_alpha(const ls_stepper *stepper);
+void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *list);
+
+/* Fills in the report's figures of steps and states. */
+void ls_stepper_report(const ls_stepper *stepper, ls_session_report *report);
+
+#endif
