@@ -37,6 +37,25 @@ uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slo
                            &bot->rng, bytes);
 }
 
+void ls_bot_crew_init(ls_bot_crew *crew, uint64_t seed)
+{
+    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
+        crew->bots[slot] = ls_bot_make(seed + slot);
+    }
+}
+
+ls_tick_inputs ls_bot_crew_inputs(ls_bot_crew *crew, const ls_sim_instance *instance)
+{
+    uint32_t players = ls_sim_instance_config(instance)->players;
+    ls_tick tick = ls_sim_instance_tick(instance);
+    for (uint32_t slot = 0; slot < players; slot++) {
+        uint8_t *bytes = crew->bytes[slot];
+        uint32_t size = ls_bot_input(&crew->bots[slot], instance, slot, bytes);
+        crew->inputs[slot] = (ls_slot_input){bytes, size, tick == 0 ? LS_EVENT_JOINED : 0};
+    }
+    return (ls_tick_inputs){.tick = tick, .slot_count = players, .slots = crew->inputs};
+}
+
 void ls_delayed_bot_init(ls_delayed_bot *bot, uint64_t seed, uint32_t delay_ticks)
 {
     LS_ASSERT(delay_ticks >= 1 && delay_ticks < LS_BOT_DELAY_TICKS_MAX);

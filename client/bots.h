@@ -21,6 +21,19 @@ ls_bot ls_bot_make(uint64_t seed);
  * returns its size. */
 uint32_t ls_bot_input(ls_bot *bot, const ls_sim_instance *instance, uint32_t slot, uint8_t *bytes);
 
+/* A bot in every seat of an instance. */
+typedef struct ls_bot_crew {
+    ls_bot bots[LS_PLAYERS_MAX];
+    ls_slot_input inputs[LS_PLAYERS_MAX]; /* of the newest tick */
+    uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
+} ls_bot_crew;
+
+/* The bot of slot s has the seed `seed` + s. */
+void ls_bot_crew_init(ls_bot_crew *crew, uint64_t seed);
+
+/* Their inputs for the instance's next tick: borrowed until the next call. All join in tick 0. */
+ls_tick_inputs ls_bot_crew_inputs(ls_bot_crew *crew, const ls_sim_instance *instance);
+
 #define LS_BOT_DELAY_TICKS_MAX 256u
 
 /* A bot that answers each state a fixed number of ticks later. What it plays then depends on the

@@ -187,3 +187,22 @@ Test(bots, a_bot_without_delay_is_no_delayed_bot, .signal = SIGABRT)
     static ls_delayed_bot delayed;
     ls_delayed_bot_init(&delayed, 5, 0);
 }
+
+Test(bots, crew_plays_as_its_bots_do_alone)
+{
+    static ls_bot_crew crew;
+    ls_sim_instance *instance = open_instance(ls_arena_simulation());
+    ls_bot_crew_init(&crew, 7);
+    ls_bot alone = ls_bot_make(8);
+    for (ls_tick tick = 0; tick < 100; tick++) {
+        uint8_t bytes[LS_INPUT_BYTES_MAX];
+        uint32_t size = ls_bot_input(&alone, instance, 1, bytes);
+        ls_tick_inputs inputs = ls_bot_crew_inputs(&crew, instance);
+        cr_assert_eq(inputs.slot_count, ls_sim_instance_config(instance)->players);
+        cr_assert_eq(inputs.slots[1].size, size);
+        cr_assert_eq(memcmp(inputs.slots[1].bytes, bytes, size), 0);
+        cr_assert_eq(inputs.slots[1].events, tick == 0 ? LS_EVENT_JOINED : 0u);
+        ls_sim_instance_step(instance, &inputs);
+    }
+    ls_sim_instance_destroy(instance);
+}

@@ -22,8 +22,7 @@ typedef struct making {
     uint8_t *state; /* as it is saved; NULL: it cannot be */
     uint8_t *block;
     ls_tick_block_writer ticks;
-    ls_bot bots[LS_PLAYERS_MAX];
-    uint8_t inputs[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
+    ls_bot_crew bots;
     uint64_t tick_chain;
     uint64_t hash_chain;
     uint64_t state_hash;
@@ -114,20 +113,6 @@ static void append_end(making *work)
 
 /* ---- the match ---- */
 
-static ls_tick_inputs ask_bots(making *work, ls_slot_input slots[LS_PLAYERS_MAX])
-{
-    uint32_t players = work->config->sim.players;
-    ls_tick tick = ls_sim_instance_tick(work->instance);
-    for (uint32_t slot = 0; slot < players; slot++) {
-        uint8_t *bytes = work->inputs[slot];
-        slots[slot] =
-            (ls_slot_input){.bytes = bytes,
-                            .size = ls_bot_input(&work->bots[slot], work->instance, slot, bytes),
-                            .events = tick == 0 ? LS_EVENT_JOINED : 0};
-    }
-    return (ls_tick_inputs){.tick = tick, .slot_count = players, .slots = slots};
-}
-
 /* Of the state `tick`: now and then, and behind ticks that are missing. */
 static bool is_snapshot_due(const bench_journal_maker_config *config, ls_tick tick)
 {
@@ -139,8 +124,7 @@ static bool is_snapshot_due(const bench_journal_maker_config *config, ls_tick ti
 
 static void play_tick(making *work)
 {
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    ls_tick_inputs inputs = ask_bots(work, slots);
+    ls_tick_inputs inputs = ls_bot_crew_inputs(&work->bots, work->instance);
     uint32_t block_ticks = work->config->sim.tick_rate_hz / BLOCKS_PER_S + 1;
     ls_sim_instance_step(work->instance, &inputs);
     work->state_hash = ls_sim_instance_hash(work->instance);
@@ -166,9 +150,7 @@ static void play(making *work)
     work->state_hash = ls_sim_instance_hash(work->instance);
     work->tick_chain = LS_TICK_CHAIN_START;
     work->hash_chain = ls_hash_chain_start(work->state_hash);
-    for (uint32_t slot = 0; slot < work->config->sim.players; slot++) {
-        work->bots[slot] = ls_bot_make(slot + 1);
-    }
+    ls_bot_crew_init(&work->bots, 1);
     append_header(work);
     append_block(work);
     for (uint32_t tick = 0; tick < work->config->ticks && work->status == LS_OK; tick++) {

@@ -37,37 +37,18 @@ static const sim_scene scenes[] = {
     {"particles", ls_rope_simulation, "particles", {80, 256, 1024}, 0, 1000},
 };
 
-typedef struct player {
-    ls_bot bot;
-    uint8_t bytes[LS_INPUT_BYTES_MAX];
-} player;
-
 typedef struct sim_stage {
     ls_sim_instance *instance;
     uint8_t *saved;
-    player players[BOTS];
+    ls_bot_crew bots;
 } sim_stage;
-
-static void seat_bots(sim_stage *stage)
-{
-    for (uint32_t slot = 0; slot < BOTS; slot++) {
-        stage->players[slot].bot = ls_bot_make(slot + 1);
-    }
-}
 
 /* Returns the nanoseconds that the steps took; the bots think outside. */
 static uint64_t play(sim_stage *stage, uint32_t ticks)
 {
     uint64_t spent_ns = 0;
     for (uint32_t i = 0; i < ticks; i++) {
-        ls_slot_input slots[BOTS];
-        ls_tick tick = ls_sim_instance_tick(stage->instance);
-        for (uint32_t slot = 0; slot < BOTS; slot++) {
-            player *one = &stage->players[slot];
-            uint32_t size = ls_bot_input(&one->bot, stage->instance, slot, one->bytes);
-            slots[slot] = (ls_slot_input){one->bytes, size, tick == 0 ? LS_EVENT_JOINED : 0};
-        }
-        ls_tick_inputs inputs = {.tick = tick, .slot_count = BOTS, .slots = slots};
+        ls_tick_inputs inputs = ls_bot_crew_inputs(&stage->bots, stage->instance);
         uint64_t start_ns = bench_processor_ns();
         ls_sim_instance_step(stage->instance, &inputs);
         spent_ns += bench_processor_ns() - start_ns;
@@ -108,7 +89,7 @@ static ls_status measure(const sim_scene *scene, const bench_plan *plan, sim_sta
                          bench_times *tick_times)
 {
     uint32_t ticks = plan->is_smoke ? 2 : scene->ticks;
-    seat_bots(stage);
+    ls_bot_crew_init(&stage->bots, 1);
     play(stage, plan->is_smoke ? 2 : scene->first_tick);
     ls_tick first = ls_sim_instance_tick(stage->instance);
     ls_status status = ls_sim_instance_save(stage->instance, stage->saved);
@@ -118,7 +99,7 @@ static ls_status measure(const sim_scene *scene, const bench_plan *plan, sim_sta
             break;
         }
         status = ls_sim_instance_load(stage->instance, stage->saved, first);
-        seat_bots(stage);
+        ls_bot_crew_init(&stage->bots, 1);
         double slowdown = bench_slowdown();
         bench_times_add(tick_times, (double)play(stage, ticks) / ticks, slowdown);
     }

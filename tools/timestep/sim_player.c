@@ -26,9 +26,7 @@ static ls_status fill(stepping_sim_player *player, const ls_simulation *simulati
     if (can_copy) {
         memcpy(player->previous, ls_sim_instance_view(player->instance), state_bytes);
     }
-    for (uint32_t slot = 0; slot < config->players; slot++) {
-        player->bots[slot] = ls_bot_make(config->seed + slot);
-    }
+    ls_bot_crew_init(&player->bots, config->seed);
     return LS_OK;
 }
 
@@ -64,37 +62,28 @@ void stepping_sim_player_destroy(stepping_sim_player *player)
     ls_release(player->allocator, player);
 }
 
-static void take_inputs(stepping_sim_player *player, const ls_slot_input *inputs)
+static void take_inputs(stepping_sim_player *player, const ls_tick_inputs *inputs)
 {
     ls_sim_instance *instance = player->instance;
     if (player->previous) {
         memcpy(player->previous, ls_sim_instance_view(instance),
                ls_sim_instance_state_bytes(instance));
     }
-    ls_tick_inputs tick = {.tick = ls_sim_instance_tick(instance),
-                           .slot_count = ls_sim_instance_config(instance)->players,
-                           .slots = inputs};
-    ls_sim_instance_step(instance, &tick);
+    ls_sim_instance_step(instance, inputs);
 }
 
 void stepping_sim_player_step(stepping_sim_player *player)
 {
-    ls_sim_instance *instance = player->instance;
-    bool is_first = ls_sim_instance_tick(instance) == 0;
-    for (uint32_t slot = 0; slot < ls_sim_instance_config(instance)->players; slot++) {
-        uint8_t *bytes = player->bytes[slot];
-        player->inputs[slot] = (ls_slot_input){
-            .bytes = bytes,
-            .size = ls_bot_input(&player->bots[slot], instance, slot, bytes),
-            .events = is_first ? LS_EVENT_JOINED : 0,
-        };
-    }
-    take_inputs(player, player->inputs);
+    ls_tick_inputs inputs = ls_bot_crew_inputs(&player->bots, player->instance);
+    take_inputs(player, &inputs);
 }
 
 void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_player *leader)
 {
-    take_inputs(player, leader->inputs);
+    ls_tick_inputs inputs = {.tick = ls_sim_instance_tick(player->instance),
+                             .slot_count = ls_sim_instance_config(player->instance)->players,
+                             .slots = leader->bots.inputs};
+    take_inputs(player, &inputs);
 }
 
 const ls_draw_list *stepping_sim_player_draw(stepping_sim_player *player, ls_fixed alpha)

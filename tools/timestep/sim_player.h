@@ -12,9 +12,7 @@ typedef struct stepping_sim_player {
     ls_sim_instance *instance;
     void *previous; /* the state before the newest; NULL when it cannot be copied */
     ls_draw_list list;
-    ls_bot bots[LS_PLAYERS_MAX];
-    ls_slot_input inputs[LS_PLAYERS_MAX]; /* of the newest tick */
-    uint8_t bytes[LS_PLAYERS_MAX][LS_INPUT_BYTES_MAX];
+    ls_bot_crew bots;
 } stepping_sim_player;
 
 /* Borrows the simulation; errors of ls_sim_instance_create. */
