@@ -17,7 +17,7 @@ ls_bot ls_bot_make(uint64_t seed)
 static uint32_t random_input(ls_bot *bot, uint32_t input_bytes_max, uint8_t *bytes)
 {
     if (ls_rng_below(&bot->rng, CHANGE_ONE_IN_TICKS) == 0) {
-        uint32_t most = input_bytes_max < RANDOM_BYTES_MAX ? input_bytes_max : RANDOM_BYTES_MAX;
+        uint32_t most = LS_MIN(input_bytes_max, RANDOM_BYTES_MAX);
         bot->random_size = ls_rng_below(&bot->rng, most + 1);
         for (uint32_t i = 0; i < bot->random_size; i++) {
             bot->random_bytes[i] = (uint8_t)ls_rng_next(&bot->rng);

@@ -43,8 +43,7 @@ static void tell_lag(const ls_client_view *shown, const ls_session_report *repor
                      ls_view_facts *facts)
 {
     const lag_notes *lag = &shown->lag;
-    uint64_t frame_ns = lag->longest_frame_ns > lag->longest_before_ns ? lag->longest_frame_ns
-                                                                       : lag->longest_before_ns;
+    uint64_t frame_ns = LS_MAX(lag->longest_frame_ns, lag->longest_before_ns);
     if (shown->is_waiting) {
         ls_text names = {{0}};
         ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
@@ -218,7 +217,7 @@ static void note_lag(ls_client_view *shown, uint64_t now_ns)
     lag_notes *lag = &shown->lag;
     ls_session_report report = ls_session_report_of(shown->session);
     uint64_t frame_ns = shown->frame_ns > 0 ? now_ns - shown->frame_ns : 0;
-    lag->longest_frame_ns = frame_ns > lag->longest_frame_ns ? frame_ns : lag->longest_frame_ns;
+    lag->longest_frame_ns = LS_MAX(frame_ns, lag->longest_frame_ns);
     if (now_ns - lag->since_ns >= LS_NS_PER_SECOND) {
         lag->since_ns = now_ns;
         lag->stalled_ticks = report.stalled_ticks - lag->stalled_before;

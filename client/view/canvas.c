@@ -1,5 +1,7 @@
 #include "lockstep/client/view/canvas.h"
 
+#include "lockstep/common/base/language.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,7 +195,7 @@ static void convex_edge(uint32_t *row, int32_t from, int32_t end, float y, const
         for (uint32_t i = 0; i < shape->count; i++) {
             const edge *side = &shape->edges[i];
             float depth = ((float)x + 0.5f) * side->along + y * side->down + side->base + 0.5f;
-            share = depth < share ? depth : share;
+            share = LS_MIN(depth, share);
         }
         share = share < 0.0f ? 0.0f : share;
         row[x] = mix(row[x], with.pixel, (uint32_t)(share * (float)with.share));
@@ -250,7 +252,7 @@ void ls_canvas_line(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to,
     if (!(length > 0.0f)) {
         return;
     }
-    float half = half_thickness > 0.5f ? half_thickness : 0.5f;
+    float half = LS_MAX(half_thickness, 0.5f);
     float across_x = -dy / length * half;
     float across_y = dx / length * half;
     ls_canvas_point corners[] = {{from.x + across_x, from.y + across_y},

@@ -14,7 +14,7 @@ ls_frame_pace ls_frame_pace_make(uint32_t hz, bool follows_display, uint64_t now
 static uint64_t next_of_display(ls_frame_pace *pace, uint64_t work_ns, uint64_t shown_ns)
 {
     pace->work_ns -= pace->work_ns / FORGET_ONE_IN;
-    pace->work_ns = work_ns > pace->work_ns ? work_ns : pace->work_ns;
+    pace->work_ns = LS_MAX(work_ns, pace->work_ns);
     uint64_t ahead_ns = pace->work_ns + SPARE_NS;
     return ahead_ns < pace->period_ns ? shown_ns + pace->period_ns - ahead_ns : shown_ns;
 }

@@ -94,7 +94,7 @@ void ls_overlay_lines(const ls_overlay *overlay, const ls_view_facts *facts)
     int32_t line_height = (int32_t)overlay->font->height;
     for (uint32_t i = 0; i < facts->line_count; i++) {
         int32_t needed = text_width(overlay, facts->lines[i]);
-        width = needed > width ? needed : width;
+        width = LS_MAX(needed, width);
     }
     if (facts->line_count == 0) {
         return;
@@ -160,7 +160,7 @@ static ls_canvas_rect bar_of(const ls_overlay *overlay)
     int32_t x = MARGIN + PADDING + text;
     int32_t y = (int32_t)overlay->canvas->height - MARGIN - BAR_HEIGHT / 2;
     int32_t width = (int32_t)overlay->canvas->width - x - MARGIN - PADDING;
-    return (ls_canvas_rect){x, y - BAR_THICKNESS / 2, width > 1 ? width : 1, BAR_THICKNESS};
+    return (ls_canvas_rect){x, y - BAR_THICKNESS / 2, LS_MAX(width, 1), BAR_THICKNESS};
 }
 
 bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share)

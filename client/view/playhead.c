@@ -16,7 +16,7 @@ void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick la
                            uint32_t tick_rate_hz)
 {
     playhead->first_tick = first_tick;
-    playhead->last_tick = last_tick > first_tick ? last_tick : first_tick;
+    playhead->last_tick = LS_MAX(last_tick, first_tick);
     playhead->dt_ns = LS_NS_PER_SECOND / tick_rate_hz;
     if (playhead->place_ns > length_ns(playhead)) {
         playhead->place_ns = length_ns(playhead);

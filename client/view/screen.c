@@ -197,7 +197,7 @@ static void show_text(ls_screen *screen, uint64_t now_ns)
 static uint64_t when_again(ls_screen *screen, uint64_t now_ns)
 {
     uint64_t again_ns = screen->terminal ? ls_terminal_go_on(screen->terminal, now_ns) : UINT64_MAX;
-    return again_ns < screen->next_ns ? again_ns : screen->next_ns;
+    return LS_MIN(again_ns, screen->next_ns);
 }
 
 uint64_t ls_screen_frame(ls_screen *screen, uint64_t now_ns)

@@ -197,8 +197,8 @@ static void measure(const ls_terminal *terminal, uint32_t *columns, uint32_t *ro
     *rows = ROWS_DEFAULT;
     if (terminal->is_live && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 &&
         size.ws_row > 0) {
-        *columns = size.ws_col < COLUMNS_MAX ? size.ws_col : COLUMNS_MAX;
-        *rows = size.ws_row < ROWS_MAX ? size.ws_row : ROWS_MAX;
+        *columns = LS_MIN(size.ws_col, COLUMNS_MAX);
+        *rows = LS_MIN(size.ws_row, ROWS_MAX);
     }
 }
 

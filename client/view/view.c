@@ -310,7 +310,7 @@ void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *
     if (view->now_ns > 0) {
         ls_frame_times_add(&view->times, (float)elapsed_ns / 1e6f, (float)work_ns / 1e6f);
     }
-    elapsed_ns = elapsed_ns < ELAPSED_MAX_NS ? elapsed_ns : ELAPSED_MAX_NS;
+    elapsed_ns = LS_MIN(elapsed_ns, ELAPSED_MAX_NS);
     view->now_ns = now_ns;
     view->canvas = *canvas;
     advance(view, elapsed_ns);

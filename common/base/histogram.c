@@ -1,5 +1,7 @@
 #include "lockstep/common/base/histogram.h"
 
+#include "lockstep/common/base/language.h"
+
 void ls_histogram_add(ls_histogram *histogram, uint64_t ns)
 {
     uint64_t bin = ns / LS_HISTOGRAM_BIN_NS;
@@ -18,7 +20,7 @@ uint64_t ls_histogram_percentile_ns(const ls_histogram *histogram, uint32_t perc
         below += histogram->bins[bin];
         if (below >= wanted) {
             uint64_t edge_ns = (bin + 1) * LS_HISTOGRAM_BIN_NS;
-            return edge_ns < histogram->max_ns ? edge_ns : histogram->max_ns;
+            return LS_MIN(edge_ns, histogram->max_ns);
         }
     }
     return histogram->max_ns;

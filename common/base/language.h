@@ -1,8 +1,12 @@
-/* Language: lets C++ call what the installed headers declare, and lets those headers stay free of
- * what only C knows. LS_C_BEGIN and LS_C_END stand round their declarations; LS_LITERAL(type){...}
- * is a value of a struct. Included by every installed header that declares a function. */
+/* Language: small things that C does not have. LS_C_BEGIN and LS_C_END stand around declarations
+ * that C++ may call; LS_LITERAL(type){...} is a value of a struct in C and in C++; LS_MIN and
+ * LS_MAX work on any numbers, and look at the one that they return twice. Included by every
+ * installed header that declares a function. */
 #ifndef LOCKSTEP_COMMON_BASE_LANGUAGE_H
 #define LOCKSTEP_COMMON_BASE_LANGUAGE_H
+
+#define LS_MIN(a, b) ((a) < (b) ? (a) : (b))
+#define LS_MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #ifdef __cplusplus
 #define LS_C_BEGIN extern "C" {

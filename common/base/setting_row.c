@@ -74,7 +74,7 @@ uint64_t ls_setting_flag_min(const ls_setting_row *row)
 {
     uint64_t unit = unit_of(row);
     uint64_t min = row->min / unit + (row->min % unit > 0 ? 1 : 0);
-    return row->flag_min > min ? row->flag_min : min;
+    return LS_MAX(row->flag_min, min);
 }
 
 uint64_t ls_setting_flag_max(const ls_setting_row *row)
@@ -110,7 +110,7 @@ static uint64_t max_of(const ls_setting_row *row, const void *target)
 {
     uint64_t max = row->type == LS_SETTING_IS_WORD ? word_count(row) - 1 : row->max;
     uint64_t limit = row->limit > 0 ? read_u32(target, row->limit) : max;
-    return limit < max ? limit : max;
+    return LS_MIN(limit, max);
 }
 
 ls_status ls_setting_table_check(const ls_setting_table *table, const void *target,

@@ -342,8 +342,7 @@ static ls_status allocate(writing *writer)
             ls_byte_stream stream = ls_byte_stream_measure();
             sections[i](&stream, &writer->file);
             LS_ASSERT(!stream.has_failed);
-            writer->raw_capacity =
-                stream.at > writer->raw_capacity ? stream.at : writer->raw_capacity;
+            writer->raw_capacity = LS_MAX(stream.at, writer->raw_capacity);
             writer->capacity += LS_BUNDLE_SECTION_BYTES + ls_compress_bound(stream.at);
         }
     }

@@ -272,7 +272,7 @@ ls_tick ls_replay_window_oldest(const ls_replay_window *window)
 {
     uint32_t held = window->config.window_ticks;
     ls_tick first = window->newest >= held ? window->newest - held + 1 : 0;
-    return first > window->start ? first : window->start;
+    return LS_MAX(first, window->start);
 }
 
 static bool is_held(const ls_replay_window *window, ls_tick tick)

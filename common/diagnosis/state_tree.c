@@ -245,7 +245,7 @@ static ls_tree_node chunk_node(const tree_field *field, uint32_t node)
         .kind = LS_TREE_CHUNK,
         .field = field->schema_index,
         .first_element = place * each,
-        .element_count = rest < each ? rest : each,
+        .element_count = LS_MIN(rest, each),
     };
     if (level + 1 < field->level_count) {
         ls_tree_range below = children_of(field, level, (ls_tree_range){place, 1});
@@ -392,7 +392,7 @@ static element_run run_at(const ls_field *field, uint32_t element, uint32_t coun
         .offset = field->offset + (size_t)(element / field->length) * field->stride +
                   (size_t)place * bytes,
         .stride = is_lone ? field->stride : bytes,
-        .count = count < count_max ? count : count_max,
+        .count = LS_MIN(count, count_max),
     };
 }
 

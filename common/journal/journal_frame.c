@@ -70,10 +70,8 @@ bool ls_journal_frame_read(const uint8_t *bytes, size_t size, uint64_t offset,
 
 ls_journal_walk ls_journal_walk_from(const uint8_t *bytes, size_t size, uint64_t offset)
 {
-    return (ls_journal_walk){.bytes = bytes,
-                             .size = size,
-                             .at = offset < size ? offset : size,
-                             .patience = PATIENCE_BYTES};
+    return (ls_journal_walk){
+        .bytes = bytes, .size = size, .at = LS_MIN(offset, size), .patience = PATIENCE_BYTES};
 }
 
 /* The offset of the next mark at or behind `from`, or the file's size. */

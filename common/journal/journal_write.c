@@ -40,7 +40,7 @@ ls_status ls_journal_writer_create(size_t raw_bytes_max, ls_journal *continued,
 {
     LS_ASSERT(raw_bytes_max <= LS_JOURNAL_RAW_BYTES_MAX);
     size_t index_bytes = LS_JOURNAL_INDEX_BYTES_MAX;
-    size_t largest = raw_bytes_max > index_bytes ? raw_bytes_max : index_bytes;
+    size_t largest = LS_MAX(raw_bytes_max, index_bytes);
     ls_journal_writer *writer = ls_allocate(allocator, sizeof *writer);
     if (!writer) {
         return LS_NO_MEMORY;

@@ -127,7 +127,7 @@ static uint64_t root_of_64(uint64_t n)
                     ((square * UINT64_C(1358587881)) >> 32);
     root = (root + n / root) >> 1;
     root = (root + n / root) >> 1;
-    root = root > LOW_32 ? LOW_32 : root;
+    root = LS_MIN(root, LOW_32);
     while (root * root > n) {
         root--;
     }
@@ -153,7 +153,7 @@ static uint64_t root_of_wide(wide n)
     /* (rest*2^32 + the next 32 bits) / (2*upper), with both halved to stay in 64 bits. */
     uint64_t half = rest << 31 | n.low >> 33;
     uint64_t lower = half / upper;
-    lower = lower > LOW_32 ? LOW_32 : lower;
+    lower = LS_MIN(lower, LOW_32);
     uint64_t left = ((half - lower * upper) << 1) + (n.low >> 32 & 1);
     if (left <= LOW_32 && (left << 32 | (n.low & LOW_32)) < lower * lower) {
         lower--;

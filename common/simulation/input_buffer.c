@@ -102,8 +102,7 @@ void ls_input_buffer_forget_before(ls_input_buffer *buffer, ls_tick first)
         return;
     }
     uint32_t forgotten = first - buffer->first;
-    uint32_t rows =
-        forgotten < buffer->config.window_ticks ? forgotten : buffer->config.window_ticks;
+    uint32_t rows = LS_MIN(forgotten, buffer->config.window_ticks);
     for (uint32_t i = 0; i < rows; i++) {
         row_of(buffer, buffer->first + i)->held = 0;
     }

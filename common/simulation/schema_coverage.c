@@ -223,7 +223,7 @@ static void describe_fault(const coverage *map, const byte_range *range, ls_text
 static void describe_faults(const coverage *map, ls_text *why)
 {
     size_t count = map->fault_count;
-    size_t shown = count < RANGES_SHOWN ? count : RANGES_SHOWN;
+    size_t shown = LS_MIN(count, RANGES_SHOWN);
     bool is_repeated = false;
     ls_text_set(why, "%zu byte range%s not covered exactly once: ", count,
                 count == 1 ? " is" : "s are");

@@ -55,7 +55,7 @@ uint64_t ls_state_hash(ls_state_hasher *hasher, const void *state)
     }
     size_t rest = ls_schema_state_bytes(hasher->schema);
     for (size_t i = 0; i < hasher->chunk_count; i++) {
-        size_t size = rest < LS_HASH_CHUNK_BYTES ? rest : LS_HASH_CHUNK_BYTES;
+        size_t size = LS_MIN(rest, LS_HASH_CHUNK_BYTES);
         /* For any seed but 0 XXH3 would derive a new secret for every chunk. */
         uint64_t hash = ls_hash_bytes(bytes + i * LS_HASH_CHUNK_BYTES, size, 0);
         ls_store_u64(hasher->chunk_hashes + i * sizeof hash, hash);

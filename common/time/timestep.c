@@ -99,7 +99,7 @@ static ls_timestep_plan plan_accumulator(ls_timestep *timestep, uint64_t time_ns
     uint64_t limit = steps_limit(&timestep->config);
     uint64_t count = (timestep->bank_ns + time_ns) / dt_ns;
     timestep->bank_ns = (timestep->bank_ns + time_ns) % dt_ns;
-    ls_timestep_plan plan = plan_of(count < limit ? count : limit, dt_ns, dt_ns);
+    ls_timestep_plan plan = plan_of(LS_MIN(count, limit), dt_ns, dt_ns);
     if (timestep->config.strategy == LS_TIMESTEP_INTERPOLATED) {
         plan.alpha = ls_fixed_div((int64_t)timestep->bank_ns, (int64_t)dt_ns);
     }

@@ -100,7 +100,7 @@ static void compress_piece(ls_blob *blob)
 {
     uint32_t start = blob->pieces * LS_BLOB_PIECE_BYTES;
     uint32_t left = blob->raw_bytes - start;
-    uint32_t size = left < LS_BLOB_PIECE_BYTES ? left : LS_BLOB_PIECE_BYTES;
+    uint32_t size = LS_MIN(left, LS_BLOB_PIECE_BYTES);
     const uint8_t *raw = raw_of(blob) + start;
     uint8_t *out = blob->memory + blob->stream_bytes;
     size_t packed = ls_compressor_run(blob->compressor, raw, size, blob->packed, size - 1);
@@ -141,7 +141,7 @@ ls_blob_part ls_blob_part_at(const ls_blob *blob, uint32_t index)
         /* Of a stream that is not at its end, more is to come behind any part. */
         .is_last = ls_blob_is_compressed(blob) && left <= LS_BLOB_PART_BYTES,
         .index = index,
-        .size = left < LS_BLOB_PART_BYTES ? left : LS_BLOB_PART_BYTES,
+        .size = LS_MIN(left, LS_BLOB_PART_BYTES),
         .bytes = blob->memory + start,
     };
 }

@@ -56,7 +56,7 @@ ls_status ls_blob_receiver_create(uint32_t bytes_max, const ls_allocator *alloca
     uint32_t parts = parts_in(ls_blob_stream_bytes_max(bytes_max));
     receiver->allocator = allocator;
     receiver->bytes_max = bytes_max;
-    receiver->window = parts < LS_BLOB_WINDOW_PARTS ? parts : LS_BLOB_WINDOW_PARTS;
+    receiver->window = LS_MIN(parts, LS_BLOB_WINDOW_PARTS);
     receiver->decompressor = ls_decompressor_create(allocator);
     receiver->raw = ls_allocate(allocator, bytes_max);
     receiver->ring = ls_allocate_array(allocator, receiver->window, LS_BLOB_PART_BYTES);
@@ -193,7 +193,7 @@ ls_status ls_blob_receiver_take_part(ls_blob_receiver *receiver, uint64_t now_ns
 static uint32_t piece_bytes(const ls_blob_receiver *receiver)
 {
     uint32_t left = receiver->promise.bytes - receiver->pieces * LS_BLOB_PIECE_BYTES;
-    return left < LS_BLOB_PIECE_BYTES ? left : LS_BLOB_PIECE_BYTES;
+    return LS_MIN(left, LS_BLOB_PIECE_BYTES);
 }
 
 static bool is_at_end(const ls_blob_receiver *receiver)
@@ -209,7 +209,7 @@ static bool gather(ls_blob_receiver *receiver, uint32_t wanted)
         bool is_last = receiver->has_last && receiver->gathered + 1 == receiver->end;
         uint32_t left = (is_last ? receiver->last_size : LS_BLOB_PART_BYTES) - receiver->offset;
         uint32_t open = wanted - receiver->piece_size;
-        uint32_t taken = left < open ? left : open;
+        uint32_t taken = LS_MIN(left, open);
         memcpy(receiver->piece + receiver->piece_size,
                receiver->ring + (size_t)place * LS_BLOB_PART_BYTES + receiver->offset, taken);
         receiver->piece_size += taken;

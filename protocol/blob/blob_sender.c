@@ -120,17 +120,7 @@ void ls_blob_sender_destroy(ls_blob_sender *sender)
 
 static uint32_t least_rate(uint32_t rate)
 {
-    return rate > LS_BLOB_RATE_MIN ? rate : LS_BLOB_RATE_MIN;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
+    return LS_MAX(rate, LS_BLOB_RATE_MIN);
 }
 
 void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number, uint64_t rtt_ns,
@@ -153,7 +143,7 @@ void ls_blob_sender_start(ls_blob_sender *sender, ls_blob *blob, uint32_t number
     sender->round_end = 0;
     sender->is_losing = false;
     sender->has_rtt = rtt_ns > 0;
-    sender->rtt_ns = rtt_ns > 0 ? least(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS;
+    sender->rtt_ns = rtt_ns > 0 ? LS_MIN(rtt_ns, RTT_MAX_NS) : RTT_UNKNOWN_NS;
     sender->deviation_ns = sender->rtt_ns / (2 * DEVIATION_SHARE);
     sender->repeated = 0;
     sender->bytes = 0;
@@ -216,8 +206,8 @@ static void note_silence(ls_blob_sender *sender, uint64_t now_ns)
 /* After so long a part that is not acknowledged was lost. */
 static uint64_t patience_ns(const ls_blob_sender *sender)
 {
-    uint64_t spare_ns = most(DEVIATIONS * sender->deviation_ns, 2 * sender->config.tick_ns);
-    return sender->rtt_ns + most(spare_ns, PATIENCE_NS);
+    uint64_t spare_ns = LS_MAX(DEVIATIONS * sender->deviation_ns, 2 * sender->config.tick_ns);
+    return sender->rtt_ns + LS_MAX(spare_ns, PATIENCE_NS);
 }
 
 /* When the first of the parts on their way counts as lost, and which; UINT64_MAX: none is. */
@@ -249,7 +239,7 @@ static size_t send(ls_blob_sender *sender, uint32_t index, uint64_t now_ns, uint
     sender->flights[index % LS_BLOB_WINDOW_PARTS] = (flight){.sent_ns = now_ns};
     sender->packet_ns[sender->packets % LS_BLOB_WINDOW_PARTS] = now_ns;
     sender->packets++;
-    sender->paced_ns = most(sender->paced_ns, now_ns) + travel_ns(sender, size);
+    sender->paced_ns = LS_MAX(sender->paced_ns, now_ns) + travel_ns(sender, size);
     sender->bytes += size + sender->config.header_bytes;
     return size;
 }
@@ -285,7 +275,8 @@ uint64_t ls_blob_sender_next_ns(const ls_blob_sender *sender)
     }
     uint32_t lost = 0;
     uint64_t wanted_ns = has_new_part(sender) ? 0 : next_loss_ns(sender, &lost);
-    return most(wanted_ns, allowed_ns(sender));
+    uint64_t first_ns = allowed_ns(sender);
+    return LS_MAX(wanted_ns, first_ns);
 }
 
 /* ---- acknowledgements ---- */
@@ -334,7 +325,7 @@ static void measure_rtt(ls_blob_sender *sender, const ls_blob_ack *ack, uint64_t
     if (!is_known || ack->hold == LS_HOLD_NONE || now_ns < sent_ns + hold_ns) {
         return;
     }
-    uint64_t sample_ns = least(now_ns - sent_ns - hold_ns, RTT_MAX_NS);
+    uint64_t sample_ns = LS_MIN(now_ns - sent_ns - hold_ns, RTT_MAX_NS);
     if (!sender->has_rtt) {
         sender->has_rtt = true;
         sender->rtt_ns = sample_ns;

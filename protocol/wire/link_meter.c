@@ -71,7 +71,7 @@ ls_link_arrival ls_link_meter_add(ls_link_meter *meter, uint32_t sequence, int64
     uint32_t ahead = (sequence - meter->newest) % SEQUENCES;
     /* Times of arrival are measured: what comes later may seem to have come before. */
     bool is_silent = now_ns >= meter->heard_ns && now_ns - meter->heard_ns >= SILENCE_NS;
-    meter->heard_ns = now_ns > meter->heard_ns ? now_ns : meter->heard_ns;
+    meter->heard_ns = LS_MAX(now_ns, meter->heard_ns);
     if (ahead != 0 && (ahead < SEQUENCES / 2 || is_silent)) {
         return take_newer(meter, ahead, stamp_ns, now_ns);
     }
@@ -92,6 +92,6 @@ ls_link_figures ls_link_meter_figures(const ls_link_meter *meter)
     uint32_t lost = meter->window_lost[0] + meter->window_lost[1];
     uint64_t jitter = meter->jitter_ns / LS_HOLD_UNIT_NS;
     uint32_t loss = sent == 0 ? 0 : (lost * 256 + sent / 2) / sent;
-    return (ls_link_figures){.loss = loss < LS_LOSS_MAX ? loss : LS_LOSS_MAX,
+    return (ls_link_figures){.loss = LS_MIN(loss, LS_LOSS_MAX),
                              .jitter = jitter < LS_JITTER_MAX ? (uint32_t)jitter : LS_JITTER_MAX};
 }

@@ -283,7 +283,7 @@ uint32_t ls_tick_part_size(uint32_t total_bytes, uint32_t index)
     uint32_t start = index * LS_TICK_PART_BYTES;
     LS_ASSERT(start < total_bytes);
     uint32_t left = total_bytes - start;
-    return left < LS_TICK_PART_BYTES ? left : LS_TICK_PART_BYTES;
+    return LS_MIN(left, LS_TICK_PART_BYTES);
 }
 
 void ls_tick_part_fields(ls_bit_stream *stream, ls_tick_part *part)

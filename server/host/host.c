@@ -124,7 +124,7 @@ static void after_turn(ls_host *host, uint64_t now_ns)
     if (!host->is_eager) {
         uint64_t taking_ns =
             ls_transport_enet_has_more(host->transport) ? now_ns : now_ns + TAKING_NS;
-        next_ns = taking_ns < next_ns ? taking_ns : next_ns;
+        next_ns = LS_MIN(taking_ns, next_ns);
     }
     set_alarm(host, next_ns);
 }

@@ -119,7 +119,7 @@ static ls_match_config config_of_each(const ls_match_table_config *config)
     uint64_t players = (uint64_t)config->matches * match.sim.players;
     uint64_t moments =
         (players + LS_MATCH_TABLE_PLAYERS_PER_MOMENT - 1) / LS_MATCH_TABLE_PLAYERS_PER_MOMENT;
-    moments = moments < LS_MATCH_TABLE_MOMENTS_MAX ? moments : LS_MATCH_TABLE_MOMENTS_MAX;
+    moments = LS_MIN(moments, LS_MATCH_TABLE_MOMENTS_MAX);
     if (config->matches > 1) {
         uint64_t dt_ns = ls_timestep_config_default(match.sim.tick_rate_hz).dt_ns;
         match.phase_ns = (uint32_t)(dt_ns / moments);
@@ -335,7 +335,7 @@ uint64_t ls_match_table_next_ns(ls_match_table *table)
     refresh_all(table);
     uint64_t next_ns = UINT64_MAX;
     for (uint32_t i = 0; i < table->count; i++) {
-        next_ns = table->due_ns[i] < next_ns ? table->due_ns[i] : next_ns;
+        next_ns = LS_MIN(table->due_ns[i], next_ns);
     }
     return next_ns;
 }

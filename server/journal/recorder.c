@@ -121,8 +121,8 @@ static size_t block_bytes(const ls_match_config *settings, uint32_t block_ms)
         ls_tick_block_tick_bytes(settings->sim.players, settings->simulation->input_bytes_max);
     uint64_t ticks = (uint64_t)settings->sim.tick_rate_hz * block_ms / 1000 + 1;
     uint64_t wanted = ticks * tick;
-    wanted = wanted > BLOCK_BYTES_MIN ? wanted : BLOCK_BYTES_MIN;
-    wanted = wanted < BLOCK_BYTES_MAX ? wanted : BLOCK_BYTES_MAX;
+    wanted = LS_MAX(wanted, BLOCK_BYTES_MIN);
+    wanted = LS_MIN(wanted, BLOCK_BYTES_MAX);
     return LS_TICK_BLOCK_HEAD_BYTES + (wanted > tick ? (size_t)wanted : tick);
 }
 
@@ -142,10 +142,10 @@ size_t ls_recorder_raw_bytes_max(const ls_recorder_config *config, ls_match *mat
 {
     size_t state = state_room(config, match);
     size_t ticks = block_bytes(ls_match_config_of(match), config->block_ms);
-    size_t piece = state < LS_JOURNAL_PIECE_BYTES ? state : LS_JOURNAL_PIECE_BYTES;
+    size_t piece = LS_MIN(state, LS_JOURNAL_PIECE_BYTES);
     size_t largest = piece + LS_JOURNAL_SNAPSHOT_HEAD_BYTES;
-    largest = ticks > largest ? ticks : largest;
-    return largest > LS_JOURNAL_HEADER_BYTES_MAX ? largest : LS_JOURNAL_HEADER_BYTES_MAX;
+    largest = LS_MAX(ticks, largest);
+    return LS_MAX(largest, LS_JOURNAL_HEADER_BYTES_MAX);
 }
 
 static ls_status allocate(ls_recorder *recorder)
@@ -328,7 +328,7 @@ static uint64_t snapshot_interval_ns(const ls_recorder *recorder)
     const ls_recorder_config *config = &recorder->config;
     uint64_t share_ns = recorder->state_capacity * LS_NS_PER_SECOND / config->snapshot_bytes_per_s;
     uint64_t asked_ns = config->snapshot_ms * LS_NS_PER_MS;
-    return asked_ns > share_ns ? asked_ns : share_ns;
+    return LS_MAX(asked_ns, share_ns);
 }
 
 static bool is_snapshot_due(const ls_recorder *recorder, uint64_t now_ns)

@@ -11,7 +11,7 @@ enum {
 
 static void log_places(const ls_desync_finding *finding, const ls_log *log)
 {
-    uint32_t shown = finding->place_count < PLACES_SHOWN ? finding->place_count : PLACES_SHOWN;
+    uint32_t shown = LS_MIN(finding->place_count, PLACES_SHOWN);
     for (uint32_t i = 0; i < shown; i++) {
         const ls_difference_text *place = &finding->places[i];
         ls_log_line(log, LS_LOG_ERROR, "  %s: server %s, client %s", place->name, place->a,

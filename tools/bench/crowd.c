@@ -195,7 +195,7 @@ static void on_alarm(void *user, uint64_t now_ns)
         if (client->due_ns <= now_ns + TOGETHER_NS) {
             wake(client, now_ns);
         }
-        next_ns = client->due_ns < next_ns ? client->due_ns : next_ns;
+        next_ns = LS_MIN(client->due_ns, next_ns);
     }
     ls_loop_alarm_set(owner->alarm, next_ns);
 }

@@ -256,7 +256,7 @@ static ls_status measure_seeks(const ls_simulation *simulation, const bench_plan
         status = status == LS_OK ? replay_playback_seek(playback, to, why) : status;
         double ms = (double)(bench_processor_ns() - begun_ns) / 1e6;
         bench_series_add(&took_ms, ms);
-        worst_ms = ms > worst_ms ? ms : worst_ms;
+        worst_ms = LS_MAX(ms, worst_ms);
     }
     replay_playback_close(playback);
     if (status == LS_OK) {

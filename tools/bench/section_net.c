@@ -28,7 +28,7 @@ static const uint32_t client_counts[] = {4, 64, 512};
 static ls_status start_crowds(bench_child *children, const bench_crowd *all, ls_text *why)
 {
     ls_status status = LS_OK;
-    uint32_t count = all->total < CROWDS_MAX ? all->total : CROWDS_MAX;
+    uint32_t count = LS_MIN(all->total, CROWDS_MAX);
     for (uint32_t i = 0; status == LS_OK && i < count; i++) {
         bench_crowd crowd = *all;
         crowd.first = all->total * i / count;

@@ -42,7 +42,7 @@ double bench_series_min(const bench_series *series)
 {
     double least = series->count > 0 ? series->values[0] : 0;
     for (uint32_t i = 1; i < series->count; i++) {
-        least = series->values[i] < least ? series->values[i] : least;
+        least = LS_MIN(series->values[i], least);
     }
     return least;
 }
@@ -75,7 +75,7 @@ uint64_t bench_clock_cost_ns(void)
     for (int i = 0; i < CLOCK_TRIES; i++) {
         uint64_t start = bench_now_ns();
         uint64_t cost = bench_now_ns() - start;
-        least = cost < least ? cost : least;
+        least = LS_MIN(cost, least);
     }
     return least;
 }
@@ -104,7 +104,7 @@ double bench_slowdown(void)
     double least = reference_ns();
     for (int i = 1; i < REFERENCE_TRIES; i++) {
         double ns = reference_ns();
-        least = ns < least ? ns : least;
+        least = LS_MIN(ns, least);
     }
     return least / BENCH_REFERENCE_NS;
 }

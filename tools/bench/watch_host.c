@@ -88,13 +88,9 @@ static void add_player(const ls_match_slot *slot, bench_watch_window *window)
     const ls_finished *own = &slot->finished;
     uint64_t inputs = slot->inputs_on_time + slot->inputs_substituted;
     double late = inputs > 0 ? (double)slot->inputs_substituted / (double)inputs : 1;
-    window->confirm_p50_us = own->confirm_latency_p50_us > window->confirm_p50_us
-                                 ? own->confirm_latency_p50_us
-                                 : window->confirm_p50_us;
-    window->confirm_p99_us = own->confirm_latency_p99_us > window->confirm_p99_us
-                                 ? own->confirm_latency_p99_us
-                                 : window->confirm_p99_us;
-    window->late_share = late > window->late_share ? late : window->late_share;
+    window->confirm_p50_us = LS_MAX(own->confirm_latency_p50_us, window->confirm_p50_us);
+    window->confirm_p99_us = LS_MAX(own->confirm_latency_p99_us, window->confirm_p99_us);
+    window->late_share = LS_MAX(late, window->late_share);
     window->is_sound = window->is_sound && !slot->is_desynced && slot->hashes_compared > 0;
 }
 

@@ -6,8 +6,7 @@ void explain_report_input_text(const ls_slot_input *input,
                                char text[EXPLAIN_REPORT_INPUT_TEXT_BYTES])
 {
     size_t at = 0;
-    uint32_t shown =
-        input->size < EXPLAIN_REPORT_INPUT_BYTES ? input->size : EXPLAIN_REPORT_INPUT_BYTES;
+    uint32_t shown = LS_MIN(input->size, EXPLAIN_REPORT_INPUT_BYTES);
     snprintf(text, EXPLAIN_REPORT_INPUT_TEXT_BYTES, "%s", shown == 0 ? "empty" : "");
     for (uint32_t i = 0; i < shown; i++) {
         at += (size_t)snprintf(text + at, EXPLAIN_REPORT_INPUT_TEXT_BYTES - at, "%02x",

@@ -87,7 +87,7 @@ static void write_pass_hashes(FILE *file, const explain_evidence *evidence)
                                      &evidence->passes};
     uint32_t count = 0;
     for (uint32_t i = 0; i < 3; i++) {
-        count = traces[i]->pass_count > count ? traces[i]->pass_count : count;
+        count = LS_MAX(traces[i]->pass_count, count);
     }
     if (count == 0) {
         return;

@@ -179,8 +179,7 @@ static void on_step(int number, siginfo_t *info, void *context)
     const uint8_t *state = live(spectating);
     size_t begin = spectating->written > state ? (size_t)(spectating->written - state) : 0;
     size_t end = begin + STORE_BYTES_MAX;
-    look_at(spectating, begin, end < spectating->state_bytes ? end : spectating->state_bytes,
-            spectating->written);
+    look_at(spectating, begin, LS_MIN(end, spectating->state_bytes), spectating->written);
     close_pages(spectating);
 }
 

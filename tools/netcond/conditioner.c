@@ -144,7 +144,7 @@ static bool hold(netcond_conditioner *conditioner, const packet_head *head, cons
     ls_time_queue_add(&conditioner->queue, due_ns, slot);
     netcond_conditioner_figures *figures = &conditioner->figures;
     figures->held++;
-    figures->held_max = figures->held > figures->held_max ? figures->held : figures->held_max;
+    figures->held_max = LS_MAX(figures->held, figures->held_max);
     figures->duplicated += head->is_copy ? 1 : 0;
     return true;
 }
@@ -191,8 +191,8 @@ uint64_t netcond_conditioner_next_ns(const netcond_conditioner *conditioner)
 static void add_time(netcond_conditioner_times *times, uint64_t ns)
 {
     times->count++;
-    times->min_ns = ns < times->min_ns ? ns : times->min_ns;
-    times->max_ns = ns > times->max_ns ? ns : times->max_ns;
+    times->min_ns = LS_MIN(ns, times->min_ns);
+    times->max_ns = LS_MAX(ns, times->max_ns);
     times->sum_ns += ns;
     ls_histogram_add(&times->histogram, ns * times->magnified);
 }

@@ -86,7 +86,7 @@ static void warn(const netcond *host, const netcond_report *report)
     uint64_t late_ns = 0;
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         uint64_t own_ns = netcond_conditioner_percentile_ns(&report->figures[i]->late, 99);
-        late_ns = own_ns > late_ns ? own_ns : late_ns;
+        late_ns = LS_MAX(own_ns, late_ns);
     }
     if (late_ns > LATE_P99_NS) {
         ls_log_line(log, LS_LOG_WARNING,

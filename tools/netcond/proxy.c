@@ -126,7 +126,7 @@ static void set_alarm(netcond_proxy *proxy)
     uint64_t next_ns = UINT64_MAX;
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
         uint64_t due_ns = netcond_conditioner_next_ns(proxy->conditioners[i]);
-        next_ns = due_ns < next_ns ? due_ns : next_ns;
+        next_ns = LS_MIN(due_ns, next_ns);
     }
     if (next_ns != proxy->alarm_ns) {
         ls_loop_alarm_set(proxy->alarm, next_ns);

@@ -192,7 +192,7 @@ static ls_status create_parts(cutting *cut)
 {
     const ls_journal_header *header = ls_journal_header_of(replay_playback_journal(cut->playback));
     size_t tick = ls_tick_block_tick_bytes(header->config.players, header->input_bytes_max);
-    cut->block_capacity = LS_TICK_BLOCK_HEAD_BYTES + (tick > BLOCK_BYTES ? tick : BLOCK_BYTES);
+    cut->block_capacity = LS_TICK_BLOCK_HEAD_BYTES + (LS_MAX(tick, BLOCK_BYTES));
     cut->block_bytes = ls_allocate(ls_allocator_heap(), cut->block_capacity);
     return cut->block_bytes ? ls_journal_writer_create(LS_JOURNAL_RAW_BYTES_MAX, NULL,
                                                        ls_allocator_heap(), &cut->writer)

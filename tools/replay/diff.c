@@ -51,7 +51,7 @@ static bool is_same_input(const ls_slot_input *a, const ls_slot_input *b)
 
 static void describe_input(const ls_slot_input *input, ls_text *out)
 {
-    uint32_t shown = input->size < INPUT_BYTES_SHOWN ? input->size : INPUT_BYTES_SHOWN;
+    uint32_t shown = LS_MIN(input->size, INPUT_BYTES_SHOWN);
     ls_text_set(out, "%" PRIu32 " bytes ", input->size);
     for (uint32_t i = 0; i < shown; i++) {
         ls_text_add(out, "%02x", input->bytes[i]);

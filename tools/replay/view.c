@@ -63,7 +63,7 @@ static ls_status check_ticks(const replay_run *run, ls_text *why)
     ls_tick latest = config->from;
     for (uint32_t i = 0; i < config->screen.screenshot_count; i++) {
         ls_tick tick = config->screen.screenshots[i].tick;
-        latest = tick > latest ? tick : latest;
+        latest = LS_MAX(tick, latest);
     }
     if (latest > info->end_tick) {
         ls_text_set(why, "tick %" PRIu32 " is behind the journal's last one, %" PRIu32, latest,

@@ -171,7 +171,7 @@ static uint64_t longest_inside(const schema_debug_type *type)
     }
     for (uint32_t i = 0; i < type->member_count; i++) {
         uint64_t inside = longest_inside(type->members[i].type);
-        longest = inside > longest ? inside : longest;
+        longest = LS_MAX(inside, longest);
     }
     bool has_items = type->kind == SCHEMA_DEBUG_STRUCT;
     return has_items && count > longest ? count : longest;

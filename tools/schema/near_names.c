@@ -8,11 +8,6 @@ enum {
     LETTERS_MAX = 64, /* longer names are compared by their starts */
 };
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Levenshtein: letters to change, add or take away. */
 static uint32_t letters_apart(const char *a, const char *b)
 {
@@ -26,8 +21,9 @@ static uint32_t letters_apart(const char *a, const char *b)
         row[0] = (uint32_t)i;
         for (size_t j = 1; j <= b_bytes; j++) {
             uint32_t changed = diagonal + (a[i - 1] != b[j - 1]);
+            uint32_t shorter = LS_MIN(row[j], row[j - 1]) + 1;
             diagonal = row[j];
-            row[j] = least(changed, least(row[j], row[j - 1]) + 1);
+            row[j] = LS_MIN(changed, shorter);
         }
     }
     return row[b_bytes];
@@ -42,7 +38,7 @@ void schema_near_names_offer(schema_near_names *near, const char *name)
 {
     uint32_t distance = letters_apart(near->wanted, name);
     size_t third = strlen(near->wanted) / 3;
-    bool is_near = distance <= (third < 2 ? 2 : third) || strstr(name, near->wanted) != NULL;
+    bool is_near = distance <= (LS_MAX(third, 2)) || strstr(name, near->wanted) != NULL;
     uint32_t place = near->count;
     while (place > 0 && near->distances[place - 1] > distance) {
         place--;

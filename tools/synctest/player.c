@@ -263,7 +263,7 @@ static ls_sim_tuning tuning_of(const synctest_player *player, ls_tick tick)
 {
     ls_sim_tuning tuning = {.workers = 1, .log_level = LS_LOG_WARNING};
     uint32_t workers = player->simulation.workers_max;
-    workers = workers < SYNCTEST_TRIED_WORKERS ? workers : SYNCTEST_TRIED_WORKERS;
+    workers = LS_MIN(workers, SYNCTEST_TRIED_WORKERS);
     if (is_moved(player, SYNCTEST_CHANGES_WORKERS) && workers > 1) {
         tuning.workers = 1 + tick % workers;
     }

@@ -109,7 +109,7 @@ static uint32_t ticks_needed(const compare *c)
             uint64_t steps = stepping_sim_course_can_play(timestep->strategy)
                                  ? stepping_play(timestep, trace, cost_ns(c, trace), NULL).steps
                                  : 0;
-            most = steps > most ? steps : most;
+            most = LS_MAX(steps, most);
         }
     }
     return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;

@@ -39,7 +39,7 @@ static bool write_script(int input, const char *script, size_t size)
         if (written < 0 && errno != EINTR) {
             break;
         }
-        script += written > 0 ? written : 0;
+        script += LS_MAX(written, 0);
         size -= written > 0 ? (size_t)written : 0;
     }
     close(input);

@@ -28,7 +28,7 @@ static void swing(void *user, const stepping_play_frame *frame)
         ls_rope_advance(h->config, h->state, h->scratch, dt_s);
         double stretch = ls_rope_stretch(h->config, h->state);
         h->result.is_torn = !(stretch < STEPPING_ROPE_TORN);
-        h->result.stretch_max = stretch > h->result.stretch_max ? stretch : h->result.stretch_max;
+        h->result.stretch_max = LS_MAX(stretch, h->result.stretch_max);
         h->result.steps++;
     }
 }
@@ -285,7 +285,7 @@ static double farthest(const ls_draw_list *a, const ls_draw_list *b)
             continue;
         }
         double now = distance(&a->shapes[i], &b->shapes[k]);
-        apart = now > apart ? now : apart;
+        apart = LS_MAX(now, apart);
     }
     return apart;
 }
@@ -409,7 +409,7 @@ static uint32_t ticks_needed(const stepping_trace *traces, const ls_timestep_con
     uint64_t most = 1;
     for (uint32_t i = 0; i < STEPPING_TRACE_KIND_COUNT; i++) {
         uint64_t steps = stepping_play(timestep, &traces[i], 0, NULL).steps;
-        most = steps > most ? steps : most;
+        most = LS_MAX(steps, most);
     }
     return (uint32_t)most;
 }

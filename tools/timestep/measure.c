@@ -84,7 +84,7 @@ static void compare(const ls_timestep_config *timestep, const stepping_measure_c
                     stepping_measures *out)
 {
     uint64_t others = stepping_play(timestep, config->other, config->step_cost_ns, NULL).steps;
-    uint64_t steps = others < out->play.steps ? others : out->play.steps;
+    uint64_t steps = LS_MIN(others, out->play.steps);
     out->steps_compared = steps;
     out->is_repeatable =
         steps > 0 && digest(timestep, config->trace, config->step_cost_ns, steps) ==

@@ -26,7 +26,7 @@ stepping_stepper stepping_stepper_default(ls_timestep_strategy strategy, uint32_
 
 static uint64_t longer(uint64_t a, uint64_t b)
 {
-    return a > b ? a : b;
+    return LS_MAX(a, b);
 }
 
 static void count_plan(stepping_play_result *result, const ls_timestep_plan *plan)

@@ -33,7 +33,7 @@ static bool is_shown(const stepping_plot_page *page, uint32_t index)
 static uint64_t position_from_ns(const stepping_plot_page *page)
 {
     uint64_t half_ns = stepping_trace_length_ns(page->position) / 2;
-    uint64_t going_ns = half_ns < LS_NS_PER_SECOND ? half_ns : LS_NS_PER_SECOND;
+    uint64_t going_ns = LS_MIN(half_ns, LS_NS_PER_SECOND);
     return page->course ? going_ns : 0;
 }
 
@@ -104,15 +104,15 @@ static void add_point(void *user, const stepping_play_frame *frame)
     step(s, frame->plan);
     /* Beyond stability the sum that stands for the energy can be negative. */
     double energy = fabs(s->view.current.spring_energy);
-    s->energy_max = energy > s->energy_max ? energy : s->energy_max;
+    s->energy_max = LS_MAX(energy, s->energy_max);
     bool is_shown = frame->real_ns >= s->from_ns && frame->real_ns <= s->to_ns;
     if (!is_shown || frame->real_ns < s->next_ns) {
         return;
     }
     s->next_ns = frame->real_ns + s->every_ns;
     double value = value_of(s, frame);
-    s->least = value < s->least ? value : s->least;
-    s->most = value > s->most ? value : s->most;
+    s->least = LS_MIN(value, s->least);
+    s->most = LS_MAX(value, s->most);
     fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value);
     s->energy_max = 0;
 }
@@ -257,7 +257,7 @@ static void write_stutter(const stepping_plot_page *page, FILE *script)
             double stutter = page->course ? cell->simulation.stutter_mm : cell->world.stutter_ms;
             if (is_shown(page, k)) {
                 fprintf(script, " %.4f", stutter);
-                most = stutter > most ? stutter : most;
+                most = LS_MAX(stutter, most);
             }
         }
         fprintf(script, "\n");

@@ -64,7 +64,7 @@ uint64_t virtual_client_find_due_ns(const virtual_client *client)
     }
     uint64_t local_ns = virtual_client_ns(client);
     due_ns = client->run->now_ns + (due_ns > local_ns ? due_ns - local_ns : 0);
-    return due_ns < client->next_frame_ns ? due_ns : client->next_frame_ns;
+    return LS_MIN(due_ns, client->next_frame_ns);
 }
 
 void virtual_client_step_clock(virtual_client *client, uint64_t ns)

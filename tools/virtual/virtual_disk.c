@@ -52,7 +52,7 @@ ls_status virtual_disk_open(virtual_disk *disk, size_t raw_bytes_max, ls_journal
     disk->now_ns = now_ns;
     disk->synchronised_ns = now_ns;
     disk->size = continued ? (size_t)ls_journal_info_of(continued)->append_offset : 0;
-    disk->synchronised = disk->synchronised < disk->size ? disk->synchronised : disk->size;
+    disk->synchronised = LS_MIN(disk->synchronised, disk->size);
     return ls_journal_writer_create(raw_bytes_max, continued, disk->allocator, &disk->writer);
 }
 

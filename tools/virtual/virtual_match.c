@@ -82,7 +82,7 @@ void virtual_match_add_peer(virtual_match *run, virtual_peer peer)
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
-    return a < b ? a : b;
+    return LS_MIN(a, b);
 }
 
 static uint64_t next_event_ns(const virtual_match *run)

@@ -56,7 +56,7 @@ static void read_pad(const ls_slot_input *input, ls_arena_ship *ship)
     if (is_left != is_right) {
         stick = is_left ? 127 : -127;
     }
-    ship->steer = (int8_t)(stick < -127 ? -127 : stick);
+    ship->steer = (int8_t)LS_MAX(stick, -127);
 }
 
 /* The share of a difference that a rate in 1/s takes away in one tick. */

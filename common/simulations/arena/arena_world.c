@@ -29,7 +29,7 @@ static ls_arena_rules rules_of(const ls_sim_config *config)
     ls_fixed dt = LS_FIXED_ONE / config->tick_rate_hz;
     ls_fixed drag = thousandths(config->params[LS_ARENA_PARAM_DRAG]);
     uint32_t still = config->tick_rate_hz * STILL_MILLISECONDS / 1000;
-    still = still < STILL_TICKS_MAX ? still : STILL_TICKS_MAX;
+    still = LS_MIN(still, STILL_TICKS_MAX);
     return (ls_arena_rules){
         .dt = dt,
         .drag_keep = ls_fixed_max(LS_FIXED_ONE - ls_fixed_mul(drag, dt), 0),

@@ -120,7 +120,7 @@ static ls_rope_point hand_velocity(ls_rope_point from, ls_rope_point to, double 
     double x = to.x - from.x;
     double y = to.y - from.y;
     double distance = sqrt(x * x + y * y);
-    double gain = rate < HAND_GAIN ? rate : HAND_GAIN;
+    double gain = LS_MIN(rate, HAND_GAIN);
     if (distance * gain > HAND_SPEED_MAX) {
         gain = HAND_SPEED_MAX / distance;
     }
@@ -181,7 +181,7 @@ static ls_rope_point link_force(const ls_rope_rules *rules, const ls_rope_point 
                                 const ls_rope_point *speed)
 {
     double length = distance_between(at[0], at[1]);
-    double safe_length = length > LENGTH_MIN ? length : LENGTH_MIN;
+    double safe_length = LS_MAX(length, LENGTH_MIN);
     double tension = rules->stiffness * (length - rules->link) / safe_length;
     return (ls_rope_point){
         tension * (at[1].x - at[0].x) + rules->damping * (speed[1].x - speed[0].x),
@@ -273,7 +273,7 @@ double ls_rope_stretch(const ls_sim_config *config, const void *state)
     double longest = rules.link;
     for (uint32_t i = 0; i + 1 < rules.count; i++) {
         double length = distance_between(rope.positions[i], rope.positions[i + 1]);
-        longest = length > longest ? length : longest;
+        longest = LS_MAX(length, longest);
     }
     return longest / rules.link;
 }

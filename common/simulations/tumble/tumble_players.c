@@ -67,7 +67,7 @@ static int8_t stick(const ls_slot_input *input, uint32_t place)
 {
     int32_t value = input->size > place ? input->bytes[place] : 0;
     value = value < 128 ? value : value - 256;
-    return (int8_t)(value < -STICK_MAX ? -STICK_MAX : value);
+    return (int8_t)LS_MAX(value, -STICK_MAX);
 }
 
 /* A jump pushes off whatever bears the ball; both buttons at once are one jump. */

@@ -9,7 +9,7 @@ typedef struct selection {
 
 static uint32_t seats(const ls_step *step, const ls_units_rules *rules)
 {
-    return step->inputs->slot_count < rules->players ? step->inputs->slot_count : rules->players;
+    return LS_MIN(step->inputs->slot_count, rules->players);
 }
 
 static bool is_commanded_by(const ls_units_unit *unit, uint32_t player)

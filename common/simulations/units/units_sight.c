@@ -93,10 +93,10 @@ static void search_tile(const ls_units_scratch *scratch, ls_cell_block block, ui
     uint32_t top = row * LS_UNITS_TILE_CELLS;
     uint32_t right = left + LS_UNITS_TILE_CELLS - 1;
     uint32_t bottom = top + LS_UNITS_TILE_CELLS - 1;
-    block.first_column = left > block.first_column ? left : block.first_column;
-    block.last_column = right < block.last_column ? right : block.last_column;
-    block.first_row = top > block.first_row ? top : block.first_row;
-    block.last_row = bottom < block.last_row ? bottom : block.last_row;
+    block.first_column = LS_MAX(left, block.first_column);
+    block.last_column = LS_MIN(right, block.last_column);
+    block.first_row = LS_MAX(top, block.first_row);
+    block.last_row = LS_MIN(bottom, block.last_row);
     for (uint32_t r = block.first_row; r <= block.last_row; r++) {
         search_range(scratch->spots, ls_cell_grid_range(scratch->grid, block, r), search);
     }
