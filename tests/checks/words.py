@@ -126,8 +126,8 @@ TERMS = (
     ("what is played", "what (is|was|has been) played", "gameplay", EVERYWHERE, ()),
     ("stands once", "stands? once(?! the)", "is in one place", EVERYWHERE, ()),
 )
-# The table above, samples and exceptions; and a page that repeats what the programs say.
-OWN = ("tests/checks/*", "docs/reference.md")
+# The table above, samples and exceptions; and pages that repeat what the programs say, or said.
+OWN = ("tests/checks/*", "docs/reference.md", "docs/changelog.md")
 
 
 def _term_pattern(pattern):

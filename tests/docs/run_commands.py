@@ -1,6 +1,6 @@
 """Runs every sh block of documents, in order, in a copy of the tree that is made of links.
 
-usage: run_commands.py SOURCE_DIR WORK_DIR PAGE...
+usage: run_commands.py SOURCE_DIR BUILD_DIR WORK_DIR PAGE...
        run_commands.py --catches WORK_DIR
 
 README.md says how blocks are marked and what is substituted. Exit code 0 when every command ended
@@ -19,9 +19,7 @@ import time
 PORT_IN_PAGES = "7300"
 TICKS = 120
 DEMO_SECONDS = 3
-# The first demo builds everything; whatever else is on a page takes seconds.
-BLOCK_SECONDS_MAX = 500
-MATCH_SECONDS_MAX = 90
+BLOCK_SECONDS_MAX = 90
 POLL_SECONDS = 0.05
 
 BLOCK = re.compile(
@@ -68,7 +66,8 @@ class Block:
         """The code with the substitutions of README.md."""
         code = self.code.replace("host.example", "127.0.0.1")
         code = re.sub(rf"\b{PORT_IN_PAGES}\b", str(port), code)
-        code = re.sub(r"^tools/demo\b", f"tools/demo --seconds {DEMO_SECONDS}", code, flags=re.M)
+        demo = f"tools/demo --bin build/demo/bin --seconds {DEMO_SECONDS}"
+        code = re.sub(r"^tools/demo\b", demo, code, flags=re.M)
         if self.calls("lockstep-server") and "--ticks" not in code:
             code = re.sub(r"(lockstep-server)\b", rf"\1 --ticks {TICKS}", code)
         return code
@@ -167,11 +166,11 @@ class Terminal:
 
     def wait_for_all(self):
         while self.running:
-            self.running[0].finish(MATCH_SECONDS_MAX)
+            self.running[0].finish(BLOCK_SECONDS_MAX)
             self.running.pop(0)
 
     def wait_for_port(self, server):
-        end = time.monotonic() + MATCH_SECONDS_MAX
+        end = time.monotonic() + BLOCK_SECONDS_MAX
         while not is_bound(self.port):
             if server.process.poll() is not None or time.monotonic() > end:
                 raise Wrong(f"{server.block.where}: nothing listens\n{server.said()}")
@@ -196,18 +195,17 @@ class Terminal:
             started.stop()
 
 
-def make_tree(source, folder):
-    """Links to everything in the tree but its builds; what earlier runs built here stays."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for entry in folder.iterdir():
-        if entry.is_symlink() or entry.is_file():
-            entry.unlink()
-        elif entry.name != "build":
-            shutil.rmtree(entry)
+def make_tree(source, build, folder):
+    """Links to everything in the tree, with the build in the place of the demo's."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for entry in source.iterdir():
-        if entry.name.startswith((".", "build")):
-            continue
-        (folder / entry.name).symlink_to(entry)
+        if not entry.name.startswith((".", "build")):
+            (folder / entry.name).symlink_to(entry)
+    demo = folder / "build" / "demo"
+    demo.mkdir(parents=True)
+    for name in ("bin", "cmake_install.cmake"):
+        (demo / name).symlink_to(build / name)
 
 
 def run_page(text, page, folder, work):
@@ -279,16 +277,16 @@ def catches(work):
 def main():
     if sys.argv[1] == "--catches":
         sys.exit(0 if catches(pathlib.Path(sys.argv[2]).resolve()) else 1)
-    source, work = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    source, build, work = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     ran = 0
     try:
-        for page in sys.argv[3:]:
-            make_tree(source, work / "tree")
+        for page in sys.argv[4:]:
+            make_tree(source, build, work / "tree")
             text = (source / page).read_text(encoding="utf-8")
             ran += run_page(text, page, work / "tree", work)
     except Wrong as wrong:
         sys.exit(str(wrong))
-    print(f"{ran} blocks of {len(sys.argv) - 3} pages ran as they should")
+    print(f"{ran} blocks of {len(sys.argv) - 4} pages ran as they should")
 
 
 if __name__ == "__main__":
