@@ -354,7 +354,7 @@ static void take_disconnect(client *player, const ls_transport_event *event, uin
     player->server = 0;
     player->is_connecting = false;
     if (!is_given_up) {
-        ls_session_disconnected(player->session, event->reason, now_ns);
+        ls_session_receive_event(player->session, event, now_ns);
     }
 }
 
@@ -382,20 +382,16 @@ static void take_packets(client *player, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(player->transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
+        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
+            take_disconnect(player, &event, now_ns);
+            continue;
+        }
+        if (event.kind == LS_TRANSPORT_CONNECTED) {
             player->server = event.peer;
             player->has_connected = true;
             player->is_connecting = false;
-            ls_session_connected(player->session, event.peer, now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            take_disconnect(player, &event, now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(player->session, event.channel, event.bytes, event.size, now_ns);
-            break;
         }
+        ls_session_receive_event(player->session, &event, now_ns);
     }
 }
 

@@ -271,11 +271,10 @@ void ls_match_table_take(ls_match_table *table, const ls_transport_event *event,
     }
     if (event->kind == LS_TRANSPORT_RECEIVED) {
         number = match_for_packet(table, number, event, now_ns);
-        ls_match_receive_event(table->matches[number], event, now_ns);
     } else {
         ls_peer_map_remove(&table->peers, event->peer);
-        ls_match_peer_disconnected(table->matches[number], event->peer, event->reason, now_ns);
     }
+    ls_match_receive_event(table->matches[number], event, now_ns);
     ls_match_table_touch(table, number);
 }
 

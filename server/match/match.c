@@ -516,6 +516,14 @@ void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, cons
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
 {
     uint64_t arrived_ns = event->arrived_ns;
+    if (event->kind == LS_TRANSPORT_CONNECTED) {
+        ls_match_peer_connected(match, event->peer, now_ns);
+        return;
+    }
+    if (event->kind == LS_TRANSPORT_DISCONNECTED) {
+        ls_match_peer_disconnected(match, event->peer, event->reason, now_ns);
+        return;
+    }
     match->now_ns = now_ns;
     /* A tick that was closed before the packet was taken was closed without it. */
     arrived_ns = arrived_ns < match->closed_ns ? match->closed_ns : arrived_ns;

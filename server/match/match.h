@@ -189,8 +189,8 @@ bool ls_match_is_pending(const ls_match *match, ls_peer_id peer);
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size, uint64_t now_ns);
 
-/* The same for a RECEIVED event that may have waited to be taken: what is measured by packets
- * (round trip, slack, hold) goes by when it arrived. */
+/* The same for an event that the transport has given, of any kind. A packet may have waited to be
+ * taken: what is measured by it (round trip, slack, hold) goes by when it arrived. */
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns);
 
 /* Closes what is due, sends what is due, drops who is silent. Call it at least once a tick. */

@@ -65,18 +65,7 @@ static void turn_server(honest_match *here)
     ls_transport_event event;
     ls_match_event said;
     while (ls_transport_next_event(here->server_transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_match_peer_connected(here->match, event.peer, here->now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            ls_match_peer_disconnected(here->match, event.peer, event.reason, here->now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_match_receive(here->match, event.peer, event.channel, event.bytes, event.size,
-                             here->now_ns);
-            break;
-        }
+        ls_match_receive_event(here->match, &event, here->now_ns);
     }
     ls_match_advance(here->match, here->now_ns);
     while (ls_match_next_event(here->match, &said)) {
@@ -87,17 +76,7 @@ static void turn_client(honest_match *here)
 {
     ls_transport_event event;
     while (ls_transport_next_event(here->client_transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_session_connected(here->session, event.peer, here->now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            ls_session_disconnected(here->session, event.reason, here->now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(here->session, event.channel, event.bytes, event.size, here->now_ns);
-            break;
-        }
+        ls_session_receive_event(here->session, &event, here->now_ns);
     }
     ls_session_frame(here->session, here->now_ns);
 }

@@ -140,13 +140,8 @@ static void pump_client(uint32_t index)
     player *client = &here.clients[index];
     ls_transport_event event;
     while (ls_transport_next_event(client->transport, &event)) {
-        if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            ls_session_disconnected(client->session, event.reason, here.now_ns);
-        } else if (event.kind == LS_TRANSPORT_RECEIVED) {
-            ls_session_receive(client->session, event.channel, event.bytes, event.size,
-                               here.now_ns);
-        } else if (!client->is_silent) {
-            ls_session_connected(client->session, event.peer, here.now_ns);
+        if (event.kind != LS_TRANSPORT_CONNECTED || !client->is_silent) {
+            ls_session_receive_event(client->session, &event, here.now_ns);
         }
     }
     if ((here.step + index) % FRAME_STEPS == 0 && !client->is_silent) {

@@ -96,18 +96,7 @@ static void run_server(game *game, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(game->server_transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_match_peer_connected(game->match, event.peer, now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            ls_match_peer_disconnected(game->match, event.peer, event.reason, now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_match_receive(game->match, event.peer, event.channel, event.bytes, event.size,
-                             now_ns);
-            break;
-        }
+        ls_match_receive_event(game->match, &event, now_ns);
     }
     ls_match_advance(game->match, now_ns);
     ls_transport_flush(game->server_transport);
@@ -123,17 +112,7 @@ static void run_client(client *self, uint64_t now_ns)
 {
     ls_transport_event event;
     while (ls_transport_next_event(self->transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_session_connected(self->session, event.peer, now_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            ls_session_disconnected(self->session, event.reason, now_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            ls_session_receive(self->session, event.channel, event.bytes, event.size, now_ns);
-            break;
-        }
+        ls_session_receive_event(self->session, &event, now_ns);
     }
     ls_session_frame(self->session, now_ns);
     ls_transport_flush(self->transport);

@@ -70,19 +70,8 @@ static void take_event(crowd_client *client, const ls_transport_event *event, ui
     } else if (event->kind == LS_TRANSPORT_DISCONNECTED) {
         client->server = 0;
     }
-    if (!client->session) {
-        return;
-    }
-    switch (event->kind) {
-    case LS_TRANSPORT_CONNECTED:
-        ls_session_connected(client->session, event->peer, now_ns);
-        break;
-    case LS_TRANSPORT_DISCONNECTED:
-        ls_session_disconnected(client->session, event->reason, now_ns);
-        break;
-    case LS_TRANSPORT_RECEIVED:
-        ls_session_receive(client->session, event->channel, event->bytes, event->size, now_ns);
-        break;
+    if (client->session) {
+        ls_session_receive_event(client->session, event, now_ns);
     }
 }
 

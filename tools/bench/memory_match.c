@@ -15,13 +15,9 @@ enum {
 
 /* One event or packet between the network and a core. */
 typedef struct post_item {
-    ls_transport_event_kind kind; /* sent: RECEIVED, or DISCONNECTED for the wish to disconnect */
-    ls_status reason;
-    ls_transport *transport; /* whose event it is, or who sends */
-    ls_peer_id peer;
-    ls_channel channel;
-    uint32_t client; /* index of the client whose event it is; unused when sent */
-    uint32_t size;
+    ls_transport_event event; /* a core's DISCONNECTED asks for the end of a connection */
+    ls_transport *transport;  /* of a core that sends */
+    uint32_t client;          /* index of the client whose event it is; unused when sent */
     uint8_t bytes[LS_PACKET_BYTES_MAX];
 } post_item;
 
@@ -90,32 +86,35 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                                                 : bench_pad_player_input(&player->pad, bytes);
 }
 
-static post_item *add_item(post *box)
+static post_item *add_item(post *box, const ls_transport_event *event)
 {
     LS_ASSERT(box->count < POST_ITEMS_MAX);
-    return &box->items[box->count++];
+    post_item *item = &box->items[box->count++];
+    item->event = *event;
+    if (event->size > 0) {
+        memcpy(item->bytes, event->bytes, event->size);
+        item->event.bytes = item->bytes;
+    }
+    return item;
 }
 
 static void post_send(void *user, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size)
 {
     sender *from = user;
-    post_item *item = add_item(&from->match->outbox);
-    item->kind = LS_TRANSPORT_RECEIVED;
-    item->transport = from->transport;
-    item->peer = peer;
-    item->channel = channel;
-    item->size = (uint32_t)size;
-    memcpy(item->bytes, bytes, size);
+    ls_transport_event sent = {.kind = LS_TRANSPORT_RECEIVED,
+                               .peer = peer,
+                               .channel = channel,
+                               .bytes = bytes,
+                               .size = size};
+    add_item(&from->match->outbox, &sent)->transport = from->transport;
 }
 
 static void post_disconnect(void *user, ls_peer_id peer)
 {
     sender *from = user;
-    post_item *item = add_item(&from->match->outbox);
-    item->kind = LS_TRANSPORT_DISCONNECTED;
-    item->transport = from->transport;
-    item->peer = peer;
+    ls_transport_event sent = {.kind = LS_TRANSPORT_DISCONNECTED, .peer = peer};
+    add_item(&from->match->outbox, &sent)->transport = from->transport;
 }
 
 /* ---- the network's side ---- */
@@ -124,16 +123,8 @@ static void collect(ls_memory_match *match, ls_transport *transport, uint32_t cl
 {
     ls_transport_event event;
     while (ls_transport_next_event(transport, &event)) {
-        post_item *item = add_item(&match->inbox);
-        item->kind = event.kind;
-        item->reason = event.reason;
-        item->peer = event.peer;
-        item->channel = event.channel;
-        item->client = client;
-        item->size = (uint32_t)event.size;
-        if (event.size > 0) {
-            memcpy(item->bytes, event.bytes, event.size);
-        }
+        event.arrived_ns = match->now_ns;
+        add_item(&match->inbox, &event)->client = client;
     }
 }
 
@@ -141,48 +132,17 @@ static void post_out(ls_memory_match *match)
 {
     for (uint32_t i = 0; i < match->outbox.count; i++) {
         const post_item *item = &match->outbox.items[i];
-        if (item->kind == LS_TRANSPORT_DISCONNECTED) {
-            ls_transport_disconnect(item->transport, item->peer);
+        const ls_transport_event *sent = &item->event;
+        if (sent->kind == LS_TRANSPORT_DISCONNECTED) {
+            ls_transport_disconnect(item->transport, sent->peer);
         } else {
-            ls_transport_send(item->transport, item->peer, item->channel, item->bytes, item->size);
+            ls_transport_send(item->transport, sent->peer, sent->channel, sent->bytes, sent->size);
         }
     }
     match->outbox.count = 0;
 }
 
 /* ---- the cores' side, timed ---- */
-
-static void feed_match(ls_memory_match *match, const post_item *item)
-{
-    switch (item->kind) {
-    case LS_TRANSPORT_CONNECTED:
-        ls_match_peer_connected(match->match, item->peer, match->now_ns);
-        break;
-    case LS_TRANSPORT_DISCONNECTED:
-        ls_match_peer_disconnected(match->match, item->peer, item->reason, match->now_ns);
-        break;
-    case LS_TRANSPORT_RECEIVED:
-        ls_match_receive(match->match, item->peer, item->channel, item->bytes, item->size,
-                         match->now_ns);
-        break;
-    }
-}
-
-static void feed_session(ls_memory_match *match, const post_item *item)
-{
-    ls_session *session = match->members[item->client].session;
-    switch (item->kind) {
-    case LS_TRANSPORT_CONNECTED:
-        ls_session_connected(session, item->peer, match->now_ns);
-        break;
-    case LS_TRANSPORT_DISCONNECTED:
-        ls_session_disconnected(session, item->reason, match->now_ns);
-        break;
-    case LS_TRANSPORT_RECEIVED:
-        ls_session_receive(session, item->channel, item->bytes, item->size, match->now_ns);
-        break;
-    }
-}
 
 static uint64_t lap(const ls_memory_match *match, uint64_t start_ns)
 {
@@ -196,7 +156,7 @@ static void run_server(ls_memory_match *match)
     collect(match, match->transport, 0);
     uint64_t start_ns = bench_now_ns();
     for (uint32_t i = 0; i < match->inbox.count; i++) {
-        feed_match(match, &match->inbox.items[i]);
+        ls_match_receive_event(match->match, &match->inbox.items[i].event, match->now_ns);
     }
     ls_match_advance(match->match, match->now_ns);
     match->server_ns += lap(match, start_ns);
@@ -221,7 +181,8 @@ static void run_sessions(ls_memory_match *match)
     }
     uint64_t start_ns = bench_now_ns();
     for (uint32_t i = 0; i < match->inbox.count; i++) {
-        feed_session(match, &match->inbox.items[i]);
+        const post_item *item = &match->inbox.items[i];
+        ls_session_receive_event(match->members[item->client].session, &item->event, match->now_ns);
     }
     for (uint32_t i = 0; i < match->member_count; i++) {
         ls_session *session = match->members[i].session;

@@ -274,6 +274,23 @@ static void take_session_events(virtual_client *client)
     }
 }
 
+static void take_event(virtual_client *client, const ls_transport_event *event, uint64_t local_ns)
+{
+    bool is_packet = event->kind == LS_TRANSPORT_RECEIVED;
+    if (event->kind == LS_TRANSPORT_DISCONNECTED) {
+        take_disconnect(client, event->reason);
+        return;
+    }
+    client->is_connecting = client->is_connecting && is_packet;
+    if (is_packet) {
+        VIRTUAL_OBSERVE(client->run, session_receives, client, event);
+    }
+    ls_session_receive_event(client->session, event, local_ns);
+    if (is_packet) {
+        VIRTUAL_OBSERVE(client->run, session_received, client, event);
+    }
+}
+
 /* True when there were any. */
 static bool take_packets(virtual_client *client)
 {
@@ -281,20 +298,7 @@ static bool take_packets(virtual_client *client)
     bool is_any = false;
     ls_transport_event event;
     while (client->transport && ls_transport_next_event(client->transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            client->is_connecting = false;
-            ls_session_connected(client->session, event.peer, local_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            take_disconnect(client, event.reason);
-            break;
-        case LS_TRANSPORT_RECEIVED:
-            VIRTUAL_OBSERVE(client->run, session_receives, client, &event);
-            ls_session_receive(client->session, event.channel, event.bytes, event.size, local_ns);
-            VIRTUAL_OBSERVE(client->run, session_received, client, &event);
-            break;
-        }
+        take_event(client, &event, local_ns);
         take_session_events(client);
         is_any = true;
     }

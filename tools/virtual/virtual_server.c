@@ -133,19 +133,14 @@ static void take_packets(virtual_match *run)
     uint64_t local_ns = virtual_match_server_ns(run);
     ls_transport_event event;
     while (ls_transport_next_event(run->server_transport, &event)) {
-        switch (event.kind) {
-        case LS_TRANSPORT_CONNECTED:
-            ls_match_peer_connected(run->match, event.peer, local_ns);
-            break;
-        case LS_TRANSPORT_DISCONNECTED:
-            ls_match_peer_disconnected(run->match, event.peer, event.reason, local_ns);
-            break;
-        case LS_TRANSPORT_RECEIVED:
+        bool is_packet = event.kind == LS_TRANSPORT_RECEIVED;
+        event.arrived_ns = local_ns; /* the network's clock is not the server's */
+        if (is_packet) {
             VIRTUAL_OBSERVE(run, match_receives, &event);
-            ls_match_receive(run->match, event.peer, event.channel, event.bytes, event.size,
-                             local_ns);
+        }
+        ls_match_receive_event(run->match, &event, local_ns);
+        if (is_packet) {
             VIRTUAL_OBSERVE(run, match_received, &event);
-            break;
         }
         take_events(run);
     }
