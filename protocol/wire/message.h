@@ -11,6 +11,7 @@
 #include "lockstep/common/diagnosis/state_tree.h"
 #include "lockstep/common/simulation/simulation.h"
 #include "lockstep/protocol/wire/bit_stream.h"
+#include "lockstep/protocol/wire/notices.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 
 LS_C_BEGIN
@@ -20,13 +21,8 @@ LS_C_BEGIN
 #define LS_TOKEN_BYTES_MAX 256u
 #define LS_TICKS_PER_REQUEST 32u /* LS_TICK_PARTS_AHEAD */
 #define LS_HASHES_PER_MESSAGE 128u
-#define LS_HASH_INTERVAL_MAX 1024u
-#define LS_INPUT_DELAY_TICKS_MAX 64u
-#define LS_TIMEOUT_MS_MAX 600000u
 #define LS_EVIDENCE_FIGURES_BYTES 53u /* LS_RERUN_FIGURES_BYTES */
 #define LS_EVIDENCE_PRINT_BYTES_MAX 1056u
-#define LS_CAUSE_FIELD_BYTES_MAX 96u
-#define LS_CAUSE_VALUE_BYTES_MAX 128u
 
 #define LS_MESSAGE_KIND_BITS 6u
 
@@ -66,20 +62,6 @@ typedef enum ls_message_kind {
     LS_MESSAGE_BLOB_ACK = 37,
 } ls_message_kind;
 
-typedef enum ls_late_rule {
-    LS_LATE_REPEAT, /* a missing input becomes the slot's input of the tick before */
-    LS_LATE_WAIT,   /* nothing is closed until every input is there, within a bound */
-} ls_late_rule;
-
-/* How many INPUTS and TICKS are sent. */
-typedef enum ls_send_rate {
-    LS_SEND_AUTO,   /* one a tick; a second one half a tick later while that direction loses many */
-    LS_SEND_HALF,   /* one for every two ticks */
-    LS_SEND_TICK,   /* one a tick */
-    LS_SEND_DOUBLE, /* one a tick, and a second one half a tick later */
-    LS_SEND_RATE_COUNT,
-} ls_send_rate;
-
 /* The claim of a client that comes back to a seat. */
 typedef struct ls_return {
     uint64_t match_id; /* 0: it does not come back */
@@ -99,22 +81,6 @@ typedef struct ls_hello {
     bool is_spectator;
     ls_return back;
 } ls_hello;
-
-typedef struct ls_offer {
-    char simulation[LS_NAME_BYTES_MAX];
-    uint32_t simulation_version;
-    ls_sim_config config;
-    uint32_t slot;
-    uint32_t hash_interval_ticks;
-    uint32_t input_delay_ticks;
-    uint32_t timeout_ms;
-    uint32_t late_rule; /* ls_late_rule */
-    uint32_t send_rate; /* ls_send_rate */
-    uint64_t match_id;  /* never 0 */
-    uint8_t secret[LS_SECRET_BYTES];
-    bool is_spectator; /* the slot means nothing */
-    bool is_running;   /* JOIN comes instead of START */
-} ls_offer;
 
 typedef struct ls_ready {
     uint32_t simulation_version;
@@ -147,37 +113,6 @@ typedef struct ls_hashes {
     uint64_t state_hashes[LS_HASHES_PER_MESSAGE];
 } ls_hashes;
 
-typedef struct ls_desync_notice {
-    uint32_t slot;
-    ls_tick tick; /* of the first state that differs */
-    uint64_t server_hash;
-    uint64_t client_hash;
-} ls_desync_notice;
-
-typedef struct ls_end {
-    ls_tick final_tick;
-    uint64_t final_hash;
-} ls_end;
-
-typedef struct ls_finished {
-    ls_tick tick;
-    uint64_t state_hash;
-    ls_tick chain_tick; /* the newest hashed state, and the low half of the chain up to it */
-    uint32_t chain;
-    uint32_t stalled_ticks;
-    uint32_t confirm_latency_p50_us;
-    uint32_t confirm_latency_p99_us;
-    uint32_t confirm_latency_max_us;
-    uint32_t rtt_us;
-    uint32_t frames;
-} ls_finished;
-
-typedef struct ls_waiting {
-    ls_tick tick;
-    uint32_t slot_mask;
-    uint32_t waited_ms;
-} ls_waiting;
-
 /* TREE_QUERY. */
 typedef struct ls_wire_query {
     ls_tick tick; /* of the state that is meant */
@@ -204,22 +139,6 @@ typedef struct ls_wire_fingerprint {
     uint8_t bytes[LS_EVIDENCE_PRINT_BYTES_MAX]; /* ls_build_fingerprint_write */
 } ls_wire_fingerprint;
 
-/* DESYNC_CAUSE: all that was found out; empty texts are not known. */
-typedef struct ls_desync_cause {
-    uint32_t slot;
-    ls_tick tick;
-    uint32_t kind;                        /* ls_desync_class */
-    uint32_t culprit;                     /* ls_desync_culprit */
-    uint32_t fields;                      /* that differ */
-    uint32_t elements;                    /* of them, at most UINT32_MAX */
-    bool is_lower_bound;                  /* at least so many */
-    char field[LS_CAUSE_FIELD_BYTES_MAX]; /* the first one, and both values */
-    char server_value[LS_CAUSE_VALUE_BYTES_MAX];
-    char client_value[LS_CAUSE_VALUE_BYTES_MAX];
-    char pass[LS_NAME_BYTES_MAX]; /* the first one that did other work */
-    ls_text why;
-} ls_desync_cause;
-
 /* HEAL_LEAF: a leaf of the server's state. */
 typedef struct ls_heal_leaf {
     ls_tick tick;
@@ -240,30 +159,6 @@ typedef struct ls_healed {
     bool is_equal; /* false: the leaves did not give this state hash, and nothing was changed */
 } ls_healed;
 
-/* How the state comes to a client that joins a running match. */
-typedef enum ls_join_source {
-    LS_JOIN_HELD,     /* it has it */
-    LS_JOIN_SNAPSHOT, /* the blob is a save of it */
-    LS_JOIN_HISTORY,  /* the blob is every closed tick before it */
-    LS_JOIN_SOURCE_COUNT,
-} ls_join_source;
-
-typedef struct ls_join {
-    uint32_t source;     /* ls_join_source */
-    ls_tick tick;        /* first closed tick that will be sent; the blob leads to this state */
-    uint64_t state_hash; /* of it; HELD: 0, and so are the next two */
-    ls_tick chain_tick;  /* newest hashed state up to there */
-    uint64_t chain;      /* of the state hashes up to that one */
-    uint64_t tick_chain; /* before `tick` */
-    ls_tick next_close;
-    uint32_t next_close_us; /* from sending until then */
-    uint32_t blob;          /* its number, 0 .. 255 */
-    uint32_t blob_bytes;    /* 0: none */
-    uint64_t blob_hash;     /* XXH3-64 */
-    uint32_t players;       /* not sent; both sides know it */
-    char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
-} ls_join;
-
 typedef struct ls_joined {
     ls_tick tick; /* of a hashed state */
     uint64_t state_hash;
@@ -274,11 +169,6 @@ typedef struct ls_ticks_request {
     ls_tick first;
     uint32_t count; /* 1 .. LS_TICKS_PER_REQUEST */
 } ls_ticks_request;
-
-typedef struct ls_resuming {
-    uint32_t slot_mask; /* slots that the match waits for */
-    uint32_t left_ms;   /* how long, at most */
-} ls_resuming;
 
 typedef struct ls_message {
     ls_message_kind kind;

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/time/timestep.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/host/peer_map.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/protocol/transport/transport.h"
-#include "lockstep/protocol/wire/message.h"
+#include "lockstep/protocol/wire/notices.h"
 #include "lockstep/server/match/desync_finding.h"
 #include "lockstep/server/match/lag_attribution.h"
 

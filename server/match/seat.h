@@ -4,6 +4,7 @@
 #ifndef LOCKSTEP_SERVER_MATCH_SEAT_H
 #define LOCKSTEP_SERVER_MATCH_SEAT_H
 
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/delay_control.h"
 #include "lockstep/server/match/downlink.h"
 #include "lockstep/server/match/lag_meter.h"

@@ -17,6 +17,7 @@
 #include "lockstep/common/journal/tick_block.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/protocol/blob/blob.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/counter_simulation.h"

@@ -12,6 +12,7 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 #include "lockstep/tests/support/counter_simulation.h"

@@ -1,6 +1,7 @@
 /* One bit of one packet altered on its way, each bit of the header in turn, in both directions:
  * nobody is lost, nobody stands still for longer than it takes the next packet to mend it, and what
  * only acknowledges leaves no state that differs. Bits of inputs cost no more than inputs. */
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -1,6 +1,7 @@
 /* Coming and going: who joins is told to the step once, who leaves as well, in whichever way; the
  * match goes on with the rest and ends when nobody is left, when it is stopped, or after its last
  * tick, and everybody who is there then has the same final state. */
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -1,5 +1,6 @@
 /* When clients make their inputs: early enough to be on time, late enough to be felt at once; and
  * how soon they find that moment again after a network, a clock or a machine has changed. */
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"
 

@@ -2,6 +2,7 @@
  * the input counts, and that nobody who lies or stops half way hurts those who play. */
 #include "lockstep/common/base/secret.h"
 #include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -2,6 +2,7 @@
  * that nobody asked for; and who gets which seat, whether the journal knew of its players or not.
  */
 #include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

@@ -1,6 +1,7 @@
 /* Seats of a match whose server came back and has forgotten who sat down last: what the ticks that
  * others bring back tell of them. */
 #include "lockstep/common/simulation/tick_chain.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
 #include "lockstep/tools/faultsim/tally_simulation.h"

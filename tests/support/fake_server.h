@@ -8,6 +8,7 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/blob/blob.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/support/counter_simulation.h"
 
 enum {

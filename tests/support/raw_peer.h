@@ -4,6 +4,7 @@
 #define LOCKSTEP_TESTS_SUPPORT_RAW_PEER_H
 
 #include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tools/virtual/virtual_match.h"
 

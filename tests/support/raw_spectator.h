@@ -6,6 +6,7 @@
 
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/blob/blob_receiver.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tools/virtual/virtual_match.h"
 
 typedef struct raw_spectator {

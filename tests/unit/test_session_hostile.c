@@ -1,6 +1,7 @@
 /* What fuzzing found in the session, told in words: a server that breaks the rules. */
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/support/counter_simulation.h"
 

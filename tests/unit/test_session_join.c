@@ -1,6 +1,7 @@
 /* A session that comes into a running match, against a server that a test plays. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/support/fake_server.h"
 
 #include <criterion/criterion.h>

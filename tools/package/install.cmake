@@ -41,10 +41,8 @@ set(LS_PUBLIC_HEADERS
   protocol/loop/event_loop.h
   protocol/transport/transport.h
   protocol/transport/transport_memory.h
-  protocol/wire/bit_stream.h
   protocol/wire/link_figures.h
-  protocol/wire/message.h
-  protocol/wire/tick_packet.h
+  protocol/wire/notices.h
   server/match/desync_finding.h
   server/match/lag_attribution.h
   server/match/match.h)
