@@ -26,13 +26,13 @@ def check_clean(program, sim, ticks):
     expect(report["status"] == "clean" and report["sim"] == sim, "the report's head", result)
     expect(report["inputs_played"] > 0, "somebody played", result)
     perturbations = report["perturbations"]
-    expect(report["roots_compared"] == sum(run["roots_compared"] for run in perturbations),
+    expect(report["roots_compared"] == sum(one["roots_compared"] for one in perturbations),
            "every root is counted once", result)
-    for run in perturbations:
-        is_played = run["result"] == "same" and run["roots_compared"] > ticks
-        expect(is_played or (run["result"] == "skipped" and run["reason"]),
-               f"{run['name']} compares every tick, or says why not", result)
-    skipped = sum(run["result"] == "skipped" for run in perturbations)
+    for one in perturbations:
+        is_played = one["result"] == "same" and one["roots_compared"] > ticks
+        expect(is_played or (one["result"] == "skipped" and one["reason"]),
+               f"{one['name']} compares every tick, or says why not", result)
+    skipped = sum(one["result"] == "skipped" for one in perturbations)
     expect(skipped < 3, "most are played", result)
 
 
