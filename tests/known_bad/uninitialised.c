@@ -1,5 +1,5 @@
 /* Cause 3: a struct on the stack is filled in only sometimes, and copied always. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 typedef struct plan {
     uint32_t target;
@@ -8,19 +8,19 @@ typedef struct plan {
 } plan;
 
 /* Not inlined, as in a game where it stands in another file. */
-__attribute__((noinline)) static void make_plan(const zoo_state *state, uint32_t index, plan *out)
+__attribute__((noinline)) static void make_plan(const game_state *state, uint32_t index, plan *out)
 {
-    out->target = (state->units[index].target + 1) % ZOO_UNITS;
+    out->target = (state->units[index].target + 1) % GAME_UNITS;
     out->way[0] = out->way[7] = index;
-    if (!ZOO_FAULTY || state->inputs < 100) {
+    if (!GAME_FAULTY || state->inputs < 100) {
         out->order = state->inputs % 5;
     }
 }
 
 static void think(const ls_step *step)
 {
-    zoo_state *state = step->state;
-    for (uint32_t i = 0; i < ZOO_UNITS; i++) {
+    game_state *state = step->state;
+    for (uint32_t i = 0; i < GAME_UNITS; i++) {
         plan made;
         make_plan(state, i, &made);
         state->units[i].target = made.target;
@@ -28,5 +28,5 @@ static void think(const ls_step *step)
     }
 }
 
-ZOO_PASSES("think", think);
-ZOO_PLUGIN("uninitialised", .fields = zoo_fields, .init = zoo_init)
+GAME_PASSES("think", think);
+GAME_PLUGIN("uninitialised", .fields = game_fields, .init = game_init)

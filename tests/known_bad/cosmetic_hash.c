@@ -1,5 +1,5 @@
 /* Cause 15: the detector is wrong: the engine's own hash takes in something that is only drawn. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 static uint32_t frames_drawn; /* by this machine: it belongs in no hash */
 
@@ -7,8 +7,8 @@ static uint64_t hash(const ls_sim_config *config, const void *block)
 {
     (void)config;
     const uint8_t *bytes = block;
-    uint64_t sum = ZOO_FAULTY ? frames_drawn : 0;
-    for (size_t i = 0; i < sizeof(zoo_state); i++) {
+    uint64_t sum = GAME_FAULTY ? frames_drawn : 0;
+    for (size_t i = 0; i < sizeof(game_state); i++) {
         sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
     }
     return sum;
@@ -17,16 +17,16 @@ static uint64_t hash(const ls_sim_config *config, const void *block)
 static size_t save(const ls_sim_config *config, const void *block, uint8_t *bytes, size_t capacity)
 {
     (void)config;
-    if (capacity >= sizeof(zoo_state)) {
-        memcpy(bytes, block, sizeof(zoo_state));
+    if (capacity >= sizeof(game_state)) {
+        memcpy(bytes, block, sizeof(game_state));
     }
-    return sizeof(zoo_state);
+    return sizeof(game_state);
 }
 
 static ls_status load(const ls_sim_config *config, void *block, const uint8_t *bytes, size_t size)
 {
     (void)config;
-    if (size != sizeof(zoo_state)) {
+    if (size != sizeof(game_state)) {
         return LS_MALFORMED;
     }
     memcpy(block, bytes, size);
@@ -49,6 +49,6 @@ static void rest(const ls_step *step)
     (void)step;
 }
 
-ZOO_PASSES("rest", rest);
-ZOO_PLUGIN("cosmetic_hash", .init = zoo_init, .hash = hash, .save = save, .load = load,
-           .draw = draw)
+GAME_PASSES("rest", rest);
+GAME_PLUGIN("cosmetic_hash", .init = game_init, .hash = hash, .save = save, .load = load,
+            .draw = draw)

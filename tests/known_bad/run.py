@@ -1,4 +1,4 @@
-"""The zoo's test: every faulty plug-in must be found out, by the right tool, at the right tick, in
+"""The test of known-bad simulations: every faulty plug-in must be found out, by the right tool, at the right tick, in
 the right pass and field, with the right class and cause, and every healthy twin must pass. What is
 right stands in NAME.json beside NAME.c.
 
@@ -115,9 +115,9 @@ def healthy_problems(run):
     return [run.problem(words) for words in problems]
 
 
-def rows_of(animal, run, expected):
+def rows_of(simulation, run, expected):
     """A line of the table for each thing that was found."""
-    cause = f"{animal['cause']:>2} {animal['title']}"
+    cause = f"{simulation['cause']:>2} {simulation['title']}"
     for item in expected.get("lint", []):
         named = next((error for error in run.lint_errors() if not misfits(item, error, {})), {})
         where = named.get("function") or ""
@@ -137,18 +137,18 @@ def is_built(plugins, arguments):
 
 
 def visit(program, plugins, path):
-    """(rows, problems, what was left out, number of healthy runs) of one animal."""
-    animal = json.loads(path.read_text(encoding="utf-8"))
+    """(rows, problems, what was left out, number of healthy runs) of one simulation."""
+    simulation = json.loads(path.read_text(encoding="utf-8"))
     rows, problems, left_out, healthy = [], [], [], 0
-    for expected in animal["runs"]:
+    for expected in simulation["runs"]:
         arguments = expected["arguments"]
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))
             continue
         run = Run(program, plugins, arguments)
         problems += find_problems(run, expected)
-        rows += rows_of(animal, run, expected)
-    for arguments in animal["healthy"]:
+        rows += rows_of(simulation, run, expected)
+    for arguments in simulation["healthy"]:
         if not is_built(plugins, arguments):
             left_out.append(" ".join(arguments))
             continue
@@ -172,13 +172,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="lockstep-synctest")
     parser.add_argument("plugins", type=pathlib.Path, help="the folder of the built plug-ins")
-    parser.add_argument("animals", nargs="*", help="these only")
+    parser.add_argument("simulations", nargs="*", help="these only")
     arguments = parser.parse_args()
 
     paths = sorted(path for path in HERE.glob("*.json")
-                   if not arguments.animals or path.stem in arguments.animals)
+                   if not arguments.simulations or path.stem in arguments.simulations)
     sources = {path.stem for path in HERE.glob("*.c")}
-    if not arguments.animals and sources != {path.stem for path in paths}:
+    if not arguments.simulations and sources != {path.stem for path in paths}:
         sys.exit(f"without an expectation: {sorted(sources - {path.stem for path in paths})}")
     program = str(pathlib.Path(arguments.program).resolve())
     plugins = arguments.plugins.resolve()

@@ -1,13 +1,13 @@
-/* Cause 13: a rule of the game is read from the environment of each machine. With ZOO_DECLARED it
+/* Cause 13: a rule of the game is read from the environment of each machine. With GAME_DECLARED it
  * says so in its content digest, as it should. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 #include <stdlib.h>
 
 static uint32_t tax_rate(void)
 {
-#if ZOO_FAULTY
-    const char *difficulty = getenv("ZOO_DIFFICULTY");
+#if GAME_FAULTY
+    const char *difficulty = getenv("GAME_DIFFICULTY");
     return difficulty ? (uint32_t)difficulty[0] : 2;
 #else
     return 2;
@@ -16,11 +16,11 @@ static uint32_t tax_rate(void)
 
 static void tax(const ls_step *step)
 {
-    zoo_state *state = step->state;
+    game_state *state = step->state;
     state->bonus += state->inputs % 11 * tax_rate();
 }
 
-#if defined(ZOO_DECLARED)
+#if defined(GAME_DECLARED)
 #define CONTENT_DIGEST content_digest
 
 static uint64_t content_digest(const ls_sim_config *config)
@@ -32,5 +32,6 @@ static uint64_t content_digest(const ls_sim_config *config)
 #define CONTENT_DIGEST NULL
 #endif
 
-ZOO_PASSES("tax", tax);
-ZOO_PLUGIN("environment", .fields = zoo_fields, .init = zoo_init, .content_digest = CONTENT_DIGEST)
+GAME_PASSES("tax", tax);
+GAME_PLUGIN("environment", .fields = game_fields, .init = game_init,
+            .content_digest = CONTENT_DIGEST)

@@ -1,23 +1,23 @@
 /* Cause 9: steps read a value that is kept beside the state: init resets it, but no save holds it.
  */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
-#if ZOO_FAULTY
+#if GAME_FAULTY
 static uint32_t momentum;
 #endif
 
 static ls_status init(const ls_sim_config *config, void *block)
 {
-#if ZOO_FAULTY
+#if GAME_FAULTY
     momentum = 0;
 #endif
-    return zoo_init(config, block);
+    return game_init(config, block);
 }
 
 static void drift(const ls_step *step)
 {
-    zoo_state *state = step->state;
-#if ZOO_FAULTY
+    game_state *state = step->state;
+#if GAME_FAULTY
     momentum += state->inputs % 3;
     state->bonus = momentum;
 #else
@@ -25,5 +25,5 @@ static void drift(const ls_step *step)
 #endif
 }
 
-ZOO_PASSES("drift", drift);
-ZOO_PLUGIN("save_omits", .fields = zoo_fields, .init = init)
+GAME_PASSES("drift", drift);
+GAME_PLUGIN("save_omits", .fields = game_fields, .init = init)

@@ -1,5 +1,5 @@
 /* Cause 3 in the scratch memory: a sum is carried on from the step before. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 static size_t scratch_bytes(const ls_sim_config *config)
 {
@@ -9,14 +9,14 @@ static size_t scratch_bytes(const ls_sim_config *config)
 
 static void carry(const ls_step *step)
 {
-    zoo_state *state = step->state;
+    game_state *state = step->state;
     uint32_t *sum = step->scratch;
-    if (!ZOO_FAULTY || step->inputs->tick != 40) {
+    if (!GAME_FAULTY || step->inputs->tick != 40) {
         *sum = 0;
     }
     *sum += state->inputs;
     state->bonus = *sum;
 }
 
-ZOO_PASSES("carry", carry);
-ZOO_PLUGIN("scratch", .fields = zoo_fields, .init = zoo_init, .scratch_bytes = scratch_bytes)
+GAME_PASSES("carry", carry);
+GAME_PLUGIN("scratch", .fields = game_fields, .init = game_init, .scratch_bytes = scratch_bytes)

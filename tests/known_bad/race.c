@@ -1,5 +1,5 @@
 /* Cause 11: workers add to one sum, each as soon as it can, and the order decides. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 #include <pthread.h>
 
@@ -9,22 +9,22 @@ enum {
 
 typedef struct worker {
     pthread_t thread;
-    zoo_state *state;
+    game_state *state;
     pthread_mutex_t *lock;
     uint32_t first;
     uint32_t stride;
 } worker;
 
 /* Not the same in any order: that is the fault. */
-static void add(uint64_t *sum, const zoo_unit *unit)
+static void add(uint64_t *sum, const game_unit *unit)
 {
-    *sum = ZOO_FAULTY ? *sum * 31 + unit->target : *sum + unit->target;
+    *sum = GAME_FAULTY ? *sum * 31 + unit->target : *sum + unit->target;
 }
 
 static void *work(void *user)
 {
     worker *self = user;
-    for (uint32_t i = self->first; i < ZOO_UNITS; i += self->stride) {
+    for (uint32_t i = self->first; i < GAME_UNITS; i += self->stride) {
         pthread_mutex_lock(self->lock);
         add(&self->state->score, &self->state->units[i]);
         pthread_mutex_unlock(self->lock);
@@ -52,5 +52,5 @@ static void count(const ls_step *step)
     }
 }
 
-ZOO_PASSES("count", count);
-ZOO_PLUGIN("race", .fields = zoo_fields, .init = zoo_init, .workers_max = WORKERS_MAX)
+GAME_PASSES("count", count);
+GAME_PLUGIN("race", .fields = game_fields, .init = game_init, .workers_max = WORKERS_MAX)

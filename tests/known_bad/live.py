@@ -1,4 +1,4 @@
-"""The zoo's live half: the faulty plug-ins in real matches, over loopback. The server's report must
+"""The live half: the faulty plug-ins in real matches, over loopback. The server's report must
 name the right player, tick, field, pass and class, the bundle must say the same, and a match of
 healthy twins with the same arguments must raise nothing and compare every state.
 
@@ -88,7 +88,7 @@ class Match:
 
     def __init__(self, tools, server, players, arguments=()):
         self.tools = tools
-        self.folder = tempfile.TemporaryDirectory(prefix="lockstep-zoo-")
+        self.folder = tempfile.TemporaryDirectory(prefix="lockstep-known-bad-")
         self.clients = []
         port = self.path("port")
         self.server = Process([
@@ -258,9 +258,9 @@ def visit_refused(tools, entry):
         return rows, [f"{words}\n{match.server.text()}" for words in problems]
 
 
-def visit(tools, animal, entry, healthy):
-    """(rows with the animal's name in front, problems) of one match."""
-    cause = f"{animal['cause']:>2} {animal['title']}"
+def visit(tools, simulation, entry, healthy):
+    """(rows with the simulation's name in front, problems) of one match."""
+    cause = f"{simulation['cause']:>2} {simulation['title']}"
     try:
         if healthy:
             rows, problems = visit_healthy(tools, entry, healthy)
@@ -274,19 +274,19 @@ def visit(tools, animal, entry, healthy):
 
 
 def matches_of(paths, plugins):
-    """(animal, entry, the healthy plug-in or None) of every match, and what is not built."""
+    """(simulation, entry, the healthy plug-in or None) of every match, and what is not built."""
     matches, left_out = [], []
     for path in paths:
-        animal = json.loads(path.read_text(encoding="utf-8"))
-        for entry in animal.get("live", []):
+        simulation = json.loads(path.read_text(encoding="utf-8"))
+        for entry in simulation.get("live", []):
             assert set(entry) <= KEYS, entry
             missing = [name for name in (entry["server"], entry["client"])
                        if not (plugins / name).exists()]
             left_out += missing
             if not missing:
-                matches.append((animal, entry, None))
-        if animal.get("live"):
-            matches.append((animal, animal["live"][0], f"{path.stem}_healthy.so"))
+                matches.append((simulation, entry, None))
+        if simulation.get("live"):
+            matches.append((simulation, simulation["live"][0], f"{path.stem}_healthy.so"))
     return matches, left_out
 
 
@@ -302,10 +302,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("server", "client", "desync", "plugins"):
         parser.add_argument(name, type=lambda text: pathlib.Path(text).resolve())
-    parser.add_argument("animals", nargs="*", help="these only")
+    parser.add_argument("simulations", nargs="*", help="these only")
     tools = parser.parse_args()
     paths = sorted(path for path in HERE.glob("*.json")
-                   if not tools.animals or path.stem in tools.animals)
+                   if not tools.simulations or path.stem in tools.simulations)
     matches, left_out = matches_of(paths, tools.plugins)
     with concurrent.futures.ThreadPoolExecutor(MATCHES_AT_ONCE) as pool:
         visits = list(pool.map(lambda match: visit(tools, *match), matches))

@@ -1,5 +1,5 @@
 /* Cause 8: two draws stand in one call; which comes first is the compiler's choice. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 static uint32_t roll(uint32_t attack, uint32_t defence)
 {
@@ -8,8 +8,8 @@ static uint32_t roll(uint32_t attack, uint32_t defence)
 
 static void fight(const ls_step *step)
 {
-    zoo_state *state = step->state;
-#if ZOO_FAULTY
+    game_state *state = step->state;
+#if GAME_FAULTY
     state->bonus += roll(ls_rng_below(&state->rng, 6), ls_rng_below(&state->rng, 6));
 #else
     uint32_t attack = ls_rng_below(&state->rng, 6);
@@ -18,5 +18,5 @@ static void fight(const ls_step *step)
 #endif
 }
 
-ZOO_PASSES("fight", fight);
-ZOO_PLUGIN("evaluation_order", .fields = zoo_fields, .init = zoo_init)
+GAME_PASSES("fight", fight);
+GAME_PLUGIN("evaluation_order", .fields = game_fields, .init = game_init)

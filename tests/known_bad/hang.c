@@ -1,10 +1,10 @@
 /* Like crash: the second match waits for something that never comes. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 static void wait_for_it(const ls_step *step)
 {
-    zoo_state *state = step->state;
-#if ZOO_FAULTY
+    game_state *state = step->state;
+#if GAME_FAULTY
     static volatile uint32_t played;
     played++;
     while (played > 350) { /* not in the reference run */
@@ -13,5 +13,5 @@ static void wait_for_it(const ls_step *step)
     state->bonus++;
 }
 
-ZOO_PASSES("wait", wait_for_it);
-ZOO_PLUGIN("hang", .fields = zoo_fields, .init = zoo_init)
+GAME_PASSES("wait", wait_for_it);
+GAME_PLUGIN("hang", .fields = game_fields, .init = game_init)

@@ -1,19 +1,19 @@
 /* Cause 5: units stand in a hash table by their address, and are visited in the table's order. */
-#include "lockstep/tests/zoo/zoo.h"
+#include "lockstep/tests/known_bad/game.h"
 
 #define SLOTS 64u
 
-static uint32_t slot_of(const zoo_state *state, uint32_t index)
+static uint32_t slot_of(const game_state *state, uint32_t index)
 {
-    uint64_t key = ZOO_FAULTY ? (uintptr_t)&state->units[index] : index;
+    uint64_t key = GAME_FAULTY ? (uintptr_t)&state->units[index] : index;
     return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 58);
 }
 
 static void visit(const ls_step *step)
 {
-    zoo_state *state = step->state;
+    game_state *state = step->state;
     uint32_t table[SLOTS] = {0}; /* unit + 1; 0: empty */
-    for (uint32_t i = 0; i < ZOO_UNITS; i++) {
+    for (uint32_t i = 0; i < GAME_UNITS; i++) {
         uint32_t slot = slot_of(state, i);
         while (table[slot] != 0) {
             slot = (slot + 1) % SLOTS;
@@ -28,5 +28,5 @@ static void visit(const ls_step *step)
     }
 }
 
-ZOO_PASSES("visit", visit);
-ZOO_PLUGIN("address_order", .fields = zoo_fields, .init = zoo_init)
+GAME_PASSES("visit", visit);
+GAME_PLUGIN("address_order", .fields = game_fields, .init = game_init)
