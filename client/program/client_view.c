@@ -31,110 +31,107 @@ static double ms(uint64_t ns)
     return (double)ns / 1e6;
 }
 
-static void tell_link(ls_view_facts *facts, const char *name, ls_link_figures link)
+static void add_link(ls_hud_model *hud, const char *name, ls_link_figures link)
 {
-    ls_view_facts_add(facts, "%-9s loss %.1f %%, jitter %.1f ms", name, link.loss * 100.0 / 256.0,
-                      link.jitter / 4.0);
+    ls_hud_model_add(hud, "%-9s loss %.1f %%, jitter %.1f ms", name, link.loss * 100.0 / 256.0,
+                     link.jitter / 4.0);
 }
 
 /* What is known here of why a match does not run smoothly; the whole of it only the server knows.
  */
-static void tell_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
-                     ls_view_facts *facts)
+static void add_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
+                    ls_hud_model *hud)
 {
     const lag_notes *lag = &shown->lag;
     uint64_t frame_ns = LS_MAX(lag->longest_frame_ns, lag->longest_before_ns);
     if (shown->is_waiting) {
         ls_text names = {{0}};
         ls_session_add_names(shown->session, shown->waiting.slot_mask, &names);
-        ls_view_facts_add(facts, "lag       waiting for %s (%" PRIu32 " ms)", names.bytes,
-                          shown->waiting.waited_ms);
+        ls_hud_model_add(hud, "lag       waiting for %s (%" PRIu32 " ms)", names.bytes,
+                         shown->waiting.waited_ms);
     } else if (frame_ns > 50 * LS_NS_PER_MS && frame_ns > 2 * dt_ns) {
-        ls_view_facts_add(facts, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
+        ls_hud_model_add(hud, "lag       this computer: a frame took %.0f ms", ms(frame_ns));
     } else if (lag->stalled_ticks > 0 && report->downlink.loss >= 5) {
-        ls_view_facts_add(facts, "lag       the downlink loses packets, ticks late: %" PRIu64,
-                          lag->stalled_ticks);
+        ls_hud_model_add(hud, "lag       the downlink loses packets, ticks late: %" PRIu64,
+                         lag->stalled_ticks);
     } else if (lag->stalled_ticks > 0) {
-        ls_view_facts_add(facts, "lag       uneven network, ticks late: %" PRIu64,
-                          lag->stalled_ticks);
+        ls_hud_model_add(hud, "lag       uneven network, ticks late: %" PRIu64, lag->stalled_ticks);
     } else if (report->slack_ns < 0) {
-        ls_view_facts_add(facts, "lag       own inputs arrive %.0f ms late",
-                          ms((uint64_t)-report->slack_ns));
+        ls_hud_model_add(hud, "lag       own inputs arrive %.0f ms late",
+                         ms((uint64_t)-report->slack_ns));
     } else {
-        ls_view_facts_add(facts, "lag       none");
+        ls_hud_model_add(hud, "lag       none");
     }
 }
 
-static void tell_hashes(const ls_session_report *report, ls_view_facts *facts)
+static void add_hashes(const ls_session_report *report, ls_hud_model *hud)
 {
     if (report->is_desynced) {
-        ls_view_facts_add(facts, "hashes    DIFFER from tick %" PRIu32 " on",
-                          report->own_desync.tick);
+        ls_hud_model_add(hud, "hashes    DIFFER from tick %" PRIu32 " on", report->own_desync.tick);
     } else if (report->desyncs > 0) {
-        ls_view_facts_add(facts, "hashes    agree here; %" PRIu32 " of others differed",
-                          report->desyncs);
+        ls_hud_model_add(hud, "hashes    agree here; %" PRIu32 " of others differed",
+                         report->desyncs);
     } else {
-        ls_view_facts_add(facts, "hashes    agree");
+        ls_hud_model_add(hud, "hashes    agree");
     }
 }
 
-static void tell_banner(const ls_session_report *report, ls_view_facts *facts)
+static void set_banner(const ls_session_report *report, ls_hud_model *hud)
 {
     if (report->is_desynced) {
-        facts->is_alarm = true;
-        ls_text_set(&facts->banner,
+        hud->is_alarm = true;
+        ls_text_set(&hud->banner,
                     "DESYNC: this client differs from the server from tick %" PRIu32 " on",
                     report->own_desync.tick);
         if (report->has_own_cause && report->own_cause.field[0]) {
-            ls_text_add(&facts->banner, "   %s: server %s, here %s", report->own_cause.field,
+            ls_text_add(&hud->banner, "   %s: server %s, here %s", report->own_cause.field,
                         report->own_cause.server_value, report->own_cause.client_value);
         }
     } else if (report->state < LS_SESSION_FINISHED && report->state != LS_SESSION_PLAYING) {
-        ls_text_set(&facts->banner, "%s", ls_session_state_words(report->state));
+        ls_text_set(&hud->banner, "%s", ls_session_state_words(report->state));
     }
 }
 
-static void tell_timing(const ls_session_report *report, const ls_offer *offer,
-                        ls_view_facts *facts)
+static void add_timing(const ls_session_report *report, const ls_offer *offer, ls_hud_model *hud)
 {
-    /* Who watches, or is on the way into a match, makes no inputs. */
+    /* A spectator makes no inputs, and a client on the way into a match makes none yet. */
     bool is_ahead = report->next_input > report->confirmed;
     uint32_t lead = is_ahead ? report->next_input - report->confirmed : 0;
-    ls_view_facts_add(facts, "tick      %-8" PRIu32 " alpha %.2f", facts->tick,
-                      ls_fixed_to_double(facts->alpha));
-    ls_view_facts_add(facts, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
-                      lead * 1000.0 / offer->config.tick_rate_hz, (double)report->slack_ns / 1e6);
-    ls_view_facts_add(facts, "network   %.1f ms round trip, %.1f ms buffered", ms(report->rtt_ns),
-                      ms(report->jitter_buffer_delay_ns));
+    ls_hud_model_add(hud, "tick      %-8" PRIu32 " alpha %.2f", hud->tick,
+                     ls_fixed_to_double(hud->alpha));
+    ls_hud_model_add(hud, "lead      %" PRIu32 " ticks = %.0f ms, slack %.1f ms", lead,
+                     lead * 1000.0 / offer->config.tick_rate_hz, (double)report->slack_ns / 1e6);
+    ls_hud_model_add(hud, "network   %.1f ms round trip, %.1f ms buffered", ms(report->rtt_ns),
+                     ms(report->jitter_buffer_delay_ns));
 }
 
-static void tell(void *user, ls_view_facts *facts)
+static void fill_hud(void *user, ls_hud_model *hud)
 {
     ls_client_view *shown = user;
     ls_session_report report = ls_session_report_of(shown->session);
     const ls_offer *offer = ls_session_offer(shown->session);
-    facts->tick = report.shown_tick;
-    facts->alpha = ls_session_alpha(shown->session);
-    tell_banner(&report, facts);
+    hud->tick = report.shown_tick;
+    hud->alpha = ls_session_alpha(shown->session);
+    set_banner(&report, hud);
     if (!offer) {
         return;
     }
     const ls_simulation *simulation =
         ls_sim_instance_simulation(ls_session_instance(shown->session));
     shown->slot = report.slot;
-    facts->owner = offer->is_spectator ? 0 : report.slot + 1;
-    facts->is_selecting = simulation->draw_control != NULL;
-    ls_view_facts_add(facts, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
-                      simulation->name, report.slot, offer->config.players,
-                      offer->config.tick_rate_hz, ls_session_state_words(report.state));
-    tell_timing(&report, offer, facts);
-    tell_hashes(&report, facts);
-    tell_link(facts, "up", report.uplink);
-    tell_link(facts, "down", report.downlink);
-    tell_lag(shown, &report, LS_NS_PER_SECOND / offer->config.tick_rate_hz, facts);
+    hud->owner = offer->is_spectator ? 0 : report.slot + 1;
+    hud->is_selecting = simulation->draw_control != NULL;
+    ls_hud_model_add(hud, "%s, slot %" PRIu32 " of %" PRIu32 ", %" PRIu32 " Hz, %s",
+                     simulation->name, report.slot, offer->config.players,
+                     offer->config.tick_rate_hz, ls_session_state_words(report.state));
+    add_timing(&report, offer, hud);
+    add_hashes(&report, hud);
+    add_link(hud, "up", report.uplink);
+    add_link(hud, "down", report.downlink);
+    add_lag(shown, &report, LS_NS_PER_SECOND / offer->config.tick_rate_hz, hud);
     if (report.has_prediction) {
-        ls_view_facts_add(facts, "rollbacks %" PRIu64 ", deepest %" PRIu32, report.rollbacks,
-                          report.rollback_depth_max);
+        ls_hud_model_add(hud, "rollbacks %" PRIu64 ", deepest %" PRIu32, report.rollbacks,
+                         report.rollback_depth_max);
     }
 }
 
@@ -161,7 +158,7 @@ ls_status ls_client_view_open(const ls_screen_config *config, ls_console *consol
         return LS_NO_MEMORY;
     }
     shown->allocator = allocator;
-    ls_view_source source = {.user = shown, .tell = tell, .draw = draw};
+    ls_view_source source = {.user = shown, .fill_hud = fill_hud, .draw = draw};
     ls_status status =
         ls_screen_open(config, &source, &console->log, allocator, &shown->screen, why);
     if (status != LS_OK) {

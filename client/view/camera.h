@@ -1,6 +1,6 @@
 /* Camera: which part of the world a canvas shows. Fits the whole view at first; a person pans and
  * zooms it, or lets it follow their own shapes. Cosmetic: floating point, never saved or hashed.
- * Called by view, scene and hands. */
+ * Called by view, scene and the input mapper. */
 #ifndef LOCKSTEP_CLIENT_VIEW_CAMERA_H
 #define LOCKSTEP_CLIENT_VIEW_CAMERA_H
 
@@ -24,8 +24,8 @@ typedef struct ls_camera {
 
 ls_camera ls_camera_make(void);
 
-/* What a frame begins with: the size of the canvas, what there is to see, whose shapes are the
- * person's own (slot + 1; 0: nobody's) and how long the last frame was. */
+/* Begins a frame with the size of the canvas, the shapes to see, the slot of the person's own
+ * shapes (slot + 1; 0: none are) and how long the last frame was. */
 void ls_camera_update(ls_camera *camera, const ls_canvas *canvas, const ls_draw_list *list,
                       uint32_t owner, double elapsed_s);
 

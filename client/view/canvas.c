@@ -9,7 +9,7 @@
 #define DISC_RADIUS_MIN 0.75f
 #define COVERED 256u /* shares of a pixel are counted in 256ths */
 
-/* What a shape is painted with. */
+/* The colours and edges that a shape is painted with. */
 typedef struct paint {
     uint32_t pixel; /* 0xFFRRGGBB */
     uint32_t share; /* 0 .. COVERED */

@@ -1,6 +1,6 @@
-/* Hands: turns a person's keys, pointer and stick into the ls_controls that a simulation's
- * `control` makes an input of. What went down and up again between two inputs is kept until one has
- * it; of gestures each input gets one. Knows no simulation. Called by view. */
+/* Input mapper: turns a person's keys, pointer and stick into the ls_controls that a simulation's
+ * `control` makes an input of. A key that went down and up again between two inputs is kept until
+ * an input has it; of gestures each input gets one. Knows no simulation. Called by view. */
 #ifndef LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
 #define LOCKSTEP_CLIENT_VIEW_INPUT_MAPPER_H
 
@@ -35,10 +35,10 @@ typedef struct ls_input_mapper {
     alignas(16) uint8_t memory[LS_CONTROL_MEMORY_BYTES];
 } ls_input_mapper;
 
-/* `hands` comes zeroed. */
+/* `mapper` comes zeroed. */
 void ls_input_mapper_init(ls_input_mapper *mapper);
 
-/* What is no business of a game is ignored. */
+/* Events that are no business of a game are ignored. */
 void ls_input_mapper_take(ls_input_mapper *mapper, const ls_view_event *event,
                           const ls_camera *camera);
 

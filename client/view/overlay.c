@@ -88,24 +88,24 @@ static int32_t text_width(const ls_overlay *overlay, const char *text)
     return (int32_t)(strlen(text) * overlay->font->width);
 }
 
-void ls_overlay_lines(const ls_overlay *overlay, const ls_view_facts *facts)
+void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud)
 {
     int32_t width = 0;
     int32_t line_height = (int32_t)overlay->font->height;
-    for (uint32_t i = 0; i < facts->line_count; i++) {
-        int32_t needed = text_width(overlay, facts->lines[i]);
+    for (uint32_t i = 0; i < hud->line_count; i++) {
+        int32_t needed = text_width(overlay, hud->lines[i]);
         width = LS_MAX(needed, width);
     }
-    if (facts->line_count == 0) {
+    if (hud->line_count == 0) {
         return;
     }
     int32_t top = MARGIN + overlay->top;
     ls_canvas_rect panel = {MARGIN, top, width + 2 * PADDING,
-                            (int32_t)facts->line_count * line_height + 2 * PADDING};
+                            (int32_t)hud->line_count * line_height + 2 * PADDING};
     ls_canvas_fill(overlay->canvas, panel, PANEL);
-    for (uint32_t i = 0; i < facts->line_count; i++) {
+    for (uint32_t i = 0; i < hud->line_count; i++) {
         ls_canvas_text(overlay->canvas, overlay->font, MARGIN + PADDING,
-                       top + PADDING + (int32_t)i * line_height, TEXT, facts->lines[i]);
+                       top + PADDING + (int32_t)i * line_height, TEXT, hud->lines[i]);
     }
 }
 

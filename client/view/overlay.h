@@ -34,7 +34,7 @@ typedef struct ls_overlay {
 } ls_overlay;
 
 /* Lines on a panel in the upper left corner. */
-void ls_overlay_lines(const ls_overlay *overlay, const ls_view_facts *facts);
+void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud);
 
 /* In the lower left corner, above the seek bar's place. */
 void ls_overlay_frame_times(const ls_overlay *overlay, const ls_frame_times *times);
@@ -47,7 +47,7 @@ void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alar
 
 void ls_overlay_box(const ls_overlay *overlay, ls_canvas_point from, ls_canvas_point to);
 
-/* What an alarm takes of the upper edge, pixels. */
+/* The height at the upper edge that an alarm takes, pixels. */
 int32_t ls_overlay_alarm_height(const ls_overlay *overlay);
 
 /* Along the lower edge. */

@@ -24,7 +24,8 @@ typedef struct ls_playhead {
 /* Before the first frame; at the start of the record, playing in real time. */
 void ls_playhead_init(ls_playhead *playhead);
 
-/* What the source says of itself; a record that is still written grows. tick_rate_hz > 0. */
+/* The range of ticks and the rate that the source states; a record that is still written grows.
+ * tick_rate_hz > 0. */
 void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick last_tick,
                            uint32_t tick_rate_hz);
 

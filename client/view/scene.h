@@ -1,12 +1,13 @@
-/* Scene: paints a draw list on a canvas as a camera sees it. What is small on the canvas is painted
- * with less detail, so that 20,000 bodies fit a frame. Keeps nothing. Called by view. */
+/* Scene: paints a draw list on a canvas as a camera sees it. Shapes that are small on the canvas
+ * are painted with less detail, so that 20,000 bodies fit a frame. Keeps nothing. Called by view.
+ */
 #ifndef LOCKSTEP_CLIENT_VIEW_SCENE_H
 #define LOCKSTEP_CLIENT_VIEW_SCENE_H
 
 #include "lockstep/client/view/camera.h"
 #include "lockstep/client/view/canvas.h"
 
-/* `owner` (slot + 1; 0: nobody): whose shapes get a light rim. */
+/* The shapes of `owner` (slot + 1; 0: no player) get a light rim. */
 void ls_scene_paint(const ls_draw_list *list, const ls_camera *camera, uint32_t owner,
                     ls_canvas *canvas);
 

@@ -14,7 +14,7 @@
 enum {
     FPS_DEFAULT = 60,
     TEXT_FPS = 15,  /* what a line over ssh and a person's eyes can make use of */
-    TEXT_LINES = 6, /* of facts below the picture */
+    TEXT_LINES = 6, /* of the HUD model, below the picture */
     PATH_BYTES = 64,
 };
 
@@ -144,7 +144,7 @@ bool ls_screen_is_closed(ls_screen *screen, uint64_t now_ns)
 static void save_picture(ls_screen *screen, const ls_canvas *canvas, const char *path)
 {
     ls_text why = {{0}};
-    const ls_view_facts *facts = ls_view_facts_of(screen->view);
+    const ls_hud_model *hud = ls_view_hud(screen->view);
     const ls_camera *camera = ls_view_camera(screen->view);
     if (ls_png_file_write(path, canvas, screen->allocator, &why) != LS_OK) {
         ls_log_line(screen->log, LS_LOG_ERROR, "no picture: %s", why.bytes);
@@ -152,14 +152,14 @@ static void save_picture(ls_screen *screen, const ls_canvas *canvas, const char 
     }
     ls_log_line(screen->log, LS_LOG_INFO,
                 "%s: tick %" PRIu32 ", alpha %.4f, middle %.4f %.4f m, %.4f pixels a metre", path,
-                facts->tick, ls_fixed_to_double(facts->alpha), camera->x, camera->y,
+                hud->tick, ls_fixed_to_double(hud->alpha), camera->x, camera->y,
                 camera->pixels_per_m);
 }
 
 static void save_pictures(ls_screen *screen, const ls_canvas *canvas)
 {
     ls_screen_config *config = &screen->config;
-    ls_tick tick = ls_view_facts_of(screen->view)->tick;
+    ls_tick tick = ls_view_hud(screen->view)->tick;
     for (uint32_t i = 0; i < config->screenshot_count; i++) {
         ls_screenshot *wanted = &config->screenshots[i];
         if (wanted->path && tick >= wanted->tick) {
@@ -178,15 +178,15 @@ static void save_pictures(ls_screen *screen, const ls_canvas *canvas)
 
 static void show_text(ls_screen *screen, uint64_t now_ns)
 {
-    const ls_view_facts *facts = ls_view_facts_of(screen->view);
+    const ls_hud_model *hud = ls_view_hud(screen->view);
     const char *lines[TEXT_LINES] = {"", "", "", "", "", ""};
     bool is_due = screen->config.is_terminal_live || now_ns - screen->text_ns >= PLAIN_PERIOD_NS;
     if (!is_due && (screen->has_shown_end || !ls_view_is_at_end(screen->view))) {
         return;
     }
-    lines[0] = facts->banner.bytes;
-    for (uint32_t i = 0; i + 1 < TEXT_LINES && i < facts->line_count; i++) {
-        lines[i + 1] = facts->lines[i];
+    lines[0] = hud->banner.bytes;
+    for (uint32_t i = 0; i + 1 < TEXT_LINES && i < hud->line_count; i++) {
+        lines[i + 1] = hud->lines[i];
     }
     if (ls_terminal_show(screen->terminal, LS_VIEW_BACKGROUND, lines, TEXT_LINES)) {
         screen->text_ns = now_ns;

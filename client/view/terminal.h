@@ -21,7 +21,7 @@ void ls_terminal_close(ls_terminal *terminal);
 
 bool ls_terminal_next_event(ls_terminal *terminal, uint64_t now_ns, ls_view_event *event);
 
-/* What to paint the next picture on: `lines` lines of the terminal stay free for text. NULL: there
+/* The canvas for the next picture: `lines` lines of the terminal stay free for text. NULL: there
  * is no memory for one now. */
 ls_canvas *ls_terminal_canvas(ls_terminal *terminal, uint32_t lines);
 

@@ -18,7 +18,7 @@ struct ls_view {
     ls_input_mapper mapper;
     ls_playhead playhead;
     ls_frame_times times;
-    ls_view_facts facts;
+    ls_hud_model hud;
     ls_view_requests requests;
     ls_canvas canvas; /* of the last picture: its size */
     uint64_t now_ns;  /* of the last picture; 0 before the first */
@@ -217,11 +217,11 @@ static void pan_by_keys(ls_view *view, double elapsed_s)
 static void ask_source(ls_view *view)
 {
     const ls_view_source *source = &view->config.source;
-    memset(&view->facts, 0, sizeof view->facts);
-    source->tell(source->user, &view->facts);
+    memset(&view->hud, 0, sizeof view->hud);
+    source->fill_hud(source->user, &view->hud);
     if (is_record(view)) {
-        ls_playhead_set_range(&view->playhead, view->facts.first_tick, view->facts.last_tick,
-                              view->facts.tick_rate_hz);
+        ls_playhead_set_range(&view->playhead, view->hud.first_tick, view->hud.last_tick,
+                              view->hud.tick_rate_hz);
     }
 }
 
@@ -233,15 +233,14 @@ static void advance(ls_view *view, uint64_t elapsed_ns)
     if (!is_record(view)) {
         return;
     }
-    if (!view->facts.is_on_its_way) {
+    if (!view->hud.is_on_its_way) {
         ls_playhead_advance(&view->playhead, elapsed_ns);
     }
     ls_tick tick = ls_playhead_tick(&view->playhead);
     source->go_to(source->user, tick);
     ask_source(view);
     /* Still on its way there: shows where it is. */
-    view->facts.alpha =
-        view->facts.tick == tick ? ls_playhead_alpha(&view->playhead) : LS_FIXED_ONE;
+    view->hud.alpha = view->hud.tick == tick ? ls_playhead_alpha(&view->playhead) : LS_FIXED_ONE;
 }
 
 static ls_draw_list draw(ls_view *view)
@@ -249,9 +248,9 @@ static ls_draw_list draw(ls_view *view)
     const ls_view_source *source = &view->config.source;
     ls_draw_list list = {.shapes = view->shapes, .capacity = LS_VIEW_SHAPES_MAX};
     if (!view->config.interpolates) {
-        view->facts.alpha = LS_FIXED_ONE;
+        view->hud.alpha = LS_FIXED_ONE;
     }
-    source->draw(source->user, view->facts.alpha, &list);
+    source->draw(source->user, view->hud.alpha, &list);
     return list;
 }
 
@@ -259,9 +258,9 @@ static void add_own_lines(ls_view *view, uint32_t shapes)
 {
     ls_frame_means mean = ls_frame_times_mean(&view->times);
     double fps = mean.frame_ms > 0.0f ? 1000.0 / (double)mean.frame_ms : 0.0;
-    ls_view_facts_add(&view->facts, "frames    %.0f/s, %.1f ms of work, %" PRIu32 " shapes%s", fps,
-                      (double)mean.work_ms, shapes,
-                      view->config.interpolates ? "" : ", NOT BLENDED");
+    ls_hud_model_add(&view->hud, "frames    %.0f/s, %.1f ms of work, %" PRIu32 " shapes%s", fps,
+                     (double)mean.work_ms, shapes,
+                     view->config.interpolates ? "" : ", NOT BLENDED");
 }
 
 static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *canvas)
@@ -269,17 +268,17 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
     ls_overlay overlay = overlay_of(view, canvas);
     ls_canvas_point from;
     ls_canvas_point to;
-    if (view->facts.is_selecting && ls_input_mapper_box(&view->mapper, &from, &to)) {
+    if (view->hud.is_selecting && ls_input_mapper_box(&view->mapper, &from, &to)) {
         ls_overlay_box(&overlay, from, to);
     }
     if (!view->config.font) {
         return;
     }
-    bool is_alarm = view->facts.is_alarm && view->facts.banner.bytes[0];
+    bool is_alarm = view->hud.is_alarm && view->hud.banner.bytes[0];
     overlay.top = is_alarm ? ls_overlay_alarm_height(&overlay) : 0;
     if (!view->is_text_hidden) {
         add_own_lines(view, list->count);
-        ls_overlay_lines(&overlay, &view->facts);
+        ls_overlay_lines(&overlay, &view->hud);
         ls_overlay_frame_times(&overlay, &view->times);
         ls_overlay_hint(&overlay, is_record(view)
                                       ? "space pause  arrows step, speed  wheel zoom  H text"
@@ -288,8 +287,8 @@ static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *ca
     if (is_record(view)) {
         ls_overlay_seek_bar(&overlay, &view->playhead);
     }
-    if (view->facts.banner.bytes[0]) {
-        ls_overlay_banner(&overlay, view->facts.banner.bytes, view->facts.is_alarm);
+    if (view->hud.banner.bytes[0]) {
+        ls_overlay_banner(&overlay, view->hud.banner.bytes, view->hud.is_alarm);
     }
 }
 
@@ -317,10 +316,10 @@ void ls_view_paint(ls_view *view, uint64_t now_ns, uint64_t work_ns, ls_canvas *
     ls_draw_list list = draw(view);
     double elapsed_s = (double)elapsed_ns / 1e9;
     pan_by_keys(view, elapsed_s);
-    ls_camera_update(&view->camera, canvas, &list, view->facts.owner, elapsed_s);
+    ls_camera_update(&view->camera, canvas, &list, view->hud.owner, elapsed_s);
     ls_canvas_clear(canvas, LS_VIEW_BACKGROUND);
     paint_floor(view, &list, canvas);
-    ls_scene_paint(&list, &view->camera, view->facts.owner, canvas);
+    ls_scene_paint(&list, &view->camera, view->hud.owner, canvas);
     paint_overlay(view, &list, canvas);
 }
 
@@ -333,8 +332,8 @@ void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed)
 
 bool ls_view_is_at_end(const ls_view *view)
 {
-    return is_record(view) && ls_playhead_is_at_end(&view->playhead) &&
-           !view->facts.is_on_its_way && view->now_ns > 0;
+    return is_record(view) && ls_playhead_is_at_end(&view->playhead) && !view->hud.is_on_its_way &&
+           view->now_ns > 0;
 }
 
 /* ---- controls ---- */
@@ -349,9 +348,9 @@ const ls_controls *ls_view_controls(const ls_view *view)
     return &view->mapper.controls;
 }
 
-const ls_view_facts *ls_view_facts_of(const ls_view *view)
+const ls_hud_model *ls_view_hud(const ls_view *view)
 {
-    return &view->facts;
+    return &view->hud;
 }
 
 const ls_camera *ls_view_camera(const ls_view *view)

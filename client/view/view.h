@@ -22,7 +22,7 @@ typedef struct ls_view_config {
     const ls_canvas_font *font;
 } ls_view_config;
 
-/* What the person asked for since the last look; the owner of the view does it. */
+/* The requests of the person since the last look; the owner of the view carries them out. */
 typedef struct ls_view_requests {
     bool wants_picture; /* a file of it */
     bool wants_close;
@@ -58,8 +58,8 @@ void ls_view_start_at(ls_view *view, ls_tick tick, int32_t speed);
 /* Of a record: it is at its end, and that was painted. */
 bool ls_view_is_at_end(const ls_view *view);
 
-/* What was painted last. */
-const ls_view_facts *ls_view_facts_of(const ls_view *view);
+/* The HUD model of the frame that was painted last. */
+const ls_hud_model *ls_view_hud(const ls_view *view);
 const ls_camera *ls_view_camera(const ls_view *view);
 
 #endif

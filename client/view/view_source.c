@@ -3,14 +3,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void ls_view_facts_add(ls_view_facts *facts, const char *format, ...)
+void ls_hud_model_add(ls_hud_model *hud, const char *format, ...)
 {
-    if (facts->line_count == LS_VIEW_LINES_MAX) {
+    if (hud->line_count == LS_VIEW_LINES_MAX) {
         return;
     }
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(facts->lines[facts->line_count], LS_VIEW_LINE_BYTES_MAX, format, arguments);
+    vsnprintf(hud->lines[hud->line_count], LS_VIEW_LINE_BYTES_MAX, format, arguments);
     va_end(arguments);
-    facts->line_count++;
+    hud->line_count++;
 }

@@ -12,11 +12,11 @@
 #define LS_VIEW_LINES_MAX 12u
 #define LS_VIEW_LINE_BYTES_MAX 96u
 
-/* What there is to say about the picture. */
-typedef struct ls_view_facts {
+/* HUD model: the texts and figures that are shown with the picture. */
+typedef struct ls_hud_model {
     ls_tick tick;      /* of the newer of the two states that are blended */
     ls_fixed alpha;    /* share of the newer one; of a record the view's own */
-    uint32_t owner;    /* slot + 1 of the person's own shapes; 0: nobody's */
+    uint32_t owner;    /* slot + 1 of the person's own shapes; 0: there are none */
     bool is_selecting; /* a box drawn with the pointer means something */
 
     ls_text banner; /* across the picture; empty for none */
@@ -30,28 +30,28 @@ typedef struct ls_view_facts {
     ls_tick last_tick;
     uint32_t tick_rate_hz; /* > 0 */
     bool is_on_its_way;    /* to where go_to sent it: playing waits */
-} ls_view_facts;
+} ls_hud_model;
 
 typedef struct ls_view_source {
     void *user;
 
-    /* Fills `facts`, which come zeroed. */
-    void (*tell)(void *user, ls_view_facts *facts);
+    /* Fills `hud`, which comes zeroed. */
+    void (*fill_hud)(void *user, ls_hud_model *hud);
 
     /* Appends the picture that lies `alpha` of the way from the older of the two newest states to
      * the newer one, and what the person alone sees. */
     void (*draw)(void *user, ls_fixed alpha, ls_draw_list *list);
 
     /* Of a record: makes the state of `tick` (first_tick .. last_tick) the newer one and the one
-     * before it the older one. May do so in parts, so that no frame takes long: facts.tick says
+     * before it the older one. May do so in parts, so that no frame takes long: hud.tick says
      * how far it is. NULL: a running match, which goes its own way. */
     void (*go_to)(void *user, ls_tick tick);
 } ls_view_source;
 
-/* One more line; what is too much is left out. */
+/* One more line; a line that has no room is left out. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void ls_view_facts_add(ls_view_facts *facts, const char *format, ...);
+void ls_hud_model_add(ls_hud_model *hud, const char *format, ...);
 
 #endif

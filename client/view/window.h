@@ -28,7 +28,7 @@ void ls_window_close(ls_window *window);
 
 bool ls_window_next_event(ls_window *window, ls_view_event *event);
 
-/* What to paint the next picture on: as large as the window is now. */
+/* The canvas for the next picture: as large as the window is now. */
 ls_canvas *ls_window_canvas(ls_window *window);
 const ls_canvas_font *ls_window_font(const ls_window *window);
 

@@ -62,11 +62,11 @@ static void close_record(void)
 
 TestSuite(record_view, .fini = close_record);
 
-static ls_view_facts facts(void)
+static ls_hud_model hud(void)
 {
-    static ls_view_facts told;
-    told = (ls_view_facts){0};
-    source.tell(source.user, &told);
+    static ls_hud_model told;
+    told = (ls_hud_model){0};
+    source.fill_hud(source.user, &told);
     return told;
 }
 
@@ -85,7 +85,7 @@ Test(record_view, tells_what_there_is_and_that_it_is_as_recorded)
 {
     open_record(0, 0);
     source.go_to(source.user, 77);
-    ls_view_facts told = facts();
+    ls_hud_model told = hud();
     cr_expect_eq(told.first_tick, 0);
     cr_expect_eq(told.last_tick, TICKS);
     cr_expect_eq(told.tick, 77);
@@ -109,7 +109,7 @@ Test(record_view, a_tick_looks_the_same_from_wherever_it_is_reached)
         source.go_to(source.user, from[i]);
         cr_expect_neq(picture(LS_FIXED_ONE), whole);
         source.go_to(source.user, 100);
-        cr_expect_eq(facts().tick, 100);
+        cr_expect_eq(hud().tick, 100);
         cr_expect_eq(picture(LS_FIXED_HALF), between, "from %u", from[i]);
         cr_expect_eq(picture(LS_FIXED_ONE), whole, "from %u", from[i]);
     }
@@ -132,7 +132,7 @@ Test(record_view, the_first_tick_has_none_before_it)
     open_record(0, 0);
     source.go_to(source.user, 5);
     source.go_to(source.user, 0);
-    cr_expect_eq(facts().tick, 0);
+    cr_expect_eq(hud().tick, 0);
     cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
 }
 
@@ -143,13 +143,13 @@ Test(record_view, what_is_far_takes_several_frames)
     look_ns = 1; /* ten steps a frame, the look before the first one not counted */
     uint32_t frames = 0;
     do {
-        ls_tick before = facts().tick;
+        ls_tick before = hud().tick;
         source.go_to(source.user, 119);
         frames++;
-        cr_assert_leq(facts().tick - before, 10);
-        cr_assert_gt(facts().tick, before);
-        cr_assert_eq(facts().is_on_its_way, facts().tick < 119);
-    } while (facts().is_on_its_way);
+        cr_assert_leq(hud().tick - before, 10);
+        cr_assert_gt(hud().tick, before);
+        cr_assert_eq(hud().is_on_its_way, hud().tick < 119);
+    } while (hud().is_on_its_way);
     cr_expect_eq(frames, 6);
     uint64_t between = picture(LS_FIXED_HALF);
     look_ns = 0;
@@ -164,35 +164,35 @@ Test(record_view, a_frame_makes_a_step_however_slow_it_is)
     look_ns = 1000;
     for (ls_tick tick = 1; tick <= 3; tick++) {
         source.go_to(source.user, 3);
-        cr_expect_eq(facts().tick, tick);
+        cr_expect_eq(hud().tick, tick);
     }
-    cr_expect(!facts().is_on_its_way);
+    cr_expect(!hud().is_on_its_way);
 }
 
 Test(record_view, missing_ticks_are_told_and_what_follows_is_shown)
 {
     open_record(100, 120);
     source.go_to(source.user, 100);
-    cr_expect_str_empty(facts().banner.bytes);
+    cr_expect_str_empty(hud().banner.bytes);
     source.go_to(source.user, 110);
-    cr_expect_eq(facts().tick, 100);
-    cr_expect(facts().is_alarm);
-    cr_expect_not_null(strstr(facts().banner.bytes, "lacks ticks from 100 on"));
-    cr_expect(!facts().is_on_its_way, "nothing is coming");
+    cr_expect_eq(hud().tick, 100);
+    cr_expect(hud().is_alarm);
+    cr_expect_not_null(strstr(hud().banner.bytes, "lacks ticks from 100 on"));
+    cr_expect(!hud().is_on_its_way, "nothing is coming");
     source.go_to(source.user, 119);
-    cr_expect_eq(facts().tick, 100);
+    cr_expect_eq(hud().tick, 100);
     source.go_to(source.user, 130);
-    cr_expect_eq(facts().tick, 130);
-    cr_expect_str_empty(facts().banner.bytes);
-    cr_expect_not_null(strstr(facts().lines[2], "as recorded"));
+    cr_expect_eq(hud().tick, 130);
+    cr_expect_str_empty(hud().banner.bytes);
+    cr_expect_not_null(strstr(hud().lines[2], "as recorded"));
 }
 
 Test(record_view, a_snapshot_behind_missing_ticks_is_shown_unblended)
 {
     open_record(100, 120); /* nothing leads to state 119 */
     source.go_to(source.user, 120);
-    cr_expect_eq(facts().tick, 120);
-    cr_expect_str_empty(facts().banner.bytes);
+    cr_expect_eq(hud().tick, 120);
+    cr_expect_str_empty(hud().banner.bytes);
     cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
 }
 
@@ -203,7 +203,7 @@ Test(record_view, a_state_that_is_not_the_recorded_one_raises_an_alarm)
     uint8_t *state = ls_sim_instance_state(replay_playback_instance(playback));
     state[0] ^= 1;
     source.go_to(source.user, 11);
-    cr_expect(facts().is_alarm);
-    cr_expect_not_null(strstr(facts().banner.bytes, "not the one that was recorded"));
+    cr_expect(hud().is_alarm);
+    cr_expect_not_null(strstr(hud().banner.bytes, "not the one that was recorded"));
     cr_expect_eq(replay_record_view_differences(record), 1);
 }

@@ -32,18 +32,18 @@ static uint64_t now_ns;
 static uint8_t glyphs[LS_CANVAS_GLYPHS * 4 * 8];
 static const ls_canvas_font font = {4, 8, glyphs};
 
-static void tell(void *user, ls_view_facts *facts)
+static void fill_hud(void *user, ls_hud_model *hud)
 {
     const fake *from = user;
-    facts->tick = from->tick;
-    facts->alpha = from->is_record ? 0 : LS_FIXED_HALF;
-    facts->is_selecting = true;
-    facts->owner = 1;
-    facts->first_tick = 10;
-    facts->last_tick = 50;
-    facts->tick_rate_hz = 10;
-    facts->is_on_its_way = from->tells_its_way && from->tick < from->wanted;
-    ls_view_facts_add(facts, "a line");
+    hud->tick = from->tick;
+    hud->alpha = from->is_record ? 0 : LS_FIXED_HALF;
+    hud->is_selecting = true;
+    hud->owner = 1;
+    hud->first_tick = 10;
+    hud->last_tick = 50;
+    hud->tick_rate_hz = 10;
+    hud->is_on_its_way = from->tells_its_way && from->tick < from->wanted;
+    ls_hud_model_add(hud, "a line");
 }
 
 static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
@@ -72,7 +72,7 @@ static void go_to(void *user, ls_tick tick)
 static void open_view(bool is_record)
 {
     source = (fake){.is_record = is_record, .tick = 10};
-    ls_view_config config = {.source = {&source, tell, draw, is_record ? go_to : NULL},
+    ls_view_config config = {.source = {&source, fill_hud, draw, is_record ? go_to : NULL},
                              .interpolates = true,
                              .font = &font};
     cr_assert_eq(ls_view_create(&config, ls_allocator_heap(), &view), LS_OK);

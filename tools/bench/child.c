@@ -66,7 +66,7 @@ ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, i
 void bench_child_tell(int pipe_end, const void *bytes, size_t size)
 {
     if (write(pipe_end, bytes, size) != (ssize_t)size) {
-        _exit(1); /* nobody listens any more */
+        _exit(1); /* the parent does not listen any more */
     }
 }
 

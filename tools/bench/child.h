@@ -15,7 +15,7 @@ typedef struct bench_child {
     int pipe;  /* what it tells */
 } bench_child;
 
-/* What a child does; it ends when this returns. `pipe` leads to the parent. */
+/* The work of a child process; it ends when this returns. `pipe` leads to the parent. */
 typedef void (*bench_child_work)(const void *user, int pipe);
 
 /* IO when the system has no more processes or descriptors. */
@@ -29,8 +29,8 @@ ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, i
 /* In the child. */
 void bench_child_tell(int pipe, const void *bytes, size_t size);
 
-/* In the child: runs on one core alone, as far as the machine has so many. Who would be on another
- * machine leaves those who are measured theirs. */
+/* In the child: runs on one core alone, as far as the machine has so many. Load that would come
+ * from another machine leaves the measured programs their cores. */
 void bench_child_stay_on(unsigned core);
 
 /* Ends it if it runs. */

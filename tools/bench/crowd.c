@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TOGETHER_NS (LS_NS_PER_MS / 5) /* who is due within so short a time is served at once */
+#define TOGETHER_NS (LS_NS_PER_MS / 5) /* clients due within so short a time are served at once */
 
 /* The server and who plays share the first core. */
 #define PLAYING_CORE 0u

@@ -14,7 +14,7 @@ enum {
     RATE_HZ = 60,
     RTT_MS = 100,
     STEPS_PER_TICK = 8, /* two milliseconds */
-    CALM_TICKS = 20 * RATE_HZ,
+    BASELINE_TICKS = 20 * RATE_HZ,
     JOINING_TICKS_MIN = 10 * RATE_HZ, /* even if the joiner plays sooner */
     SETTLING_TICKS = 2 * RATE_HZ,     /* until its states have been compared */
     PATIENCE_TICKS = 120 * RATE_HZ,
@@ -33,7 +33,7 @@ enum {
     STATES = sizeof state_bytes / sizeof state_bytes[0],
     LOSSES = sizeof loss_percents / sizeof loss_percents[0],
     SMOKE_STATES = 1,
-    SMOKE_CALM_TICKS = 60,
+    SMOKE_BASELINE_TICKS = 60,
 };
 
 typedef struct joining {
@@ -52,7 +52,7 @@ static double p99_ms(const ls_memory_match *match)
 static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out, ls_text *why)
 {
     ls_memory_match_forget_latency(match);
-    ls_memory_match_run(match, is_smoke ? SMOKE_CALM_TICKS : CALM_TICKS);
+    ls_memory_match_run(match, is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS);
     out->p99_before_ms = p99_ms(match);
     ls_memory_match_forget_latency(match);
     ls_status status = ls_memory_match_let_in(match, why);
@@ -63,7 +63,7 @@ static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out,
         ticks++;
     }
     out->took_ns = ls_memory_match_now_ns(match) - begun_ns;
-    uint32_t least = is_smoke ? SMOKE_CALM_TICKS : JOINING_TICKS_MIN;
+    uint32_t least = is_smoke ? SMOKE_BASELINE_TICKS : JOINING_TICKS_MIN;
     ls_memory_match_run(match, ticks + SETTLING_TICKS < least ? least - ticks : SETTLING_TICKS);
     out->p99_meanwhile_ms = p99_ms(match);
     return status == LS_OK ? ls_memory_match_check(match, why) : status;
@@ -104,8 +104,8 @@ static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
     ls_memory_match *match = NULL;
     ls_status status = ls_memory_match_create(&config, &match, why);
     for (uint32_t i = 0; status == LS_OK && i < AGES; i++) {
-        ls_tick calm = plan->is_smoke ? SMOKE_CALM_TICKS : CALM_TICKS;
-        ls_tick age = (plan->is_smoke ? smoke_ages : ages)[i] - calm;
+        ls_tick baseline = plan->is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS;
+        ls_tick age = (plan->is_smoke ? smoke_ages : ages)[i] - baseline;
         ls_tick now = ls_match_tick(ls_memory_match_host(match));
         ls_memory_match_run(match, age > now ? age - now : 0);
         joining one = {0};

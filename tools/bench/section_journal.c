@@ -197,7 +197,7 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, re
     return status;
 }
 
-/* What lockstep-replay verify does with every tick; how many there were. */
+/* Does with every tick as lockstep-replay verify does; returns how many there were. */
 static ls_status verify(replay_playback *playback, uint32_t *ticks)
 {
     ls_tick_inputs inputs;

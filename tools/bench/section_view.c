@@ -34,11 +34,11 @@ typedef struct view_stage {
     uint64_t now_ns;
 } view_stage;
 
-static void tell(void *user, ls_view_facts *facts)
+static void fill_hud(void *user, ls_hud_model *hud)
 {
     const view_stage *stage = user;
-    facts->tick = ls_sim_instance_tick(stage->instance);
-    facts->owner = 1;
+    hud->tick = ls_sim_instance_tick(stage->instance);
+    hud->owner = 1;
 }
 
 static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
@@ -69,7 +69,7 @@ static ls_status set_stage(const view_scene *scene, view_stage *stage, ls_text *
         status = ls_sim_instance_create(simulation, &config, heap, &stage->instance, why);
     }
     if (status == LS_OK) {
-        ls_view_config view = {.source = {.user = stage, .tell = tell, .draw = draw},
+        ls_view_config view = {.source = {.user = stage, .fill_hud = fill_hud, .draw = draw},
                                .interpolates = true};
         status = ls_view_create(&view, heap, &stage->view);
     }

@@ -6,7 +6,7 @@
 
 enum {
     ROUNDS = 3,
-    CROWDS_MAX = 2, /* processes that those who watch are spread over */
+    CROWDS_MAX = 2, /* processes that the spectators are spread over */
     SPECTATORS = 1000,
     SMOKE_SPECTATORS = 20,
     SPECTATOR_RATE_HZ = 10, /* of frames */
@@ -18,9 +18,9 @@ enum {
 
 #define WINDOW_NS (3 * LS_NS_PER_SECOND)
 #define SMOKE_NS (LS_NS_PER_SECOND * 4 / 5)
-#define COMING_NS (3 * LS_NS_PER_SECOND) /* until all who watch have connected */
+#define COMING_NS (3 * LS_NS_PER_SECOND) /* until all spectators have connected */
 
-/* One server, four players, and those who watch. */
+/* One server, four players, and spectators. */
 typedef struct stage {
     bench_child server;
     bench_child players;
@@ -83,7 +83,8 @@ static ls_status play(const bench_watch_plan *plan, bench_watch_window *window, 
     }
     clear(&on);
     if (status == LS_OK && !window->is_sound) {
-        ls_text_set(why, "not everybody played and watched on with %u who watch", plan->spectators);
+        ls_text_set(why, "not everybody played and watched on with %u spectators",
+                    plan->spectators);
         return LS_DESYNCED;
     }
     return status;
@@ -129,7 +130,7 @@ static void report_figures(bench_report *report, const char *whom, const figures
     }
 }
 
-/* Nobody watches; all are there from the start; all come while the match runs. */
+/* No spectators; all from the start; all arriving while the match runs. */
 enum {
     ALONE,
     WATCHED,

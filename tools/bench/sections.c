@@ -7,7 +7,7 @@ static const bench_section sections[] = {
     {"hash", "hashing, saving and loading states, against what memory can do", bench_hash},
     {"session", "a match in memory, without system calls, hashes every tick", bench_session},
     {"net", "sockets against a bare ENet relay: bytes, latency by RTT and loss", bench_net},
-    {"watch", "a match of four on real sockets, alone and with 1,000 who watch", bench_watch},
+    {"watch", "a match of four on real sockets, alone and with 1,000 spectators", bench_watch},
     {"join", "joining a match at 100 ms RTT, 1 MiB/s: time, others' latency", bench_join},
     {"journal", "writing a match down, verifying it and seeking in it", bench_journal},
     {"timestep", "one frame through each stepping strategy", bench_timestep},

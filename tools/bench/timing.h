@@ -9,9 +9,9 @@
 
 #define BENCH_ROUNDS_MAX 101u
 
-/* What 1,000 steps of the reference loop (a shift, an exclusive-or and a multiplication, each
- * waiting for the one before) took on the machine that the budgets were measured on, when it was
- * alone. */
+/* The time that 1,000 steps of the reference loop (a shift, an exclusive-or and a multiplication,
+ * each waiting for the one before) took on the machine that the budgets were measured on, when it
+ * was alone. */
 #define BENCH_REFERENCE_NS 1362.0
 
 typedef struct bench_plan {
@@ -48,7 +48,7 @@ uint64_t bench_now_ns(void);
  * it is for work of many microseconds that cannot be cut into short rounds. */
 uint64_t bench_processor_ns(void);
 
-/* What reading the clock twice adds to a duration. */
+/* The time that reading the clock twice adds to a duration. */
 uint64_t bench_clock_cost_ns(void);
 
 /* How many times slower than BENCH_REFERENCE_NS the reference runs now; takes about 20 us. */

@@ -113,7 +113,7 @@ void bench_watch_host_serve(const void *user, int pipe)
 {
     watch_host server = {.plan = user, .pipe = pipe};
     ls_text why = {{0}};
-    bench_child_stay_on(0); /* with who plays, and away from who watches */
+    bench_child_stay_on(0); /* with the players, and away from the spectators */
     ls_host_config config = {.match = ls_match_config_default(bench_pad_simulation()),
                              .matches = 1,
                              .bind_host = "127.0.0.1",

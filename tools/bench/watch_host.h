@@ -1,4 +1,4 @@
-/* Watch host: a server of one match of the pad simulation with those who watch it, the whole work
+/* Watch host: a server of one match of the pad simulation with its spectators, the whole work
  * of a child process. Tells its port (uint16_t), later that all of them are connected (uint16_t
  * again), and in the end what a window of its life cost once all of them watch, with what the
  * players' confirm latency was. Called by section_watch. */

@@ -7,7 +7,7 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/tools/desync/write_trace.h"
 
-/* Whom this machine's re-run agrees with at the bad tick. */
+/* The side that this machine's re-run agrees with at the bad tick. */
 typedef enum explain_agreement {
     EXPLAIN_AGREES_NOT_RUN,
     EXPLAIN_AGREES_SERVER,
@@ -43,7 +43,7 @@ typedef struct explain_evidence {
     explain_write_trace trace;
 } explain_evidence;
 
-/* What follows from the bundle itself. NO_MEMORY. Release it whatever comes back. */
+/* Fills in everything that follows from the bundle itself. NO_MEMORY. Release it in any case. */
 ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_reading *reading,
                                 const ls_text *missing);
 void explain_evidence_release(explain_evidence *evidence);

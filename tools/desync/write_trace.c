@@ -122,7 +122,7 @@ static void field_span(const ls_field *field, size_t *begin, size_t *end)
     *end = field->offset + (field->count - 1) * field->stride + ls_field_item_bytes(field);
 }
 
-/* What a pass changed, where no watch tells. */
+/* The bytes that a pass changed, where no watchpoint tells. */
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
 {
     tracing *trace = user;

@@ -70,10 +70,10 @@ void netcond_conditioner_destroy(netcond_conditioner *conditioner);
 void netcond_conditioner_set_origin(netcond_conditioner *conditioner, uint64_t now_ns);
 
 /* Starts the place `client` (below clients_max) anew for the `number`-th client of this run, from 1
- * on. What is still held for the one before is lost. */
+ * on. Packets still held for the one before are lost. */
 void netcond_conditioner_open(netcond_conditioner *conditioner, uint32_t client, uint64_t number);
 
-/* What is held for it is lost. */
+/* Packets held for it are lost. */
 void netcond_conditioner_close(netcond_conditioner *conditioner, uint32_t client);
 
 /* Takes the next packet of an open client. Bytes beyond NETCOND_LINK_DATAGRAM_BYTES_MAX are not

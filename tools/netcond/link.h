@@ -101,7 +101,7 @@ typedef struct netcond_link_start {
 void netcond_link_init(netcond_link *link, const netcond_link_config *config,
                        const netcond_link_start *start);
 
-/* What becomes of a packet. */
+/* The fate of a packet. */
 typedef struct netcond_link_fate {
     netcond_loss loss; /* the rest is meaningless unless NONE */
     bool has_copy;

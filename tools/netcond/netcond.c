@@ -35,7 +35,7 @@ static netcond_report report_of(const netcond *host, uint64_t now_ns)
     };
 }
 
-/* What the figures say, a line at a time. */
+/* Prints the figures, a line at a time. */
 static void each_line(const netcond_report *report, void (*show)(netcond *, const char *),
                       netcond *host)
 {
@@ -79,7 +79,7 @@ static void on_signal(void *user, uint64_t now_ns)
     ls_event_loop_stop(host->loop);
 }
 
-/* What makes the figures other than what was asked, if anything did. */
+/* Names the causes that made the figures differ from the settings, if any. */
 static void warn(const netcond *host, const netcond_report *report)
 {
     const ls_log *log = &host->console->log;

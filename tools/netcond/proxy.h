@@ -40,7 +40,7 @@ typedef struct netcond_proxy_counts {
 ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *loop,
                              const ls_allocator *allocator, netcond_proxy **out, ls_text *why);
 
-/* While the loop still exists. What is held is lost. NULL is allowed. */
+/* While the loop still exists. Packets held are lost. NULL is allowed. */
 void netcond_proxy_close(netcond_proxy *proxy);
 
 uint16_t netcond_proxy_port(const netcond_proxy *proxy);

@@ -235,7 +235,7 @@ static ls_status find_profile(const char *prefix, const char *name, const netcon
     return status;
 }
 
-/* What was said of both directions first, then of this one: the later counts. */
+/* Settings of both directions come first, then those of this one: the later counts. */
 static ls_status resolve_direction(const netcond_settings *settings, netcond_setting_scope scope,
                                    netcond_link_config *link, ls_text *why)
 {

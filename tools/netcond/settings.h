@@ -1,9 +1,9 @@
-/* Settings: what a person says about a link, in words, and how it becomes a link's config. One
+/* Settings: a link as a person describes it, in words, and how that becomes a link's config. One
  * table has every setting's name, form and help; profiles are settings under one name. Pure: no
  * files, no command line. Called by main and by tests.
  *
- * A setting is said of both directions or of one. What is said of one counts more than what is said
- * of both, and either counts more than a profile, in whatever order they are given. */
+ * A setting is said of both directions or of one. A setting of one counts more than a setting of
+ * both, and either counts more than a profile, in whatever order they are given. */
 #ifndef LOCKSTEP_TOOLS_NETCOND_SETTINGS_H
 #define LOCKSTEP_TOOLS_NETCOND_SETTINGS_H
 
@@ -38,7 +38,8 @@ typedef struct netcond_setting_info {
     const char *help;
 } netcond_setting_info;
 
-/* What was said, by scope: NULL where nothing was; for a setting without value any text. */
+/* The text of the setting, by scope: NULL where it was not given; for a setting without value any
+ * text. */
 typedef struct netcond_settings {
     const char *values[NETCOND_SCOPE_COUNT][NETCOND_SETTING_COUNT];
 } netcond_settings;

@@ -31,7 +31,7 @@ static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
     return LS_OK;
 }
 
-/* Nobody can come back to a match that is over: its key stays where it is. */
+/* No player can come back to a match that is over: its key stays where it is. */
 static ls_status write_header(cutting *cut)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];

@@ -8,7 +8,7 @@ enum {
     INPUT_BYTES_SHOWN = 24,
 };
 
-/* What was found; UINT32_MAX: nothing. */
+/* The first difference; UINT32_MAX: there is none. */
 typedef struct found {
     ls_tick input_tick; /* the first at which an input differs */
     uint32_t input_slot;

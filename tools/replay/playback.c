@@ -230,7 +230,7 @@ ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_t
     }
     ls_status status = here > tick ? create_instance(playback, why) : LS_OK;
     if (status == LS_OK) {
-        /* Whoever reads the journal as well has moved its place. */
+        /* Another reader of the journal has moved its place. */
         playback->has_next = false;
         ls_journal_seek(playback->journal, ls_sim_instance_tick(playback->instance));
     }

@@ -15,11 +15,11 @@ void replay_playback_close(replay_playback *playback);
 
 ls_journal *replay_playback_journal(replay_playback *playback);
 
-/* What was lost of the file, as a sentence; empty when all of it is there. */
+/* The loss, if any, of a part of the file, as a sentence; empty when all of it is there. */
 const char *replay_playback_loss(const replay_playback *playback);
 
 /* Finds the simulation (NULL: the built-in that the journal names) and checks that it is the one
- * that was recorded. What follows needs it. BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH,
+ * that was recorded. The functions below need it. BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH,
  * SIMULATION_VERSION_MISMATCH or NO_MEMORY, explained. */
 ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why);
 

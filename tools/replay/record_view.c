@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What is nearer is stepped to without looking for a snapshot. */
+/* A state that is nearer is stepped to without looking for a snapshot. */
 #define NEAR_TICKS 32u
 
 struct replay_record_view {
@@ -134,43 +134,42 @@ static void go_to(void *user, ls_tick tick)
 
 /* ---- showing ---- */
 
-static void tell_hash(const replay_record_view *record, ls_view_facts *facts)
+static void add_hash(const replay_record_view *record, ls_hud_model *hud)
 {
     uint64_t recorded = replay_playback_hash(record->config.playback);
     if (!record->is_done || !record->has_hash) {
-        ls_view_facts_add(facts, "hash      %s", record->is_done ? "not recorded" : "...");
+        ls_hud_model_add(hud, "hash      %s", record->is_done ? "not recorded" : "...");
     } else if (record->state_hash == recorded) {
-        ls_view_facts_add(facts, "hash      %016" PRIx64 ", as recorded", record->state_hash);
+        ls_hud_model_add(hud, "hash      %016" PRIx64 ", as recorded", record->state_hash);
     } else {
-        ls_view_facts_add(facts, "hash      %016" PRIx64 ", recorded %016" PRIx64,
-                          record->state_hash, recorded);
-        facts->is_alarm = true;
-        ls_text_set(&facts->banner, "State %" PRIu32 " is not the one that was recorded",
-                    facts->tick);
+        ls_hud_model_add(hud, "hash      %016" PRIx64 ", recorded %016" PRIx64, record->state_hash,
+                         recorded);
+        hud->is_alarm = true;
+        ls_text_set(&hud->banner, "State %" PRIu32 " is not the one that was recorded", hud->tick);
     }
 }
 
-static void tell(void *user, ls_view_facts *facts)
+static void fill_hud(void *user, ls_hud_model *hud)
 {
     const replay_record_view *record = user;
     ls_journal *journal = replay_playback_journal(record->config.playback);
     const ls_journal_header *header = ls_journal_header_of(journal);
     uint32_t rate_hz = header->config.tick_rate_hz;
-    facts->tick = ls_sim_instance_tick(instance_of(record));
-    facts->alpha = LS_FIXED_ONE;
-    facts->first_tick = record->first_tick;
-    facts->last_tick = record->last_tick;
-    facts->tick_rate_hz = rate_hz;
-    facts->is_on_its_way = !record->is_done;
-    ls_view_facts_add(facts, "%s, %" PRIu32 " players, %" PRIu32 " Hz", header->simulation,
-                      header->config.players, rate_hz);
-    ls_view_facts_add(
-        facts, "tick      %-8" PRIu32 " of %" PRIu32 ", minute %" PRIu32 ":%02" PRIu32, facts->tick,
-        record->last_tick, facts->tick / rate_hz / 60, facts->tick / rate_hz % 60);
-    tell_hash(record, facts);
+    hud->tick = ls_sim_instance_tick(instance_of(record));
+    hud->alpha = LS_FIXED_ONE;
+    hud->first_tick = record->first_tick;
+    hud->last_tick = record->last_tick;
+    hud->tick_rate_hz = rate_hz;
+    hud->is_on_its_way = !record->is_done;
+    ls_hud_model_add(hud, "%s, %" PRIu32 " players, %" PRIu32 " Hz", header->simulation,
+                     header->config.players, rate_hz);
+    ls_hud_model_add(hud, "tick      %-8" PRIu32 " of %" PRIu32 ", minute %" PRIu32 ":%02" PRIu32,
+                     hud->tick, record->last_tick, hud->tick / rate_hz / 60,
+                     hud->tick / rate_hz % 60);
+    add_hash(record, hud);
     if (record->problem.bytes[0]) {
-        facts->is_alarm = true;
-        facts->banner = record->problem;
+        hud->is_alarm = true;
+        hud->banner = record->problem;
     }
 }
 
@@ -226,7 +225,7 @@ void replay_record_view_destroy(replay_record_view *record)
 
 ls_view_source replay_record_view_source(replay_record_view *record)
 {
-    return (ls_view_source){.user = record, .tell = tell, .draw = draw, .go_to = go_to};
+    return (ls_view_source){.user = record, .fill_hud = fill_hud, .draw = draw, .go_to = go_to};
 }
 
 uint64_t replay_record_view_differences(const replay_record_view *record)

@@ -85,7 +85,7 @@ static ls_status show_record(replay_run *run, replay_record_view *record, ls_tex
     ls_view *view = ls_screen_view(work.screen);
     ls_view_start_at(view, run->config->from, run->config->speed);
     status = show(&work);
-    ls_json_number(run->json, "tick", ls_view_facts_of(view)->tick);
+    ls_json_number(run->json, "tick", ls_view_hud(view)->tick);
     ls_json_number(run->json, "differences", (double)replay_record_view_differences(record));
     ls_screen_close(work.screen);
     return status == LS_OK && replay_record_view_differences(record) > 0 ? LS_DESYNCED : status;

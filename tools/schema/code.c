@@ -61,7 +61,7 @@ static void member_row(FILE *file, const schema_layout_row *row)
     fprintf(file, "%s, \"%s\")", type_code(row->type), row->unit);
 }
 
-/* What no macro says: arrays within items, holes, items of a type without a name. */
+/* Fields that no macro can describe: arrays within items, holes, items of a type without a name. */
 static void plain_row(FILE *file, const schema_layout_row *row)
 {
     fprintf(file, "LS_LITERAL(ls_field){\"%s\", \"%s\", %s, %u, ", row->path, row->unit,

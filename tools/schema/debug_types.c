@@ -120,7 +120,7 @@ typedef struct reader {
     ls_status status; /* of the first failure */
 } reader;
 
-/* What the typedefs, const and volatile round a type said. */
+/* The names and qualifiers that the typedefs, const and volatile round a type gave. */
 typedef struct wrapping {
     const char *spelling; /* the outermost typedef's name */
     bool is_fixed, is_angle;

@@ -1,6 +1,7 @@
 /* Layout: from the types of a state to the fields that describe its every byte: structs taken
- * apart, one array of structs on the way as items, holes declared as padding. What a schema cannot
- * say is refused with a sentence. Pure. Called by lockstep-schema's main and by tests. */
+ * apart, one array of structs on the way as items, holes declared as padding. A layout that a
+ * schema cannot describe is refused with a sentence. Pure. Called by lockstep-schema's main and by
+ * tests. */
 #ifndef LOCKSTEP_TOOLS_SCHEMA_LAYOUT_H
 #define LOCKSTEP_TOOLS_SCHEMA_LAYOUT_H
 
@@ -19,7 +20,7 @@ typedef struct schema_layout_part {
     const char *offset; /* where in the state the first one is; NULL: 0 */
 } schema_layout_part;
 
-/* What a person says about a place: a unit, or how many items an array has. */
+/* A person's note on a place: a unit, or how many items an array has. */
 typedef struct schema_layout_note {
     const char *path;
     const char *text;

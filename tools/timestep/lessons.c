@@ -33,7 +33,7 @@ static void swing(void *user, const stepping_play_frame *frame)
     }
 }
 
-/* Nobody moves its hands: both ends are held from the first tick on, and the rest falls. */
+/* No player moves the hands: both ends are held from the first tick on, and the rest falls. */
 static void hold_ends(ls_sim_instance *instance)
 {
     const ls_slot_input joined[] = {{.events = LS_EVENT_JOINED}, {.events = LS_EVENT_JOINED}};

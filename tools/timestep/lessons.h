@@ -48,7 +48,7 @@ double stepping_integrator_order(ls_integrator integrator);
 /* ---- T10: what a strategy does when steps cost time: after one long frame, while a step costs
  * half of what it simulates, and for good, when it costs more than it simulates ---- */
 
-/* What a step costs while there is headroom, in percent of dt. */
+/* The cost of a step while there is headroom, in percent of dt. */
 #define STEPPING_HEADROOM_PERCENT 50u
 
 typedef struct stepping_headroom_case {
@@ -67,7 +67,7 @@ typedef struct stepping_headroom {
     double overload_speed;
     double overload_frame_ms; /* the last one */
     double overload_dropped_ms;
-    bool is_spiral; /* it lasts a second and more: nobody plays that */
+    bool is_spiral; /* it lasts a second and more: too long to play */
 } stepping_headroom;
 
 /* Unlimited ones, and each way to limit one; returns how many there are. */
@@ -102,7 +102,7 @@ stepping_forces stepping_forces_measure(const stepping_trace *trace, uint64_t dt
 #define STEPPING_ONE_BIT_SECONDS_MAX 60u
 
 typedef struct stepping_one_bit {
-    char field[LS_NAME_BYTES_MAX]; /* whose lowest bit was flipped after the first tick */
+    char field[LS_NAME_BYTES_MAX]; /* the one with the lowest bit flipped after the first tick */
     uint32_t seconds;
     double apart_m[STEPPING_ONE_BIT_SECONDS_MAX + 1]; /* the most that a shape is, after so many */
 } stepping_one_bit;

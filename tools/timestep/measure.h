@@ -17,7 +17,7 @@ typedef struct stepping_measures {
     /* Standard deviation of how far the body moves from frame to frame, less what it should have
      * moved in that frame's time. At 1,000 pixels a second a millisecond is a pixel. */
     double stutter_ms;
-    /* What the spring has in the last second, on average, of what it had at first;
+    /* The energy that the spring has in the last second, on average, as a share of its first;
      * STEPPING_WORLD_ENERGY_MAX when it has exploded. */
     double energy_ratio;
     uint64_t wall_hits;

@@ -17,7 +17,7 @@ typedef struct stepping_plot_page {
     uint32_t rate_hz;
     bool is_svg;    /* else PNG */
     bool has_notes; /* the panels say what is to be seen: the built-in traces, all strategies */
-    /* What each panel is about. */
+    /* The subject of each panel. */
     const stepping_trace *position;
     const stepping_trace *energy;
     const stepping_trace *steps; /* about its longest frame, at steps_cost_percent of dt a step */

@@ -1,5 +1,5 @@
 /* Sim player: a simulation with a bot in every seat, stepped when it is told to, with its two
- * newest states to draw from. What the bots do depends on the states alone: every run of it goes
+ * newest states to draw from. The bots depend on the states alone: every run of it goes
  * the same way, whatever the frames. Called by sim_course, one_bit and tests. */
 #ifndef LOCKSTEP_TOOLS_TIMESTEP_SIM_PLAYER_H
 #define LOCKSTEP_TOOLS_TIMESTEP_SIM_PLAYER_H
@@ -25,7 +25,7 @@ void stepping_sim_player_destroy(stepping_sim_player *player);
 void stepping_sim_player_step(stepping_sim_player *player);
 void stepping_sim_player_follow(stepping_sim_player *player, const stepping_sim_player *leader);
 
-/* What is seen `alpha` of the way from the state before to the newest: borrowed until the next
+/* The picture `alpha` of the way from the state before to the newest: borrowed until the next
  * call. Empty when the simulation does not draw. */
 const ls_draw_list *stepping_sim_player_draw(stepping_sim_player *player, ls_fixed alpha);
 

@@ -8,7 +8,7 @@
 
 #define STEPPING_TRACE_SPIKE_NS UINT64_C(300000000)
 
-/* What a step of the trace "overload" costs, in percent of dt: more than it simulates. */
+/* The cost of a step of the trace "overload", in percent of dt: more than it simulates. */
 #define STEPPING_TRACE_OVERLOAD_PERCENT 120u
 
 typedef enum stepping_trace_kind {
