@@ -1,7 +1,8 @@
 """Names: types, external functions and variables, LS_ constants: one meaning each in the tree.
 
 A name that other files can see (in a header, or not static) means one thing: nothing else in the
-product or the tools has it, and no test defines it again. File-local names may repeat.
+product or the tools has it, and no test defines it again. File-local names may repeat. The prefix
+ls_ is the library's: each tool has one of its own.
 """
 
 import collections
@@ -10,6 +11,7 @@ import declarations
 from tree import Finding
 
 TESTS = "tests/"
+TOOLS = "tools/"
 PREFIX = "LS_"
 
 
@@ -50,6 +52,15 @@ def declared_names(sources):
     }
 
 
+def prefix_findings(source):
+    """Names of a tool that look like the library's."""
+    if source.path.startswith(TOOLS):
+        for name in sorted({name for name, _ in shared_names(source)}):
+            if name.upper().startswith(PREFIX):
+                message = f"{name}: ls_ is the library's, a tool has a prefix of its own"
+                yield Finding(source.path, 1, message, "ls_")
+
+
 def find(sources, context):
     sources = [source for source in sources if source.is_c]
     declared = declared_names(sources)
@@ -70,7 +81,7 @@ def find(sources, context):
             if path != first:
                 line = by_path[path].line_of(places[name][path])
                 findings.append(Finding(path, line, f"{name} means another thing in {first}", name))
-    return findings
+    return findings + [finding for source in sources for finding in prefix_findings(source)]
 
 
 SAMPLES = (
@@ -99,13 +110,21 @@ SAMPLES = (
             "typedef void (*ls_call)(int a);\nvoid ls_run(void);\nextern const int ls_row;\n"
             "#define LS_MAX 1\n",
             "server/a.c": "void ls_run(void)\n{\n}\n\nconst int ls_row = 1;\n",
-            "tools/b.h": "typedef struct ls_kind {\n    int x;\n} ls_kind;\n"
+            "client/b.h": "typedef struct ls_kind {\n    int x;\n} ls_kind;\n"
             "enum { LS_KIND_A = 3 };\n",
-            "tools/b.c": "bool\nls_run(int a)\n{\n}\n\nstruct ls_call {\n    int x;\n};\n"
+            "client/b.c": "bool\nls_run(int a)\n{\n}\n\nstruct ls_call {\n    int x;\n};\n"
             "int ls_row = 2;\n#define LS_MAX 2\n",
         },
-        ["b.c:1: ls_run", "b.c:6: ls_call", "b.c:9: ls_row", "b.c:10: LS_MAX"]
-        + ["b.h:1: ls_kind", "b.h:4: LS_KIND_A means another thing in server/a.h"],
+        ["a.c:1: ls_run", "a.c:5: ls_row means another thing in client/b.c", "a.h:1: ls_kind"]
+        + ["a.h:2: LS_KIND_A", "b.c:6: ls_call", "a.h:7: LS_MAX"],
+    ),
+    (
+        "a tool's names without a prefix of its own",
+        {
+            "tools/a.h": "typedef struct ls_a {\n    int x;\n} ls_a;\nvoid bench_a(void);\n",
+            "tools/a.c": "void bench_a(void)\n{\n}\n\nvoid ls_b(void)\n{\n}\n",
+        },
+        ["a.c:1: ls_b: ls_ is the library's", "a.h:1: ls_a"],
     ),
     (
         "a test that takes a name of the product",
