@@ -22,7 +22,12 @@ KNOWN_BAD = ("tests/known_bad/*", "tools/synctest/shims.c", "tools/synctest/surr
 
 # (what, where, except, why)
 BANNED = (
-    (r"\bqsort(_r)?\b", CODE, KNOWN_BAD, "order of ties differs between C libraries: use stable_sort"),
+    (
+        r"\bqsort(_r)?\b",
+        CODE,
+        KNOWN_BAD,
+        "order of ties differs between C libraries: use stable_sort",
+    ),
     (r"\bs?rand(om)?\s*\(", CODE, KNOWN_BAD, "use rng"),
     (r"\b(strcpy|strcat|v?sprintf|gets|strtok)\s*\(", CODE, (), "unbounded: give a capacity"),
     (r"\bato(i|l|ll|f)\s*\(", CODE, (), "hides errors"),

@@ -1,8 +1,7 @@
-"""The test of known-bad simulations: every faulty plug-in must be found out, by the right tool, at the right tick, in
-the right pass and field, with the right class and cause, and every healthy twin must pass. What is
-right stands in NAME.json beside NAME.c.
-
-Prints a table: cause, plug-in, found by, tick, pass, field, class, seconds.
+"""The test of known-bad simulations: every faulty plug-in must be found out, by the right tool, at
+the right tick, in the right pass and field, with the right class and cause, and every healthy
+twin must pass. What is right stands in NAME.json beside NAME.c. Prints a table: cause, plug-in,
+found by, tick, pass, field, class, seconds.
 """
 
 import argparse
