@@ -2,59 +2,18 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/fault.h"
-#include "lockstep/common/simulation/state_hash.h"
 
-#include <string.h>
-
-/* Due states fill the rings densely: state tick stands at (tick / interval) % window. */
-static uint32_t ring_index(const ls_arbiter *arbiter, ls_tick tick)
+void ls_arbiter_init(ls_arbiter *arbiter, const ls_hash_record *record)
 {
-    return tick / arbiter->interval_ticks % LS_WINDOW_TICKS;
+    *arbiter = (ls_arbiter){.record = record};
 }
 
-static ls_tick oldest_held(const ls_arbiter *arbiter)
+/* 0: it is not held, or was not known when the match was restored. */
+static uint64_t server_hash_of(const ls_arbiter *arbiter, ls_tick tick)
 {
-    uint64_t span = (uint64_t)(LS_WINDOW_TICKS - 1) * arbiter->interval_ticks;
-    ls_tick oldest = arbiter->newest_tick > span ? (ls_tick)(arbiter->newest_tick - span) : 0;
-    return oldest > arbiter->first_tick ? oldest : arbiter->first_tick;
-}
-
-void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t state_hash)
-{
-    LS_ASSERT(interval_ticks >= 1);
-    memset(arbiter, 0, sizeof *arbiter);
-    arbiter->interval_ticks = interval_ticks;
-    arbiter->state_hashes[0] = state_hash;
-    arbiter->chains[0] = ls_hash_chain_start(state_hash);
-}
-
-void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t state_hash)
-{
-    LS_ASSERT(ls_arbiter_is_due(arbiter, tick));
-    arbiter->newest_tick = tick;
-    arbiter->first_tick = tick;
-    arbiter->first_hash = state_hash != 0 ? tick : tick + arbiter->interval_ticks;
-    arbiter->chains[ring_index(arbiter, tick)] = chain;
-    arbiter->state_hashes[ring_index(arbiter, tick)] = state_hash;
-}
-
-bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick)
-{
-    return tick % arbiter->interval_ticks == 0;
-}
-
-void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t state_hash)
-{
-    LS_ASSERT(tick == arbiter->newest_tick + arbiter->interval_ticks);
-    uint64_t before = arbiter->chains[ring_index(arbiter, arbiter->newest_tick)];
-    arbiter->newest_tick = tick;
-    arbiter->state_hashes[ring_index(arbiter, tick)] = state_hash;
-    arbiter->chains[ring_index(arbiter, tick)] = ls_hash_chain_next(before, state_hash);
-}
-
-bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick)
-{
-    return ls_arbiter_is_due(arbiter, tick) && tick <= arbiter->newest_tick;
+    uint64_t state_hash = 0;
+    (void)ls_hash_record_hash(arbiter->record, tick, &state_hash);
+    return state_hash;
 }
 
 static bool is_comparable(const ls_arbiter_slot *slot)
@@ -65,16 +24,18 @@ static bool is_comparable(const ls_arbiter_slot *slot)
 bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
                         ls_tick *first, uint32_t *count)
 {
-    LS_ASSERT(ls_arbiter_is_known(arbiter, tick));
+    LS_ASSERT(ls_hash_record_is_known(arbiter->record, tick));
     ls_arbiter_slot *compared = &arbiter->slots[slot];
     bool is_new = !compared->has_agreed || tick > compared->agreed_tick;
-    if (!is_comparable(compared) || !is_new || tick < oldest_held(arbiter)) {
+    if (!is_comparable(compared) || !is_new || tick < ls_hash_record_oldest(arbiter->record)) {
         return false;
     }
-    ls_tick next = compared->has_agreed ? compared->agreed_tick + arbiter->interval_ticks : 0;
-    if ((uint32_t)arbiter->chains[ring_index(arbiter, tick)] == chain ||
-        LS_FAULT(DIFFERENCE_UNREPORTED)) {
-        compared->compared += (tick - next) / arbiter->interval_ticks + 1;
+    ls_tick next =
+        compared->has_agreed ? compared->agreed_tick + arbiter->record->interval_ticks : 0;
+    uint64_t own = 0;
+    (void)ls_hash_record_chain(arbiter->record, tick, &own);
+    if ((uint32_t)own == chain || LS_FAULT(DIFFERENCE_UNREPORTED)) {
+        compared->compared += (tick - next) / arbiter->record->interval_ticks + 1;
         compared->agreed_tick = tick;
         compared->has_agreed = true;
         compared->agreement = LS_AGREEMENT_AGREES;
@@ -82,12 +43,14 @@ bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32
     }
     compared->agreement = LS_AGREEMENT_ASKING;
     compared->is_answering = true;
-    compared->asked_first = next > oldest_held(arbiter) ? next : oldest_held(arbiter);
+    compared->asked_first = next > ls_hash_record_oldest(arbiter->record)
+                                ? next
+                                : ls_hash_record_oldest(arbiter->record);
     compared->asked_last = tick;
-    compared->asked_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
+    compared->asked_hash = server_hash_of(arbiter, tick);
     compared->expected_first = compared->asked_first;
     *first = compared->asked_first;
-    *count = (tick - compared->asked_first) / arbiter->interval_ticks + 1;
+    *count = (tick - compared->asked_first) / arbiter->record->interval_ticks + 1;
     return true;
 }
 
@@ -107,7 +70,7 @@ static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *
     }
     bool is_more_wanted = first <= asked->asked_last;
     return count <=
-           (is_more_wanted ? (asked->asked_last - first) / arbiter->interval_ticks + 1 : 0);
+           (is_more_wanted ? (asked->asked_last - first) / arbiter->record->interval_ticks + 1 : 0);
 }
 
 /* Compares the next state hash of an answer. States that were forgotten while question and answer
@@ -115,11 +78,11 @@ static bool is_part_of_answer(const ls_arbiter *arbiter, const ls_arbiter_slot *
 static void compare_hash(const ls_arbiter *arbiter, ls_arbiter_slot *asked, uint64_t state_hash)
 {
     ls_tick tick = asked->expected_first;
-    asked->expected_first += arbiter->interval_ticks;
-    if (asked->agreement == LS_AGREEMENT_DIFFERS || tick < oldest_held(arbiter)) {
+    asked->expected_first += arbiter->record->interval_ticks;
+    if (asked->agreement == LS_AGREEMENT_DIFFERS || tick < ls_hash_record_oldest(arbiter->record)) {
         return;
     }
-    uint64_t server_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
+    uint64_t server_hash = server_hash_of(arbiter, tick);
     asked->compared++;
     if (state_hash != server_hash) {
         settle(asked, tick, server_hash, state_hash);
@@ -146,7 +109,7 @@ bool ls_arbiter_take_hashes(ls_arbiter *arbiter, uint32_t slot, ls_tick first,
     if (asked->agreement == LS_AGREEMENT_DIFFERS) {
         return !was_known;
     }
-    bool is_forgotten = asked->asked_first < oldest_held(arbiter);
+    bool is_forgotten = asked->asked_first < ls_hash_record_oldest(arbiter->record);
     bool is_complete = asked->expected_first > asked->asked_last;
     if (is_last) {
         /* The next chain raises the question anew. */
@@ -174,25 +137,6 @@ bool ls_arbiter_compare_hash(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, u
         return false;
     }
     settle(compared, tick, server_hash, client_hash);
-    return true;
-}
-
-bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain)
-{
-    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter)) {
-        return false;
-    }
-    *chain = arbiter->chains[ring_index(arbiter, tick)];
-    return true;
-}
-
-bool ls_arbiter_hash(const ls_arbiter *arbiter, ls_tick tick, uint64_t *state_hash)
-{
-    if (!ls_arbiter_is_known(arbiter, tick) || tick < oldest_held(arbiter) ||
-        tick < arbiter->first_hash) {
-        return false;
-    }
-    *state_hash = arbiter->state_hashes[ring_index(arbiter, tick)];
     return true;
 }
 

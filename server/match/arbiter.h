@@ -1,10 +1,10 @@
 /* Arbiter: finds out whether, and from which tick on, a client's states differ from the server's.
- * Holds the server's state hashes and chains of the last LS_WINDOW_TICKS states and what each slot
- * has been proven to agree on. Sends nothing: it says what to ask. Called by match. */
+ * Reads the server's hash record and holds what each slot has been proven to agree on. Sends
+ * nothing: it says what to ask. Called by desync_service. */
 #ifndef LOCKSTEP_SERVER_MATCH_ARBITER_H
 #define LOCKSTEP_SERVER_MATCH_ARBITER_H
 
-#include "lockstep/common/simulation/simulation.h"
+#include "lockstep/server/match/hash_record.h"
 
 typedef enum ls_agreement {
     LS_AGREEMENT_AGREES,  /* every state up to the one compared */
@@ -29,36 +29,17 @@ typedef struct ls_arbiter_slot {
 } ls_arbiter_slot;
 
 typedef struct ls_arbiter {
-    uint32_t interval_ticks; /* states that are multiples of this are hashed */
-    ls_tick newest_tick;
-    ls_tick first_tick; /* no chain before this is held, of a match that was restored */
-    ls_tick first_hash; /* likewise no state hash */
-    uint64_t state_hashes[LS_WINDOW_TICKS];
-    uint64_t chains[LS_WINDOW_TICKS];
+    const ls_hash_record *record; /* the server's; borrowed */
     ls_arbiter_slot slots[LS_PLAYERS_MAX];
 } ls_arbiter;
 
-/* state hash is that of state 0. interval_ticks >= 1. */
-void ls_arbiter_init(ls_arbiter *arbiter, uint32_t interval_ticks, uint64_t state_hash);
-
-/* Goes on where another one stopped: `chain` is up to state `tick`, whose state hash is known or 0.
- */
-void ls_arbiter_restore(ls_arbiter *arbiter, ls_tick tick, uint64_t chain, uint64_t state_hash);
-
-/* Whether state `tick` is one that is hashed. */
-bool ls_arbiter_is_due(const ls_arbiter *arbiter, ls_tick tick);
-
-/* Adds the state hash of the next due state: newest_tick + interval_ticks. */
-void ls_arbiter_record(ls_arbiter *arbiter, ls_tick tick, uint64_t state_hash);
+void ls_arbiter_init(ls_arbiter *arbiter, const ls_hash_record *record);
 
 /* Compares the low half of a slot's chain up to state `tick`. True when the state hashes from
- * *first on, *count of them at most, have to be asked for. MALFORMED states (not due, beyond
- * newest) must be refused by the caller with ls_arbiter_is_known. */
+ * *first on, *count of them at most, have to be asked for. The caller refuses states that are not
+ * due, or not there yet, with ls_hash_record_is_known. */
 bool ls_arbiter_compare(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint32_t chain,
                         ls_tick *first, uint32_t *count);
-
-/* Due, not in the future; it may be too old to be held, then compare ignores it. */
-bool ls_arbiter_is_known(const ls_arbiter *arbiter, ls_tick tick);
 
 /* Takes one HASHES answer; `is_last` says that no more come. True when it settles the question:
  * then the slot's agreement is DIFFERS. False when more is needed. Sets *is_contradiction when
@@ -79,14 +60,8 @@ bool ls_arbiter_settle_unanswered(ls_arbiter *arbiter, uint32_t slot);
 bool ls_arbiter_compare_hash(ls_arbiter *arbiter, uint32_t slot, ls_tick tick, uint64_t server_hash,
                              uint64_t client_hash);
 
-/* The server's chain up to state `tick`; false when it is not due or not held. */
-bool ls_arbiter_chain(const ls_arbiter *arbiter, ls_tick tick, uint64_t *chain);
-
-/* The server's state hash of state `tick`; likewise. */
-bool ls_arbiter_hash(const ls_arbiter *arbiter, ls_tick tick, uint64_t *state_hash);
-
-/* Whoever sits on the slot has the server's state `tick` and its chain: what is compared from here
- * on begins there. */
+/* The slot's player has the server's state `tick` and its chain: what is compared from here on
+ * begins there. */
 void ls_arbiter_join(ls_arbiter *arbiter, uint32_t slot, ls_tick tick);
 
 /* A slot that differed has the server's state `tick` now and goes on with the server's chain. */

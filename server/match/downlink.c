@@ -73,19 +73,21 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clo
 
 /* ---- what it is sent ---- */
 
-ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns)
+/* Field by field: a struct that is made here and copied is read before its stores have drained,
+ * which took longer than the rest of the packet. */
+void ls_downlink_header(ls_downlink *link, uint64_t now_ns, ls_ticks_header *header)
 {
-    ls_ticks_header header = {.sequence = link->sequence++,
-                              .first = link->next,
-                              .hold = LS_HOLD_NONE,
-                              .wanted = link->next,
-                              .slack = LS_SLACK_NONE};
-    if (link->uplink.has_first && now_ns - link->uplink_told_ns >= LS_HEALTH_NS) {
-        header.has_uplink = true;
-        header.uplink = ls_link_meter_figures(&link->uplink);
+    header->sequence = link->sequence++;
+    header->first = link->next;
+    header->hold = LS_HOLD_NONE;
+    header->wanted = link->next;
+    header->has_base = false;
+    header->slack = LS_SLACK_NONE;
+    header->has_uplink = link->uplink.has_first && now_ns - link->uplink_told_ns >= LS_HEALTH_NS;
+    if (header->has_uplink) {
+        header->uplink = ls_link_meter_figures(&link->uplink);
         link->uplink_told_ns = now_ns;
     }
-    return header;
 }
 
 /* Codes a tick against the tick before it, unless the peer does not have that. */

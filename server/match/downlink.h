@@ -56,8 +56,8 @@ ls_link_arrival ls_downlink_take(ls_downlink *link, const ls_downlink_clock *clo
                                  const ls_inputs_header *header, uint64_t sent_ns,
                                  int64_t stamp_ns);
 
-/* The header of the next TICKS, for a peer that has sent no input. */
-ls_ticks_header ls_downlink_header(ls_downlink *link, uint64_t now_ns);
+/* Fills in the header of the next TICKS, for a peer that has sent no input. */
+void ls_downlink_header(ls_downlink *link, uint64_t now_ns, ls_ticks_header *header);
 
 /* Writes TICKS: the header and the ticks from header->first on, as many as fit. Returns the first
  * tick that did not. */

@@ -5,19 +5,12 @@
 /* ---- life ---- */
 
 static ls_status create_parts(ls_investigation *investigation, const ls_sim_instance *instance,
-                              const ls_input_buffer *closed, ls_text *why)
+                              ls_text *why)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     const ls_sim_config *config = ls_sim_instance_config(instance);
     const ls_allocator *allocator = investigation->allocator;
-    ls_replay_window_config window =
-        ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
-    window.inputs = closed;
-    ls_status status =
-        ls_replay_window_create(&window, instance, allocator, &investigation->window);
-    if (status == LS_OK) {
-        status = ls_rerun_create(simulation, config, allocator, &investigation->rerun, why);
-    }
+    ls_status status = ls_rerun_create(simulation, config, allocator, &investigation->rerun, why);
     if (status == LS_OK) {
         status = ls_sim_instance_create(simulation, config, allocator, &investigation->spare, why);
     }
@@ -36,25 +29,21 @@ static ls_status create_parts(ls_investigation *investigation, const ls_sim_inst
     return status == LS_OK && !is_whole ? LS_NO_MEMORY : status;
 }
 
-ls_status ls_investigation_create(const ls_sim_instance *instance, uint64_t state_hash,
-                                  const ls_input_buffer *closed, const ls_allocator *allocator,
-                                  ls_investigation **out, ls_text *why)
+ls_status ls_investigation_create(const ls_sim_instance *instance, ls_replay_window *window,
+                                  const ls_allocator *allocator, ls_investigation **out,
+                                  ls_text *why)
 {
-    if (!ls_sim_instance_schema(instance)) {
-        return LS_UNSUPPORTED;
-    }
     ls_investigation *investigation = ls_allocate(allocator, sizeof *investigation);
     if (!investigation) {
         return LS_NO_MEMORY;
     }
     investigation->allocator = allocator;
-    investigation->players = ls_sim_instance_config(instance)->players;
-    ls_status status = create_parts(investigation, instance, closed, why);
+    investigation->window = window;
+    ls_status status = create_parts(investigation, instance, why);
     if (status != LS_OK) {
         ls_investigation_destroy(investigation);
         return status;
     }
-    ls_replay_window_start(investigation->window, instance, state_hash);
     *out = investigation;
     return LS_OK;
 }
@@ -70,7 +59,6 @@ void ls_investigation_destroy(ls_investigation *investigation)
     ls_state_tree_destroy(investigation->tree);
     ls_sim_instance_destroy(investigation->spare);
     ls_rerun_destroy(investigation->rerun);
-    ls_replay_window_destroy(investigation->window);
     ls_release(investigation->allocator, investigation);
 }
 

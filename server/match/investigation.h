@@ -31,7 +31,7 @@ typedef struct ls_investigation_evidence {
 
 typedef struct ls_investigation {
     const ls_allocator *allocator;
-    ls_replay_window *window;
+    ls_replay_window *window; /* borrowed */
     ls_state_tree *tree;
     ls_hash_tree_diff *diff;
     ls_rerun *rerun;
@@ -48,17 +48,15 @@ typedef struct ls_investigation {
     bool is_run;
     ls_rerun_figures figures; /* this side's, once concluded */
 
-    uint32_t players;
     ls_investigation_evidence *evidence; /* [players] */
     ls_desync_finding *findings;         /* [players] */
 } ls_investigation;
 
-/* The instance, at state 0, is not kept; `closed`, the inputs of its ticks, is borrowed.
- * UNSUPPORTED for a simulation that hashes by callback, NO_MEMORY, or what creating a simulation
- * says. */
-ls_status ls_investigation_create(const ls_sim_instance *instance, uint64_t state_hash,
-                                  const ls_input_buffer *closed, const ls_allocator *allocator,
-                                  ls_investigation **out, ls_text *why);
+/* For a simulation that has a schema. The instance is not kept; the window, of the match's newest
+ * ticks, is borrowed. NO_MEMORY, or what creating a simulation says. */
+ls_status ls_investigation_create(const ls_sim_instance *instance, ls_replay_window *window,
+                                  const ls_allocator *allocator, ls_investigation **out,
+                                  ls_text *why);
 void ls_investigation_destroy(ls_investigation *investigation);
 
 /* Begins with a slot whose state `tick` > 0 differs, while state `agreed` < `tick` did not. */

@@ -1,63 +1,691 @@
 #include "lockstep/server/match/spectators.h"
 
-#include "lockstep/common/base/assert.h"
+#include "lockstep/protocol/wire/handshake.h"
+#include "lockstep/server/match/send_budget.h"
+#include "lockstep/server/match/spectator_states.h"
+#include "lockstep/server/match/spectator_table.h"
 
-ls_status ls_spectators_init(ls_spectators *spectators, uint32_t rows_max,
-                             const ls_allocator *allocator)
-{
-    LS_ASSERT(rows_max > 0);
-    *spectators = (ls_spectators){.rows_max = rows_max};
-    spectators->rows = ls_allocate_array(allocator, rows_max, sizeof *spectators->rows);
-    ls_status status = ls_peer_map_init(&spectators->places, rows_max, allocator);
-    return spectators->rows ? status : LS_NO_MEMORY;
-}
+#include <inttypes.h>
 
-void ls_spectators_deinit(ls_spectators *spectators, const ls_allocator *allocator)
-{
-    ls_peer_map_deinit(&spectators->places, allocator);
-    ls_release(allocator, spectators->rows);
-    *spectators = (ls_spectators){0};
-}
+enum {
+    PERIOD_TICKS = 6, /* between two TICKS to a spectator, or PERIOD_NS if that is longer */
+    BLOBS_SHARE = 4,  /* one part in so many of all that spectators are sent is blobs */
+};
 
-ls_spectator *ls_spectators_add(ls_spectators *spectators, ls_peer_id peer)
+#define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
+
+struct ls_spectators {
+    const ls_match_context *context;
+    ls_tick_log *log;
+    ls_outbox *outbox;
+    const ls_seat_table *seats;
+    ls_spectator_states *states;
+    ls_spectator_table table;
+    ls_send_budget budget; /* for TICKS and TICK_PARTs */
+    uint64_t turn_ns;      /* the next turn; UINT64_MAX: nothing to do */
+    uint64_t closed_ns;    /* of the newest closed tick that was taken note of */
+    uint64_t rejected;
+    ls_match_spectating figures;
+};
+
+/* ---- time ---- */
+
+/* The first tick that spectators may not have yet, but for a spectator whose JOIN was ahead. */
+static ls_tick shown_end(const ls_spectators *spectators)
 {
-    if (spectators->count == spectators->rows_max) {
-        return NULL;
+    const ls_match_context *context = spectators->context;
+    ls_tick next = ls_tick_log_next(spectators->log);
+    uint64_t shown = next;
+    uint64_t delay = context->config.spectator_delay_ticks;
+    if (context->state == LS_MATCH_ENDING) {
+        shown += (context->now_ns - context->ending_ns) / context->dt_ns;
     }
-    uint32_t index = 0;
-    while (spectators->rows[index].peer != 0) {
-        index++;
-    }
-    bool is_added = ls_peer_map_add(&spectators->places, peer, index);
-    LS_ASSERT(is_added);
-    spectators->rows[index] = (ls_spectator){.peer = peer};
-    spectators->count++;
-    spectators->end = spectators->end > index ? spectators->end : index + 1;
-    return &spectators->rows[index];
+    shown = shown > delay ? shown - delay : 0;
+    return shown < next ? (ls_tick)shown : next;
 }
 
-void ls_spectators_remove(ls_spectators *spectators, ls_spectator *spectator)
+static uint64_t period_ns_of(const ls_match_context *context)
 {
-    ls_peer_map_remove(&spectators->places, spectator->peer);
-    spectator->peer = 0;
-    spectators->count--;
-    while (spectators->end > 0 && spectators->rows[spectators->end - 1].peer == 0) {
-        spectators->end--;
+    uint64_t period_ns = PERIOD_TICKS * context->dt_ns;
+    period_ns = period_ns > PERIOD_NS ? period_ns : PERIOD_NS;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(context);
+    return period_ns < silence_max_ns ? period_ns : silence_max_ns;
+}
+
+/* ---- coming and going ---- */
+
+static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
+                  const char *why)
+{
+    bool has_watched = spectator->state >= LS_SPECTATOR_JOINING;
+    ls_match_event *event = ls_outbox_push_event(
+        spectators->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED);
+    event->peer = spectator->peer;
+    event->tick = spectator->link.downlink.next;
+    event->status = status;
+    ls_text_set(&event->text, "%s: %s", spectator->name, why);
+    ls_spectator_states_stop(spectators->states, spectator->peer);
+    spectators->figures.desynced += status == LS_DESYNCED ? 1 : 0;
+    spectators->figures.fell_behind += status == LS_FELL_BEHIND ? 1 : 0;
+    ls_spectator_table_remove(&spectators->table, spectator);
+}
+
+static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
+                   const char *why)
+{
+    ls_outbox_refuse(spectators->outbox, spectator->peer, status, why);
+    leave(spectators, spectator, status, why);
+}
+
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *context,
+                              ls_peer_id peer, const ls_hello *hello, ls_text *why)
+{
+    if (context->state >= LS_MATCH_ENDING) {
+        ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
+        return LS_ALREADY_OVER;
+    }
+    ls_spectator *spectator = spectators ? ls_spectator_table_add(&spectators->table, peer) : NULL;
+    if (!spectator) {
+        ls_text_set(why, "the %" PRIu32 " places for spectators are taken",
+                    context->config.spectators_max);
+        return LS_MATCH_FULL;
+    }
+    ls_peer_link_start_waiting(&spectator->link, context->now_ns);
+    spectator->sent_ns = context->now_ns;
+    spectator->is_back = hello->back.match_id == context->config.match_id;
+    spectator->confirmed = hello->back.confirmed;
+    spectator->tick_chain = hello->back.tick_chain;
+    ls_name_copy(spectator->name, sizeof spectator->name, hello->name);
+    ls_offer *offer = ls_handover_begin_offer(spectators->outbox, context);
+    offer->is_spectator = true;
+    offer->is_running = true; /* JOIN comes, even to a spectator who comes before START */
+    ls_outbox_send(spectators->outbox, peer);
+    if (spectators->turn_ns == UINT64_MAX) {
+        spectators->turn_ns = context->now_ns;
+    }
+    return LS_OK;
+}
+
+static ls_spectator *find(const ls_spectators *spectators, ls_peer_id peer)
+{
+    return spectators ? ls_spectator_table_find(&spectators->table, peer) : NULL;
+}
+
+void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason)
+{
+    ls_spectator *spectator = find(spectators, peer);
+    if (spectator) {
+        leave(spectators, spectator, reason, ls_status_text(reason));
     }
 }
 
-ls_spectator *ls_spectators_find(const ls_spectators *spectators, ls_peer_id peer)
+void ls_spectators_close(ls_spectators *spectators)
 {
-    uint32_t index = ls_peer_map_find(&spectators->places, peer);
-    return index == LS_PEER_MAP_NONE ? NULL : &spectators->rows[index];
+    if (!spectators) {
+        return;
+    }
+    for (uint32_t row = 0; row < spectators->table.rows_max; row++) {
+        if (spectators->table.rows[row].peer != 0) {
+            refuse(spectators, &spectators->table.rows[row], LS_ALREADY_OVER,
+                   ls_status_text(LS_ALREADY_OVER));
+        }
+    }
+    spectators->turn_ns = UINT64_MAX;
 }
 
-ls_spectator *ls_spectators_next(ls_spectators *spectators)
+bool ls_spectators_are_done(const ls_spectators *spectators)
 {
-    if (spectators->end == 0) {
-        return NULL;
+    if (!spectators || spectators->table.count == 0) {
+        return true;
     }
-    spectators->turn = spectators->turn < spectators->end ? spectators->turn : 0;
-    ls_spectator *spectator = &spectators->rows[spectators->turn++];
-    return spectator->peer != 0 ? spectator : NULL;
+    const ls_match_context *context = spectators->context;
+    uint64_t shown_ns = context->config.spectator_delay_ticks * context->dt_ns;
+    return context->now_ns - context->ending_ns >= shown_ns + MATCH_ENDING_NS;
+}
+
+/* ---- JOIN ---- */
+
+/* Spectators see everything late, and so is what they are told of the match's time. */
+static ls_join *begin_join(ls_spectators *spectators, ls_join_source source, ls_tick tick)
+{
+    const ls_match_context *context = spectators->context;
+    ls_join *join = ls_handover_begin_join(spectators->outbox, context, spectators->log,
+                                           spectators->seats, source);
+    ls_tick end = shown_end(spectators);
+    join->tick = tick;
+    join->next_close = tick > end ? tick : end;
+    uint64_t later_ns = (join->next_close - end) * context->dt_ns;
+    join->next_close_us += (uint32_t)(later_ns / LS_NS_PER_US);
+    return join;
+}
+
+/* A spectator who comes back is not counted again. A match that was restored does not know who came
+ * before: there it is at least as many as watch now. */
+static void count_who_came(ls_spectators *spectators, const ls_spectator *spectator)
+{
+    ls_match_spectating *figures = &spectators->figures;
+    bool is_known = !spectators->context->is_restored || figures->ever >= spectators->table.count;
+    figures->ever += spectator->is_back && is_known ? 0 : 1;
+}
+
+/* Sends the JOIN that has been begun. */
+static void send_join(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick,
+                      bool is_keyframe, const char *how)
+{
+    ls_outbox_send(spectators->outbox, spectator->peer);
+    spectator->state = LS_SPECTATOR_JOINING;
+    spectator->join_tick = tick;
+    spectator->sent_end = tick;
+    ls_peer_link_start_ticks(&spectator->link, tick, is_keyframe);
+    ls_peer_link_start_waiting(&spectator->link, spectators->context->now_ns);
+    count_who_came(spectators, spectator);
+    ls_match_event *event = ls_outbox_push_event(spectators->outbox, LS_MATCH_SPECTATOR_CAME);
+    event->peer = spectator->peer;
+    event->tick = tick;
+    ls_text_set(&event->text, "%s, %s", spectator->name, how);
+}
+
+/* Every closed tick from `tick` on, and the one before it, against which it is coded, are held. A
+ * match that was restored may hold fewer than the window has room for. */
+static bool has_ticks_from(const ls_spectators *spectators, ls_tick tick)
+{
+    ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_tick_inputs inputs;
+    ls_tick next = ls_tick_log_next(spectators->log);
+    ls_tick oldest = tick > 0 ? tick - 1 : 0;
+    return tick <= next && ls_spectator_states_is_young(spectators->states, tick) &&
+           (next == 0 || ls_tick_log_at(spectators->log, oldest, slots, &inputs) == LS_OK);
+}
+
+/* The ticks that the spectator said it has are what the server closed, and the log holds all that
+ * it lacks. */
+static bool is_held(const ls_spectators *spectators, const ls_spectator *spectator)
+{
+    return spectator->is_back && has_ticks_from(spectators, spectator->confirmed) &&
+           ls_tick_log_chain(spectators->log, spectator->confirmed) == spectator->tick_chain;
+}
+
+static void join_held(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
+{
+    ls_join *join = begin_join(spectators, LS_JOIN_HELD, tick);
+    join->tick_chain = ls_tick_log_chain(spectators->log, tick);
+    send_join(spectators, spectator, tick, false, "with the state that it has");
+}
+
+static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
+{
+    ls_tick tick = ls_spectator_states_in_blob(spectators->states)->tick;
+    ls_join_source source =
+        ls_tick_log_history(spectators->log) ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
+    ls_join *join = begin_join(spectators, source, tick);
+    ls_text how;
+    ls_spectator_states_set_blob(spectators->states, join, &how);
+    ls_spectator_states_start(spectators->states, spectator->peer, join->blob);
+    send_join(spectators, spectator, tick, true, how.bytes);
+}
+
+/* A READY spectator is sent JOIN, or waits for a state. False when it is refused. */
+static bool join(ls_spectators *spectators, ls_spectator *spectator)
+{
+    if (is_held(spectators, spectator)) {
+        join_held(spectators, spectator, spectator->confirmed);
+        return true;
+    }
+    bool is_beyond = spectator->is_back && spectator->confirmed > 0; /* state 0 is behind it */
+    if (ls_spectator_states_ready_tick(spectators->states) == 0 && !is_beyond &&
+        has_ticks_from(spectators, 0)) {
+        join_held(spectators, spectator, 0); /* everybody can make state 0 */
+        return true;
+    }
+    ls_status status = ls_spectator_states_provide(spectators->states);
+    if (status == LS_OK) {
+        join_with_blob(spectators, spectator);
+    } else if (status != LS_STALE) {
+        refuse(spectators, spectator, status, LS_NOT_HANDED_ON);
+        return false;
+    }
+    return true;
+}
+
+/* ---- what they are sent ---- */
+
+static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
+{
+    uint64_t now_ns = spectators->context->now_ns;
+    ls_downlink *downlink = &spectator->link.downlink;
+    ls_downlink_clock clock = ls_tick_log_clock(spectators->log, now_ns);
+    ls_downlink_ticks ticks = ls_tick_log_ticks(spectators->log);
+    ls_tick end = shown_end(spectators);
+    ticks.end = end > downlink->next ? end : downlink->next;
+    if (ticks.end > spectator->sent_end) {
+        spectator->sent_end = ticks.end;
+        spectator->sent_end_ns = now_ns;
+    }
+    ls_bit_stream stream = ls_bit_writer(ls_outbox_packet(spectators->outbox), LS_PACKET_BYTES_MAX);
+    ls_ticks_header header;
+    ls_downlink_header(downlink, now_ns, &header);
+    ls_tick rest = ls_downlink_write(downlink, &ticks, &header, &stream);
+    size_t size = ls_bits_size_bytes(&stream);
+    ls_outbox_send_packet(spectators->outbox, spectator->peer, size);
+    size += LS_PEER_LINK_HEADER_BYTES;
+    size += ls_peer_link_send_parts(&spectator->link, spectators->log, spectators->outbox, &clock,
+                                    spectator->peer, rest, ticks.end);
+    ls_send_budget_spend(&spectators->budget, size);
+    spectator->sent_ns = now_ns;
+    spectator->link.packets = 0;
+}
+
+static void send_end(ls_spectators *spectators, ls_spectator *spectator)
+{
+    const ls_match_context *context = spectators->context;
+    ls_tick next = ls_tick_log_next(spectators->log);
+    bool is_shown = context->state == LS_MATCH_ENDING && shown_end(spectators) == next;
+    if (!is_shown || spectator->is_end_told || spectator->state < LS_SPECTATOR_JOINING) {
+        return;
+    }
+    spectator->is_end_told = true;
+    ls_outbox_message(spectators->outbox, LS_MESSAGE_END)->body.end =
+        (ls_end){.final_tick = next, .final_hash = context->final_hash};
+    ls_outbox_send(spectators->outbox, spectator->peer);
+}
+
+/* ---- who stays ---- */
+
+/* A spectator who does not watch yet has to get further; every one has to be heard. */
+static bool is_silent(const ls_match_context *context, const ls_spectator *spectator)
+{
+    bool is_stuck = spectator->state == LS_SPECTATOR_OFFERED
+                        ? ls_peer_link_is_stuck(&spectator->link, context, MATCH_HANDSHAKE_NS)
+                        : spectator->state == LS_SPECTATOR_JOINING &&
+                              ls_peer_link_is_stuck(&spectator->link, context,
+                                                    ls_peer_link_join_limit_ns(context));
+    return is_stuck || ls_peer_link_is_silent(&spectator->link, context);
+}
+
+/* False when it is refused. */
+static bool stays(ls_spectators *spectators, ls_spectator *spectator)
+{
+    const ls_match_context *context = spectators->context;
+    bool has_joined = spectator->state >= LS_SPECTATOR_JOINING;
+    if (is_silent(context, spectator)) {
+        refuse(spectators, spectator, LS_TIMED_OUT, "nothing was heard within the timeout");
+        return false;
+    }
+    if (has_joined && ls_peer_link_fell_behind(&spectator->link, spectators->log)) {
+        refuse(spectators, spectator, LS_FELL_BEHIND, LS_PEER_LINK_FELL_BEHIND);
+        return false;
+    }
+    if (!has_joined && context->state == LS_MATCH_ENDING) {
+        refuse(spectators, spectator, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
+        return false;
+    }
+    return true;
+}
+
+/* The spectator's time has come, or will have before the next turn. One who waits for START is only
+ * told that the server is there. */
+static bool is_due(const ls_match_context *context, const ls_spectator *spectator)
+{
+    uint64_t early_ns = context->dt_ns / 2;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(context);
+    uint64_t wait_ns = MATCH_HEARTBEAT_NS < silence_max_ns ? MATCH_HEARTBEAT_NS : silence_max_ns;
+    uint64_t pause_ns = context->state == LS_MATCH_RUNNING || context->state == LS_MATCH_ENDING
+                            ? period_ns_of(context)
+                            : wait_ns;
+    return context->now_ns - spectator->sent_ns + early_ns >= pause_ns;
+}
+
+/* True when the spectator was sent something. */
+static bool serve(ls_spectators *spectators, ls_spectator *spectator)
+{
+    if (!stays(spectators, spectator) || !is_due(spectators->context, spectator)) {
+        return false;
+    }
+    if (spectator->state == LS_SPECTATOR_READY && spectators->context->state == LS_MATCH_RUNNING &&
+        !join(spectators, spectator)) {
+        return false;
+    }
+    if (spectator->state == LS_SPECTATOR_OFFERED) {
+        return false;
+    }
+    send_ticks(spectators, spectator);
+    send_end(spectators, spectator);
+    return true;
+}
+
+/* ---- turns ---- */
+
+/* Goes on round all spectators where the last turn ended, as far as each one's period allows: so
+ * they are spread over the ticks. When the budget is spent they have to wait longer for their turn,
+ * all alike. */
+static void serve_some(ls_spectators *spectators)
+{
+    ls_spectator_table *table = &spectators->table;
+    uint64_t period_ns = period_ns_of(spectators->context);
+    uint64_t due = (table->count * spectators->context->dt_ns + period_ns - 1) / period_ns;
+    uint64_t served = 0;
+    for (uint32_t i = table->end; i > 0 && served < due; i--) {
+        if (ls_send_budget_is_spent(&spectators->budget)) {
+            spectators->figures.throttled_rounds++;
+            return;
+        }
+        ls_spectator *spectator = ls_spectator_table_next(table);
+        served += spectator && serve(spectators, spectator) ? 1 : 0;
+    }
+}
+
+/* Half a tick after the newest one was closed, when what goes to players is long on its way. */
+static uint64_t after_closing_ns(const ls_spectators *spectators)
+{
+    return ls_tick_log_closed_ns(spectators->log) + spectators->context->dt_ns / 2;
+}
+
+static bool is_tick_new(const ls_spectators *spectators)
+{
+    return ls_tick_log_closed_ns(spectators->log) != spectators->closed_ns;
+}
+
+static uint64_t next_turn_ns(const ls_spectators *spectators)
+{
+    uint64_t now_ns = spectators->context->now_ns;
+    if (spectators->table.count == 0 && !ls_spectator_states_is_due(spectators->states)) {
+        return UINT64_MAX;
+    }
+    uint64_t after_ns = after_closing_ns(spectators);
+    if (is_tick_new(spectators) && after_ns > now_ns) {
+        return after_ns;
+    }
+    return spectators->turn_ns != UINT64_MAX && spectators->turn_ns > now_ns
+               ? spectators->turn_ns
+               : now_ns + spectators->context->dt_ns;
+}
+
+void ls_spectators_advance(ls_spectators *spectators)
+{
+    if (!spectators || spectators->context->state == LS_MATCH_OVER) {
+        return;
+    }
+    uint64_t now_ns = spectators->context->now_ns;
+    /* A tick may have been closed between two turns of the match: by an input that came. */
+    bool is_after = is_tick_new(spectators) && now_ns >= after_closing_ns(spectators);
+    if (now_ns >= spectators->turn_ns || is_after) {
+        ls_send_budget_fill(&spectators->budget, now_ns);
+        ls_spectator_states_advance(spectators->states);
+        serve_some(spectators);
+    }
+    spectators->turn_ns = next_turn_ns(spectators);
+    spectators->closed_ns = ls_tick_log_closed_ns(spectators->log);
+}
+
+uint64_t ls_spectators_next_ns(const ls_spectators *spectators)
+{
+    return spectators ? spectators->turn_ns : UINT64_MAX;
+}
+
+/* ---- what they say ---- */
+
+static void count_agreement(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
+{
+    if (tick > spectator->agreed_tick) {
+        uint32_t interval = spectators->context->config.hash_interval_ticks;
+        spectators->figures.hashes_compared += tick / interval - spectator->agreed_tick / interval;
+        spectator->agreed_tick = tick;
+    }
+}
+
+/* One chain that differs may have been altered on its way; the next one tells. */
+static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick,
+                               uint32_t chain)
+{
+    uint64_t own = 0;
+    if (!ls_hash_record_chain(ls_tick_log_hashes(spectators->log), tick, &own)) {
+        return LS_OK; /* not held any more */
+    }
+    if ((uint32_t)own == chain) {
+        spectator->is_chain_doubted = false;
+        count_agreement(spectators, spectator, tick);
+        return LS_OK;
+    }
+    if (!spectator->is_chain_doubted) {
+        spectator->is_chain_doubted = true;
+        return LS_MALFORMED;
+    }
+    ls_text why;
+    ls_text_set(&why, "its state differs from the server's between ticks %" PRIu32 " and %" PRIu32,
+                spectator->agreed_tick, tick);
+    refuse(spectators, spectator, LS_DESYNCED, why.bytes);
+    return LS_OK;
+}
+
+/* An INPUTS of a spectator has a header and no inputs, and acknowledges only what was sent. */
+static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
+                             const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
+{
+    const ls_match_context *context = spectators->context;
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_inputs_header header = {0};
+    ls_status status =
+        ls_peer_link_read_header(&spectator->link, spectators->log, &stream, &header);
+    if (status != LS_OK) {
+        return status;
+    }
+    ls_tick end = shown_end(spectators);
+    end = end > spectator->join_tick ? end : spectator->join_tick;
+    ls_tick_cursor_start(cursor, 1, context->config.simulation->input_bytes_max, NULL);
+    if (ls_inputs_read_tick(&stream, cursor) || !ls_bits_is_complete(&stream) ||
+        header.next > end) {
+        return LS_MALFORMED;
+    }
+    spectator->link.heard_ns = context->now_ns;
+    if (spectator->state < LS_SPECTATOR_JOINING) {
+        return LS_OK; /* a sign of life */
+    }
+    ls_downlink_clock clock = ls_tick_log_clock(spectators->log, context->arrived_ns);
+    uint64_t sent_ns = header.next == spectator->sent_end ? spectator->sent_end_ns : 0;
+    int64_t stamp_ns = (int64_t)(header.next * clock.dt_ns);
+    ls_link_arrival arrival =
+        ls_downlink_take(&spectator->link.downlink, &clock, &header, sent_ns, stamp_ns);
+    if (arrival != LS_LINK_NEWER || spectator->state != LS_SPECTATOR_SEES) {
+        return LS_OK;
+    }
+    return compare_chain(spectators, spectator, header.chain_tick, header.chain);
+}
+
+static ls_status take_ready(ls_spectators *spectators, ls_spectator *spectator,
+                            const ls_ready *ready)
+{
+    ls_text why = {{0}};
+    if (spectator->state != LS_SPECTATOR_OFFERED) {
+        return LS_MISBEHAVED;
+    }
+    ls_status status = ls_ready_check(ready, &spectators->context->own_ready, &why);
+    if (status != LS_OK) {
+        refuse(spectators, spectator, status, why.bytes);
+        return LS_OK;
+    }
+    spectator->state = LS_SPECTATOR_READY;
+    return LS_OK;
+}
+
+static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
+                             const ls_joined *joined)
+{
+    const ls_hash_record *hashes = ls_tick_log_hashes(spectators->log);
+    uint64_t own = 0;
+    if (spectator->state != LS_SPECTATOR_JOINING) {
+        return LS_MISBEHAVED;
+    }
+    if (joined->tick == spectator->join_tick && !ls_hash_record_is_due(hashes, joined->tick)) {
+        own = joined->state_hash; /* told with JOIN, and the next chain covers it */
+    } else if (!ls_hash_record_is_known(hashes, joined->tick)) {
+        return LS_MISBEHAVED;
+    } else if (!ls_hash_record_hash(hashes, joined->tick, &own)) {
+        refuse(spectators, spectator, LS_FELL_BEHIND, "the state that it joined with is too old");
+        return LS_OK;
+    }
+    if (joined->state_hash != own) {
+        refuse(spectators, spectator, LS_DESYNCED,
+               "the state that it joined with is not the server's");
+        return LS_OK;
+    }
+    ls_spectator_states_stop(spectators->states, spectator->peer);
+    spectator->state = LS_SPECTATOR_SEES;
+    spectator->agreed_tick = joined->tick;
+    return LS_OK;
+}
+
+static ls_status take_finished(ls_spectators *spectators, ls_spectator *spectator,
+                               const ls_finished *finished)
+{
+    const ls_hash_record *hashes = ls_tick_log_hashes(spectators->log);
+    uint64_t chain = 0;
+    if (spectator->state != LS_SPECTATOR_SEES || !spectator->is_end_told ||
+        finished->tick != ls_tick_log_next(spectators->log) ||
+        finished->chain_tick != hashes->newest_tick) {
+        return LS_MISBEHAVED;
+    }
+    bool is_held = ls_hash_record_chain(hashes, finished->chain_tick, &chain);
+    if (!is_held || (uint32_t)chain != finished->chain ||
+        finished->state_hash != spectators->context->final_hash) {
+        refuse(spectators, spectator, LS_DESYNCED, "its final state is not the server's");
+        return LS_OK;
+    }
+    count_agreement(spectators, spectator, finished->chain_tick);
+    spectators->figures.finished++;
+    ls_outbox_disconnect(spectators->outbox, spectator->peer);
+    leave(spectators, spectator, LS_OK, "watched to the end");
+    return LS_OK;
+}
+
+static void take_goodbye(ls_spectators *spectators, ls_spectator *spectator,
+                         const ls_close_reason *said)
+{
+    ls_status reason = (ls_status) - (int)said->negated_status;
+    ls_outbox_disconnect(spectators->outbox, spectator->peer);
+    leave(spectators, spectator, reason == LS_OK ? LS_DISCONNECTED : reason, said->text.bytes);
+}
+
+static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectator,
+                               const uint8_t *bytes, size_t size, ls_message *message)
+{
+    ls_status status = ls_message_read(bytes, size, 0, message);
+    if (status != LS_OK) {
+        return status;
+    }
+    spectator->link.heard_ns = spectators->context->now_ns;
+    switch (message->kind) {
+    case LS_MESSAGE_READY:
+        return take_ready(spectators, spectator, &message->body.ready);
+    case LS_MESSAGE_JOINED:
+        return take_joined(spectators, spectator, &message->body.joined);
+    case LS_MESSAGE_FINISHED:
+        return take_finished(spectators, spectator, &message->body.finished);
+    case LS_MESSAGE_GOODBYE:
+        take_goodbye(spectators, spectator, &message->body.close_reason);
+        return LS_OK;
+    default:
+        return LS_MISBEHAVED;
+    }
+}
+
+static ls_status take_packet(ls_spectators *spectators, ls_spectator *spectator, ls_channel channel,
+                             const uint8_t *bytes, size_t size, ls_incoming *incoming)
+{
+    if (channel == LS_CHANNEL_RELIABLE) {
+        return take_reliable(spectators, spectator, bytes, size, &incoming->message);
+    }
+    switch (ls_message_peek(bytes, size)) {
+    case LS_MESSAGE_INPUTS:
+        return take_inputs(spectators, spectator, bytes, size, &incoming->cursor);
+    case LS_MESSAGE_BLOB_ACK:
+        return ls_spectator_states_take_ack(spectators->states, spectator->peer, &spectator->link,
+                                            bytes, size);
+    default:
+        return LS_MALFORMED;
+    }
+}
+
+void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channel channel,
+                           const uint8_t *bytes, size_t size, ls_incoming *incoming)
+{
+    ls_spectator *spectator = find(spectators, peer);
+    if (!spectator) {
+        return;
+    }
+    if (!ls_peer_link_count_packet(&spectator->link, spectators->context, spectator->sent_ns)) {
+        refuse(spectators, spectator, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
+        return;
+    }
+    ls_status status = take_packet(spectators, spectator, channel, bytes, size, incoming);
+    if (status == LS_OK) {
+        return;
+    }
+    spectators->rejected++;
+    ls_departure departure = ls_peer_link_judge(&spectator->link, status);
+    if (departure.status != LS_OK) {
+        refuse(spectators, spectator, departure.status, departure.why);
+    }
+}
+
+/* ---- life ---- */
+
+static ls_status create_parts(ls_spectators *spectators)
+{
+    const ls_match_config *config = &spectators->context->config;
+    uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
+    spectators->turn_ns = UINT64_MAX;
+    spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
+    ls_status status = ls_spectator_table_init(&spectators->table, config->spectators_max,
+                                               spectators->context->allocator);
+    return status != LS_OK
+               ? status
+               : ls_spectator_states_create(spectators->context, spectators->log,
+                                            spectators->outbox, blobs, &spectators->states);
+}
+
+ls_status ls_spectators_create(const ls_match_context *context, ls_tick_log *log, ls_outbox *outbox,
+                               const ls_seat_table *seats, ls_spectators **out)
+{
+    if (context->config.spectators_max == 0) {
+        return LS_OK;
+    }
+    ls_spectators *spectators = ls_allocate(context->allocator, sizeof *spectators);
+    if (!spectators) {
+        return LS_NO_MEMORY;
+    }
+    spectators->context = context;
+    spectators->log = log;
+    spectators->outbox = outbox;
+    spectators->seats = seats;
+    ls_status status = create_parts(spectators);
+    if (status != LS_OK) {
+        ls_spectators_destroy(spectators);
+        return status;
+    }
+    *out = spectators;
+    return LS_OK;
+}
+
+void ls_spectators_destroy(ls_spectators *spectators)
+{
+    if (spectators) {
+        ls_spectator_states_destroy(spectators->states);
+        ls_spectator_table_deinit(&spectators->table, spectators->context->allocator);
+        ls_release(spectators->context->allocator, spectators);
+    }
+}
+
+ls_match_spectating ls_spectators_figures(const ls_spectators *spectators)
+{
+    if (!spectators) {
+        return (ls_match_spectating){0};
+    }
+    ls_match_spectating figures = spectators->figures;
+    figures.now = spectators->table.count;
+    return figures;
+}
+
+uint64_t ls_spectators_rejected(const ls_spectators *spectators)
+{
+    return spectators ? spectators->rejected : 0;
 }

@@ -1,65 +1,40 @@
-/* Spectators: a table of those who watch a match and do not play, in memory that is allocated once.
- * Finds a spectator by its connection, and goes round them so that each gets its turn. Sends
- * nothing and decides nothing. Called by match_spectators. */
+/* Spectators: the peers that watch a match and do not play: what they are sent, some ticks late and
+ * all within one budget of bytes, and what they say. Never holds up the match; refuses its own
+ * spectators itself. NULL where the match has no room for any: every function takes that. Called by
+ * match_conduct, match_reception and match.c. */
 #ifndef LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 #define LOCKSTEP_SERVER_MATCH_SPECTATORS_H
 
-#include "lockstep/protocol/wire/message.h"
-#include "lockstep/server/host/peer_map.h"
-#include "lockstep/server/match/downlink.h"
+#include "lockstep/server/match/seat_table.h"
 
-typedef enum ls_spectator_state {
-    LS_SPECTATOR_OFFERED, /* OFFER sent */
-    LS_SPECTATOR_READY,   /* READY was good; JOIN comes when the match runs and it is its turn */
-    LS_SPECTATOR_JOINING, /* JOIN sent */
-    LS_SPECTATOR_SEES,    /* JOINED was good */
-} ls_spectator_state;
+typedef struct ls_spectators ls_spectators;
 
-typedef struct ls_spectator {
-    ls_peer_id peer; /* 0: nobody */
-    ls_spectator_state state;
-    bool is_back;          /* it said what it holds already */
-    bool is_chain_doubted; /* its newest chain was not the server's */
-    bool is_end_told;
-    uint32_t malformed;
-    uint32_t packets;     /* since it was last sent TICKS */
-    ls_tick confirmed;    /* is_back: first closed tick that it did not hold ... */
-    uint64_t tick_chain;  /* ... and the chain before it */
-    ls_tick join_tick;    /* of its JOIN */
-    ls_tick agreed_tick;  /* newest state proven equal */
-    ls_tick sent_end;     /* first tick that it was never sent */
-    uint64_t sent_end_ns; /* when sent_end became what it is */
-    uint64_t sent_ns;     /* when TICKS last went out; 0: never */
-    uint64_t heard_ns;    /* when anything well-formed last came */
-    uint64_t progress_ns; /* when it last got further towards watching */
-    uint32_t parts_held;  /* of the blob, acknowledged */
-    ls_downlink downlink;
-    char name[LS_PLAYER_NAME_BYTES_MAX];
-} ls_spectator;
+/* The other parts are borrowed. *out stays NULL when the match has no room for spectators.
+ * NO_MEMORY. */
+ls_status ls_spectators_create(const ls_match_context *context, ls_tick_log *log, ls_outbox *outbox,
+                               const ls_seat_table *seats, ls_spectators **out);
+void ls_spectators_destroy(ls_spectators *spectators);
 
-typedef struct ls_spectators {
-    ls_spectator *rows;
-    ls_peer_map places; /* connection to row */
-    uint32_t rows_max;
-    uint32_t end;   /* behind the last row in use */
-    uint32_t count; /* rows in use */
-    uint32_t turn;  /* row whose turn is next */
-} ls_spectators;
+/* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. */
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *context,
+                              ls_peer_id peer, const ls_hello *hello, ls_text *why);
 
-/* rows_max: 1 .. LS_SPECTATORS_MAX. NO_MEMORY. */
-ls_status ls_spectators_init(ls_spectators *spectators, uint32_t rows_max,
-                             const ls_allocator *allocator);
-void ls_spectators_deinit(ls_spectators *spectators, const ls_allocator *allocator);
+/* Nothing happens when the peer does not watch. */
+void ls_spectators_disconnected(ls_spectators *spectators, ls_peer_id peer, ls_status reason);
+void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channel channel,
+                           const uint8_t *bytes, size_t size, ls_incoming *incoming);
 
-/* A new row, all zero but for the peer, which has none yet. NULL when the table is full. */
-ls_spectator *ls_spectators_add(ls_spectators *spectators, ls_peer_id peer);
-void ls_spectators_remove(ls_spectators *spectators, ls_spectator *spectator);
+/* Sends what is due; comes after what is sent to players. */
+void ls_spectators_advance(ls_spectators *spectators);
+uint64_t ls_spectators_next_ns(const ls_spectators *spectators);
 
-/* NULL when there is none. */
-ls_spectator *ls_spectators_find(const ls_spectators *spectators, ls_peer_id peer);
+/* Every spectator has seen the end, or has had the time to. */
+bool ls_spectators_are_done(const ls_spectators *spectators);
 
-/* The next one whose turn it is, or NULL when the row that is looked at is empty. `end` calls go
- * round all of them. */
-ls_spectator *ls_spectators_next(ls_spectators *spectators);
+/* Nothing more will happen: refuses those who are still there. */
+void ls_spectators_close(ls_spectators *spectators);
+
+ls_match_spectating ls_spectators_figures(const ls_spectators *spectators);
+uint64_t ls_spectators_rejected(const ls_spectators *spectators); /* packets */
 
 #endif

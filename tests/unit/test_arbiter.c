@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
+static ls_hash_record record;
 static ls_arbiter arbiter;
 
 /* What one client has simulated: as the server's states, or other ones from `bad_tick` on. */
@@ -43,9 +44,10 @@ static void simulate_to(player *of, ls_tick tick)
 
 static void open_arbiter(uint32_t interval, ls_tick newest)
 {
-    ls_arbiter_init(&arbiter, interval, server_hash(0));
+    ls_hash_record_init(&record, interval, server_hash(0));
+    ls_arbiter_init(&arbiter, &record);
     for (ls_tick tick = interval; tick <= newest; tick += interval) {
-        ls_arbiter_record(&arbiter, tick, server_hash(tick));
+        ls_hash_record_add(&record, tick, server_hash(tick));
     }
 }
 
@@ -112,12 +114,12 @@ Test(arbiter, an_old_or_repeated_chain_compares_nothing)
 Test(arbiter, only_multiples_of_the_interval_are_hashed)
 {
     open_arbiter(7, 70);
-    cr_assert(ls_arbiter_is_due(&arbiter, 0));
-    cr_assert(ls_arbiter_is_due(&arbiter, 77));
-    cr_assert_not(ls_arbiter_is_due(&arbiter, 76));
-    cr_assert(ls_arbiter_is_known(&arbiter, 70));
-    cr_assert_not(ls_arbiter_is_known(&arbiter, 69));
-    cr_assert_not(ls_arbiter_is_known(&arbiter, 77), "the future");
+    cr_assert(ls_hash_record_is_due(&record, 0));
+    cr_assert(ls_hash_record_is_due(&record, 77));
+    cr_assert_not(ls_hash_record_is_due(&record, 76));
+    cr_assert(ls_hash_record_is_known(&record, 70));
+    cr_assert_not(ls_hash_record_is_known(&record, 69));
+    cr_assert_not(ls_hash_record_is_known(&record, 77), "the future");
     player good = make_player(7, UINT32_MAX);
     simulate_to(&good, 70);
     cr_assert_not(compare(0, &good).is_asked);
@@ -135,7 +137,7 @@ Test(arbiter, a_chain_of_an_unknown_state_is_a_mistake, .signal = SIGABRT)
 Test(arbiter, states_are_recorded_one_after_the_other, .signal = SIGABRT)
 {
     open_arbiter(2, 10);
-    ls_arbiter_record(&arbiter, 14, 1);
+    ls_hash_record_add(&record, 14, 1);
 }
 
 Test(arbiter, agreement_goes_on_for_ever)
@@ -143,7 +145,7 @@ Test(arbiter, agreement_goes_on_for_ever)
     open_arbiter(3, 0);
     player good = make_player(3, UINT32_MAX);
     for (ls_tick tick = 3; tick < 30000; tick += 3) {
-        ls_arbiter_record(&arbiter, tick, server_hash(tick));
+        ls_hash_record_add(&record, tick, server_hash(tick));
         simulate_to(&good, tick);
         if (tick % 5 == 0) {
             cr_assert_not(compare(0, &good).is_asked);
@@ -409,7 +411,7 @@ Test(arbiter, states_forgotten_while_the_answer_travelled_are_passed_over)
     open_arbiter(1, 1000);
     player liar = differ(1, 10, 20, 200, &asked);
     for (ls_tick tick = 1001; tick <= 1150; tick++) {
-        ls_arbiter_record(&arbiter, tick, server_hash(tick));
+        ls_hash_record_add(&record, tick, server_hash(tick));
     }
     cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
     cr_assert_not(is_contradiction, "the player is late, but no liar");
@@ -424,7 +426,7 @@ Test(arbiter, an_answer_that_came_too_late_to_compare_anything_is_asked_for_anew
     open_arbiter(1, 1000);
     player liar = differ(1, 10, 20, 200, &asked);
     for (ls_tick tick = 1001; tick <= 1500; tick++) {
-        ls_arbiter_record(&arbiter, tick, server_hash(tick));
+        ls_hash_record_add(&record, tick, server_hash(tick));
     }
     cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
     cr_assert_not(is_contradiction);
@@ -472,7 +474,7 @@ Test(arbiter, who_was_healed_goes_on_with_the_servers_chain)
     cr_assert_not(compare(0, &bad).is_asked, "what differs is not compared");
     player healed = make_player(1, UINT32_MAX);
     healed.tick = 40;
-    cr_assert(ls_arbiter_chain(&arbiter, 40, &healed.chain));
+    cr_assert(ls_hash_record_chain(&record, 40, &healed.chain));
     ls_arbiter_heal(&arbiter, 0, 40);
     simulate_to(&healed, 70);
     cr_assert_not(compare(0, &healed).is_asked);
@@ -487,9 +489,9 @@ Test(arbiter, chains_are_told_of_states_that_are_held_only)
 {
     uint64_t chain = 0;
     open_arbiter(4, 8 * LS_WINDOW_TICKS);
-    cr_assert(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS, &chain));
-    cr_assert_not(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS + 4, &chain), "yet to come");
-    cr_assert_not(ls_arbiter_chain(&arbiter, 8 * LS_WINDOW_TICKS - 1, &chain), "not hashed");
-    cr_assert_not(ls_arbiter_chain(&arbiter, 4 * LS_WINDOW_TICKS, &chain), "forgotten");
-    cr_assert(ls_arbiter_chain(&arbiter, 4 * LS_WINDOW_TICKS + 4, &chain));
+    cr_assert(ls_hash_record_chain(&record, 8 * LS_WINDOW_TICKS, &chain));
+    cr_assert_not(ls_hash_record_chain(&record, 8 * LS_WINDOW_TICKS + 4, &chain), "yet to come");
+    cr_assert_not(ls_hash_record_chain(&record, 8 * LS_WINDOW_TICKS - 1, &chain), "not hashed");
+    cr_assert_not(ls_hash_record_chain(&record, 4 * LS_WINDOW_TICKS, &chain), "forgotten");
+    cr_assert(ls_hash_record_chain(&record, 4 * LS_WINDOW_TICKS + 4, &chain));
 }

@@ -1,11 +1,11 @@
-/* Seat table: one seat at a server that closes ticks when the test says so, and what its player
- * sends. Every test has one of its own, `here`. Asserts by Criterion; for test_seat.c and
- * test_seat_ticks.c alone. */
-#ifndef LOCKSTEP_TESTS_UNIT_SEAT_TABLE_H
-#define LOCKSTEP_TESTS_UNIT_SEAT_TABLE_H
+/* Player link fixture: one player link at a server that closes ticks when the test says so, and
+ * what its player sends. Every test has one of its own, `here`. Asserts by Criterion; for
+ * test_player_link.c and test_player_link_ticks.c alone. */
+#ifndef LOCKSTEP_TESTS_UNIT_PLAYER_LINK_FIXTURE_H
+#define LOCKSTEP_TESTS_UNIT_PLAYER_LINK_FIXTURE_H
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/server/match/seat.h"
+#include "lockstep/server/match/player_link.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -16,21 +16,21 @@ enum {
 
 #define DT_NS (20 * LS_NS_PER_MS)
 
-/* One seat at a server that has closed `next_close` ticks, one every DT_NS. */
-typedef struct seat_table {
-    ls_seat seat;
+/* One player link at a server that has closed `next_close` ticks, one every DT_NS. */
+typedef struct player_link_fixture {
+    ls_player_link link;
     ls_downlink_clock clock;
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
     ls_tick_cursor cursor;
     uint32_t sequence; /* of the next packet */
-} seat_table;
+} player_link_fixture;
 
 typedef struct packet {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size;
 } packet;
 
-extern seat_table here;
+extern player_link_fixture here;
 
 void open_table(void);
 void close_table(void);
@@ -44,7 +44,7 @@ ls_slot_input input_of(ls_tick tick, uint8_t bytes[INPUT_BYTES]);
 /* INPUTS with the inputs of header.first and on. */
 packet write_inputs(ls_inputs_header header, uint32_t count);
 
-/* So many bytes of a packet reach the seat. */
+/* So many bytes of a packet reach the link. */
 ls_status receive(const packet *sent, size_t size);
 
 /* The next packet of the player reaches it. */

@@ -1,12 +1,12 @@
-#include "lockstep/tests/unit/seat_table.h"
+#include "lockstep/tests/unit/player_link_fixture.h"
 
-seat_table here;
+player_link_fixture here;
 
 void open_table(void)
 {
     memset(&here, 0, sizeof here);
-    cr_assert_eq(ls_seat_init(&here.seat, INPUT_BYTES, ls_allocator_heap()), LS_OK);
-    ls_lag_meter_init(&here.seat.lag, DT_NS);
+    cr_assert_eq(ls_player_link_init(&here.link, INPUT_BYTES, ls_allocator_heap()), LS_OK);
+    ls_lag_meter_init(&here.link.figures.lag.meter, DT_NS);
     here.clock = (ls_downlink_clock){.now_ns = LS_NS_PER_SECOND,
                                      .dt_ns = DT_NS,
                                      .next_close_ns = LS_NS_PER_SECOND + DT_NS,
@@ -15,7 +15,7 @@ void open_table(void)
 
 void close_table(void)
 {
-    ls_seat_deinit(&here.seat);
+    ls_player_link_deinit(&here.link);
 }
 
 uint32_t close_to(ls_tick tick)
@@ -26,7 +26,7 @@ uint32_t close_to(ls_tick tick)
         bool is_on_time = false;
         here.clock.now_ns = here.clock.next_close_ns;
         here.closed_at_ns[here.clock.next_close % LS_WINDOW_TICKS] = here.clock.now_ns;
-        ls_seat_close_input(&here.seat, here.clock.next_close, &nothing, &is_on_time);
+        ls_player_link_close_input(&here.link, here.clock.next_close, &nothing, &is_on_time);
         on_time += is_on_time;
         here.clock.next_close++;
         here.clock.next_close_ns += DT_NS;
@@ -66,11 +66,11 @@ ls_status receive(const packet *sent, size_t size)
 {
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(sent->bytes, size);
-    ls_inputs_header_bits(&stream, &header, here.seat.downlink.next);
+    ls_inputs_header_bits(&stream, &header, here.link.peer.downlink.next);
     if (stream.is_failed) {
         return LS_MALFORMED; /* as the match does before it asks the seat */
     }
-    return ls_seat_read_inputs(&here.seat, &here.clock, &header, stream, &here.cursor);
+    return ls_player_link_read_inputs(&here.link, &here.clock, &header, &stream, &here.cursor);
 }
 
 ls_status take(ls_inputs_header header, uint32_t count)

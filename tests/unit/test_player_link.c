@@ -1,7 +1,8 @@
-/* A seat: the inputs that come in and their acknowledgements, how they are used when ticks are
- * closed, and with how much time to spare they came. What goes out: test_seat_ticks.c. */
+/* A player link: the inputs that come in and their acknowledgements, how they are used when ticks
+ * are closed, and with how much time to spare they came. What goes out: test_player_link_ticks.c.
+ */
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tests/unit/seat_table.h"
+#include "lockstep/tests/unit/player_link_fixture.h"
 
 enum {
     PACKET_INPUTS_MAX = 600
@@ -13,7 +14,7 @@ static void expect_stored(ls_tick first, ls_tick end)
         uint8_t bytes[INPUT_BYTES];
         ls_slot_input expected = input_of(tick, bytes);
         ls_slot_input stored;
-        cr_assert_eq(ls_input_buffer_get(here.seat.received, tick, 0, &stored), LS_OK, "%u", tick);
+        cr_assert_eq(ls_input_buffer_get(here.link.received, tick, 0, &stored), LS_OK, "%u", tick);
         cr_assert_eq(stored.size, expected.size);
         cr_assert_eq(memcmp(stored.bytes, bytes, stored.size), 0);
     }
@@ -21,22 +22,22 @@ static void expect_stored(ls_tick first, ls_tick end)
 
 /* ---- inputs coming in ---- */
 
-Test(seat, stores_inputs_and_wants_the_next, .init = open_table, .fini = close_table)
+Test(player_link, stores_inputs_and_wants_the_next, .init = open_table, .fini = close_table)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
     expect_stored(0, 5);
-    cr_assert_eq(here.seat.wanted, 5);
-    cr_assert_eq(here.seat.newest, 4);
-    cr_assert_eq(here.seat.heard_ns, here.clock.now_ns);
+    cr_assert_eq(here.link.wanted, 5);
+    cr_assert_eq(here.link.newest, 4);
+    cr_assert_eq(here.link.peer.heard_ns, here.clock.now_ns);
     cr_assert_eq(take((ls_inputs_header){.first = 5, .has_base = true}, 3), LS_OK);
     expect_stored(0, 8);
-    cr_assert_eq(here.seat.wanted, 8);
+    cr_assert_eq(here.link.wanted, 8);
 }
 
-Test(seat, the_first_input_of_a_tick_counts, .init = open_table, .fini = close_table)
+Test(player_link, the_first_input_of_a_tick_counts, .init = open_table, .fini = close_table)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 2}, 3), LS_OK);
-    uint64_t arrival_ns = here.seat.newest_arrival_ns;
+    uint64_t arrival_ns = here.link.newest_arrival_ns;
     /* The same ticks with other bytes: as if made by another player. */
     packet other = {.size = 0};
     ls_inputs_header header = {.first = 2};
@@ -52,35 +53,36 @@ Test(seat, the_first_input_of_a_tick_counts, .init = open_table, .fini = close_t
     here.clock.now_ns += 5;
     cr_assert_eq(receive(&other, ls_bits_size_bytes(&stream)), LS_OK);
     expect_stored(2, 5);
-    cr_assert_eq(here.seat.newest_arrival_ns, arrival_ns, "a repetition is no arrival");
-    cr_assert_eq(here.seat.wanted, 0, "0 and 1 are still wanted");
+    cr_assert_eq(here.link.newest_arrival_ns, arrival_ns, "a repetition is no arrival");
+    cr_assert_eq(here.link.wanted, 0, "0 and 1 are still wanted");
     cr_assert_eq(take((ls_inputs_header){.first = 0}, 2), LS_OK);
-    cr_assert_eq(here.seat.wanted, 5);
+    cr_assert_eq(here.link.wanted, 5);
 }
 
-Test(seat, inputs_may_lead_by_256_ticks_and_no_more, .init = open_table, .fini = close_table)
+Test(player_link, inputs_may_lead_by_256_ticks_and_no_more, .init = open_table, .fini = close_table)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 255}, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 256}, 1), LS_FUTURE);
     cr_assert_eq(take((ls_inputs_header){.first = 256}, 0), LS_OK, "none of it is too far ahead");
     cr_assert_eq(take((ls_inputs_header){.first = 257}, 0), LS_FUTURE);
     cr_assert_eq(take((ls_inputs_header){.first = 250}, 7), LS_FUTURE);
-    cr_assert_not(ls_input_buffer_has(here.seat.received, 250, 0), "all of a packet or nothing");
+    cr_assert_not(ls_input_buffer_has(here.link.received, 250, 0), "all of a packet or nothing");
     cr_assert_eq(take((ls_inputs_header){.first = INT32_MAX - 5}, 9), LS_FUTURE);
     close_to(10);
     cr_assert_eq(take((ls_inputs_header){.first = 265}, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 266}, 1), LS_FUTURE);
 }
 
-Test(seat, a_base_must_be_known, .init = open_table, .fini = close_table)
+Test(player_link, a_base_must_be_known, .init = open_table, .fini = close_table)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 7, .has_base = true}, 1), LS_STALE);
     /* There is no tick before tick 0. */
     packet sent = write_inputs((ls_inputs_header){.first = 1, .has_base = true}, 0);
     ls_inputs_header header = {.first = 0, .has_base = true};
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
-    cr_assert_eq(ls_seat_read_inputs(&here.seat, &here.clock, &header, stream, &here.cursor),
-                 LS_STALE);
+    cr_assert_eq(
+        ls_player_link_read_inputs(&here.link, &here.clock, &header, &stream, &here.cursor),
+        LS_STALE);
     close_to(600);
     cr_assert_eq(take((ls_inputs_header){.first = 600}, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 601, .has_base = true}, 1), LS_OK);
@@ -117,19 +119,19 @@ static bool is_base_offered(void)
     ls_ticks_header header = {0};
     ls_downlink_ticks none = {.end = 0};
     packet sent;
-    sent.size = ls_seat_write_ticks(&here.seat, &here.clock, &none, sent.bytes, &end);
+    sent.size = ls_player_link_write_ticks(&here.link, &here.clock, &none, sent.bytes, &end);
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
     ls_ticks_header_bits(&stream, &header, 0);
-    cr_assert_eq(header.wanted, here.seat.wanted);
+    cr_assert_eq(header.wanted, here.link.wanted);
     return header.has_base;
 }
 
-/* What the seat holds of tick 0 was altered on its way: one byte instead of four. */
-Test(seat, a_base_that_nothing_can_be_read_against_is_given_up, .init = open_table,
+/* What the link holds of tick 0 was altered on its way: one byte instead of four. */
+Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up, .init = open_table,
      .fini = close_table)
 {
     const uint8_t altered = 1;
-    ls_input_buffer_put(here.seat.received, 0, 0, &altered, 1, 0);
+    ls_input_buffer_put(here.link.received, 0, 0, &altered, 1, 0);
     packet first = write_unlike(0, false, 1);
     cr_assert_eq(receive(&first, first.size), LS_OK);
     cr_assert(is_base_offered());
@@ -140,64 +142,64 @@ Test(seat, a_base_that_nothing_can_be_read_against_is_given_up, .init = open_tab
     cr_assert_eq(receive(&next, next.size), LS_STALE, "its client has not heard of that yet");
     packet bare = write_unlike(1, false, 1);
     cr_assert_eq(receive(&bare, bare.size), LS_OK);
-    cr_assert_eq(here.seat.wanted, 2);
+    cr_assert_eq(here.link.wanted, 2);
     cr_assert(is_base_offered(), "the next one is as good as any");
 }
 
-Test(seat, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = open_table,
+Test(player_link, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = open_table,
      .fini = close_table)
 {
     close_to(3);
     cr_assert_eq(take((ls_inputs_header){.next = 3, .chain_tick = 3, .first = 3}, 1), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 3);
+    cr_assert_eq(here.link.peer.downlink.next, 3);
     cr_assert_eq(take((ls_inputs_header){.next = 4, .chain_tick = 4, .first = 4}, 1), LS_MALFORMED);
-    cr_assert_eq(here.seat.downlink.next, 3);
-    cr_assert_not(ls_input_buffer_has(here.seat.received, 4, 0));
+    cr_assert_eq(here.link.peer.downlink.next, 3);
+    cr_assert_not(ls_input_buffer_has(here.link.received, 4, 0));
 }
 
 /* One that was altered on its way is mended by the next one. */
-Test(seat, the_newest_acknowledgement_counts_and_not_the_highest, .init = open_table,
+Test(player_link, the_newest_acknowledgement_counts_and_not_the_highest, .init = open_table,
      .fini = close_table)
 {
     close_to(30);
     cr_assert_eq(take((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 28);
+    cr_assert_eq(here.link.peer.downlink.next, 28);
     cr_assert_eq(take((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 12);
+    cr_assert_eq(here.link.peer.downlink.next, 12);
 }
 
-Test(seat, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing, .init = open_table,
-     .fini = close_table)
+Test(player_link, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing,
+     .init = open_table, .fini = close_table)
 {
     close_to(30);
     here.sequence = 5;
     cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
     here.sequence = 4;
     cr_assert_eq(take((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 20);
-    cr_assert_eq(here.seat.wanted, 34);
+    cr_assert_eq(here.link.peer.downlink.next, 20);
+    cr_assert_eq(here.link.wanted, 34);
     /* The same again, as if repeated by the network. */
     here.sequence = 5;
     cr_assert_eq(take((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 20);
-    cr_assert_eq(here.seat.wanted, 35);
-    cr_assert_eq(here.seat.downlink.uplink.lost, 0);
+    cr_assert_eq(here.link.peer.downlink.next, 20);
+    cr_assert_eq(here.link.wanted, 35);
+    cr_assert_eq(here.link.peer.downlink.uplink.lost, 0);
 }
 
 /* The tick before the first one to send is its base and must be held as well. */
-Test(seat, what_is_no_longer_held_cannot_be_asked_for_again, .init = open_table,
+Test(player_link, what_is_no_longer_held_cannot_be_asked_for_again, .init = open_table,
      .fini = close_table)
 {
     close_to(2000);
     cr_assert_eq(take((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
     ls_tick oldest = 2000 - LS_WINDOW_TICKS + 2;
     cr_assert_eq(take((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, 1990);
+    cr_assert_eq(here.link.peer.downlink.next, 1990);
     cr_assert_eq(take((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.next, oldest);
+    cr_assert_eq(here.link.peer.downlink.next, oldest);
 }
 
-Test(seat, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
+Test(player_link, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
      .fini = close_table)
 {
     for (here.sequence = 0; here.sequence < 200;) {
@@ -205,35 +207,35 @@ Test(seat, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
         cr_assert_eq(take((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
         here.sequence += here.sequence % 10 == 0; /* one in ten is lost */
     }
-    cr_assert_eq(here.seat.downlink.uplink.sent, 200);
-    cr_assert_eq(here.seat.downlink.uplink.lost, 19);
+    cr_assert_eq(here.link.peer.downlink.uplink.sent, 200);
+    cr_assert_eq(here.link.peer.downlink.uplink.lost, 19);
 }
 
-Test(seat, health_is_kept_until_the_next_one, .init = open_table, .fini = close_table)
+Test(player_link, health_is_kept_until_the_next_one, .init = open_table, .fini = close_table)
 {
     ls_inputs_header header = {.has_health = true,
                                .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
     cr_assert_eq(take(header, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
-    cr_assert_eq(here.seat.downlink.health.downlink.loss, 7);
-    cr_assert_eq(here.seat.downlink.health.downlink.jitter, 9);
-    cr_assert_eq(here.seat.downlink.health.longest_frame_ms, 30);
+    cr_assert_eq(here.link.peer.downlink.health.downlink.loss, 7);
+    cr_assert_eq(here.link.peer.downlink.health.downlink.jitter, 9);
+    cr_assert_eq(here.link.peer.downlink.health.longest_frame_ms, 30);
 }
 
-Test(seat, every_truncation_changes_nothing, .init = open_table, .fini = close_table)
+Test(player_link, every_truncation_changes_nothing, .init = open_table, .fini = close_table)
 {
     close_to(40);
     cr_assert_eq(take((ls_inputs_header){.next = 30, .chain_tick = 30, .first = 40}, 20), LS_OK);
     here.clock.now_ns += 7;
     packet sent = write_inputs(
         (ls_inputs_header){.next = 35, .chain_tick = 30, .first = 60, .has_base = true}, 100);
-    ls_seat before = here.seat;
+    ls_player_link before = here.link;
     for (size_t cut = 0; cut < sent.size; cut++) {
         cr_assert_eq(receive(&sent, cut), LS_MALFORMED, "cut to %zu bytes", cut);
-        here.seat.unread = 0; /* nothing, but that its base is not offered again */
-        cr_assert_eq(memcmp(&here.seat, &before, sizeof before), 0, "cut to %zu bytes", cut);
+        here.link.unread = 0; /* nothing, but that its base is not offered again */
+        cr_assert_eq(memcmp(&here.link, &before, sizeof before), 0, "cut to %zu bytes", cut);
         for (ls_tick tick = 60; tick < 160; tick++) {
-            cr_assert_not(ls_input_buffer_has(here.seat.received, tick, 0));
+            cr_assert_not(ls_input_buffer_has(here.link.received, tick, 0));
         }
     }
     cr_assert_eq(receive(&sent, sent.size), LS_OK);
@@ -242,7 +244,7 @@ Test(seat, every_truncation_changes_nothing, .init = open_table, .fini = close_t
     cr_assert_eq(receive(&sent, sent.size + 1), LS_MALFORMED, "a byte too many");
 }
 
-Test(seat, very_many_old_inputs_do_no_harm, .init = open_table, .fini = close_table)
+Test(player_link, very_many_old_inputs_do_no_harm, .init = open_table, .fini = close_table)
 {
     close_to(5000);
     cr_assert_eq(take((ls_inputs_header){.next = 0, .first = 0}, 0), LS_OK);
@@ -257,15 +259,15 @@ Test(seat, very_many_old_inputs_do_no_harm, .init = open_table, .fini = close_ta
     }
     ls_tick_packet_write_end(&stream);
     cr_assert_eq(receive(&sent, ls_bits_size_bytes(&stream)), LS_OK);
-    cr_assert_not(ls_input_buffer_has(here.seat.received, 4600, 0), "older than 256 ticks");
-    cr_assert(ls_input_buffer_has(here.seat.received, 5000, 0));
-    cr_assert_eq(here.seat.report.inputs_late, 256);
-    cr_assert_eq(here.seat.wanted, 5200);
+    cr_assert_not(ls_input_buffer_has(here.link.received, 4600, 0), "older than 256 ticks");
+    cr_assert(ls_input_buffer_has(here.link.received, 5000, 0));
+    cr_assert_eq(here.link.figures.inputs_late, 256);
+    cr_assert_eq(here.link.wanted, 5200);
 }
 
 /* ---- closing ---- */
 
-Test(seat, an_input_is_used_on_its_own_tick, .init = open_table, .fini = close_table)
+Test(player_link, an_input_is_used_on_its_own_tick, .init = open_table, .fini = close_table)
 {
     uint8_t bytes[INPUT_BYTES];
     bool is_on_time = false;
@@ -273,81 +275,110 @@ Test(seat, an_input_is_used_on_its_own_tick, .init = open_table, .fini = close_t
     ls_slot_input before = {(const uint8_t *)"zz", 2, LS_EVENT_JOINED};
     for (ls_tick tick = 0; tick < 3; tick++) {
         ls_slot_input expected = input_of(tick, bytes);
-        ls_slot_input input = ls_seat_close_input(&here.seat, tick, &before, &is_on_time);
+        ls_slot_input input = ls_player_link_close_input(&here.link, tick, &before, &is_on_time);
         cr_assert(is_on_time);
         cr_assert_eq(input.size, expected.size);
         cr_assert_eq(memcmp(input.bytes, bytes, input.size), 0);
     }
-    cr_assert_eq(here.seat.report.inputs_on_time, 3);
-    cr_assert_eq(here.seat.report.inputs_substituted, 0);
+    cr_assert_eq(here.link.figures.inputs_on_time, 3);
+    cr_assert_eq(here.link.figures.inputs_substituted, 0);
 }
 
-Test(seat, a_missing_input_becomes_the_one_before, .init = open_table, .fini = close_table)
+Test(player_link, a_missing_input_becomes_the_one_before, .init = open_table, .fini = close_table)
 {
     bool is_on_time = true;
     ls_slot_input before = {(const uint8_t *)"zz", 2, 0};
-    ls_slot_input input = ls_seat_close_input(&here.seat, 0, &before, &is_on_time);
+    ls_slot_input input = ls_player_link_close_input(&here.link, 0, &before, &is_on_time);
     cr_assert_not(is_on_time);
     cr_assert(input.size == 2 && memcmp(input.bytes, "zz", 2) == 0);
-    cr_assert_eq(here.seat.report.inputs_substituted, 1);
-    cr_assert_eq(here.seat.wanted, 1, "what is closed is not wanted any more");
+    cr_assert_eq(here.link.figures.inputs_substituted, 1);
+    cr_assert_eq(here.link.wanted, 1, "what is closed is not wanted any more");
 }
 
-Test(seat, a_late_input_is_counted_once_and_never_used, .init = open_table, .fini = close_table)
+Test(player_link, a_late_input_is_counted_once_and_never_used, .init = open_table,
+     .fini = close_table)
 {
     cr_assert_eq(close_to(5), 0);
     for (int times = 0; times < 3; times++) {
         cr_assert_eq(take((ls_inputs_header){.first = 3}, 4), LS_OK);
     }
-    cr_assert_eq(here.seat.report.inputs_late, 2);
+    cr_assert_eq(here.link.figures.inputs_late, 2);
     cr_assert_eq(close_to(7), 2);
-    cr_assert_eq(here.seat.report.inputs_on_time, 2);
-    cr_assert_eq(here.seat.report.inputs_substituted, 5);
+    cr_assert_eq(here.link.figures.inputs_on_time, 2);
+    cr_assert_eq(here.link.figures.inputs_substituted, 5);
 }
 
 /* ---- slack ---- */
 
-Test(seat, slack_is_the_least_time_to_closing_since_the_last_ticks, .init = open_table,
+Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks, .init = open_table,
      .fini = close_table)
 {
-    cr_assert_eq(here.seat.slack, LS_SLACK_NONE);
+    cr_assert_eq(here.link.slack, LS_SLACK_NONE);
     close_to(10);
     here.clock.now_ns += 5 * LS_NS_PER_MS;
     /* Tick 10 closes in 15 ms, tick 13 in 75 ms. */
     cr_assert_eq(take((ls_inputs_header){.first = 13}, 1), LS_OK);
-    cr_assert_eq(here.seat.slack, 75 * 4);
+    cr_assert_eq(here.link.slack, 75 * 4);
     cr_assert_eq(take((ls_inputs_header){.first = 10}, 3), LS_OK);
-    cr_assert_eq(here.seat.slack, 15 * 4);
+    cr_assert_eq(here.link.slack, 15 * 4);
     cr_assert_eq(take((ls_inputs_header){.first = 14}, 1), LS_OK);
-    cr_assert_eq(here.seat.slack, 15 * 4);
+    cr_assert_eq(here.link.slack, 15 * 4);
     /* Tick 8 was closed 25 ms ago. */
     cr_assert_eq(take((ls_inputs_header){.first = 8}, 1), LS_OK);
-    cr_assert_eq(here.seat.slack, -25 * 4);
-    cr_assert_eq(here.seat.report.slack_ns, -25 * (int64_t)LS_NS_PER_MS);
+    cr_assert_eq(here.link.slack, -25 * 4);
+    cr_assert_eq(here.link.figures.slack_ns, -25 * (int64_t)LS_NS_PER_MS);
 }
 
 /* ---- life ---- */
 
-Test(seat, a_reset_seat_is_as_new, .init = open_table, .fini = close_table)
+Test(player_link, a_cleared_link_is_as_new, .init = open_table, .fini = close_table)
 {
-    memset(&here.seat.lag, 0, sizeof here.seat.lag);
-    ls_seat fresh = here.seat;
-    here.seat.state = LS_SEAT_READY;
-    here.seat.malformed = 7;
-    here.seat.report.peer = 3;
-    ls_seat_reset(&here.seat);
-    cr_assert_eq(memcmp(&here.seat, &fresh, sizeof fresh), 0);
+    memset(&here.link.figures.lag.meter, 0, sizeof here.link.figures.lag.meter);
+    ls_player_link fresh = here.link;
+    here.link.wanted = 4;
+    here.link.peer.malformed = 7;
+    here.link.figures.inputs_late = 3;
+    ls_player_link_change(&here.link, LS_PLAYER_CLEARED);
+    cr_assert_eq(memcmp(&here.link, &fresh, sizeof fresh), 0);
 }
 
-Test(seat, survives_every_failed_allocation_and_gives_all_back)
+Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_before,
+     .init = open_table, .fini = close_table)
+{
+    here.link.wanted = 4;
+    here.link.figures.inputs_late = 3;
+    here.link.figures.lag.told_ns = 5;
+    ls_player_link_change(&here.link, LS_PLAYER_NEWCOMER);
+    cr_assert_eq(here.link.figures.inputs_late, 0);
+    cr_assert_eq(here.link.wanted, 0);
+    here.link.figures.inputs_late = 8;
+    ls_player_link_change(&here.link, LS_PLAYER_TAKEN_BACK);
+    cr_assert_eq(here.link.figures.inputs_late, 3);
+    cr_assert_eq(here.link.figures.lag.told_ns, 0, "that was said to another connection");
+}
+
+Test(player_link, a_player_on_another_connection_keeps_its_figures, .init = open_table,
+     .fini = close_table)
+{
+    cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
+    here.link.figures.inputs_late = 3;
+    ls_player_link_change(&here.link, LS_PLAYER_SAME);
+    cr_assert_eq(here.link.wanted, 5);
+    ls_player_link_change(&here.link, LS_PLAYER_RETURNED);
+    cr_assert_eq(here.link.figures.inputs_late, 3);
+    cr_assert_eq(here.link.wanted, 0);
+    cr_assert_not(ls_input_buffer_has(here.link.received, 0, 0));
+}
+
+Test(player_link, survives_every_failed_allocation_and_gives_all_back)
 {
     for (uint64_t allowed = 0; allowed < 5; allowed++) {
         counting_allocator counting;
         counting_allocator_init(&counting);
         counting.allowed = allowed;
-        ls_status status = ls_seat_init(&here.seat, INPUT_BYTES, &counting.allocator);
+        ls_status status = ls_player_link_init(&here.link, INPUT_BYTES, &counting.allocator);
         cr_assert_eq(status, allowed >= 2 ? LS_OK : LS_NO_MEMORY);
-        ls_seat_deinit(&here.seat);
+        ls_player_link_deinit(&here.link);
         cr_assert_eq(counting.live_blocks, 0);
     }
 }

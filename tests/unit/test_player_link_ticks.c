@@ -1,6 +1,6 @@
 /* What goes out to the player of a seat: closed ticks in TICKS and in parts, what TICKS says
- * besides, and the round trip that is measured by them. What comes in: test_seat.c. */
-#include "lockstep/tests/unit/seat_table.h"
+ * besides, and the round trip that is measured by them. What comes in: test_player_link.c. */
+#include "lockstep/tests/unit/player_link_fixture.h"
 
 enum {
     SLOTS = 2
@@ -49,7 +49,7 @@ static ls_tick read_ticks(const packet *sent, const ls_input_buffer *closed,
     static ls_tick_cursor cursor;
     ls_slot_input inputs[LS_PLAYERS_MAX] = {{0}};
     ls_bit_stream stream = ls_bit_reader(sent->bytes, sent->size);
-    ls_ticks_header_bits(&stream, header, here.seat.downlink.next);
+    ls_ticks_header_bits(&stream, header, here.link.peer.downlink.next);
     ls_tick tick = header->first;
     if (tick > 0) {
         cr_assert_eq(ls_input_buffer_tick(closed, tick - 1, inputs), LS_OK);
@@ -78,13 +78,14 @@ static bool write_packet(const ls_input_buffer *closed, packet *made)
 {
     ls_tick end = 0;
     ls_downlink_ticks ticks = ticks_of(closed);
-    made->size = ls_seat_write_ticks(&here.seat, &here.clock, &ticks, made->bytes, &end);
-    return end == here.seat.downlink.next && end < here.clock.next_close;
+    made->size = ls_player_link_write_ticks(&here.link, &here.clock, &ticks, made->bytes, &end);
+    return end == here.link.peer.downlink.next && end < here.clock.next_close;
 }
 
 /* ---- TICKS ---- */
 
-Test(seat_ticks, ticks_carry_everything_not_acknowledged, .init = open_table, .fini = close_table)
+Test(player_link_ticks, ticks_carry_everything_not_acknowledged, .init = open_table,
+     .fini = close_table)
 {
     packet sent;
     ls_ticks_header header = {0};
@@ -92,36 +93,36 @@ Test(seat_ticks, ticks_carry_everything_not_acknowledged, .init = open_table, .f
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     cr_assert_eq(header.first, 0);
-    here.seat.downlink.next = 9;
+    here.link.peer.downlink.next = 9;
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     cr_assert_eq(header.first, 9);
-    here.seat.downlink.next = 12;
+    here.link.peer.downlink.next = 12;
     cr_assert_not(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 12);
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, ticks_carry_as_many_as_fit_and_go_on_from_there, .init = open_table,
+Test(player_link_ticks, ticks_carry_as_many_as_fit_and_go_on_from_there, .init = open_table,
      .fini = close_table)
 {
     packet sent;
     ls_ticks_header header = {0};
     ls_input_buffer *closed = make_closed(40, 100);
     uint32_t packets = 0;
-    while (here.seat.downlink.next < 40) {
+    while (here.link.peer.downlink.next < 40) {
         cr_assert_not(write_packet(closed, &sent));
         cr_assert_leq(sent.size, LS_PACKET_BYTES_MAX);
         ls_tick end = read_ticks(&sent, closed, &header);
-        cr_assert_gt(end, here.seat.downlink.next);
-        here.seat.downlink.next = end;
+        cr_assert_gt(end, here.link.peer.downlink.next);
+        here.link.peer.downlink.next = end;
         packets++;
     }
     cr_assert(packets > 5 && packets < 10, "%u packets", packets);
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table,
+Test(player_link_ticks, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_table,
      .fini = close_table)
 {
     static uint8_t whole[LS_TICK_BYTES_MAX];
@@ -130,11 +131,12 @@ Test(seat_ticks, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_tabl
     ls_ticks_header header = {0};
     ls_slot_input before[LS_PLAYERS_MAX];
     ls_input_buffer *closed = make_closed(5, 700);
-    here.seat.downlink.next = 3;
+    here.link.peer.downlink.next = 3;
     cr_assert(write_packet(closed, &sent));
     cr_assert_eq(read_ticks(&sent, closed, &header), 3, "TICKS carries none");
     ls_downlink_ticks ticks = ticks_of(closed);
-    uint32_t size = ls_downlink_write_large_tick(&ticks, here.seat.downlink.next, false, whole);
+    uint32_t size =
+        ls_downlink_write_large_tick(&ticks, here.link.peer.downlink.next, false, whole);
     cr_assert_gt(size, LS_PACKET_BYTES_MAX);
     ls_bit_stream stream = ls_bit_reader(whole, size);
     cr_assert_eq(ls_input_buffer_tick(closed, 2, before), LS_OK);
@@ -148,15 +150,15 @@ Test(seat_ticks, a_tick_too_large_for_a_packet_asks_for_parts, .init = open_tabl
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone,
+Test(player_link_ticks, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone,
      .init = open_table, .fini = close_table)
 {
     static ls_tick_cursor cursor;
     packet sent;
     ls_ticks_header header = {0};
     ls_input_buffer *closed = make_closed(20, 5);
-    here.seat.downlink.next = 9;
-    here.seat.downlink.alone = 9;
+    here.link.peer.downlink.next = 9;
+    here.link.peer.downlink.alone = 9;
     cr_assert_not(write_packet(closed, &sent));
     ls_bit_stream stream = ls_bit_reader(sent.bytes, sent.size);
     ls_ticks_header_bits(&stream, &header, 9);
@@ -174,7 +176,7 @@ Test(seat_ticks, who_does_not_hold_the_tick_before_is_sent_one_that_stands_alone
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, ticks_acknowledge_inputs_and_tell_their_slack_once, .init = open_table,
+Test(player_link_ticks, ticks_acknowledge_inputs_and_tell_their_slack_once, .init = open_table,
      .fini = close_table)
 {
     packet sent;
@@ -196,7 +198,7 @@ Test(seat_ticks, ticks_acknowledge_inputs_and_tell_their_slack_once, .init = ope
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, the_client_is_told_of_its_uplink_once_a_second, .init = open_table,
+Test(player_link_ticks, the_client_is_told_of_its_uplink_once_a_second, .init = open_table,
      .fini = close_table)
 {
     packet sent;
@@ -218,7 +220,7 @@ Test(seat_ticks, the_client_is_told_of_its_uplink_once_a_second, .init = open_ta
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, a_gap_before_the_newest_input_hides_its_arrival, .init = open_table,
+Test(player_link_ticks, a_gap_before_the_newest_input_hides_its_arrival, .init = open_table,
      .fini = close_table)
 {
     packet sent;
@@ -238,7 +240,8 @@ Test(seat_ticks, a_gap_before_the_newest_input_hides_its_arrival, .init = open_t
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, a_closed_tick_without_an_input_is_no_base, .init = open_table, .fini = close_table)
+Test(player_link_ticks, a_closed_tick_without_an_input_is_no_base, .init = open_table,
+     .fini = close_table)
 {
     packet sent;
     ls_ticks_header header = {0};
@@ -253,31 +256,31 @@ Test(seat_ticks, a_closed_tick_without_an_input_is_no_base, .init = open_table, 
 
 /* ---- parts ---- */
 
-Test(seat_ticks, parts_go_out_at_once_and_again_after_a_round_trip, .init = open_table,
+Test(player_link_ticks, parts_go_out_at_once_and_again_after_a_round_trip, .init = open_table,
      .fini = close_table)
 {
     here.clock.now_ns = LS_NS_PER_SECOND;
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 6),
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 6),
               "each tick for itself");
-    cr_assert_not(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert_not(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
     here.clock.now_ns += 2 * here.clock.dt_ns;
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
-    here.seat.downlink.rtt_ns = 20 * here.clock.dt_ns;
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
+    here.link.peer.downlink.rtt_ns = 20 * here.clock.dt_ns;
     here.clock.now_ns += 22 * here.clock.dt_ns - 1;
-    cr_assert_not(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert_not(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
     here.clock.now_ns += 1;
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
     cr_assert(
-        ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5),
+        ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5 + LS_TICK_PARTS_AHEAD));
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5),
               "the place was another's since");
 }
 
-Test(seat_ticks, parts_go_on_behind_ticks_while_the_client_gets_on, .init = open_table,
+Test(player_link_ticks, parts_go_on_behind_ticks_while_the_client_gets_on, .init = open_table,
      .fini = close_table)
 {
-    ls_downlink *link = &here.seat.downlink;
+    ls_downlink *link = &here.link.peer.downlink;
     link->next = 100;
     cr_assert_eq(ls_downlink_take_parts_end(link, 140), 140 + LS_TICK_PARTS_AHEAD);
     cr_assert_eq(ls_downlink_take_parts_end(link, 140), 100 + LS_TICK_PARTS_AHEAD,
@@ -290,42 +293,44 @@ Test(seat_ticks, parts_go_on_behind_ticks_while_the_client_gets_on, .init = open
 
 /* ---- round trips ---- */
 
-Test(seat_ticks, the_round_trip_leaves_out_what_the_client_held, .init = open_table,
+Test(player_link_ticks, the_round_trip_leaves_out_what_the_client_held, .init = open_table,
      .fini = close_table)
 {
     close_to(10);
     here.clock.now_ns += 50 * LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 8, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 48 * LS_NS_PER_MS);
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 48 * LS_NS_PER_MS);
     here.clock.now_ns += 8 * LS_NS_PER_MS;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS, "a sample moves it by an eighth");
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 49 * LS_NS_PER_MS,
+                 "a sample moves it by an eighth");
     header.hold = LS_HOLD_NONE;
     here.clock.now_ns += LS_NS_PER_SECOND;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS);
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 49 * LS_NS_PER_MS);
     header.hold = 0;
     here.sequence--;
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 49 * LS_NS_PER_MS, "a repetition says nothing");
 }
 
-Test(seat_ticks, a_hold_longer_than_the_time_away_is_no_sample, .init = open_table,
+Test(player_link_ticks, a_hold_longer_than_the_time_away_is_no_sample, .init = open_table,
      .fini = close_table)
 {
     close_to(10);
     here.clock.now_ns += LS_NS_PER_MS;
     ls_inputs_header header = {.next = 10, .hold = 5, .chain_tick = 10, .first = 10};
     cr_assert_eq(take(header, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 0);
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 0);
     cr_assert_eq(take((ls_inputs_header){.next = 0, .hold = 0, .first = 10}, 0), LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "before the first tick there is nothing to measure");
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 0,
+                 "before the first tick there is nothing to measure");
 }
 
 /* Ten ticks have been closed while nothing came of the client, one fits into a TICKS: when the
  * others were closed says nothing about when they went out. */
-Test(seat_ticks, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it_goes_out,
+Test(player_link_ticks, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it_goes_out,
      .init = open_table, .fini = close_table)
 {
     packet sent;
@@ -335,30 +340,30 @@ Test(seat_ticks, the_round_trip_of_a_tick_that_did_not_fit_begins_when_it_goes_o
     here.clock.now_ns += 20 * DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "nor does it for the one that did, by now");
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 0, "nor does it for the one that did, by now");
     cr_assert_not(write_packet(closed, &sent));
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 5));
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 5));
     here.clock.now_ns += 2 * DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 5, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 0, "this one was sent in no way that is known");
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 0, "this one was sent in no way that is known");
     cr_assert_eq(take((ls_inputs_header){.next = 6, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 2 * DT_NS);
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 2 * DT_NS);
     ls_input_buffer_destroy(closed);
 }
 
-Test(seat_ticks, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_says_nothing,
+Test(player_link_ticks, a_tick_that_was_in_a_packet_before_it_went_out_in_parts_says_nothing,
      .init = open_table, .fini = close_table)
 {
     packet sent;
     close_to(10);
     ls_input_buffer *closed = make_closed(10, 500);
     cr_assert_not(write_packet(closed, &sent));
-    cr_assert(ls_downlink_take_parts_due(&here.seat.downlink, &here.clock, 0));
+    cr_assert(ls_downlink_take_parts_due(&here.link.peer.downlink, &here.clock, 0));
     here.clock.now_ns += DT_NS;
     cr_assert_eq(take((ls_inputs_header){.next = 1, .chain_tick = 1, .hold = 0, .first = 10}, 0),
                  LS_OK);
-    cr_assert_eq(here.seat.downlink.rtt_ns, 0);
+    cr_assert_eq(here.link.peer.downlink.rtt_ns, 0);
     ls_input_buffer_destroy(closed);
 }

@@ -1,0 +1,91 @@
+/* Desync service: compares what the players say of their states with the server's, finds the cause
+ * of a difference (investigation), and heals what can be healed. It asks and reports; what becomes
+ * of a player or of the match it only says, and match.c does it. */
+#ifndef LOCKSTEP_SERVER_MATCH_DESYNC_SERVICE_H
+#define LOCKSTEP_SERVER_MATCH_DESYNC_SERVICE_H
+
+#include "lockstep/server/match/seat_table.h"
+
+typedef struct ls_desync_service ls_desync_service;
+
+/* A player who has to be dropped because its state differs. */
+typedef struct ls_desync_drop {
+    uint32_t slot;
+    const char *why; /* NULL: no player has to be dropped */
+} ls_desync_drop;
+
+/* The service borrows the other parts; `links` has one link for each slot. NO_MEMORY, or what
+ * creating a simulation says, with `why`. */
+ls_status ls_desync_service_create(const ls_match_context *context, const ls_tick_log *log,
+                                   ls_outbox *outbox, const ls_seat_table *seats,
+                                   const ls_player_link *links, ls_desync_service **out,
+                                   ls_text *why);
+void ls_desync_service_destroy(ls_desync_service *desync);
+
+/* ---- comparing ---- */
+
+/* The player has the server's state `tick`: what is compared from here on begins there. */
+void ls_desync_service_begin(ls_desync_service *desync, uint32_t slot, ls_tick tick);
+
+/* The low half of a player's chain up to state `tick`, which is one that is hashed: asks for hashes
+ * when it differs. */
+void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick tick,
+                               uint32_t chain);
+
+/* HASHES, or FINISHED, has come. *is_found: the slot differs, see ls_desync_service_announce. */
+ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot,
+                                        const ls_hashes *hashes, bool *is_found);
+void ls_desync_service_take_finished(ls_desync_service *desync, uint32_t slot,
+                                     const ls_finished *finished, bool *is_found);
+
+/* A player leaves: when it owes an answer, the slot is taken to differ: true. */
+bool ls_desync_service_settle(ls_desync_service *desync, uint32_t slot);
+
+/* The first state in which the slot differs is known, and it has not been healed. */
+bool ls_desync_service_differs(const ls_desync_service *desync, uint32_t slot);
+
+/* The player has been asked for hashes and has not answered yet. */
+bool ls_desync_service_is_asking(const ls_desync_service *desync, uint32_t slot);
+
+/* The next slot from `first` on whose player owes an answer for longer than the limit, not counting
+ * the time when its link was silent; MATCH_NO_SLOT: there is none. */
+uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t first,
+                                        uint64_t limit_ns);
+
+/* ---- a slot differs ---- */
+
+/* Tells everybody. True when the match has to be stopped for it. */
+bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot);
+
+/* Begins to look for the cause, or has the player dropped where it cannot be found. */
+ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t slot);
+
+/* A player has answered, or says how its healing went. An answer that comes too late, or was never
+ * asked for, is STALE. */
+ls_status ls_desync_service_receive(ls_desync_service *desync, uint32_t slot,
+                                    const ls_message *message, ls_desync_drop *drop);
+
+ls_desync_drop ls_desync_service_advance(ls_desync_service *desync);
+bool ls_desync_service_is_open(const ls_desync_service *desync);
+
+/* The slot is about to be left: what is known of it is reported. */
+void ls_desync_service_leave(ls_desync_service *desync, uint32_t slot);
+
+/* No more answers are waited for. Returns a player to be dropped; is called again until there is
+ * none. */
+ls_desync_drop ls_desync_service_finish(ls_desync_service *desync);
+
+/* ---- what is known ---- */
+
+/* Fills in what the service knows of the slot. */
+void ls_desync_service_report(const ls_desync_service *desync, uint32_t slot,
+                              ls_match_slot *report);
+
+/* See ls_match_desync_of and ls_match_desync_evidence_of. */
+const ls_desync_finding *ls_desync_service_finding(const ls_desync_service *desync, uint32_t slot);
+bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
+                                ls_desync_evidence_set *out);
+
+void ls_desync_service_prefetch(const ls_desync_service *desync);
+
+#endif

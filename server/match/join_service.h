@@ -1,0 +1,40 @@
+/* Join service: how a player gets into a running match: the snapshot that all who come within a
+ * second share, its streams, and the state that each joining player shows in the end. Sends JOIN
+ * and the blob; what becomes of the seat it says, and match.c does it. */
+#ifndef LOCKSTEP_SERVER_MATCH_JOIN_SERVICE_H
+#define LOCKSTEP_SERVER_MATCH_JOIN_SERVICE_H
+
+#include "lockstep/server/match/state_handover.h"
+
+typedef struct ls_join_service ls_join_service;
+
+/* The service borrows the other parts; `links` has one link for each slot. NO_MEMORY. */
+ls_status ls_join_service_create(const ls_match_context *context, const ls_tick_log *log,
+                                 ls_outbox *outbox, const ls_seat_table *seats,
+                                 ls_player_link *links, ls_join_service **out);
+void ls_join_service_destroy(ls_join_service *joins);
+
+/* A player who is READY wants to join; `is_trusted`: its states never differed from the server's.
+ * OK: JOIN has been sent. STALE: the player has to wait for its turn. Any other status: the player
+ * cannot join, because the state cannot be handed on. */
+ls_status ls_join_service_begin(ls_join_service *joins, uint32_t slot, bool is_trusted);
+
+/* JOINED has come from a player that is joining. OK with departure->status OK: it may play, from
+ * `*first_input` on. */
+ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
+                                      const ls_joined *joined, ls_tick *first_input,
+                                      ls_departure *departure);
+
+/* BLOB_ACK, or the header of an INPUTS, has come from a player that is joining. */
+ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const uint8_t *bytes,
+                                   size_t size);
+void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tick simulated);
+
+/* The player is gone: its blob, if it is being sent one, is not needed any more. */
+void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
+
+/* Compresses and sends what is due. */
+void ls_join_service_advance(ls_join_service *joins);
+uint64_t ls_join_service_next_ns(const ls_join_service *joins);
+
+#endif

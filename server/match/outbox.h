@@ -1,0 +1,66 @@
+/* Outbox: everything that leaves a match: reliable messages, packets and events. It owns the memory
+ * in which they are written, so that nothing that came in shares it. It never decides what is sent
+ * or to whom. Called by match.c and by every part of the match. */
+#ifndef LOCKSTEP_SERVER_MATCH_OUTBOX_H
+#define LOCKSTEP_SERVER_MATCH_OUTBOX_H
+
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/server/match/match.h"
+
+enum {
+    LS_OUTBOX_EVENTS_MAX = 256,
+};
+
+/* Laid out here so that sending a packet is inlined; outbox.c alone writes it. */
+typedef struct ls_outbox {
+    ls_packet_sink sink;
+    const ls_allocator *allocator;
+    bool is_mute;
+    uint32_t event_first;
+    uint32_t event_count;
+    uint8_t packet[LS_PACKET_BYTES_MAX];
+    ls_message message;
+    ls_match_event events[LS_OUTBOX_EVENTS_MAX];
+} ls_outbox;
+
+/* The sink is copied. NO_MEMORY. */
+ls_status ls_outbox_create(const ls_packet_sink *sink, const ls_allocator *allocator,
+                           ls_outbox **out);
+void ls_outbox_destroy(ls_outbox *outbox);
+
+/* The message of this kind, to be filled in and sent; its body is what the last message left there.
+ * It stays as it is while it is sent to several peers. */
+static inline ls_message *ls_outbox_message(ls_outbox *outbox, ls_message_kind kind)
+{
+    outbox->message.kind = kind;
+    return &outbox->message;
+}
+
+void ls_outbox_send(ls_outbox *outbox, ls_peer_id peer);
+
+/* Room for LS_PACKET_BYTES_MAX bytes of an unreliable packet, and sends so many of them. */
+static inline uint8_t *ls_outbox_packet(ls_outbox *outbox)
+{
+    return outbox->packet;
+}
+
+static inline void ls_outbox_send_packet(ls_outbox *outbox, ls_peer_id peer, size_t size)
+{
+    outbox->sink.send(outbox->sink.user, peer, LS_CHANNEL_UNRELIABLE, outbox->packet, size);
+}
+
+/* Tells a peer why it cannot stay, then closes its connection; or closes the connection alone. */
+void ls_outbox_refuse(ls_outbox *outbox, ls_peer_id peer, ls_status status, const char *why);
+void ls_outbox_disconnect(ls_outbox *outbox, ls_peer_id peer);
+
+/* From now on ls_outbox_refuse says nothing: the match can be resumed, and who is told of an end
+ * would not come back. */
+void ls_outbox_mute_refusals(ls_outbox *outbox);
+
+/* A new event to fill in. When 256 wait, the oldest one gives way. */
+ls_match_event *ls_outbox_push_event(ls_outbox *outbox, ls_match_event_kind kind);
+
+/* The oldest event not yet taken, or false. */
+bool ls_outbox_next_event(ls_outbox *outbox, ls_match_event *event);
+
+#endif

@@ -1,0 +1,102 @@
+/* Peer link: the server's end of the connection to one peer, player or spectator: what it has
+ * acknowledged, when it was last heard and last got further, and how often it broke the rules.
+ * It judges, its owner acts: it never closes a connection. Called by player_link, tick_sender,
+ * join_service, spectators and match.c. */
+#ifndef LOCKSTEP_SERVER_MATCH_PEER_LINK_H
+#define LOCKSTEP_SERVER_MATCH_PEER_LINK_H
+
+#include "lockstep/protocol/blob/blob_sender.h"
+#include "lockstep/server/match/match_context.h"
+#include "lockstep/server/match/outbox.h"
+#include "lockstep/server/match/tick_log.h"
+
+/* Of a packet, below it: IPv4, UDP, ENet. */
+enum {
+    LS_PEER_LINK_HEADER_BYTES = 40,
+    LS_PEER_LINK_PACKETS_PER_TICK_MAX = 256,
+};
+
+typedef struct ls_peer_link {
+    uint64_t heard_ns;    /* when anything well-formed last came */
+    uint64_t progress_ns; /* when the peer last got further towards playing or watching */
+    uint32_t packets;     /* since it was last sent TICKS */
+    uint32_t malformed;
+    uint32_t parts_held; /* of the blob that it is sent, acknowledged */
+    ls_downlink downlink;
+} ls_peer_link;
+
+#define LS_PEER_LINK_FLOOD "more than 256 packets a tick"
+#define LS_PEER_LINK_FELL_BEHIND "more ticks are unacknowledged than the server holds"
+
+/* Why a peer has to go. */
+typedef struct ls_departure {
+    ls_status status; /* LS_OK: it may stay */
+    const char *why;
+} ls_departure;
+
+/* Working memory in which one packet is read. */
+typedef struct ls_incoming {
+    ls_message message;
+    ls_tick_cursor cursor;
+} ls_incoming;
+
+/* The peer has been sent OFFER, or JOIN: its time to answer begins. */
+void ls_peer_link_start_waiting(ls_peer_link *link, uint64_t now_ns);
+
+/* Its next TICKS begins with `tick`, which is coded alone when the peer does not hold the one
+ * before. */
+void ls_peer_link_start_ticks(ls_peer_link *link, ls_tick tick, bool is_keyframe);
+
+/* A packet has come. False when it is one of a flood; `sent_ns`: when TICKS last went out. */
+static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_context *context,
+                                             uint64_t sent_ns)
+{
+    if (++link->packets <= LS_PEER_LINK_PACKETS_PER_TICK_MAX) {
+        return true;
+    }
+    uint64_t ticks = (context->now_ns - sent_ns) / context->dt_ns;
+    return link->packets <= (ticks + 1) * LS_PEER_LINK_PACKETS_PER_TICK_MAX;
+}
+
+/* The peer's packet was rejected with this status. */
+ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status);
+
+/* Nothing came for the timeout; nothing got further for `limit_ns`; more ticks are unacknowledged
+ * than the server holds. */
+static inline bool ls_peer_link_is_silent(const ls_peer_link *link, const ls_match_context *context)
+{
+    return context->now_ns - link->heard_ns >= ls_match_timeout_ns(context);
+}
+
+static inline bool ls_peer_link_is_stuck(const ls_peer_link *link, const ls_match_context *context,
+                                         uint64_t limit_ns)
+{
+    return context->now_ns - link->progress_ns >= limit_ns;
+}
+
+static inline bool ls_peer_link_fell_behind(const ls_peer_link *link, const ls_tick_log *log)
+{
+    /* The tick before the next one to send is its base and must be held as well. */
+    return ls_tick_log_next(log) - link->downlink.next + 1 >= LS_WINDOW_TICKS;
+}
+
+/* How long a peer may take for each step of joining. */
+uint64_t ls_peer_link_join_limit_ns(const ls_match_context *context);
+
+/* Reads the header of an INPUTS into one that is all zero. MALFORMED: it is none, or its chain
+ * covers no state of this match. */
+ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *log,
+                                   ls_bit_stream *stream, ls_inputs_header *header);
+
+/* Takes a BLOB_ACK for what `sender` streams to the peer. */
+ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *context,
+                                     ls_blob_sender *sender, const uint8_t *bytes, size_t size);
+
+/* Sends the ticks from `first` to before `end`, which did not fit into the TICKS that went out just
+ * now, in parts, as far as that is due: if each waited until the ticks before it are acknowledged,
+ * no more than a packet would be confirmed in a round trip. Returns the bytes, headers counted. */
+size_t ls_peer_link_send_parts(ls_peer_link *link, ls_tick_log *log, ls_outbox *outbox,
+                               const ls_downlink_clock *clock, ls_peer_id peer, ls_tick first,
+                               ls_tick end);
+
+#endif

@@ -1,0 +1,43 @@
+/* Player lag: what one player's match suffers from, and the input delay that it plays with. Gathers
+ * the figures of each closed tick, has them judged now and then, and says so to the player's client
+ * and as events. Called by player_link, which holds it, and by match.c. */
+#ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
+#define LOCKSTEP_SERVER_MATCH_PLAYER_LAG_H
+
+#include "lockstep/server/match/delay_control.h"
+#include "lockstep/server/match/lag_meter.h"
+#include "lockstep/server/match/match_context.h"
+#include "lockstep/server/match/outbox.h"
+
+typedef struct ls_player_lag {
+    ls_lag_meter meter;
+    ls_lag lag; /* of the last five seconds */
+    uint32_t input_delay_ticks;
+    /* Of this connection. */
+    ls_delay_control delay;
+    ls_lag_cause told_cause; /* of the newest event about it, and its time */
+    uint64_t told_ns;
+} ls_player_lag;
+
+/* The player: its slot for events, and its peer for messages. */
+typedef struct ls_player_name {
+    uint32_t slot;
+    ls_peer_id peer;
+} ls_player_name;
+
+/* The player begins to play, or goes on after it was away (`has_played`). */
+void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *context, bool has_played);
+
+/* A tick has been closed: counts how it came about for this player; fills the input delay into
+ * `tick`. */
+void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *context, ls_outbox *outbox,
+                         ls_player_name who, ls_lag_tick *tick);
+
+/* The player's input delay changes. */
+void ls_player_lag_set_delay(ls_player_lag *lag, ls_outbox *outbox, ls_peer_id peer,
+                             uint32_t ticks);
+
+/* The player is gone, or here on another connection: the figures stay. */
+void ls_player_lag_forget_connection(ls_player_lag *lag);
+
+#endif

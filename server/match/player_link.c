@@ -1,0 +1,265 @@
+#include "lockstep/server/match/player_link.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/fault.h"
+#include "lockstep/common/base/prefetch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    INPUTS_KEPT_TICKS = 256, /* closed ticks whose inputs may still serve as a base */
+};
+
+ls_status ls_player_link_init(ls_player_link *link, uint32_t input_bytes_max,
+                              const ls_allocator *allocator)
+{
+    memset(link, 0, sizeof *link);
+    ls_input_buffer_config config = {
+        .slots = 1, .input_bytes_max = input_bytes_max, .window_ticks = LS_WINDOW_TICKS};
+    ls_status status = ls_input_buffer_create(&config, allocator, &link->received);
+    link->input_bytes_max = input_bytes_max;
+    link->slack = LS_SLACK_NONE;
+    return status;
+}
+
+void ls_player_link_deinit(ls_player_link *link)
+{
+    ls_input_buffer_destroy(link->received);
+    link->received = NULL;
+}
+
+/* Forgets the connection and what it brought; keeps the memory. */
+static void reset(ls_player_link *link)
+{
+    ls_input_buffer *received = link->received;
+    uint32_t input_bytes_max = link->input_bytes_max;
+    ls_input_buffer_restart(received, 0);
+    memset(link, 0, sizeof *link);
+    link->received = received;
+    link->input_bytes_max = input_bytes_max;
+    link->slack = LS_SLACK_NONE;
+}
+
+void ls_player_link_change(ls_player_link *link, ls_player_change change)
+{
+    if (change == LS_PLAYER_SAME) {
+        return;
+    }
+    const ls_player_figures figures = link->figures;
+    const ls_player_figures past = link->past;
+    reset(link);
+    if (change == LS_PLAYER_NEWCOMER) {
+        link->past = figures;
+        return;
+    }
+    if (change == LS_PLAYER_CLEARED) {
+        return;
+    }
+    link->figures = change == LS_PLAYER_TAKEN_BACK ? past : figures;
+    ls_player_lag_forget_connection(&link->figures.lag);
+}
+
+void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, ls_tick next_close,
+                         uint64_t now_ns)
+{
+    ls_peer_link_start_ticks(&link->peer, first, is_keyframe);
+    ls_peer_link_start_waiting(&link->peer, now_ns);
+    link->peer.downlink.is_losing = true; /* until the client knows better */
+    link->joined_at = next_close;
+    link->wanted = next_close;
+    ls_input_buffer_restart(link->received, next_close);
+}
+
+/* How long before its closing an input that arrives now came; negative: after it. */
+static int64_t slack_ns_of(const ls_downlink_clock *clock, ls_tick tick)
+{
+    if (tick < clock->next_close) {
+        return (int64_t)(clock->closed_at_ns[tick % LS_WINDOW_TICKS] - clock->now_ns);
+    }
+    uint64_t due_ns = clock->next_close_ns + (tick - clock->next_close) * clock->dt_ns;
+    return (int64_t)(due_ns - clock->now_ns);
+}
+
+static void store_input(ls_player_link *link, const ls_downlink_clock *clock, ls_tick tick,
+                        const ls_slot_input *input)
+{
+    ls_status stored = ls_input_buffer_put(link->received, tick, 0, input->bytes, input->size, 0);
+    if (stored != LS_OK) {
+        return; /* a repetition, or too old to keep */
+    }
+    if (tick < clock->next_close && !LS_FAULT(LATE_INPUT_UNREPORTED)) {
+        link->figures.inputs_late++;
+    }
+    link->figures.slack_ns = slack_ns_of(clock, tick);
+    ls_lag_meter_add_arrival(&link->figures.lag.meter, link->figures.slack_ns);
+    int32_t slack = ls_slack_from_ns(link->figures.slack_ns);
+    if (link->slack == LS_SLACK_NONE || slack < link->slack) {
+        link->slack = slack;
+    }
+    if (!link->has_newest || tick > link->newest) {
+        link->newest = tick;
+        link->has_newest = true;
+        link->newest_arrival_ns = clock->now_ns;
+        link->is_arrival_reported = false;
+    }
+}
+
+static void advance_wanted(ls_player_link *link, ls_tick next_close)
+{
+    if (link->wanted < next_close) {
+        link->wanted = next_close;
+    }
+    while (ls_input_buffer_has(link->received, link->wanted, 0)) {
+        link->wanted++;
+    }
+}
+
+/* Goes through the packet's inputs; stores them only when asked to. *end is the tick behind them.
+ */
+static ls_status walk_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+                             ls_bit_stream *stream, const ls_inputs_header *header,
+                             ls_tick_cursor *cursor, bool is_storing, ls_tick *end)
+{
+    ls_tick tick = header->first;
+    ls_slot_input input;
+    while (ls_inputs_read_tick(stream, cursor)) {
+        if (tick >= clock->next_close && tick - clock->next_close >= LS_LEAD_TICKS_MAX) {
+            return LS_FUTURE;
+        }
+        if (is_storing) {
+            ls_tick_cursor_inputs(cursor, &input);
+            store_input(link, clock, tick, &input);
+        }
+        tick++;
+    }
+    *end = tick;
+    return ls_bits_is_complete(stream) ? LS_OK : LS_MALFORMED;
+}
+
+static void take_header(ls_player_link *link, const ls_downlink_clock *clock,
+                        const ls_inputs_header *header, ls_tick end)
+{
+    /* Ticks that were closed before the player joined were not sent to it then. */
+    bool is_fresh = header->next > link->joined_at;
+    uint64_t sent_ns = is_fresh ? clock->closed_at_ns[(header->next - 1) % LS_WINDOW_TICKS] : 0;
+    int64_t stamp_ns = (int64_t)(end * clock->dt_ns);
+    ls_link_arrival arrival =
+        ls_downlink_take(&link->peer.downlink, clock, header, sent_ns, stamp_ns);
+    if (arrival != LS_LINK_REPEATED && header->has_health) {
+        ls_lag_meter_add_health(&link->figures.lag.meter, &header->health);
+    }
+    if (arrival == LS_LINK_NEWER) {
+        link->unstepped_ticks = header->next - header->chain_tick;
+    }
+}
+
+/* Perhaps what is held as the base was altered on its way, and is none: then nothing that is coded
+ * against it can be read, and where the rule `wait` waits for the next input it would stay the base
+ * for ever. Until the client hears of that, its packets are no fault of its own. */
+static ls_status give_up_base(ls_player_link *link, ls_tick first, ls_status status)
+{
+    bool is_known = link->unread == first;
+    link->unread = first;
+    return is_known ? LS_STALE : status;
+}
+
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+                                     const ls_inputs_header *header, ls_bit_stream *stream,
+                                     ls_tick_cursor *cursor)
+{
+    if (header->next > clock->next_close) {
+        return LS_MALFORMED; /* acknowledges what was never sent */
+    }
+    if (header->first > clock->next_close + LS_LEAD_TICKS_MAX) {
+        return LS_FUTURE;
+    }
+    ls_slot_input base = {0};
+    const ls_slot_input *known_base = NULL;
+    if (header->has_base) {
+        if (header->first == 0 ||
+            ls_input_buffer_get(link->received, header->first - 1, 0, &base) != LS_OK) {
+            return LS_STALE;
+        }
+        known_base = &base;
+    }
+    ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
+    ls_tick end = 0;
+    size_t first_bit = stream->position_bits;
+    ls_status status = walk_inputs(link, clock, stream, header, cursor, false, &end);
+    if (status != LS_OK) {
+        return header->has_base ? give_up_base(link, header->first, status) : status;
+    }
+    stream->position_bits = first_bit;
+    ls_tick_cursor_start(cursor, 1, link->input_bytes_max, known_base);
+    status = walk_inputs(link, clock, stream, header, cursor, true, &end);
+    LS_ASSERT(status == LS_OK);
+    take_header(link, clock, header, end);
+    advance_wanted(link, clock->next_close);
+    link->peer.heard_ns = clock->now_ns;
+    return LS_OK;
+}
+
+void ls_player_link_pass_tick(ls_player_link *link, ls_tick tick)
+{
+    advance_wanted(link, tick + 1);
+    if (tick + 1 > INPUTS_KEPT_TICKS) {
+        ls_input_buffer_forget_before(link->received, tick + 1 - INPUTS_KEPT_TICKS);
+    }
+}
+
+ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
+                                         const ls_slot_input *before, bool *is_on_time)
+{
+    ls_slot_input input = {0};
+    ls_tick taken = LS_FAULT(INPUT_ON_WRONG_TICK) ? tick + 1 : tick;
+    *is_on_time = ls_input_buffer_get(link->received, taken, 0, &input) == LS_OK;
+    if (*is_on_time) {
+        link->figures.inputs_on_time++;
+    } else {
+        link->figures.inputs_substituted++;
+        input = *before;
+    }
+    ls_player_link_pass_tick(link, tick);
+    return input;
+}
+
+static void fill_header(ls_player_link *link, const ls_downlink_clock *clock,
+                        ls_ticks_header *header)
+{
+    ls_downlink_header(&link->peer.downlink, clock->now_ns, header);
+    header->wanted = link->wanted;
+    header->slack = link->slack;
+    header->has_base = link->wanted > 0 && link->wanted != link->unread &&
+                       ls_input_buffer_has(link->received, link->wanted - 1, 0);
+    if (link->has_newest && link->newest + 1 == link->wanted && !link->is_arrival_reported) {
+        header->hold = ls_hold_from_ns(clock->now_ns - link->newest_arrival_ns);
+        link->is_arrival_reported = true;
+    }
+    link->slack = LS_SLACK_NONE;
+}
+
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_downlink_clock *clock,
+                                  const ls_downlink_ticks *ticks,
+                                  uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end)
+{
+    ls_bit_stream stream = ls_bit_writer(bytes, LS_PACKET_BYTES_MAX);
+    ls_ticks_header header;
+    fill_header(link, clock, &header);
+    *end = ls_downlink_write(&link->peer.downlink, ticks, &header, &stream);
+    return ls_bits_size_bytes(&stream);
+}
+
+void ls_player_link_prefetch(const ls_player_link *link)
+{
+    ls_prefetch(link, offsetof(ls_player_link, peer) + offsetof(ls_peer_link, downlink) +
+                          offsetof(ls_downlink, parts));
+    ls_prefetch(&link->figures, offsetof(ls_player_figures, lag) + offsetof(ls_lag_meter, recent) +
+                                    offsetof(ls_lag_figures, arrivals));
+}
+
+void ls_player_link_prefetch_more(const ls_player_link *link, ls_tick next_close)
+{
+    ls_input_buffer_prefetch(link->received, next_close);
+    ls_lag_meter_prefetch(&link->figures.lag.meter, link->figures.slack_ns);
+}

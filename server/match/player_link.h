@@ -1,0 +1,85 @@
+/* Player link: one slot's link to its player: the connection, the inputs received, how early they
+ * come, and the two packets that carry it all. Knows one player only; never closes a tick and never
+ * decides who stays. Called by tick_closer, tick_sender, join_service and match.c. */
+#ifndef LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
+#define LOCKSTEP_SERVER_MATCH_PLAYER_LINK_H
+
+#include "lockstep/server/match/peer_link.h"
+#include "lockstep/server/match/player_lag.h"
+
+/* Figures of a player that outlive its connection. */
+typedef struct ls_player_figures {
+    uint64_t inputs_on_time;
+    uint64_t inputs_late;
+    uint64_t inputs_substituted;
+    uint64_t packets_rejected;
+    int64_t slack_ns;
+    uint32_t ticks_behind;
+    ls_player_lag lag;
+} ls_player_figures;
+
+typedef struct ls_player_link {
+    /* Every packet and every tick needs these; see ls_player_link_prefetch. */
+    uint32_t input_bytes_max;
+    ls_input_buffer *received;
+    ls_tick wanted; /* first input tick that is still wanted */
+    ls_tick newest; /* newest input tick received */
+    bool has_newest;
+    ls_tick unread; /* the input behind a base against which INPUTS could not be read; 0: none */
+    bool is_arrival_reported;
+    int32_t slack; /* least since the last TICKS, LS_SLACK_NONE when none came */
+    uint64_t newest_arrival_ns;
+    ls_tick chain_tick; /* of the newest state that it has hashed, as its newest INPUTS says */
+    uint32_t unstepped_ticks; /* that the client has and has not stepped, as its newest says */
+    ls_tick joined_at;        /* the tick that was to be closed next when JOIN was sent */
+    ls_peer_link peer;
+    ls_player_figures figures;
+    ls_player_figures past; /* of the player before, until this one counts */
+} ls_player_link;
+
+/* The player at the other end of the link has changed. */
+typedef enum ls_player_change {
+    LS_PLAYER_SAME,
+    LS_PLAYER_CLEARED,  /* to nobody, as if nobody had been there */
+    LS_PLAYER_NEWCOMER, /* to a player who has not been here: the figures of the one before are put
+                         * aside */
+    LS_PLAYER_TAKEN_BACK, /* to nobody: the newcomer left before it counted; the figures come back
+                           */
+    LS_PLAYER_RETURNED,   /* to the same player on another connection: the figures stay */
+} ls_player_change;
+
+ls_status ls_player_link_init(ls_player_link *link, uint32_t input_bytes_max,
+                              const ls_allocator *allocator);
+void ls_player_link_deinit(ls_player_link *link);
+void ls_player_link_change(ls_player_link *link, ls_player_change change);
+
+/* The player is sent JOIN, with a state from which on tick `first` is the first that it lacks. */
+void ls_player_link_join(ls_player_link *link, ls_tick first, bool is_keyframe, ls_tick next_close,
+                         uint64_t now_ns);
+
+/* Tick `tick` is closed without this player's input. */
+void ls_player_link_pass_tick(ls_player_link *link, ls_tick tick);
+
+/* Goes through the inputs behind a header that has been read from `stream`, to their end, then
+ * stores what is new. MALFORMED, STALE or FUTURE change nothing but that the base, if there is one,
+ * is not offered again as one. `cursor` is working memory. */
+ls_status ls_player_link_read_inputs(ls_player_link *link, const ls_downlink_clock *clock,
+                                     const ls_inputs_header *header, ls_bit_stream *stream,
+                                     ls_tick_cursor *cursor);
+
+/* The player's input for the tick that is being closed; moves `wanted` on. *is_on_time is false
+ * when there is none: then `before` (the slot's input of the tick before) is repeated. */
+ls_slot_input ls_player_link_close_input(ls_player_link *link, ls_tick tick,
+                                         const ls_slot_input *before, bool *is_on_time);
+
+/* Writes TICKS: the closed ticks from the downlink's next on, as many as fit. Returns the size;
+ * *end is the first closed tick that did not. */
+size_t ls_player_link_write_ticks(ls_player_link *link, const ls_downlink_clock *clock,
+                                  const ls_downlink_ticks *ticks,
+                                  uint8_t bytes[LS_PACKET_BYTES_MAX], ls_tick *end);
+
+/* Asks for the memory that the next tick will need, in two steps. */
+void ls_player_link_prefetch(const ls_player_link *link);
+void ls_player_link_prefetch_more(const ls_player_link *link, ls_tick next_close);
+
+#endif

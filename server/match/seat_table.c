@@ -1,0 +1,522 @@
+#include "lockstep/server/match/seat_table.h"
+
+#include "lockstep/common/base/prefetch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* joined_tick of a seat after a restart, until a tick or its player tells which it is. */
+#define NOT_JOINED UINT32_MAX
+
+ls_status ls_seat_table_create(const ls_match_context *context, const ls_tick_log *log,
+                               ls_outbox *outbox, ls_seat_table **out)
+{
+    ls_seat_table *table = ls_allocate(context->allocator, sizeof *table);
+    if (!table) {
+        return LS_NO_MEMORY;
+    }
+    table->context = context;
+    table->log = log;
+    table->outbox = outbox;
+    table->count = context->config.sim.players;
+    *out = table;
+    return LS_OK;
+}
+
+void ls_seat_table_destroy(ls_seat_table *table)
+{
+    if (table) {
+        ls_release(table->context->allocator, table);
+    }
+}
+
+/* ---- who is there ---- */
+
+const char *ls_seat_table_name(const ls_seat_table *table, uint32_t slot)
+{
+    return table->seats[slot].player.name;
+}
+
+bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot)
+{
+    const ls_seat_row *seat = &table->seats[slot];
+    return seat->state == LS_SEAT_OFFERED && seat->back.match_id == 0;
+}
+
+bool ls_seat_table_has_played(const ls_seat_table *table, uint32_t slot)
+{
+    return table->seats[slot].player.has_played;
+}
+
+ls_tick ls_seat_table_play_from(const ls_seat_table *table, uint32_t slot)
+{
+    return table->seats[slot].play_from;
+}
+
+static uint32_t count_states(const ls_seat_table *table, ls_slot_state first, ls_slot_state last)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        ls_slot_state state = table->seats[slot].state;
+        count += state >= first && state <= last ? 1 : 0;
+    }
+    return count;
+}
+
+uint32_t ls_seat_table_ready_count(const ls_seat_table *table)
+{
+    return count_states(table, LS_SEAT_READY, LS_SEAT_READY);
+}
+
+uint32_t ls_seat_table_free_count(const ls_seat_table *table)
+{
+    return count_states(table, LS_SEAT_EMPTY, LS_SEAT_EMPTY) +
+           count_states(table, LS_SEAT_LEFT, LS_SEAT_LEFT);
+}
+
+void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report)
+{
+    const ls_seat_player *player = &table->seats[slot].player;
+    memcpy(report->name, player->name, sizeof report->name);
+    report->peer = table->peers[slot];
+    report->is_playing = player->is_playing;
+    report->has_played = player->has_played;
+    report->has_finished = player->has_finished;
+    report->left_status = player->left_status;
+    report->joined_tick =
+        player->joined_tick == NOT_JOINED ? ls_tick_log_next(table->log) : player->joined_tick;
+    report->here_tick = player->here_tick;
+    report->rejoins = player->rejoins;
+    report->finished = player->finished;
+}
+
+void ls_seat_table_send_all(const ls_seat_table *table)
+{
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        if (ls_seat_table_is_in_play(table, slot)) {
+            ls_outbox_send(table->outbox, table->peers[slot]);
+        }
+    }
+}
+
+/* ---- whose seat it is ---- */
+
+void ls_seat_generations_next(ls_seat_generations *generations)
+{
+    *generations = (ls_seat_generations){.newest = generations->newest + generations->spent +
+                                                   generations->forgotten + 1};
+}
+
+void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before)
+{
+    uint32_t given = generations->newest;
+    *generations = before;
+    generations->spent = given - before.newest - before.forgotten;
+}
+
+static void derive_secret(const ls_seat_table *table, uint32_t slot, uint32_t generation,
+                          uint8_t out[LS_SECRET_BYTES])
+{
+    const ls_match_config *config = &table->context->config;
+    ls_secret_derive(&config->key, config->match_id, slot, generation, out);
+}
+
+void ls_seat_table_secret(const ls_seat_table *table, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
+{
+    derive_secret(table, slot, table->seats[slot].generations.newest, out);
+}
+
+/* Seats were given out from the first on: those that may belong to players whom a restored match
+ * has forgotten are the first ones, so a newcomer gets the last. */
+static uint32_t free_slot(const ls_seat_table *table)
+{
+    uint32_t empty = MATCH_NO_SLOT;
+    uint32_t left = MATCH_NO_SLOT;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        ls_slot_state state = table->seats[slot].state;
+        bool is_better = empty == MATCH_NO_SLOT || table->context->is_restored;
+        empty = state == LS_SEAT_EMPTY && is_better ? slot : empty;
+        left = state == LS_SEAT_LEFT && left == MATCH_NO_SLOT ? slot : left;
+    }
+    return empty != MATCH_NO_SLOT ? empty : left;
+}
+
+/* Players who come back have their seat anyway, and are not counted. */
+static uint32_t newcomers_joining(const ls_seat_table *table)
+{
+    uint32_t count = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        const ls_seat_row *seat = &table->seats[slot];
+        bool is_coming = seat->state >= LS_SEAT_OFFERED && seat->state <= LS_SEAT_JOINING;
+        count += is_coming && seat->back.match_id == 0 ? 1 : 0;
+    }
+    return count;
+}
+
+/* A server that was restarted may have forgotten the newest players who sat down: a secret that
+ * only this server can have given out belongs to one of them. */
+static bool is_whose(ls_seat_table *table, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
+{
+    ls_seat_row *seat = &table->seats[slot];
+    const ls_seat_generations known = seat->generations;
+    uint32_t last = known.newest + (known.forgotten > 0 ? known.spent + known.forgotten : 0);
+    for (uint32_t generation = known.newest > 0 ? known.newest : 1; generation <= last;
+         generation++) {
+        uint8_t expected[LS_SECRET_BYTES];
+        derive_secret(table, slot, generation, expected);
+        if (!ls_secret_is_equal(expected, secret)) {
+            continue;
+        }
+        if (generation > known.newest) {
+            seat->generations =
+                (ls_seat_generations){.newest = generation, .forgotten = last - generation};
+            seat->player.joined_tick = NOT_JOINED;
+        }
+        return true;
+    }
+    return false;
+}
+
+static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint32_t *slot,
+                               ls_text *why)
+{
+    if (back->match_id != table->context->config.match_id) {
+        ls_text_set(why, "the seat that it comes back to is one of another match");
+        return LS_NOT_FOUND;
+    }
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (is_whose(table, i, back->secret)) {
+            *slot = i;
+            return LS_OK;
+        }
+    }
+    ls_text_set(why, "no seat is kept for this player, or another one sits there by now");
+    return LS_NOT_FOUND;
+}
+
+static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_text *why)
+{
+    const ls_match_context *context = table->context;
+    *slot = free_slot(table);
+    ls_text_set(why, "%s", ls_status_text(LS_MATCH_FULL));
+    if (*slot == MATCH_NO_SLOT) {
+        return LS_MATCH_FULL;
+    }
+    if (context->state != LS_MATCH_LOBBY &&
+        newcomers_joining(table) >= context->config.joiners_max) {
+        ls_text_set(why, "too many are joining at this moment");
+        return LS_MATCH_FULL;
+    }
+    return LS_OK;
+}
+
+/* Every tick is closed, and the players may still come back for the last ones. */
+static bool is_ending(const ls_match_context *context)
+{
+    return context->state == LS_MATCH_ENDING && !context->has_released_players;
+}
+
+ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t *slot,
+                             ls_text *why)
+{
+    bool is_back = hello->back.match_id != 0;
+    if (table->context->state < LS_MATCH_ENDING || (is_back && is_ending(table->context))) {
+        ls_status status = is_back ? find_own_seat(table, &hello->back, slot, why)
+                                   : find_free_seat(table, slot, why);
+        if (status != LS_OK || table->seats[*slot].state != LS_SEAT_FINISHED) {
+            return status;
+        }
+    }
+    ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
+    return LS_ALREADY_OVER;
+}
+
+/* ---- coming ---- */
+
+/* Forgets who sat there, but not the generations and what the simulation was told. */
+static void clear(ls_seat_row *seat)
+{
+    *seat = (ls_seat_row){.generations = seat->generations,
+                          .is_in_band = seat->is_in_band,
+                          .is_leave_pending = seat->is_leave_pending};
+}
+
+static void put_player_aside(ls_seat_row *seat)
+{
+    const ls_seat_row before = *seat;
+    clear(seat);
+    seat->past_state = before.state;
+    seat->past_generations = before.generations;
+    seat->past_player = before.player;
+    ls_seat_generations_next(&seat->generations);
+}
+
+static void take_player_back(ls_seat_row *seat)
+{
+    const ls_seat_row before = *seat;
+    clear(seat);
+    seat->state = before.past_state;
+    seat->player = before.past_player;
+    ls_seat_generations_take_back(&seat->generations, before.past_generations);
+}
+
+ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_peer_id peer,
+                                        const ls_hello *hello)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    bool is_back = hello->back.match_id != 0;
+    if (is_back) {
+        ls_seat_player player = seat->player;
+        clear(seat);
+        seat->player = player;
+        seat->player.has_played = player.has_played || table->context->state == LS_MATCH_RESUMING;
+    } else {
+        put_player_aside(seat);
+    }
+    seat->state = LS_SEAT_OFFERED;
+    seat->back = hello->back;
+    table->peers[slot] = peer;
+    ls_name_copy(seat->player.name, sizeof seat->player.name, hello->name);
+    ls_match_event *event = ls_outbox_push_event(table->outbox, is_back ? LS_MATCH_PLAYER_RETURNED
+                                                                        : LS_MATCH_PLAYER_SEATED);
+    event->slot = slot;
+    event->peer = peer;
+    ls_text_set(&event->text, "%s", seat->player.name);
+    return is_back ? LS_PLAYER_RETURNED : LS_PLAYER_NEWCOMER;
+}
+
+void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_READY);
+    event->slot = slot;
+    event->peer = table->peers[slot];
+    event->was_coming = ls_seat_table_has_newcomer(table, slot);
+    ls_text_set(&event->text, "%s", seat->player.name);
+    seat->state = LS_SEAT_READY;
+}
+
+void ls_seat_table_set_joining(ls_seat_table *table, uint32_t slot)
+{
+    table->seats[slot].state = LS_SEAT_JOINING;
+}
+
+void ls_seat_table_set_playing(ls_seat_table *table, uint32_t slot, ls_tick tick)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_player *player = &seat->player;
+    seat->state = LS_SEAT_PLAYING;
+    seat->play_from = tick;
+    bool has_joined = player->has_played && player->joined_tick != NOT_JOINED;
+    player->rejoins += player->has_played ? 1 : 0;
+    player->joined_tick = has_joined ? player->joined_tick : tick;
+    player->here_tick = tick;
+    player->is_playing = true;
+    player->has_played = true;
+    player->left_status = LS_OK;
+}
+
+void ls_seat_table_set_finished(ls_seat_table *table, uint32_t slot, const ls_finished *finished)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    seat->state = LS_SEAT_FINISHED;
+    seat->player.has_finished = true;
+    seat->player.finished = *finished;
+    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_FINISHED);
+    event->slot = slot;
+    event->tick = finished->tick;
+}
+
+/* ---- leaving ---- */
+
+/* The simulation is told LEFT in the next tick if it was told JOINED. */
+static void leave_band(ls_seat_row *seat)
+{
+    seat->is_leave_pending = seat->is_leave_pending || seat->is_in_band;
+    seat->is_in_band = false;
+}
+
+bool ls_seat_table_would_keep(const ls_seat_table *table, uint32_t slot)
+{
+    const ls_match_context *context = table->context;
+    bool may_come_back = context->state == LS_MATCH_RUNNING ||
+                         context->state == LS_MATCH_RESUMING || is_ending(context);
+    return may_come_back && table->seats[slot].player.has_played &&
+           context->config.keep_seat_ms > 0;
+}
+
+static uint64_t keep_until_ns(const ls_seat_table *table)
+{
+    return table->context->now_ns + table->context->config.keep_seat_ms * LS_NS_PER_MS;
+}
+
+ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool is_kept,
+                                     ls_status status, const char *why)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    ls_match_event *event =
+        ls_outbox_push_event(table->outbox, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
+    event->slot = slot;
+    event->peer = table->peers[slot];
+    event->status = status;
+    event->tick = ls_tick_log_next(table->log);
+    event->was_coming = ls_seat_table_has_newcomer(table, slot);
+    ls_text_set(&event->text, "%s", why);
+    table->peers[slot] = 0;
+    if (event->was_coming) {
+        take_player_back(seat);
+        return LS_PLAYER_TAKEN_BACK;
+    }
+    if (table->context->state == LS_MATCH_LOBBY) {
+        clear(seat);
+        return LS_PLAYER_CLEARED;
+    }
+    if (table->context->state != LS_MATCH_RESUMING) {
+        leave_band(seat);
+    }
+    seat->state = is_kept ? LS_SEAT_KEPT : LS_SEAT_LEFT;
+    seat->kept_until_ns = keep_until_ns(table);
+    seat->player.is_playing = false;
+    seat->player.left_status = status;
+    return LS_PLAYER_SAME;
+}
+
+void ls_seat_table_expire(ls_seat_table *table, uint32_t slot)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    if (table->context->now_ns < seat->kept_until_ns) {
+        return;
+    }
+    seat->state = LS_SEAT_LEFT;
+    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_LEFT);
+    event->slot = slot;
+    event->tick = ls_tick_log_next(table->log);
+    event->status = seat->player.left_status;
+    ls_text_set(&event->text, "did not come back in time");
+}
+
+/* ---- what the simulation is told ---- */
+
+uint32_t ls_seat_table_take_events(ls_seat_table *table, uint32_t slot, bool plays)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    uint32_t events = seat->is_leave_pending ? LS_EVENT_LEFT : 0;
+    seat->is_leave_pending = false;
+    if (plays && !seat->is_in_band) {
+        seat->is_in_band = true;
+        events |= LS_EVENT_JOINED;
+    }
+    return events;
+}
+
+static void set_in_band(ls_seat_row *seat, bool is_in_band)
+{
+    seat->is_in_band = is_in_band;
+    seat->player.has_played = seat->player.has_played || is_in_band;
+}
+
+void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t events, ls_tick tick)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    if (events != 0) {
+        set_in_band(seat, (events & LS_EVENT_JOINED) != 0);
+    }
+    if ((events & LS_EVENT_JOINED) != 0 && seat->player.joined_tick == NOT_JOINED) {
+        seat->player.joined_tick = tick;
+    }
+}
+
+/* ---- going on after a restart ---- */
+
+void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask)
+{
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        set_in_band(&table->seats[slot], (in_band_mask >> slot & 1u) != 0);
+    }
+}
+
+void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const char *name,
+                                ls_seat_generations generations)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    seat->generations = generations;
+    seat->player.has_played = seat->player.has_played || generations.newest > 0;
+    ls_name_copy(seat->player.name, sizeof seat->player.name, name);
+}
+
+void ls_seat_table_restore_joined(ls_seat_table *table, uint32_t slot, ls_tick tick)
+{
+    table->seats[slot].player.joined_tick = tick;
+}
+
+void ls_seat_table_restore_vacancy(ls_seat_table *table, uint32_t slot)
+{
+    ls_seat_row *seat = &table->seats[slot];
+    seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
+    if (seat->player.joined_tick == NOT_JOINED) {
+        seat->player.has_played = false;
+        seat->player.joined_tick = 0;
+    }
+}
+
+void ls_seat_table_restore_generations(ls_seat_table *table,
+                                       const ls_seat_generations generations[LS_PLAYERS_MAX])
+{
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        table->seats[slot].generations = generations[slot];
+    }
+}
+
+/* The seat of a player who is not here now. */
+static void keep(ls_seat_row *seat)
+{
+    seat->state = seat->state == LS_SEAT_LEFT ? LS_SEAT_LEFT : LS_SEAT_KEPT;
+    seat->player.has_played = true;
+    seat->player.left_status = LS_DISCONNECTED;
+}
+
+uint32_t ls_seat_table_await_players(ls_seat_table *table, bool is_known)
+{
+    uint32_t waited_mask = 0;
+    bool is_before_tick_0 = ls_tick_log_next(table->log) == 0; /* which seats them in band */
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        ls_seat_row *seat = &table->seats[slot];
+        bool has_played =
+            is_known ? seat->player.has_played
+                     : seat->generations.newest > 0 && !ls_seat_table_is_taken(table, slot);
+        if (has_played) {
+            keep(seat);
+        }
+        bool is_waited_for =
+            !is_known || seat->is_in_band || (is_before_tick_0 && seat->state == LS_SEAT_KEPT);
+        waited_mask |= is_waited_for ? UINT32_C(1) << slot : 0;
+    }
+    return waited_mask;
+}
+
+uint32_t ls_seat_table_resume(ls_seat_table *table, uint32_t waited_mask)
+{
+    uint32_t back = 0;
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        ls_seat_row *seat = &table->seats[slot];
+        bool is_ready = seat->state == LS_SEAT_READY;
+        back += is_ready && (waited_mask >> slot & 1u) != 0 ? 1 : 0;
+        if (!is_ready || seat->back.match_id == 0) {
+            leave_band(seat);
+        }
+        if (seat->player.has_played && seat->player.left_status == LS_OK &&
+            !ls_seat_table_is_taken(table, slot)) {
+            keep(seat); /* the ticks that came from the others say that somebody played here */
+        }
+        seat->kept_until_ns = keep_until_ns(table);
+    }
+    return back;
+}
+
+void ls_seat_table_prefetch(const ls_seat_table *table)
+{
+    ls_prefetch(table, offsetof(ls_seat_table, seats));
+    for (uint32_t slot = 0; slot < table->count; slot++) {
+        ls_prefetch(&table->seats[slot], offsetof(ls_seat_row, generations));
+    }
+}

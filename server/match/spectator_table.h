@@ -1,0 +1,59 @@
+/* Spectator table: one row for each spectator of a match, in memory that is allocated once. Finds a
+ * spectator by its connection, and goes round them so that each gets its turn. Sends nothing and
+ * decides nothing. Called by spectators. */
+#ifndef LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
+#define LOCKSTEP_SERVER_MATCH_SPECTATOR_TABLE_H
+
+#include "lockstep/server/host/peer_map.h"
+#include "lockstep/server/match/peer_link.h"
+
+typedef enum ls_spectator_state {
+    LS_SPECTATOR_OFFERED, /* OFFER sent */
+    LS_SPECTATOR_READY,   /* READY was good; JOIN comes when the match runs and it is its turn */
+    LS_SPECTATOR_JOINING, /* JOIN sent */
+    LS_SPECTATOR_SEES,    /* JOINED was good */
+} ls_spectator_state;
+
+typedef struct ls_spectator {
+    ls_peer_id peer; /* 0: the row is free */
+    ls_spectator_state state;
+    bool is_back;          /* it said what it holds already */
+    bool is_chain_doubted; /* its newest chain was not the server's */
+    bool is_end_told;      /* END has been sent */
+    ls_tick confirmed;     /* is_back: first closed tick that it did not hold ... */
+    uint64_t tick_chain;   /* ... and the chain before it */
+    ls_tick join_tick;     /* of its JOIN */
+    ls_tick agreed_tick;   /* newest state proven equal */
+    ls_tick sent_end;      /* first tick that it was never sent */
+    uint64_t sent_end_ns;  /* when sent_end became what it is */
+    uint64_t sent_ns;      /* when TICKS last went out; 0: never */
+    ls_peer_link link;
+    char name[LS_PLAYER_NAME_BYTES_MAX];
+} ls_spectator;
+
+typedef struct ls_spectator_table {
+    ls_spectator *rows;
+    ls_peer_map places; /* connection to row */
+    uint32_t rows_max;
+    uint32_t end;   /* behind the last row in use */
+    uint32_t count; /* rows in use */
+    uint32_t turn;  /* row whose turn is next */
+} ls_spectator_table;
+
+/* rows_max: 1 .. LS_SPECTATORS_MAX. NO_MEMORY. */
+ls_status ls_spectator_table_init(ls_spectator_table *table, uint32_t rows_max,
+                                  const ls_allocator *allocator);
+void ls_spectator_table_deinit(ls_spectator_table *table, const ls_allocator *allocator);
+
+/* A new row, all zero but for the peer, which has none yet. NULL when the table is full. */
+ls_spectator *ls_spectator_table_add(ls_spectator_table *table, ls_peer_id peer);
+void ls_spectator_table_remove(ls_spectator_table *table, ls_spectator *spectator);
+
+/* NULL when there is none. */
+ls_spectator *ls_spectator_table_find(const ls_spectator_table *table, ls_peer_id peer);
+
+/* The next one whose turn it is, or NULL when the row that is looked at is empty. `end` calls go
+ * round all of them. */
+ls_spectator *ls_spectator_table_next(ls_spectator_table *table);
+
+#endif

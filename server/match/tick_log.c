@@ -1,0 +1,288 @@
+#include "lockstep/server/match/tick_log.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/fault.h"
+#include "lockstep/common/base/prefetch.h"
+#include "lockstep/common/simulation/tick_chain.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- life ---- */
+
+static ls_status create_window(ls_tick_log *log)
+{
+    if (!ls_sim_instance_schema(log->instance)) {
+        return LS_OK; /* it hashes by callback: two of its states cannot be compared */
+    }
+    ls_replay_window_config config =
+        ls_replay_window_config_default(ls_sim_instance_state_bytes(log->instance));
+    config.inputs = log->closed;
+    ls_status status =
+        ls_replay_window_create(&config, log->instance, log->allocator, &log->window);
+    if (status == LS_OK) {
+        ls_replay_window_start(log->window, log->instance, log->hashes.state_hashes[0]);
+    }
+    return status;
+}
+
+static ls_status create_parts(ls_tick_log *log, const ls_match_config *config, ls_text *why)
+{
+    ls_status status = ls_sim_instance_create(config->simulation, &config->sim, log->allocator,
+                                              &log->instance, why);
+    ls_input_buffer_config closed = {.slots = log->players,
+                                     .input_bytes_max = log->input_bytes_max,
+                                     .window_ticks = LS_WINDOW_TICKS};
+    if (status == LS_OK) {
+        status = ls_input_buffer_create(&closed, log->allocator, &log->closed);
+    }
+    if (status != LS_OK) {
+        return status;
+    }
+    log->chains[0] = LS_TICK_CHAIN_START;
+    ls_hash_record_init(&log->hashes, config->hash_interval_ticks,
+                        ls_sim_instance_digests(log->instance).initial);
+    if (config->finds_causes) {
+        status = create_window(log);
+    }
+    if (status == LS_OK && ls_sim_instance_save_bytes(log->instance) == 0) {
+        status = ls_tick_history_create(log->players, log->input_bytes_max, log->allocator,
+                                        &log->history);
+    }
+    return status;
+}
+
+ls_status ls_tick_log_create(const ls_match_context *context, ls_tick_log **out, ls_text *why)
+{
+    const ls_match_config *config = &context->config;
+    ls_tick_log *log = ls_allocate(context->allocator, sizeof *log);
+    if (!log) {
+        return LS_NO_MEMORY;
+    }
+    log->allocator = context->allocator;
+    log->players = config->sim.players;
+    log->input_bytes_max = config->simulation->input_bytes_max;
+    log->dt_ns = context->dt_ns;
+    log->next_due_ns = context->dt_ns;
+    ls_status status = create_parts(log, config, why);
+    if (status != LS_OK) {
+        ls_tick_log_destroy(log);
+        return status;
+    }
+    *out = log;
+    return LS_OK;
+}
+
+void ls_tick_log_destroy(ls_tick_log *log)
+{
+    if (!log) {
+        return;
+    }
+    ls_tick_history_destroy(log->history);
+    ls_replay_window_destroy(log->window);
+    ls_input_buffer_destroy(log->closed);
+    ls_sim_instance_destroy(log->instance);
+    ls_release(log->allocator, log);
+}
+
+/* ---- closing ---- */
+
+static void store(ls_tick_log *log, ls_tick tick, const ls_slot_input *inputs)
+{
+    for (uint32_t slot = 0; slot < log->players; slot++) {
+        const ls_slot_input *input = &inputs[slot];
+        ls_status stored =
+            ls_input_buffer_put(log->closed, tick, slot, input->bytes, input->size, input->events);
+        LS_ASSERT(stored == LS_OK);
+    }
+}
+
+/* The instance has made state `next` of `inputs`. */
+static void record(ls_tick_log *log, const ls_tick_inputs *inputs)
+{
+    uint64_t state_hash = 0;
+    if (ls_hash_record_is_due(&log->hashes, log->next)) {
+        state_hash = ls_sim_instance_hash(log->instance);
+        ls_hash_record_add(&log->hashes, log->next, state_hash);
+    }
+    if (log->window) {
+        ls_replay_window_record(log->window, inputs, log->instance, state_hash);
+    }
+    if (log->history) {
+        ls_tick_history_add(log->history, inputs, state_hash,
+                            log->chains[log->next % LS_WINDOW_TICKS]);
+    }
+}
+
+void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t now_ns)
+{
+    ls_tick tick = log->next;
+    if (tick + 1 > LS_WINDOW_TICKS) {
+        ls_input_buffer_forget_before(log->closed, tick + 1 - LS_WINDOW_TICKS);
+    }
+    store(log, tick, inputs);
+    bool is_wrong = LS_FAULT(CLOSED_TICK_CHANGES) && tick % 100 == 99;
+    ls_coded_tick_make(&log->coded[tick % LS_WINDOW_TICKS], log->players, log->newest,
+                       is_wrong ? log->newest : inputs);
+    ls_status held = ls_input_buffer_tick(log->closed, tick, log->newest);
+    LS_ASSERT(held == LS_OK);
+    log->closed_ns = now_ns;
+    log->closed_at_ns[tick % LS_WINDOW_TICKS] = now_ns;
+    log->next = tick + 1;
+    ls_tick_inputs all = {.tick = tick, .slot_count = log->players, .slots = log->newest};
+    log->chains[log->next % LS_WINDOW_TICKS] =
+        ls_tick_chain_next(log->chains[tick % LS_WINDOW_TICKS], &all);
+    ls_sim_instance_step(log->instance, &all);
+    record(log, &all);
+}
+
+/* ---- from a journal ---- */
+
+static ls_status load_state(ls_tick_log *log, const ls_match_restore *from, ls_text *why)
+{
+    size_t expected = ls_sim_instance_save_bytes(log->instance);
+    if (!ls_sim_instance_schema(log->instance) && from->state_bytes >= 8) {
+        expected = 8 + ls_load_u64(from->state); /* what it saves differs in size */
+    }
+    if (from->state_bytes != expected || expected == 0) {
+        ls_text_set(why, "a state of %zu bytes is none of this simulation", from->state_bytes);
+        return LS_MALFORMED;
+    }
+    ls_status status = ls_sim_instance_load(log->instance, from->state, from->tick);
+    if (status != LS_OK) {
+        ls_text_set(why, "the state of tick %" PRIu32 " cannot be loaded: %s", from->tick,
+                    ls_status_text(status));
+        return status;
+    }
+    uint64_t state_hash = ls_sim_instance_hash(log->instance);
+    if (state_hash != from->state_hash) {
+        ls_text_set(why,
+                    "the state of tick %" PRIu32 " has state hash %016" PRIx64 ", not %016" PRIx64,
+                    from->tick, state_hash, from->state_hash);
+        return LS_DESYNCED;
+    }
+    return LS_OK;
+}
+
+ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls_text *why)
+{
+    uint32_t interval = log->hashes.interval_ticks;
+    LS_ASSERT(log->next == 0 && from->state && from->tick > 0);
+    if (from->hash_chain_tick != from->tick / interval * interval) {
+        ls_text_set(why, "the chain of state hashes ends at state %" PRIu32, from->hash_chain_tick);
+        return LS_MALFORMED;
+    }
+    ls_status status = load_state(log, from, why);
+    if (status != LS_OK) {
+        return status;
+    }
+    log->next = from->tick;
+    log->chains[from->tick % LS_WINDOW_TICKS] = from->tick_chain;
+    ls_input_buffer_restart(log->closed, from->before ? from->tick - 1 : from->tick);
+    if (from->before) {
+        store(log, from->before->tick, from->before->slots);
+        (void)ls_input_buffer_tick(log->closed, from->before->tick, log->newest);
+    }
+    ls_hash_record_restore(&log->hashes, from->hash_chain_tick, from->hash_chain,
+                           from->hash_chain_tick == from->tick ? from->state_hash : 0);
+    if (log->window) {
+        ls_replay_window_start(log->window, log->instance, from->state_hash);
+    }
+    return LS_OK;
+}
+
+/* ---- what there is ---- */
+
+bool ls_tick_log_holds(const ls_tick_log *log, ls_tick tick)
+{
+    return ls_input_buffer_has(log->closed, tick, 0);
+}
+
+ls_status ls_tick_log_at(const ls_tick_log *log, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX],
+                         ls_tick_inputs *out)
+{
+    if (tick >= log->next) {
+        return LS_FUTURE;
+    }
+    if (ls_input_buffer_tick(log->closed, tick, slots) != LS_OK) {
+        return LS_STALE;
+    }
+    *out = (ls_tick_inputs){.tick = tick, .slot_count = log->players, .slots = slots};
+    return LS_OK;
+}
+
+uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick)
+{
+    LS_ASSERT(tick <= log->next && log->next - tick < LS_WINDOW_TICKS);
+    return log->chains[tick % LS_WINDOW_TICKS];
+}
+
+uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick)
+{
+    uint64_t chain = 0;
+    *tick = log->hashes.newest_tick;
+    bool is_held = ls_hash_record_chain(&log->hashes, *tick, &chain);
+    LS_ASSERT(is_held);
+    return chain;
+}
+
+ls_sim_instance *ls_tick_log_instance(const ls_tick_log *log)
+{
+    return log->instance;
+}
+
+uint64_t ls_tick_log_live_hash(const ls_tick_log *log)
+{
+    return ls_sim_instance_hash(log->instance);
+}
+
+ls_state_copy ls_tick_log_live(const ls_tick_log *log)
+{
+    ls_state_copy live = {.tick = log->next, .tick_chain = ls_tick_log_chain(log, log->next)};
+    live.chain = ls_tick_log_hash_chain(log, &live.chain_tick);
+    return live;
+}
+
+ls_replay_window *ls_tick_log_window(const ls_tick_log *log)
+{
+    return log->window;
+}
+
+ls_tick_history *ls_tick_log_history(const ls_tick_log *log)
+{
+    return log->history;
+}
+
+/* ---- sending ---- */
+
+uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe,
+                                const uint8_t **bytes)
+{
+    if (log->large_bytes == 0 || log->large_tick != tick || log->is_large_keyframe != is_keyframe) {
+        ls_downlink_ticks ticks = ls_tick_log_ticks(log);
+        log->large_bytes = ls_downlink_write_large_tick(&ticks, tick, is_keyframe, log->large);
+        log->large_tick = tick;
+        log->is_large_keyframe = is_keyframe;
+    }
+    *bytes = log->large;
+    return log->large_bytes;
+}
+
+void ls_tick_log_prefetch(const ls_tick_log *log)
+{
+    uint32_t next = log->next % LS_WINDOW_TICKS;
+    uint32_t newest = (log->next - 1) % LS_WINDOW_TICKS;
+    ls_prefetch(log, offsetof(ls_tick_log, newest) + log->players * sizeof log->newest[0]);
+    ls_prefetch(&log->closed_at_ns[newest], sizeof log->closed_at_ns[0]);
+    ls_prefetch(&log->coded[newest], sizeof log->coded[0]);
+    ls_prefetch(&log->coded[next], sizeof log->coded[0]);
+    ls_prefetch(&log->chains[next], sizeof log->chains[0]);
+    ls_hash_record_prefetch(&log->hashes, log->next);
+}
+
+void ls_tick_log_prefetch_more(const ls_tick_log *log)
+{
+    ls_input_buffer_prefetch(log->closed, log->next);
+}

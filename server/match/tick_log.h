@@ -1,0 +1,141 @@
+/* Tick log: the authority's closed ticks and what they made: inputs, codings as they are sent,
+ * chains, times of closing, the simulation's instance, the hashes of its states, and what of them
+ * can be simulated again. A tick is appended once and never changes. It never decides what is
+ * closed, and sends nothing. match.c appends; every part of the match reads. */
+#ifndef LOCKSTEP_SERVER_MATCH_TICK_LOG_H
+#define LOCKSTEP_SERVER_MATCH_TICK_LOG_H
+
+#include "lockstep/common/diagnosis/replay_window.h"
+#include "lockstep/server/match/aged_state.h"
+#include "lockstep/server/match/downlink.h"
+#include "lockstep/server/match/hash_record.h"
+#include "lockstep/server/match/match_context.h"
+
+/* Laid out here so that what every packet asks is inlined; tick_log.c alone writes it. */
+typedef struct ls_tick_log {
+    /* Every packet needs what stands before the rings. */
+    ls_tick next;
+    uint32_t players;
+    uint32_t input_bytes_max;
+    uint64_t closed_ns;
+    uint64_t dt_ns;
+    uint64_t next_due_ns; /* when tick `next` is due */
+    ls_sim_instance *instance;
+    ls_input_buffer *closed;
+    ls_replay_window *window;
+    ls_tick_history *history;
+    const ls_allocator *allocator;
+    ls_slot_input newest[LS_PLAYERS_MAX];
+
+    uint64_t closed_at_ns[LS_WINDOW_TICKS];
+    ls_coded_tick coded[LS_WINDOW_TICKS];
+    uint64_t chains[LS_WINDOW_TICKS]; /* before each tick, and before `next` */
+    ls_hash_record hashes;
+
+    /* The tick that was coded last to be sent in parts. */
+    uint32_t large_bytes; /* 0: none yet */
+    ls_tick large_tick;
+    bool is_large_keyframe;
+    uint8_t large[LS_TICK_BYTES_MAX];
+} ls_tick_log;
+
+/* NO_MEMORY, or what creating the simulation says, with `why`. */
+ls_status ls_tick_log_create(const ls_match_context *context, ls_tick_log **out, ls_text *why);
+void ls_tick_log_destroy(ls_tick_log *log);
+
+/* ---- closing ---- */
+
+/* Every slot's input of the newest closed tick, on which the next one is coded; empty inputs where
+ * that tick is not known. */
+static inline const ls_slot_input *ls_tick_log_newest(const ls_tick_log *log)
+{
+    return log->newest;
+}
+
+/* Closes tick ls_tick_log_next with these inputs, one for each slot, and steps the instance. */
+void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t now_ns);
+
+/* The log becomes what it was before a snapshot. Only before the first tick. MALFORMED, DESYNCED or
+ * what loading says, with `why`: then the log can only be destroyed. */
+ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls_text *why);
+
+/* ---- what there is ---- */
+
+/* the first tick that is not closed */
+static inline ls_tick ls_tick_log_next(const ls_tick_log *log)
+{
+    return log->next;
+}
+
+/* when the newest one was; 0: none was */
+static inline uint64_t ls_tick_log_closed_ns(const ls_tick_log *log)
+{
+    return log->closed_ns;
+}
+
+bool ls_tick_log_holds(const ls_tick_log *log, ls_tick tick); /* the tick's inputs */
+
+/* Every slot's input of a closed tick, borrowed until the next tick is closed. STALE when it is not
+ * held any more, FUTURE when it is not closed yet. */
+ls_status ls_tick_log_at(const ls_tick_log *log, ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX],
+                         ls_tick_inputs *out);
+
+/* The tick chain before `tick`, which is one of the newest LS_WINDOW_TICKS or the next one. */
+uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick);
+
+/* The newest hashed state's chain, and its tick. */
+uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick);
+
+static inline const ls_hash_record *ls_tick_log_hashes(const ls_tick_log *log)
+{
+    return &log->hashes;
+}
+
+ls_sim_instance *ls_tick_log_instance(const ls_tick_log *log);
+uint64_t ls_tick_log_live_hash(const ls_tick_log *log); /* of the state that the instance has */
+
+/* The live state with its tick and chains, but without its hash and bytes. */
+ls_state_copy ls_tick_log_live(const ls_tick_log *log);
+
+/* NULL: nothing is kept to find causes of desyncs with. */
+ls_replay_window *ls_tick_log_window(const ls_tick_log *log);
+
+/* All ticks from the first on, of a simulation whose state cannot be saved; else NULL. */
+ls_tick_history *ls_tick_log_history(const ls_tick_log *log);
+
+/* ---- sending ---- */
+
+static inline ls_downlink_ticks ls_tick_log_ticks(const ls_tick_log *log)
+{
+    return (ls_downlink_ticks){
+        .closed = log->closed, .coded = log->coded, .slot_count = log->players, .end = log->next};
+}
+
+/* When tick ls_tick_log_next is due, as whoever closes ticks says; a tick that waits for an input
+ * was due when the wait began. */
+static inline void ls_tick_log_set_next_due(ls_tick_log *log, uint64_t due_ns)
+{
+    log->next_due_ns = due_ns;
+}
+
+/* The clock of the match as its links need it. */
+static inline ls_downlink_clock ls_tick_log_clock(const ls_tick_log *log, uint64_t now_ns)
+{
+    return (ls_downlink_clock){.now_ns = now_ns,
+                               .dt_ns = log->dt_ns,
+                               .next_close_ns = log->next_due_ns,
+                               .next_close = log->next,
+                               .closed_at_ns = log->closed_at_ns};
+}
+
+/* A held tick as it is sent in parts; `is_keyframe`: coded against empty inputs. Coded once for all
+ * peers that are sent it one after another. Returns the size; the bytes are borrowed until the next
+ * call. */
+uint32_t ls_tick_log_large_tick(ls_tick_log *log, ls_tick tick, bool is_keyframe,
+                                const uint8_t **bytes);
+
+/* Asks for the memory that the next tick will need, in two steps. */
+void ls_tick_log_prefetch(const ls_tick_log *log);
+void ls_tick_log_prefetch_more(const ls_tick_log *log);
+
+#endif
