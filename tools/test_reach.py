@@ -10,9 +10,9 @@ files no test but the checks knows, goes to standard error.
 
 A test is reached when it runs a program that was made of a changed file, when its command names a
 changed file or a folder that holds one, or when a changed file lies beside its script in tests/
-(scripts import their neighbours). A document reaches the tests whose scripts name it. The checks
-read all sources: they always run, and so does a test whose command names nothing that could be
-followed. What tests read besides stands in ALSO_READS.
+(scripts import their neighbours). A document reaches the tests with the label `docs`, and those
+whose commands or scripts name it. The checks read all sources: they always run, and so does a test
+whose command names nothing that could be followed. What tests read besides stands in ALSO_READS.
 """
 
 import functools
@@ -24,13 +24,14 @@ import sys
 
 # Tests by the start of their names, and what they read that their commands do not name: folders,
 # files, and programs of the build. It replaces the whole tree or build as an argument.
+SHIPPED = ["CMakeLists.txt", "client/", "common/", "protocol/", "server/", "tools/"]
 ALSO_READS = {
+    "docs.commands": [*SHIPPED, "tests/docs/"],
+    "docs.pages": ["tests/docs/"],
+    "docs.reference": ["tools/"],
     "golden.": ["tests/golden/", "tools/platforms/", "tools/platform-matrix", "target:golden"],
     "tools.schema": ["common/"],
-    "outside.": [
-        "CMakeLists.txt", "README.md", "client/", "common/", "protocol/", "server/",
-        "tests/outside/", "tools/",
-    ],
+    "outside.": [*SHIPPED, "README.md", "tests/outside/"],
 }
 DOCUMENT = re.compile(r".*\.(md|png|gif|svg)|LICENSE|docs/.*")
 CMAKE_FILE = re.compile(r"(.*/)?(CMakeLists\.txt|[^/]*\.cmake(\.in)?)|CMakePresets\.json")
@@ -126,6 +127,7 @@ class Test:
     def __init__(self, description, backtraces, graph):
         properties = {p["name"]: p["value"] for p in description.get("properties", [])}
         self.name = description["name"]
+        self.is_about_documents = "docs" in properties.get("LABELS", [])
         self.definitions = self._definitions(description, backtraces, graph)
         self.folders = []
         self.scripts = []
@@ -159,6 +161,8 @@ class Test:
     def _read_argument(self, argument, graph, starts, is_declared):
         """`starts` with the file that the argument names; None stays None without one."""
         if not os.path.isabs(argument):
+            if os.path.isfile(os.path.join(graph.root, argument)):
+                return (starts or []) + [os.path.normpath(argument)]
             return starts
         path = graph.normal(argument)
         is_whole = os.path.realpath(argument) in (graph.root, graph.build)
@@ -176,7 +180,9 @@ class Test:
 
     def is_reached_by(self, path, graph):
         if DOCUMENT.fullmatch(path):
-            return any(path in _text(os.path.join(graph.root, s)) for s in self.scripts)
+            texts = (_text(os.path.join(graph.root, script)) for script in self.scripts)
+            is_named = path in self.files or any(path in text for text in texts)
+            return is_named or self.is_about_documents
         if CMAKE_FILE.fullmatch(path) and self._is_built_by(os.path.dirname(path), graph):
             return True
         beside = [os.path.dirname(s) + "/" for s in self.scripts if s.startswith("tests/")]
