@@ -31,24 +31,36 @@ uint64_t ls_time_queue_next_ns(const ls_time_queue *queue)
     return queue->count > 0 ? queue->entries[0].due_ns : UINT64_MAX;
 }
 
-ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue)
+/* Puts the entry in the place of the one at `at`, or below it. */
+static void sink(ls_time_queue *queue, uint32_t at, ls_time_queue_entry entry)
 {
-    LS_ASSERT(queue->count > 0);
     ls_time_queue_entry *entries = queue->entries;
-    ls_time_queue_entry first = entries[0];
-    ls_time_queue_entry last = entries[--queue->count];
-    uint32_t at = 0;
     for (;;) {
         uint32_t child = 2 * at + 1;
         if (child + 1 < queue->count && comes_before(&entries[child + 1], &entries[child])) {
             child++;
         }
-        if (child >= queue->count || !comes_before(&entries[child], &last)) {
+        if (child >= queue->count || !comes_before(&entries[child], &entry)) {
             break;
         }
         entries[at] = entries[child];
         at = child;
     }
-    entries[at] = last;
+    entries[at] = entry;
+}
+
+ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue)
+{
+    LS_ASSERT(queue->count > 0);
+    ls_time_queue_entry first = queue->entries[0];
+    ls_time_queue_entry last = queue->entries[--queue->count];
+    sink(queue, 0, last);
     return first;
+}
+
+void ls_time_queue_restore(ls_time_queue *queue)
+{
+    for (uint32_t i = queue->count / 2; i-- > 0;) {
+        sink(queue, i, queue->entries[i]);
+    }
 }

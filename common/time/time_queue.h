@@ -1,6 +1,7 @@
 /* Time queue: numbers that each wait for a moment, given out in the order of the moments; those of
  * the same moment in the order in which they were added. A binary heap in the owner's memory: it
- * never allocates and reads no clock. Called by what holds packets until they are due. */
+ * never allocates and reads no clock. Called by the owners of packets that wait: transport_memory
+ * and the conditioner. */
 #ifndef LOCKSTEP_COMMON_TIME_TIME_QUEUE_H
 #define LOCKSTEP_COMMON_TIME_TIME_QUEUE_H
 
@@ -30,5 +31,8 @@ uint64_t ls_time_queue_next_ns(const ls_time_queue *queue);
 
 /* Removes and returns the first entry. There must be one. */
 ls_time_queue_entry ls_time_queue_take(ls_time_queue *queue);
+
+/* Puts the entries in order again after their owner has changed when they are due. */
+void ls_time_queue_restore(ls_time_queue *queue);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/common/time/time_queue.h"
 
 #include <string.h>
 
@@ -16,8 +17,6 @@ enum {
 #define NEVER_NS UINT64_MAX
 
 typedef struct packet {
-    uint64_t arrival_ns;
-    uint64_t sequence; /* ends ties */
     ls_transport_event_kind kind;
     ls_channel channel;
     ls_status reason; /* DISCONNECTED */
@@ -29,10 +28,9 @@ typedef struct packet {
 typedef struct endpoint {
     ls_transport transport;
     ls_memory_network *network;
-    packet *packets; /* INBOX_CAPACITY */
-    uint16_t *heap;  /* indices of packets by arrival; those behind heap_count are free */
-    uint32_t heap_count;
-    bool is_gone; /* packets that arrive are dropped */
+    packet *packets;     /* INBOX_CAPACITY */
+    ls_time_queue queue; /* of indices of packets; the entries behind it hold those that are free */
+    bool is_gone;        /* it takes nothing that arrives */
 } endpoint;
 
 typedef struct direction {
@@ -58,7 +56,6 @@ struct ls_memory_network {
     const ls_allocator *allocator;
     ls_rng rng;
     uint64_t now_ns;
-    uint64_t sequence;
     uint32_t endpoint_count;
     uint32_t connection_count;
     ls_memory_counts counts;
@@ -66,71 +63,33 @@ struct ls_memory_network {
     connection connections[LS_MEMORY_ENDPOINTS_MAX];
 };
 
-static bool comes_before(const packet *a, const packet *b)
+static void inbox_clear(endpoint *inbox)
 {
-    return a->arrival_ns != b->arrival_ns ? a->arrival_ns < b->arrival_ns
-                                          : a->sequence < b->sequence;
-}
-
-static bool heap_less(const endpoint *inbox, uint32_t a, uint32_t b)
-{
-    return comes_before(&inbox->packets[inbox->heap[a]], &inbox->packets[inbox->heap[b]]);
-}
-
-static void heap_swap(endpoint *inbox, uint32_t a, uint32_t b)
-{
-    uint16_t kept = inbox->heap[a];
-    inbox->heap[a] = inbox->heap[b];
-    inbox->heap[b] = kept;
-}
-
-static void heap_rise(endpoint *inbox, uint32_t at)
-{
-    while (at > 0 && heap_less(inbox, at, (at - 1) / 2)) {
-        heap_swap(inbox, at, (at - 1) / 2);
-        at = (at - 1) / 2;
+    inbox->queue.count = 0;
+    for (uint32_t i = 0; i < inbox->queue.capacity; i++) {
+        inbox->queue.entries[i].item = i;
     }
 }
 
-static void heap_sink(endpoint *inbox, uint32_t at)
-{
-    for (;;) {
-        uint32_t least = at;
-        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
-            if (child < inbox->heap_count && heap_less(inbox, child, least)) {
-                least = child;
-            }
-        }
-        if (least == at) {
-            return;
-        }
-        heap_swap(inbox, at, least);
-        at = least;
-    }
-}
-
-/* A free packet of the inbox, not yet in the heap; NULL when it is full. It may be the one lent to
- * the inbox's owner, who has looked at it by the time that anybody sends to it. */
-static packet *inbox_next_free(endpoint *inbox, ls_transport_event_kind kind)
+/* Adds a packet to the inbox, for the caller to fill; NULL when the inbox is full. The packet may
+ * be the one lent to the inbox's owner, who has looked at it by the time that anything is sent. */
+static packet *inbox_add(endpoint *inbox, ls_transport_event_kind kind, uint64_t arrival_ns)
 {
     bool is_packet = kind == LS_TRANSPORT_RECEIVED;
-    if (inbox->heap_count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
+    if (inbox->queue.count >= (is_packet ? LS_MEMORY_INBOX_PACKETS_MAX : INBOX_CAPACITY)) {
         return NULL;
     }
-    return &inbox->packets[inbox->heap[inbox->heap_count]];
+    uint32_t index = inbox->queue.entries[inbox->queue.count].item;
+    ls_time_queue_add(&inbox->queue, arrival_ns, index);
+    return &inbox->packets[index];
 }
 
-static void inbox_add(endpoint *inbox)
-{
-    heap_rise(inbox, inbox->heap_count++);
-}
-
-/* Takes the first packet out; its index moves behind the heap, where it is free. */
+/* Takes the first packet out; it is free, and stays as it is until the next one is added. */
 static packet *inbox_remove_first(endpoint *inbox)
 {
-    heap_swap(inbox, 0, --inbox->heap_count);
-    heap_sink(inbox, 0);
-    return &inbox->packets[inbox->heap[inbox->heap_count]];
+    uint32_t index = ls_time_queue_take(&inbox->queue).item;
+    inbox->queue.entries[inbox->queue.count].item = index;
+    return &inbox->packets[index];
 }
 
 static uint64_t later_of(uint64_t a_ns, uint64_t b_ns)
@@ -174,13 +133,11 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
     if (to->is_gone) {
         return true;
     }
-    packet *sent = inbox_next_free(to, kind);
+    packet *sent = inbox_add(to, kind, arrival_ns);
     if (!sent) {
         network->counts.lost++;
         return false;
     }
-    sent->arrival_ns = arrival_ns;
-    sent->sequence = network->sequence++;
     sent->kind = kind;
     sent->channel = channel;
     sent->reason = network->connections[connection_index].reason;
@@ -189,7 +146,6 @@ static bool deliver(ls_memory_network *network, endpoint *to, uint32_t connectio
     if (size > 0) {
         memcpy(sent->bytes, bytes, size);
     }
-    inbox_add(to);
     return true;
 }
 
@@ -324,7 +280,8 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
 {
     endpoint *owner = (endpoint *)transport;
     ls_memory_network *network = owner->network;
-    if (owner->heap_count == 0 || owner->packets[owner->heap[0]].arrival_ns > network->now_ns) {
+    uint64_t arrival_ns = ls_time_queue_next_ns(&owner->queue);
+    if (owner->queue.count == 0 || arrival_ns > network->now_ns) {
         return 0;
     }
     packet *first = inbox_remove_first(owner);
@@ -334,7 +291,7 @@ static int endpoint_next_event(ls_transport *transport, ls_transport_event *even
                                   .channel = first->channel,
                                   .bytes = first->bytes,
                                   .size = first->size,
-                                  .arrived_ns = first->arrival_ns,
+                                  .arrived_ns = arrival_ns,
                                   .reason = first->reason};
     if (first->kind == LS_TRANSPORT_RECEIVED) {
         ls_transport_traffic *traffic =
@@ -371,7 +328,7 @@ static void endpoint_destroy(ls_transport *transport)
         endpoint_disconnect(transport, peer);
     }
     owner->is_gone = true;
-    owner->heap_count = 0;
+    inbox_clear(owner);
 }
 
 static const ls_transport_operations endpoint_operations = {
@@ -403,7 +360,7 @@ void ls_memory_network_destroy(ls_memory_network *network)
     }
     for (uint32_t i = 0; i < network->endpoint_count; i++) {
         ls_release(network->allocator, network->endpoints[i]->packets);
-        ls_release(network->allocator, network->endpoints[i]->heap);
+        ls_release(network->allocator, network->endpoints[i]->queue.entries);
         ls_release(network->allocator, network->endpoints[i]);
     }
     ls_release(network->allocator, network);
@@ -424,10 +381,8 @@ uint64_t ls_memory_network_next_ns(const ls_memory_network *network)
 {
     uint64_t next_ns = UINT64_MAX;
     for (uint32_t i = 0; i < network->endpoint_count; i++) {
-        const endpoint *inbox = network->endpoints[i];
-        if (inbox->heap_count > 0 && inbox->packets[inbox->heap[0]].arrival_ns < next_ns) {
-            next_ns = inbox->packets[inbox->heap[0]].arrival_ns;
-        }
+        uint64_t its_ns = ls_time_queue_next_ns(&network->endpoints[i]->queue);
+        next_ns = its_ns < next_ns ? its_ns : next_ns;
     }
     return next_ns;
 }
@@ -440,20 +395,18 @@ static ls_status endpoint_create(ls_memory_network *network, endpoint **out)
     const ls_allocator *allocator = network->allocator;
     endpoint *created = ls_allocate(allocator, sizeof *created);
     packet *packets = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *packets);
-    uint16_t *heap = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *heap);
-    if (!created || !packets || !heap) {
+    ls_time_queue_entry *entries = ls_allocate_array(allocator, INBOX_CAPACITY, sizeof *entries);
+    if (!created || !packets || !entries) {
         ls_release(allocator, created);
         ls_release(allocator, packets);
-        ls_release(allocator, heap);
+        ls_release(allocator, entries);
         return LS_NO_MEMORY;
-    }
-    for (uint32_t i = 0; i < INBOX_CAPACITY; i++) {
-        heap[i] = (uint16_t)i;
     }
     created->transport.operations = &endpoint_operations;
     created->network = network;
     created->packets = packets;
-    created->heap = heap;
+    ls_time_queue_init(&created->queue, entries, INBOX_CAPACITY);
+    inbox_clear(created);
     network->endpoints[network->endpoint_count++] = created;
     *out = created;
     return LS_OK;
@@ -489,7 +442,7 @@ ls_status ls_memory_client_create(ls_memory_network *network, ls_transport *serv
 void ls_memory_server_forget(ls_transport *server)
 {
     endpoint *owner = (endpoint *)server;
-    owner->heap_count = 0;
+    inbox_clear(owner);
     for (uint32_t i = 0; i < owner->network->connection_count; i++) {
         connection *between = &owner->network->connections[i];
         between->is_open = between->is_open && between->server != owner;
@@ -499,15 +452,12 @@ void ls_memory_server_forget(ls_transport *server)
 /* A cut has ended: sends off what was waiting for that, in its order. */
 static void release_reliable(endpoint *to, uint32_t connection_index, uint64_t arrival_ns)
 {
-    for (uint32_t i = 0; i < to->heap_count; i++) {
-        packet *waiting = &to->packets[to->heap[i]];
-        if (waiting->connection == connection_index && waiting->arrival_ns == NEVER_NS) {
-            waiting->arrival_ns = arrival_ns;
-        }
+    for (uint32_t i = 0; i < to->queue.count; i++) {
+        ls_time_queue_entry *waiting = &to->queue.entries[i];
+        bool is_meant = to->packets[waiting->item].connection == connection_index;
+        waiting->due_ns = is_meant && waiting->due_ns == NEVER_NS ? arrival_ns : waiting->due_ns;
     }
-    for (uint32_t i = to->heap_count / 2; i-- > 0;) {
-        heap_sink(to, i);
-    }
+    ls_time_queue_restore(&to->queue);
 }
 
 static void set_link(ls_memory_network *network, uint32_t connection_index, bool is_up,
