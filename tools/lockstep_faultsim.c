@@ -4,7 +4,7 @@
 #include "lockstep/common/simulations/builtin.h"
 #include "lockstep/tools/faultsim/faultsim.h"
 #include "lockstep/tools/faultsim/self_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,14 +38,14 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "Play one match and say what happens in it", 0},
     {"players", KEY_PLAYERS, "N", 0, "Players in each match, 1 to 32 (4); 0: by the seed", 0},
     {"ticks", KEY_TICKS, "N", 0, "Ticks in each match (600)", 0},
-    {"sim", KEY_SIM, "NAME", 0, "tally, which is cheap (default), or any built-in simulation", 0},
+    {"sim", KEY_SIM, "NAME", 0, "test, which is cheap (default), or any built-in simulation", 0},
     {"late", KEY_LATE, "RULE", 0, "repeat or wait (by the seed)", 0},
     {"faults", KEY_FAULTS, "LIST", 0, "Only these classes of faults, with commas, or none (all)",
      0},
     {"jobs", KEY_JOBS, "N", 0, "Processes (one for each CPU)", 0},
     {"self-test", KEY_SELF_TEST, NULL, 0,
      "Flip every bit of the state of running matches, one at a time: is each caught and named? "
-     "Of tally and arena, or of --sim",
+     "Of test and arena, or of --sim",
      1},
     {"every", KEY_EVERY, "N", 0, "Self-test: only every N-th bit position (1)", 1},
     {"clean-ticks", KEY_CLEAN_TICKS, "N", 0,
@@ -86,7 +86,7 @@ static void parse_seeds(struct argp_state *state, ls_faultsim_config *config, co
 
 static const ls_simulation *find_simulation(struct argp_state *state, const char *name)
 {
-    if (strcmp(name, "tally") == 0) {
+    if (strcmp(name, "test") == 0 || strcmp(name, "tally") == 0) { /* its name before 0.2 */
         return NULL;
     }
     const ls_simulation *simulation = ls_builtin_simulation_named(name);
@@ -224,7 +224,7 @@ static ls_exit_code test_itself(const arguments *args, ls_console *console)
 {
     const ls_simulation *simulation = args->config.scenario.simulation;
     if (args->has_simulation && !simulation) {
-        simulation = tally_simulation();
+        simulation = test_simulation();
     }
     ls_self_test_config config = {.simulation = simulation,
                                   .every = (uint32_t)args->every,

@@ -6,7 +6,7 @@
 #include "lockstep/common/program/option.h"
 #include "lockstep/tools/faultsim/faultsim.h"
 #include "lockstep/tools/faultsim/self_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static bool choose(const char *name)
 
 static ls_exit_code test_itself(void)
 {
-    ls_self_test_config config = {.simulation = tally_simulation(),
+    ls_self_test_config config = {.simulation = test_simulation(),
                                   .every = SELF_TEST_EVERY,
                                   .clean_ticks = SELF_TEST_CLEAN_TICKS,
                                   .jobs = 1,

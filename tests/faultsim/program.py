@@ -38,7 +38,7 @@ def check_replay():
     first = run("--seed", "17")
     second = run("--seed", "17")
     expect(first.returncode == 0, "exit code", first)
-    expect("seed 17: tally" in first.stdout, "the scenario", first)
+    expect("seed 17: test" in first.stdout, "the scenario", first)
     expect("server: the match starts" in first.stdout, "the log", first)
     expect("every invariant held" in first.stdout, "the verdict", first)
     # The closing line has times in it.

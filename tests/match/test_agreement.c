@@ -3,7 +3,7 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ Test(agreement, units_from_1_to_8_players)
 
 Test(agreement, thirty_two_players)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 32, 300);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 32, 300);
     setup.link = (ls_memory_link){.delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = 20000};
     play(&setup);
 }
@@ -54,7 +54,7 @@ Test(agreement, thirty_two_players)
 
 static uint64_t final_hash_at_frame_rate(uint32_t frame_hz)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 120);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 120);
     setup.match.sim.players = 3;
     setup.match.late_rule = LS_LATE_WAIT; /* so that each input is the same in every run */
     virtual_match *run = checked_match_create(&setup);
@@ -144,7 +144,7 @@ Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
 {
     static const uint32_t tick_rates[] = {1, 2, 20};
     for (size_t i = 0; i < sizeof tick_rates / sizeof tick_rates[0]; i++) {
-        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+        virtual_setup setup = virtual_setup_default(test_simulation(), 2, 0);
         setup.match.sim.tick_rate_hz = tick_rates[i];
         virtual_match *run = checked_match_create(&setup);
         run->server_loop_ns = SECOND / tick_rates[i];
@@ -158,13 +158,13 @@ Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
 
 /* ---- networks ---- */
 
-typedef struct weather {
+typedef struct impairments {
     const char *name;
     ls_memory_link link;
     uint32_t substituted_percent; /* at most so many of the inputs may have been missing */
-} weather;
+} impairments;
 
-static void play_on(const weather *kind)
+static void play_on(const impairments *kind)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 600);
     setup.link = kind->link;
@@ -184,7 +184,7 @@ static void play_on(const weather *kind)
 
 Test(agreement, every_delay)
 {
-    static const weather kinds[] = {
+    static const impairments kinds[] = {
         {"none", {.delay_ns = 0}, 1},           {"1 ms", {.delay_ns = 1 * MS}, 1},
         {"33 ms", {.delay_ns = 33 * MS}, 1},    {"150 ms", {.delay_ns = 150 * MS}, 5},
         {"300 ms", {.delay_ns = 300 * MS}, 10},
@@ -196,7 +196,7 @@ Test(agreement, every_delay)
 
 Test(agreement, jitter)
 {
-    static const weather kinds[] = {
+    static const impairments kinds[] = {
         {"5 +10 ms", {.delay_ns = 5 * MS, .jitter_ns = 10 * MS}, 5},
         {"100 +50 ms", {.delay_ns = 100 * MS, .jitter_ns = 50 * MS}, 5},
         {"20 +200 ms", {.delay_ns = 20 * MS, .jitter_ns = 200 * MS}, 20},
@@ -208,7 +208,7 @@ Test(agreement, jitter)
 
 Test(agreement, loss)
 {
-    static const weather kinds[] = {
+    static const impairments kinds[] = {
         {"5 %", {.delay_ns = 30 * MS, .loss_ppm = 50000}, 5},
         {"20 %", {.delay_ns = 30 * MS, .loss_ppm = 200000}, 10},
         {"50 %", {.delay_ns = 30 * MS, .loss_ppm = 500000}, 25},
@@ -220,7 +220,7 @@ Test(agreement, loss)
 
 Test(agreement, duplicates_and_reordering)
 {
-    static const weather kinds[] = {
+    static const impairments kinds[] = {
         {"all twice", {.delay_ns = 30 * MS, .duplicate_ppm = 1000000}, 5},
         {"twice and out of order",
          {.delay_ns = 5 * MS, .jitter_ns = 80 * MS, .duplicate_ppm = 500000},
@@ -277,7 +277,7 @@ Test(agreement, the_same_seed_gives_the_same_run)
  * steps on other inputs, a client whose state was altered has another state. */
 Test(agreement, the_checks_see_other_inputs_and_other_states)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 600);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, 600);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     run->clients[1]->flip.tick = 100;
@@ -300,7 +300,7 @@ Test(agreement, the_checks_see_other_inputs_and_other_states)
 
 Test(agreement, the_checks_see_inputs_that_nobody_made)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 0);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     cr_assert(match_check_is_sound(check_of(run)));
@@ -313,7 +313,7 @@ Test(agreement, the_checks_see_inputs_that_nobody_made)
 
 Test(agreement, the_checks_see_ticks_that_are_closed_late)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 0);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     run->is_server_paused = true; /* and no test has announced it */

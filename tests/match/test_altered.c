@@ -4,7 +4,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -170,7 +170,7 @@ static void alter_in_a_cut(virtual_match *run, virtual_client *client, bool is_u
 static bool alter(const alteration *asked, size_t bit)
 {
     bool is_up = asked->kind == LS_MESSAGE_INPUTS;
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, TICKS);
     setup.link.delay_ns = RTT_NS / 2;
     setup.match.late_rule = asked->late_rule;
     virtual_match *run = checked_match_create(&setup);
@@ -256,7 +256,7 @@ static uint32_t count_wrong(const virtual_match *run, const virtual_client *clie
 /* False when the packet has no such bit. */
 static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, TICKS);
     setup.link.delay_ns = RTT_NS / 2;
     setup.match.late_rule = late_rule;
     virtual_match *run = checked_match_create(&setup);

@@ -4,11 +4,11 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, ticks);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, ticks);
     setup.match.hash_interval_ticks = interval;
     setup.match.on_desync = policy;
     setup.link.delay_ns = 50 * MS;
@@ -80,7 +80,8 @@ Test(cause, a_flipped_bit_is_named_with_its_field_and_its_class)
         setup.link.loss_ppm = 50000;
         /* Bytes of fields that nobody writes to anew. */
         flip_and_check(&setup, 2 + ls_rng_below(&rng, 250),
-                       offsetof(tally_state, slots) + ls_rng_below(&rng, 8 * sizeof(tally_slot)));
+                       offsetof(test_simulation_state, slots) +
+                           ls_rng_below(&rng, 8 * sizeof(test_simulation_slot)));
     }
 }
 
@@ -91,7 +92,7 @@ Test(cause, hashing_seldom_names_the_field_too)
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
     bad->flip.tick = 90;
-    bad->flip.byte = offsetof(tally_state, slots[7].joins);
+    bad->flip.byte = offsetof(test_simulation_state, slots[7].joins);
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -111,7 +112,8 @@ Test(cause, two_clients_that_differ_at_once_are_two_findings)
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i += 2) {
         run->clients[i]->flip.tick = 100;
-        run->clients[i]->flip.byte = offsetof(tally_state, slots) + (8 + i) * sizeof(tally_slot);
+        run->clients[i]->flip.byte =
+            offsetof(test_simulation_state, slots) + (8 + i) * sizeof(test_simulation_slot);
     }
     virtual_match_run_to_end(run);
     check_sound(run);
@@ -133,7 +135,7 @@ Test(cause, the_last_step_of_a_match_is_looked_into)
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
     bad->flip.tick = 100;
-    bad->flip.byte = offsetof(tally_state, slots[9].sum);
+    bad->flip.byte = offsetof(test_simulation_state, slots[9].sum);
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -243,7 +245,7 @@ static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t inter
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
     bad->flip.tick = 100;
-    bad->flip.byte = offsetof(tally_state, slots) + seed * 13;
+    bad->flip.byte = offsetof(test_simulation_state, slots) + seed * 13;
     virtual_match_run_to_end(run);
     check_sound(run);
     check_told(run, bad);
@@ -317,7 +319,7 @@ static virtual_match *play_with_liar(uint64_t seed, bool is_silent, liar *lying)
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
     bad->flip.tick = 100;
-    bad->flip.byte = offsetof(tally_state, slots) + seed * 11;
+    bad->flip.byte = offsetof(test_simulation_state, slots) + seed * 11;
     bad->tamper = (virtual_tamper){send_lies, lying};
     virtual_match_run_to_end(run);
     return run;
@@ -358,7 +360,7 @@ Test(cause, who_leaves_in_the_middle_is_reported_with_what_is_known)
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
     bad->flip.tick = 100;
-    bad->flip.byte = offsetof(tally_state, slots[9].sum);
+    bad->flip.byte = offsetof(test_simulation_state, slots[9].sum);
     while (!virtual_match_find(run, LS_MATCH_DESYNC)) {
         virtual_match_run(run, 5 * MS);
     }

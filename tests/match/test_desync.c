@@ -3,11 +3,11 @@
  * no difference goes unreported, is an invariant of every run (virtual_check.c). */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, ticks);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, ticks);
     setup.match.hash_interval_ticks = interval;
     setup.match.on_desync = policy;
     return setup;

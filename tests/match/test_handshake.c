@@ -3,7 +3,7 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 static virtual_match *open_lobby(void)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 500 * MS);
@@ -70,36 +70,36 @@ static void check_refused(const ls_simulation *simulation, ls_status status, con
 
 Test(handshake, a_client_without_the_simulation)
 {
-    check_refused(NULL, LS_SIMULATION_MISMATCH, "'tally'");
+    check_refused(NULL, LS_SIMULATION_MISMATCH, "'test'");
 }
 
 Test(handshake, another_version_of_the_simulation)
 {
-    ls_simulation other = *tally_simulation();
+    ls_simulation other = *test_simulation();
     other.version = 2;
     check_refused(&other, LS_SIMULATION_VERSION_MISMATCH, "client 2, server 1");
 }
 
 Test(handshake, another_meaning_of_a_parameter)
 {
-    ls_simulation other = *tally_simulation();
-    ls_param params[TALLY_PARAM_COUNT];
+    ls_simulation other = *test_simulation();
+    ls_param params[TEST_PARAM_COUNT];
     memcpy(params, other.params, sizeof params);
-    params[TALLY_PARAM_BYTES].name = "words";
+    params[TEST_PARAM_BYTES].name = "words";
     other.params = params;
     check_refused(&other, LS_PARAMETER_MISMATCH, "parameter digest");
 }
 
 static uint32_t other_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
 {
-    uint32_t count = tally_simulation()->fields(config, fields, capacity);
+    uint32_t count = test_simulation()->fields(config, fields, capacity);
     fields[0].path = "random.state";
     return count;
 }
 
 Test(handshake, another_schema)
 {
-    ls_simulation other = *tally_simulation();
+    ls_simulation other = *test_simulation();
     other.fields = other_fields;
     check_refused(&other, LS_SCHEMA_MISMATCH, "schema digest");
 }
@@ -112,21 +112,21 @@ static uint64_t other_content(const ls_sim_config *config)
 
 Test(handshake, another_content)
 {
-    ls_simulation other = *tally_simulation();
+    ls_simulation other = *test_simulation();
     other.content_digest = other_content;
     check_refused(&other, LS_CONTENT_MISMATCH, "content digest");
 }
 
 static ls_status other_init(const ls_sim_config *config, void *state)
 {
-    ls_status status = tally_simulation()->init(config, state);
-    ((tally_state *)state)->slots[3].sum = 1;
+    ls_status status = test_simulation()->init(config, state);
+    ((test_simulation_state *)state)->slots[3].sum = 1;
     return status;
 }
 
 Test(handshake, another_state_to_begin_with)
 {
-    ls_simulation other = *tally_simulation();
+    ls_simulation other = *test_simulation();
     other.init = other_init;
     check_refused(&other, LS_INITIAL_STATE_MISMATCH, "initial state");
 }
@@ -208,7 +208,7 @@ Test(handshake, a_full_match_takes_nobody_else)
 
 Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 300);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 300);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 50);
     virtual_client *late = add_and_run(run);
@@ -223,7 +223,7 @@ Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 
 Test(handshake, nobody_is_refused_who_is_the_same)
 {
-    ls_simulation same = *tally_simulation();
+    ls_simulation same = *test_simulation();
     virtual_match *run = open_lobby();
     virtual_client_setup setup = virtual_client_setup_default(run);
     setup.simulation = &same;

@@ -3,7 +3,7 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct stage {
 
 static stage open_stage(uint32_t tick_rate_hz)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, TICKS);
     setup.match.sim.players = HONEST + 1;
     setup.match.sim.tick_rate_hz = tick_rate_hz;
     stage here = {.run = checked_match_create(&setup)};
@@ -277,7 +277,7 @@ Test(hostile, more_than_256_packets_a_tick_are_too_many)
 /* What piles up while the server's machine stands still is no flood. */
 Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 1500);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 4, 1500);
     setup.match.sim.tick_rate_hz = 128;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 4; i++) {
@@ -294,7 +294,7 @@ Test(hostile, a_server_that_stood_still_drops_nobody_for_it)
 
 Test(hostile, a_silent_player_times_out)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, 600);
+    virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, 600);
     setup.match.sim.players = HONEST + 1;
     setup.match.timeout_ms = 3000;
     virtual_match *run = checked_match_create(&setup);
@@ -327,7 +327,7 @@ Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
     enum {
         PENDING = 40
     };
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 60);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     raw_peer *pending[PENDING];
@@ -355,7 +355,7 @@ Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
 
 Test(hostile, a_pending_must_begin_with_hello)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t kind = 0; kind < RAW_KINDS; kind++) {
@@ -381,7 +381,7 @@ Test(hostile, a_pending_must_begin_with_hello)
 /* A seat is not kept for who never gets ready, whatever else it sends. */
 Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
     setup.match.sim.players = 2;
     setup.match.timeout_ms = 60000;
     virtual_match *run = checked_match_create(&setup);
@@ -407,7 +407,7 @@ Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
 
 Test(hostile, names_cannot_steer_a_terminal)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     raw_peer *peer = raw_peer_create(run);

@@ -1,7 +1,7 @@
 /* When the ticks that come are stepped: as soon as a frame allows where they come evenly; where
  * they do not, as late as nearly all of them need; at a speed that nobody sees. */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
@@ -51,7 +51,7 @@ static shown watch(virtual_client *client, ls_tick ticks)
 
 static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 0);
     setup.match.sim.players = PLAYERS;
     setup.match.start_delay_ms = 1000;
     setup.link = *link;
@@ -121,7 +121,7 @@ Test(jitter_buffer, drifting_clocks_stall_nothing_and_gather_nothing_in_ten_minu
     enum {
         TICKS = 10 * 60 * 60
     };
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, TICKS);
     setup.match.sim.players = 2;
     setup.link.delay_ns = 20 * MS;
     virtual_match *run = checked_match_create(&setup);

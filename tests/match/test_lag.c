@@ -2,7 +2,7 @@
  * cause, and says of everybody else that all is well. The delay that it advises then really helps.
  */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -29,7 +29,7 @@ typedef struct plant {
 
 static virtual_match *start(const plant *planted, uint64_t seed, uint32_t delay_ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.seed = seed;
     setup.clients = 0;
     setup.match.input_delay_ticks = delay_ticks;
@@ -145,7 +145,7 @@ Test(lag, a_wait_is_held_against_nobody_else)
 {
     static const uint64_t pauses_ms[] = {1000, 3000}; /* waited for, and dropped */
     for (size_t i = 0; i < sizeof pauses_ms / sizeof pauses_ms[0]; i++) {
-        virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+        virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
         setup.match.late_rule = LS_LATE_WAIT;
         setup.match.wait_limit_ms = 1500;
         virtual_match *run = checked_match_create(&setup);
@@ -243,7 +243,7 @@ Test(lag, the_delay_that_is_advised_mends_late_inputs)
 
 Test(lag, the_delay_follows_each_players_own_link)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.adapts_input_delay = true;
     setup.link = (ls_memory_link)WELL;
     virtual_match *run = checked_match_create(&setup);

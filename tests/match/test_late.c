@@ -4,13 +4,13 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/match_check_parts.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
 static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
+    virtual_setup setup = virtual_setup_default(test_simulation(), players, ticks);
     setup.match.late_rule = rule;
     return setup;
 }

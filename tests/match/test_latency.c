@@ -2,7 +2,7 @@
  * many inputs are too late, on networks that lose much. The budgets of the design. */
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
@@ -62,7 +62,7 @@ static void check_network(const network *one)
 {
     static ls_histogram latency;
     latency = (ls_histogram){0};
-    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.link = (ls_memory_link){.delay_ns = one->rtt_ns / 2, .loss_ppm = one->loss_ppm};
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, WARM_TICKS);

@@ -4,21 +4,21 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
 static virtual_match *start(uint32_t players, uint32_t ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), players, ticks);
+    virtual_setup setup = virtual_setup_default(test_simulation(), players, ticks);
     setup.match.timeout_ms = 2000;
     setup.match.keep_seat_ms = 0;
     return checked_match_create(&setup);
 }
 
-static const tally_slot *tally_of(const virtual_match *run, uint32_t slot)
+static const test_simulation_slot *counts_of(const virtual_match *run, uint32_t slot)
 {
-    const tally_state *state = ls_sim_instance_view(ls_match_instance(run->match));
+    const test_simulation_state *state = ls_sim_instance_view(ls_match_instance(run->match));
     return &state->slots[slot];
 }
 
@@ -30,8 +30,8 @@ Test(leaving, everybody_joins_once_in_tick_0)
     play_and_check(run);
     for (uint32_t slot = 0; slot < 5; slot++) {
         cr_assert_eq(check_of(run)->ticks[0].events[slot], LS_EVENT_JOINED);
-        cr_assert_eq(tally_of(run, slot)->joins, 1);
-        cr_assert_eq(tally_of(run, slot)->leaves, 0);
+        cr_assert_eq(counts_of(run, slot)->joins, 1);
+        cr_assert_eq(counts_of(run, slot)->leaves, 0);
         for (ls_tick tick = 1; tick < check_of(run)->tick_count; tick++) {
             cr_assert_eq(check_of(run)->ticks[tick].events[slot], 0);
         }
@@ -41,7 +41,7 @@ Test(leaving, everybody_joins_once_in_tick_0)
 
 Test(leaving, the_match_starts_when_the_last_seat_is_taken)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 60);
     setup.match.sim.players = 3;
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 30 * SECOND);
@@ -58,7 +58,7 @@ Test(leaving, the_match_starts_when_the_last_seat_is_taken)
 
 Test(leaving, a_seat_left_in_the_lobby_is_taken_by_the_next)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 60);
     setup.match.sim.players = 3;
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, SECOND);
@@ -88,7 +88,7 @@ Test(leaving, no_honest_client_is_taken_for_silent)
 {
     static const uint32_t tick_rates[] = {1, 5, 60};
     for (size_t i = 0; i < sizeof tick_rates / sizeof tick_rates[0]; i++) {
-        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 5 * tick_rates[i]);
+        virtual_setup setup = virtual_setup_default(test_simulation(), 2, 5 * tick_rates[i]);
         setup.match.sim.players = 3;
         setup.match.sim.tick_rate_hz = tick_rates[i];
         setup.match.timeout_ms = 100;
@@ -115,7 +115,7 @@ static void check_left(virtual_match *run, uint32_t slot, ls_status status)
         uint32_t expected = tick == left->event.tick ? LS_EVENT_LEFT : 0;
         cr_assert_eq(check_of(run)->ticks[tick].events[slot], expected);
     }
-    cr_assert_eq(tally_of(run, slot)->leaves, 1);
+    cr_assert_eq(counts_of(run, slot)->leaves, 1);
     ls_match_slot report = slot_of(run, slot);
     cr_assert_eq(report.left_status, status);
     cr_assert_not(report.is_playing);
@@ -194,7 +194,7 @@ Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
 
 Test(leaving, a_partition_longer_than_the_window_is_not)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 4000);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, 4000);
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.keep_seat_ms = 0;
     virtual_match *run = checked_match_create(&setup);
@@ -234,7 +234,7 @@ Test(leaving, several_leave_at_once_and_one_after_the_other)
 /* Players who stay for so many ticks have played exactly those. */
 static void play_for(uint32_t frame_hz, uint32_t ticks)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 400);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 400);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     virtual_client_setup pending = virtual_client_setup_default(run);
@@ -335,7 +335,7 @@ Test(leaving, a_match_stopped_before_its_first_tick_is_complete_too)
 
 Test(leaving, a_lobby_that_is_stopped_sends_everybody_home)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 60);
     setup.match.sim.players = 3;
     virtual_match *run = checked_match_create(&setup);
     raw_peer *pending = raw_peer_create(run);
@@ -412,7 +412,7 @@ Test(leaving, leaving_before_the_connection_stands_is_no_mistake)
 /* That the match asks to be called again at once is noted as a fault. */
 Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 1, 600);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 600);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.match.wait_limit_ms = 5000;
     virtual_match *run = checked_match_create(&setup);

@@ -4,14 +4,14 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 /* ---- large inputs ---- */
 
 static virtual_setup setup_with_bytes(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), players, 0);
-    setup.match.sim.params[TALLY_PARAM_BYTES] = bytes;
+    virtual_setup setup = virtual_setup_default(test_simulation(), players, 0);
+    setup.match.sim.params[TEST_PARAM_BYTES] = bytes;
     setup.match.sim.tick_rate_hz = tick_rate_hz;
     setup.match.start_delay_ms = 1000;
     return setup;
@@ -281,7 +281,7 @@ Test(limits, ten_thousand_connections_leave_nothing_behind)
     counting_allocator counting;
     counting_allocator_init(&counting);
     lobby here = {.now_ns = SECOND};
-    ls_match_config config = ls_match_config_default(tally_simulation());
+    ls_match_config config = ls_match_config_default(test_simulation());
     config.sim.players = 8;
     ls_packet_sink sink = {on_send, on_disconnect, &here};
     ls_status status = ls_match_create(&config, &sink, &counting.allocator, &here.match, NULL);
@@ -320,7 +320,7 @@ Test(limits, ten_thousand_connections_leave_nothing_behind)
 Test(limits, the_door_has_room_for_so_many)
 {
     lobby here = {.now_ns = SECOND};
-    ls_match_config config = ls_match_config_default(tally_simulation());
+    ls_match_config config = ls_match_config_default(test_simulation());
     config.sim.players = 2;
     ls_packet_sink sink = {on_send, on_disconnect, &here};
     cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
@@ -345,7 +345,7 @@ Test(limits, the_door_has_room_for_so_many)
 Test(limits, events_that_nobody_takes_fill_no_memory)
 {
     lobby here = {.now_ns = SECOND};
-    ls_match_config config = ls_match_config_default(tally_simulation());
+    ls_match_config config = ls_match_config_default(test_simulation());
     ls_packet_sink sink = {on_send, on_disconnect, &here};
     cr_assert_eq(ls_match_create(&config, &sink, ls_allocator_heap(), &here.match, NULL), LS_OK);
     for (ls_peer_id peer = 1; peer <= 1000; peer++) {

@@ -2,7 +2,7 @@
  * how soon they find that moment again after a network, a clock or a machine has changed. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #define DT_NS (SECOND / 60)
 
@@ -11,7 +11,7 @@
 
 static virtual_match *start(uint32_t players, uint64_t delay_ns)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), players, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), players, 0);
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = delay_ns;
     return checked_match_create(&setup);
@@ -50,7 +50,7 @@ typedef struct latency_case {
 /* Made when it is due an input waits for nothing but the margin; in frames, for the frame. */
 static void check_latency(const latency_case *one)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 10 * one->tick_rate_hz);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 10 * one->tick_rate_hz);
     setup.match.sim.players = 3;
     setup.match.sim.tick_rate_hz = one->tick_rate_hz;
     setup.match.start_delay_ms = START_DELAY_MS;
@@ -120,7 +120,7 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
 {
     static const uint32_t delays[] = {1, 6, 30, LS_INPUT_DELAY_TICKS_MAX};
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
-        virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 900);
+        virtual_setup setup = virtual_setup_default(test_simulation(), 2, 900);
         setup.match.input_delay_ticks = delays[i];
         virtual_match *run = checked_match_create(&setup);
         virtual_match_run_to_tick(run, 600);
@@ -154,7 +154,7 @@ static ls_tick check_spacing(const virtual_client *client, ls_tick first)
 static void change_delays(ls_late_rule rule)
 {
     static const uint32_t delays[] = {6, 1, 28, 0};
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, 0);
     setup.match.late_rule = rule;
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = 33 * MS;
@@ -290,9 +290,9 @@ Test(pacing, a_faster_network_is_used_within_two_seconds)
 
 Test(pacing, at_a_thousand_ticks_a_second_too)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 3, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, 0);
     setup.match.sim.tick_rate_hz = 1000;
-    setup.match.sim.params[TALLY_PARAM_BYTES] = 0;
+    setup.match.sim.params[TEST_PARAM_BYTES] = 0;
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 1000);
     cr_assert_eq(substituted(run), 0);
@@ -312,7 +312,7 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
 
 Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 4, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 4, 0);
     setup.link = (ls_memory_link){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 300);
@@ -329,7 +329,7 @@ Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
 Test(pacing, clocks_that_run_fast_and_slow_miss_no_tick)
 {
     static const int32_t drifts_ppm[] = {-500, 0, 500};
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 60 * 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 60 * 60);
     setup.match.sim.players = 3;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
@@ -375,7 +375,7 @@ Test(pacing, a_client_that_draws_nothing_for_a_second_is_back_within_one)
 
 Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 0, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 0);
     setup.match.sim.players = 2;
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = 20 * MS;

@@ -5,7 +5,7 @@
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -56,9 +56,9 @@ Test(prediction, arena_under_loss)
     play(&setup);
 }
 
-Test(prediction, tally_under_loss)
+Test(prediction, test_simulation_under_loss)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 4, 1500); /* longer than any window */
+    virtual_setup setup = setup_with(test_simulation(), 4, 1500); /* longer than any window */
     setup.link.loss_ppm = 50000;
     play(&setup);
 }
@@ -72,7 +72,7 @@ Test(prediction, units_with_their_orders)
     play(&setup);
 }
 
-Test(prediction, any_weather)
+Test(prediction, any_impairments)
 {
     virtual_setup setup = setup_with(ls_arena_simulation(), 3, 400);
     setup.link = (ls_memory_link){
@@ -82,14 +82,14 @@ Test(prediction, any_weather)
 
 Test(prediction, hashes_of_every_seventh_state)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 4, 400);
+    virtual_setup setup = setup_with(test_simulation(), 4, 400);
     setup.match.hash_interval_ticks = 7;
     play(&setup);
 }
 
 Test(prediction, the_rule_wait)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 3, 400);
+    virtual_setup setup = setup_with(test_simulation(), 3, 400);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.link.loss_ppm = 100000;
     play(&setup);
@@ -99,7 +99,7 @@ Test(prediction, any_depth)
 {
     static const uint32_t depths[] = {1, 2, 31, LS_PREDICT_TICKS_MAX};
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
-        virtual_setup setup = setup_with(tally_simulation(), 3, 200);
+        virtual_setup setup = setup_with(test_simulation(), 3, 200);
         setup.predict_ticks = depths[i];
         setup.link = (ls_memory_link){.delay_ns = 150 * MS, .loss_ppm = 50000};
         play(&setup);
@@ -128,11 +128,11 @@ Test(prediction, beside_clients_without_it)
     virtual_match_destroy(run);
 }
 
-/* The rule wait closes every input as it was made, and bots of the tally do not look at the state:
- * what is closed is the same with and without. */
+/* The rule wait closes every input as it was made, and bots of the test simulation do not look at
+ * the state: what is closed is the same with and without. */
 static uint64_t final_hash(uint32_t predict_ticks)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 3, 300);
+    virtual_setup setup = setup_with(test_simulation(), 3, 300);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.predict_ticks = predict_ticks;
     virtual_match *run = checked_match_create(&setup);
@@ -153,7 +153,7 @@ Test(prediction, changes_no_state)
 
 Test(prediction, ones_own_input_shows_at_once)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 2, 0);
+    virtual_setup setup = setup_with(test_simulation(), 2, 0);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     for (uint32_t frame = 0; frame < 60; frame++) {
@@ -168,7 +168,7 @@ Test(prediction, ones_own_input_shows_at_once)
 
 Test(prediction, goes_as_far_as_it_may)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 2, 0);
+    virtual_setup setup = setup_with(test_simulation(), 2, 0);
     setup.predict_ticks = 2;
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
@@ -182,7 +182,7 @@ Test(prediction, goes_as_far_as_it_may)
 
 Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 2, 0);
+    virtual_setup setup = setup_with(test_simulation(), 2, 0);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 120);
     ls_memory_link usual = setup.link;
@@ -199,7 +199,7 @@ Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
 /* Nobody's input changes: there is nothing to guess wrong after the joins. */
 Test(prediction, who_holds_still_is_guessed_right)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 4, 300);
+    virtual_setup setup = setup_with(test_simulation(), 4, 300);
     ls_text why = {{0}};
     cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
                  LS_OK);
@@ -219,7 +219,7 @@ Test(prediction, who_holds_still_is_guessed_right)
  * ticks again as they were closed. */
 Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 2, 400);
+    virtual_setup setup = setup_with(test_simulation(), 2, 400);
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_tick(run, 150);
     ls_memory_link slow = {.delay_ns = 120 * MS};
@@ -233,7 +233,7 @@ Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 
 Test(prediction, a_player_who_leaves_was_not_foreseen)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 3, 300);
+    virtual_setup setup = setup_with(test_simulation(), 3, 300);
     ls_text why = {{0}};
     cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
                  LS_OK);
@@ -253,7 +253,7 @@ Test(prediction, a_player_who_leaves_was_not_foreseen)
 
 static void leave_as_planned(uint32_t frame_hz)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 0, 300);
+    virtual_setup setup = setup_with(test_simulation(), 0, 300);
     setup.match.sim.players = 2;
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 2; i++) {
@@ -299,7 +299,7 @@ Test(prediction, a_machine_that_stood_still_catches_up)
 
 static void flip_and_check(uint32_t interval, ls_tick tick)
 {
-    virtual_setup setup = setup_with(tally_simulation(), 3, 250);
+    virtual_setup setup = setup_with(test_simulation(), 3, 250);
     setup.match.hash_interval_ticks = interval;
     setup.match.on_desync = LS_ON_DESYNC_REPORT;
     setup.link.loss_ppm = 50000;
@@ -327,21 +327,21 @@ Test(prediction, hides_no_desync)
 
 /* ---- simulations that hash by callback ---- */
 
-/* The tally, as if it wrapped an engine of somebody else's. */
+/* The test simulation, as if it wrapped a foreign engine. */
 static uint64_t engine_hash(const ls_sim_config *config, const void *state)
 {
     (void)config;
-    return ls_hash_bytes(state, sizeof(tally_state), 0);
+    return ls_hash_bytes(state, sizeof(test_simulation_state), 0);
 }
 
 static size_t engine_save(const ls_sim_config *config, const void *state, uint8_t *bytes,
                           size_t capacity)
 {
     (void)config;
-    if (capacity >= sizeof(tally_state)) {
-        memcpy(bytes, state, sizeof(tally_state));
+    if (capacity >= sizeof(test_simulation_state)) {
+        memcpy(bytes, state, sizeof(test_simulation_state));
     }
-    return sizeof(tally_state);
+    return sizeof(test_simulation_state);
 }
 
 static ls_status engine_load(const ls_sim_config *config, void *state, const uint8_t *bytes,
@@ -364,7 +364,7 @@ static ls_status refuse_to_load(const ls_sim_config *config, void *state, const 
 
 static ls_simulation engine_simulation(void)
 {
-    ls_simulation simulation = *tally_simulation();
+    ls_simulation simulation = *test_simulation();
     simulation.fields = NULL;
     simulation.hash = engine_hash;
     simulation.save = engine_save;

@@ -5,7 +5,7 @@
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/memory_store.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -408,7 +408,7 @@ Test(record, that_a_server_came_back_is_written_first_and_synchronised)
 
 Test(record, nothing_is_allocated_while_a_match_is_recorded)
 {
-    begin(tally_simulation(), 0, quick());
+    begin(test_simulation(), 0, quick());
     play_on(3 * SECOND);
     here.store.is_stuck = true; /* compressing is the store's affair */
     uint64_t calls = 0;

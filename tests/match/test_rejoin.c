@@ -5,7 +5,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ typedef struct stage {
 
 static virtual_setup setup_of(uint32_t seats)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, TICKS);
     setup.match.sim.players = seats;
     setup.match.start_players = HONEST;
     setup.match.timeout_ms = 2000;
@@ -130,7 +130,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
     const ls_join *join = &here.peer->join;
     cr_assert_eq(here.peer->heard[LS_MESSAGE_JOIN], 1);
     cr_assert_eq(join->source, LS_JOIN_SNAPSHOT);
-    cr_assert_eq(join->blob_bytes, sizeof(tally_state));
+    cr_assert_eq(join->blob_bytes, sizeof(test_simulation_state));
     cr_assert_str_eq(join->names[0], slot_of(here.run, 0).name);
     follow(&here, 300 * MS);
     cr_assert_eq(here.peer->first_tick, join->tick);
@@ -138,7 +138,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
 
     ls_sim_instance *copy = NULL;
     ls_text why;
-    cr_assert_eq(ls_sim_instance_create(tally_simulation(), &setup.match.sim, ls_allocator_heap(),
+    cr_assert_eq(ls_sim_instance_create(test_simulation(), &setup.match.sim, ls_allocator_heap(),
                                         &copy, &why),
                  LS_OK);
     cr_assert_eq(ls_sim_instance_load(copy, ls_blob_receiver_bytes(here.peer->blob), join->tick),
@@ -706,7 +706,7 @@ Test(rejoin, an_ack_of_what_was_never_sent_is_malformed)
 
 Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), HONEST, TICKS);
+    virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, TICKS);
     setup.match.sim.players = HONEST + 1;
     setup.match.timeout_ms = 2000;
     stage here = {.run = checked_match_create(&setup)};

@@ -2,7 +2,7 @@
  * somebody who comes back has seen, and the match goes on. */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ static struct {
     kept_input inputs[TICKS_MAX][PLAYERS];
     uint64_t chains[TICKS_MAX + 1];       /* before each tick */
     uint64_t state_hashes[TICKS_MAX + 1]; /* of the states that are hashed */
-    uint8_t state[sizeof(tally_state)];
+    uint8_t state[sizeof(test_simulation_state)];
     ls_match_restore snapshot; /* of the newest multiple of SNAPSHOT_TICK */
 } here;
 
@@ -85,7 +85,7 @@ static ls_tick_inputs kept_tick(ls_tick tick, ls_slot_input slots[PLAYERS])
 
 static ls_match_config config_of(uint32_t interval)
 {
-    ls_match_config config = ls_match_config_default(tally_simulation());
+    ls_match_config config = ls_match_config_default(test_simulation());
     config.sim.players = PLAYERS;
     config.sim.tick_rate_hz = 60;
     config.hash_interval_ticks = interval;
@@ -280,7 +280,7 @@ Test(resume, a_match_survives_that_time_and_again)
 
 Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), 2, 60);
+    virtual_setup setup = virtual_setup_default(test_simulation(), 2, 60);
     setup.clients = 0;
     setup.has_journal = true;
     virtual_match *run = checked_match_create(&setup);

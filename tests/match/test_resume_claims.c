@@ -5,7 +5,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ static ls_tick_inputs made_tick(ls_tick tick, uint32_t variant, ls_slot_input sl
 /* Begun to be restored, at tick 0. */
 static liars begin_stage(void)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), seats, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), seats, 0);
     setup.clients = 0;
     setup.match.resume_wait_ms = 3000;
     liars stage = {.run = checked_match_create(&setup), .chain = LS_TICK_CHAIN_START};

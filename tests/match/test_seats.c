@@ -4,7 +4,7 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     SEATS = 3,
@@ -20,7 +20,7 @@ typedef struct table {
 /* The journal knows one player of seat 0 and none of the others. */
 static table open_table(void)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), SEATS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), SEATS, 0);
     setup.clients = 0;
     table here = {.run = checked_match_create(&setup)};
     check_of(here.run)->unscheduled_until_ns = VIRTUAL_NEVER;

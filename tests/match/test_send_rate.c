@@ -1,7 +1,7 @@
 /* How many packets go each way: as configured, and with `auto` twice as many in just the direction
  * that loses many. Whatever the rate, the same match is played. */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     PLAYERS = 3,
@@ -33,7 +33,7 @@ static rates measure(virtual_client *client)
 
 static virtual_match *start(ls_send_rate send_rate, uint64_t delay_ns)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.send_rate = send_rate;
     setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
     setup.link.delay_ns = delay_ns;
@@ -75,7 +75,7 @@ Test(send_rate, auto_sends_one_packet_a_tick_while_nothing_is_lost)
 /* At 5 ticks a second an answer is there before the half of a tick has passed. */
 Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
 {
-    virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 0);
+    virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.send_rate = LS_SEND_DOUBLE;
     setup.match.sim.tick_rate_hz = 5;
     virtual_match *run = checked_match_create(&setup);
@@ -122,7 +122,7 @@ Test(send_rate, every_rate_plays_the_same_match_on_any_network)
         {.delay_ns = 40 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000},
     };
     for (uint32_t i = 0; i < 2 * LS_SEND_RATE_COUNT * 2; i++) {
-        virtual_setup setup = virtual_setup_default(tally_simulation(), PLAYERS, 301);
+        virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 301);
         setup.match.send_rate = (ls_send_rate)(i / 4);
         setup.match.late_rule = i & 1 ? LS_LATE_WAIT : LS_LATE_REPEAT;
         setup.link = links[i >> 1 & 1];

@@ -7,7 +7,7 @@
 #include "lockstep/protocol/transport/transport_memory.h"
 #include "lockstep/server/host/match_table.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static hall here;
 static const ls_simulation *find_simulation(void *user, const char *name)
 {
     (void)user;
-    return strcmp(name, tally_simulation()->name) == 0 ? tally_simulation() : NULL;
+    return strcmp(name, test_simulation()->name) == 0 ? test_simulation() : NULL;
 }
 
 static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t slot, ls_tick tick,
@@ -78,7 +78,7 @@ static void open_hall(uint32_t matches, uint32_t players, uint32_t ticks)
     counting_allocator_init(&here.counting);
     cr_assert_eq(ls_memory_network_create(1, ls_allocator_heap(), &here.network), LS_OK);
     cr_assert_eq(ls_memory_server_create(here.network, &here.transport), LS_OK);
-    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
     config.match.sim.players = players;
     config.match.ticks = ticks;
     config.matches = matches;
@@ -277,7 +277,7 @@ Test(several, more_peers_than_the_table_holds_are_closed)
 {
     open_hall(1, 1, 0);
     ls_match_table_destroy(here.table);
-    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
     config.match.sim.players = 1;
     config.peers_max = 1;
     create_table(&config);
@@ -409,7 +409,7 @@ static void expect_refused(ls_match_table_config config, const char *word)
 Test(several, a_bad_config_is_refused_by_name)
 {
     open_hall(1, 1, 0);
-    ls_match_table_config good = ls_match_table_config_default(tally_simulation());
+    ls_match_table_config good = ls_match_table_config_default(test_simulation());
     ls_match_table_config config = good;
     config.matches = 0;
     expect_refused(config, "matches");
@@ -426,7 +426,7 @@ Test(several, a_bad_config_is_refused_by_name)
 Test(several, a_table_that_cannot_be_made_leaves_nothing_behind)
 {
     open_hall(1, 1, 0);
-    ls_match_table_config config = ls_match_table_config_default(tally_simulation());
+    ls_match_table_config config = ls_match_table_config_default(test_simulation());
     config.matches = 3;
     ls_packet_sink sink = ls_transport_sink(here.transport);
     bool is_made = false;

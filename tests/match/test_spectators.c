@@ -4,7 +4,7 @@
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_spectator.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     DELAY_TICKS = 60,
@@ -96,7 +96,7 @@ Test(watch, one_may_come_at_any_tick)
     static const ls_tick ticks[] = {1,   2,   59,  60,  61,  119,  120,
                                     121, 122, 180, 181, 500, 1024, 1500};
     for (size_t i = 0; i < sizeof ticks / sizeof ticks[0]; i++) {
-        join_at(tally_simulation(), ticks[i], DELAY_TICKS, 1, &near_link);
+        join_at(test_simulation(), ticks[i], DELAY_TICKS, 1, &near_link);
     }
     join_at(ls_units_simulation(), 200, DELAY_TICKS, 1, &near_link);
 }
@@ -107,7 +107,7 @@ Test(watch, one_may_come_with_any_delay)
     static const ls_tick ticks[] = {300, 970, 1023, 1400};
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         for (size_t k = 0; k < sizeof ticks / sizeof ticks[0]; k++) {
-            join_at(tally_simulation(), ticks[k], delays[i], 1, &near_link);
+            join_at(test_simulation(), ticks[k], delays[i], 1, &near_link);
         }
     }
 }
@@ -115,8 +115,8 @@ Test(watch, one_may_come_with_any_delay)
 Test(watch, one_may_come_over_a_lossy_link_and_with_rare_hashes)
 {
     join_at(ls_units_simulation(), 400, DELAY_TICKS, 1, &lossy_link);
-    join_at(tally_simulation(), 401, DELAY_TICKS, 7, &lossy_link);
-    join_at(tally_simulation(), 1200, DELAY_TICKS, LS_HASH_INTERVAL_MAX / 4, &lossy_link);
+    join_at(test_simulation(), 401, DELAY_TICKS, 7, &lossy_link);
+    join_at(test_simulation(), 1200, DELAY_TICKS, LS_HASH_INTERVAL_MAX / 4, &lossy_link);
 }
 
 Test(watch, who_comes_back_goes_on_with_what_it_has)
@@ -143,7 +143,7 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
     enum {
         SPECTATORS = 2
     };
-    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_setup setup = setup_of(test_simulation(), 2);
     setup.clients = 0;
     setup.has_journal = true;
     virtual_match *run = checked_match_create(&setup);
@@ -204,10 +204,10 @@ Test(watch, who_comes_back_with_other_ticks_does_not_begin_at_state_0_again)
 
 /* ---- a simulation that cannot save ---- */
 
-static uint64_t hash_tally(const ls_sim_config *config, const void *state)
+static uint64_t hash_test_simulation(const ls_sim_config *config, const void *state)
 {
     (void)config;
-    return ls_hash_bytes(state, sizeof(tally_state), 0);
+    return ls_hash_bytes(state, sizeof(test_simulation_state), 0);
 }
 
 static virtual_client *late_one;
@@ -227,9 +227,9 @@ static void check_is_late(void *user, virtual_match *run)
 static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interval,
                             const ls_memory_link *link)
 {
-    ls_simulation unsaved = *tally_simulation();
+    ls_simulation unsaved = *test_simulation();
     unsaved.fields = NULL;
-    unsaved.hash = hash_tally;
+    unsaved.hash = hash_test_simulation;
     ls_match_config config = ls_match_config_default(&unsaved);
     config.sim.players = 2;
     config.spectators_max = 1;
@@ -294,7 +294,7 @@ static void note_play(const virtual_match *run, play *out)
 
 static virtual_setup setup_of_crowd(void)
 {
-    virtual_setup setup = setup_of(tally_simulation(), CROWD);
+    virtual_setup setup = setup_of(test_simulation(), CROWD);
     setup.match.ticks = CROWD_TICKS;
     setup.link = (ls_memory_link){.delay_ns = 20 * MS};
     return setup;
@@ -362,7 +362,7 @@ Test(watch, too_many_bytes_come_thinner_and_not_at_the_players_cost)
 /* Runs a match before one honest spectator and one that is spoilt at tick 100. */
 static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status expected)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_setup setup = setup_of(test_simulation(), 2);
     setup.match.ticks = 1800;
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *honest = raw_spectator_create(run, &near_link, NULL);
@@ -471,7 +471,7 @@ static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool 
 
 Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_setup setup = setup_of(test_simulation(), 2);
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
@@ -495,7 +495,7 @@ Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 
 Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 2);
+    virtual_setup setup = setup_of(test_simulation(), 2);
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 200);
@@ -511,7 +511,7 @@ Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 
 Test(watch, there_are_as_many_places_as_were_made)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 1);
+    virtual_setup setup = setup_of(test_simulation(), 1);
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *first = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run(run, 100 * MS);
@@ -530,7 +530,7 @@ Test(watch, there_are_as_many_places_as_were_made)
 
 Test(watch, nobody_watches_where_there_are_no_places)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 0);
+    virtual_setup setup = setup_of(test_simulation(), 0);
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     play_and_check(run);
@@ -540,7 +540,7 @@ Test(watch, nobody_watches_where_there_are_no_places)
 
 Test(watch, they_do_not_start_a_match)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 4);
+    virtual_setup setup = setup_of(test_simulation(), 4);
     setup.clients = 1;
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
@@ -556,7 +556,7 @@ Test(watch, they_do_not_start_a_match)
 
 Test(watch, they_do_not_keep_a_match_alive)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 4);
+    virtual_setup setup = setup_of(test_simulation(), 4);
     setup.match.ticks = 0;
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
@@ -571,7 +571,7 @@ Test(watch, they_do_not_keep_a_match_alive)
 
 Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 4);
+    virtual_setup setup = setup_of(test_simulation(), 4);
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     spectator->is_lazy = true;
@@ -588,7 +588,7 @@ Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
 
 Test(watch, who_plays_is_let_go_before_who_watches)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 1);
+    virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.spectator_delay_ticks = 300;
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
@@ -614,7 +614,7 @@ static virtual_client *add_session(virtual_match *run)
 
 Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
 {
-    virtual_setup setup = setup_of(tally_simulation(), 1);
+    virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.ticks = 120;
     setup.match.timeout_ms = 2500;
     virtual_match *run = checked_match_create(&setup);
@@ -631,7 +631,7 @@ Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
 Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
 {
     for (uint32_t i = 0; i < 20; i++) {
-        virtual_setup setup = setup_of(tally_simulation(), 1);
+        virtual_setup setup = setup_of(test_simulation(), 1);
         setup.match.ticks = 40;
         setup.match.sim.tick_rate_hz = 20;
         setup.match.late_rule = LS_LATE_WAIT;

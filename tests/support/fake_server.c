@@ -219,7 +219,7 @@ void fake_server_send_join(fake_server *fake, const ls_join *join)
 {
     ls_message message = {.kind = LS_MESSAGE_JOIN, .body.join = *join};
     if (join->source != LS_JOIN_HELD) {
-        fake->bare_tick = join->tick;
+        fake->keyframe_tick = join->tick;
     }
     fake_server_send(fake, &message);
 }
@@ -324,7 +324,7 @@ static void tick_before(const fake_server *fake, ls_tick tick,
                         uint8_t bytes[FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX],
                         ls_slot_input slots[FAKE_SLOTS])
 {
-    if (tick == 0 || tick == fake->bare_tick) {
+    if (tick == 0 || tick == fake->keyframe_tick) {
         memset(slots, 0, FAKE_SLOTS * sizeof slots[0]);
     } else {
         fake_server_inputs(tick - 1, bytes, slots);

@@ -25,9 +25,9 @@ typedef struct fake_server {
     ls_simulation simulation; /* the counter; a test may take its save away before the offer */
     ls_offer offer;
     uint64_t now_ns;
-    ls_peer_id peer;   /* of the newest connection */
-    ls_tick bare_tick; /* is coded against nothing */
-    uint32_t sequence; /* of TICKS */
+    ls_peer_id peer;       /* of the newest connection */
+    ls_tick keyframe_tick; /* is coded against nothing */
+    uint32_t sequence;     /* of TICKS */
 
     /* The match, by tick. */
     ls_sim_instance *instance;
@@ -38,7 +38,7 @@ typedef struct fake_server {
     ls_blob *blob;
     uint8_t *raw; /* what is in it */
 
-    /* What the session sent. */
+    /* Packets of the session. */
     uint32_t connections;
     uint32_t disconnections;
     uint32_t packets;
@@ -76,8 +76,8 @@ void fake_server_close_ticks(fake_server *fake, uint32_t count);
 void fake_server_inputs(ls_tick tick, uint8_t bytes[FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX],
                         ls_slot_input slots[FAKE_SLOTS]);
 
-/* What the server would say: HELD by what HELLO claims; the others of the newest state, with the
- * blob made. */
+/* The JOIN that a server would send: HELD by the claims of HELLO; the others of the newest state,
+ * with the blob made. */
 ls_join fake_server_make_join(fake_server *fake, ls_join_source source);
 
 /* Another string for the blob, and the JOIN told of it. */

@@ -31,7 +31,7 @@ ls_tick raw_spectator_tick(const raw_spectator *spectator)
 
 static void say_hello(raw_spectator *spectator)
 {
-    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("watcher")};
+    ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
     message.body.hello.is_spectator = true;
     if (spectator->offer.match_id != 0) {
         message.body.hello.back = (ls_return){.match_id = spectator->offer.match_id,

@@ -1,4 +1,4 @@
-/* Raw spectator: somebody who watches a virtual match without a session: it takes JOIN, the blob
+/* Raw spectator: a spectator of a virtual match without a session: it takes JOIN, the blob
  * and the closed ticks, steps the simulation on them and says what came out; honest only as far as
  * the test wants. For tests only. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_RAW_SPECTATOR_H
@@ -15,7 +15,7 @@ typedef struct raw_spectator {
     ls_peer_id server; /* 0 until connected */
     bool is_closed;
 
-    /* What it is made to do. */
+    /* Set by the test. */
     bool is_wrong;      /* its chains are not those of its states */
     bool is_altered;    /* the next one alone */
     bool is_silent;     /* says nothing any more */
@@ -23,7 +23,7 @@ typedef struct raw_spectator {
     bool is_lazy;       /* never says that it has joined, and steps nothing */
     ls_tick leave_tick; /* closes its connection once it has stepped so many; 0: stays */
 
-    /* What it was told. */
+    /* Received. */
     ls_offer offer;
     ls_join join;
     bool has_join;
@@ -38,7 +38,7 @@ typedef struct raw_spectator {
     uint32_t same_heard;
     ls_tick least_delay; /* the server had closed at least so many more than it was sent */
 
-    /* What it did. */
+    /* Its own state. */
     ls_sim_instance *instance;
     ls_input_buffer *received;
     ls_blob_receiver *blob; /* NULL: none is to come */

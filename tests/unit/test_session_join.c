@@ -137,7 +137,7 @@ Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .in
 Test(session_join, ticks_that_came_before_join_come_again, .init = open_late, .fini = shut)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    here.bare_tick = join.tick;
+    here.keyframe_tick = join.tick;
     fake_server_close_ticks(&here, 5);
     fake_server_send_ticks_to(&here, 3); /* overtook it */
     cr_assert_eq(fake_server_report(&here).confirmed, 0);

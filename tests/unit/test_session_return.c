@@ -495,7 +495,7 @@ Test(session_return, who_holds_nothing_may_begin_at_the_start, .init = play, .fi
     cut();
     come_back();
     cr_assert_eq(here.hello.back.confirmed, 0);
-    here.bare_tick = 0;
+    here.keyframe_tick = 0;
     join_held();
     fake_server_frame_on(&here, 30);
     check_plays_on();

@@ -26,7 +26,7 @@ typedef struct post {
     post_item items[POST_ITEMS_MAX];
 } post;
 
-/* What a core's sink needs to know. */
+/* The user of a core's sink. */
 typedef struct sender {
     ls_memory_match *match;
     ls_transport *transport;
@@ -226,7 +226,7 @@ static void watch_member(ls_memory_match *match, member *player)
     }
 }
 
-/* Who had a packet may have had ticks confirmed. */
+/* A client that had a packet may have had ticks confirmed. */
 static void watch_latency(ls_memory_match *match)
 {
     for (uint32_t i = 0; i < match->inbox.count; i++) {

@@ -25,7 +25,7 @@ typedef struct ls_memory_match_config {
     uint32_t hash_interval_ticks;    /* 0: every tick */
     bool finds_no_causes;            /* no copies of the state */
 
-    /* Called when the match has done what was due, outside of what is timed; NULL: nobody. */
+    /* Called when the match has done what was due, outside of the timed part; NULL: no call. */
     void (*after_server)(void *user, ls_match *match, uint64_t now_ns);
     void *user;
 } ls_memory_match_config;
@@ -55,7 +55,7 @@ void ls_memory_match_run(ls_memory_match *match, uint32_t ticks);
 /* The next of the late players connects. The status of creating it, explained. */
 ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why);
 
-/* Who was let in last plays. */
+/* The newest player plays. */
 bool ls_memory_match_all_play(const ls_memory_match *match);
 
 uint64_t ls_memory_match_now_ns(const ls_memory_match *match);

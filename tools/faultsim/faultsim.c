@@ -157,7 +157,7 @@ static void collect(const ls_jobs *jobs, ls_faultsim_report *report)
     }
 }
 
-/* What processes that have ended used. */
+/* The CPU time of processes that have ended. */
 static uint64_t children_cpu_ns(void)
 {
     struct rusage usage = {0};

@@ -1,5 +1,5 @@
 /* Faultsim: plays the matches of a range of seeds on several processes, watches them, and reports:
- * what broke, with seed, invariant and the last events, and what was played in all. A seed that
+ * what broke, with seed, invariant and the last events, and the totals of all matches. A seed that
  * broke is played again with its log: it does the same. A process that dies is a broken invariant
  * of the seed it was playing. Called by the main and by tests. */
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_FAULTSIM_H

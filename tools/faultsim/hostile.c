@@ -199,60 +199,60 @@ void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility h
     client->tamper = (virtual_tamper){.send = tamper, .user = hostile};
 }
 
-/* ---- a stranger ---- */
+/* ---- an unknown peer ---- */
 
-static void say_something(ls_hostile *stranger)
+static void say_something(ls_hostile *unknown)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-    size_t size = below(stranger, 40);
-    fill_random(stranger, bytes, (uint32_t)size);
-    ls_channel channel = below(stranger, 2) == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE;
-    bool is_late = ls_match_state_of(stranger->run->match) != LS_MATCH_LOBBY;
-    if (is_late && below(stranger, 3) == 0) { /* any earlier, and it would take a seat */
+    size_t size = below(unknown, 40);
+    fill_random(unknown, bytes, (uint32_t)size);
+    ls_channel channel = below(unknown, 2) == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE;
+    bool is_late = ls_match_state_of(unknown->run->match) != LS_MATCH_LOBBY;
+    if (is_late && below(unknown, 3) == 0) { /* any earlier, and it would take a seat */
         ls_message hello = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("late")};
         size = ls_message_write(&hello, bytes);
         channel = LS_CHANNEL_RELIABLE;
     }
-    stranger->sent++;
-    ls_transport_send(stranger->transport, stranger->server, channel, bytes, size);
+    unknown->sent++;
+    ls_transport_send(unknown->transport, unknown->server, channel, bytes, size);
 }
 
-static void pump_stranger(void *user)
+static void pump_unknown_peer(void *user)
 {
-    ls_hostile *stranger = user;
+    ls_hostile *unknown = user;
     ls_transport_event event;
-    while (ls_transport_next_event(stranger->transport, &event)) {
+    while (ls_transport_next_event(unknown->transport, &event)) {
         if (event.kind == LS_TRANSPORT_CONNECTED) {
-            stranger->server = event.peer;
+            unknown->server = event.peer;
         } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            stranger->server = 0;
+            unknown->server = 0;
         }
     }
-    if (stranger->server == 0 || stranger->run->now_ns < stranger->next_ns) {
+    if (unknown->server == 0 || unknown->run->now_ns < unknown->next_ns) {
         return;
     }
-    stranger->next_ns = stranger->run->now_ns + LS_NS_PER_SECOND;
-    switch (stranger->hostility) {
+    unknown->next_ns = unknown->run->now_ns + LS_NS_PER_SECOND;
+    switch (unknown->hostility) {
     case LS_HOSTILITY_SILENCE:
         return;
     case LS_HOSTILITY_LIE:
-        ls_transport_disconnect(stranger->transport, stranger->server);
+        ls_transport_disconnect(unknown->transport, unknown->server);
         return;
     default:
-        say_something(stranger);
+        say_something(unknown);
     }
 }
 
-void ls_hostile_knock(ls_hostile *stranger, virtual_match *run, uint64_t seed)
+void ls_hostile_knock(ls_hostile *unknown, virtual_match *run, uint64_t seed)
 {
-    stranger->rng = ls_rng_make(seed, 0x73000 + run->peer_count);
-    stranger->run = run;
-    stranger->hostility = (ls_hostility)(below(stranger, LS_HOSTILITY_COUNT - 1) + 1);
-    stranger->next_ns = run->now_ns;
+    unknown->rng = ls_rng_make(seed, 0x73000 + run->peer_count);
+    unknown->run = run;
+    unknown->hostility = (ls_hostility)(below(unknown, LS_HOSTILITY_COUNT - 1) + 1);
+    unknown->next_ns = run->now_ns;
     ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &stranger->transport);
+        ls_memory_client_create(run->network, run->server_transport, &unknown->transport);
     LS_ASSERT(status == LS_OK);
     ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
-    ls_memory_client_set_links(stranger->transport, &link, &link);
-    virtual_match_add_peer(run, (virtual_peer){pump_stranger, stranger});
+    ls_memory_client_set_links(unknown->transport, &link, &link);
+    virtual_match_add_peer(run, (virtual_peer){pump_unknown_peer, unknown});
 }

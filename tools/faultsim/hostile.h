@@ -1,6 +1,6 @@
 /* Hostile: somebody who breaks the rules of the protocol: a player, between whose session and the
- * network it stands, or a stranger at the server's door. Draws what it does from a stream of its
- * own. Never touches what anybody else sends. Called by play. */
+ * network it stands, or an unknown peer at the server's door. Draws what it does from a stream of
+ * its own. Never touches what anybody else sends. Called by play. */
 #ifndef LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 #define LOCKSTEP_TOOLS_FAULTSIM_HOSTILE_H
 
@@ -25,7 +25,7 @@ typedef struct ls_hostile {
     ls_hostile_packet kept[LS_HOSTILE_KEPT];
     ls_message message; /* that it makes a lie of */
 
-    /* A stranger's. */
+    /* An unknown peer's. */
     virtual_match *run;
     ls_transport *transport;
     ls_peer_id server; /* 0: not connected */

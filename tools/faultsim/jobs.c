@@ -86,7 +86,7 @@ ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config)
     return LS_OK;
 }
 
-/* What kills the process that plays a match is a broken invariant: hostile bytes never crash. */
+/* The death of a process that plays a match breaks an invariant: hostile bytes never crash. */
 static void note_death(ls_jobs *jobs, ls_job *job, int how)
 {
     ls_text fault;

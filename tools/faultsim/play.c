@@ -4,7 +4,7 @@
 #include "lockstep/tools/faultsim/hostile.h"
 #include "lockstep/tools/faultsim/match_check.h"
 #include "lockstep/tools/faultsim/match_memory.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct ls_play {
     ls_match_memory *memory;
     ls_scenario scenario;
     ls_hostile players[LS_SCENARIO_CLIENTS_MAX];
-    ls_hostile strangers[LS_SCENARIO_STRANGERS_MAX];
+    ls_hostile unknown_peers[LS_SCENARIO_UNKNOWN_PEERS_MAX];
     uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
 };
 
@@ -59,7 +59,7 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
 {
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
-    uint64_t path_ns = client->calm.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
+    uint64_t path_ns = client->baseline.delay_ns + 2 * frame_ns + scenario->server_loop_ns;
     ls_tick delay_ticks = client->setup.session.is_spectator
                               ? scenario->setup.match.spectator_delay_ticks + WATCH_TICKS
                               : 0;
@@ -77,7 +77,7 @@ static void add_client(ls_play *play, virtual_match *run, uint32_t index)
     client->flip.byte = drawn->flip_byte;
     check->may_leave = drawn->is_free || drawn->end != LS_OK || setup.session.ticks > 0;
     /* Ticks that fit no packet come 32 a round trip: it takes long to make up for lost ones. */
-    bool is_large = run->setup.match.simulation == tally_simulation();
+    bool is_large = run->setup.match.simulation == test_simulation();
     check->lag_max_ticks = is_large ? 0 : lag_max_of(&play->scenario, drawn);
     play->moments[LS_CLASS_SLOW] += setup.frame_hz < 60 || setup.frame_jitter_ns > 0;
     play->moments[LS_CLASS_CLOCK] += setup.drift_ppm != 0;
@@ -122,9 +122,9 @@ static virtual_match *create_run(ls_play *play, void (*log)(void *user, const ch
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         add_client(play, run, i);
     }
-    for (uint32_t i = 0; i < scenario->stranger_count; i++) {
-        memset(&play->strangers[i], 0, sizeof play->strangers[i]);
-        ls_hostile_knock(&play->strangers[i], run, scenario->seed);
+    for (uint32_t i = 0; i < scenario->unknown_peer_count; i++) {
+        memset(&play->unknown_peers[i], 0, sizeof play->unknown_peers[i]);
+        ls_hostile_knock(&play->unknown_peers[i], run, scenario->seed);
     }
     return run;
 }
@@ -147,7 +147,7 @@ static void set_slot_delay(virtual_match *run, const virtual_client *client, uin
     }
 }
 
-/* What happens to one client; returns the class that it counts for. */
+/* Does to one client what the action says; returns the class that it counts for. */
 static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const ls_action *action)
 {
     virtual_match *run = client->run;
@@ -168,7 +168,7 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
         virtual_client_leave(client);
         return LS_CLASS_VANISH;
     case LS_ACTION_HANG_UP:
-        if (client->is_connecting) { /* nobody has heard of it yet, nor will its session again */
+        if (client->is_connecting) { /* its server has not heard of it and never will */
             virtual_client_vanish(client);
         } else if (client->transport) {
             ls_transport_destroy(client->transport);
@@ -256,7 +256,7 @@ static void run_through(ls_play *play, virtual_match *run)
         return;
     }
     uint64_t start_ns = run->now_ns;
-    check_of(run)->baseline_ns = start_ns + scenario->calm_ns;
+    check_of(run)->baseline_ns = start_ns + scenario->baseline_ns;
     for (uint32_t i = 0; i < scenario->action_count; i++) {
         virtual_match_run_until(run, start_ns + scenario->actions[i].at_ns);
         act(play, run, &scenario->actions[i]);
@@ -268,7 +268,7 @@ static void run_through(ls_play *play, virtual_match *run)
 
 /* ---- after it ---- */
 
-/* Who was to be dropped has been, and with the reason that was to be expected. */
+/* Clients that were to be dropped have been, for the expected reason. */
 static void check_ends(const ls_play *play, virtual_match *run)
 {
     if (run->is_server_lost) {
@@ -332,8 +332,8 @@ static void count(const ls_play *play, virtual_match *run, ls_play_totals *total
         one.faults[LS_CLASS_HOSTILE] += play->players[i].sent;
         one.faults[LS_CLASS_FLIP] += run->clients[i]->flip.is_done;
     }
-    for (uint32_t i = 0; i < play->scenario.stranger_count; i++) {
-        one.faults[LS_CLASS_HOSTILE] += play->strangers[i].sent;
+    for (uint32_t i = 0; i < play->scenario.unknown_peer_count; i++) {
+        one.faults[LS_CLASS_HOSTILE] += play->unknown_peers[i].sent;
     }
     ls_play_totals_add(totals, &one);
 }

@@ -20,7 +20,7 @@ typedef struct ls_play_totals {
     uint64_t desyncs;
     uint64_t players_left;
     uint64_t joins;   /* players and spectators let into a running match, those who come back too */
-    uint64_t watched; /* who watched to the end */
+    uint64_t watched; /* spectators that stayed to the end */
     check_resumes resumes;
     uint64_t disk_failures;
     uint64_t faults[LS_CLASS_COUNT]; /* packets, moments or clients that it happened to */

@@ -1,7 +1,7 @@
 #include "lockstep/tools/faultsim/scenario_draw.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 
@@ -10,7 +10,6 @@ enum {
     LARGE_BYTES_MAX = 600,
 };
 
-#define MS LS_NS_PER_MS
 #define SILENCE_MS 1000 /* a fault is over by so much before anybody gives up */
 
 /* ---- the match ---- */
@@ -20,16 +19,15 @@ static void draw_simulation(ls_draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     bool is_large = ls_draw_one_in(here, LARGE_ONE_IN);
     uint32_t large_bytes = ls_draw_between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes =
-        ls_draw_one_in(here, 8) ? TALLY_SMALL_BYTES : ls_draw_between(here, 1, 3);
+    uint32_t small_bytes = ls_draw_one_in(here, 8) ? TEST_SMALL_BYTES : ls_draw_between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
-        simulation = is_large ? tally_simulation() : tally_small_simulation();
+        simulation = is_large ? test_simulation() : test_small_simulation();
     }
     here->scenario->setup = virtual_setup_default(simulation, 0, here->options->ticks);
     match->sim.seed = here->scenario->seed;
     if (!here->options->simulation) {
-        match->sim.params[TALLY_PARAM_BYTES] = is_large ? large_bytes : small_bytes;
+        match->sim.params[TEST_PARAM_BYTES] = is_large ? large_bytes : small_bytes;
     }
 }
 
@@ -45,7 +43,7 @@ static void draw_match(ls_draw *here)
     uint32_t players = ls_draw_between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
     match->sim.tick_rate_hz = ls_draw_pick(here, tick_rates, 8);
-    bool is_large = match->simulation == tally_simulation();
+    bool is_large = match->simulation == test_simulation();
     if (is_large && match->sim.tick_rate_hz > 60) {
         match->sim.tick_rate_hz = 60; /* 32 ticks a round trip are all that goes out in parts */
     }
@@ -64,8 +62,8 @@ static void draw_match(ls_draw *here)
                        : policy == 1 ? LS_ON_DESYNC_STOP
                                      : LS_ON_DESYNC_REPORT;
     uint64_t length_ns = (uint64_t)match->ticks * LS_NS_PER_SECOND / match->sim.tick_rate_hz;
-    here->calm_ns = match->start_delay_ms * MS + length_ns / 10 * 6;
-    here->scenario->calm_ns = here->calm_ns;
+    here->baseline_ns = match->start_delay_ms * MS + length_ns / 10 * 6;
+    here->scenario->baseline_ns = here->baseline_ns;
     uint32_t patience_ms = match->timeout_ms;
     if (match->late_rule == LS_LATE_WAIT && match->wait_limit_ms < patience_ms) {
         patience_ms = match->wait_limit_ms;
@@ -81,14 +79,14 @@ static void draw_server(ls_draw *here)
     scenario->server_drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
     uint64_t loop_ns = ls_draw_ns_between(here, MS, 5 * MS);
     scenario->server_loop_ns = ls_draw_one_in(here, 6) ? loop_ns : 0;
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t pause_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
-    pause_ns = pause_ns < here->calm_ns - at_ns ? pause_ns : here->calm_ns - at_ns;
+    pause_ns = pause_ns < here->baseline_ns - at_ns ? pause_ns : here->baseline_ns - at_ns;
     if (ls_draw_happens(here, LS_CLASS_SLOW, 6)) {
         ls_draw_add_action(here, at_ns, LS_ACTION_PAUSE_SERVER, 0);
         ls_draw_add_action(here, at_ns + pause_ns, LS_ACTION_RESUME_SERVER, 0);
     }
-    at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t step_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
     if (ls_draw_happens(here, LS_CLASS_CLOCK, 8)) {
         ls_draw_add_action(here, at_ns, LS_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
@@ -97,72 +95,40 @@ static void draw_server(ls_draw *here)
 
 /* ---- links ---- */
 
-/* The link that a player has for good. */
-ls_memory_link ls_draw_calm_link(ls_draw *here)
-{
-    static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
-    /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
-    bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
-    return (ls_memory_link){.delay_ns = ls_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
-}
-
-ls_memory_link ls_draw_weather(ls_draw *here, const ls_memory_link *calm)
-{
-    ls_memory_link link = *calm;
-    uint32_t loss_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
-    uint32_t burst_ppm = ls_draw_between(here, 1000, 20000);
-    uint64_t burst_ns = ls_draw_ns_between(here, 20 * MS, 400 * MS);
-    uint64_t jitter_ns = ls_draw_ns_between(here, MS, 60 * MS);
-    uint32_t duplicate_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
-    if (ls_draw_happens(here, LS_CLASS_LOSS, 3)) {
-        link.loss_ppm = loss_ppm;
-    }
-    if (ls_draw_happens(here, LS_CLASS_BURST, 4)) {
-        link.burst_ppm = burst_ppm;
-        link.burst_ns = burst_ns;
-    }
-    if (ls_draw_happens(here, LS_CLASS_JITTER, 3)) {
-        link.jitter_ns = jitter_ns;
-    }
-    if (ls_draw_happens(here, LS_CLASS_DUPLICATE, 4)) {
-        link.duplicate_ppm = duplicate_ppm;
-    }
-    return link;
-}
-
 static void draw_links(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    client->calm = ls_draw_calm_link(here);
-    ls_memory_link first_up = ls_draw_weather(here, &client->calm);
-    ls_memory_link first_down = ls_draw_weather(here, &client->calm);
+    client->baseline = ls_draw_baseline_link(here);
+    ls_memory_link first_up = ls_draw_impairments(here, &client->baseline);
+    ls_memory_link first_down = ls_draw_impairments(here, &client->baseline);
     ls_draw_add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
     /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
     client->setup.up = first_up;
     client->setup.down = first_down;
     client->setup.up.burst_ppm = 0;
     client->setup.down.burst_ppm = 0;
-    uint64_t change_ns = ls_draw_ns_between(here, 0, here->calm_ns);
-    ls_memory_link up = ls_draw_weather(here, &client->calm);
-    ls_memory_link down = ls_draw_weather(here, &client->calm);
+    uint64_t change_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
+    ls_memory_link up = ls_draw_impairments(here, &client->baseline);
+    ls_memory_link down = ls_draw_impairments(here, &client->baseline);
     if (ls_draw_one_in(here, 3)) {
         ls_draw_add_links(here, change_ns, LS_ACTION_LINKS, index, &up, &down);
     }
-    ls_draw_add_links(here, here->calm_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    ls_draw_add_links(here, here->baseline_ns, LS_ACTION_LINKS, index, &client->baseline,
+                      &client->baseline);
 }
 
 static void draw_altering(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint32_t corrupt_ppm = ls_draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
     bool is_up = ls_draw_one_in(here, 2);
     bool is_both = ls_draw_one_in(here, 3);
     if (!ls_draw_happens(here, LS_CLASS_ALTER, 12)) {
         return;
     }
-    ls_memory_link up = client->calm;
-    ls_memory_link down = client->calm;
+    ls_memory_link up = client->baseline;
+    ls_memory_link down = client->baseline;
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
     ls_draw_add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
@@ -174,20 +140,20 @@ static void draw_partition(ls_draw *here, uint32_t index, uint64_t from_ns, uint
 {
     ls_scenario_client *client = &here->scenario->clients[index];
     uint32_t way = ls_rng_below(&here->rng, 3);
-    ls_memory_link up = client->calm;
-    ls_memory_link down = client->calm;
+    ls_memory_link up = client->baseline;
+    ls_memory_link down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
     ls_draw_add_links(here, from_ns, LS_ACTION_LINKS, index, &up, &down);
-    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->calm,
-                      &client->calm);
+    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->baseline,
+                      &client->baseline);
 }
 
 static void draw_silence(ls_draw *here, uint32_t index)
 {
-    uint64_t from_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t from_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t length_ns = ls_draw_ns_between(here, 5 * MS, here->silence_ns);
-    uint64_t left_ns = here->calm_ns - from_ns;
+    uint64_t left_ns = here->baseline_ns - from_ns;
     length_ns = length_ns < left_ns ? length_ns : left_ns;
     bool is_cut = ls_draw_happens(here, LS_CLASS_PARTITION, 4);
     bool is_paused = ls_draw_happens(here, LS_CLASS_SLOW, 6);
@@ -202,33 +168,10 @@ static void draw_silence(ls_draw *here, uint32_t index)
     }
 }
 
-void ls_draw_computer(ls_draw *here, uint32_t index)
-{
-    static const uint32_t usual[] = {60, 60, 60, 60, 72, 144};
-    static const uint32_t slow[] = {10, 20, 30, 45};
-    virtual_client_setup *setup = &here->scenario->clients[index].setup;
-    setup->frame_hz = ls_draw_pick(here, usual, 6);
-    uint32_t slow_hz = ls_draw_pick(here, slow, 4);
-    if (ls_draw_happens(here, LS_CLASS_SLOW, 8)) {
-        setup->frame_hz = slow_hz;
-    }
-    uint64_t frame_ns = LS_NS_PER_SECOND / setup->frame_hz;
-    uint64_t jitter_ns = ls_draw_ns_between(here, 0, frame_ns / 2);
-    setup->frame_jitter_ns = ls_draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
-    int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    setup->drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    setup->session = ls_session_config_default();
-    setup->session.keeps_previous_state = ls_draw_one_in(here, 8);
-    setup->session.makes_inputs_between_frames = !ls_draw_one_in(here, 3);
-    uint32_t predict_ticks = ls_draw_between(here, 1, 12);
-    setup->session.predict_ticks = ls_draw_one_in(here, 4) ? predict_ticks : 0;
-    setup->simulation = here->scenario->setup.match.simulation;
-}
-
 static void draw_departure(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint32_t how = ls_rng_below(&here->rng, 4);
     if (!ls_draw_happens(here, LS_CLASS_VANISH, 14)) {
         return;
@@ -259,7 +202,7 @@ static void draw_flip(ls_draw *here, uint32_t index)
 static void draw_hostility(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint32_t hostility = ls_draw_between(here, 1, LS_HOSTILITY_COUNT - 1);
     if (ls_draw_happens(here, LS_CLASS_HOSTILE, 10)) {
         client->hostility = (ls_hostility)hostility;
@@ -271,7 +214,7 @@ static void draw_hostility(ls_draw *here, uint32_t index)
 /* No fault: what players and hosts do in the middle of a match. */
 static void draw_input_delays(ls_draw *here, uint32_t index)
 {
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint32_t delay_ticks = ls_draw_between(here, 0, 12);
     ls_action_kind kind = ls_draw_one_in(here, 2) ? LS_ACTION_SET_DELAY : LS_ACTION_SET_SLOT_DELAY;
     if (ls_draw_one_in(here, 6)) {
@@ -298,12 +241,12 @@ void ls_scenario_draw(ls_scenario *scenario, uint64_t seed, const ls_scenario_op
     ls_draw here = {.scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
     draw_match(&here);
     draw_server(&here);
-    uint32_t strangers = ls_draw_between(&here, 1, LS_SCENARIO_STRANGERS_MAX);
-    scenario->stranger_count = ls_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? strangers : 0;
+    uint32_t peers = ls_draw_between(&here, 1, LS_SCENARIO_UNKNOWN_PEERS_MAX);
+    scenario->unknown_peer_count = ls_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? peers : 0;
     scenario->client_count = scenario->setup.match.sim.players;
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         draw_client(&here, i);
     }
     here.rng = ls_rng_make(seed, 0x726574); /* what was drawn before stays as it was */
-    ls_draw_comebacks(&here);
+    ls_draw_reconnects(&here);
 }

@@ -17,7 +17,7 @@
     X(SLOW, slow, "computers draw few frames, unevenly, or stand still")                           \
     X(CLOCK, clock, "clocks drift by up to 500 ppm and jump forward")                              \
     X(VANISH, vanish, "players leave, hang up or are never heard of again")                        \
-    X(HOSTILE, hostile, "players and strangers break the rules")                                   \
+    X(HOSTILE, hostile, "players and unknown peers break the rules")                               \
     X(FLIP, flip, "a bit of a player's state is flipped")                                          \
     X(CRASH, crash, "the server dies, and comes back from what its disk kept")                     \
     X(JOIN, join, "players come after the match has started")                                      \
@@ -62,8 +62,8 @@ typedef enum ls_action_kind {
     LS_ACTION_LEAVE,
     LS_ACTION_HANG_UP,
     LS_ACTION_TURN_HOSTILE,
-    LS_ACTION_SET_DELAY,      /* the player's own wish: ticks */
-    LS_ACTION_SET_SLOT_DELAY, /* the server's: ticks */
+    LS_ACTION_SET_DELAY,      /* by the player itself: ticks */
+    LS_ACTION_SET_SLOT_DELAY, /* by the server: ticks */
     LS_ACTION_COME,
     LS_ACTION_CUT_LINK, /* likewise `up` and `down`, for so long that it is lost */
     LS_ACTION_PAUSE_SERVER,
@@ -88,37 +88,37 @@ typedef struct ls_action {
 
 typedef struct ls_scenario_client {
     virtual_client_setup setup;
-    ls_memory_link calm;    /* its link, both ways, when all is well */
-    ls_hostility hostility; /* what LS_ACTION_TURN_HOSTILE makes of it */
-    ls_status end;          /* OK: it plays to the end, else what it is dropped with; see is_free */
-    bool is_free;           /* it may end in any way that has a name */
-    ls_tick flip_tick;      /* 0: never */
+    ls_memory_link baseline; /* its link, both ways, when all is well */
+    ls_hostility hostility;  /* what LS_ACTION_TURN_HOSTILE makes of it */
+    ls_status end;     /* OK: it plays to the end, else what it is dropped with; see is_free */
+    bool is_free;      /* it may end in any way that has a name */
+    ls_tick flip_tick; /* 0: never */
     uint32_t flip_byte;
     bool flips_on_entry;
 } ls_scenario_client;
 
 enum {
     LS_ACTIONS_MAX = 512,
-    LS_SCENARIO_STRANGERS_MAX = 3,
+    LS_SCENARIO_UNKNOWN_PEERS_MAX = 3,
     LS_SCENARIO_SPECTATORS_MAX = 4,
     LS_SCENARIO_CLIENTS_MAX = LS_PLAYERS_MAX + LS_SCENARIO_SPECTATORS_MAX,
 };
 
 typedef struct ls_scenario {
     uint64_t seed;
-    virtual_setup setup; /* without memory, log and clients */
-    uint64_t calm_ns;    /* after START; from then on there are no faults */
+    virtual_setup setup;  /* without memory, log and clients */
+    uint64_t baseline_ns; /* after START; from then on there are no faults */
     int32_t server_drift_ppm;
     uint64_t server_loop_ns;
     uint32_t client_count; /* players, then spectators */
     ls_scenario_client clients[LS_SCENARIO_CLIENTS_MAX];
-    uint32_t stranger_count; /* who come to the door and are no players */
+    uint32_t unknown_peer_count; /* peers that connect and are no players */
     uint32_t action_count;
     ls_action actions[LS_ACTIONS_MAX]; /* by time */
 } ls_scenario;
 
 typedef struct ls_scenario_options {
-    const ls_simulation *simulation; /* NULL: the tally, small or large */
+    const ls_simulation *simulation; /* NULL: the test simulation, small or large */
     uint32_t players;                /* 0: by the seed */
     uint32_t ticks;
     int late_rule;    /* an ls_late_rule, or -1: by the seed */
@@ -127,7 +127,7 @@ typedef struct ls_scenario_options {
 
 void ls_scenario_draw(ls_scenario *scenario, uint64_t seed, const ls_scenario_options *options);
 
-/* What it is, in a few lines without a final newline. */
+/* Describes it in a few lines without a final newline. */
 void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capacity);
 
 #endif

@@ -5,15 +5,16 @@
 
 #include "lockstep/tools/faultsim/scenario.h"
 
+#define MS LS_NS_PER_MS
 #define PPM_OF_PERCENT 10000u
 
-/* What a scenario is drawn with. */
+/* The state of the drawing of a scenario. */
 typedef struct ls_draw {
     ls_scenario *scenario;
     const ls_scenario_options *options;
     ls_rng rng;
-    uint64_t calm_ns;    /* no fault lasts longer */
-    uint64_t silence_ns; /* nobody is cut off for longer */
+    uint64_t baseline_ns; /* no fault lasts longer */
+    uint64_t silence_ns;  /* no client is cut off for longer */
 } ls_draw;
 
 bool ls_draw_one_in(ls_draw *here, uint32_t count);
@@ -29,12 +30,12 @@ void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint3
                        const ls_memory_link *up, const ls_memory_link *down);
 
 /* A client's link for good; what goes wrong on it; its computer. */
-ls_memory_link ls_draw_calm_link(ls_draw *here);
-ls_memory_link ls_draw_weather(ls_draw *here, const ls_memory_link *calm);
+ls_memory_link ls_draw_baseline_link(ls_draw *here);
+ls_memory_link ls_draw_impairments(ls_draw *here, const ls_memory_link *baseline);
 void ls_draw_computer(ls_draw *here, uint32_t index);
 
 /* scenario_return.c: crashes of the server, its disk, players who come late, lost links, those who
  * watch. After everything else is drawn. */
-void ls_draw_comebacks(ls_draw *here);
+void ls_draw_reconnects(ls_draw *here);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#define MS LS_NS_PER_MS
-
 enum {
     RECONNECT_MS = 30000,
     CRASHES_MAX = 3,
@@ -43,7 +41,7 @@ static void draw_crashes(ls_draw *here)
     draw_journal(here);
     let_return(here, 16);
     for (uint32_t i = 0; i < crashes; i++) {
-        uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+        uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
         uint64_t away_ns = ls_draw_ns_between(here, 100 * MS, 5000 * MS);
         ls_draw_add_action(here, at_ns, LS_ACTION_CRASH, 0)->ns = away_ns;
     }
@@ -74,11 +72,11 @@ static void draw_disk_faults(ls_draw *here)
         draw_journal(here);
     }
     for (uint32_t count = ls_draw_between(here, 1, 3); count > 0; count--) {
-        uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+        uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
         uint64_t length_ns = ls_draw_ns_between(here, 50 * MS, 3000 * MS);
         uint64_t end_ns = at_ns + length_ns;
         ls_draw_add_action(here, at_ns, LS_ACTION_SET_DISK, 0)->disk = draw_disk(here);
-        ls_draw_add_action(here, end_ns < here->calm_ns ? end_ns : here->calm_ns,
+        ls_draw_add_action(here, end_ns < here->baseline_ns ? end_ns : here->baseline_ns,
                            LS_ACTION_SET_DISK, 0)
             ->disk = here->scenario->setup.disk;
     }
@@ -104,7 +102,7 @@ static void draw_late_players(ls_draw *here)
     match->start_players = ls_draw_between(here, 1, match->sim.players - 1);
     for (uint32_t i = match->start_players; i < match->sim.players; i++) {
         scenario->clients[i].setup.comes_later = true;
-        uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+        uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
         ls_draw_add_action(here, at_ns, LS_ACTION_COME, i);
         flip_on_entry(here, i);
     }
@@ -113,17 +111,17 @@ static void draw_late_players(ls_draw *here)
 static void cut_link(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t from_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t from_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t end_ns = from_ns + ls_draw_ns_between(here, 1200 * MS, 6000 * MS);
     uint32_t way = ls_draw_between(here, 0, 2);
-    ls_memory_link up = client->calm;
-    ls_memory_link down = client->calm;
+    ls_memory_link up = client->baseline;
+    ls_memory_link down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
-    end_ns = end_ns < here->calm_ns ? end_ns : here->calm_ns;
+    end_ns = end_ns < here->baseline_ns ? end_ns : here->baseline_ns;
     client->is_free = client->is_free || client->setup.session.reconnect_ms == 0;
     ls_draw_add_links(here, from_ns, LS_ACTION_CUT_LINK, index, &up, &down);
-    ls_draw_add_links(here, end_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    ls_draw_add_links(here, end_ns, LS_ACTION_LINKS, index, &client->baseline, &client->baseline);
 }
 
 static void draw_lost_links(ls_draw *here)
@@ -148,9 +146,9 @@ static void draw_lost_links(ls_draw *here)
 static void draw_spectator_trouble(ls_draw *here, uint32_t index)
 {
     ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
     uint64_t length_ns = ls_draw_ns_between(here, 5 * MS, 8000 * MS);
-    uint64_t left_ns = here->calm_ns - at_ns;
+    uint64_t left_ns = here->baseline_ns - at_ns;
     uint32_t what = ls_draw_between(here, 0, 9);
     if (what == 0) {
         ls_draw_add_action(here, at_ns, LS_ACTION_LEAVE, index);
@@ -176,15 +174,16 @@ static void draw_spectator(ls_draw *here, uint32_t index)
     ls_draw_computer(here, index);
     client->setup.session.predict_ticks = 0;
     client->setup.session.is_spectator = true;
-    client->calm = ls_draw_calm_link(here);
-    client->setup.up = ls_draw_weather(here, &client->calm);
-    client->setup.down = ls_draw_weather(here, &client->calm);
-    ls_draw_add_links(here, here->calm_ns, LS_ACTION_LINKS, index, &client->calm, &client->calm);
+    client->baseline = ls_draw_baseline_link(here);
+    client->setup.up = ls_draw_impairments(here, &client->baseline);
+    client->setup.down = ls_draw_impairments(here, &client->baseline);
+    ls_draw_add_links(here, here->baseline_ns, LS_ACTION_LINKS, index, &client->baseline,
+                      &client->baseline);
     bool is_returning = ls_draw_one_in(here, 2) || here->scenario->setup.match.resume_wait_ms > 0;
     client->setup.session.reconnect_ms = is_returning ? RECONNECT_MS : 0;
     client->setup.comes_later = ls_draw_one_in(here, 2);
     if (client->setup.comes_later) {
-        uint64_t at_ns = ls_draw_ns_between(here, 0, here->calm_ns);
+        uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
         ls_draw_add_action(here, at_ns, LS_ACTION_COME, index);
     }
     draw_spectator_trouble(here, index);
@@ -206,7 +205,7 @@ static void draw_spectators(ls_draw *here)
     }
 }
 
-void ls_draw_comebacks(ls_draw *here)
+void ls_draw_reconnects(ls_draw *here)
 {
     draw_spectators(here);
     draw_late_players(here);

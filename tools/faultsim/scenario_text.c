@@ -176,8 +176,8 @@ void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capaci
         match->timeout_ms);
     add(&out, "%s%s", match->adapts_input_delay ? ", adapts the input delay" : "",
         rates[match->send_rate]);
-    add(&out, "\nserver: drift %d ppm, loop %.1f ms, strangers %u", scenario->server_drift_ppm,
-        (double)scenario->server_loop_ns / 1e6, scenario->stranger_count);
+    add(&out, "\nserver: drift %d ppm, loop %.1f ms, unknown peers %u", scenario->server_drift_ppm,
+        (double)scenario->server_loop_ns / 1e6, scenario->unknown_peer_count);
     if (match->start_players > 0) {
         add(&out, ", starts with %u players", match->start_players);
     }

@@ -7,7 +7,7 @@
 #include "lockstep/tools/faultsim/faultsim.h"
 #include "lockstep/tools/faultsim/jobs.h"
 #include "lockstep/tools/faultsim/self_test_report.h"
-#include "lockstep/tools/faultsim/tally_simulation.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -186,7 +186,7 @@ static ls_exit_code judge(const ls_self_test_score *scores, uint32_t count)
 ls_exit_code ls_self_test_run(const ls_self_test_config *config, ls_console *console)
 {
     static ls_self_test_score scores[SIMULATIONS_MAX];
-    const ls_simulation *simulations[SIMULATIONS_MAX] = {tally_simulation(), ls_arena_simulation()};
+    const ls_simulation *simulations[SIMULATIONS_MAX] = {test_simulation(), ls_arena_simulation()};
     uint32_t count = SIMULATIONS_MAX;
     if (config->simulation) {
         simulations[0] = config->simulation;

@@ -10,7 +10,7 @@
 #include "lockstep/common/simulation/simulation.h"
 
 typedef struct ls_self_test_config {
-    const ls_simulation *simulation; /* NULL: tally and arena, one after the other */
+    const ls_simulation *simulation; /* NULL: the test simulation and arena, one after the other */
     uint32_t every;                  /* flips every so many-th bit position; 1: all of them */
     uint32_t clean_ticks;            /* of each simulation */
     uint32_t jobs;                   /* 1 .. LS_FAULTSIM_JOBS_MAX */

@@ -13,7 +13,7 @@ enum {
     LS_SELF_TEST_RTT_MS = 67,
 };
 
-/* What came of one flip: all false for one that was never made. */
+/* The outcome of one flip: all false for one that was never made. */
 typedef struct ls_self_test_flip {
     bool is_made; /* in this very bit, and the state hash depends on it */
     bool is_padding;
