@@ -34,11 +34,11 @@ static ls_match_spectating watching_of(const virtual_match *run)
 /* It saw the match to its end, late enough, and every state of it was the server's. */
 static void check_watched(const virtual_match *run, const raw_spectator *spectator)
 {
-    cr_assert(spectator->has_finished, "refused: %s", spectator->refusal.text.bytes);
+    cr_assert(spectator->has_finished, "refused: %s", spectator->peer->refusal.text.bytes);
     cr_assert_eq(raw_spectator_tick(spectator), ls_match_tick(run->match));
     cr_assert_eq(spectator->state_hash, ls_match_hash(run->match));
     cr_assert_geq(spectator->least_delay, run->setup.match.spectator_delay_ticks);
-    cr_assert_eq(spectator->refusal.negated_status, 0);
+    cr_assert_eq(spectator->peer->refusal.negated_status, 0);
 }
 
 static void end(virtual_match *run, raw_spectator *spectator)
@@ -61,7 +61,7 @@ Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
     play_and_check(run);
     check_watched(run, spectator);
     virtual_match_run(run, 100 * MS);
-    cr_assert(spectator->is_closed);
+    cr_assert(spectator->peer->is_closed);
     ls_match_spectating seen = watching_of(run);
     cr_assert_eq(seen.ever, 1);
     cr_assert_eq(seen.now, 0);
@@ -85,7 +85,7 @@ static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t dela
     virtual_match_run_to_tick(run, tick);
     raw_spectator *spectator = raw_spectator_create(run, link, NULL);
     play_and_check(run);
-    cr_assert_leq(spectator->join.tick, tick + 2 * DELAY_TICKS);
+    cr_assert_leq(spectator->peer->join.tick, tick + 2 * DELAY_TICKS);
     check_watched(run, spectator);
     cr_assert_gt(watching_of(run).hashes_compared, 0);
     end(run, spectator);
@@ -129,9 +129,9 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
     cr_assert_eq(watching_of(run).now, 0);
     raw_spectator *after = raw_spectator_create(run, &near_link, before);
     play_and_check(run);
-    cr_assert_eq(after->join.source, LS_JOIN_HELD);
-    cr_assert_geq(after->join.tick, 200);
-    cr_assert_leq(after->join.tick, 210);
+    cr_assert_eq(after->peer->join.source, LS_JOIN_HELD);
+    cr_assert_geq(after->peer->join.tick, 200);
+    cr_assert_leq(after->peer->join.tick, 210);
     check_watched(run, after);
     cr_assert_eq(watching_of(run).ever, 1);
     raw_spectator_destroy(before);
@@ -186,7 +186,7 @@ static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)
     before->tick_chain ^= 1;
     raw_spectator *after = raw_spectator_create(run, &near_link, before);
     play_and_check(run);
-    cr_assert_eq(after->join.source, LS_JOIN_SNAPSHOT);
+    cr_assert_eq(after->peer->join.source, LS_JOIN_SNAPSHOT);
     check_watched(run, after);
     raw_spectator_destroy(before);
     end(run, after);
@@ -372,8 +372,8 @@ static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status e
     spoil(other);
     play_and_check(run);
     check_watched(run, honest);
-    cr_assert_eq(other->refusal.negated_status, (uint32_t)-expected, "%s (%u)",
-                 other->refusal.text.bytes, other->refusal.negated_status);
+    cr_assert_eq(other->peer->refusal.negated_status, (uint32_t)-expected, "%s (%u)",
+                 other->peer->refusal.text.bytes, other->peer->refusal.negated_status);
     cr_assert_not(other->has_finished);
     cr_assert_eq(watching_of(run).finished, 1);
     cr_assert_eq(watching_of(run).desynced, expected == LS_DESYNCED ? 1 : 0);
@@ -402,32 +402,23 @@ static void flood(raw_spectator *spectator)
 {
     const uint8_t nothing[1] = {LS_MESSAGE_INPUTS};
     for (uint32_t i = 0; i < 10000; i++) {
-        ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_UNRELIABLE, nothing,
-                          1);
+        raw_peer_send(spectator->peer, LS_CHANNEL_UNRELIABLE, nothing, 1);
     }
-}
-
-static void send_kind(raw_spectator *spectator, ls_message_kind kind)
-{
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_message message = {.kind = kind};
-    size_t size = ls_message_write(&message, bytes);
-    ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_RELIABLE, bytes, size);
 }
 
 static void say_ready_again(raw_spectator *spectator)
 {
-    send_kind(spectator, LS_MESSAGE_READY);
+    raw_peer_send_kind(spectator->peer, LS_MESSAGE_READY);
 }
 
 static void say_finished_too_early(raw_spectator *spectator)
 {
-    send_kind(spectator, LS_MESSAGE_FINISHED);
+    raw_peer_send_kind(spectator->peer, LS_MESSAGE_FINISHED);
 }
 
 static void say_healed(raw_spectator *spectator)
 {
-    send_kind(spectator, LS_MESSAGE_HEALED);
+    raw_peer_send_kind(spectator->peer, LS_MESSAGE_HEALED);
 }
 
 Test(watch, whose_state_differs_is_told_so_and_nobody_else)
@@ -453,20 +444,12 @@ Test(watch, who_floods_or_says_what_does_not_belong_here_is_let_go)
     play_before_two(say_healed, LS_MISBEHAVED);
 }
 
-/* INPUTS of one who watches, changed by `change`, with one input or none. */
+/* INPUTS of a spectator, with one input or none. */
 static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool has_input)
 {
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-    header.sequence = spectator->sequence++;
+    header.sequence = spectator->peer->sequence++;
     header.hold = LS_HOLD_NONE;
-    ls_inputs_header_bits(&stream, &header, 0);
-    ls_slot_input before = {0};
-    ls_slot_input input = {.bytes = bytes, .size = 1};
-    cr_assert(!has_input || ls_inputs_write_tick(&stream, &before, &input));
-    ls_tick_packet_write_end(&stream);
-    ls_transport_send(spectator->transport, spectator->server, LS_CHANNEL_UNRELIABLE, bytes,
-                      ls_bits_size_bytes(&stream));
+    raw_peer_send_inputs(spectator->peer, &header, has_input ? 1 : 0);
 }
 
 Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
@@ -517,7 +500,7 @@ Test(watch, there_are_as_many_places_as_were_made)
     virtual_match_run(run, 100 * MS);
     raw_spectator *second = raw_spectator_create(run, &near_link, NULL);
     virtual_match_run_to_tick(run, 100);
-    cr_assert_eq(second->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    cr_assert_eq(second->peer->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
     first->leave_tick = 1;
     virtual_match_run_to_tick(run, 200);
     raw_spectator *third = raw_spectator_create(run, &near_link, NULL);
@@ -534,7 +517,7 @@ Test(watch, nobody_watches_where_there_are_no_places)
     virtual_match *run = checked_match_create(&setup);
     raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
     play_and_check(run);
-    cr_assert_eq(spectator->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    cr_assert_eq(spectator->peer->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
     end(run, spectator);
 }
 
@@ -550,7 +533,7 @@ Test(watch, they_do_not_start_a_match)
     cr_assert_not(spectator->has_join);
     ls_match_stop(run->match, virtual_match_server_ns(run));
     virtual_match_run(run, SECOND);
-    cr_assert_eq(spectator->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    cr_assert_eq(spectator->peer->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
     end(run, spectator);
 }
 
@@ -581,7 +564,7 @@ Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
     uint64_t limit_ns = ended_ns + SECOND + 6 * SECOND;
     cr_assert_leq(run->now_ns, limit_ns);
-    cr_assert_gt(spectator->refusal.negated_status, 0);
+    cr_assert_gt(spectator->peer->refusal.negated_status, 0);
     check_complete(run);
     end(run, spectator);
 }

@@ -23,7 +23,7 @@ static void take_join(raw_peer *peer, const ls_join *join)
 
 static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
 {
-    ls_message message;
+    static ls_message message;
     uint32_t players = ls_match_players(peer->run->match);
     ls_status status = ls_message_read(bytes, size, players, &message);
     LS_ASSERT(status == LS_OK);
@@ -37,6 +37,9 @@ static void take_message(raw_peer *peer, const uint8_t *bytes, size_t size)
         peer->request = message.body.ticks_request;
     } else if (message.kind == LS_MESSAGE_RESUMING) {
         peer->resuming = message.body.resuming;
+    }
+    if (peer->owner.message) {
+        peer->owner.message(peer->owner.user, &message);
     }
 }
 
@@ -61,24 +64,39 @@ static void acknowledge_parts(raw_peer *peer)
     }
 }
 
+static void take_ticks(raw_peer *peer, const uint8_t *bytes, size_t size)
+{
+    ls_ticks_header header = {0};
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    ls_ticks_header_bits(&stream, &header, peer->confirmed);
+    peer->confirmed = header.first;
+    bool has_tick = false;
+    ls_bits_bool(&stream, &has_tick);
+    if (has_tick && peer->first_tick == 0) {
+        peer->first_tick = header.first;
+    }
+}
+
 static void take_packet(raw_peer *peer, const ls_transport_event *event)
 {
     uint32_t kind = ls_message_peek(event->bytes, event->size);
     peer->heard[kind]++;
     if (event->channel == LS_CHANNEL_RELIABLE) {
         take_message(peer, event->bytes, event->size);
+    } else if (kind == LS_MESSAGE_TICKS && peer->owner.ticks) {
+        peer->owner.ticks(peer->owner.user, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_TICKS) {
-        ls_ticks_header header = {0};
-        ls_bit_stream stream = ls_bit_reader(event->bytes, event->size);
-        ls_ticks_header_bits(&stream, &header, peer->confirmed);
-        peer->confirmed = header.first;
-        bool has_tick = false;
-        ls_bits_bool(&stream, &has_tick);
-        if (has_tick && peer->first_tick == 0) {
-            peer->first_tick = header.first;
-        }
+        take_ticks(peer, event->bytes, event->size);
     } else if (kind == LS_MESSAGE_BLOB_PART) {
         take_part(peer, event);
+    }
+}
+
+static void take_connection(raw_peer *peer, ls_peer_id server)
+{
+    peer->server = server;
+    if (peer->owner.connected) {
+        peer->owner.connected(peer->owner.user);
     }
 }
 
@@ -88,7 +106,7 @@ static void pump(void *user)
     ls_transport_event event;
     while (ls_transport_next_event(peer->transport, &event)) {
         if (event.kind == LS_TRANSPORT_CONNECTED) {
-            peer->server = event.peer;
+            take_connection(peer, event.peer);
         } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
             peer->is_closed = true;
         } else {
@@ -96,18 +114,29 @@ static void pump(void *user)
         }
     }
     acknowledge_parts(peer);
+    if (peer->owner.turned) {
+        peer->owner.turned(peer->owner.user);
+    }
 }
 
 raw_peer *raw_peer_create(virtual_match *run)
 {
+    static const raw_peer_owner no_owner;
+    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
+    return raw_peer_create_for(run, &link, &no_owner);
+}
+
+raw_peer *raw_peer_create_for(virtual_match *run, const ls_memory_link *link,
+                              const raw_peer_owner *owner)
+{
     raw_peer *peer = calloc(1, sizeof *peer);
     LS_ASSERT(peer != NULL);
     peer->run = run;
+    peer->owner = *owner;
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &peer->transport);
     LS_ASSERT(status == LS_OK);
-    ls_memory_link link = {.delay_ns = LS_NS_PER_MS};
-    ls_memory_client_set_links(peer->transport, &link, &link);
+    ls_memory_client_set_links(peer->transport, link, link);
     virtual_match_add_peer(run, (virtual_peer){pump, peer});
     return peer;
 }

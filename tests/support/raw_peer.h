@@ -12,7 +12,17 @@ enum {
     RAW_KINDS = 64
 };
 
+/* Calls to the owner of a peer that does more than keep what it is told; NULL: no call. */
+typedef struct raw_peer_owner {
+    void (*connected)(void *user);
+    void (*message)(void *user, const ls_message *message);
+    void (*ticks)(void *user, const uint8_t *bytes, size_t size); /* in place of the peer's own */
+    void (*turned)(void *user);                                   /* after each turn */
+    void *user;
+} raw_peer_owner;
+
 typedef struct raw_peer {
+    raw_peer_owner owner;
     virtual_match *run;
     ls_transport *transport;
     ls_peer_id server; /* 0 until connected */
@@ -32,8 +42,11 @@ typedef struct raw_peer {
     ls_tick first_tick; /* of the first TICKS with a tick in it since JOIN; 0: none */
 } raw_peer;
 
-/* Connects over a link of 1 ms. The memory is the run's: it goes with the run's network. */
+/* Connects over a link of 1 ms, or over the given one and for an owner. The memory is the run's: it
+ * goes with the run's network. */
 raw_peer *raw_peer_create(virtual_match *run);
+raw_peer *raw_peer_create_for(virtual_match *run, const ls_memory_link *link,
+                              const raw_peer_owner *owner);
 void raw_peer_destroy(raw_peer *peer);
 
 void raw_peer_send(raw_peer *peer, ls_channel channel, const uint8_t *bytes, size_t size);

@@ -10,18 +10,6 @@
 
 #define INPUTS_NS (100 * LS_NS_PER_MS)
 
-static void send_bytes(raw_spectator *spectator, ls_channel channel, const uint8_t *bytes,
-                       size_t size)
-{
-    ls_transport_send(spectator->transport, spectator->server, channel, bytes, size);
-}
-
-static void send_message(raw_spectator *spectator, const ls_message *message)
-{
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    send_bytes(spectator, LS_CHANNEL_RELIABLE, bytes, ls_message_write(message, bytes));
-}
-
 ls_tick raw_spectator_tick(const raw_spectator *spectator)
 {
     return spectator->instance ? ls_sim_instance_tick(spectator->instance) : 0;
@@ -29,26 +17,27 @@ ls_tick raw_spectator_tick(const raw_spectator *spectator)
 
 /* ---- the handshake ---- */
 
-static void say_hello(raw_spectator *spectator)
+static void say_hello(void *user)
 {
+    raw_spectator *spectator = user;
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("raw")};
     message.body.hello.is_spectator = true;
-    if (spectator->offer.match_id != 0) {
-        message.body.hello.back = (ls_return){.match_id = spectator->offer.match_id,
+    if (spectator->peer->offer.match_id != 0) {
+        message.body.hello.back = (ls_return){.match_id = spectator->peer->offer.match_id,
                                               .confirmed = raw_spectator_tick(spectator),
                                               .tick_chain = spectator->tick_chain};
     }
-    send_message(spectator, &message);
+    raw_peer_send_message(spectator->peer, &message);
 }
 
 static void make_simulation(raw_spectator *spectator)
 {
     ls_text why;
-    ls_status status =
-        ls_sim_instance_create(spectator->run->setup.match.simulation, &spectator->offer.config,
-                               ls_allocator_heap(), &spectator->instance, &why);
+    ls_status status = ls_sim_instance_create(spectator->run->setup.match.simulation,
+                                              &spectator->peer->offer.config, ls_allocator_heap(),
+                                              &spectator->instance, &why);
     LS_ASSERT(status == LS_OK);
-    ls_input_buffer_config config = {.slots = spectator->offer.config.players,
+    ls_input_buffer_config config = {.slots = spectator->peer->offer.config.players,
                                      .input_bytes_max =
                                          spectator->run->setup.match.simulation->input_bytes_max,
                                      .window_ticks = 4 * LS_WINDOW_TICKS};
@@ -58,15 +47,12 @@ static void make_simulation(raw_spectator *spectator)
     spectator->tick_chain = LS_TICK_CHAIN_START;
 }
 
-static void take_offer(raw_spectator *spectator, const ls_offer *offer)
+static void take_offer(raw_spectator *spectator)
 {
-    spectator->offer = *offer;
     if (!spectator->instance) {
         make_simulation(spectator);
     }
-    ls_message message = {.kind = LS_MESSAGE_READY};
-    message.body.ready = ls_ready_make(ls_match_instance(spectator->run->match));
-    send_message(spectator, &message);
+    raw_peer_say_ready(spectator->peer);
 }
 
 static void say_joined(raw_spectator *spectator)
@@ -78,58 +64,40 @@ static void say_joined(raw_spectator *spectator)
     if (spectator->is_lazy) {
         return;
     }
-    message.body.joined.tick = spectator->join.tick;
+    message.body.joined.tick = spectator->peer->join.tick;
     message.body.joined.state_hash = spectator->state_hash;
-    send_message(spectator, &message);
+    raw_peer_send_message(spectator->peer, &message);
 }
 
 static void take_join(raw_spectator *spectator, const ls_join *join)
 {
-    spectator->join = *join;
     spectator->has_join = true;
     spectator->next = join->tick;
     spectator->last_heard_ns = 0;
     if (join->source != LS_JOIN_HELD) {
         ls_input_buffer_restart(spectator->received, join->tick);
-    }
-    if (join->source == LS_JOIN_HELD) {
-        LS_ASSERT(join->tick == raw_spectator_tick(spectator));
-        LS_ASSERT(join->tick_chain == spectator->tick_chain);
-        spectator->state_hash = ls_sim_instance_hash(spectator->instance);
-        say_joined(spectator);
         return;
     }
-    ls_blob_promise promise = {
-        .number = join->blob, .bytes = join->blob_bytes, .hash = join->blob_hash};
-    ls_status status =
-        ls_blob_receiver_create(join->blob_bytes, ls_allocator_heap(), &spectator->blob);
-    LS_ASSERT(status == LS_OK);
-    status = ls_blob_receiver_start(spectator->blob, &promise, spectator->run->now_ns);
-    LS_ASSERT(status == LS_OK);
+    LS_ASSERT(join->tick == raw_spectator_tick(spectator));
+    LS_ASSERT(join->tick_chain == spectator->tick_chain);
+    spectator->state_hash = ls_sim_instance_hash(spectator->instance);
+    say_joined(spectator);
 }
 
 static void take_blob(raw_spectator *spectator)
 {
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    uint64_t now_ns = spectator->run->now_ns;
-    while (ls_blob_receiver_advance(spectator->blob, 8)) {
-    }
-    size_t size = 0;
-    while (!spectator->is_silent &&
-           (size = ls_blob_receiver_next(spectator->blob, now_ns, bytes)) > 0) {
-        send_bytes(spectator, LS_CHANNEL_UNRELIABLE, bytes, size);
-    }
-    if (spectator->has_state || ls_blob_receiver_state_of(spectator->blob) != LS_BLOB_COMPLETE) {
+    const ls_blob_receiver *blob = spectator->peer->blob;
+    if (spectator->has_state || ls_blob_receiver_state_of(blob) != LS_BLOB_COMPLETE) {
         return;
     }
-    ls_status status = ls_sim_instance_load(
-        spectator->instance, ls_blob_receiver_bytes(spectator->blob), spectator->join.tick);
+    ls_status status = ls_sim_instance_load(spectator->instance, ls_blob_receiver_bytes(blob),
+                                            spectator->peer->join.tick);
     LS_ASSERT(status == LS_OK);
     spectator->state_hash = ls_sim_instance_hash(spectator->instance);
-    LS_ASSERT(spectator->state_hash == spectator->join.state_hash);
-    spectator->chain_tick = spectator->join.chain_tick;
-    spectator->chain = spectator->join.chain;
-    spectator->tick_chain = spectator->join.tick_chain;
+    LS_ASSERT(spectator->state_hash == spectator->peer->join.state_hash);
+    spectator->chain_tick = spectator->peer->join.chain_tick;
+    spectator->chain = spectator->peer->join.chain;
+    spectator->tick_chain = spectator->peer->join.tick_chain;
     say_joined(spectator);
 }
 
@@ -159,8 +127,12 @@ static void note_delay(raw_spectator *spectator, ls_tick next_before)
     }
 }
 
-static void take_ticks(raw_spectator *spectator, const uint8_t *bytes, size_t size)
+static void take_ticks(void *user, const uint8_t *bytes, size_t size)
 {
+    raw_spectator *spectator = user;
+    if (!spectator->has_join) {
+        return;
+    }
     ls_ticks_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header_bits(&stream, &header, spectator->next);
@@ -168,20 +140,20 @@ static void take_ticks(raw_spectator *spectator, const uint8_t *bytes, size_t si
     note_heard(spectator);
     ls_tick next = spectator->next;
     ls_slot_input base[LS_PLAYERS_MAX] = {{0}};
-    bool is_alone = header.first == 0 || (header.first == spectator->join.tick &&
-                                          spectator->join.source != LS_JOIN_HELD);
+    bool is_alone = header.first == 0 || (header.first == spectator->peer->join.tick &&
+                                          spectator->peer->join.source != LS_JOIN_HELD);
     if (!is_alone && ls_input_buffer_tick(spectator->received, header.first - 1, base) != LS_OK) {
         return;
     }
-    ls_tick_cursor_start(spectator->cursor, spectator->offer.config.players, LS_INPUT_BYTES_MAX,
-                         base);
+    ls_tick_cursor_start(spectator->cursor, spectator->peer->offer.config.players,
+                         LS_INPUT_BYTES_MAX, base);
     for (ls_tick tick = header.first; ls_ticks_read_tick(&stream, spectator->cursor); tick++) {
         if (tick < spectator->next) {
             continue;
         }
         ls_slot_input inputs[LS_PLAYERS_MAX];
         ls_tick_cursor_inputs(spectator->cursor, inputs);
-        for (uint32_t slot = 0; slot < spectator->offer.config.players; slot++) {
+        for (uint32_t slot = 0; slot < spectator->peer->offer.config.players; slot++) {
             ls_status status =
                 ls_input_buffer_put(spectator->received, tick, slot, inputs[slot].bytes,
                                     inputs[slot].size, inputs[slot].events);
@@ -195,7 +167,7 @@ static void take_ticks(raw_spectator *spectator, const uint8_t *bytes, size_t si
 
 static void step(raw_spectator *spectator)
 {
-    uint32_t players = spectator->offer.config.players;
+    uint32_t players = spectator->peer->offer.config.players;
     while (!spectator->is_lazy && raw_spectator_tick(spectator) < spectator->next) {
         ls_slot_input inputs[LS_PLAYERS_MAX];
         ls_tick tick = raw_spectator_tick(spectator);
@@ -208,7 +180,7 @@ static void step(raw_spectator *spectator)
             ls_input_buffer_forget_before(spectator->received, tick + 1 - LS_WINDOW_TICKS);
         }
         spectator->state_hash = ls_sim_instance_hash(spectator->instance);
-        if ((tick + 1) % spectator->offer.hash_interval_ticks == 0) {
+        if ((tick + 1) % spectator->peer->offer.hash_interval_ticks == 0) {
             spectator->chain_tick = tick + 1;
             spectator->chain = ls_hash_chain_next(spectator->chain, spectator->state_hash);
         }
@@ -219,11 +191,10 @@ static void step(raw_spectator *spectator)
 
 static void send_inputs(raw_spectator *spectator)
 {
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
     bool is_told_wrong = spectator->is_wrong || spectator->is_altered;
     spectator->is_altered = false;
-    ls_tick next = spectator->is_stuck ? spectator->join.tick : spectator->next;
-    ls_inputs_header header = {.sequence = spectator->sequence++,
+    ls_tick next = spectator->is_stuck ? spectator->peer->join.tick : spectator->next;
+    ls_inputs_header header = {.sequence = spectator->peer->sequence++,
                                .next = next,
                                .hold = LS_HOLD_NONE,
                                .chain_tick = spectator->chain_tick,
@@ -233,10 +204,7 @@ static void send_inputs(raw_spectator *spectator)
         header.chain_tick = spectator->first_chain_tick;
         header.chain = (uint32_t)spectator->first_chain;
     }
-    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-    ls_inputs_header_bits(&stream, &header, 0);
-    ls_tick_packet_write_end(&stream);
-    send_bytes(spectator, LS_CHANNEL_UNRELIABLE, bytes, ls_bits_size_bytes(&stream));
+    raw_peer_send_inputs(spectator->peer, &header, 0);
     spectator->sent_ns = spectator->run->now_ns;
 }
 
@@ -247,16 +215,19 @@ static void say_finished(raw_spectator *spectator)
                                           .state_hash = spectator->state_hash,
                                           .chain_tick = spectator->chain_tick,
                                           .chain = (uint32_t)spectator->chain};
-    send_message(spectator, &message);
+    raw_peer_send_message(spectator->peer, &message);
     spectator->has_finished = true;
 }
 
-static void act(raw_spectator *spectator)
+static void act(void *user)
 {
-    if (spectator->is_closed || spectator->server == 0 || spectator->offer.match_id == 0) {
+    raw_spectator *spectator = user;
+    raw_peer *peer = spectator->peer;
+    peer->takes_no_parts = spectator->is_silent;
+    if (peer->is_closed || peer->server == 0 || spectator->peer->offer.match_id == 0) {
         return;
     }
-    if (spectator->blob) {
+    if (peer->blob) {
         take_blob(spectator);
     }
     if (spectator->has_state && !spectator->has_finished) {
@@ -266,7 +237,7 @@ static void act(raw_spectator *spectator)
         return;
     }
     if (spectator->leave_tick != 0 && raw_spectator_tick(spectator) >= spectator->leave_tick) {
-        ls_transport_disconnect(spectator->transport, spectator->server);
+        ls_transport_disconnect(peer->transport, peer->server);
         spectator->is_silent = true;
         return;
     }
@@ -279,54 +250,19 @@ static void act(raw_spectator *spectator)
     }
 }
 
-/* ---- packets ---- */
+/* ---- life ---- */
 
-static void take_message(raw_spectator *spectator, const uint8_t *bytes, size_t size)
-{
-    static ls_message message;
-    ls_status status =
-        ls_message_read(bytes, size, ls_match_players(spectator->run->match), &message);
-    LS_ASSERT(status == LS_OK);
-    if (message.kind == LS_MESSAGE_OFFER) {
-        take_offer(spectator, &message.body.offer);
-    } else if (message.kind == LS_MESSAGE_JOIN) {
-        take_join(spectator, &message.body.join);
-    } else if (message.kind == LS_MESSAGE_END) {
-        spectator->end = message.body.end;
-        spectator->has_end = true;
-    } else if (message.kind == LS_MESSAGE_REFUSE) {
-        spectator->refusal = message.body.close_reason;
-    }
-}
-
-static void take_packet(raw_spectator *spectator, const ls_transport_event *event)
-{
-    uint32_t kind = ls_message_peek(event->bytes, event->size);
-    if (event->channel == LS_CHANNEL_RELIABLE) {
-        take_message(spectator, event->bytes, event->size);
-    } else if (kind == LS_MESSAGE_TICKS && spectator->has_join) {
-        take_ticks(spectator, event->bytes, event->size);
-    } else if (kind == LS_MESSAGE_BLOB_PART && spectator->blob) {
-        ls_blob_receiver_take_part(spectator->blob, spectator->run->now_ns, event->bytes,
-                                   event->size);
-    }
-}
-
-static void pump(void *user)
+static void take_message(void *user, const ls_message *message)
 {
     raw_spectator *spectator = user;
-    ls_transport_event event;
-    while (ls_transport_next_event(spectator->transport, &event)) {
-        if (event.kind == LS_TRANSPORT_CONNECTED) {
-            spectator->server = event.peer;
-            say_hello(spectator);
-        } else if (event.kind == LS_TRANSPORT_DISCONNECTED) {
-            spectator->is_closed = true;
-        } else {
-            take_packet(spectator, &event);
-        }
+    if (message->kind == LS_MESSAGE_OFFER) {
+        take_offer(spectator);
+    } else if (message->kind == LS_MESSAGE_JOIN) {
+        take_join(spectator, &message->body.join);
+    } else if (message->kind == LS_MESSAGE_END) {
+        spectator->end = message->body.end;
+        spectator->has_end = true;
     }
-    act(spectator);
 }
 
 raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *link,
@@ -338,8 +274,10 @@ raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *li
     LS_ASSERT(spectator->cursor != NULL);
     spectator->run = run;
     spectator->least_delay = UINT32_MAX;
+    raw_peer_owner owner = {say_hello, take_message, take_ticks, act, spectator};
+    spectator->peer = raw_peer_create_for(run, link, &owner);
     if (before) {
-        spectator->offer = before->offer;
+        spectator->peer->offer = before->peer->offer;
         spectator->instance = before->instance;
         spectator->received = before->received;
         spectator->chain_tick = before->chain_tick;
@@ -349,19 +287,14 @@ raw_spectator *raw_spectator_create(virtual_match *run, const ls_memory_link *li
         spectator->next = raw_spectator_tick(spectator);
         before->instance = NULL;
         before->received = NULL;
-        before->is_closed = true;
+        before->peer->is_closed = true;
     }
-    ls_status status =
-        ls_memory_client_create(run->network, run->server_transport, &spectator->transport);
-    LS_ASSERT(status == LS_OK);
-    ls_memory_client_set_links(spectator->transport, link, link);
-    virtual_match_add_peer(run, (virtual_peer){pump, spectator});
     return spectator;
 }
 
 void raw_spectator_destroy(raw_spectator *spectator)
 {
-    ls_blob_receiver_destroy(spectator->blob);
+    raw_peer_destroy(spectator->peer);
     ls_input_buffer_destroy(spectator->received);
     ls_sim_instance_destroy(spectator->instance);
     free(spectator->cursor);

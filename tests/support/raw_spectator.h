@@ -5,15 +5,11 @@
 #define LOCKSTEP_TESTS_SUPPORT_RAW_SPECTATOR_H
 
 #include "lockstep/common/simulation/input_buffer.h"
-#include "lockstep/protocol/blob/blob_receiver.h"
-#include "lockstep/protocol/wire/message.h"
-#include "lockstep/tools/virtual/virtual_match.h"
+#include "lockstep/tests/support/raw_peer.h"
 
 typedef struct raw_spectator {
     virtual_match *run;
-    ls_transport *transport;
-    ls_peer_id server; /* 0 until connected */
-    bool is_closed;
+    raw_peer *peer; /* its packets, and the messages that it keeps */
 
     /* Set by the test. */
     bool is_wrong;      /* its chains are not those of its states */
@@ -24,14 +20,11 @@ typedef struct raw_spectator {
     ls_tick leave_tick; /* closes its connection once it has stepped so many; 0: stays */
 
     /* Received. */
-    ls_offer offer;
-    ls_join join;
     bool has_join;
     ls_end end;
     bool has_end;
-    ls_close_reason refusal; /* negated_status 0: none */
-    uint32_t ticks_heard;    /* TICKS since JOIN */
-    uint32_t most_heard;     /* TICKS in the same instant */
+    uint32_t ticks_heard; /* TICKS since JOIN */
+    uint32_t most_heard;  /* TICKS in the same instant */
     uint64_t heard_ns;
     uint64_t last_heard_ns;
     uint64_t longest_pause_ns; /* between two TICKS after JOIN */
@@ -41,7 +34,6 @@ typedef struct raw_spectator {
     /* Its own state. */
     ls_sim_instance *instance;
     ls_input_buffer *received;
-    ls_blob_receiver *blob; /* NULL: none is to come */
     ls_tick_cursor *cursor;
     bool has_state;
     bool has_finished;
@@ -51,7 +43,6 @@ typedef struct raw_spectator {
     ls_tick first_chain_tick; /* as they were when it joined */
     uint64_t first_chain;
     uint64_t tick_chain; /* before the tick that it steps next */
-    uint32_t sequence;
     uint64_t sent_ns;
     uint64_t state_hash; /* of its newest state */
 } raw_spectator;
