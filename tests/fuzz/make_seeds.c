@@ -5,11 +5,11 @@
 #include "lockstep/common/journal/journal_record.h"
 #include "lockstep/common/journal/tick_block.h"
 #include "lockstep/common/maths/rng.h"
-#include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units_orders.h"
 #include "lockstep/protocol/blob/blob_packet.h"
-#include "lockstep/protocol/wire/handshake.h"
-#include "lockstep/protocol/wire/tick_packet.h"
+#include "lockstep/protocol/wire/message.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
+#include "lockstep/tools/virtual/virtual_match.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,167 +76,96 @@ static void add_u16(seed *made, uint32_t value)
 
 /* ---- message ---- */
 
-static void save_message(const ls_message *message, uint32_t players, const char *name)
-{
-    seed made = {.size = 0};
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    add(&made, players << 2);
-    add_bytes(&made, bytes, ls_message_write(message, bytes));
-    save(&made, "message", name);
-}
+enum {
+    KINDS = 64,
+    KEPT_OF_A_KIND = 3, /* of each direction */
+    WHAT_INPUTS = 1,    /* fuzz_message.c */
+    WHAT_TICKS = 2,
+    WHAT_PART = 3,
+    LARGE_INPUT_BYTES = 900,
+};
 
-static void make_greetings(void)
-{
-    static ls_message message;
-    message.kind = LS_MESSAGE_HELLO;
-    message.body.hello = ls_hello_make("Ada");
-    save_message(&message, 0, "hello");
-    message.body.hello.back = (ls_return){
-        .match_id = 7, .confirmed = 100, .tick_chain = 9, .held = 60, .is_desynced = true};
-    save_message(&message, 0, "hello-back");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_OFFER;
-    ls_offer *offer = &message.body.offer;
-    offer->match_id = 1;
-    ls_name_copy(offer->simulation, sizeof offer->simulation, "arena");
-    offer->config = ls_sim_config_default(ls_arena_simulation());
-    offer->slot = 1;
-    offer->hash_interval_ticks = 1;
-    offer->timeout_ms = 10000;
-    save_message(&message, 0, "offer");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_READY;
-    message.body.ready.initial_hash = 1;
-    save_message(&message, 0, "ready");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_START;
-    message.body.start.players = 4;
-    message.body.start.delay_us = 250000;
-    ls_name_copy(message.body.start.names[2], LS_PLAYER_NAME_BYTES_MAX, "Grace");
-    save_message(&message, 4, "start");
-}
+static uint32_t kept[2][KINDS];
 
-static void make_close_reasons(void)
+/* Keeps the first packets of each kind; `near` is the tick that their reader expects. */
+static void keep_packet(const ls_transport_event *event, bool is_up, uint32_t players, ls_tick near)
 {
-    static ls_message message;
-    message.kind = LS_MESSAGE_REFUSE;
-    message.body.close_reason.negated_status = 30;
-    ls_text_set(&message.body.close_reason.text, "every seat is taken");
-    save_message(&message, 0, "refuse");
-    message.kind = LS_MESSAGE_GOODBYE;
-    save_message(&message, 0, "goodbye");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_END;
-    message.body.end.final_tick = 1200;
-    save_message(&message, 0, "end");
-    message.kind = LS_MESSAGE_FINISHED;
-    message.body.finished.confirm_latency_max_us = 70000;
-    save_message(&message, 0, "finished");
-}
-
-static void make_orders(void)
-{
-    static ls_message message;
-    message.kind = LS_MESSAGE_HASH_REQUEST;
-    message.body.hash_request = (ls_hash_request){100, 200};
-    save_message(&message, 0, "hash-request");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_HASHES;
-    message.body.hashes.count = 5;
-    message.body.hashes.state_hashes[3] = 77;
-    save_message(&message, 0, "hashes");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_DESYNC;
-    message.body.desync.slot = 3;
-    save_message(&message, 0, "desync");
-    message.kind = LS_MESSAGE_WAITING;
-    message.body.waiting = (ls_waiting){50, 5, 600};
-    save_message(&message, 0, "waiting");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_INPUT_DELAY;
-    message.body.input_delay_ticks = 7;
-    save_message(&message, 0, "input-delay");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_TREE_ANSWER;
-    message.body.tree_answer.asked.query.nodes.count = 2;
-    message.body.tree_answer.size = 16;
-    save_message(&message, 0, "tree-answer");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_DESYNC_CAUSE;
-    ls_name_copy(message.body.cause.field, sizeof message.body.cause.field, "ships[3].x");
-    save_message(&message, 0, "desync-cause");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_HEAL_LEAF;
-    message.body.heal_leaf.size = 8;
-    save_message(&message, 0, "heal-leaf");
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_CLOSED_TICK;
-    message.body.closed_tick = (ls_tick_part){.tick = 50, .total_bytes = 20, .size = 20};
-    save_message(&message, 0, "closed-tick");
-}
-
-static ls_slot_input random_input(uint8_t bytes[16])
-{
-    for (uint32_t i = 0; i < 16; i++) {
-        bytes[i] = (uint8_t)ls_rng_below(&rng, 3);
+    uint32_t kind = ls_message_peek(event->bytes, event->size);
+    uint32_t *count = &kept[is_up][kind % KINDS];
+    bool is_blob = kind == LS_MESSAGE_BLOB_PART || kind == LS_MESSAGE_BLOB_ACK;
+    if (is_blob || *count == KEPT_OF_A_KIND) {
+        return;
     }
-    uint32_t size = ls_rng_below(&rng, 17);
-    return (ls_slot_input){bytes, size, ls_rng_below(&rng, 4)};
-}
-
-static void make_tick_packets(void)
-{
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    uint8_t input_bytes[2][4][16];
-    for (uint32_t number = 0; number < RUNS; number++) {
-        bool is_inputs = number % 2 == 0;
-        seed made = {.size = 0};
-        ls_slot_input inputs[2][4] = {{{0}}};
-        ls_inputs_header up = {
-            .sequence = number, .next = 300, .chain_tick = 298, .first = 303 - number};
-        ls_ticks_header down = {
-            .sequence = number, .first = 300, .wanted = 306, .slack = 9 - (int32_t)number};
-        up.has_health = number % 3 == 0;
-        up.health = (ls_client_health){{9, 40}, 120, number};
-        down.has_uplink = number % 3 == 1;
-        down.uplink = (ls_link_figures){5, 70};
-        ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-        if (is_inputs) {
-            ls_inputs_header_bits(&stream, &up, 0);
-        } else {
-            ls_ticks_header_bits(&stream, &down, 0);
-        }
-        for (uint32_t tick = 0; tick < number; tick++) {
-            ls_slot_input *before = inputs[tick % 2];
-            ls_slot_input *now = inputs[1 - tick % 2];
-            for (uint32_t slot = 0; slot < 4; slot++) {
-                now[slot] = random_input(input_bytes[tick % 2][slot]);
-            }
-            if (is_inputs) {
-                ls_inputs_write_tick(&stream, before, now);
-            } else {
-                ls_ticks_write_tick(&stream, 4, before, now);
-            }
-        }
-        ls_tick_packet_write_end(&stream);
-        add(&made, (3u << 2) | (is_inputs ? 1u : 2u));
-        add_u16(&made, 300);
-        add_u16(&made, 0);
-        add_bytes(&made, bytes, ls_bits_size_bytes(&stream));
-        save_numbered(&made, "message", number);
-    }
-}
-
-static void make_part(void)
-{
-    static ls_tick_part part = {.tick = 9, .total_bytes = 1103, .index = 1};
     seed made = {.size = 0};
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
-    ls_tick_part_bits(&stream, &part);
-    add(&made, 3);
-    add_bytes(&made, bytes, ls_bits_size_bytes(&stream));
-    save(&made, "message", "part");
+    bool is_ticks = kind == LS_MESSAGE_INPUTS || kind == LS_MESSAGE_TICKS;
+    uint32_t what = kind == LS_MESSAGE_INPUTS      ? WHAT_INPUTS
+                    : kind == LS_MESSAGE_TICKS     ? WHAT_TICKS
+                    : kind == LS_MESSAGE_TICK_PART ? WHAT_PART
+                                                   : 0;
+    add(&made, players << 2 | what);
+    if (is_ticks) {
+        add_u16(&made, near);
+        add_u16(&made, near >> 16);
+    }
+    add_bytes(&made, event->bytes, event->size);
+    save_numbered(&made, "message", (kind * 2 + is_up) * KEPT_OF_A_KIND + (*count)++);
+}
+
+static void keep_up(void *user, const ls_transport_event *event)
+{
+    const virtual_match *run = user;
+    keep_packet(event, true, ls_match_players(run->match), ls_match_tick(run->match));
+}
+
+static void keep_down(void *user, virtual_client *client, const ls_transport_event *event)
+{
+    const virtual_match *run = user;
+    keep_packet(event, false, ls_match_players(run->match),
+                ls_session_report_of(client->session).confirmed);
+}
+
+static virtual_client *add_client(virtual_match *run, bool comes_later, bool is_spectator)
+{
+    virtual_client_setup setup = virtual_client_setup_default(run);
+    setup.session.reconnect_ms = 30000;
+    setup.session.is_spectator = is_spectator;
+    setup.comes_later = comes_later;
+    return virtual_match_add_client(run, &setup);
+}
+
+/* The packets of whole matches in which a player comes late, a state is flipped, the server dies, a
+ * player is waited for and another one leaves. */
+static void play_match(bool is_large)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 400);
+    setup.match.sim.players = 3;
+    setup.match.sim.params[TEST_PARAM_BYTES] = is_large ? LARGE_INPUT_BYTES : 2;
+    setup.match.start_players = 2;
+    setup.match.spectators_max = 1;
+    setup.match.late_rule = is_large ? LS_LATE_REPEAT : LS_LATE_WAIT;
+    setup.match.on_desync = is_large ? LS_ON_DESYNC_REPORT : LS_ON_DESYNC_HEAL;
+    setup.match.resume_wait_ms = 5000;
+    setup.has_journal = true;
+    virtual_match *run = virtual_match_create(&setup);
+    virtual_observer observer = {
+        .user = run, .match_receives = keep_up, .session_receives = keep_down};
+    virtual_match_observe(run, &observer);
+    virtual_client *first = add_client(run, false, false);
+    add_client(run, false, false)->flip.tick = 60;
+    virtual_client *late = add_client(run, true, false);
+    add_client(run, false, true);
+    virtual_match_run_to_tick(run, 100);
+    ls_match_set_input_delay(run->match, 0, 7);
+    virtual_client_come(late);
+    virtual_match_run_to_tick(run, 200);
+    virtual_match_crash(run, LS_NS_PER_SECOND);
+    virtual_match_run_to_tick(run, 260);
+    first->is_paused = true;
+    virtual_match_run(run, LS_NS_PER_SECOND);
+    first->is_paused = false;
+    virtual_client_leave(late);
+    virtual_match_run_to_end(run);
+    virtual_match_destroy(run);
 }
 
 /* ---- datagram ---- */
@@ -742,11 +671,8 @@ int main(int argc, char **argv)
     }
     base = argv[1];
     rng = ls_rng_make(1, 1);
-    make_greetings();
-    make_close_reasons();
-    make_orders();
-    make_tick_packets();
-    make_part();
+    play_match(false);
+    play_match(true);
     make_datagrams();
     make_matches();
     make_sessions();
