@@ -49,9 +49,6 @@ typedef struct ls_view_source {
 } ls_view_source;
 
 /* One more line; a line that has no room is left out. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-void ls_hud_model_add(ls_hud_model *hud, const char *format, ...);
+void ls_hud_model_add(ls_hud_model *hud, const char *format, ...) LS_PRINTF(2, 3);
 
 #endif

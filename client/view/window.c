@@ -59,8 +59,8 @@ static ls_status load_font(ls_window *window, uint32_t points, ls_text *why)
 {
     char path[FONT_PATH_BYTES];
     if (ls_font_file_find(path, sizeof path) != LS_OK) {
-        ls_text_set(why, "no font was found (on Debian: apt-get install fonts-dejavu-core)");
-        return LS_IO;
+        return ls_fail(LS_IO, why,
+                       "no font was found (on Debian: apt-get install fonts-dejavu-core)");
     }
     TTF_Font *font = TTF_OpenFont(path, (int)points);
     int advance = 0;
@@ -140,14 +140,14 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
     SDL_SetHint(SDL_HINT_RENDER_SCALE_QUALITY, "1");
     SDL_SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (SDL_Init(SDL_INIT_VIDEO | SDL_INIT_GAMECONTROLLER) != 0 || TTF_Init() != 0) {
-        ls_text_set(why, "there is no screen for a window here: %s (--view=text needs none)",
-                    SDL_GetError());
-        return LS_IO;
+        return ls_fail(LS_IO, why,
+                       "there is no screen for a window here: %s (--view=text needs none)",
+                       SDL_GetError());
     }
     if (!is_seen()) {
-        ls_text_set(why, "there is no screen for a window here: is DISPLAY set? (--view=text needs "
-                         "none)");
-        return LS_IO;
+        return ls_fail(LS_IO, why,
+                       "there is no screen for a window here: is DISPLAY set? (--view=text needs "
+                       "none)");
     }
     window->window = SDL_CreateWindow(
         config->title, SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)config->width,
@@ -156,8 +156,7 @@ static ls_status open_parts(ls_window *window, const ls_window_config *config, l
         open_renderer(window, config->follows_display);
     }
     if (!window->renderer) {
-        ls_text_set(why, "no window can be opened: %s", SDL_GetError());
-        return LS_IO;
+        return ls_fail(LS_IO, why, "no window can be opened: %s", SDL_GetError());
     }
     return load_font(window, FONT_POINTS, why);
 }

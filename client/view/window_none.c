@@ -10,8 +10,8 @@ ls_status ls_window_open(const ls_window_config *config, const ls_allocator *all
     (void)config;
     (void)allocator;
     (void)out;
-    ls_text_set(why, "this build has no window: SDL2, SDL2_ttf, libpng or fontconfig was missing");
-    return LS_UNSUPPORTED;
+    return ls_fail(LS_UNSUPPORTED, why,
+                   "this build has no window: SDL2, SDL2_ttf, libpng or fontconfig was missing");
 }
 
 void ls_window_close(ls_window *window)
@@ -54,6 +54,5 @@ ls_status ls_png_file_write(const char *path, const ls_canvas *canvas,
 {
     (void)canvas;
     (void)allocator;
-    ls_text_set(why, "%s: this build writes no pictures", path);
-    return LS_UNSUPPORTED;
+    return ls_fail(LS_UNSUPPORTED, why, "%s: this build writes no pictures", path);
 }

@@ -8,6 +8,14 @@
 #define LS_MIN(a, b) ((a) < (b) ? (a) : (b))
 #define LS_MAX(a, b) ((a) > (b) ? (a) : (b))
 
+/* Stands behind the declaration of a function whose argument number `text`, counted from 1, is a
+ * format of printf with its values from number `first` on: compilers compare the two. */
+#ifdef __GNUC__
+#define LS_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#else
+#define LS_PRINTF(text, first)
+#endif
+
 #ifdef __cplusplus
 #define LS_C_BEGIN extern "C" {
 #define LS_C_END }

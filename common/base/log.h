@@ -26,10 +26,7 @@ typedef struct ls_log {
  * `program` is borrowed for the log's life. */
 ls_log ls_log_stderr(const char *program, ls_log_level level);
 
-#if defined(__GNUC__)
-__attribute__((format(printf, 3, 4)))
-#endif
-void ls_log_line(const ls_log *log, ls_log_level level, const char *format, ...);
+void ls_log_line(const ls_log *log, ls_log_level level, const char *format, ...) LS_PRINTF(3, 4);
 
 LS_C_END
 

@@ -12,6 +12,17 @@ static void write_at(ls_text *text, size_t at, const char *format, va_list argum
     vsnprintf(text->bytes + at, sizeof text->bytes - at, format, arguments);
 }
 
+ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (why) {
+        write_at(why, 0, format, arguments);
+    }
+    va_end(arguments);
+    return status;
+}
+
 void ls_text_set(ls_text *text, const char *format, ...)
 {
     if (!text) {

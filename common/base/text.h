@@ -5,6 +5,7 @@
 
 #include "lockstep/common/base/language.h"
 #include "lockstep/common/base/limits.h"
+#include "lockstep/common/base/status.h"
 
 #include <stddef.h>
 
@@ -15,14 +16,11 @@ typedef struct ls_text {
 } ls_text;
 
 /* Replaces, or adds to the end of, the sentence. `text` may be NULL: then nothing happens. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-void ls_text_set(ls_text *text, const char *format, ...);
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-void ls_text_add(ls_text *text, const char *format, ...);
+void ls_text_set(ls_text *text, const char *format, ...) LS_PRINTF(2, 3);
+void ls_text_add(ls_text *text, const char *format, ...) LS_PRINTF(2, 3);
+
+/* Sets `why`, which may be NULL, and returns the status: the last line of a function that fails. */
+ls_status ls_fail(ls_status status, ls_text *why, const char *format, ...) LS_PRINTF(3, 4);
 
 /* Copies a NUL-terminated name into a field of `capacity` bytes (> 0), cutting it if it is too
  * long and replacing bytes outside printable ASCII by '?', so that a hostile name cannot move a

@@ -515,13 +515,12 @@ static ls_status check_head(const uint8_t *bytes, size_t size, ls_text *why)
     ls_byte_stream_u32(&stream, &version);
     if (stream.has_failed || size < LS_BUNDLE_HEAD_BYTES ||
         memcmp(magic, LS_BUNDLE_MAGIC, sizeof magic) != 0) {
-        ls_text_set(why, "this is no desync bundle");
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why, "this is no desync bundle");
     }
     if (version != LS_BUNDLE_VERSION) {
-        ls_text_set(why, "the bundle has format version %" PRIu32 ", this program reads %u",
-                    version, LS_BUNDLE_VERSION);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why,
+                       "the bundle has format version %" PRIu32 ", this program reads %u", version,
+                       LS_BUNDLE_VERSION);
     }
     return LS_OK;
 }
@@ -535,8 +534,7 @@ ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_all
     }
     ls_bundle_reading *file = ls_allocate(allocator, sizeof *file);
     if (!file) {
-        ls_text_set(why, "no memory to read a bundle");
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "no memory to read a bundle");
     }
     file->allocator = allocator;
     walk(file, bytes, size);

@@ -53,8 +53,7 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
     rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->reached = ls_allocate(rerun->allocator, rerun->state_bytes);
     if (!rerun->snapshot || !rerun->carried || !rerun->reached) {
-        ls_text_set(why, "no memory to run a simulation again");
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     return LS_OK;
 }
@@ -63,14 +62,13 @@ ls_status ls_rerun_create(const ls_simulation *simulation, const ls_sim_config *
                           const ls_allocator *allocator, ls_rerun **out, ls_text *why)
 {
     if (simulation->hash) {
-        ls_text_set(why, "simulation '%s' hashes by callback: its ticks cannot be run again",
-                    simulation->name);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "simulation '%s' hashes by callback: its ticks cannot be run again",
+                       simulation->name);
     }
     ls_rerun *rerun = ls_allocate(allocator, sizeof *rerun);
     if (!rerun) {
-        ls_text_set(why, "no memory to run a simulation again");
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     rerun->allocator = allocator;
     rerun->run = RUN_DONE;

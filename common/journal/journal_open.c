@@ -202,35 +202,29 @@ static ls_status count_all(ls_journal *journal)
 
 /* ---- opening ---- */
 
-static ls_status refuse(ls_text *why, const char *text)
-{
-    ls_text_set(why, "%s", text);
-    return LS_MALFORMED;
-}
-
 /* The header's record; `first` is where the others begin. */
 static ls_status read_header(ls_journal *journal, uint64_t *first, ls_text *why)
 {
     ls_journal_frame frame;
     if (journal->size < LS_JOURNAL_FILE_HEAD_BYTES ||
         memcmp(journal->bytes, LS_JOURNAL_MAGIC, sizeof LS_JOURNAL_MAGIC - 1) != 0) {
-        return refuse(why, "this is no journal");
+        return ls_fail(LS_MALFORMED, why, "this is no journal");
     }
     uint32_t version = ls_load_u32(journal->bytes + 8);
     if (version != LS_JOURNAL_VERSION) {
-        ls_text_set(why, "this is a journal of format %" PRIu32 ", and this build reads %u",
-                    version, LS_JOURNAL_VERSION);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why,
+                       "this is a journal of format %" PRIu32 ", and this build reads %u", version,
+                       LS_JOURNAL_VERSION);
     }
     if (!ls_journal_frame_read(journal->bytes, journal->size, LS_JOURNAL_FILE_HEAD_BYTES, &frame) ||
         frame.kind != LS_JOURNAL_HEADER) {
-        return refuse(why, "the journal's header is damaged");
+        return ls_fail(LS_MALFORMED, why, "the journal's header is damaged");
     }
     const uint8_t *raw = ls_journal_payload(journal, &frame, &journal->raw);
     ls_byte_stream stream = ls_byte_stream_read(raw, raw ? frame.raw_bytes : 0);
     ls_journal_header_stream(&stream, &journal->header);
     if (!ls_byte_stream_is_at_end(&stream)) {
-        return refuse(why, "the journal's header makes no sense");
+        return ls_fail(LS_MALFORMED, why, "the journal's header makes no sense");
     }
     *first = ls_journal_frame_end(&frame);
     return LS_OK;

@@ -56,16 +56,16 @@ ls_status ls_journal_header_check_simulation(const ls_journal_header *header,
                                              const ls_simulation *simulation, ls_text *why)
 {
     if (strcmp(simulation->name, header->simulation) != 0) {
-        ls_text_set(why, "the journal is of simulation '%s', this is '%s'", header->simulation,
-                    simulation->name);
-        return LS_SIMULATION_MISMATCH;
+        return ls_fail(LS_SIMULATION_MISMATCH, why,
+                       "the journal is of simulation '%s', this is '%s'", header->simulation,
+                       simulation->name);
     }
     if (simulation->version != header->simulation_version ||
         simulation->param_count != header->config.param_count ||
         simulation->input_bytes_max != header->input_bytes_max) {
-        ls_text_set(why, "the journal is of version %" PRIu32 " of '%s', here is version %" PRIu32,
-                    header->simulation_version, simulation->name, simulation->version);
-        return LS_SIMULATION_VERSION_MISMATCH;
+        return ls_fail(LS_SIMULATION_VERSION_MISMATCH, why,
+                       "the journal is of version %" PRIu32 " of '%s', here is version %" PRIu32,
+                       header->simulation_version, simulation->name, simulation->version);
     }
     return LS_OK;
 }

@@ -25,10 +25,7 @@ void ls_console_init(ls_console *console, const char *program, ls_log_level leve
 
 /* One line of the live block: begin, then lines, then end. Nothing is drawn when not live. */
 void ls_console_begin(ls_console *console);
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-void ls_console_line(ls_console *console, const char *format, ...);
+void ls_console_line(ls_console *console, const char *format, ...) LS_PRINTF(2, 3);
 void ls_console_end(ls_console *console);
 
 /* Whether standard output is a terminal on which a picture can be drawn again in place. */

@@ -76,23 +76,21 @@ ls_status ls_frame_trace_parse(const char *text, size_t size, const char *name,
     ls_frame_trace trace = {0};
     trace.frames_ns = ls_allocate_array(allocator, count_lines(text, size), sizeof(uint64_t));
     if (!trace.frames_ns) {
-        ls_text_set(why, "%s: %s", name, ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s: %s", name, ls_status_text(LS_NO_MEMORY));
     }
     uint32_t bad_line = parse_lines(text, size, &trace);
     if (bad_line > 0 || trace.count == 0) {
         ls_frame_trace_release(&trace, allocator);
     }
     if (bad_line > 0) {
-        ls_text_set(why,
-                    "%s, line %" PRIu32 ": a line is one frame's time in nanoseconds, from 1 to "
-                    "%" PRIu64 " (an hour), or a comment behind #",
-                    name, bad_line, LS_FRAME_TRACE_FRAME_MAX_NS);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "%s, line %" PRIu32 ": a line is one frame's time in nanoseconds, from 1 to "
+                       "%" PRIu64 " (an hour), or a comment behind #",
+                       name, bad_line, LS_FRAME_TRACE_FRAME_MAX_NS);
     }
     if (trace.count == 0) {
-        ls_text_set(why, "%s holds no frames: a line is one frame's time in nanoseconds", name);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "%s holds no frames: a line is one frame's time in nanoseconds", name);
     }
     *out = trace;
     return LS_OK;
@@ -124,8 +122,7 @@ void ls_frame_trace_release(ls_frame_trace *trace, const ls_allocator *allocator
 
 static ls_status fail(const char *path, ls_text *why)
 {
-    ls_text_set(why, "cannot write the frame times to %s: %s", path, strerror(errno));
-    return LS_IO;
+    return ls_fail(LS_IO, why, "cannot write the frame times to %s: %s", path, strerror(errno));
 }
 
 ls_status ls_frame_recorder_open(ls_frame_recorder *recorder, const char *path, ls_text *why)

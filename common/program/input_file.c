@@ -29,9 +29,8 @@ static ls_status read_open(FILE *file, const char *path, uint64_t size_max,
     }
     uint64_t size = (uint64_t)info.st_size;
     if (size > size_max || size > SIZE_MAX) {
-        ls_text_set(why, "cannot read %s: it has %" PRIu64 " bytes, more than %" PRIu64, path, size,
-                    size_max);
-        return LS_FULL;
+        return ls_fail(LS_FULL, why, "cannot read %s: it has %" PRIu64 " bytes, more than %" PRIu64,
+                       path, size, size_max);
     }
     uint8_t *bytes = size > 0 ? ls_allocate(allocator, (size_t)size) : NULL;
     if (size > 0 && !bytes) {

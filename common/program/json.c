@@ -104,8 +104,7 @@ ls_status ls_json_write(const ls_json *json, const char *path, ls_text *why)
 {
     char *text = cJSON_Print(json);
     if (!text) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = ls_output_write(path, text, why);
     cJSON_free(text);

@@ -11,8 +11,7 @@
 
 static ls_status refuse(const char *path, const char *reason, ls_text *why)
 {
-    ls_text_set(why, "cannot read %s: %s", path, reason);
-    return LS_IO;
+    return ls_fail(LS_IO, why, "cannot read %s: %s", path, reason);
 }
 
 static ls_status map(int descriptor, const char *path, ls_mapped_file *out, ls_text *why)

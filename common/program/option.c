@@ -53,9 +53,9 @@ ls_status ls_option_number(const char *name, const char *value, ls_option_range 
 {
     uint64_t number = 0;
     if (!parse(value, 0, &number) || number < range.min || number > range.max) {
-        ls_text_set(why, "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", name,
-                    range.min, range.max, value);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", name,
+                       range.min, range.max, value);
     }
     *out = number;
     return LS_OK;
@@ -73,11 +73,10 @@ ls_status ls_option_decimal(const char *name, const char *value, uint32_t places
     }
     uint64_t number = 0;
     if (!parse(value, places, &number) || number < range.min * unit || number > range.max * unit) {
-        ls_text_set(why,
-                    "--%s takes a number from %" PRIu64 " to %" PRIu64 " with up to %" PRIu32
-                    " decimals, not '%s'",
-                    name, range.min, range.max, places, value);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--%s takes a number from %" PRIu64 " to %" PRIu64 " with up to %" PRIu32
+                       " decimals, not '%s'",
+                       name, range.min, range.max, places, value);
     }
     *out = number;
     return LS_OK;

@@ -50,8 +50,8 @@ ls_status ls_output_check_path(const char *path, ls_text *why)
     if (strcmp(path, "-") == 0 ? can_write_stdout() : can_write_file(path)) {
         return LS_OK;
     }
-    ls_text_set(why, "cannot write the summary to %s: %s", name_of(path), strerror(errno));
-    return LS_IO;
+    return ls_fail(LS_IO, why, "cannot write the summary to %s: %s", name_of(path),
+                   strerror(errno));
 }
 
 bool ls_output_is_same_file(const char *path, const char *other)
@@ -70,8 +70,7 @@ ls_status ls_output_check_directory(const char *path, const char *what, ls_text 
     } else if (access(path, W_OK | X_OK) == 0) {
         return LS_OK;
     }
-    ls_text_set(why, "cannot write %s to %s: %s", what, path, strerror(errno));
-    return LS_IO;
+    return ls_fail(LS_IO, why, "cannot write %s to %s: %s", what, path, strerror(errno));
 }
 
 /* `what` it is that is written, for the sentence about a failure. */
@@ -80,16 +79,16 @@ static ls_status write_all(const char *path, const char *what, const void *bytes
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
     if (!file) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, name_of(path),
+                       strerror(errno));
     }
     size_t written = fwrite(bytes, 1, size, file);
     int ended = fputs(end, file);
     int flushed = fflush(file);
     int closed = file == stdout ? 0 : fclose(file);
     if (written != size || ended == EOF || flushed != 0 || closed != 0) {
-        ls_text_set(why, "cannot write the %s to %s: %s", what, name_of(path), strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "cannot write the %s to %s: %s", what, name_of(path),
+                       strerror(errno));
     }
     return LS_OK;
 }

@@ -79,8 +79,8 @@ static ls_status find_simulation(void *library, const char *file, const ls_simul
     ls_simulation_entry entry = NULL;
     void *symbol = dlsym(library, LS_SIMULATION_SYMBOL);
     if (!symbol) {
-        ls_text_set(why, "plug-in '%s' does not export %s()", file, LS_SIMULATION_SYMBOL);
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' does not export %s()", file,
+                       LS_SIMULATION_SYMBOL);
     }
     /* ISO C has no conversion from object to function pointers; POSIX promises equal bits. */
     _Static_assert(sizeof entry == sizeof symbol, "dlsym gives functions as void *");
@@ -102,8 +102,7 @@ static ls_status load_file(const char *file, ls_loaded_simulation *out, ls_text 
 {
     void *library = open_library(file);
     if (!library) {
-        ls_text_set(why, "plug-in '%s' cannot be opened: %s", file, linker_words());
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why, "plug-in '%s' cannot be opened: %s", file, linker_words());
     }
     const ls_simulation *simulation = NULL;
     ls_status status = find_simulation(library, file, &simulation, why);

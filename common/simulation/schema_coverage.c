@@ -41,19 +41,18 @@ static ls_status check_path(const ls_field *fields, uint32_t index, ls_text *why
 {
     const char *path = fields[index].path;
     if (!path || path[0] == '\0') {
-        ls_text_set(why, "field %u of the state schema has no path", index);
-        return LS_SCHEMA;
+        return ls_fail(LS_SCHEMA, why, "field %u of the state schema has no path", index);
     }
     if (strlen(path) >= LS_NAME_BYTES_MAX) {
-        ls_text_set(why, "field %u of the state schema has a path of more than %u bytes: \"%s\"",
-                    index, LS_NAME_BYTES_MAX - 1, path);
-        return LS_SCHEMA;
+        return ls_fail(LS_SCHEMA, why,
+                       "field %u of the state schema has a path of more than %u bytes: \"%s\"",
+                       index, LS_NAME_BYTES_MAX - 1, path);
     }
     for (uint32_t i = 0; i < index; i++) {
         if (strcmp(fields[i].path, path) == 0) {
-            ls_text_set(why, "fields %u and %u of the state schema have one path, \"%s\"", i, index,
-                        path);
-            return LS_SCHEMA;
+            return ls_fail(LS_SCHEMA, why,
+                           "fields %u and %u of the state schema have one path, \"%s\"", i, index,
+                           path);
         }
     }
     return LS_OK;
@@ -63,14 +62,13 @@ ls_status ls_schema_check_fields(const ls_field *fields, uint32_t field_count, s
                                  ls_text *why)
 {
     if (field_count == 0 || state_bytes == 0) {
-        ls_text_set(why, "a schema of %u fields over %zu bytes says nothing", field_count,
-                    state_bytes);
-        return LS_SCHEMA;
+        return ls_fail(LS_SCHEMA, why, "a schema of %u fields over %zu bytes says nothing",
+                       field_count, state_bytes);
     }
     if (field_count > LS_FIELDS_MAX || state_bytes > LS_STATE_BYTES_MAX) {
-        ls_text_set(why, "a schema of %u fields over %zu bytes is above the limits %u and %u",
-                    field_count, state_bytes, LS_FIELDS_MAX, LS_STATE_BYTES_MAX);
-        return LS_SCHEMA;
+        return ls_fail(LS_SCHEMA, why,
+                       "a schema of %u fields over %zu bytes is above the limits %u and %u",
+                       field_count, state_bytes, LS_FIELDS_MAX, LS_STATE_BYTES_MAX);
     }
     for (uint32_t i = 0; i < field_count; i++) {
         ls_status status = check_path(fields, i, why);
@@ -79,12 +77,12 @@ ls_status ls_schema_check_fields(const ls_field *fields, uint32_t field_count, s
         }
         const char *fault = field_fault(&fields[i], state_bytes);
         if (fault) {
-            ls_text_set(why,
-                        "field \"%s\" %s: offset %zu, %u items of %u %s, stride %zu, "
-                        "in a state of %zu bytes",
-                        fields[i].path, fault, fields[i].offset, fields[i].count, fields[i].length,
-                        ls_field_type_name(fields[i].type), fields[i].stride, state_bytes);
-            return LS_SCHEMA;
+            return ls_fail(LS_SCHEMA, why,
+                           "field \"%s\" %s: offset %zu, %u items of %u %s, stride %zu, "
+                           "in a state of %zu bytes",
+                           fields[i].path, fault, fields[i].offset, fields[i].count,
+                           fields[i].length, ls_field_type_name(fields[i].type), fields[i].stride,
+                           state_bytes);
         }
     }
     return LS_OK;

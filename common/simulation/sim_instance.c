@@ -81,20 +81,14 @@ static void block_release(const ls_allocator *allocator, const aligned_block *bl
 
 /* ---- create ---- */
 
-static ls_status refuse(ls_status status, const char *text, ls_text *why)
-{
-    ls_text_set(why, "%s", text);
-    return status;
-}
-
 static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
 {
     const ls_simulation *simulation = instance->simulation;
     size_t state_bytes = simulation->state_bytes(&instance->config);
     if (state_bytes == 0 || state_bytes > LS_STATE_BYTES_MAX) {
-        ls_text_set(why, "simulation '%s' asks for %zu bytes of state; it can have 1..%u",
-                    simulation->name, state_bytes, LS_STATE_BYTES_MAX);
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why,
+                       "simulation '%s' asks for %zu bytes of state; it can have 1..%u",
+                       simulation->name, state_bytes, LS_STATE_BYTES_MAX);
     }
     size_t scratch_bytes =
         simulation->scratch_bytes ? simulation->scratch_bytes(&instance->config) : 0;
@@ -103,9 +97,8 @@ static ls_status allocate_blocks(ls_sim_instance *instance, ls_text *why)
     if (!block_allocate(instance->allocator, state_bytes, &instance->state) ||
         (scratch_bytes > 0 &&
          !block_allocate(instance->allocator, scratch_bytes, &instance->scratch))) {
-        ls_text_set(why, "no memory for %zu bytes of state and %zu of scratch", state_bytes,
-                    scratch_bytes);
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "no memory for %zu bytes of state and %zu of scratch",
+                       state_bytes, scratch_bytes);
     }
     return LS_OK;
 }
@@ -118,7 +111,7 @@ static ls_status build_schema(ls_sim_instance *instance, ls_text *why)
     }
     ls_field *fields = ls_allocate_array(instance->allocator, LS_FIELDS_MAX, sizeof *fields);
     if (!fields) {
-        return refuse(LS_NO_MEMORY, "no memory for the state schema", why);
+        return ls_fail(LS_NO_MEMORY, why, "no memory for the state schema");
     }
     uint32_t count = simulation->fields(&instance->config, fields, LS_FIELDS_MAX);
     ls_status status = LS_OK;
@@ -135,7 +128,7 @@ static ls_status build_schema(ls_sim_instance *instance, ls_text *why)
         return status;
     }
     status = ls_state_hasher_create(instance->schema, instance->allocator, &instance->hasher);
-    return status == LS_OK ? LS_OK : refuse(status, "no memory for hashing the state", why);
+    return status == LS_OK ? LS_OK : ls_fail(status, why, "no memory for hashing the state");
 }
 
 static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
@@ -152,10 +145,9 @@ static ls_status make_state_0(ls_sim_instance *instance, ls_text *why)
     if (instance->schema &&
         ls_schema_dirty_padding(instance->schema, instance->state.bytes, &offset)) {
         ls_schema_place place = ls_schema_at(instance->schema, offset);
-        ls_text_set(why,
-                    "simulation '%s' wrote to byte %zu of its state, which is padding (\"%s\")",
-                    simulation->name, offset, place.field->path);
-        return LS_SCHEMA;
+        return ls_fail(LS_SCHEMA, why,
+                       "simulation '%s' wrote to byte %zu of its state, which is padding (\"%s\")",
+                       simulation->name, offset, place.field->path);
     }
     return LS_OK;
 }
@@ -213,7 +205,7 @@ ls_status ls_sim_instance_create(const ls_simulation *simulation, const ls_sim_c
     }
     ls_sim_instance *instance = ls_allocate(allocator, sizeof *instance);
     if (!instance) {
-        return refuse(LS_NO_MEMORY, "no memory for a simulation", why);
+        return ls_fail(LS_NO_MEMORY, why, "no memory for a simulation");
     }
     instance->allocator = allocator;
     instance->simulation = simulation;
@@ -424,11 +416,10 @@ ls_status ls_sim_digests_check(const ls_sim_digests *here, const ls_sim_digests 
     };
     for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
         if (items[i].here != items[i].there) {
-            ls_text_set(why,
-                        "the simulation here has another %s (%016" PRIx64
-                        ") than the server's (%016" PRIx64 ")",
-                        items[i].what, items[i].here, items[i].there);
-            return LS_SIMULATION_MISMATCH;
+            return ls_fail(LS_SIMULATION_MISMATCH, why,
+                           "the simulation here has another %s (%016" PRIx64
+                           ") than the server's (%016" PRIx64 ")",
+                           items[i].what, items[i].here, items[i].there);
         }
     }
     return LS_OK;

@@ -52,9 +52,9 @@ static ls_status check_numbers(const ls_simulation *simulation, ls_text *why)
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (!is_within(rules[i].value, rules[i].min, rules[i].max)) {
-            ls_text_set(why, "simulation '%s': %s takes %u..%u, not %u", simulation->name,
-                        rules[i].field, rules[i].min, rules[i].max, rules[i].value);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': %s takes %u..%u, not %u",
+                           simulation->name, rules[i].field, rules[i].min, rules[i].max,
+                           rules[i].value);
         }
     }
     return LS_OK;
@@ -101,22 +101,21 @@ static const char *pass_fault(const ls_simulation *simulation, uint32_t index)
 static ls_status check_lists(const ls_simulation *simulation, ls_text *why)
 {
     if (!simulation->passes || (simulation->param_count > 0 && !simulation->params)) {
-        ls_text_set(why, "simulation '%s': %s is NULL", simulation->name,
-                    simulation->passes ? "params" : "passes");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': %s is NULL", simulation->name,
+                       simulation->passes ? "params" : "passes");
     }
     for (uint32_t i = 0; i < simulation->param_count; i++) {
         const char *fault = param_fault(simulation, i);
         if (fault) {
-            ls_text_set(why, "simulation '%s': params[%u] %s", simulation->name, i, fault);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': params[%u] %s", simulation->name,
+                           i, fault);
         }
     }
     for (uint32_t i = 0; i < simulation->pass_count; i++) {
         const char *fault = pass_fault(simulation, i);
         if (fault) {
-            ls_text_set(why, "simulation '%s': passes[%u] %s", simulation->name, i, fault);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': passes[%u] %s", simulation->name,
+                           i, fault);
         }
     }
     return LS_OK;
@@ -149,22 +148,20 @@ static const char *function_fault(const ls_simulation *simulation)
 ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why)
 {
     if (!simulation) {
-        ls_text_set(why, "there is no simulation");
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why, "there is no simulation");
     }
     if (simulation->abi != LS_SIMULATION_ABI) {
         /* Nothing past abi can be read: another abi may lay the struct out differently. */
-        ls_text_set(why, "the simulation was built for abi %u, this program has abi %u",
-                    simulation->abi, LS_SIMULATION_ABI);
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why,
+                       "the simulation was built for abi %u, this program has abi %u",
+                       simulation->abi, LS_SIMULATION_ABI);
     }
     if (!is_name(simulation->name)) {
-        ls_text_set(why, "the simulation has no name of 1..63 bytes of a-z 0-9 - _");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the simulation has no name of 1..63 bytes of a-z 0-9 - _");
     }
     if (!simulation->summary) {
-        ls_text_set(why, "simulation '%s': summary is NULL", simulation->name);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': summary is NULL", simulation->name);
     }
     ls_status status = check_numbers(simulation, why);
     if (status != LS_OK) {
@@ -176,8 +173,7 @@ ls_status ls_simulation_check(const ls_simulation *simulation, ls_text *why)
     }
     const char *fault = function_fault(simulation);
     if (fault) {
-        ls_text_set(why, "simulation '%s': %s", simulation->name, fault);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "simulation '%s': %s", simulation->name, fault);
     }
     return LS_OK;
 }
@@ -246,10 +242,9 @@ static ls_status refuse_name(const ls_simulation *simulation, const char *name, 
 static ls_status refuse_value(const ls_simulation *simulation, const ls_param *param,
                               const char *kind, const char *value, ls_text *why)
 {
-    ls_text_set(why, "parameter '%s' of '%s' takes %s%lld..%lld%s%s, not %s", param->name,
-                simulation->name, kind, (long long)param->min, (long long)param->max,
-                param->unit[0] != '\0' ? " " : "", param->unit, value);
-    return LS_BAD_ARGUMENT;
+    return ls_fail(LS_BAD_ARGUMENT, why, "parameter '%s' of '%s' takes %s%lld..%lld%s%s, not %s",
+                   param->name, simulation->name, kind, (long long)param->min,
+                   (long long)param->max, param->unit[0] != '\0' ? " " : "", param->unit, value);
 }
 
 static const ls_param *find_param(const ls_simulation *simulation, const char *name,
@@ -271,8 +266,7 @@ ls_status ls_sim_config_set(const ls_simulation *simulation, ls_sim_config *conf
     const char *equals = strchr(assignment, '=');
     if (!equals) {
         ls_name_copy(shown, sizeof shown, assignment);
-        ls_text_set(why, "'%s' is not of the form name=value", shown);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' is not of the form name=value", shown);
     }
     size_t name_size = (size_t)(equals - assignment);
     const ls_param *param = find_param(simulation, assignment, name_size);
@@ -299,19 +293,16 @@ static ls_status check_ranges(const ls_simulation *simulation, const ls_sim_conf
                               ls_text *why)
 {
     if (!is_within(config->tick_rate_hz, LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ)) {
-        ls_text_set(why, "the tick rate takes %u..%u Hz, not %u", LS_TICK_RATE_MIN_HZ,
-                    LS_TICK_RATE_MAX_HZ, config->tick_rate_hz);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "the tick rate takes %u..%u Hz, not %u",
+                       LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ, config->tick_rate_hz);
     }
     if (!is_within(config->players, 1, simulation->players_max)) {
-        ls_text_set(why, "'%s' takes 1..%u players, not %u", simulation->name,
-                    simulation->players_max, config->players);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' takes 1..%u players, not %u", simulation->name,
+                       simulation->players_max, config->players);
     }
     if (config->param_count != simulation->param_count) {
-        ls_text_set(why, "'%s' has %u parameters, not %u", simulation->name,
-                    simulation->param_count, config->param_count);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' has %u parameters, not %u", simulation->name,
+                       simulation->param_count, config->param_count);
     }
     for (uint32_t i = 0; i < config->param_count; i++) {
         const ls_param *param = &simulation->params[i];

@@ -46,8 +46,7 @@ static ls_status copy_fields(ls_schema *schema, const ls_field *fields, uint32_t
 
 static ls_status refuse_memory(ls_text *why)
 {
-    ls_text_set(why, "no memory for the state schema");
-    return LS_NO_MEMORY;
+    return ls_fail(LS_NO_MEMORY, why, "no memory for the state schema");
 }
 
 ls_status ls_schema_create(const ls_field *fields, uint32_t field_count, size_t state_bytes,
@@ -252,12 +251,10 @@ void ls_schema_from_canonical(const ls_schema *schema, const uint8_t *canonical,
 
 /* ---- text ---- */
 
+static int append(char *text, size_t capacity, int at, const char *format, ...) LS_PRINTF(4, 5);
+
 /* Adds formatted text at `at`, counting on when it does not fit, as snprintf does. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 4, 5)))
-#endif
-static int
-append(char *text, size_t capacity, int at, const char *format, ...)
+static int append(char *text, size_t capacity, int at, const char *format, ...)
 {
     bool has_room = (size_t)at < capacity;
     va_list arguments;

@@ -26,19 +26,17 @@ ls_timestep_config ls_timestep_config_default(uint32_t tick_rate_hz)
 ls_status ls_timestep_config_check(const ls_timestep_config *config, ls_text *why)
 {
     if ((uint32_t)config->strategy >= LS_TIMESTEP_STRATEGY_COUNT) {
-        ls_text_set(why, "strategy: %u is not one of the %u", (unsigned)config->strategy,
-                    (unsigned)LS_TIMESTEP_STRATEGY_COUNT);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "strategy: %u is not one of the %u",
+                       (unsigned)config->strategy, (unsigned)LS_TIMESTEP_STRATEGY_COUNT);
     }
     if (config->strategy != LS_TIMESTEP_VARIABLE &&
         (config->dt_ns == 0 || config->dt_ns > LS_TIMESTEP_DT_MAX_NS)) {
-        ls_text_set(why, "dt_ns: %llu is not in 1 .. %llu", (unsigned long long)config->dt_ns,
-                    (unsigned long long)LS_TIMESTEP_DT_MAX_NS);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "dt_ns: %llu is not in 1 .. %llu",
+                       (unsigned long long)config->dt_ns,
+                       (unsigned long long)LS_TIMESTEP_DT_MAX_NS);
     }
     if (config->strategy == LS_TIMESTEP_SUBSTEPS && config->steps_max == 0) {
-        ls_text_set(why, "steps_max: substeps need a cap of at least 1");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "steps_max: substeps need a cap of at least 1");
     }
     return LS_OK;
 }

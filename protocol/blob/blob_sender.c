@@ -87,9 +87,9 @@ ls_status ls_blob_sender_config_check(const ls_blob_sender_config *config, ls_te
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (ranges[i].value < ranges[i].min || ranges[i].value > ranges[i].max) {
-            ls_text_set(why, "%s takes %" PRIu64 " to %" PRIu64 ", not %" PRIu64, ranges[i].field,
-                        ranges[i].min, ranges[i].max, ranges[i].value);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "%s takes %" PRIu64 " to %" PRIu64 ", not %" PRIu64, ranges[i].field,
+                           ranges[i].min, ranges[i].max, ranges[i].value);
         }
     }
     return LS_OK;

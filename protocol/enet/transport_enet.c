@@ -501,9 +501,9 @@ ls_status ls_transport_enet_listen(const ls_transport_enet_server_config *config
 {
     if (config->peers_max == 0 || config->peers_max > LS_TRANSPORT_ENET_PEERS_MAX ||
         config->peers_per_address_max == 0) {
-        ls_text_set(error, "a server takes 1 to %u peers, and 1 or more from one address",
-                    LS_TRANSPORT_ENET_PEERS_MAX);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, error,
+                       "a server takes 1 to %u peers, and 1 or more from one address",
+                       LS_TRANSPORT_ENET_PEERS_MAX);
     }
     ls_endpoint endpoint;
     ls_status status = ls_endpoint_resolve(config->bind_host, config->port, &endpoint, error);

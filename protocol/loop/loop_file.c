@@ -13,8 +13,7 @@ static ls_status finish(uv_fs_t *request, const char *what, ls_text *why)
     ssize_t result = request->result;
     uv_fs_req_cleanup(request);
     if (result < 0) {
-        ls_text_set(why, "%s: %s", what, uv_strerror((int)result));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "%s: %s", what, uv_strerror((int)result));
     }
     return LS_OK;
 }
@@ -30,8 +29,7 @@ void ls_loop_file_close(int file)
 static ls_status lock(const char *path, int file, ls_text *why)
 {
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        ls_text_set(why, "%s: another process is writing to it", path);
-        return LS_IO;
+        return ls_fail(LS_IO, why, "%s: another process is writing to it", path);
     }
     return LS_OK;
 }
@@ -69,8 +67,7 @@ ls_status ls_loop_file_write(int file, const uint8_t *bytes, size_t size, uint64
             return status;
         }
         if (result == 0) {
-            ls_text_set(why, "writing: nothing was taken");
-            return LS_IO;
+            return ls_fail(LS_IO, why, "writing: nothing was taken");
         }
         written += (size_t)result;
     }

@@ -10,11 +10,11 @@
 
 static ls_status refuse_ipv6(const char *text, ls_text *error)
 {
-    ls_text_set(error,
-                "'%s' looks like an IPv6 address; only IPv4 is supported: give a name or an IPv4 "
-                "address",
-                text);
-    return LS_BAD_ARGUMENT;
+    return ls_fail(
+        LS_BAD_ARGUMENT, error,
+        "'%s' looks like an IPv6 address; only IPv4 is supported: give a name or an IPv4 "
+        "address",
+        text);
 }
 
 ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endpoint,
@@ -27,9 +27,8 @@ ls_status ls_endpoint_resolve(const char *host, uint16_t port, ls_endpoint *endp
     struct addrinfo *found = NULL;
     int failure = getaddrinfo(host, NULL, &hints, &found);
     if (failure != 0) {
-        ls_text_set(error, "cannot find the host '%s': %s", host,
-                    failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure));
-        return LS_NOT_FOUND;
+        return ls_fail(LS_NOT_FOUND, error, "cannot find the host '%s': %s", host,
+                       failure == EAI_SYSTEM ? strerror(errno) : gai_strerror(failure));
     }
     struct sockaddr_in address;
     memcpy(&address, found->ai_addr, sizeof address);
@@ -61,13 +60,12 @@ ls_status ls_endpoint_parse(const char *text, ls_endpoint *endpoint, ls_text *er
         return refuse_ipv6(text, error);
     }
     if (!colon || colon == text || strlen(text) >= LS_ENDPOINT_BYTES_MAX) {
-        ls_text_set(error, "'%s' is not HOST:PORT", text);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, error, "'%s' is not HOST:PORT", text);
     }
     uint16_t port = parse_port(colon + 1);
     if (port == 0) {
-        ls_text_set(error, "the port in '%s' is not a number of 1 to 65535", text);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, error, "the port in '%s' is not a number of 1 to 65535",
+                       text);
     }
     char host[LS_ENDPOINT_BYTES_MAX];
     size_t host_bytes = (size_t)(colon - text);

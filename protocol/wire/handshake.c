@@ -16,22 +16,20 @@ ls_hello ls_hello_make(const char *player_name)
 ls_status ls_hello_check(const ls_hello *hello, ls_text *why)
 {
     if (hello->magic != LS_PROTOCOL_MAGIC) {
-        ls_text_set(why, "this is not a Lockstep client: magic %08" PRIx32 ", expected %08" PRIx32,
-                    hello->magic, LS_PROTOCOL_MAGIC);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why,
+                       "this is not a Lockstep client: magic %08" PRIx32 ", expected %08" PRIx32,
+                       hello->magic, LS_PROTOCOL_MAGIC);
     }
     if (hello->protocol_version != LS_PROTOCOL_VERSION) {
-        ls_text_set(why, "protocol version: client %" PRIu32 ", server %u", hello->protocol_version,
-                    LS_PROTOCOL_VERSION);
-        return LS_PROTOCOL_MISMATCH;
+        return ls_fail(LS_PROTOCOL_MISMATCH, why, "protocol version: client %" PRIu32 ", server %u",
+                       hello->protocol_version, LS_PROTOCOL_VERSION);
     }
     uint64_t expected = ls_arithmetic_check();
     if (hello->arithmetic != expected) {
-        ls_text_set(why,
-                    "arithmetic check: client %016" PRIx64 ", server %016" PRIx64
-                    "; the two builds or machines do not compute the same numbers",
-                    hello->arithmetic, expected);
-        return LS_ARITHMETIC_MISMATCH;
+        return ls_fail(LS_ARITHMETIC_MISMATCH, why,
+                       "arithmetic check: client %016" PRIx64 ", server %016" PRIx64
+                       "; the two builds or machines do not compute the same numbers",
+                       hello->arithmetic, expected);
     }
     return LS_OK;
 }
@@ -56,9 +54,9 @@ static ls_status differs(ls_status status, const char *item, uint64_t client, ui
 ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why)
 {
     if (client->simulation_version != server->simulation_version) {
-        ls_text_set(why, "simulation version: client %" PRIu32 ", server %" PRIu32,
-                    client->simulation_version, server->simulation_version);
-        return LS_SIMULATION_VERSION_MISMATCH;
+        return ls_fail(LS_SIMULATION_VERSION_MISMATCH, why,
+                       "simulation version: client %" PRIu32 ", server %" PRIu32,
+                       client->simulation_version, server->simulation_version);
     }
     if (client->parameter_digest != server->parameter_digest) {
         return differs(LS_PARAMETER_MISMATCH, "parameter digest", client->parameter_digest,

@@ -191,10 +191,10 @@ static ls_status create_parts(ls_host *host, ls_text *why)
     uint64_t seat_count = (uint64_t)config->matches * config->match.sim.players;
     uint64_t peer_count = seat_count + (uint64_t)config->matches * config->match.spectators_max;
     if (config->matches == 0 || peer_count + PENDING_MAX > LS_TRANSPORT_ENET_PEERS_MAX) {
-        ls_text_set(why, "%u matches of %u players and %u spectators: 1 to %u fit in all",
-                    config->matches, config->match.sim.players, config->match.spectators_max,
-                    LS_TRANSPORT_ENET_PEERS_MAX - PENDING_MAX);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "%u matches of %u players and %u spectators: 1 to %u fit in all",
+                       config->matches, config->match.sim.players, config->match.spectators_max,
+                       LS_TRANSPORT_ENET_PEERS_MAX - PENDING_MAX);
     }
     ls_match_table_config table = {.match = config->match,
                                    .matches = config->matches,

@@ -45,13 +45,12 @@ ls_match_table_config ls_match_table_config_default(const ls_simulation *simulat
 ls_status ls_match_table_config_check(const ls_match_table_config *config, ls_text *why)
 {
     if (config->matches == 0 || config->matches > LS_MATCHES_MAX) {
-        ls_text_set(why, "matches takes 1 to %u, not %u", LS_MATCHES_MAX, config->matches);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "matches takes 1 to %u, not %u", LS_MATCHES_MAX,
+                       config->matches);
     }
     if (config->peers_max == 0 || config->peers_max > LS_PEER_MAP_PEERS_MAX) {
-        ls_text_set(why, "peers_max takes 1 to %u, not %u", LS_PEER_MAP_PEERS_MAX,
-                    config->peers_max);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "peers_max takes 1 to %u, not %u",
+                       LS_PEER_MAP_PEERS_MAX, config->peers_max);
     }
     return ls_match_config_check(&config->match, why);
 }
@@ -141,8 +140,7 @@ static ls_status create_parts(ls_match_table *table, const ls_match_table_config
     if (!table->matches || !table->due_ns || !table->statuses || !table->touched ||
         !table->is_touched || !table->is_stale ||
         ls_peer_map_init(&table->peers, config->peers_max, allocator) != LS_OK) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_match_config each = config_of_each(config);
     ls_status status = LS_OK;
@@ -169,8 +167,7 @@ ls_status ls_match_table_create(const ls_match_table_config *config, const ls_pa
     }
     ls_match_table *table = ls_allocate(allocator, sizeof *table);
     if (!table) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     table->allocator = allocator;
     table->sink = *sink;

@@ -121,14 +121,14 @@ static ls_status check_can_go_on(const ls_resume *resume, ls_text *why)
 {
     const ls_journal_info *info = ls_journal_info_of(resume->journal);
     if (info->is_complete || (resume->has_ended && resume->ticks == 0)) {
-        ls_text_set(why, "the match of this journal is over: it ended at tick %" PRIu32,
-                    info->is_complete ? info->end.final_tick : resume->ticks);
-        return LS_ALREADY_OVER;
+        return ls_fail(LS_ALREADY_OVER, why,
+                       "the match of this journal is over: it ended at tick %" PRIu32,
+                       info->is_complete ? info->end.final_tick : resume->ticks);
     }
     if (info->first_tick > 0) {
-        ls_text_set(why, "this journal was cut out of another one: it begins at tick %" PRIu32,
-                    info->first_tick);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "this journal was cut out of another one: it begins at tick %" PRIu32,
+                       info->first_tick);
     }
     return LS_OK;
 }
@@ -202,8 +202,7 @@ ls_status ls_resume_open(const uint8_t *bytes, size_t size, const ls_allocator *
     ls_resume *resume = ls_allocate(allocator, sizeof *resume);
     ls_text reason = {{0}};
     if (!resume) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     resume->allocator = allocator;
     resume->bytes = size;
@@ -411,9 +410,8 @@ static ls_status check_end(const restoring *work)
     LS_ASSERT(tick == work->resume->end_tick);
     if (tick == info->end_tick && tick > 0 &&
         ls_match_tick_chain(work->match, tick) != info->tick_chain) {
-        ls_text_set(work->why,
-                    "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, work->why,
+                       "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
     }
     return LS_OK;
 }

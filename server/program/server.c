@@ -419,8 +419,7 @@ static ls_exit_code finish(server *host)
 static ls_status give_identity(ls_match_config *match, ls_text *why)
 {
     if (ls_secret_key_random(&match->key) != LS_OK) {
-        ls_text_set(why, "the system has no random numbers to give");
-        return LS_IO;
+        return ls_fail(LS_IO, why, "the system has no random numbers to give");
     }
     match->match_id = ls_secret_match_id(&match->key);
     return LS_OK;

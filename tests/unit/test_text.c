@@ -100,3 +100,11 @@ Test(text, every_single_byte_comes_out_printable)
         cr_assert_eq(field[0] == (char)byte, is_printable || byte == '?', "byte %d", byte);
     }
 }
+
+Test(text, failing_sets_the_reason_and_returns_the_status)
+{
+    ls_text why = {"before"};
+    cr_expect_eq(ls_fail(LS_IO, &why, "cannot read %s: line %d", "a.txt", 3), LS_IO);
+    cr_expect_str_eq(why.bytes, "cannot read a.txt: line 3");
+    cr_expect_eq(ls_fail(LS_NO_MEMORY, NULL, "no memory"), LS_NO_MEMORY);
+}

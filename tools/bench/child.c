@@ -26,8 +26,7 @@ ls_status bench_child_start(bench_child *child, bench_child_work work, const voi
     int ends[2];
     pid_t parent = getpid();
     if (pipe(ends) != 0) {
-        ls_text_set(why, "cannot make a pipe: %s", strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "cannot make a pipe: %s", strerror(errno));
     }
     fflush(NULL); /* or both would write what waits */
     pid_t pid = fork();
@@ -54,9 +53,8 @@ ls_status bench_child_hear(const bench_child *child, void *bytes, size_t size, i
         int ready = poll(&waiting, 1, patience_ms);
         ssize_t more = ready > 0 ? read(child->pipe, (uint8_t *)bytes + heard, size - heard) : 0;
         if (more <= 0) {
-            ls_text_set(why, "a process of the benchmark %s",
-                        ready > 0 ? "ended before its time" : "took too long");
-            return LS_IO;
+            return ls_fail(LS_IO, why, "a process of the benchmark %s",
+                           ready > 0 ? "ended before its time" : "took too long");
         }
         heard += (size_t)more;
     }

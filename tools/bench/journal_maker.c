@@ -177,13 +177,11 @@ static ls_status prepare(making *work, const char *path, ls_text *why)
     work->block = ls_allocate(heap, BLOCK_BYTES);
     status = ls_journal_writer_create(LS_JOURNAL_RAW_BYTES_MAX, NULL, heap, &work->writer);
     if (status != LS_OK || !work->block || (saved > 0 && !work->state)) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     work->file = fopen(path, "wb");
     if (!work->file) {
-        ls_text_set(why, "%s: %s", path, strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "%s: %s", path, strerror(errno));
     }
     return LS_OK;
 }
@@ -203,8 +201,7 @@ ls_status bench_journal_make(const bench_journal_maker_config *config, const cha
     const ls_allocator *heap = ls_allocator_heap();
     making *work = ls_allocate(heap, sizeof *work);
     if (!work) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     work->config = config;
     ls_status status = prepare(work, path, why);

@@ -23,8 +23,7 @@ static uint32_t word_count(const ls_sim_config *config)
 static ls_status check(const ls_sim_config *config, ls_text *why)
 {
     if (config->params[0] % (int64_t)sizeof(uint64_t) != 0) {
-        ls_text_set(why, "bytes must be a multiple of 8");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "bytes must be a multiple of 8");
     }
     return LS_OK;
 }

@@ -157,14 +157,12 @@ ls_status bench_report_end(const bench_report *report, const char *json_path, ls
     size_t bytes = 0;
     FILE *json = open_memstream(&text, &bytes);
     if (!json) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     write_json(json, report);
     if (fclose(json) != 0) {
         free(text);
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = ls_output_write(json_path, text, why);
     free(text);

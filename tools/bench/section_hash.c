@@ -121,8 +121,7 @@ static ls_status create_state(const hash_specimen *specimen, bench_state *state,
     state->bytes = ls_sim_instance_state_bytes(state->instance);
     state->saved = ls_allocate(heap, state->bytes);
     if (!state->saved) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     return ls_sim_instance_save(state->instance, state->saved);
 }

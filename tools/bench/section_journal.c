@@ -179,8 +179,7 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, re
     char path[] = "/tmp/lockstep-bench-XXXXXX";
     int file = mkstemp(path);
     if (file < 0) {
-        ls_text_set(why, "%s: %s", path, strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "%s: %s", path, strerror(errno));
     }
     close(file);
     bench_journal_maker_config config = bench_journal_maker_config_default(simulation);

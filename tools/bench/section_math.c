@@ -107,8 +107,7 @@ ls_status bench_math(const bench_plan *plan, bench_report *report, ls_text *why)
     };
     math_numbers *numbers = ls_allocate(ls_allocator_heap(), sizeof *numbers);
     if (!numbers) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     make_numbers(numbers);
     for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -61,8 +61,7 @@ static ls_status run_server(bench_child_work serve, const bench_net_plan *plan, 
     }
     bench_child_stop(&server);
     if (status == LS_OK && (!window->is_sound || window->client_ticks == 0)) {
-        ls_text_set(why, "not everybody played on with %u clients", plan->clients);
-        return LS_DESYNCED;
+        return ls_fail(LS_DESYNCED, why, "not everybody played on with %u clients", plan->clients);
     }
     return status;
 }

@@ -73,8 +73,7 @@ static ls_status set_stage(const sim_scene *scene, uint32_t size, sim_stage *sta
     }
     stage->saved = ls_allocate(heap, ls_sim_instance_save_bytes(stage->instance));
     if (!stage->saved) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     return LS_OK;
 }
@@ -155,8 +154,7 @@ ls_status bench_sims(const bench_plan *plan, bench_report *report, ls_text *why)
 {
     sim_stage *stage = ls_allocate(ls_allocator_heap(), sizeof *stage);
     if (!stage) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = LS_OK;
     for (uint32_t i = 0; status == LS_OK && i < sizeof scenes / sizeof scenes[0]; i++) {

@@ -83,9 +83,8 @@ static ls_status play(const bench_watch_plan *plan, bench_watch_window *window, 
     }
     clear(&on);
     if (status == LS_OK && !window->is_sound) {
-        ls_text_set(why, "not everybody played and watched on with %u spectators",
-                    plan->spectators);
-        return LS_DESYNCED;
+        return ls_fail(LS_DESYNCED, why, "not everybody played and watched on with %u spectators",
+                       plan->spectators);
     }
     return status;
 }

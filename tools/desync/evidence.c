@@ -59,8 +59,7 @@ ls_status explain_evidence_init(explain_evidence *evidence, const ls_bundle_read
         ls_pass_trace_compare(&bundle->server.passes, &bundle->client.passes, &evidence->pass);
     ls_build_fingerprint_here(&evidence->here);
     ls_bundle_print_libraries(&evidence->here);
-    ls_text_set(&evidence->not_run, "nobody asked for it");
-    return LS_OK;
+    return ls_fail(LS_OK, &evidence->not_run, "nobody asked for it");
 }
 
 void explain_evidence_release(explain_evidence *evidence)
@@ -78,16 +77,16 @@ static ls_status check_simulation(const ls_desync_bundle *bundle, const ls_simul
                                   ls_text *why)
 {
     if (strcmp(simulation->name, bundle->simulation) != 0) {
-        ls_text_set(why, "the bundle is of simulation '%s', this is '%s'", bundle->simulation,
-                    simulation->name);
-        return LS_SIMULATION_MISMATCH;
+        return ls_fail(LS_SIMULATION_MISMATCH, why,
+                       "the bundle is of simulation '%s', this is '%s'", bundle->simulation,
+                       simulation->name);
     }
     if (simulation->version != bundle->simulation_version ||
         simulation->param_count != bundle->config.param_count ||
         simulation->input_bytes_max != bundle->input_bytes_max) {
-        ls_text_set(why, "the bundle is of version %" PRIu32 " of '%s', here is version %" PRIu32,
-                    bundle->simulation_version, simulation->name, simulation->version);
-        return LS_SIMULATION_VERSION_MISMATCH;
+        return ls_fail(LS_SIMULATION_VERSION_MISMATCH, why,
+                       "the bundle is of version %" PRIu32 " of '%s', here is version %" PRIu32,
+                       bundle->simulation_version, simulation->name, simulation->version);
     }
     ls_sim_instance *instance = NULL;
     ls_status status =

@@ -51,9 +51,8 @@ static ls_status find_simulation(explanation *made, ls_text *why)
     const char *name = asked ? asked : ls_bundle_reading_bundle(made->reading)->simulation;
     ls_status status = ls_simulation_load(name, &made->loaded, why);
     if (status != LS_OK && !asked) {
-        ls_text_set(&made->evidence.not_run,
-                    "no built-in simulation is called '%s': name its file with --sim", name);
-        return LS_OK;
+        return ls_fail(LS_OK, &made->evidence.not_run,
+                       "no built-in simulation is called '%s': name its file with --sim", name);
     }
     return status == LS_NOT_FOUND ? LS_BAD_ARGUMENT : status; /* the command line's fault */
 }
@@ -90,8 +89,7 @@ static ls_status write_report(const char *path, report_writer writer, const expl
     }
     if (!file || fclose(file) != 0) {
         free(text);
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = ls_output_write_bytes(path, "report", text, bytes, why);
     free(text);

@@ -84,8 +84,7 @@ static ls_status check_index(const char *what, uint32_t index, uint32_t count, l
     if (index == UINT32_MAX || index < count) {
         return LS_OK;
     }
-    ls_text_set(why, "%s %u is out of range: there are %u", what, index, count);
-    return LS_BAD_ARGUMENT;
+    return ls_fail(LS_BAD_ARGUMENT, why, "%s %u is out of range: there are %u", what, index, count);
 }
 
 ls_status explain_field_choice_parse(const ls_schema *schema, const char *name,
@@ -93,8 +92,8 @@ ls_status explain_field_choice_parse(const ls_schema *schema, const char *name,
 {
     parsed_name parsed;
     if (!parse(name, &parsed)) {
-        ls_text_set(why, "'%s' is not the name of a field, as in bodies[3].position.x", name);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "'%s' is not the name of a field, as in bodies[3].position.x", name);
     }
     const ls_field *field = find_field(schema, parsed.path);
     if (!field) {

@@ -321,8 +321,7 @@ static ls_status bind_listener(netcond_proxy *proxy, ls_text *why)
         getsockname(proxy->descriptor, (struct sockaddr *)&address, &bytes) != 0) {
         char text[LS_ENDPOINT_NUMERIC_BYTES];
         ls_endpoint_format(&proxy->config.listen, text);
-        ls_text_set(why, "cannot listen on %s: %s", text, strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "cannot listen on %s: %s", text, strerror(errno));
     }
     proxy->port = ntohs(address.sin_port);
     const ls_endpoint *server = &proxy->config.server;
@@ -330,8 +329,8 @@ static ls_status bind_listener(netcond_proxy *proxy, ls_text *why)
     if (server->port == proxy->port &&
         (listen == server->address ||
          (listen == htonl(INADDR_ANY) && is_own_address(server->address)))) {
-        ls_text_set(why, "the server is the proxy itself: give one of them another port");
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "the server is the proxy itself: give one of them another port");
     }
     return LS_OK;
 }
@@ -390,8 +389,7 @@ ls_status netcond_proxy_open(const netcond_proxy_config *config, ls_event_loop *
     LS_ASSERT(config->idle_ms > 0 && config->log);
     netcond_proxy *made = ls_allocate(allocator, sizeof *made);
     if (!made) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     made->config = *config;
     if (config->server.address == htonl(INADDR_ANY)) {

@@ -141,8 +141,7 @@ ls_status netcond_report_write(const netcond_report *report, const char *path, l
     }
     if (!file || fclose(file) != 0) {
         free(text);
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = ls_output_write(path, text, why);
     free(text);

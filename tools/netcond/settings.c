@@ -124,8 +124,8 @@ static ls_status parse(netcond_setting setting, const char *prefix, const char *
     const netcond_setting_info *info = &infos[setting];
     char parts[PARTS_MAX][PART_BYTES_MAX];
     if (!split(setting, value, parts, count)) {
-        ls_text_set(why, "--%s%s takes %s, not '%s'", prefix, info->name, info->form, value);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "--%s%s takes %s, not '%s'", prefix, info->name,
+                       info->form, value);
     }
     bool has_words = most_parts(setting) > 1;
     ls_status status = LS_OK;

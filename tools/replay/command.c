@@ -54,8 +54,8 @@ static ls_status check_output(const replay_config *config, const char *output, l
 {
     for (uint32_t i = 0; output && i < 2 && config->paths[i]; i++) {
         if (ls_output_is_same_file(output, config->paths[i])) {
-            ls_text_set(why, "%s is the journal itself: write to another file", output);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why, "%s is the journal itself: write to another file",
+                           output);
         }
     }
     return LS_OK;

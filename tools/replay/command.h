@@ -49,10 +49,7 @@ REPLAY_COMMAND_MAP(REPLAY_COMMAND_DECLARE)
 #undef REPLAY_COMMAND_DECLARE
 
 /* A line of the answer, on standard output. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-void replay_say(const replay_run *run, const char *format, ...);
+void replay_say(const replay_run *run, const char *format, ...) LS_PRINTF(2, 3);
 
 /* Runs the command that the config names. */
 ls_exit_code replay_run_command(const replay_config *config, ls_console *console);

@@ -125,9 +125,8 @@ static ls_status write_ticks(cutting *cut, ls_text *why)
         uint64_t before = replay_playback_tick_chain(cut->playback);
         ls_status status = replay_playback_step(cut->playback, &inputs, &state_hash);
         if (status != LS_OK) {
-            ls_text_set(why, "tick %" PRIu32 " is not in the journal",
-                        ls_sim_instance_tick(instance));
-            return LS_NOT_FOUND;
+            return ls_fail(LS_NOT_FOUND, why, "tick %" PRIu32 " is not in the journal",
+                           ls_sim_instance_tick(instance));
         }
         cut->ticks++;
         status = add_tick(cut, &inputs, state_hash, before);
@@ -224,9 +223,9 @@ static ls_status check_range(const replay_run *run, ls_text *why)
         config->to <= info->end_tick) {
         return LS_OK;
     }
-    ls_text_set(why, "cut takes two ticks from %" PRIu32 " to %" PRIu32 ", the first one smaller",
-                info->first_tick, info->end_tick);
-    return LS_BAD_ARGUMENT;
+    return ls_fail(LS_BAD_ARGUMENT, why,
+                   "cut takes two ticks from %" PRIu32 " to %" PRIu32 ", the first one smaller",
+                   info->first_tick, info->end_tick);
 }
 
 ls_status replay_cut(replay_run *run, ls_text *why)

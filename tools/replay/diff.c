@@ -35,10 +35,10 @@ static ls_status check_match(const pair *both, ls_text *why)
     const ls_journal_header *b = ls_journal_header_of(both->journals[1]);
     if (strcmp(a->simulation, b->simulation) != 0 ||
         a->simulation_version != b->simulation_version) {
-        ls_text_set(
-            why, "one journal is of '%s' version %" PRIu32 ", the other of '%s' version %" PRIu32,
-            a->simulation, a->simulation_version, b->simulation, b->simulation_version);
-        return LS_SIMULATION_MISMATCH;
+        return ls_fail(LS_SIMULATION_MISMATCH, why,
+                       "one journal is of '%s' version %" PRIu32
+                       ", the other of '%s' version %" PRIu32,
+                       a->simulation, a->simulation_version, b->simulation, b->simulation_version);
     }
     return ls_sim_digests_check(&a->digests, &b->digests, why);
 }

@@ -55,8 +55,7 @@ ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_
 {
     replay_playback *playback = ls_allocate(ls_allocator_heap(), sizeof *playback);
     if (!playback) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     ls_status status = open_parts(playback, path, trust, why);
     if (status != LS_OK) {
@@ -219,9 +218,8 @@ ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_t
     ls_journal_snapshot snapshot;
     ls_tick here = ls_sim_instance_tick(playback->instance);
     if (tick < info->first_tick || tick > info->end_tick) {
-        ls_text_set(why, "the journal holds ticks %" PRIu32 " to %" PRIu32, info->first_tick,
-                    info->end_tick);
-        return LS_NOT_FOUND;
+        return ls_fail(LS_NOT_FOUND, why, "the journal holds ticks %" PRIu32 " to %" PRIu32,
+                       info->first_tick, info->end_tick);
     }
     bool has_snapshot = ls_journal_find_snapshot(playback->journal, tick, &snapshot) == LS_OK &&
                         (here > tick || snapshot.tick > here || here < info->first_tick);

@@ -194,8 +194,7 @@ ls_status replay_record_view_create(const replay_record_view_config *config,
     const ls_sim_instance *instance = replay_playback_instance(config->playback);
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     if (!simulation->draw) {
-        ls_text_set(why, "simulation '%s' draws nothing", simulation->name);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why, "simulation '%s' draws nothing", simulation->name);
     }
     replay_record_view *record = ls_allocate(allocator, sizeof *record);
     bool is_flat = ls_sim_instance_schema(instance) != NULL;

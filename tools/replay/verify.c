@@ -94,8 +94,8 @@ static ls_status check_chain(verifying *work, ls_text *why)
     if (chain == replay_playback_tick_chain(playback)) {
         return LS_OK;
     }
-    ls_text_set(why, "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
-    return LS_MALFORMED;
+    return ls_fail(LS_MALFORMED, why,
+                   "the inputs before tick %" PRIu32 " are not those that were recorded", tick);
 }
 
 /* Goes on behind missing ticks. NOT_FOUND: nothing is left. */
@@ -158,16 +158,14 @@ static ls_status judge(const verifying *work, ls_text *why)
 {
     const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(work->run->playback));
     if (info->lost_bytes > 0) {
-        ls_text_set(why, "what is left of the journal is right; %s",
-                    replay_playback_loss(work->run->playback));
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why, "what is left of the journal is right; %s",
+                       replay_playback_loss(work->run->playback));
     }
     if (info->ticks_missing > 0) {
-        ls_text_set(why,
-                    "what is in the journal is right; %" PRIu64 " ticks are missing, from %" PRIu32
-                    " on",
-                    info->ticks_missing, info->gap_tick);
-        return LS_MALFORMED;
+        return ls_fail(LS_MALFORMED, why,
+                       "what is in the journal is right; %" PRIu64
+                       " ticks are missing, from %" PRIu32 " on",
+                       info->ticks_missing, info->gap_tick);
     }
     return LS_OK;
 }

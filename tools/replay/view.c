@@ -66,9 +66,9 @@ static ls_status check_ticks(const replay_run *run, ls_text *why)
         latest = LS_MAX(tick, latest);
     }
     if (latest > info->end_tick) {
-        ls_text_set(why, "tick %" PRIu32 " is behind the journal's last one, %" PRIu32, latest,
-                    info->end_tick);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "tick %" PRIu32 " is behind the journal's last one, %" PRIu32, latest,
+                       info->end_tick);
     }
     return LS_OK;
 }

@@ -539,12 +539,10 @@ static ls_status check_kind(Elf *elf, const char *path, ls_text *why)
 {
     GElf_Ehdr header;
     if (elf == NULL || gelf_getehdr(elf, &header) == NULL) {
-        ls_text_set(why, "%s is no ELF file: give a .so or a program", path);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why, "%s is no ELF file: give a .so or a program", path);
     }
     if (header.e_type != ET_DYN && header.e_type != ET_EXEC) {
-        ls_text_set(why, "%s is not linked yet: give a .so or a program", path);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why, "%s is not linked yet: give a .so or a program", path);
     }
     return LS_OK;
 }
@@ -553,8 +551,7 @@ static ls_status open_dwarf(schema_debug_file *file, const char *path, ls_text *
 {
     file->descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (file->descriptor < 0) {
-        ls_text_set(why, "%s: %s", path, strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "%s: %s", path, strerror(errno));
     }
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(file->descriptor, ELF_C_READ, NULL);
@@ -568,9 +565,9 @@ static ls_status open_dwarf(schema_debug_file *file, const char *path, ls_text *
     Dwarf_Die die;
     if (file->dwarf == NULL ||
         dwarf_get_units(file->dwarf, NULL, &unit, NULL, NULL, &die, NULL) != 0) {
-        ls_text_set(why, "%s has no debug information: compile it with -g, and do not strip it",
-                    path);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, why,
+                       "%s has no debug information: compile it with -g, and do not strip it",
+                       path);
     }
     return LS_OK;
 }
@@ -645,9 +642,9 @@ ls_status schema_debug_find(schema_debug_file *file, const char *name,
             continue;
         }
         if (found != NULL && found->bytes != candidate->bytes) {
-            ls_text_set(why, "there are two structs \"%s\", of %zu and of %zu bytes: rename one",
-                        name, found->bytes, candidate->bytes);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, why,
+                           "there are two structs \"%s\", of %zu and of %zu bytes: rename one",
+                           name, found->bytes, candidate->bytes);
         }
         found = found == NULL ? candidate : found;
     }

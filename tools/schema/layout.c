@@ -46,8 +46,7 @@ static const char *words_for(walker *w, const place *at)
 
 static ls_status refuse(walker *w, const place *at, const char *reason)
 {
-    ls_text_set(w->why, "%s %s", words_for(w, at), reason);
-    return LS_UNSUPPORTED;
+    return ls_fail(LS_UNSUPPORTED, w->why, "%s %s", words_for(w, at), reason);
 }
 
 static void warn(walker *w, const char *text)
@@ -65,8 +64,8 @@ static ls_status go_to(walker *w, const place *at, const char *separator, const 
     const char *between = at->member[0] == '\0' ? "" : separator;
     int bytes = snprintf(inner->member, sizeof inner->member, "%s%s%s", at->member, between, name);
     if (bytes < 0 || (size_t)bytes >= sizeof inner->member) {
-        ls_text_set(w->why, "%s.%s lies too deep: its name is too long", at->member, name);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, w->why, "%s.%s lies too deep: its name is too long",
+                       at->member, name);
     }
     return LS_OK;
 }
@@ -79,9 +78,9 @@ static ls_status set_path(walker *w, const place *at, const char *member, schema
     const char *dot = array[0] != '\0' && member[0] != '\0' ? "." : "";
     int bytes = snprintf(row->path, sizeof row->path, "%s%s%s", array, dot, member);
     if (bytes < 0 || (size_t)bytes >= sizeof row->path) {
-        ls_text_set(w->why, "%s%s%s is longer than the %u bytes that a path may have", array, dot,
-                    member, LS_NAME_BYTES_MAX - 1);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, w->why,
+                       "%s%s%s is longer than the %u bytes that a path may have", array, dot,
+                       member, LS_NAME_BYTES_MAX - 1);
     }
     return LS_OK;
 }
@@ -89,11 +88,10 @@ static ls_status set_path(walker *w, const place *at, const char *member, schema
 static ls_status add_row(walker *w, const place *at, ls_field_type type, size_t length)
 {
     if (w->layout->row_count == LS_FIELDS_MAX) {
-        ls_text_set(w->why,
-                    "there are more than %u fields at %s: arrays of structs within arrays of "
-                    "structs take one for each inner item",
-                    LS_FIELDS_MAX, words_for(w, at));
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, w->why,
+                       "there are more than %u fields at %s: arrays of structs within arrays of "
+                       "structs take one for each inner item",
+                       LS_FIELDS_MAX, words_for(w, at));
     }
     if (length == 0 || length > UINT32_MAX) {
         return refuse(w, at, "is longer than a field can be");
@@ -255,11 +253,10 @@ static ls_status walk_open_array(walker *w, const place *at, const schema_debug_
 {
     const char *count = count_noted(w, at);
     if (count == NULL || at->array != NULL) {
-        ls_text_set(w->why,
-                    "%s is an array without a length: say how many items it has by --count "
-                    "%s=EXPRESSION",
-                    at->member, at->member);
-        return LS_UNSUPPORTED;
+        return ls_fail(LS_UNSUPPORTED, w->why,
+                       "%s is an array without a length: say how many items it has by --count "
+                       "%s=EXPRESSION",
+                       at->member, at->member);
     }
     return walk_items(w, at, element, 0, count);
 }
@@ -367,9 +364,9 @@ static ls_status walk_type(walker *w, const place *at, const schema_debug_type *
     case SCHEMA_DEBUG_OTHER:
         break;
     }
-    ls_text_set(w->why, "%s is of a type that no field has: %s, %zu bytes", words_for(w, at),
-                type->spelling[0] != '\0' ? type->spelling : "without a name", type->bytes);
-    return LS_UNSUPPORTED;
+    return ls_fail(LS_UNSUPPORTED, w->why, "%s is of a type that no field has: %s, %zu bytes",
+                   words_for(w, at), type->spelling[0] != '\0' ? type->spelling : "without a name",
+                   type->bytes);
 }
 
 /* ---- notes ---- */
@@ -405,8 +402,7 @@ static ls_status note_unit(schema_layout *layout, const schema_layout_note *note
     bool is_used = false;
     if (strlen(note->text) >= SCHEMA_LAYOUT_UNIT_BYTES_MAX ||
         strpbrk(note->text, "\"\\\n") != NULL) {
-        ls_text_set(why, "\"%s\" cannot be a unit", note->text);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "\"%s\" cannot be a unit", note->text);
     }
     for (uint32_t i = 0; i < layout->row_count; i++) {
         if (fits(layout->rows[i].path, note->path)) {
@@ -415,8 +411,8 @@ static ls_status note_unit(schema_layout *layout, const schema_layout_note *note
         }
     }
     if (!is_used) {
-        ls_text_set(why, "there is no field %s to have the unit %s", note->path, note->text);
-        return LS_BAD_ARGUMENT;
+        return ls_fail(LS_BAD_ARGUMENT, why, "there is no field %s to have the unit %s", note->path,
+                       note->text);
     }
     return LS_OK;
 }
@@ -429,9 +425,9 @@ static ls_status check_count_used(const schema_layout *layout, const schema_layo
             return LS_OK;
         }
     }
-    ls_text_set(why, "there is no array %s without a length to have the count %s", note->path,
-                note->text);
-    return LS_BAD_ARGUMENT;
+    return ls_fail(LS_BAD_ARGUMENT, why,
+                   "there is no array %s without a length to have the count %s", note->path,
+                   note->text);
 }
 
 static ls_status check_paths(const schema_layout *layout, ls_text *why)
@@ -439,9 +435,9 @@ static ls_status check_paths(const schema_layout *layout, ls_text *why)
     for (uint32_t i = 0; i < layout->row_count; i++) {
         for (uint32_t j = 0; j < i; j++) {
             if (strcmp(layout->rows[i].path, layout->rows[j].path) == 0) {
-                ls_text_set(why, "two fields would have the path %s: rename a member, or a part",
-                            layout->rows[i].path);
-                return LS_BAD_ARGUMENT;
+                return ls_fail(LS_BAD_ARGUMENT, why,
+                               "two fields would have the path %s: rename a member, or a part",
+                               layout->rows[i].path);
             }
         }
     }
@@ -457,8 +453,8 @@ static ls_status walk_part(walker *w)
             return LS_UNSUPPORTED;
         }
         if (strlen(w->part->name) >= sizeof array->name) {
-            ls_text_set(w->why, "%s is too long a name for a part", w->part->name);
-            return LS_BAD_ARGUMENT;
+            return ls_fail(LS_BAD_ARGUMENT, w->why, "%s is too long a name for a part",
+                           w->part->name);
         }
         strncpy(array->name, w->part->name, sizeof array->name - 1);
         array->count = w->part->count;

@@ -254,8 +254,7 @@ static ls_status lint_object(Elf *elf, const char *path, synctest_lint_report *r
     elf_object object = {.elf = elf, .report = report};
     if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &object.header) ||
         object.header.e_type != ET_DYN) {
-        ls_text_set(why, "'%s' is no shared object", path);
-        return LS_PLUGIN;
+        return ls_fail(LS_PLUGIN, why, "'%s' is no shared object", path);
     }
     ls_status status = synctest_lint_code_open(processor_of(&object.header), &object.code);
     if (status == LS_NO_MEMORY) {
@@ -272,8 +271,7 @@ ls_status synctest_lint_file(const char *path, synctest_lint_report *report, ls_
 {
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        ls_text_set(why, "cannot read '%s': %s", path, strerror(errno));
-        return LS_IO;
+        return ls_fail(LS_IO, why, "cannot read '%s': %s", path, strerror(errno));
     }
     memset(report, 0, sizeof *report);
     elf_version(EV_CURRENT);

@@ -111,8 +111,7 @@ ls_status synctest_result_write_junit(const synctest_result *result, const char 
     size_t bytes = 0;
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     write_suite(stream, result);
     fclose(stream);

@@ -278,8 +278,7 @@ ls_status synctest_runner_play(const synctest_runner *runner, synctest_perturbat
     const char *reason = reason_to_skip(runner, perturbation);
     if (reason) {
         out->outcome.kind = SYNCTEST_OUTCOME_SKIPPED;
-        ls_text_set(&out->outcome.text, "%s", reason);
-        return LS_OK;
+        return ls_fail(LS_OK, &out->outcome.text, "%s", reason);
     }
     ls_status status = LS_OK;
     out->outcome.kind = SYNCTEST_OUTCOME_SAME;

@@ -16,8 +16,7 @@ enum {
 
 static ls_status fail(const char *path, const char *reason, ls_text *why)
 {
-    ls_text_set(why, "cannot draw %s: %s", path, reason);
-    return LS_IO;
+    return ls_fail(LS_IO, why, "cannot draw %s: %s", path, reason);
 }
 
 /* -d: gnuplot reads no ~/.gnuplot. Everything else that is open closes itself. */

@@ -20,8 +20,7 @@ static ls_status fill(stepping_sim_player *player, const ls_simulation *simulati
     player->list.shapes = ls_allocate_array(player->allocator, SHAPES_MAX, sizeof(ls_draw_shape));
     player->previous = can_copy ? ls_allocate(player->allocator, state_bytes) : NULL;
     if (!player->list.shapes || (can_copy && !player->previous)) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     if (can_copy) {
         memcpy(player->previous, ls_sim_instance_view(player->instance), state_bytes);
@@ -36,8 +35,7 @@ ls_status stepping_sim_player_create(const ls_simulation *simulation, const ls_s
 {
     stepping_sim_player *player = ls_allocate(allocator, sizeof *player);
     if (!player) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
     player->allocator = allocator;
     ls_status status = fill(player, simulation, config, why);
