@@ -1,7 +1,7 @@
 /* Rerun: simulates a stretch of a match again in fresh instances and tells what came out: the
- * figures from which the cause of a desync is classified, the pass roots of its last step, and the
- * state that it led to. In small portions, so that a live match goes on beside it.
- * Allocates at create only. Called on both sides of a match, and by tools. */
+ * figures from which the cause of a desync is classified, the state hashes behind the passes of its
+ * last step, and the state that it led to. In small portions, so that a live match goes on beside
+ * it. Allocates at create only. Called on both sides of a match, and by tools. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_H
 

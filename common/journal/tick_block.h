@@ -1,5 +1,5 @@
 /* Tick block: a run of consecutive closed ticks in few bytes: inputs and events of every slot, each
- * coded against the tick before, then the roots of the states that were hashed. The first tick is
+ * coded against the tick before, then the hashes of the states, where taken. The first tick is
  * coded against nothing, so that a block is read without any other. A reader does not trust its
  * bytes. Never allocates and never compresses. Called by the journal and by code that hands on
  * closed ticks.

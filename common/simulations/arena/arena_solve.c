@@ -60,7 +60,7 @@ void ls_arena_pass_solve(const ls_step *step)
 
 /* ---- separate ---- */
 
-/* Shares the way by mass, the lighter body going further. What still overlaps stays awake. */
+/* Shares the way by mass, the lighter body going further. Bodies that still overlap stay awake. */
 static void separate(ls_arena_body *a, ls_arena_body *b, ls_vec2 normal, ls_fixed overlap)
 {
     ls_fixed way = ls_fixed_min(ls_fixed_mul(overlap, SEPARATE_SHARE), SEPARATE_MAX);
@@ -127,7 +127,7 @@ static void move(const ls_arena_rules *rules, ls_arena_body *body)
     body->angle += ls_angle_from_radians(ls_fixed_mul(body->spin, rules->dt));
 }
 
-/* Whatever happened, no corner is behind a wall after this. */
+/* No corner is behind a wall after this, whatever happened before. */
 static void keep_inside(ls_fixed half_size, ls_arena_body *body)
 {
     ls_fixed room = ls_fixed_sub(half_size, body->radius);

@@ -60,7 +60,7 @@ typedef struct ls_arena_ship {
     uint8_t padding;
 } ls_arena_ship;
 
-/* What the search for neighbours reads stands first, so that it is one cache line. */
+/* The members that the search for neighbours reads come first, in one cache line. */
 typedef struct ls_arena_body {
     ls_vec2 position;
     ls_fixed radius;
@@ -110,7 +110,7 @@ typedef struct ls_arena_view {
 
 ls_arena_view ls_arena_view_of(const ls_sim_config *config, const void *state);
 
-/* What the state is called in reports; as ls_simulation.fields. */
+/* The names of the state in reports; as ls_simulation.fields. */
 uint32_t ls_arena_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity);
 
 /* State 0: bodies on a jittered lattice, none touching another, and nobody in the slots. */

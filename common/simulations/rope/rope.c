@@ -176,7 +176,7 @@ static double distance_between(ls_rope_point a, ls_rope_point b)
     return sqrt(x * x + y * y);
 }
 
-/* What draws `a` towards `b`; `b` is drawn the other way by as much. */
+/* The force that draws `a` towards `b`; the opposite one draws `b`. */
 static ls_rope_point link_force(const ls_rope_rules *rules, const ls_rope_point *at,
                                 const ls_rope_point *speed)
 {

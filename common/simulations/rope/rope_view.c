@@ -20,7 +20,7 @@
 #define HAND_IDS 1u
 #define LINK_IDS 16u
 
-/* What lies far outside of the picture need not be drawn where it is. */
+/* Points far outside of the picture need not be drawn where they are. */
 #define EDGE LS_FIXED_INT(20000)
 
 #define HAND_REACH_MM 400 /* of arrow keys and stick, ahead of where the hand is */

@@ -25,7 +25,7 @@ typedef enum ls_spring_param {
 
 const ls_simulation *ls_spring_simulation(void);
 
-/* What all springs of a match have in common. */
+/* The properties that all springs of a match share. */
 typedef struct ls_spring_rules {
     double mass;      /* kg */
     double stiffness; /* N/m */

@@ -50,7 +50,7 @@ static void draw_coil(ls_vec2 top, ls_vec2 bottom, uint32_t id, ls_draw_list *li
     }
 }
 
-/* What has left the picture need not be where it is: only what fits is drawn right. */
+/* A mass that has left the picture need not be drawn where it is. */
 static ls_fixed height_of(const ls_spring *spring, ls_fixed beam)
 {
     ls_fixed height = ls_fixed_from_double(spring->motion.position);

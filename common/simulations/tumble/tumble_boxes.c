@@ -185,7 +185,7 @@ static polygon facing(const ls_tumble_solid *solid, ls_vec3 normal)
                       ls_vec3_sub(middle, sum), ls_vec3_sub(middle, difference)}};
 }
 
-/* What of the polygon lies where dot(p, way) <= limit. */
+/* The part of the polygon where dot(p, way) <= limit. */
 static polygon clip(const polygon *from, ls_vec3 way, ls_fixed limit)
 {
     polygon out = {0};

@@ -86,7 +86,7 @@ static bool is_hit(const ls_tumble_world *world, uint32_t sleeper)
     return false;
 }
 
-/* Who wakes does not count as moving yet: a pile wakes as far as it is really moved. */
+/* A body that wakes does not count as moving yet: a pile wakes as far as it is really moved. */
 void ls_tumble_pass_wake(const ls_step *step)
 {
     ls_tumble_world world = ls_tumble_world_of(step);
@@ -136,8 +136,8 @@ static ls_fixed speed_of(const ls_tumble_row *row, const ls_tumble_mover *a,
     return straight + ls_vec3_dot(row->turn_b, b->spin) - ls_vec3_dot(row->turn_a, a->spin);
 }
 
-/* What is still apart may close the gap in this tick and no more; what meets faster than it takes
- * to bounce, bounces. */
+/* Bodies that are still apart may close the gap in this tick and no more; those that meet fast
+ * enough bounce. */
 static void set_targets(const ls_tumble_rules *rules, const ls_tumble_mover *a,
                         const ls_tumble_mover *b, ls_tumble_contact *contact)
 {

@@ -21,7 +21,7 @@
 
 /* ---- events ---- */
 
-/* What lay on the ball that is gone falls: everything looks whether it still rests. */
+/* Bodies that lay on the ball fall once it is gone: every body looks whether it still rests. */
 static void leave(ls_tumble_world *world, uint32_t slot)
 {
     memset(&world->players[slot], 0, sizeof world->players[slot]);

@@ -2,7 +2,7 @@
  * Sequential impulses with accumulated clamping that begin with those of the tick before (E. Catto,
  * "Iterative Dynamics with Temporal Coherence", 2005), and overlaps taken away by velocities of
  * their own that are gone after the tick ("split impulses"), so that doing so never makes anything
- * faster. What hardly moves for a while falls asleep. */
+ * faster. A body that hardly moves for a while falls asleep. */
 #include "lockstep/common/simulations/tumble/tumble_world.h"
 
 #define STILL_SPEED LS_FIXED_RATIO(12, 100) /* m/s */
@@ -111,7 +111,7 @@ static ls_tumble_touch touch_of(const ls_tumble_contact *contact)
     return (ls_tumble_touch){.pair = contact->pair, .point = contact->point, .impulse = impulse};
 }
 
-/* What is beyond was zero already, or is of the tick before. */
+/* The touches beyond were zero already, or are of the tick before. */
 static void keep_touches(ls_tumble_world *world)
 {
     uint32_t count = world->match->contacts;
@@ -164,7 +164,7 @@ static void watch_stillness(const ls_tumble_rules *rules, ls_tumble_body *body)
     }
 }
 
-/* Whatever happened, the middle of a body is inside the room after this. */
+/* The middle of a body is inside the room after this, whatever happened before. */
 static void keep_inside(ls_fixed half_size, ls_tumble_body *body)
 {
     ls_fixed room = half_size - LS_TUMBLE_HALF_MIN;

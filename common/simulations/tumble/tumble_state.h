@@ -63,8 +63,8 @@ typedef struct ls_tumble_body {
     uint8_t padding;
 } ls_tumble_body;
 
-/* What a contact point came to, for the next tick to begin with: a pile does not have to find out
- * anew what bears it. In the order of their pairs; those beyond match.contacts are zeros. */
+/* The result of a contact point, which the next tick begins with: a pile does not have to find out
+ * anew which bodies bear it. In the order of their pairs; those beyond match.contacts are zeros. */
 typedef struct ls_tumble_touch {
     uint32_t pair; /* contacts of two bodies have the same, and later pairs a larger one */
     uint32_t padding;

@@ -223,12 +223,12 @@ static void retreat(bot *commander)
 
 static void decide(bot *commander)
 {
-    uint32_t mood = ls_rng_below(commander->rng, 10);
-    if (mood < 3) {
+    uint32_t chance = ls_rng_below(commander->rng, 10);
+    if (chance < 3) {
         sortie(commander);
-    } else if (mood < 7) {
+    } else if (chance < 7) {
         assault(commander);
-    } else if (mood < 8) {
+    } else if (chance < 8) {
         raid(commander);
     } else {
         focus(commander);

@@ -9,8 +9,8 @@ static uint16_t cooldown_ticks(const ls_units_rules *rules, const ls_units_kind_
     return (uint16_t)(ticks > 0 ? ticks : 1);
 }
 
-/* Who is credited when several strike the same enemy in one tick: the seat that comes first from
- * one that changes every tick, so that no seat is favoured and order does not matter. */
+/* When several strike the same enemy in one tick, the seat is credited that comes first from one
+ * that changes every tick, so that no seat is favoured and order does not matter. */
 static bool is_credited_before(const ls_units_rules *rules, uint32_t tick, uint32_t a, uint32_t b)
 {
     uint32_t first = tick % rules->players;

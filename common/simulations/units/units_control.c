@@ -11,7 +11,7 @@
 #define MARK_COLOUR 0xFFFFFFE8u
 #define AREA_MARGIN LS_FIXED_RATIO(1, 2) /* what units move until the order comes to them */
 
-/* What lives in ls_controls.memory. */
+/* Lives in ls_controls.memory. */
 typedef struct hands {
     uint32_t is_pending; /* an order to a list is on its way, from unit `next` on */
     uint32_t next;

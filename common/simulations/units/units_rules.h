@@ -70,7 +70,7 @@ static inline const ls_units_kind_rules *ls_units_kind_rules_of(uint32_t kind)
     return &ls_units_kinds[kind < LS_UNITS_KIND_COUNT ? kind : LS_UNITS_SOLDIER];
 }
 
-/* What unit `place` of an army is when the match starts: five soldiers, three archers and two
+/* The kind of unit `place` of an army when the match starts: five soldiers, three archers and two
  * scouts in every ten. */
 ls_units_kind ls_units_kind_at(uint32_t place);
 

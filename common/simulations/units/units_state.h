@@ -1,7 +1,7 @@
 /* Units state: the flat state of a `units` match and the scratch memory of its step.
- * Every byte is named by the schema in units.c; a free unit slot is all zero. Whoever reads an
- * index or a counter from the state checks it first: a fault injected into the state may change
- * the match, never reach outside it. Called by the passes, draw and bot of `units`. */
+ * Every byte is named by the schema in units.c; a free unit slot is all zero. An
+ * index or a counter that is read from the state is checked first: a fault injected into the state
+ * may change the match, never reach outside it. Called by the passes, draw and bot of `units`. */
 #ifndef LOCKSTEP_COMMON_SIMULATIONS_UNITS_UNITS_STATE_H
 #define LOCKSTEP_COMMON_SIMULATIONS_UNITS_UNITS_STATE_H
 
@@ -37,7 +37,7 @@ typedef struct ls_units_player {
 
 typedef struct ls_units_state {
     uint32_t tick;
-    uint32_t leader;   /* player with the highest score + 1; 0: nobody has scored */
+    uint32_t leader;   /* player with the highest score + 1; 0: no player has scored */
     ls_rng muster_rng; /* where exactly units appear */
     uint32_t waves;    /* of reinforcement so far */
     uint8_t padding[4];
@@ -131,7 +131,7 @@ void ls_units_pass_combat(const ls_step *step);
 void ls_units_pass_deaths(const ls_step *step);
 /* Recovery near bases, waves of reinforcement. */
 void ls_units_pass_bases(const ls_step *step);
-/* Who leads; the next tick. */
+/* The leader; the number of the next tick. */
 void ls_units_pass_tally(const ls_step *step);
 
 /* Fills the free slots of an army, at most `quota` of them, near its base. */
