@@ -1,8 +1,8 @@
 /* Aged state: a copy of a running simulation's state that is at least so many ticks old, for those
  * who may not see newer ones. Two copies take turns: one can be given out while the other comes of
  * age. Of a simulation that cannot save it notes how far the history of its ticks went by then.
- * Copies only; nothing is compressed here. Called by match_spectators; match_join describes
- * the live state with the same words. */
+ * Copies only; nothing is compressed here. Called by spectator_states; tick_log and join_service
+ * describe the live state with the same words. */
 #ifndef LOCKSTEP_SERVER_MATCH_AGED_STATE_H
 #define LOCKSTEP_SERVER_MATCH_AGED_STATE_H
 
@@ -21,7 +21,7 @@ typedef struct ls_state_copy {
 } ls_state_copy;
 
 typedef struct ls_aged_state_config {
-    ls_sim_instance *instance; /* whose state is copied */
+    ls_sim_instance *instance; /* its state is copied */
     ls_tick_history *history;  /* its ticks, when it cannot save; else NULL */
     uint32_t age_ticks;
     uint32_t pause_min_ticks; /* between two copies; age_ticks if that is longer */
@@ -38,7 +38,7 @@ typedef struct ls_aged_state {
     uint8_t *rooms[2]; /* the next copy goes into the first */
 } ls_aged_state;
 
-/* Holds state 0 then, whose digests are the instance's. What is too large for a blob is not copied.
+/* Holds state 0 then, whose digests are the instance's. A state too large for a blob is not copied.
  * NO_MEMORY. */
 ls_status ls_aged_state_init(ls_aged_state *aged, const ls_aged_state_config *config,
                              const ls_allocator *allocator);

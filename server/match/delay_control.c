@@ -14,7 +14,7 @@ void ls_delay_control_init(ls_delay_control *control, uint32_t ticks)
 
 static bool raise(ls_delay_control *control, uint32_t wanted)
 {
-    control->calm = 0;
+    control->spare_stretches = 0;
     if (control->has_taken_off && control->patience < PATIENCE_MAX) {
         control->patience *= 2;
     }
@@ -30,18 +30,18 @@ bool ls_delay_control_update(ls_delay_control *control, const ls_lag_figures *re
                              const ls_lag *lag)
 {
     if (lag->cause == LS_LAG_SILENT || lag->cause == LS_LAG_COMPUTER) {
-        control->calm = 0; /* no delay mends that, and it says nothing about the link */
+        control->spare_stretches = 0; /* no delay mends that, and it says nothing about the link */
         return false;
     }
     if (lag->late_ppm >= LS_LAG_LATE_PPM) {
         return raise(control, lag->suggested_input_delay_ticks);
     }
     bool is_spare = lag->late_ppm < LS_LAG_MENDED_PPM && ls_lag_spare_ticks(recent) >= 1;
-    control->calm = is_spare ? control->calm + 1 : 0;
-    if (control->calm < control->patience || control->ticks == 0) {
+    control->spare_stretches = is_spare ? control->spare_stretches + 1 : 0;
+    if (control->spare_stretches < control->patience || control->ticks == 0) {
         return false;
     }
-    control->calm = 0;
+    control->spare_stretches = 0;
     control->ticks--;
     control->has_taken_off = true;
     return true;

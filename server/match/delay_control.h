@@ -9,10 +9,10 @@
 #include <stdbool.h>
 
 typedef struct ls_delay_control {
-    uint32_t ticks;     /* the delay that is wanted */
-    uint32_t calm;      /* stretches in which a tick less would have done */
-    uint32_t patience;  /* as many take a tick off */
-    bool has_taken_off; /* since it was last raised */
+    uint32_t ticks;           /* the delay that is wanted */
+    uint32_t spare_stretches; /* stretches in which a tick less would have done */
+    uint32_t patience;        /* as many take a tick off */
+    bool has_taken_off;       /* since it was last raised */
 } ls_delay_control;
 
 void ls_delay_control_init(ls_delay_control *control, uint32_t ticks);

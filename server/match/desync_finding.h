@@ -27,8 +27,8 @@ typedef struct ls_desync_finding {
     uint64_t took_ns; /* from the DESYNC notice to this */
 } ls_desync_finding;
 
-/* What a bundle holds of it, but for what the instance of the match knows. Canonical states; what
- * is NULL is not known. Borrowed until the match is called again. */
+/* The contents of a bundle, but for what the instance of the match knows. Canonical states; a field
+ * that is NULL is not known. Borrowed until the match is called again. */
 typedef struct ls_desync_evidence_set {
     uint64_t server_hash;
     uint64_t client_hash;

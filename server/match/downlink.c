@@ -44,7 +44,7 @@ static void measure_rtt(ls_downlink *link, uint64_t now_ns, const ls_inputs_head
 }
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
- * is mended by the next one. What is no longer held cannot be asked for again. */
+ * is mended by the next one. A tick that is no longer held cannot be asked for again. */
 static void take_acknowledgement(ls_downlink *link, const ls_downlink_clock *clock, ls_tick next)
 {
     if (clock->next_close - next + 1 < LS_WINDOW_TICKS) {

@@ -1,7 +1,7 @@
 /* Downlink: what sends closed ticks to one peer and takes its acknowledgements: what it has, how
  * its packets fare in both directions, how long the way is, and which ticks went out in parts.
  * Knows nothing of inputs or seats; never closes a tick, never decides who stays and sends nothing
- * itself. Called by seat (players), by spectators, and by match_send. */
+ * itself. Held by peer_link; called by player_link and spectators too. */
 #ifndef LOCKSTEP_SERVER_MATCH_DOWNLINK_H
 #define LOCKSTEP_SERVER_MATCH_DOWNLINK_H
 

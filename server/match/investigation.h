@@ -1,7 +1,7 @@
-/* Investigation: what the server's side of a match needs to find the cause of a desync: the window
- * of its newest ticks, and, for one slot at a time, the hash-tree diff to what differs and the
- * re-run. Keeps what each client sent as evidence. Sends nothing and decides nothing; allocates at
- * create only. Called by match. */
+/* Investigation: finds the cause of a desync on the server's side: for one slot at a time the
+ * hash-tree diff to what differs, and the re-run out of the window of the match's newest ticks.
+ * Keeps what each client sent as evidence. Sends nothing and decides nothing; allocates at create
+ * only. Called by desync_service. */
 #ifndef LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 #define LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 
@@ -19,7 +19,7 @@ typedef enum ls_investigation_phase {
     LS_INVESTIGATION_HEALING,   /* the leaves have been sent */
 } ls_investigation_phase;
 
-/* What a client sent. */
+/* The evidence that a client sent. */
 typedef struct ls_investigation_evidence {
     bool has_figures;
     bool has_fingerprint;

@@ -111,7 +111,7 @@ static bool is_harm(uint32_t ticks, uint32_t of)
     return ticks >= HARM_TICKS && share_ppm(ticks, of) >= HARM_PPM;
 }
 
-/* What the network does, by what each fault of it costs: the lead that an input needs because of
+/* The worst fault of the network, by what each fault costs: the lead that an input needs because of
  * it. LS_LAG_FINE when it has none that shows. */
 static ls_lag_cause judge_network(const ls_lag_figures *figures, const ls_lag *lag, uint32_t late,
                                   uint32_t stalled)

@@ -1,5 +1,5 @@
 /* Lag attribution: from figures of one slot over some stretch of a match it names the one cause
- * that costs its player most, and the input delay that would mend what can be mended so. Pure:
+ * that costs its player most, and the input delay that is suggested against it. Pure:
  * gathers nothing, keeps nothing, reads no clock. Called by the match; games show what it says. */
 #ifndef LOCKSTEP_SERVER_MATCH_LAG_ATTRIBUTION_H
 #define LOCKSTEP_SERVER_MATCH_LAG_ATTRIBUTION_H

@@ -1,13 +1,13 @@
 /* Lag meter: gathers, of one slot, the figures that lag_attribution judges: over the last few
- * seconds and over the whole match. Judges nothing itself, sends nothing. Called by seat and match.
- */
+ * seconds and over the whole match. Judges nothing itself, sends nothing. Called by
+ * player_link and player_lag. */
 #ifndef LOCKSTEP_SERVER_MATCH_LAG_METER_H
 #define LOCKSTEP_SERVER_MATCH_LAG_METER_H
 
 #include "lockstep/protocol/wire/link_meter.h"
 #include "lockstep/server/match/lag_attribution.h"
 
-/* What is recent happened in the last two such stretches. */
+/* Recent figures are those of the last two such stretches. */
 #define LS_LAG_STRETCH_NS UINT64_C(2500000000)
 
 typedef struct ls_lag_meter {
@@ -19,7 +19,7 @@ typedef struct ls_lag_meter {
     uint64_t uplink_lost;
 } ls_lag_meter;
 
-/* What is to be known of one slot when a tick is closed. */
+/* How a tick came about for one slot. */
 typedef struct ls_lag_tick {
     bool is_late;      /* its input was not there when the tick was due */
     uint32_t backlog;  /* ticks that the client has and has not stepped */

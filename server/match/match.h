@@ -60,8 +60,8 @@ typedef struct ls_match_config {
     const ls_build_fingerprint
         *print; /* of this program, borrowed for the match's life; NULL: unknown */
 
-    /* Who watches and does not play: room for so many, a kilobyte each and three copies of the
-     * state, or one of all ticks where it cannot be saved; 0 (nobody may) .. LS_SPECTATORS_MAX. */
+    /* Room for so many spectators: a kilobyte each and three copies of the state, or one of all
+     * ticks where it cannot be saved; 0 (no room) .. LS_SPECTATORS_MAX. */
     uint32_t spectators_max;
     uint32_t
         spectator_delay_ticks; /* by which they are behind; 0 .. LS_SPECTATOR_DELAY_TICKS_MAX */
@@ -70,7 +70,7 @@ typedef struct ls_match_config {
 
 typedef enum ls_match_state {
     LS_MATCH_LOBBY,
-    LS_MATCH_RESUMING, /* restored, and was played already; who played is waited for */
+    LS_MATCH_RESUMING, /* restored, and was played already; its players are waited for */
     LS_MATCH_RUNNING,
     LS_MATCH_ENDING, /* every tick is closed; clients catch up */
     LS_MATCH_OVER,
@@ -81,13 +81,14 @@ typedef enum ls_match_event_kind {
     LS_MATCH_PLAYER_RETURNED, /* slot, peer, text: name; sits on its seat again */
     LS_MATCH_PLAYER_READY,    /* slot, peer, text: name, was_coming */
     LS_MATCH_PLAYER_LOST,     /* slot, tick, status, text: why; the seat is kept */
-    LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: who, and how the state comes */
+    LS_MATCH_PLAYER_JOINING,  /* slot, tick, text: name, and how the state comes */
     LS_MATCH_PLAYER_JOINED,   /* slot, tick: the first that may have its input */
     LS_MATCH_PLAYER_LEFT,     /* slot, tick, status, text: why, was_coming */
     LS_MATCH_PLAYER_FINISHED, /* slot, tick */
     LS_MATCH_PEER_REFUSED,    /* peer, status, text: why */
     LS_MATCH_STARTED,
-    LS_MATCH_RESUMED, /* tick: the next that is closed; text: who is back, what was recovered */
+    LS_MATCH_RESUMED, /* tick: the next that is closed; text: how many are back, what was recovered
+                       */
     LS_MATCH_STALLED, /* rule wait: slot_mask, tick, waited_ms */
     LS_MATCH_DESYNC,  /* slot, tick, server_hash, client_hash */
     /* slot, tick, text: why. All that will be known of it: see ls_match_desync_of; what a bundle
@@ -98,8 +99,9 @@ typedef enum ls_match_event_kind {
     LS_MATCH_DELAYED,        /* slot, text: its input delay has changed, by itself */
     LS_MATCH_ENDED,          /* tick: final tick; every tick is closed */
     LS_MATCH_FINISHED,       /* nothing more will happen */
-    LS_MATCH_SPECTATOR_CAME, /* peer, tick: the first that it is sent, text: who and how */
-    LS_MATCH_SPECTATOR_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: who and why */
+    LS_MATCH_SPECTATOR_CAME, /* peer, tick: the first that it is sent, text: name and how */
+    LS_MATCH_SPECTATOR_LEFT, /* peer, tick, status (LS_OK: watched to the end), text: name and why
+                              */
 } ls_match_event_kind;
 
 typedef struct ls_match_event {
@@ -117,7 +119,7 @@ typedef struct ls_match_event {
     ls_text text;
 } ls_match_event;
 
-/* What is known of one slot; final once the match is over. */
+/* The report of one slot; final once the match is over. */
 typedef struct ls_match_slot {
     char name[LS_PLAYER_NAME_BYTES_MAX];
     ls_peer_id peer; /* 0 when nobody sits there now */
@@ -146,13 +148,13 @@ typedef struct ls_match_slot {
     ls_finished finished;  /* the client's own figures; zero until FINISHED */
 } ls_match_slot;
 
-/* What is known of those who watch. */
+/* The report of all spectators. */
 typedef struct ls_match_spectating {
-    uint32_t now;             /* connected, whether they see anything yet or not */
-    uint64_t ever;            /* came and were sent a JOIN; who comes back is not counted again */
-    uint64_t finished;        /* watched to the end */
-    uint64_t desynced;        /* let go, because their state was not the server's */
-    uint64_t fell_behind;     /* let go for that */
+    uint32_t now;         /* connected, whether they see anything yet or not */
+    uint64_t ever;        /* came and were sent a JOIN; one that comes back is not counted again */
+    uint64_t finished;    /* watched to the end */
+    uint64_t desynced;    /* let go, because their state was not the server's */
+    uint64_t fell_behind; /* let go for that */
     uint64_t hashes_compared; /* states of all of them, equal */
     uint64_t
         throttled_rounds; /* in which not all who were due were sent something: too many bytes */
@@ -161,8 +163,8 @@ typedef struct ls_match_spectating {
 typedef struct ls_match ls_match;
 
 /* Rule repeat, send rate auto, report, finds causes, hashes every tick, timeout 10 s, wait 2 s,
- * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; nobody
- * watches, or if so 60 ticks late, with 8 MiB/s. */
+ * start after 250 ms with all seats taken, seats kept for 30 s, four joiners of 1 MiB/s; no
+ * room for spectators; if there is, they are 60 ticks late and get 8 MiB/s. */
 ls_match_config ls_match_config_default(const ls_simulation *simulation);
 
 /* BAD_ARGUMENT, or what the simulation's own check says; `why` names the field and its range. A
@@ -179,7 +181,7 @@ void ls_match_destroy(ls_match *match);
 void ls_match_prefetch(const ls_match *match);
 void ls_match_prefetch_more(const ls_match *match);
 
-/* What happened on the transport. `now_ns` never goes back. */
+/* The transport says so. `now_ns` never goes back. */
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns);
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason,
                                 uint64_t now_ns);
@@ -214,15 +216,16 @@ uint32_t ls_match_players(const ls_match *match);
 uint64_t ls_match_packets_rejected(const ls_match *match); /* of all peers, seated or not */
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot);
 
-/* What was found out about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
+/* The finding about the slot's newest desync; NULL before LS_MATCH_DESYNC_CAUSE. */
 const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot);
 
-/* What a bundle of it holds; false unless LS_MATCH_DESYNC_CAUSE of the slot is the newest event. */
+/* The contents of its bundle; false unless LS_MATCH_DESYNC_CAUSE of the slot is the newest event.
+ */
 bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out);
 
-/* What the slot's match as a whole suffered from. */
+/* The lag of the slot over the match as a whole. */
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot);
-/* Seats that are free and that nobody who is connected may still ask for; 0 once the match ends. */
+/* Seats that are free and that no pending connection may still ask for; 0 once the match ends. */
 uint32_t ls_match_seats_open(const ls_match *match);
 ls_sim_instance *ls_match_instance(ls_match *match);
 
@@ -262,8 +265,8 @@ typedef struct ls_match_restore {
     uint64_t hash_chain;          /* up to there */
     uint64_t tick_chain;          /* before `tick` */
     uint32_t in_band_mask;        /* slots that the state was told JOINED of, and not LEFT since */
-    const ls_tick_inputs *before; /* of tick - 1: who has only got as far as `tick` can be sent what
-                                   * follows; NULL: not known */
+    const ls_tick_inputs *before; /* of tick - 1: a client that has only got as far as `tick` can be
+                                   * sent what follows; NULL: not known */
 } ls_match_restore;
 
 /* Begins to make a match that was just created what it was. A snapshot some LS_WINDOW_TICKS before
@@ -283,9 +286,9 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
 /* Which turns of a seat there have been: each player that LS_MATCH_PLAYER_SEATED told of has one,
  * from 1 on. */
 typedef struct ls_seat_generations {
-    uint32_t newest;    /* that is known of; 0: nobody sat there */
-    uint32_t spent;     /* so many after it were given to who did not stay */
-    uint32_t forgotten; /* so many more may have been given out: nobody new gets them */
+    uint32_t newest;    /* that is known of; 0: no player sat there yet */
+    uint32_t spent;     /* so many after it were given to players who did not stay */
+    uint32_t forgotten; /* so many more may have been given out: no newcomer gets them */
 } ls_seat_generations;
 
 /* A player sits down who has not sat there before. */
@@ -294,15 +297,15 @@ void ls_seat_generations_next(ls_seat_generations *generations);
 /* It has left again before it counted: all is as it was, but that its turn is spent. */
 void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_generations before);
 
-/* Who sat there last. */
+/* The player who sat there last. */
 void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
                            ls_seat_generations generations);
 
-/* The first tick that could have the input of who sat there last; UINT32_MAX: not told yet, it is
+/* The first tick that could have the input of the last player; UINT32_MAX: not told yet, it is
  * then the next one in which the simulation is told JOINED. */
 void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick);
 
-/* Who sat there last had left: the seat is free, unless the simulation has not been told so. */
+/* The last player had left: the seat is free, unless the simulation has not been told so. */
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot);
 
 /* It is all there: the match is RESUMING from now on. */
