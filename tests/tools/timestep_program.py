@@ -201,6 +201,10 @@ def check_simulation_plots(program, folder, good):
         for curve in ("T1 fixed-per-frame", "T5 accumulator", "T6 interpolated"):
             expect(titles.count(curve) == panels, f"{panels} curves of {curve}", result)
         expect("T2 variable" not in titles, "and of no other", result)
+    hitch = folder / "hitch.txt"
+    hitch.write_text("2000000000\n")
+    result = run(program, "--sim", "arena", "--trace", hitch, "--plot", page, "-q")
+    expect(result.returncode == CLEAN and result.stderr == "", "a plot of one long frame", result)
 
 
 def check_plugins(program, good, faulty):

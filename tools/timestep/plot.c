@@ -54,6 +54,7 @@ typedef struct series {
     double energy_max; /* since the point before */
     double least;      /* of all values of the panel */
     double most;
+    uint32_t points; /* of all curves of the panel */
 } series;
 
 static double ms_of(uint64_t ns)
@@ -115,6 +116,7 @@ static void add_point(void *user, const stepping_play_frame *frame)
     s->most = LS_MAX(value, s->most);
     fprintf(s->script, "%.6g %.6g\n", time_of(s, frame->real_ns), value);
     s->energy_max = 0;
+    s->points++;
 }
 
 static uint64_t cost_ns(const stepping_plot_page *page, uint32_t percent)
@@ -199,6 +201,7 @@ static ls_status write_curve(const stepping_plot_page *page, const panel_source 
     }
     stepping_play(timestep, source->trace, step_cost_ns, &(stepping_play_observer){add_point, &s});
     fprintf(s.script, "\n\n");
+    range->points = s.points;
     bool runs_away = s.player && timestep->strategy == LS_TIMESTEP_FIXED_PER_FRAME;
     if (!runs_away) { /* with the place where it would be, the others could not be told apart */
         range->least = s.least;
@@ -241,6 +244,9 @@ static ls_status write_panel(const stepping_plot_page *page, const panel_source 
     bool is_known = range.least <= range.most;
     fprintf(script, "EOD\nleast_%s = %.6g\nmost_%s = %.6g\n", source->name,
             is_known ? range.least : 0, source->name, is_known ? range.most : 0);
+    if (page->course && source->panel == POSITION && range.points == 0) {
+        fprintf(script, "subject = 'frames'\n"); /* no frame ended while the shape was watched */
+    }
     return status;
 }
 
