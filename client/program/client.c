@@ -28,7 +28,7 @@ typedef struct client {
     ls_event_loop *loop;
     ls_transport *transport;
     ls_session *session;
-    ls_client_view *view;        /* NULL: nobody looks */
+    ls_client_view *view;        /* NULL: there is no window */
     ls_loop_source *frame_alarm; /* for the view's next frame */
     ls_loop_source *alarm;       /* for inputs that are due between frames */
     uint64_t alarm_ns;

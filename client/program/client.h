@@ -21,7 +21,7 @@ typedef struct ls_client_config {
     uint64_t bot_seed;
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
-    ls_screen_config view;    /* of kind NONE: nobody looks */
+    ls_screen_config view;    /* of kind NONE: there is no window */
     uint32_t ticks;           /* leaves after so many; 0: stays to the end */
     uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
     bool is_spectator;

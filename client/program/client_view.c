@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-/* What the client has noticed about lag in the newest second. */
+/* Lag that the client has noticed in the newest second. */
 typedef struct lag_notes {
     uint64_t since_ns;
     uint64_t stalled_before; /* ticks, when the second began */
@@ -37,7 +37,7 @@ static void add_link(ls_hud_model *hud, const char *name, ls_link_figures link)
                      link.jitter / 4.0);
 }
 
-/* What is known here of why a match does not run smoothly; the whole of it only the server knows.
+/* The causes known here of a match that does not run smoothly; only the server knows all of them.
  */
 static void add_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
                     ls_hud_model *hud)

@@ -15,7 +15,7 @@ ls_status ls_client_view_open(const ls_screen_config *config, ls_console *consol
                               const ls_allocator *allocator, ls_client_view **out, ls_text *why);
 void ls_client_view_close(ls_client_view *view);
 
-/* What it shows from now on; before that nothing may be painted. */
+/* The match that it shows from now on; before that nothing may be painted. */
 void ls_client_view_show(ls_client_view *view, ls_session *session);
 
 /* Events of the session that the person should see. */

@@ -133,8 +133,8 @@ static void on_abort(int signal_number)
     _exit(LS_EXIT_INTERNAL);
 }
 
-/* Who starts the program may have closed a standard stream. Its number would go to a socket, and
- * what is printed with it. Opened for reading, so that writing to it still fails. */
+/* The caller of the program may have closed a standard stream. A socket would get its number, and
+ * everything that is printed. Opened for reading, so that writing to it still fails. */
 static void fill_standard_streams(void)
 {
     int descriptor = open("/dev/null", O_RDONLY);
@@ -146,8 +146,8 @@ static void fill_standard_streams(void)
     }
 }
 
-/* An answer that did not get out is no answer: --help and results alike. What failed otherwise has
- * been said already. */
+/* An answer that did not get out is no answer: --help and results alike. Any other failure has been
+ * reported already. */
 static void check_output(int code, void *user)
 {
     (void)user;

@@ -179,7 +179,7 @@ typedef struct ls_draw_shape {
     ls_fixed half_width;
     ls_fixed half_height;
     ls_vec2 corners[3]; /* of a triangle; otherwise nothing */
-    uint32_t owner;     /* slot + 1; 0: nobody's */
+    uint32_t owner;     /* slot + 1; 0: no player's */
 } ls_draw_shape;
 
 /* Later shapes lie on top of earlier ones. */

@@ -27,8 +27,8 @@ ls_status ls_snapshot_ring_save(ls_snapshot_ring *ring, uint64_t state_hash);
 /* Makes the saved state of that tick the live one; NOT_FOUND, or what ls_sim_instance_load says. */
 ls_status ls_snapshot_ring_load(ls_snapshot_ring *ring, ls_tick tick);
 
-/* What ls_sim_instance_save gave for that tick, borrowed until its place is taken; NULL when it is
- * not held. */
+/* The bytes that ls_sim_instance_save gave for that tick, borrowed until its place is taken; NULL
+ * when it is not held. */
 const uint8_t *ls_snapshot_ring_bytes(const ls_snapshot_ring *ring, ls_tick tick);
 
 /* The state hash that it was saved with; NOT_FOUND. */

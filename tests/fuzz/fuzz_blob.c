@@ -1,5 +1,5 @@
 /* Fuzzes blobs: the reading of their packets, both ends against hostile ones, and a whole transfer
- * over a bad link. What passes for a packet gets the check that belongs to it.
+ * over a bad link. Bytes that pass for a packet get the check that belongs to it.
  *
  *   u8 what  lowest two bits: 0 a packet, which is everything that is left, 1 parts to a receiver,
  *            2 acknowledgements to a sender, 3 a transfer; the other six: how large the blob is

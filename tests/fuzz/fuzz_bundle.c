@@ -1,4 +1,5 @@
-/* Fuzzes the reading of desync bundles. What was read is written again and must read the same.
+/* Fuzzes the reading of desync bundles. A result that was read is written again and must read the
+ * same.
  *
  *   u8 is_raw   odd: the rest is the file as it stands
  *   else sections, which get heads with the right hashes:

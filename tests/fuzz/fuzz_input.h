@@ -1,6 +1,6 @@
-/* Fuzz input: the bytes that drive one run of a fuzz target, taken from front to back. What is
- * missing reads as zero, so that every byte string is a whole run. Each target defines the entry
- * point below; libFuzzer or replay_main.c calls it. */
+/* Fuzz input: the bytes that drive one run of a fuzz target, taken from front to back. Missing
+ * bytes read as zero, so that every byte string is a whole run. Each target defines the entry point
+ * below; libFuzzer or replay_main.c calls it. */
 #ifndef LOCKSTEP_TESTS_FUZZ_FUZZ_INPUT_H
 #define LOCKSTEP_TESTS_FUZZ_FUZZ_INPUT_H
 

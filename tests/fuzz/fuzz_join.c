@@ -1,6 +1,6 @@
 /* Fuzzes a session that comes into a running match, loses its link and comes back, against a
  * hostile server: the bytes drive what the server says of the state that it sends, what it sends,
- * which ticks come meanwhile, and when links are lost. Whatever comes, the session sends only what
+ * which ticks come meanwhile, and when links are lost. In any case the session sends only what
  * PROTOCOL.md allows, to the connection that it has, steps to no state but one whose state hash is
  * the server's word, and gives back all memory.
  *
@@ -56,7 +56,7 @@ typedef struct hostile_server {
 
 /* ---- what the session does ---- */
 
-/* It stands for itself: whoever reads it holds no tick before it. */
+/* It is coded by itself: its reader holds no tick before it. */
 static void check_closed_tick(const hostile_server *server, const ls_tick_part *part)
 {
     static ls_tick_cursor cursor;
@@ -262,7 +262,7 @@ static void alter_join(hostile_server *server, ls_join *join)
     join->chain_tick = join->chain_tick < join->tick ? join->chain_tick : join->tick;
     if (odd & 8u) {
         join->blob_bytes = fuzz_take_u32(input);
-        /* What may be as large as that is only claimed; memory for it would slow this down. */
+        /* A size as large as that is only claimed; memory for it would slow this down. */
         bool is_claimed = join->source == LS_JOIN_HISTORY && join->blob_bytes > TRANSFER_MAX;
         join->blob_bytes = is_claimed ? UINT32_MAX : join->blob_bytes;
     }

@@ -1,5 +1,5 @@
-/* Fuzzes the reading of journals and of blocks of ticks. What was read of a block is written again
- * and must read the same.
+/* Fuzzes the reading of journals and of blocks of ticks. Ticks that were read of a block are
+ * written again and must read the same.
  *
  *   u8 mode     0: the rest is the file as it stands; 1: a block of ticks;
  *               2: records, which get frames with the right checksums, behind a good header; 3:

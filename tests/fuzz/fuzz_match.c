@@ -231,7 +231,7 @@ static void send_finished(hostile_match *hostile, uint32_t peer)
     send_message(hostile, peer, &message);
 }
 
-/* What the match may have asked for after a desync. */
+/* Answers that the match may have asked for after a desync. */
 static void send_evidence(hostile_match *hostile, uint32_t peer)
 {
     static ls_message message;
@@ -396,8 +396,8 @@ static ls_match_config make_config(const ls_simulation *simulation, uint8_t setu
     return config;
 }
 
-/* Fills the seats that the honest client leaves, until the match starts. Whoever took one in the
- * lobby and is not ready loses it by silence. */
+/* Fills the seats that the honest client leaves, until the match starts. A client that took one in
+ * the lobby and is not ready loses it by silence. */
 static void start_match(hostile_match *hostile)
 {
     for (int round = 0; round < LOBBY_ROUNDS_MAX; round++) {
@@ -457,7 +457,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     hostile.input = (fuzz_input){bytes, size};
     hostile.next_peer = FIRST_PEER_ID;
     for (uint32_t peer = 0; peer < PEERS; peer++) {
-        hostile.peers[peer] = hostile.next_peer++; /* nobody who is connected */
+        hostile.peers[peer] = hostile.next_peer++; /* no client that is connected */
     }
     uint8_t setup = fuzz_take_u8(&hostile.input);
     uint8_t timing = fuzz_take_u8(&hostile.input);

@@ -1,4 +1,4 @@
-/* Fuzzes the reading of packets. What was read is written again and must read the same.
+/* Fuzzes the reading of packets. A result that was read is written again and must read the same.
  *
  *   u8 what   lowest two bits: 0 a reliable message, 1 INPUTS, 2 TICKS, 3 TICK_PART
  *             the other six: players that a START has, or slots that a TICKS has

@@ -1,6 +1,6 @@
 /* Fuzzes a match whose server came back from its journal, and clients that say what they hold of
- * the ticks that the journal has not. While nobody lies, whatever is recovered is what was closed;
- * whoever lies, whatever comes, the match goes on in the end.
+ * the ticks that the journal has not. While no client lies, every recovered tick is one that was
+ * closed; in any case the match goes on in the end.
  *
  *   u8 setup      bits 0-1 players less one; bit 2 inputs of up to 1,024 bytes; bits 3-7 ticks in
  *                 the journal
@@ -216,7 +216,7 @@ static void send_tick(returning_match *here, uint32_t peer, ls_tick tick, uint8_
     }
 }
 
-/* What it was asked for, or somewhere near it. */
+/* The tick that it was asked for, or one near it. */
 static void answer(returning_match *here, uint32_t peer)
 {
     uint8_t shape = fuzz_take_u8(&here->input);

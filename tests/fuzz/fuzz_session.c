@@ -1,7 +1,7 @@
 /* Fuzzes a session against a hostile server: after a good OFFER and START, unless told otherwise,
- * the bytes drive what the server sends and when frames are drawn. Whatever comes, the session
- * sends only what PROTOCOL.md allows, vouches only for what is confirmed, guesses no further than
- * it may, and takes no more memory.
+ * the bytes drive what the server sends and when frames are drawn. In any case the session sends
+ * only what PROTOCOL.md allows, vouches only for what is confirmed, guesses no further than it may,
+ * and takes no more memory.
  *
  *   u8 setup      bits 0-2 players less one; bit 3 keeps the previous state; bit 4 inputs of up to
  *                 1,024 bytes; bit 5 leaves after 60 ticks; bit 6 no good OFFER; bit 7 no good
@@ -225,7 +225,7 @@ static void send_start(hostile_server *server, uint32_t delay_ms)
     send_message(server, &message);
 }
 
-/* One tick's inputs out of the bytes: who changes, and to what. */
+/* One tick's inputs out of the bytes: the slots that change, and their new inputs. */
 static void take_tick(hostile_server *server, uint32_t slots, ls_slot_input *inputs)
 {
     fuzz_input *input = &server->input;

@@ -1,6 +1,6 @@
 /* Writes the seeds of the fuzz corpora: small runs with structure, from which libFuzzer starts.
  * Usage: make_fuzz_seeds DIRECTORY, which holds a directory for each target. The same files come
- * out every time. What a seed's bytes mean stands at the top of each target. */
+ * out every time. The top of each target says what a seed's bytes mean. */
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
 #include "lockstep/common/journal/journal_record.h"
 #include "lockstep/common/journal/tick_block.h"

@@ -25,7 +25,7 @@ static bool replay_file(const char *path)
     }
     size_t size = fread(buffer, 1, FILE_BYTES_MAX, file);
     fclose(file);
-    /* A copy of its own size: whoever reads past its end is found. */
+    /* A copy of its own size, so that a read past its end is found. */
     uint8_t *bytes = malloc(size > 0 ? size : 1);
     if (bytes) {
         memcpy(bytes, buffer, size);

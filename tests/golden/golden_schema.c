@@ -98,7 +98,7 @@ static void fill(mixed_state *state)
     }
 }
 
-/* What a report says about elements of every field: names and values, to the letter. */
+/* The words of a report about elements of every field: names and values, to the letter. */
 static uint64_t words_sum(const ls_schema *schema, const mixed_state *state)
 {
     uint64_t sum = GOLDEN_START;

@@ -39,7 +39,7 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* Whatever runs on at the end is why a test failed, or knows. */
+/* A process that still runs at the end is the reason why a test failed, or knows it. */
 static void tell_if_running(ls_process *process, const char *name)
 {
     if (!ls_process_has_ended(process)) {

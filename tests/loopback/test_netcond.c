@@ -16,7 +16,7 @@ enum {
 
 #define MS LS_NS_PER_MS
 
-/* What a client sends, and the server sends back. */
+/* The packet that a client sends, and the server sends back. */
 typedef struct payload {
     uint32_t client;
     uint32_t number;

@@ -152,7 +152,7 @@ Test(programs_desync, two_faulty_clients_are_told_apart)
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("DESYNC: right", "DESYNC of right"));
 }
 
-/* What was found is worth more than where it could not be written. */
+/* The finding is worth more than the file that could not be written. */
 Test(programs_desync, a_summary_that_cannot_be_written_hides_no_desync)
 {
     ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20",

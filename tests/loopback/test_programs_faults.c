@@ -9,7 +9,7 @@
 
 enum {
     ANN,
-    BOB, /* whom it happens to */
+    BOB, /* the client that it happens to */
     CY
 };
 
@@ -51,7 +51,7 @@ static void start_three(const char *const *arguments)
     sleep_ms(500);
 }
 
-/* Whatever became of bob: the server and the other two ended well and agree. */
+/* In any case the server and the other two ended well and agree. */
 static void expect_others_unharmed(uint32_t ticks)
 {
     ls_hosted_expect_exit(&hosted.server, 0);
@@ -211,7 +211,7 @@ Test(programs_faults, a_second_signal_stops_the_server_at_once)
     ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("did not reach the end"));
     ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("left at tick"));
     for (uint32_t i = 0; i < 3; i++) {
-        ls_process_stop(&hosted.clients[i]); /* nobody is left to tell them the end */
+        ls_process_stop(&hosted.clients[i]); /* no server is left to tell them the end */
     }
 }
 

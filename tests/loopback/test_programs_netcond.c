@@ -110,7 +110,7 @@ Test(programs_netcond, help_lists_settings_once_and_profiles)
 
 /* ---- figures ---- */
 
-/* What comes to the socket; fails the test when nothing does. */
+/* The packet that comes to the socket; fails the test when none does. */
 static void expect_datagram(int descriptor, const char *text, struct sockaddr_in *from)
 {
     struct timeval patience = {.tv_sec = LS_PROCESS_PATIENCE_MS / 1000};

@@ -150,7 +150,7 @@ Test(programs_network, a_host_that_is_not_found_is_told)
                    "error: cannot find the host 'no..host': ");
 }
 
-/* Nobody uses UDP port 1; one that was just free may be somebody's by now. */
+/* No program uses UDP port 1; a port that was just free may be taken by now. */
 Test(programs_network, a_port_where_nobody_listens_is_told)
 {
     expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("127.0.0.1:1"),
@@ -198,8 +198,8 @@ Test(programs_network, a_port_of_another_service_is_told)
     close(descriptor);
 }
 
-/* Started first, as scripts do; the server comes a moment later. What the client sent until then is
- * lost. */
+/* Started first, as scripts do; the server comes a moment later. Packets that the client sent until
+ * then are lost. */
 Test(programs_network, a_client_that_is_early_gets_in)
 {
     ls_relay relay = ls_relay_open(0);

@@ -1,5 +1,5 @@
 /* Whole matches of real processes that can be repeated: bots that answer the state of 60 ticks ago
- * under the rule wait. What comes out depends neither on frame rates nor on the compiler: every
+ * under the rule wait. The result depends neither on frame rates nor on the compiler: every
  * build of every preset has to end in the states pinned here. */
 #include "lockstep/tests/loopback/hosted.h"
 

@@ -83,7 +83,7 @@ static uint8_t *read_journal(size_t *size)
     return bytes;
 }
 
-/* What a disk may do to the end of a file that was being written. */
+/* The damage that a disk may do to the end of a file that was being written. */
 static void damage_tail(uint32_t kind)
 {
     struct stat info;

@@ -17,7 +17,7 @@ static void close_hosted(void)
 
 TestSuite(programs_usage, .init = open_hosted, .fini = close_hosted);
 
-/* Nobody listens here, and nobody is asked: these lines are refused before. */
+/* No server listens here, and none is asked: these lines are refused before. */
 #define NOWHERE "127.0.0.1:9"
 
 static void expect_refused(const char *program, const char *const *arguments, const char *words)

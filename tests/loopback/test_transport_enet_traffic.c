@@ -109,7 +109,7 @@ static void measure_once(ls_channel channel, size_t size, test_cost *up, test_co
     ls_relay_close(&relay);
 }
 
-/* What one packet of the client costs, both ways, until nothing more follows from it. The least of
+/* The cost of one packet of the client, both ways, until nothing more follows from it. The least of
  * some tries: ENet's own pings may fall into one. */
 static void measure(ls_channel channel, size_t size, test_cost *up, test_cost *down)
 {

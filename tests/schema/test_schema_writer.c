@@ -1,4 +1,5 @@
-/* What lockstep-schema wrote for known structs, compiled in, against what people wrote for them. */
+/* The fields that lockstep-schema wrote for known structs, compiled in, against fields written by
+ * hand. */
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/state_schema.h"
 #include "lockstep/common/simulations/arena/arena.h"

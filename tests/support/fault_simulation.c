@@ -48,7 +48,7 @@ static void gather(const ls_step *step)
     }
 }
 
-/* What was there before: volatile, so that the load is made whatever it finds. */
+/* The value that was there before: volatile, so that the load is made in any case. */
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wuninitialized"

@@ -35,7 +35,7 @@ journal_sample_config journal_sample_default(void);
 void journal_sample_make(journal_sample *sample, const journal_sample_config *config);
 void journal_sample_release(journal_sample *sample);
 
-/* What belongs to a tick. */
+/* The contents of a tick. */
 void journal_sample_inputs(ls_tick tick, ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out);
 uint64_t journal_sample_hash(ls_tick tick); /* of the state `tick` */
 uint8_t journal_sample_state_byte(ls_tick tick, size_t index);

@@ -159,7 +159,7 @@ bool ls_process_has_ended(ls_process *process)
     return true;
 }
 
-/* A terminal holds little: who writes to it must be read. One read gives a part of what is there.
+/* A terminal holds little: its writer must be read. One read gives a part of what is there.
  */
 static void read_terminal(ls_process *process)
 {

@@ -12,7 +12,7 @@
 #define LS_PROCESS_PATH_BYTES_MAX 256u
 #define LS_PROCESS_TEXT_BYTES_MAX (64u << 10)
 
-/* What a machine that is busy with something else may need for anything. */
+/* The time that a machine that is busy with something else may need for anything. */
 #define LS_PROCESS_PATIENCE_MS 30000u
 
 typedef struct ls_process_config {
@@ -49,7 +49,8 @@ void ls_process_signal(const ls_process *process, int signal_number);
 /* Ends it the hard way if it is still running, and forgets it. */
 void ls_process_stop(ls_process *process);
 
-/* What it has written so far, cut at LS_PROCESS_TEXT_BYTES_MAX; valid until the next call. */
+/* The text that it has written so far, cut at LS_PROCESS_TEXT_BYTES_MAX; valid until the next call.
+ */
 const char *ls_process_output(ls_process *process);
 const char *ls_process_errors(ls_process *process);
 
