@@ -160,34 +160,46 @@ static ls_tick skip_repeated(ls_confirmed_ticks *ticks, ls_bit_stream *stream, l
     return first;
 }
 
-/* *end: one past the last tick that is carried. */
-static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream stream, ls_tick first,
-                             ls_tick *end)
+/* *last_bits: where the last tick that is carried ends; *end: one past that tick. */
+static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first,
+                             size_t *last_bits, ls_tick *end)
 {
     ls_status status = start_cursor(ticks, first);
     if (status != LS_OK) {
         return status;
     }
-    for (*end = first; ls_ticks_read_tick(&stream, &ticks->cursor); (*end)++) {
+    for (*end = first; ls_ticks_read_tick(stream, &ticks->cursor); (*end)++) {
+        *last_bits = stream->position_bits;
     }
-    return ls_bits_is_complete(&stream) ? LS_OK : LS_MALFORMED;
+    return ls_bits_is_complete(stream) ? LS_OK : LS_MALFORMED;
 }
 
-/* The packet's ticks have been checked. */
-static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream stream, ls_tick first,
+/* The cursor has just read a tick, whose bits begin at `start_bits`: stores it if it is the next
+ * one. False when there is no room. */
+static bool take_tick(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *stream,
+                      size_t start_bits, uint64_t now_ns)
+{
+    if (tick != ticks->end) {
+        return true;
+    }
+    if (!store_tick(ticks, now_ns)) {
+        return false;
+    }
+    ls_coded_tick_take(coded_of(ticks, tick), stream, start_bits);
+    return true;
+}
+
+/* Stores checked ticks, whose bits begin where the stream stands. */
+static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first,
                         uint64_t now_ns)
 {
+    size_t start_bits = stream->position_bits;
     ls_status status = start_cursor(ticks, first);
     LS_ASSERT(status == LS_OK);
-    ls_bit_stream start = stream;
-    for (ls_tick tick = first; ls_ticks_read_tick(&stream, &ticks->cursor); tick++) {
-        if (tick == ticks->end) {
-            if (!store_tick(ticks, now_ns)) {
-                return;
-            }
-            ls_coded_tick_take(coded_of(ticks, tick), &start, &stream);
-        }
-        start = stream;
+    for (ls_tick tick = first; ls_ticks_read_tick(stream, &ticks->cursor) &&
+                               take_tick(ticks, tick, stream, start_bits, now_ns);
+         tick++) {
+        start_bits = stream->position_bits;
     }
 }
 
@@ -213,9 +225,32 @@ static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh, uin
     return LS_OK;
 }
 
-static ls_status receive(ls_confirmed_ticks *ticks, ls_bit_stream stream, uint64_t now_ns,
-                         ls_confirmed_packet *out)
+/* Checks the packet's ticks, then stores them. Most packets carry a single new tick: that one is
+ * not read a second time, as the cursor stands at it. */
+static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, uint64_t now_ns,
+                            ls_confirmed_packet *out)
 {
+    ls_tick first = skip_repeated(ticks, stream, out->header.first);
+    size_t start_bits = stream->position_bits;
+    size_t last_bits = start_bits;
+    ls_status status = check_ticks(ticks, stream, first, &last_bits, &out->carried_end);
+    if (status != LS_OK || out->carried_end == first) {
+        return status;
+    }
+    if (out->carried_end - first == 1) {
+        stream->position_bits = last_bits;
+        (void)take_tick(ticks, first, stream, start_bits, now_ns);
+    } else {
+        stream->position_bits = start_bits;
+        store_ticks(ticks, stream, first, now_ns);
+    }
+    return LS_OK;
+}
+
+static ls_status receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
+                         uint64_t now_ns, ls_confirmed_packet *out)
+{
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header *header = &out->header;
     ls_ticks_header_bits(&stream, header, ticks->end);
     if (stream.is_failed || (int64_t)header->wanted - (int64_t)ticks->end > LS_WINDOW_TICKS) {
@@ -224,12 +259,10 @@ static ls_status receive(ls_confirmed_ticks *ticks, ls_bit_stream stream, uint64
     if (header->first > ticks->end) {
         return LS_FUTURE; /* an acknowledgement was altered; the next one corrects it */
     }
-    ls_tick first = skip_repeated(ticks, &stream, header->first);
-    ls_status status = check_ticks(ticks, stream, first, &out->carried_end);
+    ls_status status = take_ticks(ticks, &stream, now_ns, out);
     if (status != LS_OK) {
         return status;
     }
-    store_ticks(ticks, stream, first, now_ns);
     status = store_whole_ticks(ticks, UINT32_MAX, now_ns);
     int64_t stamp_ns = (int64_t)(out->carried_end * ticks->context->dt_ns);
     out->arrival = ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, now_ns);
@@ -241,7 +274,7 @@ ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *b
                                      uint64_t now_ns, ls_confirmed_packet *out)
 {
     *out = (ls_confirmed_packet){.first = ticks->end};
-    ls_status status = receive(ticks, ls_bit_reader(bytes, size), now_ns, out);
+    ls_status status = receive(ticks, bytes, size, now_ns, out);
     out->end = ticks->end;
     return status;
 }

@@ -519,9 +519,12 @@ void ls_gameplay_update(ls_gameplay *gameplay, const ls_session_moment *moment)
 
 uint64_t ls_gameplay_next_ns(const ls_gameplay *gameplay, const ls_session_moment *moment)
 {
-    ls_uplink_moment now = uplink_moment(gameplay, moment);
-    return moment->state == LS_SESSION_JOINING ? ls_joiner_next_ns(gameplay->joiner)
-                                               : ls_uplink_next_ns(gameplay->context.uplink, &now);
+    if (moment->state == LS_SESSION_JOINING) {
+        return ls_joiner_next_ns(gameplay->joiner);
+    }
+    return is_spectator(gameplay)
+               ? UINT64_MAX
+               : ls_uplink_next_ns(gameplay->context.uplink, final_tick(gameplay));
 }
 
 void ls_gameplay_set_input_delay(ls_gameplay *gameplay, uint32_t ticks)

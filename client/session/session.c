@@ -355,7 +355,7 @@ static void receive_start(ls_session *session, const ls_start *start)
 
 static void receive_join(ls_session *session, const ls_join *join)
 {
-    ls_failure failure = {0};
+    ls_failure failure; /* filled in when there is one */
     ls_session_moment moment = session->moment;
     moment.state = LS_SESSION_JOINING;
     ls_gameplay_outcome outcome = ls_gameplay_join(
@@ -440,7 +440,7 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
         return LS_OK;
     }
     ls_status status = LS_OK;
-    ls_failure failure = {0};
+    ls_failure failure; /* filled in when there is one */
     ls_gameplay_outcome outcome = ls_gameplay_receive_packet(session->gameplay, kind, bytes, size,
                                                              &session->moment, &status, &failure);
     take_outcome(session, outcome, &failure);
@@ -498,7 +498,7 @@ static void give_up_returning(ls_session *session)
 
 static void play_frame(ls_session *session)
 {
-    ls_failure failure = {0};
+    ls_failure failure; /* filled in when there is one */
     take_outcome(session, ls_gameplay_frame(session->gameplay, &session->moment, &failure),
                  &failure);
 }

@@ -549,12 +549,9 @@ void ls_uplink_send_in_time(ls_uplink *uplink, const ls_uplink_moment *moment)
     }
 }
 
-uint64_t ls_uplink_next_ns(const ls_uplink *uplink, const ls_uplink_moment *moment)
+uint64_t ls_uplink_next_ns(const ls_uplink *uplink, ls_tick end)
 {
-    if (!moment->is_playing) {
-        return UINT64_MAX;
-    }
-    bool is_making = uplink->sync.next_input < moment->end && !is_held_back(uplink);
+    bool is_making = uplink->sync.next_input < end && !is_held_back(uplink);
     uint64_t due_ns = is_making ? uplink->sync.next_due_ns : UINT64_MAX;
     uint64_t second_ns = second_send_ns(uplink);
     return due_ns < second_ns ? due_ns : second_ns;

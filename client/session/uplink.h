@@ -70,8 +70,9 @@ void ls_uplink_send_due(ls_uplink *uplink, const ls_uplink_moment *moment);
 /* The same, if nothing was sent for as long as may be. */
 void ls_uplink_send_in_time(ls_uplink *uplink, const ls_uplink_moment *moment);
 
-/* When making or sending is due next, frames apart; UINT64_MAX: not before the next packet. */
-uint64_t ls_uplink_next_ns(const ls_uplink *uplink, const ls_uplink_moment *moment);
+/* Playing, up to the final tick `end`: when making or sending is due next, frames apart;
+ * UINT64_MAX: not before the next packet. */
+uint64_t ls_uplink_next_ns(const ls_uplink *uplink, ls_tick end);
 
 /* ---- reading ---- */
 

@@ -28,14 +28,14 @@ void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot
     }
 }
 
-void ls_coded_tick_take(ls_coded_tick *coded, const ls_bit_stream *start, const ls_bit_stream *end)
+void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits)
 {
-    size_t bits = end->position_bits - start->position_bits;
+    size_t bits = stream->position_bits - start_bits;
     coded->bits = bits <= LS_CODED_TICK_BYTES * 8 ? (uint32_t)bits : 0;
-    ls_bit_stream stream = *start;
+    stream->position_bits -= coded->bits; /* and reads them once more */
     for (uint32_t done = 0; done < coded->bits; done += WORD_BITS) {
         uint64_t word = 0;
-        ls_bits_u64(&stream, &word, word_bits(coded->bits, done));
+        ls_bits_u64(stream, &word, word_bits(coded->bits, done));
         ls_store_u64(coded->bytes + done / 8, word);
     }
 }
@@ -55,17 +55,17 @@ bool ls_coded_tick_write(const ls_coded_tick *coded, ls_bit_stream *stream)
 
 bool ls_coded_tick_skip(const ls_coded_tick *coded, ls_bit_stream *stream)
 {
-    ls_bit_stream ahead = *stream;
+    size_t start_bits = stream->position_bits;
+    if (coded->bits == 0 || stream->is_failed || coded->bits > stream->capacity_bits - start_bits) {
+        return false;
+    }
     for (uint32_t done = 0; done < coded->bits; done += WORD_BITS) {
         uint64_t word = 0;
-        ls_bits_u64(&ahead, &word, word_bits(coded->bits, done));
-        if (ahead.is_failed || word != ls_load_u64(coded->bytes + done / 8)) {
+        ls_bits_u64(stream, &word, word_bits(coded->bits, done));
+        if (word != ls_load_u64(coded->bytes + done / 8)) {
+            stream->position_bits = start_bits;
             return false;
         }
     }
-    if (coded->bits == 0) {
-        return false;
-    }
-    *stream = ahead;
     return true;
 }

@@ -19,8 +19,9 @@ typedef struct ls_coded_tick {
 void ls_coded_tick_make(ls_coded_tick *coded, uint32_t slot_count, const ls_slot_input *before,
                         const ls_slot_input *inputs);
 
-/* Takes the bits that a reader has passed: from where `start` stands to where `end` does. */
-void ls_coded_tick_take(ls_coded_tick *coded, const ls_bit_stream *start, const ls_bit_stream *end);
+/* Takes the bits that a reader has passed since it stood at `start_bits`. Copies no stream: a copy
+ * of what was just written is slow. */
+void ls_coded_tick_take(ls_coded_tick *coded, ls_bit_stream *stream, size_t start_bits);
 
 /* Writes the tick, which has bits. False, with the stream as it was, when the tick and the end mark
  * no longer fit. */

@@ -86,14 +86,12 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
                                                 : bench_pad_player_input(&player->pad, bytes);
 }
 
-static post_item *add_item(post *box, const ls_transport_event *event)
+static post_item *add_item(post *box, const uint8_t *bytes, size_t size)
 {
     LS_ASSERT(box->count < POST_ITEMS_MAX);
     post_item *item = &box->items[box->count++];
-    item->event = *event;
-    if (event->size > 0) {
-        memcpy(item->bytes, event->bytes, event->size);
-        item->event.bytes = item->bytes;
+    if (size > 0) {
+        memcpy(item->bytes, bytes, size);
     }
     return item;
 }
@@ -102,19 +100,21 @@ static void post_send(void *user, ls_peer_id peer, ls_channel channel, const uin
                       size_t size)
 {
     sender *from = user;
-    ls_transport_event sent = {.kind = LS_TRANSPORT_RECEIVED,
-                               .peer = peer,
-                               .channel = channel,
-                               .bytes = bytes,
-                               .size = size};
-    add_item(&from->match->outbox, &sent)->transport = from->transport;
+    post_item *item = add_item(&from->match->outbox, bytes, size);
+    item->transport = from->transport;
+    item->event.kind = LS_TRANSPORT_RECEIVED;
+    item->event.peer = peer;
+    item->event.channel = channel;
+    item->event.size = size;
 }
 
 static void post_disconnect(void *user, ls_peer_id peer)
 {
     sender *from = user;
-    ls_transport_event sent = {.kind = LS_TRANSPORT_DISCONNECTED, .peer = peer};
-    add_item(&from->match->outbox, &sent)->transport = from->transport;
+    post_item *item = add_item(&from->match->outbox, NULL, 0);
+    item->transport = from->transport;
+    item->event.kind = LS_TRANSPORT_DISCONNECTED;
+    item->event.peer = peer;
 }
 
 /* ---- the network's side ---- */
@@ -123,8 +123,11 @@ static void collect(ls_memory_match *match, ls_transport *transport, uint32_t cl
 {
     ls_transport_event event;
     while (ls_transport_next_event(transport, &event)) {
-        event.arrived_ns = match->now_ns;
-        add_item(&match->inbox, &event)->client = client;
+        post_item *item = add_item(&match->inbox, event.bytes, event.size);
+        item->client = client;
+        item->event = event;
+        item->event.bytes = item->bytes;
+        item->event.arrived_ns = match->now_ns;
     }
 }
 
@@ -136,7 +139,7 @@ static void post_out(ls_memory_match *match)
         if (sent->kind == LS_TRANSPORT_DISCONNECTED) {
             ls_transport_disconnect(item->transport, sent->peer);
         } else {
-            ls_transport_send(item->transport, sent->peer, sent->channel, sent->bytes, sent->size);
+            ls_transport_send(item->transport, sent->peer, sent->channel, item->bytes, sent->size);
         }
     }
     match->outbox.count = 0;
