@@ -29,17 +29,11 @@ struct ls_diagnosis {
 static ls_status create_inspector(ls_diagnosis *diagnosis)
 {
     const ls_session_context *context = diagnosis->context;
+    const ls_replay_window *window = ls_stepper_window(context->stepper);
     ls_text why = {{0}};
-    if (!context->config->finds_causes || !ls_sim_instance_schema(context->instance)) {
-        return LS_OK;
-    }
-    ls_status status = ls_state_inspector_init(&diagnosis->inspector, context->instance,
-                                               ls_sim_instance_digests(context->instance).initial,
-                                               ls_confirmed_ticks_inputs(diagnosis->context->ticks),
-                                               context->allocator, &why);
-    ls_stepper_set_window(diagnosis->context->stepper,
-                          status == LS_OK ? diagnosis->inspector.window : NULL);
-    return status;
+    return window ? ls_state_inspector_init(&diagnosis->inspector, context->instance, window,
+                                            context->allocator, &why)
+                  : LS_OK;
 }
 
 ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **out)
@@ -204,6 +198,7 @@ static ls_status take_leaf(ls_diagnosis *diagnosis, const ls_heal_leaf *leaf)
 static void replay(ls_diagnosis *diagnosis, ls_tick settled)
 {
     ls_sim_instance *healed = diagnosis->inspector.held;
+    ls_replay_window *window = ls_stepper_window(diagnosis->context->stepper);
     for (ls_tick tick = ls_sim_instance_tick(healed); tick < settled; tick++) {
         ls_slot_input slots[LS_PLAYERS_MAX];
         ls_tick_inputs inputs = ls_confirmed_ticks_get(diagnosis->context->ticks, tick, slots);
@@ -213,7 +208,7 @@ static void replay(ls_diagnosis *diagnosis, ls_tick settled)
             state_hash = ls_sim_instance_hash(healed);
             ls_hash_log_append(diagnosis->context->hashes, tick + 1, state_hash);
         }
-        ls_replay_window_record(diagnosis->inspector.window, &inputs, healed, state_hash);
+        ls_replay_window_record(window, &inputs, healed, state_hash);
     }
 }
 
@@ -235,7 +230,8 @@ static bool apply(ls_diagnosis *diagnosis, const ls_heal *heal)
     if (!can_replay(diagnosis, heal, settled)) {
         return false;
     }
-    ls_replay_window_start(inspector->window, inspector->held, heal->state_hash);
+    ls_replay_window_start(ls_stepper_window(diagnosis->context->stepper), inspector->held,
+                           heal->state_hash);
     ls_hash_log_correct(diagnosis->context->hashes, heal->tick, heal->state_hash, heal->chain);
     replay(diagnosis, settled);
     ls_stepper_replace_state(diagnosis->context->stepper, inspector->held);

@@ -106,6 +106,25 @@ static ls_status create_prediction(ls_stepper *stepper)
     return LS_OK;
 }
 
+static ls_status create_window(ls_stepper *stepper)
+{
+    const ls_session_context *context = stepper->context;
+    const ls_sim_instance *instance = context->instance;
+    ls_replay_window_config config =
+        ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
+    config.inputs = ls_confirmed_ticks_inputs(context->ticks);
+    if (!context->config->finds_causes || !ls_sim_instance_schema(instance)) {
+        return LS_OK;
+    }
+    ls_status status =
+        ls_replay_window_create(&config, instance, context->allocator, &stepper->window);
+    if (status == LS_OK) {
+        ls_replay_window_start(stepper->window, instance,
+                               ls_sim_instance_digests(instance).initial);
+    }
+    return status;
+}
+
 static ls_status create_previous(ls_stepper *stepper)
 {
     const ls_sim_instance *instance = stepper->context->instance;
@@ -136,6 +155,9 @@ ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
     stepper->alpha = LS_FIXED_ONE;
     ls_status status = create_previous(stepper);
     if (status == LS_OK) {
+        status = create_window(stepper);
+    }
+    if (status == LS_OK) {
         status = create_prediction(stepper);
     }
     if (status != LS_OK) {
@@ -152,13 +174,9 @@ void ls_stepper_destroy(ls_stepper *stepper)
         return;
     }
     ls_prediction_destroy(stepper->prediction);
+    ls_replay_window_destroy(stepper->window);
     ls_release(stepper->context->allocator, stepper->previous);
     ls_release(stepper->context->allocator, stepper);
-}
-
-void ls_stepper_set_window(ls_stepper *stepper, ls_replay_window *window)
-{
-    stepper->window = window;
 }
 
 /* ---- playing without prediction ---- */
@@ -386,6 +404,11 @@ ls_tick ls_stepper_tick(const ls_stepper *stepper)
 uint64_t ls_stepper_hash(ls_stepper *stepper)
 {
     return ls_sim_instance_hash(stepper->context->instance);
+}
+
+ls_replay_window *ls_stepper_window(const ls_stepper *stepper)
+{
+    return stepper->window;
 }
 
 uint64_t ls_stepper_stalled_ticks(const ls_stepper *stepper)

@@ -15,9 +15,6 @@ typedef struct ls_stepper ls_stepper;
 ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out);
 void ls_stepper_destroy(ls_stepper *stepper);
 
-/* Settled states and the inputs that led to them are recorded there, borrowed. */
-void ls_stepper_set_window(ls_stepper *stepper, ls_replay_window *window);
-
 /* ---- playing ---- */
 
 /* The match begins, or goes on where a joining session has got to. */
@@ -58,6 +55,10 @@ void ls_stepper_set_previous(ls_stepper *stepper);
 void ls_stepper_replace_state(ls_stepper *stepper, const ls_sim_instance *from);
 
 /* ---- reading ---- */
+
+/* Where the newest settled states are recorded; NULL: the config or the simulation does not allow
+ * it. */
+ls_replay_window *ls_stepper_window(const ls_stepper *stepper);
 
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_stepper_tick(const ls_stepper *stepper);

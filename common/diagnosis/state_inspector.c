@@ -2,34 +2,20 @@
 
 #include <string.h>
 
-static ls_status create_window(ls_state_inspector *inspector, const ls_sim_instance *instance,
-                               const ls_input_buffer *closed, const ls_allocator *allocator)
-{
-    ls_replay_window_config config =
-        ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
-    config.inputs = closed;
-    return ls_replay_window_create(&config, instance, allocator, &inspector->window);
-}
-
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
-                                  uint64_t state_hash, const ls_input_buffer *closed,
-                                  const ls_allocator *allocator, ls_text *why)
+                                  const ls_replay_window *window, const ls_allocator *allocator,
+                                  ls_text *why)
 {
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     const ls_sim_config *config = ls_sim_instance_config(instance);
-    ls_status status = create_window(inspector, instance, closed, allocator);
-    if (status == LS_OK) {
-        status = ls_rerun_create(simulation, config, allocator, &inspector->rerun, why);
-    }
+    inspector->window = window;
+    ls_status status = ls_rerun_create(simulation, config, allocator, &inspector->rerun, why);
     if (status == LS_OK) {
         status = ls_sim_instance_create(simulation, config, allocator, &inspector->held, why);
     }
     if (status == LS_OK) {
         status = ls_state_tree_create(ls_sim_instance_schema(inspector->held), allocator,
                                       &inspector->tree);
-    }
-    if (status == LS_OK) {
-        ls_replay_window_start(inspector->window, instance, state_hash);
     }
     return status;
 }
@@ -39,7 +25,6 @@ void ls_state_inspector_deinit(ls_state_inspector *inspector)
     ls_state_tree_destroy(inspector->tree);
     ls_sim_instance_destroy(inspector->held);
     ls_rerun_destroy(inspector->rerun);
-    ls_replay_window_destroy(inspector->window);
 }
 
 bool ls_state_inspector_hold(ls_state_inspector *inspector, ls_tick tick)

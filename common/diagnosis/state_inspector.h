@@ -1,7 +1,7 @@
 /* State inspector: looks into the newest states of a running match for the cause of a desync. It
- * keeps the ticks that led to them, holds one of the states beside the live one, with the tree of
- * its hashes, and simulates a stretch of ticks again. Both sides of a match have one. Sends nothing
- * and decides nothing; allocates at create only. Called by a server's investigation and a client's
+ * takes one of them out of the window in which they are recorded, with the tree of its hashes, and
+ * simulates the ticks that led to it again. Both sides of a match have one. Sends nothing and
+ * decides nothing; allocates at init only. Called by a server's investigation and a client's
  * diagnosis. */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_INSPECTOR_H
@@ -12,20 +12,19 @@
 LS_C_BEGIN
 
 typedef struct ls_state_inspector {
-    ls_replay_window *window; /* its owner records every settled tick */
-    ls_sim_instance *held;    /* a state of the window; may be changed, which the tree follows */
-    ls_state_tree *tree;      /* of the held state */
+    const ls_replay_window *window; /* of the match's owner, who records every settled tick */
+    ls_sim_instance *held; /* a state of the window; may be changed, which the tree follows */
+    ls_state_tree *tree;   /* of the held state */
     ls_rerun *rerun;
     bool is_holding;
 } ls_state_inspector;
 
-/* The window starts with the instance's state, which has this hash; the instance is not kept.
- * `closed`, every slot's inputs of the ticks to come, is borrowed. UNSUPPORTED for a simulation
- * that hashes by callback, NO_MEMORY, or the errors of ls_sim_instance_create. `inspector` comes
- * zeroed and is to be released whatever the result is. */
+/* For matches like the instance's; the window is borrowed, the instance is not kept. UNSUPPORTED
+ * for a simulation that hashes by callback, NO_MEMORY, or the errors of ls_sim_instance_create.
+ * `inspector` comes zeroed and is to be released whatever the result is. */
 ls_status ls_state_inspector_init(ls_state_inspector *inspector, const ls_sim_instance *instance,
-                                  uint64_t state_hash, const ls_input_buffer *closed,
-                                  const ls_allocator *allocator, ls_text *why);
+                                  const ls_replay_window *window, const ls_allocator *allocator,
+                                  ls_text *why);
 void ls_state_inspector_deinit(ls_state_inspector *inspector);
 
 /* Takes the state of a tick out of the window, so that it stays for as long as it is needed. False

@@ -112,9 +112,9 @@ static void send_leaf(ls_desync_service *desync, uint32_t leaf)
     ls_heal_leaf *sent = &ls_outbox_message(desync->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
     sent->tick = investigation->tick;
     sent->leaf = leaf;
-    sent->size = (uint32_t)ls_state_tree_leaf_bytes(investigation->tree, leaf);
-    ls_state_tree_read_leaf(investigation->tree, leaf, ls_sim_instance_view(investigation->spare),
-                            sent->bytes);
+    sent->size = (uint32_t)ls_state_tree_leaf_bytes(investigation->inspector.tree, leaf);
+    ls_state_tree_read_leaf(investigation->inspector.tree, leaf,
+                            ls_sim_instance_view(investigation->inspector.held), sent->bytes);
     ls_outbox_send(desync->outbox, ls_seat_table_peer(desync->seats, investigation->slot));
 }
 
@@ -124,7 +124,8 @@ static ls_desync_drop send_healing(ls_desync_service *desync)
     uint64_t state_hash = 0;
     uint64_t chain = 0;
     bool is_held =
-        ls_replay_window_hash(investigation->window, investigation->tick, &state_hash) == LS_OK &&
+        ls_replay_window_hash(investigation->inspector.window, investigation->tick, &state_hash) ==
+            LS_OK &&
         ls_hash_record_chain(ls_tick_log_hashes(desync->log), investigation->tick, &chain);
     if (!is_held || !ls_investigation_can_heal(investigation)) {
         return give_up_healing(desync,
@@ -611,22 +612,24 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
         return false;
     }
     const ls_investigation_evidence *kept = &investigation->evidence[slot];
-    bool is_rerun = ls_rerun_figures_of(investigation->rerun)->tick == investigation->bad_tick;
+    bool is_rerun =
+        ls_rerun_figures_of(investigation->inspector.rerun)->tick == investigation->bad_tick;
     *out = (ls_desync_evidence_set){
         .server_hash = desync->arbiter.slots[slot].server_hash,
         .client_hash = desync->arbiter.slots[slot].client_hash,
-        .window = investigation->window,
+        .window = investigation->inspector.window,
         .server_figures = &investigation->figures,
-        .server_passes = is_rerun ? ls_rerun_passes(investigation->rerun) : NULL,
+        .server_passes = is_rerun ? ls_rerun_passes(investigation->inspector.rerun) : NULL,
         .client_figures = kept->has_figures ? &kept->figures : NULL,
         .client_passes = kept->has_figures ? &kept->passes : NULL,
         .client_fingerprint = kept->has_fingerprint ? &kept->print : NULL,
-        .server_state =
-            investigation->is_comparing ? ls_sim_instance_view(investigation->spare) : NULL,
+        .server_state = investigation->is_comparing
+                            ? ls_sim_instance_view(investigation->inspector.held)
+                            : NULL,
         .client_state = investigation->is_comparing
                             ? ls_hash_tree_diff_other_state(investigation->diff)
                             : NULL};
-    out->has_stretch = ls_replay_window_stretch(investigation->window,
+    out->has_stretch = ls_replay_window_stretch(investigation->inspector.window,
                                                 agreed_before(desync, investigation->bad_tick),
                                                 investigation->bad_tick, &out->stretch) == LS_OK;
     return true;

@@ -5,31 +5,25 @@
 /* ---- life ---- */
 
 static ls_status create_parts(ls_investigation *investigation, const ls_sim_instance *instance,
-                              ls_text *why)
+                              const ls_replay_window *window, ls_text *why)
 {
-    const ls_simulation *simulation = ls_sim_instance_simulation(instance);
-    const ls_sim_config *config = ls_sim_instance_config(instance);
     const ls_allocator *allocator = investigation->allocator;
-    ls_status status = ls_rerun_create(simulation, config, allocator, &investigation->rerun, why);
+    uint32_t players = ls_sim_instance_config(instance)->players;
+    ls_status status =
+        ls_state_inspector_init(&investigation->inspector, instance, window, allocator, why);
     if (status == LS_OK) {
-        status = ls_sim_instance_create(simulation, config, allocator, &investigation->spare, why);
-    }
-    if (status == LS_OK) {
-        status = ls_state_tree_create(ls_sim_instance_schema(investigation->spare), allocator,
-                                      &investigation->tree);
-    }
-    if (status == LS_OK) {
-        status = ls_hash_tree_diff_create(investigation->tree, allocator, &investigation->diff);
+        status = ls_hash_tree_diff_create(investigation->inspector.tree, allocator,
+                                          &investigation->diff);
     }
     investigation->evidence =
-        ls_allocate_array(allocator, config->players, sizeof *investigation->evidence);
+        ls_allocate_array(allocator, players, sizeof *investigation->evidence);
     investigation->findings =
-        ls_allocate_array(allocator, config->players, sizeof *investigation->findings);
+        ls_allocate_array(allocator, players, sizeof *investigation->findings);
     bool is_whole = investigation->evidence && investigation->findings;
     return status == LS_OK && !is_whole ? LS_NO_MEMORY : status;
 }
 
-ls_status ls_investigation_create(const ls_sim_instance *instance, ls_replay_window *window,
+ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
                                   const ls_allocator *allocator, ls_investigation **out,
                                   ls_text *why)
 {
@@ -38,8 +32,7 @@ ls_status ls_investigation_create(const ls_sim_instance *instance, ls_replay_win
         return LS_NO_MEMORY;
     }
     investigation->allocator = allocator;
-    investigation->window = window;
-    ls_status status = create_parts(investigation, instance, why);
+    ls_status status = create_parts(investigation, instance, window, why);
     if (status != LS_OK) {
         ls_investigation_destroy(investigation);
         return status;
@@ -56,49 +49,29 @@ void ls_investigation_destroy(ls_investigation *investigation)
     ls_release(investigation->allocator, investigation->findings);
     ls_release(investigation->allocator, investigation->evidence);
     ls_hash_tree_diff_destroy(investigation->diff);
-    ls_state_tree_destroy(investigation->tree);
-    ls_sim_instance_destroy(investigation->spare);
-    ls_rerun_destroy(investigation->rerun);
+    ls_state_inspector_deinit(&investigation->inspector);
     ls_release(investigation->allocator, investigation);
 }
 
 /* ---- what differs ---- */
 
-/* The server's state of `tick` stands in the spare instance. */
-static void begin_diff(ls_investigation *investigation)
+/* The server's state is held, if it can be had. */
+static bool begin_diff(ls_investigation *investigation, bool is_held)
 {
-    const void *state = ls_sim_instance_view(investigation->spare);
-    ls_state_tree_hash(investigation->tree, state);
-    ls_hash_tree_diff_start(investigation->diff, state);
-    investigation->is_comparing = true;
+    if (is_held) {
+        ls_hash_tree_diff_start(investigation->diff,
+                                ls_sim_instance_view(investigation->inspector.held));
+    }
+    investigation->is_comparing = is_held;
+    return is_held;
 }
 
 bool ls_investigation_compare(ls_investigation *investigation, ls_tick tick, uint64_t now_ns)
 {
     investigation->tick = tick;
     investigation->since_ns = now_ns;
-    investigation->is_comparing = false;
     investigation->is_compared = false;
-    const uint8_t *state = ls_replay_window_state(investigation->window, tick);
-    if (!state || ls_sim_instance_load(investigation->spare, state, tick) != LS_OK) {
-        return false;
-    }
-    begin_diff(investigation);
-    return true;
-}
-
-/* The state has left the window, but the ticks that led to it can be run again. */
-static void compare_state_of_rerun(ls_investigation *investigation)
-{
-    const void *state = ls_rerun_state(investigation->rerun);
-    const ls_rerun_figures *figures = ls_rerun_figures_of(investigation->rerun);
-    if (!state || figures->fresh != figures->live) {
-        investigation->is_compared = true; /* it cannot be had */
-        return;
-    }
-    memcpy(ls_sim_instance_state(investigation->spare), state,
-           ls_sim_instance_state_bytes(investigation->spare));
-    begin_diff(investigation);
+    return begin_diff(investigation, ls_state_inspector_hold(&investigation->inspector, tick));
 }
 
 bool ls_investigation_take_answer(ls_investigation *investigation, const ls_wire_answer *answer)
@@ -125,16 +98,12 @@ bool ls_investigation_can_heal(const ls_investigation *investigation)
 void ls_investigation_start(ls_investigation *investigation, uint32_t slot, ls_tick agreed,
                             ls_tick tick, uint64_t now_ns)
 {
-    ls_replay_stretch stretch;
     investigation->phase = LS_INVESTIGATION_LOOKING;
     investigation->slot = slot;
     investigation->bad_tick = tick;
     investigation->ran_ns = now_ns;
-    ls_status status = ls_replay_window_stretch(investigation->window, agreed, tick, &stretch);
+    ls_status status = ls_state_inspector_start_rerun(&investigation->inspector, agreed, tick);
     investigation->is_run = status != LS_OK;
-    if (status == LS_OK) {
-        ls_rerun_start(investigation->rerun, &stretch);
-    }
     bool is_held = ls_investigation_compare(investigation, tick, now_ns);
     investigation->is_compared = !is_held && investigation->is_run;
 }
@@ -144,9 +113,11 @@ void ls_investigation_run(ls_investigation *investigation, uint32_t steps)
     if (investigation->is_run) {
         return;
     }
-    investigation->is_run = ls_rerun_advance(investigation->rerun, steps);
+    investigation->is_run = ls_rerun_advance(investigation->inspector.rerun, steps);
     if (investigation->is_run && !investigation->is_comparing && !investigation->is_compared) {
-        compare_state_of_rerun(investigation);
+        /* The state has left the window, but the ticks that led to it were run again. */
+        bool is_held = ls_state_inspector_hold_rerun(&investigation->inspector);
+        investigation->is_compared = !begin_diff(investigation, is_held);
     }
 }
 
@@ -193,7 +164,7 @@ static void add_places(const ls_investigation *investigation, ls_desync_finding 
     finding->fields = difference.fields;
     finding->is_lower_bound = difference.is_lower_bound || !is_whole;
     finding->place_count = difference.place_count;
-    const void *server_state = ls_sim_instance_view(investigation->spare);
+    const void *server_state = ls_sim_instance_view(investigation->inspector.held);
     const void *client_state = ls_hash_tree_diff_other_state(investigation->diff);
     for (uint32_t i = 0; i < difference.place_count; i++) {
         finding->place_fields[i] = difference.places[i].field;
@@ -206,9 +177,9 @@ static void add_pass(const ls_investigation *investigation, ls_desync_finding *f
 {
     uint32_t pass = 0;
     finding->differing_pass =
-        ls_pass_trace_compare(ls_rerun_passes(investigation->rerun),
+        ls_pass_trace_compare(ls_rerun_passes(investigation->inspector.rerun),
                               &investigation->evidence[investigation->slot].passes, &pass);
-    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->spare);
+    const ls_simulation *simulation = ls_sim_instance_simulation(investigation->inspector.held);
     if (finding->differing_pass == LS_PASS_AT && pass < simulation->pass_count) {
         finding->pass = simulation->passes[pass].name;
     }
@@ -236,8 +207,9 @@ ls_desync_finding *ls_investigation_conclude(ls_investigation *investigation, ui
         add_places(investigation, finding);
     }
     investigation->figures = (ls_rerun_figures){0};
-    if (ls_rerun_figures_of(investigation->rerun)->tick == investigation->bad_tick) {
-        investigation->figures = with_hash(ls_rerun_figures_of(investigation->rerun), server_hash);
+    if (ls_rerun_figures_of(investigation->inspector.rerun)->tick == investigation->bad_tick) {
+        investigation->figures =
+            with_hash(ls_rerun_figures_of(investigation->inspector.rerun), server_hash);
     }
     ls_desync_evidence server = {.figures = investigation->figures, .print = own_fingerprint};
     ls_desync_evidence client = {.print = kept->has_fingerprint ? &kept->print : NULL};

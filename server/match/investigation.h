@@ -6,7 +6,7 @@
 #define LOCKSTEP_SERVER_MATCH_INVESTIGATION_H
 
 #include "lockstep/common/diagnosis/hash_tree_diff.h"
-#include "lockstep/common/diagnosis/rerun.h"
+#include "lockstep/common/diagnosis/state_inspector.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/desync_finding.h"
 
@@ -31,11 +31,8 @@ typedef struct ls_investigation_evidence {
 
 typedef struct ls_investigation {
     const ls_allocator *allocator;
-    ls_replay_window *window; /* borrowed */
-    ls_state_tree *tree;
+    ls_state_inspector inspector; /* holds the server's state that is compared */
     ls_hash_tree_diff *diff;
-    ls_rerun *rerun;
-    ls_sim_instance *spare; /* holds the server's state that is compared */
 
     ls_investigation_phase phase;
     uint32_t slot;
@@ -54,7 +51,7 @@ typedef struct ls_investigation {
 
 /* For a simulation that has a schema. The instance is not kept; the window, of the match's newest
  * ticks, is borrowed. NO_MEMORY, or what creating a simulation says. */
-ls_status ls_investigation_create(const ls_sim_instance *instance, ls_replay_window *window,
+ls_status ls_investigation_create(const ls_sim_instance *instance, const ls_replay_window *window,
                                   const ls_allocator *allocator, ls_investigation **out,
                                   ls_text *why);
 void ls_investigation_destroy(ls_investigation *investigation);
