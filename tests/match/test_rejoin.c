@@ -56,6 +56,12 @@ static stage open_stage(const virtual_setup *setup)
     return here;
 }
 
+static stage open_with_seats(uint32_t seats)
+{
+    virtual_setup setup = setup_of(seats);
+    return open_stage(&setup);
+}
+
 static void discard(stage *here)
 {
     for (uint32_t i = 0; i < here->peer_count; i++) {
@@ -113,8 +119,7 @@ static uint32_t count_events(const stage *here, uint32_t events)
 
 Test(rejoin, a_match_starts_with_as_many_as_it_is_told)
 {
-    virtual_setup setup = setup_of(HONEST + 2);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 2);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_RUNNING);
     cr_assert_eq(ls_match_seats_open(here.run->match),
                  1); /* the other may be the pending connection's */
@@ -166,8 +171,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
 
 Test(rejoin, inputs_that_overtake_joined_are_kept)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     come(&here);
     follow(&here, 300 * MS);
     ls_inputs_header header = raw_peer_inputs_header(here.peer);
@@ -200,8 +204,7 @@ Test(rejoin, the_rule_wait_does_not_wait_for_who_is_joining)
 
 Test(rejoin, a_first_input_far_away_is_brought_nearer)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     come(&here);
     follow(&here, 300 * MS);
     raw_peer_say_joined(here.peer, UINT32_MAX);
@@ -213,8 +216,7 @@ Test(rejoin, a_first_input_far_away_is_brought_nearer)
 
 Test(rejoin, a_full_match_takes_nobody)
 {
-    virtual_setup setup = setup_of(HONEST);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST);
     virtual_match_run(here.run, 5 * MS);
     raw_peer_say_hello(here.peer);
     deliver(&here);
@@ -245,8 +247,7 @@ Test(rejoin, no_more_join_at_a_time_than_allowed)
 
 Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
 {
-    virtual_setup setup = setup_of(HONEST + 2);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 2);
     here.peer->takes_no_parts = true;
     come(&here);
     follow(&here, 300 * MS);
@@ -264,8 +265,7 @@ Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
 
 Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_done)
 {
-    virtual_setup setup = setup_of(HONEST + 2);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 2);
     here.peer->takes_no_parts = true;
     come(&here);
     follow(&here, 1500 * MS);
@@ -322,8 +322,7 @@ static raw_peer *come_back(stage *here, ls_tick confirmed, uint64_t chain)
 
 Test(rejoin, who_has_the_secret_gets_the_seat_and_only_what_it_lacks)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     play(&here);
     lose(&here);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
@@ -357,8 +356,7 @@ Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
 {
     static const ls_tick ahead[] = {0, 1, 100000};
     for (size_t i = 0; i < sizeof ahead / sizeof ahead[0]; i++) {
-        virtual_setup setup = setup_of(HONEST + 1);
-        stage here = open_stage(&setup);
+        stage here = open_with_seats(HONEST + 1);
         play(&here);
         lose(&here);
         ls_tick tick = ls_match_tick(here.run->match);
@@ -371,8 +369,7 @@ Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
 
 Test(rejoin, who_was_away_for_longer_than_ticks_are_held_gets_a_snapshot)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     play(&here);
     lose(&here);
     ls_tick confirmed = ls_match_tick(here.run->match);
@@ -385,8 +382,7 @@ Test(rejoin, who_was_away_for_longer_than_ticks_are_held_gets_a_snapshot)
 
 Test(rejoin, the_old_connection_gives_way_to_the_new_one)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     play(&here);
     raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
     cr_assert(here.peer->is_closed);
@@ -501,8 +497,7 @@ Test(rejoin, who_cannot_play_leaves_the_seat_as_it_was)
 
 Test(rejoin, who_says_nothing_more_leaves_a_free_seat_free)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     raw_peer_say_hello(here.peer);
     deliver(&here);
     cr_assert_eq(ls_match_seats_open(here.run->match), 0);
@@ -516,8 +511,7 @@ Test(rejoin, who_says_nothing_more_leaves_a_free_seat_free)
 
 Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     play(&here);
     ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
     ls_text_set(&goodbye.body.close_reason.text, "enough");
@@ -583,8 +577,7 @@ Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
 
 Test(rejoin, who_only_has_a_seat_when_the_match_ends_is_refused)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     raw_peer_say_hello(here.peer);
     deliver(&here);
     cr_assert_eq(here.peer->heard[LS_MESSAGE_OFFER], 1);
@@ -597,8 +590,7 @@ Test(rejoin, who_only_has_a_seat_when_the_match_ends_is_refused)
 
 Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     come(&here);
     follow(&here, 100 * MS);
     ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
@@ -616,8 +608,7 @@ Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
 
 Test(rejoin, a_wrong_hash_ends_the_joining)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     come(&here);
     follow(&here, 300 * MS);
     ls_tick tick = ls_match_tick(here.run->match);
@@ -650,8 +641,7 @@ Test(rejoin, a_state_that_cannot_have_been_reached_is_misbehaviour)
 
 Test(rejoin, joined_belongs_to_who_joins)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     come(&here);
     follow(&here, 300 * MS);
     raw_peer_say_joined(here.peer, 0);
@@ -664,8 +654,7 @@ Test(rejoin, joined_belongs_to_who_joins)
 
 Test(rejoin, who_stops_half_way_loses_its_place)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     here.peer->takes_no_parts = true;
     come(&here);
     uint64_t began_ns = here.run->now_ns;
@@ -686,8 +675,7 @@ static size_t write_ack(uint32_t blob, uint32_t first, uint8_t bytes[LS_PACKET_B
 
 Test(rejoin, an_ack_of_what_was_never_sent_is_malformed)
 {
-    virtual_setup setup = setup_of(HONEST + 1);
-    stage here = open_stage(&setup);
+    stage here = open_with_seats(HONEST + 1);
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     here.peer->takes_no_parts = true;
     come(&here);

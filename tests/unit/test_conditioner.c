@@ -1,5 +1,6 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/near.h"
 #include "lockstep/tools/netcond/conditioner.h"
 
 #include <criterion/criterion.h>
@@ -21,48 +22,58 @@ typedef struct line {
     const netcond_conditioner_figures *figures;
 } line;
 
-static void line_init(line *made, const netcond_link_config *link)
+static line made; /* of the test that runs */
+
+static void line_init(line *one, const netcond_link_config *link)
 {
     netcond_conditioner_config config = {.link = *link, .seed = 7, .clients_max = CLIENTS};
-    counting_allocator_init(&made->counting);
-    cr_assert_eq(netcond_conditioner_create(&config, &made->counting.allocator, &made->conditioner),
+    counting_allocator_init(&one->counting);
+    cr_assert_eq(netcond_conditioner_create(&config, &one->counting.allocator, &one->conditioner),
                  LS_OK);
-    made->figures = netcond_conditioner_figures_of(made->conditioner);
+    one->figures = netcond_conditioner_figures_of(one->conditioner);
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        netcond_conditioner_open(made->conditioner, client, client + 1);
+        netcond_conditioner_open(one->conditioner, client, client + 1);
     }
 }
 
-static void line_deinit(line *made)
+static void line_deinit(line *one)
 {
-    netcond_conditioner_destroy(made->conditioner);
-    cr_assert_eq(made->counting.live_blocks, 0);
+    netcond_conditioner_destroy(one->conditioner);
+    one->conditioner = NULL;
+    cr_assert_eq(one->counting.live_blocks, 0);
 }
 
-static void put_number(line *made, uint32_t client, uint32_t number, uint64_t now_ns)
+static void close_line(void)
 {
-    netcond_conditioner_put(made->conditioner, client, (const uint8_t *)&number, sizeof number,
+    line_deinit(&made);
+}
+
+TestSuite(conditioner, .fini = close_line);
+
+static void put_number(line *one, uint32_t client, uint32_t number, uint64_t now_ns)
+{
+    netcond_conditioner_put(one->conditioner, client, (const uint8_t *)&number, sizeof number,
                             now_ns);
 }
 
 /* The number in the next packet, which must be due. */
-static uint32_t take_number(line *made, uint64_t now_ns)
+static uint32_t take_number(line *one, uint64_t now_ns)
 {
     netcond_conditioned_packet packet;
     uint32_t number = 0;
-    cr_assert(netcond_conditioner_take(made->conditioner, now_ns, &packet));
+    cr_assert(netcond_conditioner_take(one->conditioner, now_ns, &packet));
     cr_assert_eq(packet.size, sizeof number);
     memcpy(&number, packet.bytes, sizeof number);
     return number;
 }
 
 /* Takes everything at the very moment that it is due, until the time has come. */
-static void take_until(line *made, uint64_t end_ns)
+static void take_until(line *one, uint64_t end_ns)
 {
     netcond_conditioned_packet packet;
     uint64_t due_ns = 0;
-    while ((due_ns = netcond_conditioner_next_ns(made->conditioner)) <= end_ns) {
-        while (netcond_conditioner_take(made->conditioner, due_ns, &packet)) {
+    while ((due_ns = netcond_conditioner_next_ns(one->conditioner)) <= end_ns) {
+        while (netcond_conditioner_take(one->conditioner, due_ns, &packet)) {
         }
         if (due_ns == UINT64_MAX) {
             break;
@@ -71,13 +82,13 @@ static void take_until(line *made, uint64_t end_ns)
 }
 
 /* MANY packets of one client, one every `interval_ns`, to the end. */
-static void run(line *made, uint64_t interval_ns)
+static void run(line *one, uint64_t interval_ns)
 {
     for (uint32_t i = 0; i < MANY; i++) {
-        take_until(made, i * interval_ns);
-        put_number(made, 0, i, i * interval_ns);
+        take_until(one, i * interval_ns);
+        put_number(one, 0, i, i * interval_ns);
     }
-    take_until(made, UINT64_MAX - 1);
+    take_until(one, UINT64_MAX - 1);
 }
 
 static void assert_balanced(const netcond_conditioner_figures *figures)
@@ -85,16 +96,6 @@ static void assert_balanced(const netcond_conditioner_figures *figures)
     cr_assert_eq(figures->received + figures->duplicated,
                  figures->forwarded + netcond_conditioner_lost(figures) + figures->held);
 }
-
-#define ASSERT_NEAR(value, wanted, tolerance)                                                      \
-    do {                                                                                           \
-        double near_value = (double)(value);                                                       \
-        double near_wanted = (double)(wanted);                                                     \
-        double near_tolerance = (double)(tolerance);                                               \
-        cr_assert(near_value >= near_wanted - near_tolerance &&                                    \
-                      near_value <= near_wanted + near_tolerance,                                  \
-                  "%s is %f, not %f by %f", #value, near_value, near_wanted, near_tolerance);      \
-    } while (0)
 
 static double mean_ms(const netcond_conditioner_times *times)
 {
@@ -112,7 +113,6 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
 {
     netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 50 * MS;
-    line made;
     line_init(&made, &link);
     uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
     for (uint32_t i = 0; i < sizeof bytes; i++) {
@@ -134,13 +134,11 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
     }
     cr_assert_eq(made.figures->forwarded, 4);
     cr_assert_eq(made.figures->forwarded_bytes, 1201 + NETCOND_LINK_DATAGRAM_BYTES_MAX + 4 * 28);
-    line_deinit(&made);
 }
 
 Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
 {
     netcond_link_config link = netcond_link_config_default();
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < 1000; i++) {
         put_number(&made, i % CLIENTS, i, 5);
@@ -149,13 +147,11 @@ Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
         cr_assert_eq(take_number(&made, 5), i);
     }
     cr_assert_eq(made.figures->reordered, 0);
-    line_deinit(&made);
 }
 
 Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
 {
     netcond_link_config link = netcond_link_config_default();
-    line made;
     line_init(&made, &link);
     uint8_t byte = 0;
     netcond_conditioner_put(made.conditioner, 0, &byte, NETCOND_LINK_DATAGRAM_BYTES_MAX + 1, 0);
@@ -163,14 +159,12 @@ Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_TOO_LARGE], 2);
     cr_assert_eq(made.figures->received, 2);
     cr_assert_eq(netcond_conditioner_next_ns(made.conditioner), UINT64_MAX);
-    line_deinit(&made);
 }
 
 Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
 {
     netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 10 * MS;
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX + 100; i++) {
         put_number(&made, 0, i, i);
@@ -186,14 +180,12 @@ Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
     put_number(&made, 0, 4711, 20 * MS);
     cr_assert_eq(take_number(&made, 30 * MS), 4711);
     assert_balanced(made.figures);
-    line_deinit(&made);
 }
 
 Test(conditioner, a_copy_without_room_is_no_loss)
 {
     netcond_link_config link = netcond_link_config_default();
     link.duplicate_ppm = 100 * PERCENT;
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX / 2 - 1; i++) {
         put_number(&made, 0, i, 0);
@@ -206,7 +198,6 @@ Test(conditioner, a_copy_without_room_is_no_loss)
     cr_assert_eq(netcond_conditioner_lost(made.figures), 0);
     take_until(&made, 0);
     assert_balanced(made.figures);
-    line_deinit(&made);
 }
 
 Test(conditioner, nothing_is_allocated_per_packet)
@@ -214,7 +205,6 @@ Test(conditioner, nothing_is_allocated_per_packet)
     netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 30 * MS;
     link.duplicate_ppm = 10 * PERCENT;
-    line made;
     line_init(&made, &link);
     uint64_t allocations = made.counting.allocations;
     uint64_t calls = heap_calls();
@@ -229,7 +219,6 @@ Test(conditioner, nothing_is_allocated_per_packet)
     }
     cr_assert_eq(made.counting.allocations, allocations);
     cr_assert_eq(heap_calls(), calls);
-    line_deinit(&made);
 }
 
 Test(conditioner, every_failed_allocation_is_survived)
@@ -241,15 +230,15 @@ Test(conditioner, every_failed_allocation_is_survived)
         counting_allocator counting;
         counting_allocator_init(&counting);
         counting.allowed = allowed;
-        netcond_conditioner *made = untouched;
-        ls_status status = netcond_conditioner_create(&config, &counting.allocator, &made);
+        netcond_conditioner *created = untouched;
+        ls_status status = netcond_conditioner_create(&config, &counting.allocator, &created);
         if (status == LS_OK) {
-            netcond_conditioner_destroy(made);
+            netcond_conditioner_destroy(created);
             cr_assert_eq(counting.live_blocks, 0);
             break;
         }
         cr_assert_eq(status, LS_NO_MEMORY);
-        cr_assert_null(made);
+        cr_assert_null(created);
         cr_assert_eq(counting.live_blocks, 0);
         refused++;
     }
@@ -264,7 +253,6 @@ Test(conditioner, measured_delay_is_what_was_asked)
     netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 40 * MS;
     link.jitter_ns = 20 * MS;
-    line made;
     line_init(&made, &link);
     run(&made, 20 * MS);
     const netcond_conditioner_times *delay = &made.figures->delay;
@@ -280,14 +268,12 @@ Test(conditioner, measured_delay_is_what_was_asked)
     /* Whoever comes at the moment is never late. */
     cr_assert_eq(made.figures->late.sum_ns, 0);
     cr_assert_eq(made.figures->late.count, MANY);
-    line_deinit(&made);
 }
 
 Test(conditioner, an_owner_that_comes_late_is_measured)
 {
     netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 40 * MS;
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < 100; i++) {
         put_number(&made, 0, i, i * 100 * MS);
@@ -298,7 +284,6 @@ Test(conditioner, an_owner_that_comes_late_is_measured)
     cr_assert_eq(made.figures->late.max_ns, 100 * LS_NS_PER_US);
     cr_assert_eq(netcond_conditioner_percentile_ns(&made.figures->late, 45), 50 * LS_NS_PER_US);
     cr_assert_eq(made.figures->delay.min_ns, 40 * MS + 1 * LS_NS_PER_US);
-    line_deinit(&made);
 }
 
 Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
@@ -306,7 +291,6 @@ Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
     netcond_link_config link = netcond_link_config_default();
     link.burst_ppm = 10 * PERCENT;
     link.burst_milli = 4000;
-    line made;
     line_init(&made, &link);
     run(&made, MS);
     uint64_t lost = netcond_conditioner_lost(made.figures);
@@ -317,7 +301,6 @@ Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
     ASSERT_NEAR((double)lost / (double)made.figures->loss_runs, 4, 0.3);
     cr_assert_gt(made.figures->longest_loss_run, 12);
     cr_assert_lt(made.figures->longest_loss_run, 100);
-    line_deinit(&made);
 }
 
 /* Runs are of one client: others in between neither end nor lengthen them. */
@@ -325,14 +308,12 @@ Test(conditioner, loss_runs_are_counted_for_each_client)
 {
     netcond_link_config link = netcond_link_config_default();
     link.loss_ppm = 100 * PERCENT;
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < 100; i++) {
         put_number(&made, i % CLIENTS, i, i);
     }
     cr_assert_eq(made.figures->loss_runs, CLIENTS);
     cr_assert_eq(made.figures->longest_loss_run, 100 / CLIENTS);
-    line_deinit(&made);
 }
 
 Test(conditioner, measured_order_is_what_was_asked)
@@ -341,7 +322,6 @@ Test(conditioner, measured_order_is_what_was_asked)
     link.delay_ns = 10 * MS;
     link.reorder_ppm = 5 * PERCENT;
     link.reorder_ns = 25 * MS;
-    line made;
     line_init(&made, &link);
     run(&made, 10 * MS);
     /* Overtaken unless the two behind it are held back as well: 5 % by 1 - 0.05 * 0.05. */
@@ -357,7 +337,6 @@ Test(conditioner, jitter_reorders_only_when_it_may)
 {
     netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 50 * MS;
-    line made;
     line_init(&made, &link);
     run(&made, 10 * MS);
     cr_assert_eq(made.figures->reordered, 0);
@@ -374,14 +353,12 @@ Test(conditioner, copies_are_forwarded_counted_and_no_reordering)
     netcond_link_config link = netcond_link_config_default();
     link.jitter_ns = 50 * MS;
     link.duplicate_ppm = 10 * PERCENT;
-    line made;
     line_init(&made, &link);
     run(&made, 10 * MS);
     ASSERT_NEAR(made.figures->duplicated, 0.1 * MANY, 0.04 * 0.1 * MANY);
     cr_assert_eq(made.figures->forwarded, MANY + made.figures->duplicated);
     cr_assert_eq(made.figures->reordered, 0);
     assert_balanced(made.figures);
-    line_deinit(&made);
 }
 
 Test(conditioner, measured_rate_is_what_was_asked)
@@ -390,7 +367,6 @@ Test(conditioner, measured_rate_is_what_was_asked)
     link.rate_bps = 256000; /* 1000 packets of 32 bytes a second */
     link.bucket_bytes = 0;
     link.queue_bytes = 3200;
-    line made;
     line_init(&made, &link);
     run(&made, MS / 2); /* twice as many */
     /* One leaves each millisecond; the last one that found room waits 100 ms at most. */
@@ -400,7 +376,6 @@ Test(conditioner, measured_rate_is_what_was_asked)
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_QUEUE], MANY - forwarded);
     ASSERT_NEAR(percentile_ms(&made.figures->delay, 50), 100, 0.75);
     cr_assert_leq(made.figures->delay.max_ns, 100 * MS);
-    line_deinit(&made);
 }
 
 Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
@@ -420,7 +395,6 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
                                 .partition_start_ns = 1000 * MS,
                                 .partition_length_ns = 200 * MS,
                                 .partition_every_ns = 5000 * MS};
-    line made;
     line_init(&made, &link);
     for (uint32_t i = 0; i < MANY; i++) {
         take_until(&made, i * 3 * MS);
@@ -438,20 +412,19 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
     for (uint32_t i = 0; i < 3; i++) {
         cr_assert_gt(made.figures->lost[causes[i]], 100, "cause %u", causes[i]);
     }
-    line_deinit(&made);
 }
 
 /* ---- clients ---- */
 
 /* Which of the client's packets come out. */
-static void deliveries(line *made, uint32_t client, bool arrives[MANY])
+static void deliveries(line *one, uint32_t client, bool arrives[MANY])
 {
     memset(arrives, 0, MANY * sizeof arrives[0]);
     for (uint32_t i = 0; i < MANY; i++) {
-        uint64_t forwarded = made->figures->forwarded;
-        put_number(made, client, i, i);
-        take_until(made, i);
-        arrives[i] = made->figures->forwarded > forwarded;
+        uint64_t forwarded = one->figures->forwarded;
+        put_number(one, client, i, i);
+        take_until(one, i);
+        arrives[i] = one->figures->forwarded > forwarded;
     }
 }
 
@@ -469,7 +442,6 @@ Test(conditioner, each_client_has_decisions_of_its_own_whoever_else_is_there)
     static bool first[MANY], again[MANY], second[MANY];
     netcond_link_config link = netcond_link_config_default();
     link.loss_ppm = 20 * PERCENT;
-    line made;
     line_init(&made, &link);
     deliveries(&made, 0, first);
     deliveries(&made, 1, second);
@@ -498,13 +470,12 @@ Test(conditioner, the_directions_and_seeds_decide_differently)
         netcond_conditioner_config config = variants[i];
         config.link = netcond_link_config_default();
         config.link.loss_ppm = 50 * PERCENT;
-        line made;
         cr_assert_eq(netcond_conditioner_create(&config, ls_allocator_heap(), &made.conditioner),
                      LS_OK);
         made.figures = netcond_conditioner_figures_of(made.conditioner);
         netcond_conditioner_open(made.conditioner, 0, 1);
         deliveries(&made, 0, arrivals[i]);
-        netcond_conditioner_destroy(made.conditioner);
+        line_deinit(&made);
     }
     cr_assert_gt(differences(arrivals[0], arrivals[1]), MANY / 3);
     cr_assert_gt(differences(arrivals[0], arrivals[2]), MANY / 3);
@@ -515,7 +486,6 @@ Test(conditioner, a_clients_rate_is_its_own)
     netcond_link_config link = netcond_link_config_default();
     link.rate_bps = 256000; /* a packet with a number takes 1 ms */
     link.bucket_bytes = 0;
-    line made;
     line_init(&made, &link);
     for (uint32_t client = 0; client < CLIENTS; client++) {
         put_number(&made, client, client, 0);
@@ -523,14 +493,12 @@ Test(conditioner, a_clients_rate_is_its_own)
     for (uint32_t client = 0; client < CLIENTS; client++) {
         cr_assert_eq(take_number(&made, MS), client);
     }
-    line_deinit(&made);
 }
 
 Test(conditioner, what_is_held_for_a_client_that_left_is_lost_and_goes_to_nobody_else)
 {
     netcond_link_config link = netcond_link_config_default();
     link.delay_ns = 10 * MS;
-    line made;
     line_init(&made, &link);
     put_number(&made, 0, 1, 0);
     put_number(&made, 1, 2, 0);
@@ -545,7 +513,6 @@ Test(conditioner, what_is_held_for_a_client_that_left_is_lost_and_goes_to_nobody
     cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_NO_CLIENT], 2);
     assert_balanced(made.figures);
-    line_deinit(&made);
 }
 
 Test(conditioner, partitions_count_from_the_origin)
@@ -553,7 +520,6 @@ Test(conditioner, partitions_count_from_the_origin)
     netcond_link_config link = netcond_link_config_default();
     link.partition_start_ns = 10 * MS;
     link.partition_length_ns = 10 * MS;
-    line made;
     line_init(&made, &link);
     netcond_conditioner_set_origin(made.conditioner, 1000 * MS);
     netcond_conditioner_open(made.conditioner, 0, 5);
@@ -563,13 +529,11 @@ Test(conditioner, partitions_count_from_the_origin)
     cr_assert_eq(take_number(&made, 1020 * MS), 1);
     cr_assert_eq(take_number(&made, 1020 * MS), 3);
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_PARTITION], 1);
-    line_deinit(&made);
 }
 
 Test(conditioner, a_packet_of_nobody_is_a_programmers_mistake, .signal = SIGABRT)
 {
     netcond_link_config link = netcond_link_config_default();
-    line made;
     line_init(&made, &link);
     netcond_conditioner_close(made.conditioner, 1);
     put_number(&made, 1, 1, 0);

@@ -1,4 +1,5 @@
 #include "lockstep/common/base/clock.h"
+#include "lockstep/tests/support/near.h"
 #include "lockstep/tools/netcond/link.h"
 
 #include <criterion/criterion.h>
@@ -29,16 +30,6 @@ static netcond_link_fate decide(netcond_link *link, uint32_t index)
 {
     return netcond_link_decide(link, PAYLOAD_BYTES, index * 10 * MS);
 }
-
-#define ASSERT_NEAR(value, wanted, tolerance)                                                      \
-    do {                                                                                           \
-        double near_value = (double)(value);                                                       \
-        double near_wanted = (double)(wanted);                                                     \
-        double near_tolerance = (double)(tolerance);                                               \
-        cr_assert(near_value >= near_wanted - near_tolerance &&                                    \
-                      near_value <= near_wanted + near_tolerance,                                  \
-                  "%s is %f, not %f by %f", #value, near_value, near_wanted, near_tolerance);      \
-    } while (0)
 
 /* ---- nothing asked, and repeating it ---- */
 
