@@ -637,9 +637,9 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
 
 void ls_desync_service_prefetch(const ls_desync_service *desync)
 {
-    ls_prefetch(&desync->arbiter,
-                offsetof(ls_arbiter, slots) +
-                    desync->context->config.sim.players * sizeof desync->arbiter.slots[0]);
+    uint32_t players = desync->context->config.sim.players;
+    ls_prefetch(desync, offsetof(ls_desync_service, arbiter) + offsetof(ls_arbiter, slots) +
+                            players * sizeof desync->arbiter.slots[0]);
 }
 
 /* ---- life ---- */

@@ -1,8 +1,10 @@
 #include "lockstep/server/match/join_service.h"
 
 #include "lockstep/common/base/fault.h"
+#include "lockstep/common/base/prefetch.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 enum {
@@ -32,6 +34,7 @@ struct ls_join_service {
     ls_player_link *links;
     ls_blob *blob; /* NULL: none was needed yet, or the state is too large */
     uint32_t sender_count;
+    uint32_t streaming_count;                    /* senders that are taken */
     ls_state_copy in_blob;                       /* the state that it holds, or leads to */
     uint64_t made_ns;                            /* when */
     uint64_t compress_ns;                        /* when more of it is compressed */
@@ -158,6 +161,7 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot, uint32_t sende
     join->blob = own->blobs++ % 256;
     own->sender = sender;
     joins->is_sender_taken[sender] = true;
+    joins->streaming_count++;
     ls_blob_sender_start(joins->senders[sender], joins->blob, join->blob, 0,
                          joins->context->now_ns);
     send_join(joins, slot, join, how.bytes);
@@ -187,6 +191,7 @@ static void stop(ls_join_service *joins, uint32_t slot)
     if (own->sender != NO_SENDER) {
         ls_blob_sender_stop(joins->senders[own->sender]);
         joins->is_sender_taken[own->sender] = false;
+        joins->streaming_count--;
         own->sender = NO_SENDER;
     }
 }
@@ -297,8 +302,10 @@ static void send_parts(ls_join_service *joins, uint32_t slot)
 void ls_join_service_advance(ls_join_service *joins)
 {
     uint64_t now_ns = joins->context->now_ns;
-    if (joins->blob && ls_blob_is_in_use(joins->blob) && !ls_blob_is_compressed(joins->blob) &&
-        now_ns >= joins->compress_ns) {
+    if (joins->streaming_count == 0) {
+        return; /* no sender holds the blob */
+    }
+    if (!ls_blob_is_compressed(joins->blob) && now_ns >= joins->compress_ns) {
         ls_blob_advance(joins->blob, BLOB_PIECES_PER_TURN);
         joins->compress_ns = now_ns + BLOB_TURN_NS;
     }
@@ -312,7 +319,7 @@ void ls_join_service_advance(ls_join_service *joins)
 uint64_t ls_join_service_next_ns(const ls_join_service *joins)
 {
     uint64_t next_ns = UINT64_MAX;
-    if (!joins->blob || !ls_blob_is_in_use(joins->blob)) {
+    if (joins->streaming_count == 0) {
         return next_ns;
     }
     if (!ls_blob_is_compressed(joins->blob)) {
@@ -325,6 +332,12 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
         }
     }
     return next_ns;
+}
+
+void ls_join_service_prefetch(const ls_join_service *joins)
+{
+    ls_prefetch(joins, offsetof(ls_join_service, in_blob));
+    ls_prefetch(joins->slots, joins->context->config.sim.players * sizeof joins->slots[0]);
 }
 
 /* ---- life ---- */

@@ -37,4 +37,7 @@ void ls_join_service_leave(ls_join_service *joins, uint32_t slot);
 void ls_join_service_advance(ls_join_service *joins);
 uint64_t ls_join_service_next_ns(const ls_join_service *joins);
 
+/* Asks for the memory that the next tick will need. */
+void ls_join_service_prefetch(const ls_join_service *joins);
+
 #endif

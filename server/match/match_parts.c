@@ -93,6 +93,8 @@ void ls_match_parts_prefetch(const ls_match_parts *parts)
     ls_tick_closer_prefetch(parts->closer);
     ls_tick_log_prefetch(parts->log);
     ls_desync_service_prefetch(parts->desync);
+    ls_join_service_prefetch(parts->joins);
+    ls_prefetch(parts->outbox, offsetof(ls_outbox, message));
 }
 
 void ls_match_parts_prefetch_more(const ls_match_parts *parts)
