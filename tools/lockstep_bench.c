@@ -1,5 +1,4 @@
 /* lockstep-bench: reads the command line, runs the sections, reports. */
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/base/allocator.h"
 #include "lockstep/common/base/log.h"
 #include "lockstep/common/program/command_line.h"
@@ -19,38 +18,39 @@ enum {
 #define ROUND_NS UINT64_C(500000)
 #define SMOKE_ROUND_NS UINT64_C(20000)
 
-enum option_key {
-    KEY_ROUNDS = 'r',
-    KEY_JSON = 0x100,
-    KEY_SMOKE,
-};
-
-static const struct argp_option options[] = {
-    {"rounds", KEY_ROUNDS, "N", 0, "Rounds of which the median is taken, 1 to 101 (51)", 0},
-    {"json", KEY_JSON, "FILE|-", 0, "Write the figures as JSON; with - the table goes to stderr",
-     0},
-    {"smoke", KEY_SMOKE, 0, 0, "Only show that everything runs: the figures mean nothing", 0},
-    {0},
-};
-
 typedef struct arguments {
     const bench_section *sections[SECTIONS_MAX];
     uint32_t section_count;
-    uint64_t rounds;
+    uint32_t rounds;
     bool is_smoke;
     const char *json;
 } arguments;
 
-static void add_section(struct argp_state *state, arguments *args, const char *name)
+#define FIELD(member) .offset = offsetof(arguments, member)
+
+static const ls_setting_row rows[] = {
+    {LS_SETTING_IS_U32, FIELD(rounds), .min = 1, .max = BENCH_ROUNDS_MAX, .flag = "rounds",
+     .letter = 'r', .argument = "N", .help = "Rounds of which the median is taken"},
+    {LS_SETTING_IS_TEXT, FIELD(json), .flag = "json", .argument = "FILE|-",
+     .help = "Write the figures as JSON; with - the table goes to stderr"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_smoke), .flag = "smoke",
+     .help = "Only show that everything runs: the figures mean nothing"},
+};
+
+static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
+
+static ls_status take_section(void *user, char *name, ls_text *why)
 {
+    arguments *args = user;
     const bench_section *section = bench_section_find(name);
     if (!section) {
-        argp_error(state, "there is no section '%s'", name);
-    } else if (args->section_count == SECTIONS_MAX) {
-        argp_error(state, "at most %d sections", SECTIONS_MAX);
-    } else {
-        args->sections[args->section_count++] = section;
+        return ls_command_line_refuse(why, "there is no section '%s'", name);
     }
+    if (args->section_count == SECTIONS_MAX) {
+        return ls_command_line_refuse(why, "at most %d sections", SECTIONS_MAX);
+    }
+    args->sections[args->section_count++] = section;
+    return LS_OK;
 }
 
 static void add_all_sections(arguments *args)
@@ -60,50 +60,17 @@ static void add_all_sections(arguments *args)
     }
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static void print_sections(FILE *file)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case KEY_ROUNDS:
-        ls_command_line_number(state, "rounds", value, (ls_option_range){1, BENCH_ROUNDS_MAX},
-                               &args->rounds);
-        return 0;
-    case KEY_JSON:
-        args->json = value;
-        return 0;
-    case KEY_SMOKE:
-        args->is_smoke = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        add_section(state, args, value);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-/* The end of --help: the sections. */
-static char *help_filter(int key, const char *text, void *input)
-{
-    (void)input;
-    char *extended = NULL;
-    size_t bytes = 0;
-    FILE *stream = key == ARGP_KEY_HELP_POST_DOC ? open_memstream(&extended, &bytes) : NULL;
-    if (!stream) {
-        return (char *)(uintptr_t)text;
-    }
-    fprintf(stream, "Sections:\n");
+    fprintf(file, "Sections:\n");
     for (uint32_t i = 0; bench_section_at(i); i++) {
-        fprintf(stream, "  %-10s %s\n", bench_section_at(i)->name, bench_section_at(i)->about);
+        fprintf(file, "  %-10s %s\n", bench_section_at(i)->name, bench_section_at(i)->about);
     }
-    fprintf(stream, "\n%s", text ? text : "");
-    fclose(stream);
-    return extended;
 }
 
 static ls_status run(const arguments *args, bench_report *report, ls_text *why)
 {
-    bench_plan plan = {.rounds = args->is_smoke ? 1 : (uint32_t)args->rounds,
+    bench_plan plan = {.rounds = args->is_smoke ? 1 : args->rounds,
                        .round_ns = args->is_smoke ? SMOKE_ROUND_NS : ROUND_NS,
                        .is_smoke = args->is_smoke};
     ls_status status = args->json ? ls_output_check_path(args->json, why) : LS_OK;
@@ -120,17 +87,18 @@ static ls_status run(const arguments *args, bench_report *report, ls_text *why)
 
 int main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "[SECTION...]",
-        .doc = "Measures Lockstep against its budgets: every section, or those named.\v"
-               "Exit codes: 0 measured (also when budgets are missed), 1 environment, 2 usage, 3 a "
-               "match in memory desynced, 4 internal.",
-        .help_filter = help_filter,
-    };
     arguments args = {.rounds = DEFAULT_ROUNDS};
-    ls_command_line_parse(&argp, argc, argv, &args);
+    const ls_command_line line = {
+        .summary = "Measures Lockstep against its budgets: every section, or those named.",
+        .words = "[SECTION...]",
+        .ending = "Exit codes: 0 measured (also when budgets are missed), 1 environment, 2 usage, "
+                  "3 a match in memory desynced, 4 internal.",
+        .print_lists = print_sections,
+        .parts = {{&table, &args, NULL}},
+        .take_word = take_section,
+        .user = &args,
+    };
+    ls_command_line_read(&line, argc, argv);
     if (args.section_count == 0) {
         add_all_sections(&args);
     }

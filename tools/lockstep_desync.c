@@ -5,69 +5,50 @@
 
 #include <string.h>
 
-enum option_key {
-    KEY_SIM = 's',
-    KEY_TRACE = 't',
-    KEY_HTML = 0x100,
-};
-
-static const struct argp_option options[] = {
-    {"sim", KEY_SIM, "NAME|FILE.so", 0,
-     "Simulate with this one (the built-in that the bundle names)", 0},
-    {"trace", KEY_TRACE, "FIELD", 0,
-     "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong", 0},
-    {"html", KEY_HTML, "FILE|-", 0, "Write a page for a browser, all in one file", 0},
-    {0},
-};
-
 typedef struct arguments {
     explain_config config;
     ls_output_options output;
     bool has_command;
 } arguments;
 
-static void take_word(struct argp_state *state, arguments *args, const char *word)
+#define FIELD(member) .offset = offsetof(arguments, member)
+
+static const ls_setting_row rows[] = {
+    {LS_SETTING_IS_TEXT, FIELD(config.simulation), .flag = "sim", .letter = 's',
+     .argument = "NAME|FILE.so", .default_text = "the built-in that the bundle names",
+     .help = "Simulate with this one"},
+    {LS_SETTING_IS_TEXT, FIELD(config.trace), .flag = "trace", .letter = 't', .argument = "FIELD",
+     .help = "List every write to FIELD, as in bodies[3].position.x, in the tick that went wrong"},
+    {LS_SETTING_IS_TEXT, FIELD(config.html_path), .flag = "html", .argument = "FILE|-",
+     .help = "Write a page for a browser, all in one file"},
+};
+
+static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
+
+static ls_status take_word(void *user, char *word, ls_text *why)
 {
+    arguments *args = user;
     if (!args->has_command) {
-        if (strcmp(word, "explain") != 0) {
-            argp_error(state, "the command is explain, not '%s'", word);
-        }
-        args->has_command = true;
-    } else if (args->config.bundle_path) {
-        argp_error(state, "unexpected argument '%s'", word);
-    } else {
-        args->config.bundle_path = word;
+        args->has_command = strcmp(word, "explain") == 0;
+        return args->has_command
+                   ? LS_OK
+                   : ls_command_line_refuse(why, "the command is explain, not '%s'", word);
     }
+    if (args->config.bundle_path) {
+        return ls_command_line_refuse(why, "unexpected argument '%s'", word);
+    }
+    args->config.bundle_path = word;
+    return LS_OK;
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+static ls_status check(void *user, ls_text *why)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case KEY_SIM:
-        args->config.simulation = value;
-        return 0;
-    case KEY_TRACE:
-        args->config.trace = value;
-        return 0;
-    case KEY_HTML:
-        args->config.html_path = value;
-        return 0;
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        return 0;
-    case ARGP_KEY_ARG:
-        take_word(state, args, value);
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->config.bundle_path) {
-            argp_error(state, args->has_command ? "the bundle's file is missing"
-                                                : "'explain FILE' is missing");
-        }
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    const arguments *args = user;
+    if (args->config.bundle_path) {
+        return LS_OK;
     }
+    return ls_command_line_refuse(why, args->has_command ? "the bundle's file is missing"
+                                                         : "'explain FILE' is missing");
 }
 
 static bool is_standard_output(const char *path)
@@ -77,24 +58,25 @@ static bool is_standard_output(const char *path)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&ls_output_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {
-        .options = options,
-        .children = children,
-        .parser = parse,
-        .args_doc = "explain FILE",
-        .doc =
+    arguments args = {.output = {.level = LS_LOG_INFO}};
+    const ls_command_line line = {
+        .summary =
             "Explains a desync from the bundle that a server wrote: which machine, tick, pass "
             "and fields, what kind of fault, and what this machine gets when it simulates the "
-            "same ticks again.\v"
+            "same ticks again.",
+        .words = "explain FILE",
+        .ending =
             "The bundle's snapshot is run by the simulation here: open bundles from those whose "
             "saved games you would open.\n\n"
             "Exit codes: 3 the bundle shows a desync (the report says what this machine makes of "
             "it), 0 its two sides agree, 1 the bundle cannot be read or a report not written, 2 "
             "usage, or a simulation that cannot be used, 4 internal.",
+        .parts = {{&table, &args, NULL}, {&ls_output_settings, &args.output, NULL}},
+        .take_word = take_word,
+        .check = check,
+        .user = &args,
     };
-    arguments args = {.output = {.level = LS_LOG_INFO}};
-    ls_command_line_parse(&argp, argc, argv, &args);
+    ls_command_line_read(&line, argc, argv);
 
     ls_console console;
     ls_console_init(&console, "lockstep-desync", args.output.level);

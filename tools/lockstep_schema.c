@@ -13,37 +13,6 @@ enum {
     NOTES_MAX = 256,
 };
 
-enum option_key {
-    KEY_LIST = 'l',
-    KEY_OUTPUT = 'o',
-    KEY_QUIET = 'q',
-    KEY_UNIT = 'u',
-    KEY_COUNT = 'c',
-    KEY_UNION = 0x100,
-    KEY_PADDING,
-    KEY_ROWS,
-    KEY_FUNCTION,
-};
-
-static const struct argp_option options[] = {
-    {"list", KEY_LIST, 0, 0, "List the structs that the file has, with their sizes", 0},
-    {"output", KEY_OUTPUT, "FILE", 0, "Write there; -: to standard output (-)", 0},
-    {"unit", KEY_UNIT, "PATH=UNIT", 0,
-     "Unit of a field, or of all whose paths end so: velocity.x=m/s", 0},
-    {"count", KEY_COUNT, "PATH=EXPRESSION", 0,
-     "How many items an array without a length has, as C code: units=config->params[0]", 0},
-    {"union-as-bytes", KEY_UNION, "PATH", 0,
-     "Take this union as bytes: its values then have no names, and only machines of one byte order "
-     "can share a match",
-     0},
-    {"padding", KEY_PADDING, "NAME", 0,
-     "Byte members of this name are padding and stay zero, like those called padding...", 0},
-    {"rows", KEY_ROWS, 0, 0, "Only the fields, to include within the braces of an array", 0},
-    {"function", KEY_FUNCTION, "NAME", 0, "Name of the function (fields)", 0},
-    {"quiet", KEY_QUIET, 0, 0, "Do not warn of holes, and of types that differ between machines",
-     0},
-    {0}};
-
 typedef struct notes {
     schema_layout_note list[NOTES_MAX];
     uint32_t count;
@@ -64,86 +33,96 @@ typedef struct arguments {
     bool is_list, is_rows, is_quiet;
 } arguments;
 
-static void add_note(struct argp_state *state, notes *all, char *text)
+static ls_status add_note(notes *all, char *text, ls_text *why)
 {
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || all->count == NOTES_MAX) {
-        argp_error(state, "'%s' is not PATH=VALUE, or one of too many", text);
-        return;
+        return ls_command_line_refuse(why, "'%s' is not PATH=VALUE, or one of too many", text);
     }
     *equals = '\0';
     all->list[all->count++] = (schema_layout_note){text, equals + 1};
+    return LS_OK;
 }
 
-static void add_word(struct argp_state *state, words *all, const char *text)
+static ls_status add_word(words *all, const char *text, ls_text *why)
 {
     if (all->count == NOTES_MAX) {
-        argp_error(state, "there are too many options like '%s'", text);
-        return;
+        return ls_command_line_refuse(why, "there are too many options like '%s'", text);
     }
     all->list[all->count++] = text;
+    return LS_OK;
 }
 
-static error_t add_argument(struct argp_state *state, arguments *args, char *value)
+static ls_status take_unit(void *target, char *text, ls_text *why)
 {
+    return add_note(&((arguments *)target)->units, text, why);
+}
+
+static ls_status take_count(void *target, char *text, ls_text *why)
+{
+    return add_note(&((arguments *)target)->counts, text, why);
+}
+
+static ls_status take_union(void *target, char *text, ls_text *why)
+{
+    return add_word(&((arguments *)target)->unions, text, why);
+}
+
+static ls_status take_padding(void *target, char *text, ls_text *why)
+{
+    return add_word(&((arguments *)target)->paddings, text, why);
+}
+
+#define FIELD(member) .offset = offsetof(arguments, member)
+
+static const ls_setting_row rows[] = {
+    {LS_SETTING_IS_SWITCH, FIELD(is_list), .flag = "list", .letter = 'l',
+     .help = "List the structs that the file has, with their sizes"},
+    {LS_SETTING_IS_TEXT, FIELD(output), .flag = "output", .letter = 'o', .argument = "FILE",
+     .help = "Write there; -: to standard output"},
+    {LS_SETTING_IS_TAKEN, .take = take_unit, .flag = "unit", .letter = 'u', .argument = "PATH=UNIT",
+     .help = "Unit of a field, or of all whose paths end so: velocity.x=m/s"},
+    {LS_SETTING_IS_TAKEN, .take = take_count, .flag = "count", .letter = 'c',
+     .argument = "PATH=EXPRESSION",
+     .help = "How many items an array without a length has, as C code: units=config->params[0]"},
+    {LS_SETTING_IS_TAKEN, .take = take_union, .flag = "union-as-bytes", .argument = "PATH",
+     .help = "Take this union as bytes: its values then have no names, and only machines of one "
+             "byte order can share a match"},
+    {LS_SETTING_IS_TAKEN, .take = take_padding, .flag = "padding", .argument = "NAME",
+     .help = "Byte members of this name are padding and stay zero, like those called padding..."},
+    {LS_SETTING_IS_SWITCH, FIELD(is_rows), .flag = "rows",
+     .help = "Only the fields, to include within the braces of an array"},
+    {LS_SETTING_IS_TEXT, FIELD(function), .flag = "function", .argument = "NAME",
+     .help = "Name of the function"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_quiet), .flag = "quiet", .letter = 'q',
+     .help = "Do not warn of holes, and of types that differ between machines"},
+};
+
+static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
+
+static ls_status take_argument(void *user, char *value, ls_text *why)
+{
+    arguments *args = user;
     if (args->file == NULL) {
         args->file = value;
     } else if (args->part_count == SCHEMA_LAYOUT_PARTS_MAX) {
-        argp_error(state, "there are more than %u types", SCHEMA_LAYOUT_PARTS_MAX);
+        return ls_command_line_refuse(why, "there are more than %u types", SCHEMA_LAYOUT_PARTS_MAX);
     } else {
         args->parts[args->part_count++] = value;
     }
-    return 0;
+    return LS_OK;
 }
 
-static void check_arguments(struct argp_state *state, const arguments *args)
+static ls_status check(void *user, ls_text *why)
 {
+    const arguments *args = user;
     if (args->file == NULL) {
-        argp_error(state, "FILE is missing");
-    } else if (!args->is_list && args->part_count == 0) {
-        argp_error(state, "TYPE is missing; --list shows those that there are");
+        return ls_command_line_refuse(why, "FILE is missing");
     }
-}
-
-static error_t parse(int key, char *value, struct argp_state *state)
-{
-    arguments *args = state->input;
-    switch (key) {
-    case KEY_LIST:
-        args->is_list = true;
-        return 0;
-    case KEY_OUTPUT:
-        args->output = value;
-        return 0;
-    case KEY_UNIT:
-        add_note(state, &args->units, value);
-        return 0;
-    case KEY_COUNT:
-        add_note(state, &args->counts, value);
-        return 0;
-    case KEY_UNION:
-        add_word(state, &args->unions, value);
-        return 0;
-    case KEY_PADDING:
-        add_word(state, &args->paddings, value);
-        return 0;
-    case KEY_ROWS:
-        args->is_rows = true;
-        return 0;
-    case KEY_QUIET:
-        args->is_quiet = true;
-        return 0;
-    case KEY_FUNCTION:
-        args->function = value;
-        return 0;
-    case ARGP_KEY_ARG:
-        return add_argument(state, args, value);
-    case ARGP_KEY_END:
-        check_arguments(state, args);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    if (!args->is_list && args->part_count == 0) {
+        return ls_command_line_refuse(why, "TYPE is missing; --list shows those that there are");
     }
+    return LS_OK;
 }
 
 static ls_status list_structs(const schema_debug_file *file, FILE *out)
@@ -247,22 +226,25 @@ static ls_status run(const arguments *args, ls_console *console, ls_text *why)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "FILE TYPE[:NAME[:COUNT[:OFFSET]]]...\nFILE --list",
-        .doc = "Writes the schema of a simulation's state as C code, from the debug information of "
-               "its .so (compiled with -g), so that nobody has to by hand.\v"
-               "TYPE is the state's struct. A state that is laid out by hand has parts: each is a "
-               "struct with the NAME of its items, how many there are, and where the first one is, "
-               "as C code in which config is the ls_sim_config:\n\n"
-               "  lockstep-schema game.so head:match 'ship:ships:config->players:sizeof(head)'\n\n"
-               "Exit codes: 0 written, 1 the file cannot be read or has no such struct, 2 usage, "
-               "a file that is no ELF or has no debug information, or a type that no schema "
-               "describes, 4 internal.",
-    };
     arguments args = {.output = "-", .function = "fields"};
-    ls_command_line_parse(&argp, argc, argv, &args);
+    const ls_command_line line = {
+        .summary = "Writes the schema of a simulation's state as C code, from the debug "
+                   "information of its .so (compiled with -g), so that nobody has to by hand.",
+        .words = "FILE TYPE[:NAME[:COUNT[:OFFSET]]]...\nFILE --list",
+        .ending =
+            "TYPE is the state's struct. A state that is laid out by hand has parts: each is a "
+            "struct with the NAME of its items, how many there are, and where the first one is, "
+            "as C code in which config is the ls_sim_config:\n\n"
+            "  lockstep-schema game.so head:match 'ship:ships:config->players:sizeof(head)'\n\n"
+            "Exit codes: 0 written, 1 the file cannot be read or has no such struct, 2 usage, "
+            "a file that is no ELF or has no debug information, or a type that no schema "
+            "describes, 4 internal.",
+        .parts = {{&table, &args, NULL}},
+        .take_word = take_argument,
+        .check = check,
+        .user = &args,
+    };
+    ls_command_line_read(&line, argc, argv);
     ls_console console;
     ls_console_init(&console, "lockstep-schema", args.is_quiet ? LS_LOG_ERROR : LS_LOG_INFO);
     ls_text why = {{0}};

@@ -13,117 +13,85 @@
 
 enum {
     DEFAULT_TICKS = 600,
+    DEFAULT_PATIENCE_MS = 20000,
     TICKS_MAX = 100000000,
-    PATIENCE_SECONDS_MAX = 86400,
+    PATIENCE_MS_MAX = 86400000,
     JOBS_MAX = 64,
 };
 
-enum option_key {
-    KEY_TICKS = 0x100,
-    KEY_ONLY,
-    KEY_SKIP,
-    KEY_LIST,
-    KEY_LINT,
-    KEY_AGAINST,
-    KEY_TIMEOUT,
-    KEY_JOBS,
-    KEY_JUNIT,
-};
-
-static const struct argp_option options[] = {
-    {0, 0, 0, 0, "The match:", 1},
-    {"ticks", KEY_TICKS, "N", 0, "Ticks to play (600)", 1},
-    {0, 0, 0, 0, "The perturbations:", 2},
-    {"only", KEY_ONLY, "LIST", 0, "Try these only, as in save,stack,lint", 2},
-    {"skip", KEY_SKIP, "LIST", 0, "Leave these out", 2},
-    {"list", KEY_LIST, 0, 0, "Say what there is to try, and end", 2},
-    {"lint", KEY_LINT, 0, 0, "Look at the file only: calls, machine code, variables, schema", 2},
-    {"against", KEY_AGAINST, "FILE.so", 0, "Another build of it, to be compared as well", 2},
-    {"timeout", KEY_TIMEOUT, "S", 0, "A run that gets no further for so long has hung (20)", 2},
-    {"jobs", KEY_JOBS, "N", 0, "Perturbations at a time (one for each processor)", 2},
-    {"junit", KEY_JUNIT, "FILE|-", 0, "Write the results as JUnit XML", 3},
-    {0},
+enum group {
+    MATCH = 1,
+    PERTURBATIONS,
+    FILES,
 };
 
 typedef struct arguments {
     synctest_config config;
     const char *sim;
     const char *against;
-    ls_setting_options settings;
-    uint64_t ticks, timeout, jobs;
+    ls_param_options params;
     uint32_t only, skip;
     bool has_only, is_list, is_lint, wants_lint, skips_lint;
     ls_output_options output;
 } arguments;
 
-static void parse_list(struct argp_state *state, const char *value, uint32_t *set, bool *has_lint)
+static ls_status take_only(void *target, char *value, ls_text *why)
 {
-    ls_text why;
-    if (synctest_perturbation_parse_list(value, set, has_lint, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
-    }
+    arguments *args = target;
+    args->has_only = true;
+    return synctest_perturbation_parse_list(value, &args->only, &args->wants_lint, why);
 }
 
-static error_t parse_perturbations(int key, char *value, struct argp_state *state, arguments *args)
+static ls_status take_skip(void *target, char *value, ls_text *why)
 {
-    switch (key) {
-    case KEY_TICKS:
-        ls_command_line_number(state, "ticks", value, (ls_option_range){1, TICKS_MAX},
-                               &args->ticks);
-        return 0;
-    case KEY_ONLY:
-        args->has_only = true;
-        parse_list(state, value, &args->only, &args->wants_lint);
-        return 0;
-    case KEY_SKIP:
-        parse_list(state, value, &args->skip, &args->skips_lint);
-        return 0;
-    case KEY_LIST:
-        args->is_list = true;
-        return 0;
-    case KEY_LINT:
-        args->is_lint = true;
-        return 0;
-    case KEY_AGAINST:
-        args->against = value;
-        return 0;
-    case KEY_TIMEOUT:
-        ls_command_line_number(state, "timeout", value, (ls_option_range){1, PATIENCE_SECONDS_MAX},
-                               &args->timeout);
-        return 0;
-    case KEY_JOBS:
-        ls_command_line_number(state, "jobs", value, (ls_option_range){1, JOBS_MAX}, &args->jobs);
-        return 0;
-    case KEY_JUNIT:
-        args->config.junit_path = value;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    arguments *args = target;
+    return synctest_perturbation_parse_list(value, &args->skip, &args->skips_lint, why);
 }
 
-static error_t parse(int key, char *value, struct argp_state *state)
+#define FIELD(member) .offset = offsetof(arguments, member)
+
+static const ls_setting_row rows[] = {
+    {LS_SETTING_IS_HEADING, .group = MATCH, .help = "The match:"},
+    {LS_SETTING_IS_U32, FIELD(config.match.ticks), .min = 1, .max = TICKS_MAX, .flag = "ticks",
+     .argument = "N", .group = MATCH, .help = "Ticks to play"},
+    {LS_SETTING_IS_U32, FIELD(config.match.players), .min = 1, .max = LS_PLAYERS_MAX,
+     .flag = "players", .letter = 'n', .argument = "N", .group = MATCH,
+     .default_text = "the simulation's own", .help = "Players"},
+    {LS_SETTING_IS_U32, FIELD(config.match.tick_rate_hz), .min = LS_TICK_RATE_MIN_HZ,
+     .max = LS_TICK_RATE_MAX_HZ, .flag = "tick-rate", .argument = "HZ", .group = MATCH,
+     .default_text = "the simulation's own", .help = "Steps per second"},
+    {LS_SETTING_IS_U64, FIELD(config.match.seed), .max = UINT64_MAX, .flag = "seed",
+     .argument = "S", .group = MATCH, .help = "Seed of the simulation and of what bots do"},
+    {LS_SETTING_IS_HEADING, .group = PERTURBATIONS, .help = "The perturbations:"},
+    {LS_SETTING_IS_TAKEN, .take = take_only, .flag = "only", .argument = "LIST",
+     .group = PERTURBATIONS, .help = "Try these only, as in save,stack,lint"},
+    {LS_SETTING_IS_TAKEN, .take = take_skip, .flag = "skip", .argument = "LIST",
+     .group = PERTURBATIONS, .help = "Leave these out"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_list), .flag = "list", .group = PERTURBATIONS,
+     .help = "Say what there is to try, and end"},
+    {LS_SETTING_IS_SWITCH, FIELD(is_lint), .flag = "lint", .group = PERTURBATIONS,
+     .help = "Look at the file only: calls, machine code, variables, schema"},
+    {LS_SETTING_IS_TEXT, FIELD(against), .flag = "against", .argument = "FILE.so",
+     .group = PERTURBATIONS, .help = "Another build of it, to be compared as well"},
+    {LS_SETTING_IS_U32, FIELD(config.patience_ms), .min = 1, .max = PATIENCE_MS_MAX, .unit = 1000,
+     .flag = "timeout", .argument = "S", .group = PERTURBATIONS,
+     .help = "A run that gets no further for so many seconds has hung"},
+    {LS_SETTING_IS_U32, FIELD(config.jobs), .min = 1, .max = JOBS_MAX, .flag = "jobs",
+     .argument = "N", .group = PERTURBATIONS, .default_text = "one for each processor",
+     .help = "Perturbations at a time"},
+    {LS_SETTING_IS_TEXT, FIELD(config.junit_path), .flag = "junit", .argument = "FILE|-",
+     .group = FILES, .help = "Write the results as JUnit XML"},
+};
+
+static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
+
+static ls_status check(void *user, ls_text *why)
 {
-    arguments *args = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &args->output;
-        state->child_inputs[1] = &args->settings;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (args->sim) {
-            argp_error(state, "unexpected argument '%s'", value);
-        }
-        args->sim = value;
-        return 0;
-    case ARGP_KEY_END:
-        if (!args->sim && !args->is_list) {
-            argp_error(state, "SIM is missing: a built-in's name or a FILE.so");
-        }
-        return 0;
-    default:
-        return parse_perturbations(key, value, state, args);
-    }
+    const arguments *args = user;
+    bool is_missing = !args->sim && !args->is_list;
+    return is_missing
+               ? ls_command_line_refuse(why, "SIM is missing: a built-in's name or a FILE.so")
+               : LS_OK;
 }
 
 static void list_perturbations(void)
@@ -154,15 +122,12 @@ static bool resolve(const char *name, char path[SYNCTEST_PATH_BYTES_MAX], ls_tex
     return size >= 0 && (uint32_t)size < SYNCTEST_PATH_BYTES_MAX;
 }
 
-static bool copy_settings(const ls_setting_options *settings, synctest_match *match, ls_text *why)
+static bool copy_params(const ls_param_options *params, synctest_match *match, ls_text *why)
 {
-    match->seed = settings->seed;
-    match->players = (uint32_t)settings->players;
-    match->tick_rate_hz = (uint32_t)settings->tick_rate;
-    match->assignment_count = settings->assignment_count;
-    for (uint32_t i = 0; i < settings->assignment_count; i++) {
+    match->assignment_count = params->count;
+    for (uint32_t i = 0; i < params->count; i++) {
         size_t room = sizeof match->assignments[i];
-        int size = snprintf(match->assignments[i], room, "%s", settings->assignments[i]);
+        int size = snprintf(match->assignments[i], room, "%s", params->assignments[i]);
         if (size < 0 || (size_t)size >= room) {
             ls_text_set(why, "--param takes %zu bytes at most", room - 1);
             return false;
@@ -184,13 +149,13 @@ static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls
                     args->against);
         return false;
     }
-    if (!copy_settings(&args->settings, &config->match, why) ||
+    if (!copy_params(&args->params, &config->match, why) ||
         !resolve(args->sim, config->match.sim, why) ||
         (args->against && !resolve(args->against, against, why))) {
         return false;
     }
     config->against = args->against ? against : NULL;
-    config->match.ticks = args->is_lint ? 1 : (uint32_t)args->ticks;
+    config->match.ticks = args->is_lint ? 1 : config->match.ticks;
     config->perturbations = (args->has_only ? args->only : UINT32_MAX) & ~args->skip;
     if (!args->against && !(args->has_only && args->only >> SYNCTEST_PERTURBATION_AGAINST & 1)) {
         config->perturbations &= ~(UINT32_C(1) << SYNCTEST_PERTURBATION_AGAINST);
@@ -198,8 +163,6 @@ static bool configure(arguments *args, char against[SYNCTEST_PATH_BYTES_MAX], ls
     config->is_only_lint = args->is_lint || (args->has_only && args->only == 0 && args->wants_lint);
     config->is_lint_wanted = is_file && !args->skips_lint && (!args->has_only || args->wants_lint);
     config->is_lint_wanted = config->is_lint_wanted || args->is_lint;
-    config->patience_ms = (uint32_t)args->timeout * 1000;
-    config->jobs = (uint32_t)args->jobs;
     config->json_path = args->output.json_path;
     return true;
 }
@@ -212,31 +175,32 @@ static bool can_write(const synctest_config *config, ls_text *why)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&ls_output_argp, 0, NULL, 0}, {&ls_setting_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {
-        .options = options,
-        .children = children,
-        .parser = parse,
-        .args_doc = "SIM",
-        .doc = "Tests a simulation for determinism: plays one match, then plays it again with "
-               "perturbations that must make no difference, and compares the state after every "
-               "tick. SIM is a built-in's name or a plug-in's FILE.so.\v"
-               "Exit codes: 0 all the same, 1 environment, 2 usage, 3 a difference, fault or "
-               "crash was found, or nothing was compared, 4 internal.",
-    };
     static arguments args;
     static char against[SYNCTEST_PATH_BYTES_MAX];
     if (synctest_perturbed_process_is_wanted(argc, argv)) {
         return synctest_perturbed_process_run(argv);
     }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    args.settings.seed = 1;
-    args.ticks = DEFAULT_TICKS;
-    args.timeout = 20;
-    args.jobs = processors > 1 && processors <= JOBS_MAX ? (uint64_t)processors : 1;
+    args.config.match.seed = 1;
+    args.config.match.ticks = DEFAULT_TICKS;
+    args.config.patience_ms = DEFAULT_PATIENCE_MS;
+    args.config.jobs = processors > 1 && processors <= JOBS_MAX ? (uint32_t)processors : 1;
     args.output.level = LS_LOG_INFO;
-    ls_command_line_parse(&argp, argc, argv, &args);
+    const ls_command_line line = {
+        .summary = "Tests a simulation for determinism: plays one match, then plays it again with "
+                   "perturbations that must make no difference, and compares the state after every "
+                   "tick. SIM is a built-in's name or a plug-in's FILE.so.",
+        .words = "SIM",
+        .ending = "Exit codes: 0 all the same, 1 environment, 2 usage, 3 a difference, fault or "
+                  "crash was found, or nothing was compared, 4 internal.",
+        .parts = {{&table, &args, NULL},
+                  {&ls_param_settings, &args.params, NULL},
+                  {&ls_output_settings, &args.output, NULL}},
+        .word = &args.sim,
+        .check = check,
+        .user = &args,
+    };
+    ls_command_line_read(&line, argc, argv);
     if (args.is_list) {
         list_perturbations();
         return LS_EXIT_CLEAN;

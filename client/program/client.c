@@ -261,7 +261,7 @@ static void log_event(client *player, const ls_session_event *event)
         break;
     case LS_SESSION_EVENT_JOINED:
         ls_log_line(log, LS_LOG_INFO, "%s from tick %" PRIu32 " on",
-                    player->config->is_spectator ? "watching" : "playing", event->tick);
+                    player->config->session.is_spectator ? "watching" : "playing", event->tick);
         break;
     case LS_SESSION_EVENT_LOST:
         log_lost(player, event);
@@ -460,7 +460,7 @@ static void fill_player(const client *player, const ls_session_report *report,
                             .frames = report->frames,
                             .bytes_up = player->traffic.bytes_sent,
                             .bytes_down = player->traffic.bytes_received};
-    ls_name_copy(own->name, sizeof own->name, player->config->name);
+    ls_name_copy(own->name, sizeof own->name, player->config->session.name);
 }
 
 static void fill_prediction(const client *player, const ls_session_report *report,
@@ -469,7 +469,7 @@ static void fill_prediction(const client *player, const ls_session_report *repor
     double ticks = report->tick > 0 ? report->tick : 1;
     double rollbacks = report->rollbacks > 0 ? (double)report->rollbacks : 1;
     *prediction =
-        (ls_summary_prediction){.ticks = player->config->predict_ticks,
+        (ls_summary_prediction){.ticks = player->config->session.predict_ticks,
                                 .rollbacks = report->rollbacks,
                                 .rollbacks_per_s = (double)report->rollbacks * tick_rate_hz / ticks,
                                 .depth_mean = (double)report->rollback_ticks / rollbacks,
@@ -516,7 +516,7 @@ static void fill_summary(client *player, ls_summary *summary)
     const ls_offer *offer = ls_session_offer(player->session);
     *summary = (ls_summary){.program = "lockstep-client",
                             .status = ls_status_name(report.status),
-                            .ticks = player->config->ticks,
+                            .ticks = player->config->session.ticks,
                             .packets_rejected = report.packets_rejected};
     if (!offer) {
         return;
@@ -650,20 +650,13 @@ static ls_status build(client *player, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    ls_session_config session = ls_session_config_default();
-    ls_name_copy(session.name, sizeof session.name, player->config->name);
+    ls_session_config session = player->config->session;
     session.find_simulation = find_simulation;
     session.make_input = make_input;
     session.after_step = after_step;
     session.user = player;
-    session.ticks = player->config->ticks;
-    session.predict_ticks = player->config->predict_ticks;
-    session.is_spectator = player->config->is_spectator;
-    session.reconnect_ms = player->config->reconnect_ms;
     session.makes_inputs_between_frames = true;
     session.keeps_previous_state = player->view != NULL;
-    session.finds_causes = player->config->finds_causes;
-    session.print = player->config->print;
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;

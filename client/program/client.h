@@ -4,8 +4,7 @@
 #define LOCKSTEP_CLIENT_PROGRAM_CLIENT_H
 
 #include "lockstep/client/program/client_view.h"
-#include "lockstep/common/base/build_fingerprint.h"
-#include "lockstep/common/base/limits.h"
+#include "lockstep/client/session/session.h"
 #include "lockstep/common/program/console.h"
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/simulation/simulation.h"
@@ -14,23 +13,18 @@
 
 typedef struct ls_client_config {
     const char *server; /* HOST:PORT */
-    const char *name;
-    bool finds_causes;
+    ls_session_config
+        session; /* what the player and the build are; the client adds the callbacks */
     const ls_simulation *simulation; /* NULL: the built-in that the server names */
     bool has_bot;                    /* else the view's person plays, or the inputs are empty */
     uint64_t bot_seed;
     uint32_t bot_delay_ticks; /* 0: the bot answers the newest state; see ls_delayed_bot */
     uint32_t fps;             /* 1 .. LS_CLIENT_FPS_MAX; not for a view, which has its own */
     ls_screen_config view;    /* of kind NONE: there is no window */
-    uint32_t ticks;           /* leaves after so many; 0: stays to the end */
-    uint32_t predict_ticks;   /* 0 (off) .. LS_PREDICT_TICKS_MAX */
-    bool is_spectator;
-    uint32_t reconnect_ms; /* how long it tries to come back; 0: never */
-    ls_tick flip_tick;     /* flips a bit of the state after the step to this tick; 0: never */
-    uint64_t flip_bit;     /* which one, modulo the size of the state */
-    const ls_build_fingerprint *print; /* of this program, told to the server after a desync */
-    const char *json_path;             /* NULL: no summary; "-": standard output */
-    const char *frames_path; /* where the frames' times go, see frame_trace.h; NULL: nowhere */
+    ls_tick flip_tick;        /* flips a bit of the state after the step to this tick; 0: never */
+    uint64_t flip_bit;        /* which one, modulo the size of the state */
+    const char *json_path;    /* NULL: no summary; "-": standard output */
+    const char *frames_path;  /* where the frames' times go, see frame_trace.h; NULL: nowhere */
 } ls_client_config;
 
 /* Plays the match to its end, until it leaves, or until SIGINT, SIGTERM or SIGHUP. */

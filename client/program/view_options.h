@@ -7,12 +7,12 @@
 #include "lockstep/client/view/screen.h"
 #include "lockstep/common/program/command_line.h"
 
-/* A child for a program's argp, with an ls_screen_config as its input: the caller's defaults, with
- * kind NONE when nothing is shown unless --view says so. */
-extern const struct argp ls_view_argp;
+/* Of an ls_screen_config: the caller's defaults, with kind NONE when nothing is shown unless --view
+ * says so. */
+extern const ls_setting_table ls_view_settings;
 
-/* Once the whole line is read: ends the program when the options do not fit each other. */
-void ls_view_options_check(struct argp_state *state, const ls_screen_config *view,
-                           const ls_output_options *output);
+/* Once the whole line is read: BAD_ARGUMENT when the options do not fit each other. */
+ls_status ls_view_options_check(const ls_screen_config *view, const ls_output_options *output,
+                                ls_text *why);
 
 #endif

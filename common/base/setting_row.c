@@ -96,6 +96,16 @@ void ls_setting_add_value(const ls_setting_row *row, const void *target, ls_text
     }
 }
 
+bool ls_setting_is_given(const ls_setting_table *table, uint64_t given, const char *flag)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        if (table->rows[i].flag && strcmp(table->rows[i].flag, flag) == 0) {
+            return given >> i & 1;
+        }
+    }
+    return false;
+}
+
 void ls_setting_table_reset(const ls_setting_table *table, void *target)
 {
     for (uint32_t i = 0; i < table->count; i++) {

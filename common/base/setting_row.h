@@ -76,6 +76,9 @@ void ls_setting_add_value(const ls_setting_row *row, const void *target, ls_text
 uint64_t ls_setting_flag_min(const ls_setting_row *row);
 uint64_t ls_setting_flag_max(const ls_setting_row *row);
 
+/* Whether the bit of the row with this flag is set. */
+bool ls_setting_is_given(const ls_setting_table *table, uint64_t given, const char *flag);
+
 /* Gives every field of the struct its default. */
 void ls_setting_table_reset(const ls_setting_table *table, void *target);
 

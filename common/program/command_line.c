@@ -5,126 +5,422 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum {
     SETTING_GROUP = 1,
-    OUTPUT_GROUP = 8, /* in --help: behind what a program does, before what is odd */
+    OUTPUT_GROUP = 8, /* behind what a program does, before what is odd */
+    OWN_GROUP = 100,
+    GROUP_COUNT,
+    HELP_WIDTH = 79,
+    HELP_COLUMN = 29, /* where the texts begin */
+    OWN_PART = LS_COMMAND_LINE_PARTS_MAX,
+    PART_KEYS = 64, /* rows of one part */
+    KEY_WORD = 1,   /* what getopt calls a word that is no option */
+    KEY_ROWS = 256, /* plus the part's PART_KEYS and the row's number */
+    KEY_COUNT = (OWN_PART + 1) * PART_KEYS,
 };
 
-enum output_key {
-    KEY_QUIET = 'q',
-    KEY_VERBOSE = 'v',
-    KEY_JSON = 0x100,
+/* ---- options that many programs share ---- */
+
+static const ls_setting_row output_rows[] = {
+    {LS_SETTING_IS_HEADING, .group = OUTPUT_GROUP, .help = "Output:"},
+    {LS_SETTING_IS_TEXT, .offset = offsetof(ls_output_options, json_path), .flag = "json",
+     .argument = "FILE|-", .group = OUTPUT_GROUP, .help = "Write a summary as JSON at the end"},
+    {LS_SETTING_IS_CHOICE, .offset = offsetof(ls_output_options, level), .initial = LS_LOG_WARNING,
+     .flag = "quiet", .letter = 'q', .group = OUTPUT_GROUP,
+     .help = "Show warnings and errors only"},
+    {LS_SETTING_IS_CHOICE, .offset = offsetof(ls_output_options, level), .initial = LS_LOG_DEBUG,
+     .flag = "verbose", .letter = 'v', .group = OUTPUT_GROUP, .help = "Show more"},
 };
 
-enum setting_key {
-    KEY_PARAM = 'p',
-    KEY_PLAYERS = 'n',
-    KEY_TICK_RATE = 0x100,
-    KEY_SEED,
-};
+const ls_setting_table ls_output_settings = {output_rows,
+                                             sizeof output_rows / sizeof output_rows[0]};
 
-static error_t parse_output(int key, char *value, struct argp_state *state)
+static ls_status take_param(void *target, char *value, ls_text *why)
 {
-    ls_output_options *output = state->input;
-    switch (key) {
-    case KEY_JSON:
-        output->json_path = value;
-        return 0;
-    case KEY_QUIET:
-        output->level = LS_LOG_WARNING;
-        return 0;
-    case KEY_VERBOSE:
-        output->level = LS_LOG_DEBUG;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    ls_param_options *params = target;
+    if (params->count == LS_PARAMS_MAX) {
+        return ls_command_line_refuse(why, "--param may be given %u times at most", LS_PARAMS_MAX);
+    }
+    params->assignments[params->count++] = value;
+    return LS_OK;
+}
+
+static const ls_setting_row param_rows[] = {
+    {LS_SETTING_IS_TAKEN, .take = take_param, .flag = "param", .letter = 'p',
+     .argument = "NAME=VALUE", .group = SETTING_GROUP,
+     .help = "Set a parameter of the simulation; repeatable"},
+};
+
+const ls_setting_table ls_param_settings = {param_rows, sizeof param_rows / sizeof param_rows[0]};
+
+static ls_status print_help(void *target, char *value, ls_text *why);
+static ls_status print_usage(void *target, char *value, ls_text *why);
+static ls_status print_version(void *target, char *value, ls_text *why);
+
+/* Of every program; their target is its ls_command_line. */
+static const ls_setting_row own_rows[] = {
+    {LS_SETTING_IS_TAKEN, .take = print_help, .flag = "help", .letter = '?', .group = OWN_GROUP,
+     .help = "Give this help list; -h does as well"},
+    {LS_SETTING_IS_TAKEN, .take = print_help, .flag = "h", .letter = 'h', .is_hidden = true},
+    {LS_SETTING_IS_TAKEN, .take = print_usage, .flag = "usage", .group = OWN_GROUP,
+     .help = "Give a short usage message"},
+    {LS_SETTING_IS_TAKEN, .take = print_version, .flag = "version", .letter = 'V',
+     .group = OWN_GROUP, .help = "Print program version"},
+};
+
+ls_status ls_command_line_refuse(ls_text *why, const char *format, ...)
+{
+    char text[LS_TEXT_BYTES_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    ls_text_set(why, "%s", text);
+    return LS_BAD_ARGUMENT;
+}
+
+/* ---- one value ---- */
+
+static ls_status take_word_of(const ls_setting_row *row, const char *const *words, void *target,
+                              const char *value, ls_text *why)
+{
+    uint32_t count = 0;
+    uint32_t index = 0;
+    while (words[count]) {
+        count++;
+    }
+    ls_status status = ls_option_word(row->flag, value, words, count, &index, why);
+    if (status == LS_OK) {
+        ls_setting_store(row, target, index);
+    }
+    return status;
+}
+
+static ls_status take_number(const ls_setting_row *row, void *target, const char *value,
+                             ls_text *why)
+{
+    ls_option_range range = {ls_setting_flag_min(row), ls_setting_flag_max(row)};
+    uint64_t number = 0;
+    bool is_other = row->other && strcmp(value, row->other) == 0;
+    ls_status status = is_other ? LS_OK : ls_option_number(row->flag, value, range, &number, why);
+    if (status == LS_OK) {
+        ls_setting_store(row, target, row->unit > 0 ? number * row->unit : number);
+    }
+    if (status == LS_OK && row->other) {
+        memcpy((char *)target + row->other_offset, &is_other, sizeof is_other);
+    }
+    return status;
+}
+
+static ls_status take(const ls_setting_row *row, void *target, char *value, ls_text *why)
+{
+    static const char *const switch_words[] = {"off", "on", NULL};
+    const char *text = value ? value : "";
+    switch (row->type) {
+    case LS_SETTING_IS_U32:
+    case LS_SETTING_IS_U64:
+        return take_number(row, target, value, why);
+    case LS_SETTING_IS_WORD:
+        return take_word_of(row, row->words, target, value, why);
+    case LS_SETTING_IS_ON_OFF:
+        return take_word_of(row, switch_words, target, value, why);
+    case LS_SETTING_IS_SWITCH:
+        ls_setting_store(row, target, true);
+        return LS_OK;
+    case LS_SETTING_IS_CHOICE:
+        ls_setting_store(row, target, row->initial);
+        return LS_OK;
+    case LS_SETTING_IS_TEXT:
+        memcpy((char *)target + row->offset, &text, sizeof text);
+        return LS_OK;
+    case LS_SETTING_IS_TAKEN:
+        return row->take(target, value, why);
+    case LS_SETTING_IS_HEADING:
+        break;
+    }
+    return LS_OK;
+}
+
+/* ---- rows ---- */
+
+static const ls_setting_table *table_of(const ls_command_line *line, uint32_t part)
+{
+    static const ls_setting_table none;
+    static const ls_setting_table own = {own_rows, sizeof own_rows / sizeof own_rows[0]};
+    const ls_setting_table *given = part < OWN_PART ? line->parts[part].table : &own;
+    return given ? given : &none;
+}
+
+static void *target_of(const ls_command_line *line, uint32_t part)
+{
+    return part < OWN_PART ? line->parts[part].target : (void *)(uintptr_t)line;
+}
+
+/* A row of a program's tables by its number; NULL: there is none with a flag or heading. */
+static const ls_setting_row *row_at(const ls_command_line *line, uint32_t number)
+{
+    const ls_setting_table *table = table_of(line, number / PART_KEYS);
+    const ls_setting_row *row =
+        number % PART_KEYS < table->count ? &table->rows[number % PART_KEYS] : NULL;
+    return row && (row->flag || row->type == LS_SETTING_IS_HEADING) ? row : NULL;
+}
+
+/* ---- help ---- */
+
+static void add_default(const ls_setting_row *row, const void *target, ls_text *text)
+{
+    const char *word = NULL;
+    if (row->default_text) {
+        ls_text_add(text, "%s", row->default_text);
+    } else if (row->type == LS_SETTING_IS_TEXT) {
+        memcpy(&word, (const char *)target + row->offset, sizeof word);
+        ls_text_add(text, "%s", word ? word : "");
+    } else if (row->type == LS_SETTING_IS_U32 || row->type == LS_SETTING_IS_U64 ||
+               row->type == LS_SETTING_IS_WORD || row->type == LS_SETTING_IS_ON_OFF) {
+        ls_setting_add_value(row, target, text);
     }
 }
 
-const struct argp ls_output_argp = {
-    .options =
-        (const struct argp_option[]){
-            {0, 0, 0, 0, "Output:", OUTPUT_GROUP},
-            {"json", KEY_JSON, "FILE|-", 0, "Write a summary as JSON at the end", OUTPUT_GROUP},
-            {"quiet", KEY_QUIET, 0, 0, "Show warnings and errors only", OUTPUT_GROUP},
-            {"verbose", KEY_VERBOSE, 0, 0, "Show more", OUTPUT_GROUP},
-            {0}},
-    .parser = parse_output,
-};
-
-static error_t parse_setting(int key, char *value, struct argp_state *state)
+/* "Drop a client that is silent for so long (100 to 600000, default: 10000)" */
+static void describe(const ls_setting_row *row, const void *target, ls_text *text)
 {
-    ls_setting_options *settings = state->input;
-    switch (key) {
-    case KEY_PARAM:
-        if (settings->assignment_count == LS_PARAMS_MAX) {
-            argp_error(state, "--param may be given %u times at most", LS_PARAMS_MAX);
-            return 0;
+    bool is_number = row->type == LS_SETTING_IS_U32 || row->type == LS_SETTING_IS_U64;
+    bool has_range = is_number && row->max < UINT32_MAX - 1;
+    ls_text value = {{0}};
+    add_default(row, target, &value);
+    bool has_default = value.bytes[0] != '\0';
+    ls_text_set(text, "%s", row->help);
+    if (has_range || has_default) {
+        ls_text_add(text, " (");
+    }
+    if (has_range) {
+        ls_text_add(text, "%" PRIu64 " to %" PRIu64 "%s", ls_setting_flag_min(row),
+                    ls_setting_flag_max(row), has_default ? ", " : "");
+    }
+    if (has_default) {
+        ls_text_add(text, "default: %s", value.bytes);
+    }
+    if (has_range || has_default) {
+        ls_text_add(text, ")");
+    }
+}
+
+/* Writes the words of a text from a column on, in lines that begin there. Lines of the text that
+ * begin with a space stay as they are. */
+static void wrap(FILE *file, const char *text, int column)
+{
+    int at = column;
+    bool is_first = true;
+    while (*text) {
+        size_t bytes = text[0] == ' ' ? strcspn(text, "\n") : strcspn(text, " \n");
+        if (!is_first && at + 1 + (int)bytes > HELP_WIDTH) {
+            at = column + fprintf(file, "\n%*s", column, "") - column - 1;
+            is_first = true;
         }
-        settings->assignments[settings->assignment_count++] = value;
-        return 0;
-    case KEY_PLAYERS:
-        ls_command_line_number(state, "players", value, (ls_option_range){1, LS_PLAYERS_MAX},
-                               &settings->players);
-        return 0;
-    case KEY_TICK_RATE:
-        ls_command_line_number(state, "tick-rate", value,
-                               (ls_option_range){LS_TICK_RATE_MIN_HZ, LS_TICK_RATE_MAX_HZ},
-                               &settings->tick_rate);
-        return 0;
-    case KEY_SEED:
-        ls_command_line_number(state, "seed", value, (ls_option_range){0, UINT64_MAX},
-                               &settings->seed);
-        settings->has_seed = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+        at += fprintf(file, "%s%.*s", is_first ? "" : " ", (int)bytes, text);
+        is_first = false;
+        text += bytes;
+        for (; *text == '\n'; text++) {
+            at = fprintf(file, "\n%*s", column, "") - 1;
+            is_first = true;
+        }
+        text += *text == ' ' && !is_first ? 1 : 0;
+    }
+    fprintf(file, "\n");
+}
+
+static void print_option(const ls_setting_row *row, const void *target)
+{
+    ls_text name = {{0}};
+    ls_text text = {{0}};
+    ls_text_set(&name, row->letter ? "  -%c, " : "      ", row->letter);
+    ls_text_add(&name, "--%s%s%s%s%s", row->flag, row->has_optional_argument ? "[" : "",
+                row->argument ? "=" : "", row->argument ? row->argument : "",
+                row->has_optional_argument ? "]" : "");
+    int column = printf("%s", name.bytes);
+    if (column + 2 > HELP_COLUMN) {
+        printf("\n");
+        column = 0;
+    }
+    describe(row, target, &text);
+    printf("%*s", HELP_COLUMN - column, "");
+    wrap(stdout, text.bytes, HELP_COLUMN);
+}
+
+/* The options of a group, below its heading, if one of the tables has it. */
+static void print_group(const ls_command_line *line, uint32_t group)
+{
+    const ls_setting_row *rows[KEY_COUNT];
+    const char *heading = "";
+    uint32_t count = 0;
+    uint32_t numbers[KEY_COUNT];
+    for (uint32_t number = 0; number < KEY_COUNT; number++) {
+        const ls_setting_row *row = row_at(line, number);
+        if (!row || row->group != group || row->is_hidden) {
+            continue;
+        }
+        if (row->type == LS_SETTING_IS_HEADING) {
+            heading = row->help;
+            continue;
+        }
+        rows[count] = row;
+        numbers[count++] = number;
+    }
+    if (count == 0) {
+        return;
+    }
+    printf("%s", heading[0] ? "\n " : "");
+    wrap(stdout, heading, 1);
+    for (uint32_t i = 0; i < count; i++) {
+        print_option(rows[i], target_of(line, numbers[i] / PART_KEYS));
     }
 }
 
-const struct argp ls_setting_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"param", KEY_PARAM, "NAME=VALUE", 0, "Set a parameter of the simulation; repeatable",
-             SETTING_GROUP},
-            {"players", KEY_PLAYERS, "N", 0,
-             "Seats, 1 to 32; a match starts when all are taken (the simulation's default)",
-             SETTING_GROUP},
-            {"tick-rate", KEY_TICK_RATE, "HZ", 0,
-             "Steps per second, 1 to 1000 (the simulation's default)", SETTING_GROUP},
-            {"seed", KEY_SEED, "S", 0, "Seed of the simulation and of what bots do (1)",
-             SETTING_GROUP},
-            {0}},
-    .parser = parse_setting,
-};
-
-void ls_command_line_number(struct argp_state *state, const char *name, const char *value,
-                            ls_option_range range, uint64_t *out)
+static void print_usage_lines(const ls_command_line *line)
 {
-    ls_text why;
-    if (ls_option_number(name, value, range, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
+    const char *words = line->words ? line->words : "";
+    const char *head = "Usage:";
+    do {
+        size_t bytes = strcspn(words, "\n");
+        printf("%s %s [OPTION...]%s%.*s\n", head, program_invocation_short_name,
+               bytes > 0 ? " " : "", (int)bytes, words);
+        head = "  or: ";
+        words += bytes;
+    } while (*words++ == '\n');
+}
+
+static ls_status print_help(void *target, char *value, ls_text *why)
+{
+    const ls_command_line *line = target;
+    (void)value;
+    (void)why;
+    print_usage_lines(line);
+    wrap(stdout, line->summary, 0);
+    for (uint32_t group = 0; group < GROUP_COUNT; group++) {
+        print_group(line, group);
+    }
+    printf("\nA short option takes the same argument as its long form.\n\n");
+    if (line->print_lists) {
+        line->print_lists(stdout);
+        printf("\n");
+    }
+    wrap(stdout, line->ending, 0);
+    exit(LS_EXIT_CLEAN);
+}
+
+static ls_status print_usage(void *target, char *value, ls_text *why)
+{
+    const ls_command_line *line = target;
+    (void)value;
+    (void)why;
+    print_usage_lines(line);
+    for (uint32_t number = 0; number < KEY_COUNT; number++) {
+        const ls_setting_row *row = row_at(line, number);
+        if (row && row->flag && !row->is_hidden) {
+            printf("  --%s%s%s\n", row->flag, row->argument ? "=" : "",
+                   row->argument ? row->argument : "");
+        }
+    }
+    exit(LS_EXIT_CLEAN);
+}
+
+static ls_status print_version(void *target, char *value, ls_text *why)
+{
+    (void)target;
+    (void)value;
+    (void)why;
+    printf("%s %s\n", program_invocation_short_name, LS_VERSION);
+    exit(LS_EXIT_CLEAN);
+}
+
+/* ---- the line ---- */
+
+static void refuse(const char *sentence)
+{
+    fprintf(stderr, "%s: error: %s\n", program_invocation_short_name, sentence);
+    exit(LS_EXIT_USAGE);
+}
+
+static ls_status take_word(const ls_command_line *line, char *word, ls_text *why)
+{
+    if (line->take_word) {
+        return line->take_word(line->user, word, why);
+    }
+    if (!line->word || *line->word) {
+        return ls_command_line_refuse(why, "unexpected argument '%s'", word);
+    }
+    *line->word = word;
+    return LS_OK;
+}
+
+static ls_status take_option(const ls_command_line *line, uint32_t number, char *value,
+                             ls_text *why)
+{
+    uint32_t part = number / PART_KEYS;
+    if (part < OWN_PART && line->parts[part].given) {
+        *line->parts[part].given |= UINT64_C(1) << number % PART_KEYS;
+    }
+    return take(row_at(line, number), target_of(line, part), value, why);
+}
+
+/* What getopt is to know of the rows, and the number of the row of each short option. */
+typedef struct option_list {
+    struct option list[KEY_COUNT + 1];
+    char letters[2 * KEY_COUNT + 2];
+    uint32_t number_of[KEY_ROWS];
+} option_list;
+
+static void list_options(const ls_command_line *line, option_list *options)
+{
+    uint32_t count = 0;
+    char *letter = options->letters;
+    *letter++ = '-'; /* words are taken where they stand */
+    for (uint32_t number = 0; number < KEY_COUNT; number++) {
+        const ls_setting_row *row = row_at(line, number);
+        if (!row || !row->flag) {
+            continue;
+        }
+        int takes = row->argument ? required_argument : no_argument;
+        takes = row->has_optional_argument ? optional_argument : takes;
+        options->list[count++] = (struct option){row->flag, takes, NULL, (int)(KEY_ROWS + number)};
+        if (row->letter) {
+            options->number_of[(unsigned char)row->letter] = number;
+            *letter++ = row->letter;
+            for (int colons = takes; colons > 0; colons--) {
+                *letter++ = ':';
+            }
+        }
     }
 }
 
-void ls_command_line_word(struct argp_state *state, const char *name, const char *value,
-                          const char *const *words, uint32_t count, uint32_t *out)
+static void take_key(const ls_command_line *line, const option_list *options, int key)
 {
-    ls_text why;
-    if (ls_option_word(name, value, words, count, out, &why) != LS_OK) {
-        argp_error(state, "%s", why.bytes);
+    ls_text why = {{0}};
+    ls_status status = LS_OK;
+    if (key == KEY_WORD) {
+        status = take_word(line, optarg, &why);
+    } else {
+        uint32_t number =
+            key >= KEY_ROWS ? (uint32_t)key - KEY_ROWS : options->number_of[key & 0xff];
+        status = take_option(line, number, optarg, &why);
+    }
+    if (status != LS_OK) {
+        refuse(why.bytes);
     }
 }
 
-static void print_version(FILE *stream, struct argp_state *state)
+/* Whether getopt has complained of an option, and not found -?, for which it returns the same. */
+static bool is_unknown(int key, char **argv)
 {
-    fprintf(stream, "%s %s\n", state->name, LS_VERSION);
+    return key == '?' && (optopt != 0 || strncmp(argv[optind - 1], "--", 2) == 0);
 }
 
 static void on_abort(int signal_number)
@@ -160,15 +456,39 @@ static void check_output(int code, void *user)
     }
 }
 
-void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input)
+static void begin(void)
 {
     fill_standard_streams();
     struct sigaction action = {.sa_handler = on_abort};
     sigaction(SIGABRT, &action, NULL);
     on_exit(check_output, NULL);
-    argp_err_exit_status = LS_EXIT_USAGE;
-    argp_program_version_hook = print_version;
-    if (argp_parse(argp, argc, argv, 0, NULL, input) != 0) {
-        exit(LS_EXIT_ENVIRONMENT); /* argp ends the program itself when the line is wrong */
+}
+
+void ls_command_line_read(const ls_command_line *line, int argc, char **argv)
+{
+    option_list options = {0};
+    char name[128]; /* getopt begins its complaints with the first word of the line */
+    int key = 0;
+    begin();
+    list_options(line, &options);
+    snprintf(name, sizeof name, "%s: error", program_invocation_short_name);
+    argv[0] = name;
+    while (optopt = 0, (key = getopt_long(argc, argv, options.letters, options.list, NULL)) != -1) {
+        if (is_unknown(key, argv)) {
+            exit(LS_EXIT_USAGE);
+        }
+        take_key(line, &options, key);
     }
+    ls_text why = {{0}};
+    ls_status status = LS_OK;
+    for (; optind < argc && status == LS_OK; optind++) {
+        status = take_word(line, argv[optind], &why);
+    }
+    if (status == LS_OK && line->check) {
+        status = line->check(line->user, &why);
+    }
+    if (status != LS_OK) {
+        refuse(why.bytes);
+    }
+    argv[0] = program_invocation_name;
 }

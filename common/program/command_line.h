@@ -1,14 +1,16 @@
-/* Command line: what the programs' argp parsers have in common: values that say what would have
- * been right, the options of the output and of a simulation's settings, --version, and exit code 2
- * for a line that cannot be right. Knows no program's own options. Called by mains. */
+/* Command line: reads a program's line by tables of rows (common/base/setting_row.h). The rows make
+ * --help and --usage, say what would have been right, and fill the structs that they describe. Also
+ * here: --version, the options that many programs share, and exit code 2 for a line that cannot be
+ * right. Called by mains. */
 #ifndef LOCKSTEP_COMMON_PROGRAM_COMMAND_LINE_H
 #define LOCKSTEP_COMMON_PROGRAM_COMMAND_LINE_H
 
 #include "lockstep/common/base/log.h"
+#include "lockstep/common/base/setting_row.h"
 #include "lockstep/common/program/option.h"
 
-#include <argp.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /* The choices of --json, --quiet and --verbose. */
 typedef struct ls_output_options {
@@ -16,31 +18,51 @@ typedef struct ls_output_options {
     ls_log_level level;    /* the caller sets what it is without the options */
 } ls_output_options;
 
-/* A child for a program's argp, with an ls_output_options as its input. */
-extern const struct argp ls_output_argp;
+extern const ls_setting_table ls_output_settings; /* of an ls_output_options */
 
-/* The choices of --param, --players, --tick-rate and --seed. */
-typedef struct ls_setting_options {
+/* The choices of --param. */
+typedef struct ls_param_options {
     const char *assignments[LS_PARAMS_MAX]; /* "name=value", for ls_sim_config_set */
-    uint32_t assignment_count;
-    uint64_t players;   /* 0: the simulation's default */
-    uint64_t tick_rate; /* in Hz; 0: the simulation's default */
-    uint64_t seed;      /* the caller sets what it is without the option */
-    bool has_seed;      /* the option was given */
-} ls_setting_options;
+    uint32_t count;
+} ls_param_options;
 
-/* A child for a program's argp, with an ls_setting_options as its input; in group 1 of --help. */
-extern const struct argp ls_setting_argp;
+extern const ls_setting_table ls_param_settings; /* of an ls_param_options */
 
-/* ls_option_number and ls_option_word; a value that is wrong ends the program. */
-void ls_command_line_number(struct argp_state *state, const char *name, const char *value,
-                            ls_option_range range, uint64_t *out);
-void ls_command_line_word(struct argp_state *state, const char *name, const char *value,
-                          const char *const *words, uint32_t count, uint32_t *out);
+#define LS_COMMAND_LINE_PARTS_MAX 5u
 
-/* Parses the line into `input`. Ends the program after --help, --usage and --version, and when the
- * line is wrong. From here on an abort exits with LS_EXIT_INTERNAL, and a clean exit with
- * LS_EXIT_ENVIRONMENT when standard output could not be written. */
-void ls_command_line_parse(const struct argp *argp, int argc, char **argv, void *input);
+/* A table, and the struct of the caller that its rows describe, with the defaults in it. */
+typedef struct ls_command_line_part {
+    const ls_setting_table *table;
+    void *target;
+    uint64_t *given; /* gets a bit for every row that the line has; NULL: not asked for */
+} ls_command_line_part;
+
+typedef struct ls_command_line {
+    const char *summary;             /* what the program does */
+    const char *words;               /* "HOST:PORT": what follows the options; NULL: nothing does */
+    const char *ending;              /* of --help: the exit codes */
+    void (*print_lists)(FILE *file); /* of --help, before its ending; NULL: nothing */
+    ls_command_line_part parts[LS_COMMAND_LINE_PARTS_MAX];
+
+    /* A word that is no option is taken by the function, or else is kept in `word`, once. */
+    ls_status (*take_word)(void *user, char *word, ls_text *why);
+    const char **word;
+
+    /* Looks at the whole line; NULL: every line of right options is right. */
+    ls_status (*check)(void *user, ls_text *why);
+    void *user;
+} ls_command_line;
+
+/* Ends the program after --help, --usage and --version, and when the line is wrong. From here on an
+ * abort exits with LS_EXIT_INTERNAL, and a clean exit with LS_EXIT_ENVIRONMENT when standard output
+ * could not be written. */
+void ls_command_line_read(const ls_command_line *line, int argc, char **argv);
+
+/* BAD_ARGUMENT with the sentence in `why`, for take functions and checks. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+ls_status
+ls_command_line_refuse(ls_text *why, const char *format, ...);
 
 #endif

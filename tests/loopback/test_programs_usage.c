@@ -155,6 +155,47 @@ Test(programs_usage, lines_that_make_no_sense_are_refused)
                   LS_ARGUMENTS("--name", "a234567890123456789012345678901", "--help"), 0);
 }
 
+Test(programs_usage, a_usage_error_is_one_line_that_names_the_flag)
+{
+    static const struct {
+        const char *const arguments[5];
+        const char *line;
+    } wrong[] = {
+        {{"--players", "99"},
+         "lockstep-server: error: --players takes a number from 1 to 32, not '99'\n"},
+        {{"--nonsense"}, "lockstep-server: error: unrecognized option '--nonsense'\n"},
+        {{"-Y"}, "lockstep-server: error: invalid option -- 'Y'\n"},
+        {{"surplus"}, "lockstep-server: error: unexpected argument 'surplus'\n"},
+        {{"--sim", "arena", "--start-players", "9"},
+         "lockstep-server: error: --start-players takes 1 to 4, not 9\n"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, wrong[i].arguments, 2);
+        cr_expect_str_eq(errors, wrong[i].line);
+    }
+}
+
+Test(programs_usage, a_setting_without_effect_is_warned_of)
+{
+    static const struct {
+        const char *const arguments[9];
+        const char *words;
+    } lines[] = {
+        {{"--wait-limit", "100", "--bind", "::1"},
+         "warning: --wait-limit has no effect without --late wait"},
+        {{"--resume-wait", "3", "--bind", "::1"},
+         "warning: --resume-wait has no effect without --resume"},
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, lines[i].arguments, 2);
+        cr_expect(strstr(errors, lines[i].words), "no \"%s\" in: %s", lines[i].words, errors);
+    }
+    const char *errors =
+        ls_hosted_run(&hosted, LS_TEST_SERVER,
+                      LS_ARGUMENTS("--late", "wait", "--wait-limit", "100", "--bind", "::1"), 2);
+    cr_expect_null(strstr(errors, "no effect"), "%s", errors);
+}
+
 Test(programs_usage, a_server_to_join_is_a_host_and_a_port)
 {
     static const struct {
@@ -284,6 +325,17 @@ Test(programs_usage, help_lists_every_option_of_the_client)
                                "--reconnect=SECONDS", "--spectate", "--ticks=N",
                                "--sim=NAME|FILE.so", "--flip-bit=TICK[:BIT]", "--json=FILE|-",
                                "--quiet", "--verbose", "--version", "Exit codes:"));
+}
+
+Test(programs_usage, short_forms_of_help_give_the_same_as_the_long_one)
+{
+    static char help[32768];
+    ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("--help"), 0);
+    snprintf(help, sizeof help, "%s", ls_process_output(&hosted.other));
+    ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("-h"), 0);
+    cr_expect_str_eq(ls_process_output(&hosted.other), help);
+    ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("-?"), 0);
+    cr_expect_str_eq(ls_process_output(&hosted.other), help);
 }
 
 Test(programs_usage, programs_tell_their_version)
