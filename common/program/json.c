@@ -27,6 +27,11 @@ void ls_json_number(ls_json *object, const char *key, double number)
     cJSON_AddNumberToObject(object, key, number);
 }
 
+void ls_json_ms(ls_json *object, const char *key, uint64_t ns)
+{
+    ls_json_number(object, key, (double)ns / 1e6);
+}
+
 void ls_json_known(ls_json *object, const char *key, bool is_known, double number)
 {
     if (is_known) {
@@ -98,6 +103,49 @@ void ls_json_append_number(ls_json *array, double number)
 void ls_json_append_text(ls_json *array, const char *text)
 {
     cJSON_AddItemToArray(array, cJSON_CreateString(text));
+}
+
+static double number_at(const ls_json_field *field, const void *at)
+{
+    switch (field->type) {
+    case LS_JSON_U16:
+        return *(const uint16_t *)at;
+    case LS_JSON_U32:
+        return *(const uint32_t *)at;
+    case LS_JSON_U64:
+        return (double)*(const uint64_t *)at;
+    default:
+        return *(const double *)at;
+    }
+}
+
+void ls_json_fields(ls_json *object, const ls_json_field *fields, size_t count, const void *from)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ls_json_field *field = &fields[i];
+        const char *at = from ? (const char *)from + field->offset : NULL;
+        if (!at) {
+            ls_json_null(object, field->key);
+        } else if (field->type == LS_JSON_BOOL) {
+            ls_json_bool(object, field->key, *(const bool *)at);
+        } else if (field->type == LS_JSON_TEXT) {
+            ls_json_text(object, field->key, *(const char *const *)(const void *)at);
+        } else if (field->type == LS_JSON_CHARS) {
+            ls_json_text(object, field->key, at);
+        } else {
+            ls_json_number(object, field->key, number_at(field, at));
+        }
+    }
+}
+
+ls_status ls_json_save(void (*fill)(ls_json *json, const void *report), const void *report,
+                       const char *path, ls_text *why)
+{
+    ls_json *json = ls_json_create();
+    fill(json, report);
+    ls_status status = ls_json_write(json, path, why);
+    ls_json_destroy(json);
+    return status;
 }
 
 ls_status ls_json_write(const ls_json *json, const char *path, ls_text *why)

@@ -6,99 +6,109 @@
 
 static void add_prediction(ls_json *object, const ls_summary_prediction *prediction)
 {
+#define FIELD(member) LS_JSON_FIELD(ls_summary_prediction, member)
+    static const ls_json_field rollbacks[] = {FIELD(ticks), FIELD(rollbacks),
+                                              FIELD(rollbacks_per_s)};
+    static const ls_json_field steps[] = {FIELD(resimulated_ticks), FIELD(steps_per_tick)};
+#undef FIELD
+#define FIELD(key, member) LS_JSON_FIELD_AS(key, ls_summary_prediction, member)
+    static const ls_json_field depths[] = {FIELD("mean", depth_mean), FIELD("p99", depth_p99),
+                                           FIELD("max", depth_max)};
+#undef FIELD
     if (prediction->ticks == 0) {
         ls_json_null(object, "prediction");
         return;
     }
     ls_json *json = ls_json_object(object, "prediction");
-    ls_json_number(json, "ticks", prediction->ticks);
-    ls_json_number(json, "rollbacks", (double)prediction->rollbacks);
-    ls_json_number(json, "rollbacks_per_s", prediction->rollbacks_per_s);
-    ls_json *depth = ls_json_object(json, "depth_ticks");
-    ls_json_number(depth, "mean", prediction->depth_mean);
-    ls_json_number(depth, "p99", prediction->depth_p99);
-    ls_json_number(depth, "max", prediction->depth_max);
-    ls_json_number(json, "resimulated_ticks", (double)prediction->resimulated_ticks);
-    ls_json_number(json, "steps_per_tick", prediction->steps_per_tick);
+    LS_JSON_ADD(json, rollbacks, prediction);
+    LS_JSON_ADD(ls_json_object(json, "depth_ticks"), depths, prediction);
+    LS_JSON_ADD(json, steps, prediction);
 }
 
 static void add_lag(ls_json *player, const ls_summary_lag *lag)
 {
+#define FIELD(member) LS_JSON_FIELD(ls_summary_lag, member)
+    static const ls_json_field fields[] = {FIELD(cause),
+                                           FIELD(text),
+                                           FIELD(late_share),
+                                           FIELD(uplink_loss),
+                                           FIELD(uplink_jitter_ms),
+                                           FIELD(downlink_loss),
+                                           FIELD(downlink_jitter_ms),
+                                           FIELD(longest_frame_ms),
+                                           FIELD(suggested_input_delay_ticks)};
+#undef FIELD
     if (!lag->cause) {
         ls_json_null(player, "lag");
         return;
     }
-    ls_json *json = ls_json_object(player, "lag");
-    ls_json_text(json, "cause", lag->cause);
-    ls_json_text(json, "text", lag->text.bytes);
-    ls_json_number(json, "late_share", lag->late_share);
-    ls_json_number(json, "uplink_loss", lag->uplink_loss);
-    ls_json_number(json, "uplink_jitter_ms", lag->uplink_jitter_ms);
-    ls_json_number(json, "downlink_loss", lag->downlink_loss);
-    ls_json_number(json, "downlink_jitter_ms", lag->downlink_jitter_ms);
-    ls_json_number(json, "longest_frame_ms", lag->longest_frame_ms);
-    ls_json_number(json, "suggested_input_delay_ticks", lag->suggested_input_delay_ticks);
+    LS_JSON_ADD(ls_json_object(player, "lag"), fields, lag);
 }
+
+#define FIELD(member) LS_JSON_FIELD(ls_summary_player, member)
+#define FIELD_AS(key, member) LS_JSON_FIELD_AS(key, ls_summary_player, member)
 
 static void add_player(ls_json *json, const ls_summary_player *player)
 {
-    bool is_server = player->has_server_figures;
-    bool is_told = player->has_client_figures;
-    ls_json_number(json, "slot", player->slot);
-    ls_json_text(json, "name", player->name);
-    ls_json_text(json, "status", player->status);
-    ls_json_known(json, "hashes_compared", is_server, (double)player->hashes_compared);
-    ls_json_known(json, "inputs_on_time", is_server, (double)player->inputs_on_time);
-    ls_json_known(json, "inputs_late", is_server, (double)player->inputs_late);
-    ls_json_known(json, "inputs_substituted", is_server, (double)player->inputs_substituted);
-    ls_json_known(json, "input_delay_ticks", is_server, player->input_delay_ticks);
-    ls_json_known(json, "joined_tick", is_server, player->joined_tick);
-    ls_json_known(json, "rejoins", is_server, player->rejoins);
+    static const ls_json_field own[] = {FIELD(slot), FIELD(name), FIELD(status)};
+    static const ls_json_field from_server[] = {FIELD(hashes_compared),
+                                                FIELD(inputs_on_time),
+                                                FIELD(inputs_late),
+                                                FIELD(inputs_substituted),
+                                                FIELD(input_delay_ticks),
+                                                FIELD(joined_tick),
+                                                FIELD(rejoins)};
+    static const ls_json_field from_client[] = {FIELD(stalled_ticks), FIELD(rtt_ms)};
+    static const ls_json_field frames[] = {FIELD(frames)};
+    static const ls_json_field latencies[] = {FIELD_AS("p50", confirm_latency_p50_ms),
+                                              FIELD_AS("p99", confirm_latency_p99_ms),
+                                              FIELD_AS("max", confirm_latency_max_ms)};
+    static const ls_json_field traffic[] = {FIELD(bytes_up), FIELD(bytes_down)};
+    const ls_summary_player *client = player->has_client_figures ? player : NULL;
+    LS_JSON_ADD(json, own, player);
+    LS_JSON_ADD(json, from_server, player->has_server_figures ? player : NULL);
     add_lag(json, &player->lag);
-    ls_json_known(json, "stalled_ticks", is_told, (double)player->stalled_ticks);
-    ls_json_known(json, "rtt_ms", is_told, player->rtt_ms);
-    ls_json *latency = ls_json_object(json, "confirm_latency_ms");
-    ls_json_known(latency, "p50", is_told, player->confirm_latency_p50_ms);
-    ls_json_known(latency, "p99", is_told, player->confirm_latency_p99_ms);
-    ls_json_known(latency, "max", is_told, player->confirm_latency_max_ms);
-    ls_json_known(json, "frames", is_told, (double)player->frames);
+    LS_JSON_ADD(json, from_client, client);
+    LS_JSON_ADD(ls_json_object(json, "confirm_latency_ms"), latencies, client);
+    LS_JSON_ADD(json, frames, client);
     add_prediction(json, &player->prediction);
-    ls_json_number(json, "bytes_up", (double)player->bytes_up);
-    ls_json_number(json, "bytes_down", (double)player->bytes_down);
+    LS_JSON_ADD(json, traffic, player);
 }
+
+#undef FIELD
+#undef FIELD_AS
 
 static void add_place(ls_json *json, const ls_summary_place *place)
 {
-    ls_json_text(json, "part", place ? place->part : NULL);
-    ls_json_text(json, "field", place ? place->field : NULL);
-    ls_json_text(json, "server_value", place ? place->server_value : NULL);
-    ls_json_text(json, "client_value", place ? place->client_value : NULL);
-    ls_json_text(json, "unit", place ? place->unit : NULL);
+#define FIELD(member) LS_JSON_FIELD(ls_summary_place, member)
+    static const ls_json_field fields[] = {FIELD(part), FIELD(field), FIELD(server_value),
+                                           FIELD(client_value), FIELD(unit)};
+#undef FIELD
+    LS_JSON_ADD(json, fields, place);
 }
 
 /* The findings: the first value that differs, then all that are listed, then why. */
 static void add_cause(ls_json *json, const ls_summary_desync *desync)
 {
+#define FIELD(member) LS_JSON_FIELD(ls_summary_desync, member)
+#define FIELD_AS(key, member) LS_JSON_FIELD_AS(key, ls_summary_desync, member)
+    static const ls_json_field extent[] = {FIELD_AS("differing", elements),
+                                           FIELD_AS("differing_is_lower_bound", is_lower_bound)};
+    static const ls_json_field texts[] = {FIELD(pass),    FIELD_AS("class", class_word),
+                                          FIELD(culprit), FIELD(why),
+                                          FIELD(inputs),  FIELD(bundle)};
+    static const ls_json_field counts[] = {FIELD(times), FIELD(healed)};
+#undef FIELD
+#undef FIELD_AS
     add_place(json, desync->place_count > 0 ? &desync->places[0] : NULL);
-    ls_json_known(json, "differing", desync->has_cause, (double)desync->elements);
-    if (desync->has_cause) {
-        ls_json_bool(json, "differing_is_lower_bound", desync->is_lower_bound);
-    } else {
-        ls_json_null(json, "differing_is_lower_bound");
-    }
+    LS_JSON_ADD(json, extent, desync->has_cause ? desync : NULL);
     ls_json *fields = ls_json_array(json, "fields");
     for (uint32_t i = 0; i < desync->place_count; i++) {
         add_place(ls_json_append(fields), &desync->places[i]);
     }
-    ls_json_text(json, "pass", desync->pass);
-    ls_json_text(json, "class", desync->class_word);
-    ls_json_text(json, "culprit", desync->culprit);
-    ls_json_text(json, "why", desync->why);
-    ls_json_text(json, "inputs", desync->inputs);
-    ls_json_text(json, "bundle", desync->bundle);
+    LS_JSON_ADD(json, texts, desync);
     ls_json_known(json, "found_ms", desync->found_ms > 0, desync->found_ms);
-    ls_json_known(json, "times", desync->has_cause, desync->times);
-    ls_json_known(json, "healed", desync->has_cause, desync->healed);
+    LS_JSON_ADD(json, counts, desync->has_cause ? desync : NULL);
 }
 
 static void add_desync(ls_json *json, const ls_summary_desync *desync)
@@ -129,16 +139,15 @@ static void add_match(ls_json *json, const ls_summary *summary)
 
 static void add_journal(ls_json *object, const ls_summary_journal *journal)
 {
+#define FIELD(member) LS_JSON_FIELD(ls_summary_journal, member)
+    static const ls_json_field fields[] = {FIELD(file), FIELD(bytes), FIELD(records),
+                                           FIELD(failures), FIELD(ticks_missing)};
+#undef FIELD
     if (!journal->file) {
         ls_json_null(object, "journal");
         return;
     }
-    ls_json *json = ls_json_object(object, "journal");
-    ls_json_text(json, "file", journal->file);
-    ls_json_number(json, "bytes", (double)journal->bytes);
-    ls_json_number(json, "records", (double)journal->records);
-    ls_json_number(json, "failures", (double)journal->failures);
-    ls_json_number(json, "ticks_missing", (double)journal->ticks_missing);
+    LS_JSON_ADD(ls_json_object(object, "journal"), fields, journal);
 }
 
 static void add_summary(ls_json *json, const ls_summary *summary)

@@ -1,10 +1,8 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/bench/report.h"
 
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/program/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the table ---- */
@@ -115,56 +113,38 @@ void bench_report_number(bench_report *report, const char *name, const char *uni
                    .unit = unit, .median = value, .best = value, .held = value, .budget = budget});
 }
 
-/* ---- JSON: names and units are our own literals, so there is nothing to escape ---- */
+/* ---- JSON ---- */
 
-static void write_figure(FILE *json, const bench_figure *figure)
+static void add_figure_json(ls_json *json, const bench_figure *figure)
 {
-    fprintf(json,
-            "    {\"section\": \"%s\", \"name\": \"%s\", \"unit\": \"%s\", \"median\": %.9g, "
-            "\"best\": %.9g, \"held\": %.9g",
-            figure->section, figure->name, figure->unit, figure->median, figure->best,
-            figure->held);
+#define FIELD(member) LS_JSON_FIELD(bench_figure, member)
+    static const ls_json_field fields[] = {FIELD(section), FIELD(name), FIELD(unit),
+                                           FIELD(median),  FIELD(best), FIELD(held)};
+#undef FIELD
+    LS_JSON_ADD(json, fields, figure);
     if (figure->budget.rule != BENCH_NO_BUDGET) {
-        fprintf(json, ", \"%s\": %.9g, \"verdict\": \"%s\"",
-                figure->budget.rule == BENCH_AT_MOST ? "at_most" : "at_least", figure->budget.value,
-                bench_verdict(figure));
+        bool is_limit = figure->budget.rule == BENCH_AT_MOST;
+        ls_json_number(json, is_limit ? "at_most" : "at_least", figure->budget.value);
+        ls_json_text(json, "verdict", bench_verdict(figure));
     }
-    fprintf(json, "}");
 }
 
-static void write_json(FILE *json, const bench_report *report)
+static void fill_json(ls_json *json, const void *of)
 {
-    fprintf(json,
-            "{\n  \"program\": \"lockstep-bench\",\n  \"is_smoke\": %s,\n"
-            "  \"reference_ns\": %.9g,\n  \"slowdown\": %.9g,\n  \"budgets_missed\": %u,\n"
-            "  \"figures\": [\n",
-            report->is_smoke ? "true" : "false", BENCH_REFERENCE_NS, report->slowdown,
-            report->missed);
+    const bench_report *report = of;
+    ls_json_text(json, "program", "lockstep-bench");
+    ls_json_bool(json, "is_smoke", report->is_smoke);
+    ls_json_number(json, "reference_ns", BENCH_REFERENCE_NS);
+    ls_json_number(json, "slowdown", report->slowdown);
+    ls_json_number(json, "budgets_missed", report->missed);
+    ls_json *figures = ls_json_array(json, "figures");
     for (uint32_t i = 0; i < report->count; i++) {
-        write_figure(json, &report->figures[i]);
-        fprintf(json, i + 1 < report->count ? ",\n" : "\n");
+        add_figure_json(ls_json_append(figures), &report->figures[i]);
     }
-    fprintf(json, "  ]\n}");
 }
 
 ls_status bench_report_end(const bench_report *report, const char *json_path, ls_text *why)
 {
     fprintf(report->table, "\n%u figures, %u budgets missed\n", report->count, report->missed);
-    if (!json_path) {
-        return LS_OK;
-    }
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *json = open_memstream(&text, &bytes);
-    if (!json) {
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    write_json(json, report);
-    if (fclose(json) != 0) {
-        free(text);
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    ls_status status = ls_output_write(json_path, text, why);
-    free(text);
-    return status;
+    return json_path ? ls_json_save(fill_json, report, json_path, why) : LS_OK;
 }

@@ -141,8 +141,9 @@ static void add_trace(ls_json *json, const explain_report *report)
     }
 }
 
-static void add_report(ls_json *json, const explain_report *report)
+static void add_report(ls_json *json, const void *of)
 {
+    const explain_report *report = of;
     const explain_evidence *evidence = report->evidence;
     const ls_desync_bundle *bundle = evidence->bundle;
     bool is_run = evidence->agreement != EXPLAIN_AGREES_NOT_RUN;
@@ -171,9 +172,5 @@ static void add_report(ls_json *json, const explain_report *report)
 
 ls_status explain_report_write_json(const explain_report *report, const char *path, ls_text *why)
 {
-    ls_json *json = ls_json_create();
-    add_report(json, report);
-    ls_status status = ls_json_write(json, path, why);
-    ls_json_destroy(json);
-    return status;
+    return ls_json_save(add_report, report, path, why);
 }

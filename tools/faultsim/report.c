@@ -1,10 +1,8 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/faultsim/report.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/program/json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 static double per_second(uint64_t count, uint64_t ns)
 {
@@ -51,83 +49,75 @@ void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report)
             per_second(totals->matches, report->cpu_ns), report->failure_count);
 }
 
-/* ---- JSON: a fault's text is our own but for players' names, which are drawn; no quotes ---- */
+/* ---- JSON ---- */
 
-static void write_failures(FILE *file, const ls_faultsim_report *report)
+static void add_failures(ls_json *json, const ls_faultsim_report *report)
 {
-    fprintf(file, "  \"failures\": [");
+    ls_json *failures = ls_json_array(json, "failures");
     for (uint32_t i = 0; i < report->failures_kept; i++) {
         const ls_job_failure *failure = &report->failures[i];
-        fprintf(file,
-                "%s\n    {\"seed\": \"%" PRIu64 "\", \"invariant\": \"I%d\", \"text\": \"%s\"}",
-                i == 0 ? "" : ",", failure->seed, (int)failure->broken, failure->fault.bytes);
+        ls_json *item = ls_json_append(failures);
+        char invariant[16];
+        snprintf(invariant, sizeof invariant, "I%d", (int)failure->broken);
+        ls_json_decimal(item, "seed", failure->seed);
+        ls_json_text(item, "invariant", invariant);
+        ls_json_text(item, "text", failure->fault.bytes);
     }
-    fprintf(file, "%s]\n", report->failures_kept > 0 ? "\n  " : "");
 }
 
-static void write_totals(FILE *file, const ls_play_totals *totals)
+static void add_totals(ls_json *json, const ls_play_totals *totals)
 {
-    const check_resumes *resumes = &totals->resumes;
-    fprintf(file,
-            "  \"matches\": %" PRIu64 ", \"ticks\": %" PRIu64 ", \"packets\": %" PRIu64 ",\n"
-            "  \"hashes_compared\": %" PRIu64 ", \"packets_rejected\": %" PRIu64 ",\n"
-            "  \"inputs_on_time\": %" PRIu64 ", \"inputs_late\": %" PRIu64
-            ", \"inputs_substituted\": %" PRIu64 ",\n"
-            "  \"players_left\": %" PRIu64 ", \"desyncs\": %" PRIu64 ",\n"
-            "  \"joins\": %" PRIu64 ", \"watched\": %" PRIu64 ", \"disk_failures\": %" PRIu64 ",\n"
-            "  \"resumes\": {\"killed\": %" PRIu64 ", \"resumed\": %" PRIu64
-            ", \"finished\": %" PRIu64 ", \"hopeless\": %" PRIu64 ",\n"
-            "    \"ticks_recovered\": %" PRIu64 ", \"ticks_forgotten\": %" PRIu64
-            ", \"ticks_lost\": %" PRIu64 "},\n"
-            "  \"faults\": {",
-            totals->matches, totals->ticks, totals->packets, totals->hashes_compared,
-            totals->packets_rejected, totals->inputs_on_time, totals->inputs_late,
-            totals->inputs_substituted, totals->players_left, totals->desyncs, totals->joins,
-            totals->watched, totals->disk_failures, resumes->crashes, resumes->resumed,
-            resumes->finished, resumes->hopeless, resumes->recovered, resumes->forgotten,
-            resumes->lost);
+#define FIELD(member) LS_JSON_FIELD(ls_play_totals, member)
+    static const ls_json_field fields[] = {FIELD(matches),
+                                           FIELD(ticks),
+                                           FIELD(packets),
+                                           FIELD(hashes_compared),
+                                           FIELD(packets_rejected),
+                                           FIELD(inputs_on_time),
+                                           FIELD(inputs_late),
+                                           FIELD(inputs_substituted),
+                                           FIELD(players_left),
+                                           FIELD(desyncs),
+                                           FIELD(joins),
+                                           FIELD(watched),
+                                           FIELD(disk_failures)};
+#undef FIELD
+#define FIELD(key, member) LS_JSON_FIELD_AS(key, check_resumes, member)
+    static const ls_json_field resumes[] = {FIELD("killed", crashes),
+                                            FIELD("resumed", resumed),
+                                            FIELD("finished", finished),
+                                            FIELD("hopeless", hopeless),
+                                            FIELD("ticks_recovered", recovered),
+                                            FIELD("ticks_forgotten", forgotten),
+                                            FIELD("ticks_lost", lost)};
+#undef FIELD
+    LS_JSON_ADD(json, fields, totals);
+    LS_JSON_ADD(ls_json_object(json, "resumes"), resumes, &totals->resumes);
+    ls_json *faults = ls_json_object(json, "faults");
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        fprintf(file, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ",
-                ls_fault_class_key((ls_fault_class)i), totals->faults[i]);
+        ls_json_number(faults, ls_fault_class_key((ls_fault_class)i), (double)totals->faults[i]);
     }
-    fprintf(file, "},\n");
 }
 
-static void write_json(FILE *file, const ls_faultsim_report *report)
+static void fill_json(ls_json *json, const void *of)
 {
-    const ls_faultsim_config *config = report->config;
-    fprintf(file,
-            "{\n"
-            "  \"program\": \"lockstep-faultsim\",\n"
-            "  \"first_seed\": \"%" PRIu64 "\", \"last_seed\": \"%" PRIu64 "\",\n"
-            "  \"jobs\": %" PRIu32 ", \"seconds\": %.3f, \"cpu_seconds\": %.3f,\n"
-            "  \"matches_per_second\": %.2f, \"matches_per_cpu_second\": %.2f,\n"
-            "  \"digest\": \"%016" PRIx64 "\",\n",
-            config->first_seed, config->last_seed, report->jobs, (double)report->elapsed_ns / 1e9,
-            (double)report->cpu_ns / 1e9, per_second(report->totals.matches, report->elapsed_ns),
-            per_second(report->totals.matches, report->cpu_ns), report->digest);
-    write_totals(file, &report->totals);
-    fprintf(file, "  \"failure_count\": %" PRIu64 ",\n", report->failure_count);
-    write_failures(file, report);
-    fprintf(file, "}");
+    const ls_faultsim_report *report = of;
+    const ls_play_totals *totals = &report->totals;
+    ls_json_text(json, "program", "lockstep-faultsim");
+    ls_json_decimal(json, "first_seed", report->config->first_seed);
+    ls_json_decimal(json, "last_seed", report->config->last_seed);
+    ls_json_number(json, "jobs", report->jobs);
+    ls_json_number(json, "seconds", (double)report->elapsed_ns / 1e9);
+    ls_json_number(json, "cpu_seconds", (double)report->cpu_ns / 1e9);
+    ls_json_number(json, "matches_per_second", per_second(totals->matches, report->elapsed_ns));
+    ls_json_number(json, "matches_per_cpu_second", per_second(totals->matches, report->cpu_ns));
+    ls_json_hash(json, "digest", report->digest);
+    add_totals(json, totals);
+    ls_json_number(json, "failure_count", (double)report->failure_count);
+    add_failures(json, report);
 }
 
 ls_status ls_faultsim_report_write(const ls_faultsim_report *report, const char *path, ls_text *why)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
-    }
-    write_json(file, report);
-    if (fclose(file) != 0) {
-        free(text);
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
-    }
-    ls_status status = ls_output_write(path, text, why);
-    free(text);
-    return status;
+    return ls_json_save(fill_json, report, path, why);
 }

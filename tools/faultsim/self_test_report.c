@@ -1,11 +1,9 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/faultsim/self_test_report.h"
 
 #include "lockstep/common/base/clock.h"
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/program/json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 enum {
     MISSES_SHOWN = 8
@@ -149,59 +147,50 @@ void ls_self_test_print(FILE *file, const ls_self_test_score *score)
 
 /* ---- for programs ---- */
 
-static void write_latency(FILE *file, const char *key, const ls_self_test_latency *latency)
+static void add_latency_json(ls_json *json, const char *key, const ls_self_test_latency *latency)
 {
-    fprintf(file,
-            "   \"%s\": {\"p50_ms\": %.3f, \"p99_ms\": %.3f, \"worst_ms\": %.3f, "
-            "\"worst_ticks\": %u},\n",
-            key, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
-            latency->ticks_max);
+    ls_json *object = ls_json_object(json, key);
+    ls_json_number(object, "p50_ms", percentile_ms(latency, 50));
+    ls_json_number(object, "p99_ms", percentile_ms(latency, 99));
+    ls_json_number(object, "worst_ms", worst_ms(latency));
+    ls_json_number(object, "worst_ticks", latency->ticks_max);
 }
 
-static void write_score(FILE *file, const ls_self_test_score *score)
+static void add_score(ls_json *json, const ls_self_test_score *score)
 {
-    fprintf(file,
-            "  {\"simulation\": \"%s\", \"bit_positions\": %" PRIu64 ", \"every\": %" PRIu32
-            ", \"rtt_ms\": %d,\n"
-            "   \"flips\": %" PRIu64 ", \"padding\": %" PRIu64 ", \"made\": %" PRIu64
-            ", \"caught\": %" PRIu64 ", \"tick_right\": %" PRIu64 ",\n"
-            "   \"field_right\": %" PRIu64 ", \"values_right\": %" PRIu64
-            ", \"class_right\": %" PRIu64 ",\n",
-            score->simulation, score->positions, score->every, LS_SELF_TEST_RTT_MS, score->flips,
-            score->padding, score->made, score->caught, score->tick_right, score->field_right,
-            score->values_right, score->class_right);
-    write_latency(file, "notice", &score->caught_after);
-    write_latency(file, "cause", &score->named_after);
-    fprintf(file,
-            "   \"clean_ticks\": %" PRIu64 ", \"false_alarms\": %" PRIu64 ", \"unsound\": %" PRIu64
-            ", \"deaths\": %" PRIu64 ",\n"
-            "   \"matches\": %" PRIu64 ", \"jobs\": %" PRIu32 ", \"seconds\": %.3f}",
-            score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
-            score->deaths, score->counts.matches, score->jobs, (double)score->elapsed_ns / 1e9);
+#define FIELD(member) LS_JSON_FIELD(ls_self_test_score, member)
+    static const ls_json_field flips[] = {
+        FIELD(simulation),  LS_JSON_FIELD_AS("bit_positions", ls_self_test_score, positions),
+        FIELD(every),       FIELD(flips),
+        FIELD(padding),     FIELD(made),
+        FIELD(caught),      FIELD(tick_right),
+        FIELD(field_right), FIELD(values_right),
+        FIELD(class_right)};
+    static const ls_json_field rest[] = {FIELD(deaths), FIELD(jobs)};
+#undef FIELD
+#define FIELD(member) LS_JSON_FIELD(ls_self_test_counts, member)
+    static const ls_json_field counts[] = {FIELD(clean_ticks), FIELD(false_alarms), FIELD(unsound),
+                                           FIELD(matches)};
+#undef FIELD
+    LS_JSON_ADD(json, flips, score);
+    ls_json_number(json, "rtt_ms", LS_SELF_TEST_RTT_MS);
+    add_latency_json(json, "notice", &score->caught_after);
+    add_latency_json(json, "cause", &score->named_after);
+    LS_JSON_ADD(json, counts, &score->counts);
+    LS_JSON_ADD(json, rest, score);
+    ls_json_number(json, "seconds", (double)score->elapsed_ns / 1e9);
 }
 
 ls_status ls_self_test_write(const char *path, const ls_self_test_score *scores, uint32_t count,
                              ls_text *why)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (!file) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
-    }
-    fprintf(file, "{\"program\": \"lockstep-faultsim\", \"self_test\": [\n");
+    ls_json *json = ls_json_create();
+    ls_json_text(json, "program", "lockstep-faultsim");
+    ls_json *array = ls_json_array(json, "self_test");
     for (uint32_t i = 0; i < count; i++) {
-        write_score(file, &scores[i]);
-        fprintf(file, "%s", i + 1 < count ? ",\n" : "\n");
+        add_score(ls_json_append(array), &scores[i]);
     }
-    fprintf(file, "]}");
-    ls_status status = LS_NO_MEMORY;
-    if (fclose(file) == 0) {
-        status = ls_output_write(path, text, why);
-    } else {
-        ls_text_set(why, "%s", ls_status_text(status));
-    }
-    free(text);
+    ls_status status = ls_json_write(json, path, why);
+    ls_json_destroy(json);
     return status;
 }

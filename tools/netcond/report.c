@@ -1,11 +1,9 @@
-#define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/netcond/report.h"
 
-#include "lockstep/common/program/output.h"
+#include "lockstep/common/program/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static double ms_of(uint64_t ns)
 {
@@ -28,124 +26,109 @@ static double kbit_of(uint64_t bytes, uint64_t elapsed_ns)
     return elapsed_ns > 0 ? (double)bytes * 8e6 / (double)elapsed_ns : 0;
 }
 
-/* ---- JSON: keys and words are our own literals and addresses are digits: nothing to escape ----
- */
+/* ---- JSON ---- */
 
-static void write_asked(FILE *file, const netcond_link_config *link)
+static void add_percent(ls_json *json, const char *key, uint32_t ppm)
 {
-    fprintf(file,
-            "    \"asked\": {\n"
-            "      \"delay_ms\": %.6g, \"jitter_ms\": %.6g, \"overtake\": %s,\n"
-            "      \"loss_percent\": %.6g,\n"
-            "      \"burst\": {\"percent\": %.6g, \"packets\": %.6g, \"loss_percent\": %.6g},\n"
-            "      \"duplicate_percent\": %.6g,\n"
-            "      \"reorder\": {\"percent\": %.6g, \"ms\": %.6g},\n",
-            ms_of(link->delay_ns), ms_of(link->jitter_ns), link->overtakes ? "true" : "false",
-            link->loss_ppm / 1e4, link->burst_ppm / 1e4, link->burst_milli / 1e3,
-            link->burst_loss_ppm / 1e4, link->duplicate_ppm / 1e4, link->reorder_ppm / 1e4,
-            ms_of(link->reorder_ns));
-    fprintf(file,
-            "      \"rate_kbit\": %.10g, \"bucket_kb\": %.8g, \"queue_kb\": %.8g,\n"
-            "      \"partition_ms\": {\"start\": %.9g, \"length\": %.9g, \"every\": %.9g}\n"
-            "    },\n",
-            (double)link->rate_bps / 1e3, (double)link->bucket_bytes / 1e3,
-            (double)link->queue_bytes / 1e3, ms_of(link->partition_start_ns),
-            ms_of(link->partition_length_ns), ms_of(link->partition_every_ns));
+    ls_json_number(json, key, ppm / 1e4);
 }
 
-static void write_lost(FILE *file, const netcond_conditioner_figures *figures)
+static void add_thousands(ls_json *json, const char *key, uint64_t number)
 {
-    uint64_t lost = netcond_conditioner_lost(figures);
-    fprintf(file, "      \"lost\": {\"total\": %" PRIu64, lost);
-#define WRITE_LOSS(name, key)                                                                      \
-    fprintf(file, ", \"" #key "\": %" PRIu64, figures->lost[NETCOND_LOSS_##name]);
-    NETCOND_LOSS_MAP(WRITE_LOSS)
-#undef WRITE_LOSS
-    fprintf(file,
-            "},\n"
-            "      \"loss_percent\": %.4f,\n"
-            "      \"loss_run_packets\": {\"mean\": %.3f, \"longest\": %" PRIu64 "},\n",
-            percent_of(lost, figures->received), mean_of(lost, figures->loss_runs),
-            figures->longest_loss_run);
+    ls_json_number(json, key, (double)number / 1e3);
 }
 
-static void write_times(FILE *file, const char *key, const netcond_conditioner_times *times)
+static void add_asked(ls_json *json, const netcond_link_config *link)
 {
-    fprintf(file,
-            "      \"%s\": {\"min\": %.3f, \"mean\": %.3f, \"p50\": %.3f, \"p90\": %.3f, "
-            "\"p99\": %.3f, \"max\": %.3f}",
-            key, times->count > 0 ? ms_of(times->min_ns) : 0,
-            mean_of(times->sum_ns, times->count) / 1e6,
-            ms_of(netcond_conditioner_percentile_ns(times, 50)),
-            ms_of(netcond_conditioner_percentile_ns(times, 90)),
-            ms_of(netcond_conditioner_percentile_ns(times, 99)), ms_of(times->max_ns));
+    ls_json_ms(json, "delay_ms", link->delay_ns);
+    ls_json_ms(json, "jitter_ms", link->jitter_ns);
+    ls_json_bool(json, "overtake", link->overtakes);
+    add_percent(json, "loss_percent", link->loss_ppm);
+    ls_json *burst = ls_json_object(json, "burst");
+    add_percent(burst, "percent", link->burst_ppm);
+    add_thousands(burst, "packets", link->burst_milli);
+    add_percent(burst, "loss_percent", link->burst_loss_ppm);
+    add_percent(json, "duplicate_percent", link->duplicate_ppm);
+    ls_json *reorder = ls_json_object(json, "reorder");
+    add_percent(reorder, "percent", link->reorder_ppm);
+    ls_json_ms(reorder, "ms", link->reorder_ns);
+    add_thousands(json, "rate_kbit", link->rate_bps);
+    add_thousands(json, "bucket_kb", link->bucket_bytes);
+    add_thousands(json, "queue_kb", link->queue_bytes);
+    ls_json *partition = ls_json_object(json, "partition_ms");
+    ls_json_ms(partition, "start", link->partition_start_ns);
+    ls_json_ms(partition, "length", link->partition_length_ns);
+    ls_json_ms(partition, "every", link->partition_every_ns);
 }
 
-static void write_measured(FILE *file, const netcond_conditioner_figures *figures,
-                           uint64_t elapsed_ns)
+static void add_lost(ls_json *json, const netcond_conditioner_figures *figures)
 {
-    fprintf(file,
-            "    \"measured\": {\n"
-            "      \"received\": %" PRIu64 ", \"received_bytes\": %" PRIu64 ",\n"
-            "      \"forwarded\": %" PRIu64 ", \"forwarded_bytes\": %" PRIu64 ",\n"
-            "      \"forwarded_kbit\": %.3f,\n"
-            "      \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ",\n"
-            "      \"held\": %" PRIu32 ", \"held_max\": %" PRIu32 ",\n",
-            figures->received, figures->received_bytes, figures->forwarded,
-            figures->forwarded_bytes, kbit_of(figures->forwarded_bytes, elapsed_ns),
-            figures->duplicated, figures->reordered, figures->held, figures->held_max);
-    write_lost(file, figures);
-    write_times(file, "delay_ms", &figures->delay);
-    fprintf(file, ",\n");
-    write_times(file, "late_ms", &figures->late);
-    fprintf(file, "\n    }\n");
+    uint64_t total = netcond_conditioner_lost(figures);
+    ls_json *lost = ls_json_object(json, "lost");
+    ls_json_number(lost, "total", (double)total);
+#define ADD_LOSS(name, key) ls_json_number(lost, #key, (double)figures->lost[NETCOND_LOSS_##name]);
+    NETCOND_LOSS_MAP(ADD_LOSS)
+#undef ADD_LOSS
+    ls_json_number(json, "loss_percent", percent_of(total, figures->received));
+    ls_json *runs = ls_json_object(json, "loss_run_packets");
+    ls_json_number(runs, "mean", mean_of(total, figures->loss_runs));
+    ls_json_number(runs, "longest", (double)figures->longest_loss_run);
 }
 
-static void write_report(FILE *file, const netcond_report *report)
+static void add_times(ls_json *json, const netcond_conditioner_times *times)
+{
+    ls_json_ms(json, "min", times->count > 0 ? times->min_ns : 0);
+    ls_json_number(json, "mean", mean_of(times->sum_ns, times->count) / 1e6);
+    ls_json_ms(json, "p50", netcond_conditioner_percentile_ns(times, 50));
+    ls_json_ms(json, "p90", netcond_conditioner_percentile_ns(times, 90));
+    ls_json_ms(json, "p99", netcond_conditioner_percentile_ns(times, 99));
+    ls_json_ms(json, "max", times->max_ns);
+}
+
+static void add_measured(ls_json *json, const netcond_conditioner_figures *figures,
+                         uint64_t elapsed_ns)
+{
+#define FIELD(member) LS_JSON_FIELD(netcond_conditioner_figures, member)
+    static const ls_json_field fields[] = {
+        FIELD(received),   FIELD(received_bytes), FIELD(forwarded), FIELD(forwarded_bytes),
+        FIELD(duplicated), FIELD(reordered),      FIELD(held),      FIELD(held_max)};
+#undef FIELD
+    LS_JSON_ADD(json, fields, figures);
+    ls_json_number(json, "forwarded_kbit", kbit_of(figures->forwarded_bytes, elapsed_ns));
+    add_lost(json, figures);
+    add_times(ls_json_object(json, "delay_ms"), &figures->delay);
+    add_times(ls_json_object(json, "late_ms"), &figures->late);
+}
+
+static void fill_json(ls_json *json, const void *of)
 {
     static const char *const directions[] = {"up", "down"};
-    const netcond_proxy_counts *counts = &report->counts;
+#define FIELD(key, member) LS_JSON_FIELD_AS(key, netcond_proxy_counts, member)
+    static const ls_json_field clients[] = {FIELD("now", clients), FIELD("seen", clients_seen),
+                                            FIELD("forgotten", clients_forgotten)};
+    static const ls_json_field datagrams[] = {
+        FIELD("refused", refused), FIELD("unreachable", unreachable), FIELD("unsent", unsent)};
+#undef FIELD
+    const netcond_report *report = of;
     char server[LS_ENDPOINT_NUMERIC_BYTES];
     ls_endpoint_format(&report->config->server, server);
-    fprintf(file,
-            "{\n"
-            "  \"program\": \"lockstep-netcond\",\n"
-            "  \"server\": \"%s\",\n"
-            "  \"port\": %u,\n"
-            "  \"seed\": \"%" PRIu64 "\",\n"
-            "  \"seconds\": %.3f,\n"
-            "  \"clients\": {\"now\": %" PRIu32 ", \"seen\": %" PRIu64 ", \"forgotten\": %" PRIu64
-            "},\n"
-            "  \"refused\": %" PRIu64 ",\n"
-            "  \"unreachable\": %" PRIu64 ",\n"
-            "  \"unsent\": %" PRIu64,
-            server, report->port, report->config->seed, (double)report->elapsed_ns / 1e9,
-            counts->clients, counts->clients_seen, counts->clients_forgotten, counts->refused,
-            counts->unreachable, counts->unsent);
+    ls_json_text(json, "program", "lockstep-netcond");
+    ls_json_text(json, "server", server);
+    ls_json_number(json, "port", report->port);
+    ls_json_decimal(json, "seed", report->config->seed);
+    ls_json_number(json, "seconds", (double)report->elapsed_ns / 1e9);
+    LS_JSON_ADD(ls_json_object(json, "clients"), clients, &report->counts);
+    LS_JSON_ADD(json, datagrams, &report->counts);
     for (uint32_t i = 0; i < NETCOND_DIRECTION_COUNT; i++) {
-        fprintf(file, ",\n  \"%s\": {\n", directions[i]);
-        write_asked(file, &report->config->links[i]);
-        write_measured(file, report->figures[i], report->elapsed_ns);
-        fprintf(file, "  }");
+        ls_json *direction = ls_json_object(json, directions[i]);
+        add_asked(ls_json_object(direction, "asked"), &report->config->links[i]);
+        add_measured(ls_json_object(direction, "measured"), report->figures[i], report->elapsed_ns);
     }
-    fprintf(file, "\n}");
 }
 
 ls_status netcond_report_write(const netcond_report *report, const char *path, ls_text *why)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    if (file) {
-        write_report(file, report);
-    }
-    if (!file || fclose(file) != 0) {
-        free(text);
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    ls_status status = ls_output_write(path, text, why);
-    free(text);
-    return status;
+    return ls_json_save(fill_json, report, path, why);
 }
 
 /* ---- for people ---- */

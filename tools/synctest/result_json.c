@@ -107,8 +107,9 @@ static void add_simulation(ls_json *json, const synctest_result *result)
     ls_json_number(json, "inputs_played", (double)result->facts.inputs_played);
 }
 
-static void add_result(ls_json *json, const synctest_result *result)
+static void add_result(ls_json *json, const void *of)
 {
+    const synctest_result *result = of;
     ls_json_text(json, "program", "lockstep-synctest");
     ls_json_text(json, "status", result->status);
     add_simulation(json, result);
@@ -134,9 +135,5 @@ static void add_result(ls_json *json, const synctest_result *result)
 
 ls_status synctest_result_write_json(const synctest_result *result, const char *path, ls_text *why)
 {
-    ls_json *json = ls_json_create();
-    add_result(json, result);
-    ls_status status = ls_json_write(json, path, why);
-    ls_json_destroy(json);
-    return status;
+    return ls_json_save(add_result, result, path, why);
 }

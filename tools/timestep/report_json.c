@@ -1,23 +1,18 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/tools/timestep/report.h"
 
-static void add_ms(ls_json *object, const char *key, uint64_t ns)
-{
-    ls_json_number(object, key, (double)ns / 1e6);
-}
-
 static void add_play(ls_json *json, const stepping_play_result *play)
 {
     ls_json_number(json, "frames", play->frames);
     ls_json_number(json, "steps", (double)play->steps);
     ls_json_number(json, "steps_worst", play->steps_worst);
-    add_ms(json, "real_ms", play->real_ns);
-    add_ms(json, "simulated_ms", play->simulated_ns);
-    add_ms(json, "dropped_ms", play->dropped_ns);
-    add_ms(json, "step_min_ms", play->step_min_ns);
-    add_ms(json, "step_max_ms", play->step_max_ns);
-    add_ms(json, "frame_max_ms", play->frame_max_ns);
-    add_ms(json, "frame_last_ms", play->frame_last_ns);
+    ls_json_ms(json, "real_ms", play->real_ns);
+    ls_json_ms(json, "simulated_ms", play->simulated_ns);
+    ls_json_ms(json, "dropped_ms", play->dropped_ns);
+    ls_json_ms(json, "step_min_ms", play->step_min_ns);
+    ls_json_ms(json, "step_max_ms", play->step_max_ns);
+    ls_json_ms(json, "frame_max_ms", play->frame_max_ns);
+    ls_json_ms(json, "frame_last_ms", play->frame_last_ns);
 }
 
 static void add_world(ls_json *json, const stepping_measures *m)
@@ -51,7 +46,7 @@ static void add_trace(ls_json *json, const stepping_report *report, uint32_t ind
     ls_json_text(json, "name", trace->name);
     ls_json_text(json, "about", trace->about);
     ls_json_number(json, "frames", trace->frames.count);
-    add_ms(json, "length_ms", stepping_trace_length_ns(trace));
+    ls_json_ms(json, "length_ms", stepping_trace_length_ns(trace));
     ls_json_number(json, "step_cost_percent", trace->step_cost_percent);
     ls_json *strategies = ls_json_array(json, "strategies");
     for (uint32_t i = 0; i < report->stepper_count; i++) {
@@ -77,10 +72,10 @@ static void add_examples(ls_json *json, const stepping_lessons *lessons)
         const stepping_lesson_example *example = &lessons->examples[i];
         ls_json *item = ls_json_append(array);
         ls_json_text(item, "row", example->row);
-        add_ms(item, "frame_ms", example->frame_ns);
+        ls_json_ms(item, "frame_ms", example->frame_ns);
         ls_json_number(item, "steps", example->steps);
-        add_ms(item, "step_ms", example->step_ns);
-        add_ms(item, "bank_ms", example->bank_ns);
+        ls_json_ms(item, "step_ms", example->step_ns);
+        ls_json_ms(item, "bank_ms", example->bank_ns);
     }
 }
 
@@ -153,8 +148,9 @@ static void add_lockstep(ls_json *json, const stepping_lessons *lessons)
 
 /* ---- all of it ---- */
 
-static void add_report(ls_json *json, const stepping_report *report)
+static void add_report(ls_json *json, const void *of)
 {
+    const stepping_report *report = of;
     ls_json_text(json, "program", "lockstep-timestep");
     ls_json_number(json, "rate_hz", report->rate_hz);
     ls_json_number(json, "seconds", report->seconds);
@@ -175,9 +171,5 @@ static void add_report(ls_json *json, const stepping_report *report)
 
 ls_status stepping_report_write_json(const stepping_report *report, const char *path, ls_text *why)
 {
-    ls_json *json = ls_json_create();
-    add_report(json, report);
-    ls_status status = ls_json_write(json, path, why);
-    ls_json_destroy(json);
-    return status;
+    return ls_json_save(add_report, report, path, why);
 }
