@@ -9,7 +9,6 @@
 #include <string.h>
 
 /* How long a client may take for what it is asked, and what is known is reported without it. */
-#define INVESTIGATION_TIMEOUT_NS (UINT64_C(5) * LS_NS_PER_SECOND)
 
 enum {
     RERUN_STEPS_PER_SECOND = 600, /* beside the match's own */
@@ -290,7 +289,8 @@ ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t
 
 static bool is_late(const ls_desync_service *desync)
 {
-    return desync->context->now_ns - desync->investigation->since_ns >= INVESTIGATION_TIMEOUT_NS;
+    uint64_t timeout_ns = desync->context->config.investigation_timeout_ms * LS_NS_PER_MS;
+    return desync->context->now_ns - desync->investigation->since_ns >= timeout_ns;
 }
 
 static void look(ls_desync_service *desync)

@@ -57,6 +57,7 @@ typedef struct ls_match_config {
     /* Keeps the newest states and inputs, so that the cause of a desync can be found: two copies of
      * the state a tick and up to 64 MiB; without effect where the simulation hashes by callback. */
     bool finds_causes;
+    uint32_t investigation_timeout_ms; /* for a client's answers, a phase; 100 .. 60,000 */
     const ls_build_fingerprint
         *print; /* of this program, borrowed for the match's life; NULL: unknown */
 
