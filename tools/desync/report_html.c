@@ -1,3 +1,4 @@
+#include "lockstep/common/program/html.h"
 #include "lockstep/tools/desync/report.h"
 
 #include <inttypes.h>
@@ -21,83 +22,82 @@ static const char style[] =
     "border-radius:.3rem}.wide{overflow-x:auto}.note{opacity:.75}svg text{font:12px "
     "system-ui,sans-serif;fill:currentColor}";
 
-static void write_escaped(FILE *file, const char *text)
+/* ---- parts of a page ---- */
+
+static void write_cell(ls_html *html, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '"':
-            fputs("&quot;", file);
-            break;
-        default:
-            fputc(*text, file);
-        }
-    }
+    ls_html_element(html, "td", "v", text[0] != '\0' ? text : "-");
 }
 
-static void write_cell(FILE *file, const char *text)
-{
-    fputs("<td class=v>", file);
-    write_escaped(file, text[0] != '\0' ? text : "-");
-    fputs("</td>", file);
-}
-
-static void write_hash_cell(FILE *file, bool is_known, uint64_t state_hash)
+static void write_hash_cell(ls_html *html, bool is_known, uint64_t state_hash)
 {
     char text[20] = "-";
     if (is_known) {
         snprintf(text, sizeof text, "%016" PRIx64, state_hash);
     }
-    write_cell(file, text);
+    write_cell(html, text);
 }
 
-static void write_row(FILE *file, const char *label, const char *text)
+static void begin_row(ls_html *html, bool is_bad)
 {
-    fputs("<tr><th>", file);
-    write_escaped(file, label);
-    fputs("</th>", file);
-    write_cell(file, text);
-    fputs("</tr>\n", file);
+    ls_html_begin(html, "tr");
+    if (is_bad) {
+        ls_html_attribute(html, "class", "bad");
+    }
 }
 
-static void write_summary(FILE *file, const explain_report *report)
+static void write_row(ls_html *html, const char *label, const char *text)
+{
+    begin_row(html, false);
+    ls_html_element(html, "th", NULL, label);
+    write_cell(html, text);
+    ls_html_end(html);
+}
+
+/* A heading, and a table with a first row of names, which end with NULL. */
+static void begin_table(ls_html *html, const char *heading, const char *const *columns)
+{
+    ls_html_element(html, "h2", NULL, heading);
+    ls_html_begin(html, "table");
+    begin_row(html, false);
+    for (; *columns; columns++) {
+        ls_html_element(html, "th", NULL, *columns);
+    }
+    ls_html_end(html);
+}
+
+static void write_summary(ls_html *html, const explain_report *report)
 {
     const explain_evidence *evidence = report->evidence;
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_text text = {{0}};
-    fprintf(file, "<h1>Desync of slot %" PRIu32 " (", bundle->slot);
-    write_escaped(file, bundle->player);
-    fprintf(file, ") at state %" PRIu32 " <span class=tag>%s</span></h1>\n", bundle->tick,
-            ls_desync_class_word(bundle->verdict.kind));
-    fputs("<table>\n", file);
-    write_row(file, "why", bundle->verdict.why.bytes);
-    write_row(file, "points at", ls_desync_culprit_word(bundle->verdict.culprit));
+    ls_html_begin(html, "h1");
+    ls_text_set(&text, "Desync of slot %" PRIu32 " (%s) at state %" PRIu32 " ", bundle->slot,
+                bundle->player, bundle->tick);
+    ls_html_text(html, text.bytes);
+    ls_html_element(html, "span", "tag", ls_desync_class_word(bundle->verdict.kind));
+    ls_html_end(html);
+    ls_html_begin(html, "table");
+    write_row(html, "why", bundle->verdict.why.bytes);
+    write_row(html, "points at", ls_desync_culprit_word(bundle->verdict.culprit));
     explain_evidence_pass_text(evidence, &text);
-    write_row(file, "first differing pass", text.bytes);
+    write_row(html, "first differing pass", text.bytes);
     explain_report_count_text(evidence, &text);
-    write_row(file, "what differs", text.bytes);
+    write_row(html, "what differs", text.bytes);
     ls_text_set(&text, "%s", explain_agreement_text(evidence->agreement));
     if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
         ls_text_add(&text, ": %s", evidence->not_run.bytes);
     }
-    write_row(file, "here", text.bytes);
+    write_row(html, "here", text.bytes);
     ls_text_set(&text,
                 "%s version %" PRIu32 ", seed %" PRIu64 ", %" PRIu32 " Hz, %" PRIu32 " players",
                 bundle->simulation, bundle->simulation_version, bundle->config.seed,
                 bundle->config.tick_rate_hz, bundle->config.players);
-    write_row(file, "simulation", text.bytes);
+    write_row(html, "simulation", text.bytes);
     if (evidence->missing.bytes[0] != '\0') {
-        write_row(file, "note", evidence->missing.bytes);
+        write_row(html, "note", evidence->missing.bytes);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
 }
 
 /* ---- timeline: a row a machine, a cell a state ---- */
@@ -117,181 +117,214 @@ static bool client_hash(const explain_evidence *evidence, ls_tick tick, uint64_t
     return explain_bundle_side_hash(&evidence->bundle->client, tick, out);
 }
 
-static void write_timeline_cell(FILE *file, const explain_evidence *evidence,
+static void write_label(ls_html *html, uint32_t x, uint32_t y, const char *text)
+{
+    ls_html_begin(html, "text");
+    ls_html_number_attribute(html, "x", x);
+    ls_html_number_attribute(html, "y", y);
+    ls_html_text(html, text);
+    ls_html_end(html);
+}
+
+static void write_timeline_cell(ls_html *html, const explain_evidence *evidence,
                                 const timeline_row *row, ls_tick tick, uint32_t x, uint32_t y)
 {
     uint64_t state_hash = 0, reference = 0;
     bool is_known = row->state_hash(evidence, tick, &state_hash);
     bool has_reference = server_hash(evidence, tick, &reference);
-    const char *colour = !is_known                                  ? "none"
-                         : has_reference && state_hash != reference ? "bad"
-                                                                    : "same";
-    fprintf(file,
-            "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"%d\" rx=\"2\" "
-            "fill=\"var(--%s)\"><title>%s, state %" PRIu32,
-            x, y, CELL_WIDTH - 2, CELL_HEIGHT - 4, colour, row->name, tick);
+    const char *colour = !is_known                                  ? "var(--none)"
+                         : has_reference && state_hash != reference ? "var(--bad)"
+                                                                    : "var(--same)";
+    ls_text title = {{0}};
+    ls_text_set(&title, "%s, state %" PRIu32, row->name, tick);
     if (is_known) {
-        fprintf(file, ": %016" PRIx64, state_hash);
+        ls_text_add(&title, ": %016" PRIx64, state_hash);
     }
-    fputs("</title></rect>\n", file);
+    ls_html_begin(html, "rect");
+    ls_html_number_attribute(html, "x", x);
+    ls_html_number_attribute(html, "y", y);
+    ls_html_number_attribute(html, "width", CELL_WIDTH - 2);
+    ls_html_number_attribute(html, "height", CELL_HEIGHT - 4);
+    ls_html_number_attribute(html, "rx", 2);
+    ls_html_attribute(html, "fill", colour);
+    ls_html_element(html, "title", NULL, title.bytes);
+    ls_html_end(html);
 }
 
-static void write_timeline(FILE *file, const explain_evidence *evidence)
+static void write_drawing(ls_html *html, const explain_evidence *evidence, ls_tick first,
+                          ls_tick last)
 {
     static const timeline_row rows[] = {
         {"server", server_hash}, {"client", client_hash}, {"here", explain_evidence_hash}};
+    ls_tick bad = evidence->bundle->tick;
+    ls_text mark = {{0}};
+    ls_html_begin(html, "svg");
+    ls_html_number_attribute(html, "width", LABEL_WIDTH + (last - first + 1) * CELL_WIDTH);
+    ls_html_number_attribute(html, "height", 4 * CELL_HEIGHT);
+    ls_html_attribute(html, "role", "img");
+    ls_html_attribute(html, "aria-label", "Timeline of roots");
+    for (uint32_t i = 0; i < 3; i++) {
+        write_label(html, 0, i * CELL_HEIGHT + 14, rows[i].name);
+        for (ls_tick tick = first; tick <= last; tick++) {
+            write_timeline_cell(html, evidence, &rows[i], tick,
+                                LABEL_WIDTH + (tick - first) * CELL_WIDTH, i * CELL_HEIGHT);
+        }
+    }
+    ls_text_set(&mark, "\u25b2 state %" PRIu32, bad);
+    write_label(html, LABEL_WIDTH + (bad - first) * CELL_WIDTH, 3 * CELL_HEIGHT + 14, mark.bytes);
+    ls_html_end(html);
+}
+
+static void write_timeline(ls_html *html, const explain_evidence *evidence)
+{
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_tick last =
         bundle->tick < UINT32_MAX - TICKS_AFTER ? bundle->tick + TICKS_AFTER : bundle->tick;
     ls_tick first = last >= TICKS_MAX ? last - TICKS_MAX + 1 : 0;
     first = bundle->snapshot && bundle->snapshot_tick > first ? bundle->snapshot_tick : first;
-    uint32_t width = LABEL_WIDTH + (last - first + 1) * CELL_WIDTH;
-    fprintf(file,
-            "<h2>Roots, state %" PRIu32 " to %" PRIu32 "</h2><div class=wide>"
-            "<svg width=\"%" PRIu32 "\" height=\"%d\" role=img aria-label=\"Timeline of "
-            "roots\">\n",
-            first, last, width, 4 * CELL_HEIGHT);
-    for (uint32_t i = 0; i < 3; i++) {
-        fprintf(file, "<text x=\"0\" y=\"%" PRIu32 "\">%s</text>\n", i * CELL_HEIGHT + 14,
-                rows[i].name);
-        for (ls_tick tick = first; tick <= last; tick++) {
-            write_timeline_cell(file, evidence, &rows[i], tick,
-                                LABEL_WIDTH + (tick - first) * CELL_WIDTH, i * CELL_HEIGHT);
-        }
-    }
-    fprintf(file, "<text x=\"%" PRIu32 "\" y=\"%d\">&#9650; state %" PRIu32 "</text></svg></div>\n",
-            LABEL_WIDTH + (bundle->tick - first) * CELL_WIDTH, 3 * CELL_HEIGHT + 14, bundle->tick);
-    fputs("<p class=note>Green: the server's state hash. Red: another one. Grey: not known.</p>\n",
-          file);
+    ls_text heading = {{0}};
+    ls_text_set(&heading, "Roots, state %" PRIu32 " to %" PRIu32, first, last);
+    ls_html_element(html, "h2", NULL, heading.bytes);
+    ls_html_begin(html, "div");
+    ls_html_attribute(html, "class", "wide");
+    write_drawing(html, evidence, first, last);
+    ls_html_end(html);
+    ls_html_element(html, "p", "note",
+                    "Green: the server's state hash. Red: another one. Grey: not known.");
 }
 
 /* ---- tables ---- */
 
-static void write_fields(FILE *file, const explain_evidence *evidence)
+static void write_fields(ls_html *html, const explain_evidence *evidence)
 {
+    static const char *const columns[] = {"field", "server", "client", NULL};
     const ls_state_difference *found = &evidence->difference;
-    fputs("<h2>Fields that differ</h2>\n<table><tr><th>field<th>server<th>client</tr>\n", file);
+    begin_table(html, "Fields that differ", columns);
     for (uint32_t i = 0; i < found->place_count; i++) {
         ls_difference_text text = ls_state_difference_text(
             &found->places[i], evidence->server_state, evidence->client_state);
-        fputs("<tr>", file);
-        write_cell(file, text.name);
-        write_cell(file, text.a);
-        write_cell(file, text.b);
-        fputs("</tr>\n", file);
+        begin_row(html, false);
+        write_cell(html, text.name);
+        write_cell(html, text.a);
+        write_cell(html, text.b);
+        ls_html_end(html);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
 }
 
-static void write_passes(FILE *file, const explain_evidence *evidence)
+static void write_passes(ls_html *html, const explain_evidence *evidence)
 {
+    static const char *const columns[] = {"after", "server", "client", "here", NULL};
     const ls_desync_bundle *bundle = evidence->bundle;
     const ls_pass_trace *traces[] = {&bundle->server.passes, &bundle->client.passes,
                                      &evidence->passes};
-    fprintf(file,
-            "<h2>Passes of tick %" PRIu32 ", as each machine ran it again</h2>\n"
-            "<table><tr><th>after<th>server<th>client<th>here</tr>\n",
-            bundle->tick - 1);
+    ls_text heading = {{0}};
+    ls_text_set(&heading, "Passes of tick %" PRIu32 ", as each machine ran it again",
+                bundle->tick - 1);
+    begin_table(html, heading.bytes, columns);
     for (uint32_t pass = 0; pass < bundle->pass_count; pass++) {
-        bool is_bad = evidence->differing_pass == LS_PASS_AT && pass >= evidence->pass;
-        fputs(is_bad ? "<tr class=bad>" : "<tr>", file);
-        write_cell(file, bundle->passes[pass]);
+        begin_row(html, evidence->differing_pass == LS_PASS_AT && pass >= evidence->pass);
+        write_cell(html, bundle->passes[pass]);
         for (uint32_t i = 0; i < 3; i++) {
-            write_hash_cell(file, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
+            write_hash_cell(html, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
         }
-        fputs("</tr>\n", file);
+        ls_html_end(html);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
 }
 
-static void write_inputs(FILE *file, const explain_evidence *evidence)
+static void write_inputs(ls_html *html, const explain_evidence *evidence)
 {
+    static const char *const columns[] = {"slot", "bytes", "events", NULL};
     ls_slot_input slots[LS_PLAYERS_MAX];
+    ls_text text = {{0}};
     if (!explain_report_inputs(evidence, slots)) {
         return;
     }
-    fprintf(file,
-            "<h2>Inputs of tick %" PRIu32 "</h2>\n<table><tr><th>slot<th>bytes<th>events"
-            "</tr>\n",
-            evidence->bundle->tick - 1);
+    ls_text_set(&text, "Inputs of tick %" PRIu32, evidence->bundle->tick - 1);
+    begin_table(html, text.bytes, columns);
     for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
         char bytes[EXPLAIN_REPORT_INPUT_TEXT_BYTES];
         explain_report_input_text(&slots[slot], bytes);
-        fprintf(file, "<tr><td>%" PRIu32 "</td>", slot);
-        write_cell(file, bytes);
-        write_cell(file, explain_report_events_text(slots[slot].events));
-        fputs("</tr>\n", file);
+        ls_text_set(&text, "%" PRIu32, slot);
+        begin_row(html, false);
+        ls_html_element(html, "td", NULL, text.bytes);
+        write_cell(html, bytes);
+        write_cell(html, explain_report_events_text(slots[slot].events));
+        ls_html_end(html);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
 }
 
-static void write_machines(FILE *file, const explain_evidence *evidence)
+static void write_machines(ls_html *html, const explain_evidence *evidence)
 {
+    static const char *const columns[] = {"", "server", "client", "here", NULL};
     const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
                                             &evidence->bundle->client.print, &evidence->here};
-    fputs("<h2>Machines</h2>\n<table><tr><th><th>server<th>client<th>here</tr>\n", file);
+    begin_table(html, "Machines", columns);
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        bool differs =
-            ls_build_fingerprint_differs(prints[0], prints[1], (ls_fingerprint_item)item);
-        fprintf(file, "<tr%s><th>%s</th>", differs ? " class=bad" : "",
-                ls_fingerprint_item_name((ls_fingerprint_item)item));
+        begin_row(html,
+                  ls_build_fingerprint_differs(prints[0], prints[1], (ls_fingerprint_item)item));
+        ls_html_element(html, "th", NULL, ls_fingerprint_item_name((ls_fingerprint_item)item));
         for (uint32_t i = 0; i < 3; i++) {
-            write_cell(file, prints[i]->items[item]);
+            write_cell(html, prints[i]->items[item]);
         }
-        fputs("</tr>\n", file);
+        ls_html_end(html);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
 }
 
-static void write_trace(FILE *file, const explain_report *report)
+static void write_write(ls_html *html, const explain_report *report,
+                        const explain_field_write *write)
 {
+    const ls_desync_bundle *bundle = report->evidence->bundle;
+    char text[128];
+    begin_row(html, false);
+    write_cell(html, write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
+    ls_schema_place_name(&write->place, text, sizeof text);
+    write_cell(html, text);
+    explain_field_write_value(write, false, text, sizeof text);
+    write_cell(html, text);
+    explain_field_write_value(write, true, text, sizeof text);
+    write_cell(html, text);
+    text[0] = '\0';
+    if (write->instruction != 0) {
+        explain_code_places_name(report->places, write->instruction, text, sizeof text);
+    }
+    write_cell(html, text);
+    ls_html_end(html);
+}
+
+static void write_trace(ls_html *html, const explain_report *report)
+{
+    static const char *const columns[] = {"pass", "field", "before", "after", "by", NULL};
     const explain_evidence *evidence = report->evidence;
+    ls_text heading = {{0}};
     if (!evidence->trace_name) {
         return;
     }
-    fputs("<h2>Writes to ", file);
-    write_escaped(file, evidence->trace_name);
-    fprintf(file, " in tick %" PRIu32 ": %" PRIu64 "</h2>\n", evidence->bundle->tick - 1,
-            evidence->trace.count);
-    fputs("<p>", file);
-    write_escaped(file, evidence->not_traced.bytes);
-    fputs("</p><table><tr><th>pass<th>field<th>before<th>after<th>by</tr>\n", file);
+    ls_text_set(&heading, "Writes to %s in tick %" PRIu32 ": %" PRIu64, evidence->trace_name,
+                evidence->bundle->tick - 1, evidence->trace.count);
+    begin_table(html, heading.bytes, columns);
     for (uint32_t i = 0; i < evidence->trace.list_count; i++) {
-        const explain_field_write *write = &evidence->trace.writes[i];
-        const ls_desync_bundle *bundle = evidence->bundle;
-        char text[128];
-        fputs("<tr>", file);
-        write_cell(file, write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
-        ls_schema_place_name(&write->place, text, sizeof text);
-        write_cell(file, text);
-        explain_field_write_value(write, false, text, sizeof text);
-        write_cell(file, text);
-        explain_field_write_value(write, true, text, sizeof text);
-        write_cell(file, text);
-        text[0] = '\0';
-        if (write->instruction != 0) {
-            explain_code_places_name(report->places, write->instruction, text, sizeof text);
-        }
-        write_cell(file, text);
-        fputs("</tr>\n", file);
+        write_write(html, report, &evidence->trace.writes[i]);
     }
-    fputs("</table>\n", file);
+    ls_html_end(html);
+    ls_html_element(html, "p", NULL, evidence->not_traced.bytes);
 }
 
 void explain_report_write_html(FILE *file, const explain_report *report)
 {
-    const explain_evidence *evidence = report->evidence;
-    fprintf(file,
-            "<!doctype html>\n<html lang=en><meta charset=utf-8>"
-            "<meta name=viewport content=\"width=device-width\">"
-            "<title>Desync at state %" PRIu32 "</title>\n<style>%s</style>\n",
-            evidence->bundle->tick, style);
-    write_summary(file, report);
-    write_timeline(file, evidence);
-    write_fields(file, evidence);
-    write_passes(file, evidence);
-    write_inputs(file, evidence);
-    write_machines(file, evidence);
-    write_trace(file, report);
-    fputs("</html>\n", file);
+    ls_text title = {{0}};
+    ls_text_set(&title, "Desync at state %" PRIu32, report->evidence->bundle->tick);
+    ls_html html = ls_html_page(file, title.bytes, style);
+    write_summary(&html, report);
+    write_timeline(&html, report->evidence);
+    write_fields(&html, report->evidence);
+    write_passes(&html, report->evidence);
+    write_inputs(&html, report->evidence);
+    write_machines(&html, report->evidence);
+    write_trace(&html, report);
+    ls_html_end(&html);
+    fputs("\n", file);
 }
