@@ -175,6 +175,13 @@ static const ls_setting_row *row_at(const ls_command_line *line, uint32_t number
 
 /* ---- help ---- */
 
+/* The defaults of the options that the line had before --help, as text: the fields have them no
+ * more. */
+static struct {
+    bool is_set;
+    char text[80];
+} replaced_defaults[KEY_COUNT];
+
 static void add_default(const ls_setting_row *row, const void *target, ls_text *text)
 {
     const char *word = NULL;
@@ -190,12 +197,17 @@ static void add_default(const ls_setting_row *row, const void *target, ls_text *
 }
 
 /* "Drop a client that is silent for so long (100 to 600000, default: 10000)" */
-static void describe(const ls_setting_row *row, const void *target, ls_text *text)
+static void describe(const ls_command_line *line, uint32_t number, ls_text *text)
 {
+    const ls_setting_row *row = row_at(line, number);
     bool is_number = row->type == LS_SETTING_IS_U32 || row->type == LS_SETTING_IS_U64;
     bool has_range = is_number && row->max < UINT32_MAX - 1;
     ls_text value = {{0}};
-    add_default(row, target, &value);
+    if (replaced_defaults[number].is_set) {
+        ls_text_set(&value, "%s", replaced_defaults[number].text);
+    } else {
+        add_default(row, target_of(line, number / PART_KEYS), &value);
+    }
     bool has_default = value.bytes[0] != '\0';
     ls_text_set(text, "%s", row->help);
     if (has_range || has_default) {
@@ -222,7 +234,7 @@ static void wrap(FILE *file, const char *text, int column)
     while (*text) {
         size_t bytes = text[0] == ' ' ? strcspn(text, "\n") : strcspn(text, " \n");
         if (!is_first && at + 1 + (int)bytes > HELP_WIDTH) {
-            at = column + fprintf(file, "\n%*s", column, "") - column - 1;
+            at = fprintf(file, "\n%*s", column, "") - 1;
             is_first = true;
         }
         at += fprintf(file, "%s%.*s", is_first ? "" : " ", (int)bytes, text);
@@ -237,8 +249,9 @@ static void wrap(FILE *file, const char *text, int column)
     fprintf(file, "\n");
 }
 
-static void print_option(const ls_setting_row *row, const void *target)
+static void print_option(const ls_command_line *line, uint32_t number)
 {
+    const ls_setting_row *row = row_at(line, number);
     ls_text name = {{0}};
     ls_text text = {{0}};
     ls_text_set(&name, row->letter ? "  -%c, " : "      ", row->letter);
@@ -250,7 +263,7 @@ static void print_option(const ls_setting_row *row, const void *target)
         printf("\n");
         column = 0;
     }
-    describe(row, target, &text);
+    describe(line, number, &text);
     printf("%*s", HELP_COLUMN - column, "");
     wrap(stdout, text.bytes, HELP_COLUMN);
 }
@@ -258,10 +271,9 @@ static void print_option(const ls_setting_row *row, const void *target)
 /* The options of a group, below its heading, if one of the tables has it. */
 static void print_group(const ls_command_line *line, uint32_t group)
 {
-    const ls_setting_row *rows[KEY_COUNT];
-    const char *heading = "";
-    uint32_t count = 0;
     uint32_t numbers[KEY_COUNT];
+    uint32_t count = 0;
+    const char *heading = "";
     for (uint32_t number = 0; number < KEY_COUNT; number++) {
         const ls_setting_row *row = row_at(line, number);
         if (!row || row->group != group || row->is_hidden) {
@@ -269,10 +281,9 @@ static void print_group(const ls_command_line *line, uint32_t group)
         }
         if (row->type == LS_SETTING_IS_HEADING) {
             heading = row->help;
-            continue;
+        } else {
+            numbers[count++] = number;
         }
-        rows[count] = row;
-        numbers[count++] = number;
     }
     if (count == 0) {
         return;
@@ -280,7 +291,7 @@ static void print_group(const ls_command_line *line, uint32_t group)
     printf("%s", heading[0] ? "\n " : "");
     wrap(stdout, heading, 1);
     for (uint32_t i = 0; i < count; i++) {
-        print_option(rows[i], target_of(line, numbers[i] / PART_KEYS));
+        print_option(line, numbers[i]);
     }
 }
 
@@ -365,13 +376,21 @@ static ls_status take_option(const ls_command_line *line, uint32_t number, char 
                              ls_text *why)
 {
     uint32_t part = number / PART_KEYS;
+    const ls_setting_row *row = row_at(line, number);
+    if (!replaced_defaults[number].is_set) {
+        ls_text text = {{0}};
+        add_default(row, target_of(line, part), &text);
+        replaced_defaults[number].is_set = true;
+        ls_name_copy(replaced_defaults[number].text, sizeof replaced_defaults[number].text,
+                     text.bytes);
+    }
     if (part < OWN_PART && line->parts[part].given) {
         *line->parts[part].given |= UINT64_C(1) << number % PART_KEYS;
     }
-    return take(row_at(line, number), target_of(line, part), value, why);
+    return take(row, target_of(line, part), value, why);
 }
 
-/* What getopt is to know of the rows, and the number of the row of each short option. */
+/* The rows as getopt takes them, and the number of the row of each short option. */
 typedef struct option_list {
     struct option list[KEY_COUNT + 1];
     char letters[2 * KEY_COUNT + 2];

@@ -332,6 +332,9 @@ Test(programs_usage, short_forms_of_help_give_the_same_as_the_long_one)
     static char help[32768];
     ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("--help"), 0);
     snprintf(help, sizeof help, "%s", ls_process_output(&hosted.other));
+    ls_hosted_run(&hosted, LS_TEST_SERVER,
+                  LS_ARGUMENTS("--timeout", "500", "--input-delay", "auto", "--help"), 0);
+    cr_expect_str_eq(ls_process_output(&hosted.other), help, "defaults stay defaults");
     ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("-h"), 0);
     cr_expect_str_eq(ls_process_output(&hosted.other), help);
     ls_hosted_run(&hosted, LS_TEST_SERVER, LS_ARGUMENTS("-?"), 0);
