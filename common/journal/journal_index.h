@@ -39,7 +39,7 @@ size_t ls_journal_index_write(const ls_journal_index *index,
 uint32_t ls_journal_index_count(const uint8_t *bytes, size_t size);
 ls_journal_index_entry ls_journal_index_read(const uint8_t *bytes, uint32_t number);
 
-/* ---- journal_open.c ---- */
+/* ---- journal_read.c ---- */
 
 /* The place of a block or a snapshot, in their order: `*number` counts up from 0. False at the end.
  */
