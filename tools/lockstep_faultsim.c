@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct arguments {
-    ls_faultsim_config config;
+    faultsim_config config;
     bool is_self_test;
     bool has_simulation;
     uint32_t every, clean_ticks;
@@ -40,7 +40,7 @@ static void note(arguments *args, const char *name, const char *value)
 
 static ls_status take_seeds(void *target, char *value, ls_text *why)
 {
-    ls_faultsim_config *config = &((arguments *)target)->config;
+    faultsim_config *config = &((arguments *)target)->config;
     char first[24] = {0};
     const char *dots = strstr(value, "..");
     if (!dots || (size_t)(dots - value) >= sizeof first) {
@@ -56,7 +56,7 @@ static ls_status take_seeds(void *target, char *value, ls_text *why)
 
 static ls_status take_seed(void *target, char *value, ls_text *why)
 {
-    ls_faultsim_config *config = &((arguments *)target)->config;
+    faultsim_config *config = &((arguments *)target)->config;
     ls_option_range range = {0, UINT64_MAX - 1};
     ls_status status = ls_option_number("seed", value, range, &config->first_seed, why);
     config->last_seed = config->first_seed;
@@ -105,7 +105,7 @@ static ls_status add_class(uint32_t *classes, const char *name, size_t bytes, ls
 {
     ls_text known = {{0}};
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        const char *key = ls_fault_class_key((ls_fault_class)i);
+        const char *key = faultsim_fault_class_key((faultsim_fault_class)i);
         if (strlen(key) == bytes && memcmp(key, name, bytes) == 0) {
             *classes |= UINT32_C(1) << i;
             return LS_OK;
@@ -159,7 +159,7 @@ static const ls_setting_row rows[] = {
      .default_text = "by the seed", .help = "repeat or wait"},
     {LS_SETTING_IS_TAKEN, .take = take_faults, .flag = "faults", .argument = "LIST",
      .default_text = "all", .help = "Only these classes of faults, with commas, or none"},
-    {LS_SETTING_IS_U32, FIELD(config.jobs), .min = 1, .max = LS_FAULTSIM_JOBS_MAX, .flag = "jobs",
+    {LS_SETTING_IS_U32, FIELD(config.jobs), .min = 1, .max = FAULTSIM_JOBS_MAX, .flag = "jobs",
      .letter = 'j', .argument = "N", .default_text = "one for each CPU", .help = "Processes"},
     {LS_SETTING_IS_SWITCH, FIELD(is_self_test), .flag = "self-test", .group = SELF_TEST,
      .help = "Flip every bit of the state of running matches, one at a time: is each caught and "
@@ -177,8 +177,8 @@ static void print_classes(FILE *file)
 {
     fprintf(file, "Classes of faults:\n");
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        fprintf(file, "  %-10s %s\n", ls_fault_class_key((ls_fault_class)i),
-                ls_fault_class_text((ls_fault_class)i));
+        fprintf(file, "  %-10s %s\n", faultsim_fault_class_key((faultsim_fault_class)i),
+                faultsim_fault_class_text((faultsim_fault_class)i));
     }
 }
 
@@ -186,7 +186,7 @@ static uint32_t cpu_count(void)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
     count = count < 1 ? 1 : count;
-    return count < LS_FAULTSIM_JOBS_MAX ? (uint32_t)count : LS_FAULTSIM_JOBS_MAX;
+    return count < FAULTSIM_JOBS_MAX ? (uint32_t)count : FAULTSIM_JOBS_MAX;
 }
 
 static ls_exit_code test_itself(const arguments *args, ls_console *console)
@@ -195,12 +195,12 @@ static ls_exit_code test_itself(const arguments *args, ls_console *console)
     if (args->has_simulation && !simulation) {
         simulation = test_simulation();
     }
-    ls_self_test_config config = {.simulation = simulation,
-                                  .every = args->every,
-                                  .clean_ticks = args->clean_ticks,
-                                  .jobs = args->config.jobs,
-                                  .json_path = args->output.json_path};
-    return ls_self_test_run(&config, console);
+    faultsim_self_test_config config = {.simulation = simulation,
+                                        .every = args->every,
+                                        .clean_ticks = args->clean_ticks,
+                                        .jobs = args->config.jobs,
+                                        .json_path = args->output.json_path};
+    return faultsim_self_test_run(&config, console);
 }
 
 int main(int argc, char **argv)
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
                                  .scenario = {.players = 4,
                                               .ticks = 600,
                                               .late_rule = -1,
-                                              .classes = LS_CLASS_ALL}},
+                                              .classes = FAULTSIM_CLASS_ALL}},
                       .every = 1,
                       .clean_ticks = 1000000,
                       .output = {.level = LS_LOG_INFO}};
@@ -230,6 +230,5 @@ int main(int argc, char **argv)
     args.config.again = args.again;
     ls_console console;
     ls_console_init(&console, "lockstep-faultsim", args.output.level);
-    return args.is_self_test ? test_itself(&args, &console)
-                             : ls_faultsim_run(&args.config, &console);
+    return args.is_self_test ? test_itself(&args, &console) : faultsim_run(&args.config, &console);
 }

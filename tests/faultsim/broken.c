@@ -54,14 +54,14 @@ static bool choose(const char *name)
 
 static ls_exit_code test_itself(void)
 {
-    ls_self_test_config config = {.simulation = test_simulation(),
-                                  .every = SELF_TEST_EVERY,
-                                  .clean_ticks = SELF_TEST_CLEAN_TICKS,
-                                  .jobs = 1,
-                                  .json_path = "-"};
+    faultsim_self_test_config config = {.simulation = test_simulation(),
+                                        .every = SELF_TEST_EVERY,
+                                        .clean_ticks = SELF_TEST_CLEAN_TICKS,
+                                        .jobs = 1,
+                                        .json_path = "-"};
     ls_console console;
     ls_console_init(&console, "broken", LS_LOG_ERROR);
-    return ls_self_test_run(&config, &console);
+    return faultsim_self_test_run(&config, &console);
 }
 
 int main(int argc, char **argv)
@@ -84,12 +84,14 @@ int main(int argc, char **argv)
     }
     ls_console console;
     ls_console_init(&console, "broken", LS_LOG_ERROR);
-    ls_faultsim_config config = {
-        .scenario = {.players = PLAYERS, .ticks = TICKS, .late_rule = -1, .classes = LS_CLASS_ALL},
-        .first_seed = first,
-        .last_seed = last,
-        .jobs = 1,
-        .json_path = "-",
-        .again = ""};
-    return ls_faultsim_run(&config, &console);
+    faultsim_config config = {.scenario = {.players = PLAYERS,
+                                           .ticks = TICKS,
+                                           .late_rule = -1,
+                                           .classes = FAULTSIM_CLASS_ALL},
+                              .first_seed = first,
+                              .last_seed = last,
+                              .jobs = 1,
+                              .json_path = "-",
+                              .again = ""};
+    return faultsim_run(&config, &console);
 }

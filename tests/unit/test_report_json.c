@@ -46,21 +46,21 @@ static void expect_written(ls_status status, const char *words)
 
 Test(report_json, fault_simulation_escapes_what_a_failure_says)
 {
-    ls_faultsim_config config = {.first_seed = 1, .last_seed = UINT64_MAX};
-    ls_faultsim_report *report = calloc(1, sizeof *report);
+    faultsim_config config = {.first_seed = 1, .last_seed = UINT64_MAX};
+    faultsim_report *report = calloc(1, sizeof *report);
     report->config = &config;
     report->failure_count = report->failures_kept = 1;
     report->failures[0].seed = 7;
     ls_text_set(&report->failures[0].fault, "%s", NAME);
-    expect_written(ls_faultsim_report_write(report, path, NULL), "\"" ESCAPED "\"");
+    expect_written(faultsim_report_write(report, path, NULL), "\"" ESCAPED "\"");
     expect_written(LS_OK, "\"18446744073709551615\"");
     free(report);
 }
 
 Test(report_json, self_test_escapes_the_name_of_its_simulation)
 {
-    static ls_self_test_score score = {.simulation = NAME, .flips = 12};
-    expect_written(ls_self_test_write(path, &score, 1, NULL), "\"" ESCAPED "\"");
+    static faultsim_self_test_score score = {.simulation = NAME, .flips = 12};
+    expect_written(faultsim_self_test_write(path, &score, 1, NULL), "\"" ESCAPED "\"");
     cr_expect(strstr(text, "\"flips\":\t12"), "%s", text);
 }
 

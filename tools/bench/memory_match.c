@@ -47,7 +47,7 @@ typedef struct member {
 } member;
 
 struct ls_memory_match {
-    ls_memory_match_config config;
+    bench_memory_match_config config;
     ls_memory_network *network;
     ls_transport *transport;
     sender out;
@@ -62,7 +62,7 @@ struct ls_memory_match {
     uint64_t server_ns;
     uint64_t sessions_ns;
     ls_tick confirmed_by_all;
-    ls_memory_match_latency latency;
+    bench_memory_match_latency latency;
     post inbox;
     post outbox;
 };
@@ -268,12 +268,12 @@ static void watch_latency(ls_memory_match *match)
     }
 }
 
-const ls_memory_match_latency *ls_memory_match_latency_of(const ls_memory_match *match)
+const bench_memory_match_latency *bench_memory_match_latency_of(const ls_memory_match *match)
 {
     return &match->latency;
 }
 
-void ls_memory_match_forget_latency(ls_memory_match *match)
+void bench_memory_match_forget_latency(ls_memory_match *match)
 {
     memset(&match->latency, 0, sizeof match->latency);
     for (uint32_t i = match->watched; i < match->member_count; i++) {
@@ -309,7 +309,7 @@ static ls_status create_member(ls_memory_match *match, uint32_t index, ls_text *
     return ls_session_create(&config, &sink, ls_allocator_heap(), &player->session, why);
 }
 
-ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why)
+ls_status bench_memory_match_let_in(ls_memory_match *match, ls_text *why)
 {
     LS_ASSERT(match->member_count < match->config.players);
     return create_member(match, match->member_count++, why);
@@ -317,7 +317,7 @@ ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why)
 
 static ls_match_config host_config(const ls_memory_match *match)
 {
-    const ls_memory_match_config *config = &match->config;
+    const bench_memory_match_config *config = &match->config;
     ls_match_config host = ls_match_config_default(simulation_of(match));
     if (config->simulation) {
         host.sim.players = config->players;
@@ -334,7 +334,7 @@ static ls_match_config host_config(const ls_memory_match *match)
 
 static ls_status create_parts(ls_memory_match *match, ls_text *why)
 {
-    const ls_memory_match_config *config = &match->config;
+    const bench_memory_match_config *config = &match->config;
     const ls_allocator *heap = ls_allocator_heap();
     ls_status status = ls_memory_network_create(config->seed, heap, &match->network);
     if (status == LS_OK) {
@@ -349,15 +349,15 @@ static ls_status create_parts(ls_memory_match *match, ls_text *why)
     ls_packet_sink sink = {post_send, post_disconnect, &match->out};
     status = ls_match_create(&host, &sink, heap, &match->match, why);
     for (uint32_t i = config->late_players; status == LS_OK && i < config->players; i++) {
-        status = ls_memory_match_let_in(match, why);
+        status = bench_memory_match_let_in(match, why);
     }
     match->watched = match->member_count;
     match->step_ns = LS_NS_PER_SECOND / (host.sim.tick_rate_hz * config->steps_per_tick);
     return status;
 }
 
-ls_status ls_memory_match_create(const ls_memory_match_config *config, ls_memory_match **out,
-                                 ls_text *why)
+ls_status bench_memory_match_create(const bench_memory_match_config *config, ls_memory_match **out,
+                                    ls_text *why)
 {
     LS_ASSERT(config->steps_per_tick >= 1 && config->players <= LS_PLAYERS_MAX);
     ls_memory_match *match = ls_allocate(ls_allocator_heap(), sizeof *match);
@@ -369,14 +369,14 @@ ls_status ls_memory_match_create(const ls_memory_match_config *config, ls_memory
     match->clock_cost_ns = bench_clock_cost_ns();
     ls_status status = create_parts(match, why);
     if (status != LS_OK) {
-        ls_memory_match_destroy(match);
+        bench_memory_match_destroy(match);
         return status;
     }
     *out = match;
     return LS_OK;
 }
 
-void ls_memory_match_destroy(ls_memory_match *match)
+void bench_memory_match_destroy(ls_memory_match *match)
 {
     if (!match) {
         return;
@@ -389,7 +389,7 @@ void ls_memory_match_destroy(ls_memory_match *match)
     ls_release(ls_allocator_heap(), match);
 }
 
-void ls_memory_match_run(ls_memory_match *match, uint32_t ticks)
+void bench_memory_match_run(ls_memory_match *match, uint32_t ticks)
 {
     ls_tick end = ls_match_tick(match->match) + ticks;
     while (ls_match_tick(match->match) < end && ls_match_state_of(match->match) < LS_MATCH_ENDING) {
@@ -406,27 +406,27 @@ void ls_memory_match_run(ls_memory_match *match, uint32_t ticks)
 
 /* ---- what came of it ---- */
 
-bool ls_memory_match_all_play(const ls_memory_match *match)
+bool bench_memory_match_all_play(const ls_memory_match *match)
 {
     const ls_session *newest = match->members[match->member_count - 1].session;
     return ls_session_report_of(newest).state == LS_SESSION_PLAYING;
 }
 
-uint64_t ls_memory_match_now_ns(const ls_memory_match *match)
+uint64_t bench_memory_match_now_ns(const ls_memory_match *match)
 {
     return match->now_ns;
 }
 
-ls_match *ls_memory_match_host(ls_memory_match *match)
+ls_match *bench_memory_match_host(ls_memory_match *match)
 {
     return match->match;
 }
 
-ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
+bench_memory_match_totals bench_memory_match_totals_of(const ls_memory_match *match)
 {
-    ls_memory_match_totals totals = {.ticks = ls_match_tick(match->match),
-                                     .server_ns = match->server_ns,
-                                     .sessions_ns = match->sessions_ns};
+    bench_memory_match_totals totals = {.ticks = ls_match_tick(match->match),
+                                        .server_ns = match->server_ns,
+                                        .sessions_ns = match->sessions_ns};
     for (uint32_t i = 0; i < match->member_count; i++) {
         ls_match_slot slot = ls_match_slot_of(match->match, i);
         totals.hashes_compared += slot.hashes_compared;
@@ -441,7 +441,7 @@ ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match)
     return totals;
 }
 
-ls_status ls_memory_match_check(const ls_memory_match *match, ls_text *why)
+ls_status bench_memory_match_check(const ls_memory_match *match, ls_text *why)
 {
     for (uint32_t i = 0; i < match->member_count; i++) {
         ls_match_slot slot = ls_match_slot_of(match->match, i);

@@ -10,7 +10,7 @@
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/server/match/match.h"
 
-typedef struct ls_memory_match_config {
+typedef struct bench_memory_match_config {
     uint32_t players;
     uint32_t state_bytes;    /* of the pad simulation */
     uint64_t delay_ns;       /* one way */
@@ -28,10 +28,10 @@ typedef struct ls_memory_match_config {
     /* Called when the match has done what was due, outside of the timed part; NULL: no call. */
     void (*after_server)(void *user, ls_match *match, uint64_t now_ns);
     void *user;
-} ls_memory_match_config;
+} bench_memory_match_config;
 
 /* Sums since the start; a window's figures are differences of two of them. */
-typedef struct ls_memory_match_totals {
+typedef struct bench_memory_match_totals {
     ls_tick ticks;        /* closed by the server */
     uint64_t server_ns;   /* spent in ls_match_*, clock's cost taken off */
     uint64_t sessions_ns; /* spent in ls_session_*, all clients together */
@@ -41,40 +41,40 @@ typedef struct ls_memory_match_totals {
     uint64_t inputs_substituted;
     uint64_t steps; /* of all clients, repeated ones too */
     uint64_t rollbacks;
-} ls_memory_match_totals;
+} bench_memory_match_totals;
 
 typedef struct ls_memory_match ls_memory_match;
 
-ls_status ls_memory_match_create(const ls_memory_match_config *config, ls_memory_match **out,
-                                 ls_text *why);
-void ls_memory_match_destroy(ls_memory_match *match);
+ls_status bench_memory_match_create(const bench_memory_match_config *config, ls_memory_match **out,
+                                    ls_text *why);
+void bench_memory_match_destroy(ls_memory_match *match);
 
 /* Plays on for so many ticks of the server. */
-void ls_memory_match_run(ls_memory_match *match, uint32_t ticks);
+void bench_memory_match_run(ls_memory_match *match, uint32_t ticks);
 
 /* The next of the late players connects. The status of creating it, explained. */
-ls_status ls_memory_match_let_in(ls_memory_match *match, ls_text *why);
+ls_status bench_memory_match_let_in(ls_memory_match *match, ls_text *why);
 
 /* The newest player plays. */
-bool ls_memory_match_all_play(const ls_memory_match *match);
+bool bench_memory_match_all_play(const ls_memory_match *match);
 
-uint64_t ls_memory_match_now_ns(const ls_memory_match *match);
-ls_match *ls_memory_match_host(ls_memory_match *match);
+uint64_t bench_memory_match_now_ns(const ls_memory_match *match);
+ls_match *bench_memory_match_host(ls_memory_match *match);
 
-ls_memory_match_totals ls_memory_match_totals_of(const ls_memory_match *match);
+bench_memory_match_totals bench_memory_match_totals_of(const ls_memory_match *match);
 
 /* From making an input to receiving its closed tick, of the ticks confirmed since the last call of
- * ls_memory_match_forget_latency, on those clients that were there then; empty unless the config
+ * bench_memory_match_forget_latency, on those clients that were there then; empty unless the config
  * asks for it. */
-typedef struct ls_memory_match_latency {
+typedef struct bench_memory_match_latency {
     ls_histogram own; /* on the client that made the input */
     ls_histogram all; /* on the last of all clients */
-} ls_memory_match_latency;
+} bench_memory_match_latency;
 
-const ls_memory_match_latency *ls_memory_match_latency_of(const ls_memory_match *match);
-void ls_memory_match_forget_latency(ls_memory_match *match);
+const bench_memory_match_latency *bench_memory_match_latency_of(const ls_memory_match *match);
+void bench_memory_match_forget_latency(ls_memory_match *match);
 
 /* DESYNCED (also when nothing has been compared), or why a client has left; OK while all play. */
-ls_status ls_memory_match_check(const ls_memory_match *match, ls_text *why);
+ls_status bench_memory_match_check(const ls_memory_match *match, ls_text *why);
 
 #endif

@@ -44,29 +44,29 @@ typedef struct joining {
 
 static double p99_ms(const ls_memory_match *match)
 {
-    const ls_memory_match_latency *latency = ls_memory_match_latency_of(match);
+    const bench_memory_match_latency *latency = bench_memory_match_latency_of(match);
     return (double)ls_histogram_percentile_ns(&latency->own, 99) / 1e6;
 }
 
 /* From connecting until it plays. */
 static ls_status let_one_in(ls_memory_match *match, bool is_smoke, joining *out, ls_text *why)
 {
-    ls_memory_match_forget_latency(match);
-    ls_memory_match_run(match, is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS);
+    bench_memory_match_forget_latency(match);
+    bench_memory_match_run(match, is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS);
     out->p99_before_ms = p99_ms(match);
-    ls_memory_match_forget_latency(match);
-    ls_status status = ls_memory_match_let_in(match, why);
-    uint64_t begun_ns = ls_memory_match_now_ns(match);
+    bench_memory_match_forget_latency(match);
+    ls_status status = bench_memory_match_let_in(match, why);
+    uint64_t begun_ns = bench_memory_match_now_ns(match);
     uint32_t ticks = 0;
-    while (status == LS_OK && !ls_memory_match_all_play(match) && ticks < PATIENCE_TICKS) {
-        ls_memory_match_run(match, 1);
+    while (status == LS_OK && !bench_memory_match_all_play(match) && ticks < PATIENCE_TICKS) {
+        bench_memory_match_run(match, 1);
         ticks++;
     }
-    out->took_ns = ls_memory_match_now_ns(match) - begun_ns;
+    out->took_ns = bench_memory_match_now_ns(match) - begun_ns;
     uint32_t least = is_smoke ? SMOKE_BASELINE_TICKS : JOINING_TICKS_MIN;
-    ls_memory_match_run(match, ticks + SETTLING_TICKS < least ? least - ticks : SETTLING_TICKS);
+    bench_memory_match_run(match, ticks + SETTLING_TICKS < least ? least - ticks : SETTLING_TICKS);
     out->p99_meanwhile_ms = p99_ms(match);
-    return status == LS_OK ? ls_memory_match_check(match, why) : status;
+    return status == LS_OK ? bench_memory_match_check(match, why) : status;
 }
 
 static void report_joining(bench_report *report, const char *of, const joining *one)
@@ -91,23 +91,24 @@ static void report_joining(bench_report *report, const char *of, const joining *
 static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
                          bench_report *report, ls_text *why)
 {
-    ls_memory_match_config config = {.players = PLAYERS,
-                                     .late_players = AGES,
-                                     .state_bytes = state_bytes[state],
-                                     .delay_ns = RTT_MS * LS_NS_PER_MS / 2,
-                                     .loss_ppm = loss_percents[loss] * 10000,
-                                     .steps_per_tick = STEPS_PER_TICK,
-                                     .hash_interval_ticks = plan->is_smoke ? 1 : RATE_HZ,
-                                     .finds_no_causes = true, /* else the states fill the caches */
-                                     .watches_latency = true,
-                                     .seed = 1};
+    bench_memory_match_config config = {.players = PLAYERS,
+                                        .late_players = AGES,
+                                        .state_bytes = state_bytes[state],
+                                        .delay_ns = RTT_MS * LS_NS_PER_MS / 2,
+                                        .loss_ppm = loss_percents[loss] * 10000,
+                                        .steps_per_tick = STEPS_PER_TICK,
+                                        .hash_interval_ticks = plan->is_smoke ? 1 : RATE_HZ,
+                                        .finds_no_causes =
+                                            true, /* else the states fill the caches */
+                                        .watches_latency = true,
+                                        .seed = 1};
     ls_memory_match *match = NULL;
-    ls_status status = ls_memory_match_create(&config, &match, why);
+    ls_status status = bench_memory_match_create(&config, &match, why);
     for (uint32_t i = 0; status == LS_OK && i < AGES; i++) {
         ls_tick baseline = plan->is_smoke ? SMOKE_BASELINE_TICKS : BASELINE_TICKS;
         ls_tick age = (plan->is_smoke ? smoke_ages : ages)[i] - baseline;
-        ls_tick now = ls_match_tick(ls_memory_match_host(match));
-        ls_memory_match_run(match, age > now ? age - now : 0);
+        ls_tick now = ls_match_tick(bench_memory_match_host(match));
+        bench_memory_match_run(match, age > now ? age - now : 0);
         joining one = {0};
         status = let_one_in(match, plan->is_smoke, &one, why);
         char name[32];
@@ -117,7 +118,7 @@ static ls_status measure(uint32_t state, uint32_t loss, const bench_plan *plan,
             report_joining(report, name, &one);
         }
     }
-    ls_memory_match_destroy(match);
+    bench_memory_match_destroy(match);
     return status;
 }
 

@@ -142,23 +142,23 @@ static ls_status measure_writing(const ls_simulation *simulation, const bench_pl
                                  bench_report *report, ls_text *why)
 {
     writing work = {0};
-    ls_memory_match_config config = {.players = PLAYERS,
-                                     .delay_ns = DELAY_MS * LS_NS_PER_MS,
-                                     .steps_per_tick = STEPS_PER_TICK,
-                                     .seed = 1,
-                                     .simulation = simulation,
-                                     .after_server = record,
-                                     .user = &work};
+    bench_memory_match_config config = {.players = PLAYERS,
+                                        .delay_ns = DELAY_MS * LS_NS_PER_MS,
+                                        .steps_per_tick = STEPS_PER_TICK,
+                                        .seed = 1,
+                                        .simulation = simulation,
+                                        .after_server = record,
+                                        .user = &work};
     uint32_t rate_hz = simulation->default_tick_rate_hz;
     uint32_t ticks = (plan->is_smoke ? SMOKE_S : RECORD_S) * rate_hz;
     ls_memory_match *match = NULL;
-    ls_status status = ls_memory_match_create(&config, &match, why);
+    ls_status status = bench_memory_match_create(&config, &match, why);
     if (status == LS_OK) {
-        status = start_writing(&work, ls_memory_match_host(match));
+        status = start_writing(&work, bench_memory_match_host(match));
     }
     if (status == LS_OK) {
-        ls_memory_match_run(match, ticks);
-        status = ls_memory_match_check(match, why);
+        bench_memory_match_run(match, ticks);
+        status = bench_memory_match_check(match, why);
     }
     status = status == LS_OK ? work.status : status;
     if (status == LS_OK) {
@@ -166,7 +166,7 @@ static ls_status measure_writing(const ls_simulation *simulation, const bench_pl
     }
     ls_recorder_destroy(work.recorder);
     ls_journal_writer_destroy(work.writer);
-    ls_memory_match_destroy(match);
+    bench_memory_match_destroy(match);
     return status;
 }
 

@@ -37,7 +37,7 @@ static bench_budget at_most(double value)
     return value > 0 ? BENCH_MOST(value) : BENCH_UNBUDGETED;
 }
 
-static void report_latency(const traffic_case *one, const ls_memory_match_latency *latency,
+static void report_latency(const traffic_case *one, const bench_memory_match_latency *latency,
                            bench_report *report)
 {
     const struct {
@@ -62,8 +62,8 @@ static void report_latency(const traffic_case *one, const ls_memory_match_latenc
     }
 }
 
-static void report_traffic(const traffic_case *one, const ls_memory_match_totals *before,
-                           const ls_memory_match_totals *after, bench_report *report)
+static void report_traffic(const traffic_case *one, const bench_memory_match_totals *before,
+                           const bench_memory_match_totals *after, bench_report *report)
 {
     char name[LS_NAME_BYTES_MAX];
     double client_ticks = (double)(after->ticks - before->ticks) * PLAYERS;
@@ -85,27 +85,27 @@ static void report_traffic(const traffic_case *one, const ls_memory_match_totals
 static ls_status measure_traffic(const traffic_case *one, const bench_plan *plan,
                                  bench_report *report, ls_text *why)
 {
-    ls_memory_match_config config = {.players = PLAYERS,
-                                     .state_bytes = STATE_BYTES,
-                                     .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
-                                     .loss_ppm = one->loss_percent * 10000,
-                                     .steps_per_tick = STEPS_PER_TICK,
-                                     .watches_latency = true,
-                                     .seed = 1};
+    bench_memory_match_config config = {.players = PLAYERS,
+                                        .state_bytes = STATE_BYTES,
+                                        .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
+                                        .loss_ppm = one->loss_percent * 10000,
+                                        .steps_per_tick = STEPS_PER_TICK,
+                                        .watches_latency = true,
+                                        .seed = 1};
     ls_memory_match *match = NULL;
-    ls_status status = ls_memory_match_create(&config, &match, why);
+    ls_status status = bench_memory_match_create(&config, &match, why);
     if (status != LS_OK) {
         return status;
     }
-    ls_memory_match_run(match, WARM_TICKS);
-    ls_memory_match_forget_latency(match);
-    ls_memory_match_totals before = ls_memory_match_totals_of(match);
-    ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : TICKS);
-    ls_memory_match_totals after = ls_memory_match_totals_of(match);
+    bench_memory_match_run(match, WARM_TICKS);
+    bench_memory_match_forget_latency(match);
+    bench_memory_match_totals before = bench_memory_match_totals_of(match);
+    bench_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : TICKS);
+    bench_memory_match_totals after = bench_memory_match_totals_of(match);
     report_traffic(one, &before, &after, report);
-    report_latency(one, ls_memory_match_latency_of(match), report);
-    status = ls_memory_match_check(match, why);
-    ls_memory_match_destroy(match);
+    report_latency(one, bench_memory_match_latency_of(match), report);
+    status = bench_memory_match_check(match, why);
+    bench_memory_match_destroy(match);
     return status;
 }
 

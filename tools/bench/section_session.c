@@ -28,33 +28,33 @@ static const cpu_case cpu_cases[] = {{2, 0}, {4, 0}, {16, 0}, {2, 67}, {4, 67}, 
 static ls_status measure_cpu(const cpu_case *one, const bench_plan *plan, bench_report *report,
                              ls_text *why)
 {
-    ls_memory_match_config config = {.players = one->players,
-                                     .state_bytes = STATE_BYTES,
-                                     .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
-                                     .steps_per_tick = CPU_STEPS_PER_TICK,
-                                     .seed = 1};
+    bench_memory_match_config config = {.players = one->players,
+                                        .state_bytes = STATE_BYTES,
+                                        .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
+                                        .steps_per_tick = CPU_STEPS_PER_TICK,
+                                        .seed = 1};
     ls_memory_match *match = NULL;
-    ls_status status = ls_memory_match_create(&config, &match, why);
+    ls_status status = bench_memory_match_create(&config, &match, why);
     if (status != LS_OK) {
         return status;
     }
     bench_times session = {{0}, {0}};
     bench_times server = {{0}, {0}};
-    ls_memory_match_run(match, WARM_TICKS);
+    bench_memory_match_run(match, WARM_TICKS);
     for (uint32_t round = 0; round < plan->rounds; round++) {
         double slowdown = bench_slowdown();
-        ls_memory_match_totals before = ls_memory_match_totals_of(match);
-        ls_memory_match_run(match,
-                            plan->is_smoke ? SMOKE_TICKS : ROUND_CLIENT_TICKS / one->players);
-        ls_memory_match_totals after = ls_memory_match_totals_of(match);
+        bench_memory_match_totals before = bench_memory_match_totals_of(match);
+        bench_memory_match_run(match,
+                               plan->is_smoke ? SMOKE_TICKS : ROUND_CLIENT_TICKS / one->players);
+        bench_memory_match_totals after = bench_memory_match_totals_of(match);
         double client_ticks = (double)(after.ticks - before.ticks) * one->players;
         bench_times_add(&session, (double)(after.sessions_ns - before.sessions_ns) / client_ticks,
                         slowdown);
         bench_times_add(&server, (double)(after.server_ns - before.server_ns) / client_ticks,
                         slowdown);
     }
-    status = ls_memory_match_check(match, why);
-    ls_memory_match_destroy(match);
+    status = bench_memory_match_check(match, why);
+    bench_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     snprintf(name, sizeof name, "%u players, %u ms: session, a tick", one->players, one->rtt_ms);
     bench_report_times(report, name, "ns", 1, &session, BENCH_MOST(SESSION_BUDGET_NS));
@@ -78,32 +78,32 @@ static const predict_case predict_cases[] = {
 static ls_status measure_prediction(const predict_case *one, const bench_plan *plan,
                                     bench_report *report, ls_text *why)
 {
-    ls_memory_match_config config = {.players = PREDICT_PLAYERS,
-                                     .state_bytes = one->state_bytes,
-                                     .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
-                                     .predict_ticks = PREDICT_TICKS,
-                                     .steps_per_tick = CPU_STEPS_PER_TICK,
-                                     .seed = 1};
+    bench_memory_match_config config = {.players = PREDICT_PLAYERS,
+                                        .state_bytes = one->state_bytes,
+                                        .delay_ns = one->rtt_ms * LS_NS_PER_MS / 2,
+                                        .predict_ticks = PREDICT_TICKS,
+                                        .steps_per_tick = CPU_STEPS_PER_TICK,
+                                        .seed = 1};
     ls_memory_match *match = NULL;
-    ls_status status = ls_memory_match_create(&config, &match, why);
+    ls_status status = bench_memory_match_create(&config, &match, why);
     if (status != LS_OK) {
         return status;
     }
     bench_times session = {{0}, {0}};
-    ls_memory_match_run(match, WARM_TICKS);
-    ls_memory_match_totals first = ls_memory_match_totals_of(match);
-    ls_memory_match_totals last = first;
+    bench_memory_match_run(match, WARM_TICKS);
+    bench_memory_match_totals first = bench_memory_match_totals_of(match);
+    bench_memory_match_totals last = first;
     for (uint32_t round = 0; round < plan->rounds; round++) {
         double slowdown = bench_slowdown();
-        ls_memory_match_totals before = last;
-        ls_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : PREDICT_ROUND_TICKS);
-        last = ls_memory_match_totals_of(match);
+        bench_memory_match_totals before = last;
+        bench_memory_match_run(match, plan->is_smoke ? SMOKE_TICKS : PREDICT_ROUND_TICKS);
+        last = bench_memory_match_totals_of(match);
         double client_ticks = (double)(last.ticks - before.ticks) * PREDICT_PLAYERS;
         bench_times_add(&session, (double)(last.sessions_ns - before.sessions_ns) / client_ticks,
                         slowdown);
     }
-    status = ls_memory_match_check(match, why);
-    ls_memory_match_destroy(match);
+    status = bench_memory_match_check(match, why);
+    bench_memory_match_destroy(match);
     char name[LS_NAME_BYTES_MAX];
     double client_ticks = (double)(last.ticks - first.ticks) * PREDICT_PLAYERS;
     snprintf(name, sizeof name, "predicted, %u ms, %s: session, a tick", one->rtt_ms, one->state);

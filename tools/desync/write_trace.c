@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #if defined(__linux__) && defined(__x86_64__)
-#define LS_CAN_WATCH 1
+#define EXPLAIN_CAN_WATCH 1
 #include <ucontext.h>
 #endif
 
@@ -32,7 +32,7 @@ typedef struct tracing {
 
 bool explain_write_trace_can_watch(void)
 {
-#if defined(LS_CAN_WATCH)
+#if defined(EXPLAIN_CAN_WATCH)
     return true;
 #else
     return false;
@@ -139,7 +139,7 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
 
 /* ---- the watch ---- */
 
-#if defined(LS_CAN_WATCH)
+#if defined(EXPLAIN_CAN_WATCH)
 
 #define TRAP_FLAG 0x100 /* in the flags register: stop after the next instruction */
 

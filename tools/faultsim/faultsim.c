@@ -60,29 +60,29 @@ static void print_tail(const tail *last)
     }
 }
 
-static void show(const ls_faultsim_config *config, uint64_t seed, tail *last)
+static void show(const faultsim_config *config, uint64_t seed, tail *last)
 {
-    ls_play *play = ls_play_create(&config->scenario);
-    ls_scenario *scenario = malloc(sizeof *scenario);
+    ls_play *play = faultsim_play_create(&config->scenario);
+    faultsim_scenario *scenario = malloc(sizeof *scenario);
     char *text = malloc(DESCRIPTION_BYTES);
     if (play && scenario && text) {
-        ls_scenario_draw(scenario, seed, &config->scenario);
-        ls_scenario_describe(scenario, text, DESCRIPTION_BYTES);
+        faultsim_scenario_draw(scenario, seed, &config->scenario);
+        faultsim_scenario_describe(scenario, text, DESCRIPTION_BYTES);
         fprintf(last->file, "%s\n\n", text);
         fflush(last->file);
-        ls_play_totals totals = {0};
-        ls_play_outcome outcome = ls_play_seed(play, seed, take_line, last, &totals);
+        faultsim_play_totals totals = {0};
+        faultsim_play_outcome outcome = faultsim_play_seed(play, seed, take_line, last, &totals);
         print_tail(last);
         fprintf(last->file, "seed %" PRIu64 ": %s, digest %016" PRIx64 "\n", seed,
                 outcome.is_sound ? "every invariant held" : outcome.fault.bytes, outcome.digest);
     }
     free(text);
     free(scenario);
-    ls_play_destroy(play);
+    faultsim_play_destroy(play);
 }
 
 /* In a process of its own: what it shows may be how it dies. Its last lines outlive it. */
-static void show_apart(const ls_faultsim_config *config, uint64_t seed, bool is_all, FILE *file)
+static void show_apart(const faultsim_config *config, uint64_t seed, bool is_all, FILE *file)
 {
     tail *last =
         mmap(NULL, sizeof *last, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -93,7 +93,7 @@ static void show_apart(const ls_faultsim_config *config, uint64_t seed, bool is_
     fflush(NULL);
     pid_t process = fork();
     if (process == 0) {
-        ls_jobs_limit_time(config);
+        faultsim_jobs_limit_time(config);
         show(config, seed, last);
         fflush(file);
         _exit(0);
@@ -108,7 +108,7 @@ static void show_apart(const ls_faultsim_config *config, uint64_t seed, bool is_
 
 /* ---- all of them ---- */
 
-static void draw_progress(const ls_jobs *jobs, uint64_t elapsed_ns, ls_console *console)
+static void draw_progress(const faultsim_jobs *jobs, uint64_t elapsed_ns, ls_console *console)
 {
     uint64_t seeds = jobs->config->last_seed - jobs->config->first_seed + 1;
     uint64_t played = 0;
@@ -126,16 +126,16 @@ static void draw_progress(const ls_jobs *jobs, uint64_t elapsed_ns, ls_console *
 }
 
 /* Keeps the failures of the lowest seeds, in their order. */
-static void keep_failure(ls_faultsim_report *report, const ls_job_failure *failure)
+static void keep_failure(faultsim_report *report, const faultsim_job_failure *failure)
 {
     uint32_t at = report->failures_kept;
     while (at > 0 && report->failures[at - 1].seed > failure->seed) {
         at--;
     }
-    if (at == LS_JOB_FAILURES_MAX) {
+    if (at == FAULTSIM_JOB_FAILURES_MAX) {
         return;
     }
-    if (report->failures_kept < LS_JOB_FAILURES_MAX) {
+    if (report->failures_kept < FAULTSIM_JOB_FAILURES_MAX) {
         report->failures_kept++;
     }
     memmove(&report->failures[at + 1], &report->failures[at],
@@ -143,15 +143,15 @@ static void keep_failure(ls_faultsim_report *report, const ls_job_failure *failu
     report->failures[at] = *failure;
 }
 
-static void collect(const ls_jobs *jobs, ls_faultsim_report *report)
+static void collect(const faultsim_jobs *jobs, faultsim_report *report)
 {
     report->jobs = jobs->count;
     for (uint32_t i = 0; i < jobs->count; i++) {
-        const ls_job *job = &jobs->jobs[i];
+        const faultsim_job *job = &jobs->jobs[i];
         report->digest += job->digest;
         report->failure_count += job->failure_count;
-        ls_play_totals_add(&report->totals, &job->totals);
-        for (uint32_t j = 0; j < job->failure_count && j < LS_JOB_FAILURES_MAX; j++) {
+        faultsim_play_totals_add(&report->totals, &job->totals);
+        for (uint32_t j = 0; j < job->failure_count && j < FAULTSIM_JOB_FAILURES_MAX; j++) {
             keep_failure(report, &job->failures[j]);
         }
     }
@@ -167,15 +167,15 @@ static uint64_t children_cpu_ns(void)
     return seconds * LS_NS_PER_SECOND + us * LS_NS_PER_US;
 }
 
-static ls_status play_all(const ls_faultsim_config *config, ls_console *console,
-                          ls_faultsim_report *report)
+static ls_status play_all(const faultsim_config *config, ls_console *console,
+                          faultsim_report *report)
 {
     ls_clock clock = ls_clock_system();
     uint64_t start_ns = ls_clock_now_ns(&clock);
     uint64_t cpu_ns = children_cpu_ns();
-    ls_jobs jobs = {0};
-    ls_status status = ls_jobs_start(&jobs, config);
-    for (uint32_t looks = 1; status == LS_OK && ls_jobs_watch(&jobs); looks++) {
+    faultsim_jobs jobs = {0};
+    ls_status status = faultsim_jobs_start(&jobs, config);
+    for (uint32_t looks = 1; status == LS_OK && faultsim_jobs_watch(&jobs); looks++) {
         if (looks % PROGRESS_EVERY == 0) {
             draw_progress(&jobs, ls_clock_now_ns(&clock) - start_ns, console);
         }
@@ -191,13 +191,13 @@ static ls_status play_all(const ls_faultsim_config *config, ls_console *console,
     if (status == LS_OK) {
         collect(&jobs, report);
     }
-    ls_jobs_stop(&jobs);
+    faultsim_jobs_stop(&jobs);
     return status;
 }
 
-static void print_failures(const ls_faultsim_report *report, FILE *file)
+static void print_failures(const faultsim_report *report, FILE *file)
 {
-    const ls_faultsim_config *config = report->config;
+    const faultsim_config *config = report->config;
     for (uint32_t i = 0; i < report->failures_kept; i++) {
         fprintf(file, "seed %" PRIu64 ": %s\n", report->failures[i].seed,
                 report->failures[i].fault.bytes);
@@ -210,7 +210,7 @@ static void print_failures(const ls_faultsim_report *report, FILE *file)
     }
 }
 
-ls_exit_code ls_faultsim_run(const ls_faultsim_config *config, ls_console *console)
+ls_exit_code faultsim_run(const faultsim_config *config, ls_console *console)
 {
     FILE *file = config->json_path && strcmp(config->json_path, "-") == 0 ? stderr : stdout;
     ls_text why = {{0}};
@@ -218,17 +218,17 @@ ls_exit_code ls_faultsim_run(const ls_faultsim_config *config, ls_console *conso
     if (config->is_replay && status == LS_OK) {
         show_apart(config, config->first_seed, true, file);
     }
-    ls_faultsim_report report = {.config = config};
+    faultsim_report report = {.config = config};
     if (status == LS_OK) {
         ls_text_set(&why, "no processes or no memory to play the matches");
         status = play_all(config, console, &report);
     }
     if (status == LS_OK) {
         print_failures(&report, file);
-        ls_faultsim_report_print(file, &report);
+        faultsim_report_print(file, &report);
         fflush(file);
         status =
-            config->json_path ? ls_faultsim_report_write(&report, config->json_path, &why) : LS_OK;
+            config->json_path ? faultsim_report_write(&report, config->json_path, &why) : LS_OK;
     }
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);

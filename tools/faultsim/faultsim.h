@@ -10,20 +10,20 @@
 #include "lockstep/tools/faultsim/scenario.h"
 
 enum {
-    LS_FAULTSIM_JOBS_MAX = 256
+    FAULTSIM_JOBS_MAX = 256
 };
 
-typedef struct ls_faultsim_config {
-    ls_scenario_options scenario;
+typedef struct faultsim_config {
+    faultsim_scenario_options scenario;
     uint64_t first_seed;
     uint64_t last_seed;    /* included */
-    uint32_t jobs;         /* 1 .. LS_FAULTSIM_JOBS_MAX */
+    uint32_t jobs;         /* 1 .. FAULTSIM_JOBS_MAX */
     bool is_replay;        /* of one seed, with all that happens in it */
     const char *json_path; /* NULL: none; "-": standard output */
     const char *again;     /* the options that play the same matches, for whoever wants one again */
-} ls_faultsim_config;
+} faultsim_config;
 
 /* DESYNC when an invariant broke, INTERNAL when nothing was compared. */
-ls_exit_code ls_faultsim_run(const ls_faultsim_config *config, ls_console *console);
+ls_exit_code faultsim_run(const faultsim_config *config, ls_console *console);
 
 #endif

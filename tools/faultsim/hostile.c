@@ -11,12 +11,12 @@ enum {
     LIE_TICKS = 40,      /* how far from the truth a tick may lie */
 };
 
-static uint32_t below(ls_hostile *hostile, uint32_t bound)
+static uint32_t below(faultsim_hostile *hostile, uint32_t bound)
 {
     return ls_rng_below(&hostile->rng, bound);
 }
 
-static void fill_random(ls_hostile *hostile, uint8_t *bytes, uint32_t size)
+static void fill_random(faultsim_hostile *hostile, uint8_t *bytes, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) {
         bytes[i] = (uint8_t)ls_rng_next(&hostile->rng);
@@ -25,14 +25,14 @@ static void fill_random(ls_hostile *hostile, uint8_t *bytes, uint32_t size)
 
 /* ---- a player ---- */
 
-static void send(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
+static void send(faultsim_hostile *hostile, const virtual_client *client, ls_channel channel,
                  const uint8_t *bytes, size_t size)
 {
     hostile->sent++;
     ls_transport_send(client->transport, client->server, channel, bytes, size);
 }
 
-static void send_garbage(ls_hostile *hostile, const virtual_client *client)
+static void send_garbage(faultsim_hostile *hostile, const virtual_client *client)
 {
     uint8_t bytes[64];
     uint32_t size = below(hostile, sizeof bytes + 1);
@@ -44,22 +44,23 @@ static void send_garbage(ls_hostile *hostile, const virtual_client *client)
     send(hostile, client, channel, bytes, size);
 }
 
-static void keep(ls_hostile *hostile, ls_channel channel, const uint8_t *bytes, size_t size)
+static void keep(faultsim_hostile *hostile, ls_channel channel, const uint8_t *bytes, size_t size)
 {
-    ls_hostile_packet *packet = &hostile->kept[hostile->kept_count++ % LS_HOSTILE_KEPT];
+    faultsim_hostile_packet *packet = &hostile->kept[hostile->kept_count++ % FAULTSIM_HOSTILE_KEPT];
     packet->channel = channel;
     packet->size = (uint32_t)size;
     memcpy(packet->bytes, bytes, size);
 }
 
-static void replay(ls_hostile *hostile, const virtual_client *client)
+static void replay(faultsim_hostile *hostile, const virtual_client *client)
 {
-    uint32_t held = hostile->kept_count < LS_HOSTILE_KEPT ? hostile->kept_count : LS_HOSTILE_KEPT;
-    const ls_hostile_packet *packet = &hostile->kept[below(hostile, held)];
+    uint32_t held =
+        hostile->kept_count < FAULTSIM_HOSTILE_KEPT ? hostile->kept_count : FAULTSIM_HOSTILE_KEPT;
+    const faultsim_hostile_packet *packet = &hostile->kept[below(hostile, held)];
     send(hostile, client, packet->channel, packet->bytes, packet->size);
 }
 
-static void bend(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
+static void bend(faultsim_hostile *hostile, const virtual_client *client, ls_channel channel,
                  const uint8_t *bytes, size_t size)
 {
     uint8_t bent[LS_PACKET_BYTES_MAX];
@@ -78,14 +79,14 @@ static void bend(ls_hostile *hostile, const virtual_client *client, ls_channel c
     send(hostile, client, channel, bent, size);
 }
 
-static ls_tick near(ls_hostile *hostile, ls_tick tick)
+static ls_tick near(faultsim_hostile *hostile, ls_tick tick)
 {
     uint32_t ahead = below(hostile, 2 * LIE_TICKS);
     return tick + ahead > LIE_TICKS ? tick + ahead - LIE_TICKS : 0;
 }
 
 /* INPUTS that follow the format and say what is not so. */
-static void lie(ls_hostile *hostile, const virtual_client *client)
+static void lie(faultsim_hostile *hostile, const virtual_client *client)
 {
     ls_session_report report = ls_session_report_of(client->session);
     ls_inputs_header header = {.next = report.confirmed,
@@ -114,7 +115,7 @@ static void lie(ls_hostile *hostile, const virtual_client *client)
 
 /* Well-formed words of one that comes back: that it holds what it does not, and closed ticks that
  * nobody closed. Any other message it passes on as it is. */
-static size_t lie_about_return(ls_hostile *hostile, const uint8_t *bytes, size_t size,
+static size_t lie_about_return(faultsim_hostile *hostile, const uint8_t *bytes, size_t size,
                                uint8_t lied[LS_PACKET_BYTES_MAX])
 {
     uint32_t kind = ls_message_peek(bytes, size);
@@ -140,11 +141,11 @@ static size_t lie_about_return(ls_hostile *hostile, const uint8_t *bytes, size_t
     return ls_message_write(message, lied);
 }
 
-static void pass_on(ls_hostile *hostile, const virtual_client *client, ls_channel channel,
+static void pass_on(faultsim_hostile *hostile, const virtual_client *client, ls_channel channel,
                     const uint8_t *bytes, size_t size)
 {
     uint8_t lied[LS_PACKET_BYTES_MAX];
-    bool is_lying = hostile->hostility == LS_HOSTILITY_LIE && channel == LS_CHANNEL_RELIABLE;
+    bool is_lying = hostile->hostility == FAULTSIM_HOSTILITY_LIE && channel == LS_CHANNEL_RELIABLE;
     size_t lied_size = is_lying ? lie_about_return(hostile, bytes, size, lied) : 0;
     ls_transport_send(client->transport, client->server, channel, lied_size > 0 ? lied : bytes,
                       lied_size > 0 ? lied_size : size);
@@ -153,29 +154,29 @@ static void pass_on(ls_hostile *hostile, const virtual_client *client, ls_channe
 static void tamper(void *user, virtual_client *client, ls_channel channel, const uint8_t *bytes,
                    size_t size)
 {
-    ls_hostile *hostile = user;
-    bool is_silent = hostile->hostility == LS_HOSTILITY_SILENCE;
-    bool is_bent = hostile->hostility == LS_HOSTILITY_BEND && below(hostile, 4) == 0;
+    faultsim_hostile *hostile = user;
+    bool is_silent = hostile->hostility == FAULTSIM_HOSTILITY_SILENCE;
+    bool is_bent = hostile->hostility == FAULTSIM_HOSTILITY_BEND && below(hostile, 4) == 0;
     if (!is_silent && !is_bent) {
         pass_on(hostile, client, channel, bytes, size);
     }
     keep(hostile, channel, bytes, size);
     switch (hostile->hostility) {
-    case LS_HOSTILITY_GARBAGE:
+    case FAULTSIM_HOSTILITY_GARBAGE:
         send_garbage(hostile, client);
         break;
-    case LS_HOSTILITY_REPLAY:
+    case FAULTSIM_HOSTILITY_REPLAY:
         replay(hostile, client);
         break;
-    case LS_HOSTILITY_BEND:
+    case FAULTSIM_HOSTILITY_BEND:
         if (is_bent) {
             bend(hostile, client, channel, bytes, size);
         }
         break;
-    case LS_HOSTILITY_LIE:
+    case FAULTSIM_HOSTILITY_LIE:
         lie(hostile, client);
         break;
-    case LS_HOSTILITY_FLOOD:
+    case FAULTSIM_HOSTILITY_FLOOD:
         for (uint32_t i = 0; i < FLOOD_PACKETS; i++) {
             send(hostile, client, LS_CHANNEL_UNRELIABLE, bytes, size);
         }
@@ -186,8 +187,8 @@ static void tamper(void *user, virtual_client *client, ls_channel channel, const
     }
 }
 
-void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility hostility,
-                     uint64_t seed)
+void faultsim_hostile_turn(faultsim_hostile *hostile, virtual_client *client,
+                           faultsim_hostility hostility, uint64_t seed)
 {
     hostile->hostility = hostility;
     hostile->rng = ls_rng_make(seed, 0x68000 + client->index);
@@ -201,7 +202,7 @@ void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility h
 
 /* ---- an unknown peer ---- */
 
-static void say_something(ls_hostile *unknown)
+static void say_something(faultsim_hostile *unknown)
 {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     size_t size = below(unknown, 40);
@@ -219,7 +220,7 @@ static void say_something(ls_hostile *unknown)
 
 static void pump_unknown_peer(void *user)
 {
-    ls_hostile *unknown = user;
+    faultsim_hostile *unknown = user;
     ls_transport_event event;
     while (ls_transport_next_event(unknown->transport, &event)) {
         if (event.kind == LS_TRANSPORT_CONNECTED) {
@@ -233,9 +234,9 @@ static void pump_unknown_peer(void *user)
     }
     unknown->next_ns = unknown->run->now_ns + LS_NS_PER_SECOND;
     switch (unknown->hostility) {
-    case LS_HOSTILITY_SILENCE:
+    case FAULTSIM_HOSTILITY_SILENCE:
         return;
-    case LS_HOSTILITY_LIE:
+    case FAULTSIM_HOSTILITY_LIE:
         ls_transport_disconnect(unknown->transport, unknown->server);
         return;
     default:
@@ -243,11 +244,11 @@ static void pump_unknown_peer(void *user)
     }
 }
 
-void ls_hostile_knock(ls_hostile *unknown, virtual_match *run, uint64_t seed)
+void faultsim_hostile_knock(faultsim_hostile *unknown, virtual_match *run, uint64_t seed)
 {
     unknown->rng = ls_rng_make(seed, 0x73000 + run->peer_count);
     unknown->run = run;
-    unknown->hostility = (ls_hostility)(below(unknown, LS_HOSTILITY_COUNT - 1) + 1);
+    unknown->hostility = (faultsim_hostility)(below(unknown, FAULTSIM_HOSTILITY_COUNT - 1) + 1);
     unknown->next_ns = run->now_ns;
     ls_status status =
         ls_memory_client_create(run->network, run->server_transport, &unknown->transport);

@@ -8,21 +8,21 @@
 #include "lockstep/tools/faultsim/scenario.h"
 
 enum {
-    LS_HOSTILE_KEPT = 16, /* packets for replay */
+    FAULTSIM_HOSTILE_KEPT = 16, /* packets for replay */
 };
 
-typedef struct ls_hostile_packet {
+typedef struct faultsim_hostile_packet {
     ls_channel channel;
     uint32_t size;
     uint8_t bytes[LS_PACKET_BYTES_MAX];
-} ls_hostile_packet;
+} faultsim_hostile_packet;
 
-typedef struct ls_hostile {
-    ls_hostility hostility;
+typedef struct faultsim_hostile {
+    faultsim_hostility hostility;
     ls_rng rng;
     uint64_t sent; /* packets that no honest player would have sent */
     uint32_t kept_count;
-    ls_hostile_packet kept[LS_HOSTILE_KEPT];
+    faultsim_hostile_packet kept[FAULTSIM_HOSTILE_KEPT];
     ls_message message; /* that it makes a lie of */
 
     /* An unknown peer's. */
@@ -30,13 +30,13 @@ typedef struct ls_hostile {
     ls_transport *transport;
     ls_peer_id server; /* 0: not connected */
     uint64_t next_ns;
-} ls_hostile;
+} faultsim_hostile;
 
 /* From now on the client's packets go through the hostile's hands. */
-void ls_hostile_turn(ls_hostile *hostile, virtual_client *client, ls_hostility hostility,
-                     uint64_t seed);
+void faultsim_hostile_turn(faultsim_hostile *hostile, virtual_client *client,
+                           faultsim_hostility hostility, uint64_t seed);
 
 /* Somebody who connects and never takes a seat: says nothing, or nonsense, or hangs up. */
-void ls_hostile_knock(ls_hostile *hostile, virtual_match *run, uint64_t seed);
+void faultsim_hostile_knock(faultsim_hostile *hostile, virtual_match *run, uint64_t seed);
 
 #endif

@@ -8,16 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void note_failure(ls_job *job, check_invariant broken, const ls_text *fault)
+static void note_failure(faultsim_job *job, check_invariant broken, const ls_text *fault)
 {
-    if (job->failure_count < LS_JOB_FAILURES_MAX) {
+    if (job->failure_count < FAULTSIM_JOB_FAILURES_MAX) {
         job->failures[job->failure_count] =
-            (ls_job_failure){.seed = job->seed, .broken = broken, .fault = *fault};
+            (faultsim_job_failure){.seed = job->seed, .broken = broken, .fault = *fault};
     }
     job->failure_count++;
 }
 
-void ls_jobs_limit_time(const ls_faultsim_config *config)
+void faultsim_jobs_limit_time(const faultsim_config *config)
 {
     uint32_t ticks = config->scenario.ticks;
     struct itimerval limit = {.it_value = {.tv_sec = 60 + (time_t)ticks / 10}};
@@ -25,17 +25,18 @@ void ls_jobs_limit_time(const ls_faultsim_config *config)
 }
 
 /* Plays from job->seed on. */
-static void play_seeds(const ls_jobs *jobs, ls_job *job)
+static void play_seeds(const faultsim_jobs *jobs, faultsim_job *job)
 {
-    const ls_faultsim_config *config = jobs->config;
-    ls_play *play = ls_play_create(&config->scenario);
+    const faultsim_config *config = jobs->config;
+    ls_play *play = faultsim_play_create(&config->scenario);
     if (!play) {
         job->is_starved = true;
         return;
     }
     while (job->seed <= config->last_seed) {
-        ls_jobs_limit_time(config);
-        ls_play_outcome outcome = ls_play_seed(play, job->seed, NULL, NULL, &job->totals);
+        faultsim_jobs_limit_time(config);
+        faultsim_play_outcome outcome =
+            faultsim_play_seed(play, job->seed, NULL, NULL, &job->totals);
         job->digest += outcome.digest;
         if (!outcome.is_sound) {
             note_failure(job, outcome.broken, &outcome.fault);
@@ -45,10 +46,10 @@ static void play_seeds(const ls_jobs *jobs, ls_job *job)
         }
         job->seed += jobs->count;
     }
-    ls_play_destroy(play);
+    faultsim_play_destroy(play);
 }
 
-static ls_status start(const ls_jobs *jobs, ls_job *job)
+static ls_status start(const faultsim_jobs *jobs, faultsim_job *job)
 {
     fflush(NULL);
     pid_t process = fork();
@@ -64,10 +65,10 @@ static ls_status start(const ls_jobs *jobs, ls_job *job)
     return LS_OK;
 }
 
-ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config)
+ls_status faultsim_jobs_start(faultsim_jobs *jobs, const faultsim_config *config)
 {
     uint64_t seeds = config->last_seed - config->first_seed + 1;
-    *jobs = (ls_jobs){.config = config, .count = config->jobs};
+    *jobs = (faultsim_jobs){.config = config, .count = config->jobs};
     if (jobs->count > seeds) {
         jobs->count = (uint32_t)seeds;
     }
@@ -87,7 +88,7 @@ ls_status ls_jobs_start(ls_jobs *jobs, const ls_faultsim_config *config)
 }
 
 /* The death of a process that plays a match breaks an invariant: hostile bytes never crash. */
-static void note_death(ls_jobs *jobs, ls_job *job, int how)
+static void note_death(faultsim_jobs *jobs, faultsim_job *job, int how)
 {
     ls_text fault;
     bool is_stuck = WIFSIGNALED(how) && WTERMSIG(how) == SIGVTALRM;
@@ -110,11 +111,11 @@ static void note_death(ls_jobs *jobs, ls_job *job, int how)
     }
 }
 
-bool ls_jobs_watch(ls_jobs *jobs)
+bool faultsim_jobs_watch(faultsim_jobs *jobs)
 {
     bool is_any_running = false;
     for (uint32_t i = 0; i < jobs->count; i++) {
-        ls_job *job = &jobs->jobs[i];
+        faultsim_job *job = &jobs->jobs[i];
         int how = 0;
         if (job->process != 0 && waitpid(job->process, &how, WNOHANG) == job->process) {
             job->process = 0;
@@ -127,7 +128,7 @@ bool ls_jobs_watch(ls_jobs *jobs)
     return is_any_running;
 }
 
-void ls_jobs_stop(ls_jobs *jobs)
+void faultsim_jobs_stop(faultsim_jobs *jobs)
 {
     if (!jobs->jobs) {
         return;

@@ -88,7 +88,7 @@ static void release(void *user, void *piece)
     }
 }
 
-ls_match_memory *ls_match_memory_create(void)
+ls_match_memory *faultsim_match_memory_create(void)
 {
     ls_match_memory *memory = calloc(1, sizeof *memory);
     if (!memory) {
@@ -104,7 +104,7 @@ ls_match_memory *ls_match_memory_create(void)
     return memory;
 }
 
-void ls_match_memory_reset(ls_match_memory *memory)
+void faultsim_match_memory_reset(ls_match_memory *memory)
 {
     memset(memory->block, 0, memory->used);
     memory->used = 0;
@@ -114,27 +114,27 @@ void ls_match_memory_reset(ls_match_memory *memory)
     memory->large_count = 0;
 }
 
-void ls_match_memory_destroy(ls_match_memory *memory)
+void faultsim_match_memory_destroy(ls_match_memory *memory)
 {
     if (!memory) {
         return;
     }
-    ls_match_memory_reset(memory);
+    faultsim_match_memory_reset(memory);
     munmap(memory->block, BLOCK_BYTES);
     free(memory);
 }
 
-const ls_allocator *ls_match_memory_of_cores(ls_match_memory *memory)
+const ls_allocator *faultsim_match_memory_of_cores(ls_match_memory *memory)
 {
     return &memory->cores;
 }
 
-const ls_allocator *ls_match_memory_of_harness(ls_match_memory *memory)
+const ls_allocator *faultsim_match_memory_of_harness(ls_match_memory *memory)
 {
     return &memory->harness;
 }
 
-const uint64_t *ls_match_memory_allocations(const ls_match_memory *memory)
+const uint64_t *faultsim_match_memory_allocations(const ls_match_memory *memory)
 {
     return &memory->allocations;
 }

@@ -12,17 +12,17 @@
 typedef struct ls_match_memory ls_match_memory;
 
 /* NULL when memory is out. */
-ls_match_memory *ls_match_memory_create(void);
-void ls_match_memory_destroy(ls_match_memory *memory);
+ls_match_memory *faultsim_match_memory_create(void);
+void faultsim_match_memory_destroy(ls_match_memory *memory);
 
 /* Takes back everything that was handed out. */
-void ls_match_memory_reset(ls_match_memory *memory);
+void faultsim_match_memory_reset(ls_match_memory *memory);
 
 /* For the match and its sessions, counted; and for everything around them. */
-const ls_allocator *ls_match_memory_of_cores(ls_match_memory *memory);
-const ls_allocator *ls_match_memory_of_harness(ls_match_memory *memory);
+const ls_allocator *faultsim_match_memory_of_cores(ls_match_memory *memory);
+const ls_allocator *faultsim_match_memory_of_harness(ls_match_memory *memory);
 
 /* Allocations by the cores, ever. */
-const uint64_t *ls_match_memory_allocations(const ls_match_memory *memory);
+const uint64_t *faultsim_match_memory_allocations(const ls_match_memory *memory);
 
 #endif

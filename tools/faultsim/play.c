@@ -22,22 +22,22 @@ enum {
 #define TAIL_NS (60 * LS_NS_PER_SECOND) /* by then everything is over, long ago */
 
 struct ls_play {
-    ls_scenario_options options;
+    faultsim_scenario_options options;
     ls_match_memory *memory;
-    ls_scenario scenario;
-    ls_hostile players[LS_SCENARIO_CLIENTS_MAX];
-    ls_hostile unknown_peers[LS_SCENARIO_UNKNOWN_PEERS_MAX];
+    faultsim_scenario scenario;
+    faultsim_hostile players[FAULTSIM_SCENARIO_CLIENTS_MAX];
+    faultsim_hostile unknown_peers[FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX];
     uint64_t moments[LS_CLASS_COUNT]; /* what happened in this match */
 };
 
-ls_play *ls_play_create(const ls_scenario_options *options)
+ls_play *faultsim_play_create(const faultsim_scenario_options *options)
 {
     ls_play *play = calloc(1, sizeof *play);
     if (!play) {
         return NULL;
     }
     play->options = *options;
-    play->memory = ls_match_memory_create();
+    play->memory = faultsim_match_memory_create();
     if (!play->memory) {
         free(play);
         return NULL;
@@ -45,17 +45,17 @@ ls_play *ls_play_create(const ls_scenario_options *options)
     return play;
 }
 
-void ls_play_destroy(ls_play *play)
+void faultsim_play_destroy(ls_play *play)
 {
     if (play) {
-        ls_match_memory_destroy(play->memory);
+        faultsim_match_memory_destroy(play->memory);
         free(play);
     }
 }
 
 /* ---- before the match ---- */
 
-static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client *client)
+static ls_tick lag_max_of(const faultsim_scenario *scenario, const faultsim_scenario_client *client)
 {
     uint64_t dt_ns = LS_NS_PER_SECOND / scenario->setup.match.sim.tick_rate_hz;
     uint64_t frame_ns = LS_NS_PER_SECOND / client->setup.frame_hz + client->setup.frame_jitter_ns;
@@ -68,7 +68,7 @@ static ls_tick lag_max_of(const ls_scenario *scenario, const ls_scenario_client 
 
 static void add_client(ls_play *play, virtual_match *run, uint32_t index)
 {
-    const ls_scenario_client *drawn = &play->scenario.clients[index];
+    const faultsim_scenario_client *drawn = &play->scenario.clients[index];
     virtual_client_setup setup = drawn->setup;
     snprintf(setup.session.name, sizeof setup.session.name, "player %u", (unsigned)index);
     virtual_client *client = virtual_match_add_client(run, &setup);
@@ -89,7 +89,7 @@ static void add_client(ls_play *play, virtual_match *run, uint32_t index)
 static void flip_on_entry(void *user, virtual_client *client, const ls_session_event *event)
 {
     ls_play *play = user;
-    ls_scenario_client *drawn = &play->scenario.clients[client->index];
+    faultsim_scenario_client *drawn = &play->scenario.clients[client->index];
     if (event->kind != LS_SESSION_EVENT_JOINING || !drawn->flips_on_entry) {
         return;
     }
@@ -103,19 +103,19 @@ static void flip_on_entry(void *user, virtual_client *client, const ls_session_e
 static virtual_match *create_run(ls_play *play, void (*log)(void *user, const char *line),
                                  void *log_user)
 {
-    ls_match_memory_reset(play->memory);
+    faultsim_match_memory_reset(play->memory);
     memset(play->moments, 0, sizeof play->moments);
-    const ls_scenario *scenario = &play->scenario;
+    const faultsim_scenario *scenario = &play->scenario;
     virtual_setup setup = scenario->setup;
-    setup.allocator = ls_match_memory_of_cores(play->memory);
-    setup.storage = ls_match_memory_of_harness(play->memory);
+    setup.allocator = faultsim_match_memory_of_cores(play->memory);
+    setup.storage = faultsim_match_memory_of_harness(play->memory);
     setup.log = log;
     setup.log_user = log_user;
     virtual_match *run = checked_match_create(&setup);
     virtual_observer flips = {.user = play, .session_event = flip_on_entry};
     virtual_match_observe(run, &flips);
     check_of(run)->is_strict = true;
-    check_of(run)->allocations = ls_match_memory_allocations(play->memory);
+    check_of(run)->allocations = faultsim_match_memory_allocations(play->memory);
     run->server_drift_ppm = scenario->server_drift_ppm;
     run->server_loop_ns = scenario->server_loop_ns;
     play->moments[LS_CLASS_CLOCK] += run->server_drift_ppm != 0;
@@ -124,14 +124,14 @@ static virtual_match *create_run(ls_play *play, void (*log)(void *user, const ch
     }
     for (uint32_t i = 0; i < scenario->unknown_peer_count; i++) {
         memset(&play->unknown_peers[i], 0, sizeof play->unknown_peers[i]);
-        ls_hostile_knock(&play->unknown_peers[i], run, scenario->seed);
+        faultsim_hostile_knock(&play->unknown_peers[i], run, scenario->seed);
     }
     return run;
 }
 
 /* ---- what happens in it ---- */
 
-static void set_links(virtual_client *client, const ls_action *action)
+static void set_links(virtual_client *client, const faultsim_action *action)
 {
     if (!client->is_gone) {
         virtual_client_set_ways(client, &action->up, &action->down);
@@ -148,49 +148,50 @@ static void set_slot_delay(virtual_match *run, const virtual_client *client, uin
 }
 
 /* Does to one client what the action says; returns the class that it counts for. */
-static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const ls_action *action)
+static faultsim_fault_class act_on_client(ls_play *play, virtual_client *client,
+                                          const faultsim_action *action)
 {
     virtual_match *run = client->run;
     switch (action->kind) {
-    case LS_ACTION_PAUSE:
+    case FAULTSIM_ACTION_PAUSE:
         client->is_paused = true;
         return LS_CLASS_SLOW;
-    case LS_ACTION_RESUME:
+    case FAULTSIM_ACTION_RESUME:
         client->is_paused = false;
         return LS_CLASS_COUNT;
-    case LS_ACTION_STEP_CLOCK:
+    case FAULTSIM_ACTION_STEP_CLOCK:
         virtual_client_step_clock(client, action->ns);
         return LS_CLASS_CLOCK;
-    case LS_ACTION_VANISH:
+    case FAULTSIM_ACTION_VANISH:
         virtual_client_vanish(client);
         return LS_CLASS_VANISH;
-    case LS_ACTION_LEAVE:
+    case FAULTSIM_ACTION_LEAVE:
         virtual_client_leave(client);
         return LS_CLASS_VANISH;
-    case LS_ACTION_HANG_UP:
+    case FAULTSIM_ACTION_HANG_UP:
         if (client->is_connecting) { /* its server has not heard of it and never will */
             virtual_client_vanish(client);
         } else if (client->transport) {
             ls_transport_destroy(client->transport);
         }
         return LS_CLASS_VANISH;
-    case LS_ACTION_COME:
+    case FAULTSIM_ACTION_COME:
         virtual_client_come(client);
         return client->is_spectator ? LS_CLASS_WATCH : LS_CLASS_JOIN;
-    case LS_ACTION_CUT_LINK:
+    case FAULTSIM_ACTION_CUT_LINK:
         set_links(client, action);
         return LS_CLASS_RECONNECT;
-    case LS_ACTION_TURN_HOSTILE:
-        ls_hostile_turn(&play->players[client->index], client,
-                        play->scenario.clients[client->index].hostility, run->setup.seed);
+    case FAULTSIM_ACTION_TURN_HOSTILE:
+        faultsim_hostile_turn(&play->players[client->index], client,
+                              play->scenario.clients[client->index].hostility, run->setup.seed);
         return LS_CLASS_COUNT;
-    case LS_ACTION_SET_DELAY:
+    case FAULTSIM_ACTION_SET_DELAY:
         ls_session_set_input_delay(client->session, action->ticks);
         return LS_CLASS_COUNT;
-    case LS_ACTION_SET_SLOT_DELAY:
+    case FAULTSIM_ACTION_SET_SLOT_DELAY:
         set_slot_delay(run, client, action->ticks);
         return LS_CLASS_COUNT;
-    case LS_ACTION_ALTER:
+    case FAULTSIM_ACTION_ALTER:
         client_check_of(client)->is_fed_wrong = true;
         set_links(client, action);
         return LS_CLASS_COUNT;
@@ -200,34 +201,34 @@ static ls_fault_class act_on_client(ls_play *play, virtual_client *client, const
     }
 }
 
-static void act(ls_play *play, virtual_match *run, const ls_action *action)
+static void act(ls_play *play, virtual_match *run, const faultsim_action *action)
 {
-    ls_fault_class fault = LS_CLASS_COUNT;
+    faultsim_fault_class fault = LS_CLASS_COUNT;
     switch (action->kind) {
-    case LS_ACTION_PAUSE_SERVER:
-        virtual_log(run, "%s", ls_action_name(action->kind));
+    case FAULTSIM_ACTION_PAUSE_SERVER:
+        virtual_log(run, "%s", faultsim_action_name(action->kind));
         virtual_match_pause_server(run);
         fault = LS_CLASS_SLOW;
         break;
-    case LS_ACTION_RESUME_SERVER:
-        virtual_log(run, "%s", ls_action_name(action->kind));
+    case FAULTSIM_ACTION_RESUME_SERVER:
+        virtual_log(run, "%s", faultsim_action_name(action->kind));
         virtual_match_resume_server(run);
         break;
-    case LS_ACTION_STEP_SERVER_CLOCK:
-        virtual_log(run, "%s", ls_action_name(action->kind));
+    case FAULTSIM_ACTION_STEP_SERVER_CLOCK:
+        virtual_log(run, "%s", faultsim_action_name(action->kind));
         virtual_match_step_clock(run, action->ns);
         fault = LS_CLASS_CLOCK;
         break;
-    case LS_ACTION_CRASH:
+    case FAULTSIM_ACTION_CRASH:
         virtual_match_crash(run, action->ns);
         break;
-    case LS_ACTION_SET_DISK:
-        virtual_log(run, "%s", ls_action_name(action->kind));
+    case FAULTSIM_ACTION_SET_DISK:
+        virtual_log(run, "%s", faultsim_action_name(action->kind));
         run->disk->state = action->disk;
         fault = LS_CLASS_DISK;
         break;
     default:
-        virtual_log(run, "client %u: %s", action->client, ls_action_name(action->kind));
+        virtual_log(run, "client %u: %s", action->client, faultsim_action_name(action->kind));
         fault = act_on_client(play, run->clients[action->client], action);
         break;
     }
@@ -251,7 +252,7 @@ static bool wait_for_start(virtual_match *run)
 
 static void run_through(ls_play *play, virtual_match *run)
 {
-    const ls_scenario *scenario = &play->scenario;
+    const faultsim_scenario *scenario = &play->scenario;
     if (!wait_for_start(run)) {
         return;
     }
@@ -280,9 +281,9 @@ static void check_ends(const ls_play *play, virtual_match *run)
         if (!client || !report.has_played) {
             continue;
         }
-        ls_hostility hostility = play->players[client->core->index].hostility;
+        faultsim_hostility hostility = play->players[client->core->index].hostility;
         bool is_flood =
-            hostility == LS_HOSTILITY_FLOOD && play->players[client->core->index].sent > 0;
+            hostility == FAULTSIM_HOSTILITY_FLOOD && play->players[client->core->index].sent > 0;
         if (is_flood && !report.has_finished && report.left_status == LS_OK) {
             match_check_note(check_of(run), CHECK_I5, check_of(run)->tick_count,
                              "slot %u may flood the server", slot);
@@ -294,7 +295,7 @@ static void check_ends(const ls_play *play, virtual_match *run)
     }
 }
 
-static void count_slots(virtual_match *run, ls_play_totals *totals)
+static void count_slots(virtual_match *run, faultsim_play_totals *totals)
 {
     for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
         ls_match_slot report = ls_match_slot_of(run->match, slot);
@@ -311,13 +312,13 @@ static void count_slots(virtual_match *run, ls_play_totals *totals)
     }
 }
 
-static void count(const ls_play *play, virtual_match *run, ls_play_totals *totals)
+static void count(const ls_play *play, virtual_match *run, faultsim_play_totals *totals)
 {
     ls_memory_counts network = ls_memory_network_counts(run->network);
-    ls_play_totals one = {.matches = 1,
-                          .ticks = check_of(run)->tick_count,
-                          .packets = network.sent,
-                          .packets_rejected = ls_match_packets_rejected(run->match)};
+    faultsim_play_totals one = {.matches = 1,
+                                .ticks = check_of(run)->tick_count,
+                                .packets = network.sent,
+                                .packets_rejected = ls_match_packets_rejected(run->match)};
     memcpy(one.faults, play->moments, sizeof one.faults);
     one.resumes = check_of(run)->resumes;
     one.faults[LS_CLASS_CRASH] = check_of(run)->resumes.crashes;
@@ -335,34 +336,34 @@ static void count(const ls_play *play, virtual_match *run, ls_play_totals *total
     for (uint32_t i = 0; i < play->scenario.unknown_peer_count; i++) {
         one.faults[LS_CLASS_HOSTILE] += play->unknown_peers[i].sent;
     }
-    ls_play_totals_add(totals, &one);
+    faultsim_play_totals_add(totals, &one);
 }
 
-ls_play_outcome ls_play_seed(ls_play *play, uint64_t seed,
-                             void (*log)(void *user, const char *line), void *log_user,
-                             ls_play_totals *totals)
+faultsim_play_outcome faultsim_play_seed(ls_play *play, uint64_t seed,
+                                         void (*log)(void *user, const char *line), void *log_user,
+                                         faultsim_play_totals *totals)
 {
-    ls_scenario_draw(&play->scenario, seed, &play->options);
+    faultsim_scenario_draw(&play->scenario, seed, &play->options);
     for (uint32_t i = 0; i < play->scenario.client_count; i++) {
-        play->players[i].hostility = LS_HOSTILITY_NONE;
+        play->players[i].hostility = FAULTSIM_HOSTILITY_NONE;
         play->players[i].sent = 0;
     }
     virtual_match *run = create_run(play, log, log_user);
     run_through(play, run);
     check_ends(play, run);
-    ls_play_outcome outcome = {.is_sound = match_check_is_sound(check_of(run)),
-                               .broken = check_of(run)->broken,
-                               .fault = check_of(run)->fault,
-                               .digest = virtual_match_digest(run)};
+    faultsim_play_outcome outcome = {.is_sound = match_check_is_sound(check_of(run)),
+                                     .broken = check_of(run)->broken,
+                                     .fault = check_of(run)->fault,
+                                     .digest = virtual_match_digest(run)};
     count(play, run, totals);
     virtual_match_destroy(run);
     return outcome;
 }
 
 /* The totals are counters and nothing else. */
-_Static_assert(sizeof(ls_play_totals) % sizeof(uint64_t) == 0, "counters of 64 bits");
+_Static_assert(sizeof(faultsim_play_totals) % sizeof(uint64_t) == 0, "counters of 64 bits");
 
-void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part)
+void faultsim_play_totals_add(faultsim_play_totals *sum, const faultsim_play_totals *part)
 {
     uint64_t *counters = (uint64_t *)sum;
     const uint64_t *more = (const uint64_t *)part;

@@ -8,7 +8,7 @@
 #include "lockstep/tools/faultsim/scenario.h"
 
 /* Sums over matches. */
-typedef struct ls_play_totals {
+typedef struct faultsim_play_totals {
     uint64_t matches;
     uint64_t ticks; /* closed by the servers */
     uint64_t packets;
@@ -24,26 +24,26 @@ typedef struct ls_play_totals {
     check_resumes resumes;
     uint64_t disk_failures;
     uint64_t faults[LS_CLASS_COUNT]; /* packets, moments or clients that it happened to */
-} ls_play_totals;
+} faultsim_play_totals;
 
-typedef struct ls_play_outcome {
+typedef struct faultsim_play_outcome {
     bool is_sound;
     check_invariant broken;
     ls_text fault;   /* "I3 at tick 212 (3.841000 s): ..." */
     uint64_t digest; /* of all that happened: equal for equal runs */
-} ls_play_outcome;
+} faultsim_play_outcome;
 
 typedef struct ls_play ls_play;
 
 /* NULL when memory is out. */
-ls_play *ls_play_create(const ls_scenario_options *options);
-void ls_play_destroy(ls_play *play);
+ls_play *faultsim_play_create(const faultsim_scenario_options *options);
+void faultsim_play_destroy(ls_play *play);
 
 /* Each line of what happens goes to `log`, NULL for none. Adds to `totals`. */
-ls_play_outcome ls_play_seed(ls_play *play, uint64_t seed,
-                             void (*log)(void *user, const char *line), void *log_user,
-                             ls_play_totals *totals);
+faultsim_play_outcome faultsim_play_seed(ls_play *play, uint64_t seed,
+                                         void (*log)(void *user, const char *line), void *log_user,
+                                         faultsim_play_totals *totals);
 
-void ls_play_totals_add(ls_play_totals *sum, const ls_play_totals *part);
+void faultsim_play_totals_add(faultsim_play_totals *sum, const faultsim_play_totals *part);
 
 #endif

@@ -9,7 +9,7 @@ static double per_second(uint64_t count, uint64_t ns)
     return ns > 0 ? (double)count * 1e9 / (double)ns : 0;
 }
 
-static void print_resumes(FILE *file, const ls_play_totals *totals)
+static void print_resumes(FILE *file, const faultsim_play_totals *totals)
 {
     const check_resumes *resumes = &totals->resumes;
     fprintf(file,
@@ -24,13 +24,13 @@ static void print_resumes(FILE *file, const ls_play_totals *totals)
             totals->disk_failures);
 }
 
-void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report)
+void faultsim_report_print(FILE *file, const faultsim_report *report)
 {
-    const ls_play_totals *totals = &report->totals;
+    const faultsim_play_totals *totals = &report->totals;
     fprintf(file, "faults injected:");
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        fprintf(file, "%s %s %" PRIu64, i == 0 ? "" : ",", ls_fault_class_key((ls_fault_class)i),
-                totals->faults[i]);
+        fprintf(file, "%s %s %" PRIu64, i == 0 ? "" : ",",
+                faultsim_fault_class_key((faultsim_fault_class)i), totals->faults[i]);
     }
     fprintf(file,
             "\nticks %" PRIu64 ", packets %" PRIu64 ", hashes compared %" PRIu64
@@ -51,11 +51,11 @@ void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report)
 
 /* ---- JSON ---- */
 
-static void add_failures(ls_json *json, const ls_faultsim_report *report)
+static void add_failures(ls_json *json, const faultsim_report *report)
 {
     ls_json *failures = ls_json_array(json, "failures");
     for (uint32_t i = 0; i < report->failures_kept; i++) {
-        const ls_job_failure *failure = &report->failures[i];
+        const faultsim_job_failure *failure = &report->failures[i];
         ls_json *item = ls_json_append(failures);
         char invariant[16];
         snprintf(invariant, sizeof invariant, "I%d", (int)failure->broken);
@@ -65,9 +65,9 @@ static void add_failures(ls_json *json, const ls_faultsim_report *report)
     }
 }
 
-static void add_totals(ls_json *json, const ls_play_totals *totals)
+static void add_totals(ls_json *json, const faultsim_play_totals *totals)
 {
-#define FIELD(member) LS_JSON_FIELD(ls_play_totals, member)
+#define FIELD(member) LS_JSON_FIELD(faultsim_play_totals, member)
     static const ls_json_field fields[] = {FIELD(matches),
                                            FIELD(ticks),
                                            FIELD(packets),
@@ -95,14 +95,15 @@ static void add_totals(ls_json *json, const ls_play_totals *totals)
     LS_JSON_ADD(ls_json_object(json, "resumes"), resumes, &totals->resumes);
     ls_json *faults = ls_json_object(json, "faults");
     for (uint32_t i = 0; i < LS_CLASS_COUNT; i++) {
-        ls_json_number(faults, ls_fault_class_key((ls_fault_class)i), (double)totals->faults[i]);
+        ls_json_number(faults, faultsim_fault_class_key((faultsim_fault_class)i),
+                       (double)totals->faults[i]);
     }
 }
 
 static void fill_json(ls_json *json, const void *of)
 {
-    const ls_faultsim_report *report = of;
-    const ls_play_totals *totals = &report->totals;
+    const faultsim_report *report = of;
+    const faultsim_play_totals *totals = &report->totals;
     ls_json_text(json, "program", "lockstep-faultsim");
     ls_json_decimal(json, "first_seed", report->config->first_seed);
     ls_json_decimal(json, "last_seed", report->config->last_seed);
@@ -117,7 +118,7 @@ static void fill_json(ls_json *json, const void *of)
     add_failures(json, report);
 }
 
-ls_status ls_faultsim_report_write(const ls_faultsim_report *report, const char *path, ls_text *why)
+ls_status faultsim_report_write(const faultsim_report *report, const char *path, ls_text *why)
 {
     return ls_json_save(fill_json, report, path, why);
 }

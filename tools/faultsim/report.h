@@ -8,22 +8,21 @@
 
 #include <stdio.h>
 
-typedef struct ls_faultsim_report {
-    const ls_faultsim_config *config;
+typedef struct faultsim_report {
+    const faultsim_config *config;
     uint32_t jobs;
     uint64_t elapsed_ns;
     uint64_t cpu_ns; /* that the processes used: what others leave of the machine is not ours */
     uint64_t digest;
     uint64_t failure_count;
     uint32_t failures_kept;
-    ls_job_failure failures[LS_JOB_FAILURES_MAX]; /* of the lowest seeds */
-    ls_play_totals totals;
-} ls_faultsim_report;
+    faultsim_job_failure failures[FAULTSIM_JOB_FAILURES_MAX]; /* of the lowest seeds */
+    faultsim_play_totals totals;
+} faultsim_report;
 
-void ls_faultsim_report_print(FILE *file, const ls_faultsim_report *report);
+void faultsim_report_print(FILE *file, const faultsim_report *report);
 
 /* IO, with the path and the reason in `why`. */
-ls_status ls_faultsim_report_write(const ls_faultsim_report *report, const char *path,
-                                   ls_text *why);
+ls_status faultsim_report_write(const faultsim_report *report, const char *path, ls_text *why);
 
 #endif

@@ -14,12 +14,13 @@ enum {
 
 /* ---- the match ---- */
 
-static void draw_simulation(ls_draw *here)
+static void draw_simulation(faultsim_draw *here)
 {
     ls_match_config *match = &here->scenario->setup.match;
-    bool is_large = ls_draw_one_in(here, LARGE_ONE_IN);
-    uint32_t large_bytes = ls_draw_between(here, 1, LARGE_BYTES_MAX);
-    uint32_t small_bytes = ls_draw_one_in(here, 8) ? TEST_SMALL_BYTES : ls_draw_between(here, 1, 3);
+    bool is_large = faultsim_draw_one_in(here, LARGE_ONE_IN);
+    uint32_t large_bytes = faultsim_draw_between(here, 1, LARGE_BYTES_MAX);
+    uint32_t small_bytes =
+        faultsim_draw_one_in(here, 8) ? TEST_SMALL_BYTES : faultsim_draw_between(here, 1, 3);
     const ls_simulation *simulation = here->options->simulation;
     if (!simulation) {
         simulation = is_large ? test_simulation() : test_small_simulation();
@@ -31,7 +32,7 @@ static void draw_simulation(ls_draw *here)
     }
 }
 
-static void draw_match(ls_draw *here)
+static void draw_match(faultsim_draw *here)
 {
     static const uint32_t tick_rates[] = {60, 60, 60, 60, 60, 30, 20, 128};
     static const uint32_t intervals[] = {1, 1, 1, 1, 2, 7, 32, 64};
@@ -40,19 +41,19 @@ static void draw_match(ls_draw *here)
     ls_match_config *match = &here->scenario->setup.match;
     draw_simulation(here);
     here->scenario->setup.seed = here->scenario->seed;
-    uint32_t players = ls_draw_between(here, 2, 6);
+    uint32_t players = faultsim_draw_between(here, 2, 6);
     match->sim.players = here->options->players > 0 ? here->options->players : players;
-    match->sim.tick_rate_hz = ls_draw_pick(here, tick_rates, 8);
+    match->sim.tick_rate_hz = faultsim_draw_pick(here, tick_rates, 8);
     bool is_large = match->simulation == test_simulation();
     if (is_large && match->sim.tick_rate_hz > 60) {
         match->sim.tick_rate_hz = 60; /* 32 ticks a round trip are all that goes out in parts */
     }
-    match->hash_interval_ticks = ls_draw_pick(here, intervals, 8);
-    match->input_delay_ticks = ls_draw_pick(here, delays, 5);
-    match->timeout_ms = ls_draw_pick(here, timeouts, 3);
-    match->adapts_input_delay = ls_draw_one_in(here, 4);
+    match->hash_interval_ticks = faultsim_draw_pick(here, intervals, 8);
+    match->input_delay_ticks = faultsim_draw_pick(here, delays, 5);
+    match->timeout_ms = faultsim_draw_pick(here, timeouts, 3);
+    match->adapts_input_delay = faultsim_draw_one_in(here, 4);
     match->send_rate = (ls_send_rate)ls_rng_below(&here->rng, LS_SEND_RATE_COUNT);
-    match->late_rule = ls_draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
+    match->late_rule = faultsim_draw_one_in(here, 4) ? LS_LATE_WAIT : LS_LATE_REPEAT;
     if (here->options->late_rule >= 0) {
         match->late_rule = (ls_late_rule)here->options->late_rule;
     }
@@ -72,159 +73,162 @@ static void draw_match(ls_draw *here)
     here->silence_ns = (patience_ms - SILENCE_MS) * MS;
 }
 
-static void draw_server(ls_draw *here)
+static void draw_server(faultsim_draw *here)
 {
-    ls_scenario *scenario = here->scenario;
+    faultsim_scenario *scenario = here->scenario;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    scenario->server_drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
-    uint64_t loop_ns = ls_draw_ns_between(here, MS, 5 * MS);
-    scenario->server_loop_ns = ls_draw_one_in(here, 6) ? loop_ns : 0;
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t pause_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
+    scenario->server_drift_ppm = faultsim_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    uint64_t loop_ns = faultsim_draw_ns_between(here, MS, 5 * MS);
+    scenario->server_loop_ns = faultsim_draw_one_in(here, 6) ? loop_ns : 0;
+    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t pause_ns = faultsim_draw_ns_between(here, 5 * MS, 600 * MS);
     pause_ns = pause_ns < here->baseline_ns - at_ns ? pause_ns : here->baseline_ns - at_ns;
-    if (ls_draw_happens(here, LS_CLASS_SLOW, 6)) {
-        ls_draw_add_action(here, at_ns, LS_ACTION_PAUSE_SERVER, 0);
-        ls_draw_add_action(here, at_ns + pause_ns, LS_ACTION_RESUME_SERVER, 0);
+    if (faultsim_draw_happens(here, LS_CLASS_SLOW, 6)) {
+        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_PAUSE_SERVER, 0);
+        faultsim_draw_add_action(here, at_ns + pause_ns, FAULTSIM_ACTION_RESUME_SERVER, 0);
     }
-    at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t step_ns = ls_draw_ns_between(here, 5 * MS, 600 * MS);
-    if (ls_draw_happens(here, LS_CLASS_CLOCK, 8)) {
-        ls_draw_add_action(here, at_ns, LS_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
+    at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t step_ns = faultsim_draw_ns_between(here, 5 * MS, 600 * MS);
+    if (faultsim_draw_happens(here, LS_CLASS_CLOCK, 8)) {
+        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_STEP_SERVER_CLOCK, 0)->ns = step_ns;
     }
 }
 
 /* ---- links ---- */
 
-static void draw_links(ls_draw *here, uint32_t index)
+static void draw_links(faultsim_draw *here, uint32_t index)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
-    client->baseline = ls_draw_baseline_link(here);
-    ls_memory_link first_up = ls_draw_impairments(here, &client->baseline);
-    ls_memory_link first_down = ls_draw_impairments(here, &client->baseline);
-    ls_draw_add_links(here, 0, LS_ACTION_LINKS, index, &first_up, &first_down);
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    client->baseline = faultsim_draw_baseline_link(here);
+    ls_memory_link first_up = faultsim_draw_impairments(here, &client->baseline);
+    ls_memory_link first_down = faultsim_draw_impairments(here, &client->baseline);
+    faultsim_draw_add_links(here, 0, FAULTSIM_ACTION_LINKS, index, &first_up, &first_down);
     /* Bursts could keep somebody from taking a seat for so long that the server gives up. */
     client->setup.up = first_up;
     client->setup.down = first_down;
     client->setup.up.burst_ppm = 0;
     client->setup.down.burst_ppm = 0;
-    uint64_t change_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    ls_memory_link up = ls_draw_impairments(here, &client->baseline);
-    ls_memory_link down = ls_draw_impairments(here, &client->baseline);
-    if (ls_draw_one_in(here, 3)) {
-        ls_draw_add_links(here, change_ns, LS_ACTION_LINKS, index, &up, &down);
+    uint64_t change_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    ls_memory_link up = faultsim_draw_impairments(here, &client->baseline);
+    ls_memory_link down = faultsim_draw_impairments(here, &client->baseline);
+    if (faultsim_draw_one_in(here, 3)) {
+        faultsim_draw_add_links(here, change_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
     }
-    ls_draw_add_links(here, here->baseline_ns, LS_ACTION_LINKS, index, &client->baseline,
-                      &client->baseline);
+    faultsim_draw_add_links(here, here->baseline_ns, FAULTSIM_ACTION_LINKS, index,
+                            &client->baseline, &client->baseline);
 }
 
-static void draw_altering(ls_draw *here, uint32_t index)
+static void draw_altering(faultsim_draw *here, uint32_t index)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t corrupt_ppm = ls_draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
-    bool is_up = ls_draw_one_in(here, 2);
-    bool is_both = ls_draw_one_in(here, 3);
-    if (!ls_draw_happens(here, LS_CLASS_ALTER, 12)) {
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t corrupt_ppm = faultsim_draw_between(here, 1, 40) * PPM_OF_PERCENT / 10;
+    bool is_up = faultsim_draw_one_in(here, 2);
+    bool is_both = faultsim_draw_one_in(here, 3);
+    if (!faultsim_draw_happens(here, LS_CLASS_ALTER, 12)) {
         return;
     }
     ls_memory_link up = client->baseline;
     ls_memory_link down = client->baseline;
     up.corrupt_ppm = is_up || is_both ? corrupt_ppm : 0;
     down.corrupt_ppm = !is_up || is_both ? corrupt_ppm : 0;
-    ls_draw_add_links(here, at_ns, LS_ACTION_ALTER, index, &up, &down);
+    faultsim_draw_add_links(here, at_ns, FAULTSIM_ACTION_ALTER, index, &up, &down);
 }
 
 /* ---- one player's bad luck: at most one long silence each ---- */
 
-static void draw_partition(ls_draw *here, uint32_t index, uint64_t from_ns, uint64_t length_ns)
+static void draw_partition(faultsim_draw *here, uint32_t index, uint64_t from_ns,
+                           uint64_t length_ns)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
+    faultsim_scenario_client *client = &here->scenario->clients[index];
     uint32_t way = ls_rng_below(&here->rng, 3);
     ls_memory_link up = client->baseline;
     ls_memory_link down = client->baseline;
     up.is_cut = way != 0;
     down.is_cut = way != 1;
-    ls_draw_add_links(here, from_ns, LS_ACTION_LINKS, index, &up, &down);
-    ls_draw_add_links(here, from_ns + length_ns, LS_ACTION_LINKS, index, &client->baseline,
-                      &client->baseline);
+    faultsim_draw_add_links(here, from_ns, FAULTSIM_ACTION_LINKS, index, &up, &down);
+    faultsim_draw_add_links(here, from_ns + length_ns, FAULTSIM_ACTION_LINKS, index,
+                            &client->baseline, &client->baseline);
 }
 
-static void draw_silence(ls_draw *here, uint32_t index)
+static void draw_silence(faultsim_draw *here, uint32_t index)
 {
-    uint64_t from_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint64_t length_ns = ls_draw_ns_between(here, 5 * MS, here->silence_ns);
+    uint64_t from_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint64_t length_ns = faultsim_draw_ns_between(here, 5 * MS, here->silence_ns);
     uint64_t left_ns = here->baseline_ns - from_ns;
     length_ns = length_ns < left_ns ? length_ns : left_ns;
-    bool is_cut = ls_draw_happens(here, LS_CLASS_PARTITION, 4);
-    bool is_paused = ls_draw_happens(here, LS_CLASS_SLOW, 6);
-    bool is_stepped = ls_draw_happens(here, LS_CLASS_CLOCK, 8);
+    bool is_cut = faultsim_draw_happens(here, LS_CLASS_PARTITION, 4);
+    bool is_paused = faultsim_draw_happens(here, LS_CLASS_SLOW, 6);
+    bool is_stepped = faultsim_draw_happens(here, LS_CLASS_CLOCK, 8);
     if (is_cut) {
         draw_partition(here, index, from_ns, length_ns);
     } else if (is_paused) {
-        ls_draw_add_action(here, from_ns, LS_ACTION_PAUSE, index);
-        ls_draw_add_action(here, from_ns + length_ns, LS_ACTION_RESUME, index);
+        faultsim_draw_add_action(here, from_ns, FAULTSIM_ACTION_PAUSE, index);
+        faultsim_draw_add_action(here, from_ns + length_ns, FAULTSIM_ACTION_RESUME, index);
     } else if (is_stepped) {
-        ls_draw_add_action(here, from_ns, LS_ACTION_STEP_CLOCK, index)->ns = length_ns;
+        faultsim_draw_add_action(here, from_ns, FAULTSIM_ACTION_STEP_CLOCK, index)->ns = length_ns;
     }
 }
 
-static void draw_departure(ls_draw *here, uint32_t index)
+static void draw_departure(faultsim_draw *here, uint32_t index)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
     uint32_t how = ls_rng_below(&here->rng, 4);
-    if (!ls_draw_happens(here, LS_CLASS_VANISH, 14)) {
+    if (!faultsim_draw_happens(here, LS_CLASS_VANISH, 14)) {
         return;
     }
-    static const ls_action_kind kinds[] = {LS_ACTION_VANISH, LS_ACTION_LEAVE, LS_ACTION_HANG_UP};
+    static const faultsim_action_kind kinds[] = {FAULTSIM_ACTION_VANISH, FAULTSIM_ACTION_LEAVE,
+                                                 FAULTSIM_ACTION_HANG_UP};
     if (how < 3) {
-        ls_draw_add_action(here, at_ns, kinds[how], index);
+        faultsim_draw_add_action(here, at_ns, kinds[how], index);
     } else {
-        client->setup.session.ticks = ls_draw_between(here, 1, here->options->ticks);
+        client->setup.session.ticks = faultsim_draw_between(here, 1, here->options->ticks);
     }
     client->is_free = how != 0;
     client->end = how == 0 ? LS_TIMED_OUT : LS_OK;
 }
 
-static void draw_flip(ls_draw *here, uint32_t index)
+static void draw_flip(faultsim_draw *here, uint32_t index)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
+    faultsim_scenario_client *client = &here->scenario->clients[index];
     uint32_t ticks = here->options->ticks;
-    uint32_t tick = ls_draw_between(here, 1, ticks);
+    uint32_t tick = faultsim_draw_between(here, 1, ticks);
     client->flip_byte = ls_rng_next(&here->rng);
-    if (ls_draw_happens(here, LS_CLASS_FLIP, 20)) {
+    if (faultsim_draw_happens(here, LS_CLASS_FLIP, 20)) {
         client->flip_tick = tick;
         client->is_free =
             client->is_free || here->scenario->setup.match.on_desync == LS_ON_DESYNC_DROP;
     }
 }
 
-static void draw_hostility(ls_draw *here, uint32_t index)
+static void draw_hostility(faultsim_draw *here, uint32_t index)
 {
-    ls_scenario_client *client = &here->scenario->clients[index];
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t hostility = ls_draw_between(here, 1, LS_HOSTILITY_COUNT - 1);
-    if (ls_draw_happens(here, LS_CLASS_HOSTILE, 10)) {
-        client->hostility = (ls_hostility)hostility;
+    faultsim_scenario_client *client = &here->scenario->clients[index];
+    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t hostility = faultsim_draw_between(here, 1, FAULTSIM_HOSTILITY_COUNT - 1);
+    if (faultsim_draw_happens(here, LS_CLASS_HOSTILE, 10)) {
+        client->hostility = (faultsim_hostility)hostility;
         client->is_free = true;
-        ls_draw_add_action(here, at_ns, LS_ACTION_TURN_HOSTILE, index);
+        faultsim_draw_add_action(here, at_ns, FAULTSIM_ACTION_TURN_HOSTILE, index);
     }
 }
 
 /* No fault: what players and hosts do in the middle of a match. */
-static void draw_input_delays(ls_draw *here, uint32_t index)
+static void draw_input_delays(faultsim_draw *here, uint32_t index)
 {
-    uint64_t at_ns = ls_draw_ns_between(here, 0, here->baseline_ns);
-    uint32_t delay_ticks = ls_draw_between(here, 0, 12);
-    ls_action_kind kind = ls_draw_one_in(here, 2) ? LS_ACTION_SET_DELAY : LS_ACTION_SET_SLOT_DELAY;
-    if (ls_draw_one_in(here, 6)) {
-        ls_draw_add_action(here, at_ns, kind, index)->ticks = delay_ticks;
+    uint64_t at_ns = faultsim_draw_ns_between(here, 0, here->baseline_ns);
+    uint32_t delay_ticks = faultsim_draw_between(here, 0, 12);
+    faultsim_action_kind kind =
+        faultsim_draw_one_in(here, 2) ? FAULTSIM_ACTION_SET_DELAY : FAULTSIM_ACTION_SET_SLOT_DELAY;
+    if (faultsim_draw_one_in(here, 6)) {
+        faultsim_draw_add_action(here, at_ns, kind, index)->ticks = delay_ticks;
     }
 }
 
-static void draw_client(ls_draw *here, uint32_t index)
+static void draw_client(faultsim_draw *here, uint32_t index)
 {
-    ls_draw_computer(here, index);
+    faultsim_draw_computer(here, index);
     draw_links(here, index);
     draw_silence(here, index);
     draw_altering(here, index);
@@ -234,19 +238,21 @@ static void draw_client(ls_draw *here, uint32_t index)
     draw_input_delays(here, index);
 }
 
-void ls_scenario_draw(ls_scenario *scenario, uint64_t seed, const ls_scenario_options *options)
+void faultsim_scenario_draw(faultsim_scenario *scenario, uint64_t seed,
+                            const faultsim_scenario_options *options)
 {
     memset(scenario, 0, sizeof *scenario);
     scenario->seed = seed;
-    ls_draw here = {.scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
+    faultsim_draw here = {
+        .scenario = scenario, .options = options, .rng = ls_rng_make(seed, 0x736365)};
     draw_match(&here);
     draw_server(&here);
-    uint32_t peers = ls_draw_between(&here, 1, LS_SCENARIO_UNKNOWN_PEERS_MAX);
-    scenario->unknown_peer_count = ls_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? peers : 0;
+    uint32_t peers = faultsim_draw_between(&here, 1, FAULTSIM_SCENARIO_UNKNOWN_PEERS_MAX);
+    scenario->unknown_peer_count = faultsim_draw_happens(&here, LS_CLASS_HOSTILE, 8) ? peers : 0;
     scenario->client_count = scenario->setup.match.sim.players;
     for (uint32_t i = 0; i < scenario->client_count; i++) {
         draw_client(&here, i);
     }
     here.rng = ls_rng_make(seed, 0x726574); /* what was drawn before stays as it was */
-    ls_draw_reconnects(&here);
+    faultsim_draw_reconnects(&here);
 }

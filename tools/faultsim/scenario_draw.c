@@ -2,49 +2,50 @@
 
 #include "lockstep/common/base/assert.h"
 
-bool ls_draw_one_in(ls_draw *here, uint32_t count)
+bool faultsim_draw_one_in(faultsim_draw *here, uint32_t count)
 {
     return ls_rng_below(&here->rng, count) == 0;
 }
 
-uint32_t ls_draw_between(ls_draw *here, uint32_t low, uint32_t high)
+uint32_t faultsim_draw_between(faultsim_draw *here, uint32_t low, uint32_t high)
 {
     return low + ls_rng_below(&here->rng, high - low + 1);
 }
 
-uint64_t ls_draw_ns_between(ls_draw *here, uint64_t low_ns, uint64_t high_ns)
+uint64_t faultsim_draw_ns_between(faultsim_draw *here, uint64_t low_ns, uint64_t high_ns)
 {
     uint32_t share = ls_rng_next(&here->rng);
     return high_ns <= low_ns ? low_ns : low_ns + (high_ns - low_ns) / 65536 * (share >> 16);
 }
 
-uint32_t ls_draw_pick(ls_draw *here, const uint32_t *values, uint32_t count)
+uint32_t faultsim_draw_pick(faultsim_draw *here, const uint32_t *values, uint32_t count)
 {
     return values[ls_rng_below(&here->rng, count)];
 }
 
-bool ls_draw_happens(ls_draw *here, ls_fault_class fault, uint32_t one_in_count)
+bool faultsim_draw_happens(faultsim_draw *here, faultsim_fault_class fault, uint32_t one_in_count)
 {
-    bool is_drawn = ls_draw_one_in(here, one_in_count);
+    bool is_drawn = faultsim_draw_one_in(here, one_in_count);
     return is_drawn && (here->options->classes >> fault & 1u);
 }
 
-ls_action *ls_draw_add_action(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client)
+faultsim_action *faultsim_draw_add_action(faultsim_draw *here, uint64_t at_ns,
+                                          faultsim_action_kind kind, uint32_t client)
 {
-    ls_scenario *scenario = here->scenario;
-    LS_ASSERT(scenario->action_count < LS_ACTIONS_MAX);
+    faultsim_scenario *scenario = here->scenario;
+    LS_ASSERT(scenario->action_count < FAULTSIM_ACTIONS_MAX);
     uint32_t at = scenario->action_count++;
     for (; at > 0 && scenario->actions[at - 1].at_ns > at_ns; at--) {
         scenario->actions[at] = scenario->actions[at - 1];
     }
-    scenario->actions[at] = (ls_action){.at_ns = at_ns, .kind = kind, .client = client};
+    scenario->actions[at] = (faultsim_action){.at_ns = at_ns, .kind = kind, .client = client};
     return &scenario->actions[at];
 }
 
-void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client,
-                       const ls_memory_link *up, const ls_memory_link *down)
+void faultsim_draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_action_kind kind,
+                             uint32_t client, const ls_memory_link *up, const ls_memory_link *down)
 {
-    ls_action *action = ls_draw_add_action(here, at_ns, kind, client);
+    faultsim_action *action = faultsim_draw_add_action(here, at_ns, kind, client);
     action->up = *up;
     action->down = *down;
 }
@@ -52,57 +53,57 @@ void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint3
 /* ---- links and computers ---- */
 
 /* The link that a player has for good. */
-ls_memory_link ls_draw_baseline_link(ls_draw *here)
+ls_memory_link faultsim_draw_baseline_link(faultsim_draw *here)
 {
     static const uint32_t delays_ms[] = {0, 1, 5, 15, 34, 50, 80, 150};
     /* The ticks of a round trip must fit into a packet, or nobody can keep up. */
     bool is_fast = here->scenario->setup.match.sim.tick_rate_hz > 60;
-    return (ls_memory_link){.delay_ns = ls_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
+    return (ls_memory_link){.delay_ns = faultsim_draw_pick(here, delays_ms, is_fast ? 6 : 8) * MS};
 }
 
-ls_memory_link ls_draw_impairments(ls_draw *here, const ls_memory_link *baseline)
+ls_memory_link faultsim_draw_impairments(faultsim_draw *here, const ls_memory_link *baseline)
 {
     ls_memory_link link = *baseline;
-    uint32_t loss_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
-    uint32_t burst_ppm = ls_draw_between(here, 1000, 20000);
-    uint64_t burst_ns = ls_draw_ns_between(here, 20 * MS, 400 * MS);
-    uint64_t jitter_ns = ls_draw_ns_between(here, MS, 60 * MS);
-    uint32_t duplicate_ppm = ls_draw_between(here, 1, 30) * PPM_OF_PERCENT;
-    if (ls_draw_happens(here, LS_CLASS_LOSS, 3)) {
+    uint32_t loss_ppm = faultsim_draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    uint32_t burst_ppm = faultsim_draw_between(here, 1000, 20000);
+    uint64_t burst_ns = faultsim_draw_ns_between(here, 20 * MS, 400 * MS);
+    uint64_t jitter_ns = faultsim_draw_ns_between(here, MS, 60 * MS);
+    uint32_t duplicate_ppm = faultsim_draw_between(here, 1, 30) * PPM_OF_PERCENT;
+    if (faultsim_draw_happens(here, LS_CLASS_LOSS, 3)) {
         link.loss_ppm = loss_ppm;
     }
-    if (ls_draw_happens(here, LS_CLASS_BURST, 4)) {
+    if (faultsim_draw_happens(here, LS_CLASS_BURST, 4)) {
         link.burst_ppm = burst_ppm;
         link.burst_ns = burst_ns;
     }
-    if (ls_draw_happens(here, LS_CLASS_JITTER, 3)) {
+    if (faultsim_draw_happens(here, LS_CLASS_JITTER, 3)) {
         link.jitter_ns = jitter_ns;
     }
-    if (ls_draw_happens(here, LS_CLASS_DUPLICATE, 4)) {
+    if (faultsim_draw_happens(here, LS_CLASS_DUPLICATE, 4)) {
         link.duplicate_ppm = duplicate_ppm;
     }
     return link;
 }
 
-void ls_draw_computer(ls_draw *here, uint32_t index)
+void faultsim_draw_computer(faultsim_draw *here, uint32_t index)
 {
     static const uint32_t usual[] = {60, 60, 60, 60, 72, 144};
     static const uint32_t slow[] = {10, 20, 30, 45};
     virtual_client_setup *setup = &here->scenario->clients[index].setup;
-    setup->frame_hz = ls_draw_pick(here, usual, 6);
-    uint32_t slow_hz = ls_draw_pick(here, slow, 4);
-    if (ls_draw_happens(here, LS_CLASS_SLOW, 8)) {
+    setup->frame_hz = faultsim_draw_pick(here, usual, 6);
+    uint32_t slow_hz = faultsim_draw_pick(here, slow, 4);
+    if (faultsim_draw_happens(here, LS_CLASS_SLOW, 8)) {
         setup->frame_hz = slow_hz;
     }
     uint64_t frame_ns = LS_NS_PER_SECOND / setup->frame_hz;
-    uint64_t jitter_ns = ls_draw_ns_between(here, 0, frame_ns / 2);
-    setup->frame_jitter_ns = ls_draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
+    uint64_t jitter_ns = faultsim_draw_ns_between(here, 0, frame_ns / 2);
+    setup->frame_jitter_ns = faultsim_draw_happens(here, LS_CLASS_SLOW, 4) ? jitter_ns : 0;
     int32_t drift_ppm = ls_rng_between(&here->rng, -500, 500);
-    setup->drift_ppm = ls_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
+    setup->drift_ppm = faultsim_draw_happens(here, LS_CLASS_CLOCK, 2) ? drift_ppm : 0;
     setup->session = ls_session_config_default();
-    setup->session.keeps_previous_state = ls_draw_one_in(here, 8);
-    setup->session.makes_inputs_between_frames = !ls_draw_one_in(here, 3);
-    uint32_t predict_ticks = ls_draw_between(here, 1, 12);
-    setup->session.predict_ticks = ls_draw_one_in(here, 4) ? predict_ticks : 0;
+    setup->session.keeps_previous_state = faultsim_draw_one_in(here, 8);
+    setup->session.makes_inputs_between_frames = !faultsim_draw_one_in(here, 3);
+    uint32_t predict_ticks = faultsim_draw_between(here, 1, 12);
+    setup->session.predict_ticks = faultsim_draw_one_in(here, 4) ? predict_ticks : 0;
     setup->simulation = here->scenario->setup.match.simulation;
 }

@@ -9,33 +9,34 @@
 #define PPM_OF_PERCENT 10000u
 
 /* The state of the drawing of a scenario. */
-typedef struct ls_draw {
-    ls_scenario *scenario;
-    const ls_scenario_options *options;
+typedef struct faultsim_draw {
+    faultsim_scenario *scenario;
+    const faultsim_scenario_options *options;
     ls_rng rng;
     uint64_t baseline_ns; /* no fault lasts longer */
     uint64_t silence_ns;  /* no client is cut off for longer */
-} ls_draw;
+} faultsim_draw;
 
-bool ls_draw_one_in(ls_draw *here, uint32_t count);
-uint32_t ls_draw_between(ls_draw *here, uint32_t low, uint32_t high);
-uint64_t ls_draw_ns_between(ls_draw *here, uint64_t low_ns, uint64_t high_ns);
-uint32_t ls_draw_pick(ls_draw *here, const uint32_t *values, uint32_t count);
+bool faultsim_draw_one_in(faultsim_draw *here, uint32_t count);
+uint32_t faultsim_draw_between(faultsim_draw *here, uint32_t low, uint32_t high);
+uint64_t faultsim_draw_ns_between(faultsim_draw *here, uint64_t low_ns, uint64_t high_ns);
+uint32_t faultsim_draw_pick(faultsim_draw *here, const uint32_t *values, uint32_t count);
 
 /* Draws in any case, so that leaving out one class changes no other. */
-bool ls_draw_happens(ls_draw *here, ls_fault_class fault, uint32_t one_in_count);
+bool faultsim_draw_happens(faultsim_draw *here, faultsim_fault_class fault, uint32_t one_in_count);
 
-ls_action *ls_draw_add_action(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client);
-void ls_draw_add_links(ls_draw *here, uint64_t at_ns, ls_action_kind kind, uint32_t client,
-                       const ls_memory_link *up, const ls_memory_link *down);
+faultsim_action *faultsim_draw_add_action(faultsim_draw *here, uint64_t at_ns,
+                                          faultsim_action_kind kind, uint32_t client);
+void faultsim_draw_add_links(faultsim_draw *here, uint64_t at_ns, faultsim_action_kind kind,
+                             uint32_t client, const ls_memory_link *up, const ls_memory_link *down);
 
 /* A client's link for good; what goes wrong on it; its computer. */
-ls_memory_link ls_draw_baseline_link(ls_draw *here);
-ls_memory_link ls_draw_impairments(ls_draw *here, const ls_memory_link *baseline);
-void ls_draw_computer(ls_draw *here, uint32_t index);
+ls_memory_link faultsim_draw_baseline_link(faultsim_draw *here);
+ls_memory_link faultsim_draw_impairments(faultsim_draw *here, const ls_memory_link *baseline);
+void faultsim_draw_computer(faultsim_draw *here, uint32_t index);
 
 /* scenario_return.c: crashes of the server, its disk, players who come late, lost links, those who
  * watch. After everything else is drawn. */
-void ls_draw_reconnects(ls_draw *here);
+void faultsim_draw_reconnects(faultsim_draw *here);
 
 #endif

@@ -5,34 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *ls_fault_class_key(ls_fault_class fault)
+const char *faultsim_fault_class_key(faultsim_fault_class fault)
 {
     static const char *const keys[] = {
 #define KEY(name, key, text) #key,
-        LS_FAULT_CLASS_MAP(KEY)
+        FAULTSIM_FAULT_CLASS_MAP(KEY)
 #undef KEY
     };
     return keys[fault];
 }
 
-const char *ls_fault_class_text(ls_fault_class fault)
+const char *faultsim_fault_class_text(faultsim_fault_class fault)
 {
     static const char *const texts[] = {
 #define TEXT(name, key, text) text,
-        LS_FAULT_CLASS_MAP(TEXT)
+        FAULTSIM_FAULT_CLASS_MAP(TEXT)
 #undef TEXT
     };
     return texts[fault];
 }
 
-const char *ls_hostility_name(ls_hostility hostility)
+const char *faultsim_hostility_name(faultsim_hostility hostility)
 {
-    static const char *const names[LS_HOSTILITY_COUNT] = {
+    static const char *const names[FAULTSIM_HOSTILITY_COUNT] = {
         "nothing", "garbage", "replayed packets", "bent packets", "lies", "a flood", "silence"};
     return names[hostility];
 }
 
-const char *ls_action_name(ls_action_kind kind)
+const char *faultsim_action_name(faultsim_action_kind kind)
 {
     static const char *const names[] = {"the links change",
                                         "the links alter bits",
@@ -96,9 +96,9 @@ static void add_link(writer *out, const char *way, const ls_memory_link *link)
     add(out, "%s", link->is_cut ? " cut" : "");
 }
 
-static void describe_client(writer *out, const ls_scenario *scenario, uint32_t index)
+static void describe_client(writer *out, const faultsim_scenario *scenario, uint32_t index)
 {
-    const ls_scenario_client *client = &scenario->clients[index];
+    const faultsim_scenario_client *client = &scenario->clients[index];
     add(out, "\nclient %u: %u Hz", index, client->setup.frame_hz);
     if (client->setup.frame_jitter_ns > 0) {
         add(out, " uneven");
@@ -123,8 +123,8 @@ static void describe_client(writer *out, const ls_scenario *scenario, uint32_t i
     if (client->setup.session.reconnect_ms > 0) {
         add(out, ", comes back within %u ms", client->setup.session.reconnect_ms);
     }
-    if (client->hostility != LS_HOSTILITY_NONE) {
-        add(out, ", turns to %s", ls_hostility_name(client->hostility));
+    if (client->hostility != FAULTSIM_HOSTILITY_NONE) {
+        add(out, ", turns to %s", faultsim_hostility_name(client->hostility));
     }
 }
 
@@ -138,29 +138,29 @@ static void add_disk(writer *out, const virtual_disk_state *disk)
     add(out, "%s", disk->is_full ? ", full" : "");
 }
 
-static void describe_action(writer *out, const ls_action *action)
+static void describe_action(writer *out, const faultsim_action *action)
 {
-    bool is_servers = action->kind >= LS_ACTION_PAUSE_SERVER;
+    bool is_servers = action->kind >= FAULTSIM_ACTION_PAUSE_SERVER;
     add(out, "\n%.3f s: ", (double)action->at_ns / 1e9);
     if (!is_servers) {
         add(out, "client %u ", action->client);
     }
-    add(out, "%s", ls_action_name(action->kind));
-    if (action->kind == LS_ACTION_LINKS || action->kind == LS_ACTION_ALTER ||
-        action->kind == LS_ACTION_CUT_LINK) {
+    add(out, "%s", faultsim_action_name(action->kind));
+    if (action->kind == FAULTSIM_ACTION_LINKS || action->kind == FAULTSIM_ACTION_ALTER ||
+        action->kind == FAULTSIM_ACTION_CUT_LINK) {
         add_link(out, ": up", &action->up);
         add_link(out, ", down", &action->down);
-    } else if (action->kind == LS_ACTION_SET_DISK) {
+    } else if (action->kind == FAULTSIM_ACTION_SET_DISK) {
         add_disk(out, &action->disk);
     } else if (action->ticks > 0) {
         add(out, ": %u ticks", action->ticks);
     } else if (action->ns > 0) {
-        add(out, action->kind == LS_ACTION_CRASH ? ", for %.0f ms" : " by %.0f ms",
+        add(out, action->kind == FAULTSIM_ACTION_CRASH ? ", for %.0f ms" : " by %.0f ms",
             (double)action->ns / 1e6);
     }
 }
 
-void ls_scenario_describe(const ls_scenario *scenario, char *text, size_t capacity)
+void faultsim_scenario_describe(const faultsim_scenario *scenario, char *text, size_t capacity)
 {
     static const char *const policies[] = {"report", "drop", "stop"};
     static const char *const rates[LS_SEND_RATE_COUNT] = {

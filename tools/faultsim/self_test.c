@@ -23,7 +23,7 @@ typedef struct worker {
     pid_t process;
     uint64_t match; /* being played */
     bool is_done;
-    ls_self_test_counts counts;
+    faultsim_self_test_counts counts;
 } worker;
 
 /* Shared with the processes, but for the pointers, which are set before they start. */
@@ -36,7 +36,7 @@ typedef struct test_run {
     uint64_t matches;
     uint32_t jobs;
     worker *workers;
-    ls_self_test_flip *out;
+    faultsim_self_test_flip *out;
 } test_run;
 
 /* ---- in a process ---- */
@@ -45,23 +45,23 @@ static void play(const test_run *run, ls_match_memory *memory, worker *self)
 {
     uint64_t seed = self->match + 1;
     if (self->match >= run->flip_matches) {
-        ls_self_test_play_clean(memory, run->simulation, seed, &self->counts);
+        faultsim_self_test_play_clean(memory, run->simulation, seed, &self->counts);
         return;
     }
-    uint64_t first = self->match * LS_SELF_TEST_PLAYERS;
-    ls_self_test_play_flips(memory, run->simulation, seed, first * run->every, run->every,
-                            run->positions, &run->out[first], &self->counts);
+    uint64_t first = self->match * FAULTSIM_SELF_TEST_PLAYERS;
+    faultsim_self_test_play_flips(memory, run->simulation, seed, first * run->every, run->every,
+                                  run->positions, &run->out[first], &self->counts);
 }
 
 static void work(const test_run *run, worker *self)
 {
-    ls_match_memory *memory = ls_match_memory_create();
+    ls_match_memory *memory = faultsim_match_memory_create();
     if (!memory) {
         _exit(LS_EXIT_ENVIRONMENT);
     }
-    const ls_faultsim_config longest = {.scenario = {.ticks = LS_SELF_TEST_CLEAN_TICKS}};
+    const faultsim_config longest = {.scenario = {.ticks = FAULTSIM_SELF_TEST_CLEAN_TICKS}};
     for (; self->match < run->matches; self->match += run->jobs) {
-        ls_jobs_limit_time(&longest);
+        faultsim_jobs_limit_time(&longest);
         play(run, memory, self);
     }
     self->is_done = true;
@@ -105,7 +105,7 @@ static bool wait_for(const test_run *run, worker *self, uint64_t *deaths)
     return self->is_done;
 }
 
-static bool play_all(const test_run *run, ls_self_test_score *score)
+static bool play_all(const test_run *run, faultsim_self_test_score *score)
 {
     bool is_well = true;
     for (uint32_t i = 0; i < run->jobs; i++) {
@@ -128,38 +128,38 @@ static uint64_t parts(uint64_t whole, uint64_t part)
     return (whole + part - 1) / part;
 }
 
-static test_run run_of(const ls_self_test_config *config, const ls_simulation *simulation)
+static test_run run_of(const faultsim_self_test_config *config, const ls_simulation *simulation)
 {
     test_run run = {.simulation = simulation,
                     .every = config->every,
-                    .positions = 8 * (uint64_t)ls_self_test_state_bytes(simulation),
+                    .positions = 8 * (uint64_t)faultsim_self_test_state_bytes(simulation),
                     .jobs = config->jobs};
     run.flips = parts(run.positions, run.every);
-    run.flip_matches = parts(run.flips, LS_SELF_TEST_PLAYERS);
-    run.matches = run.flip_matches + parts(config->clean_ticks, LS_SELF_TEST_CLEAN_TICKS);
+    run.flip_matches = parts(run.flips, FAULTSIM_SELF_TEST_PLAYERS);
+    run.matches = run.flip_matches + parts(config->clean_ticks, FAULTSIM_SELF_TEST_CLEAN_TICKS);
     return run;
 }
 
-static bool test(const ls_self_test_config *config, const ls_simulation *simulation, FILE *file,
-                 ls_self_test_score *score)
+static bool test(const faultsim_self_test_config *config, const ls_simulation *simulation,
+                 FILE *file, faultsim_self_test_score *score)
 {
     ls_clock clock = ls_clock_system();
     uint64_t start_ns = ls_clock_now_ns(&clock);
     test_run run = run_of(config, simulation);
-    *score = (ls_self_test_score){.simulation = simulation->name,
-                                  .positions = run.positions,
-                                  .every = run.every,
-                                  .flips = run.flips,
-                                  .clean_ticks_wanted = config->clean_ticks,
-                                  .jobs = run.jobs};
+    *score = (faultsim_self_test_score){.simulation = simulation->name,
+                                        .positions = run.positions,
+                                        .every = run.every,
+                                        .flips = run.flips,
+                                        .clean_ticks_wanted = config->clean_ticks,
+                                        .jobs = run.jobs};
     run.workers = share(run.jobs, sizeof *run.workers);
     run.out = share(run.flips, sizeof *run.out);
     bool is_well = run.workers && run.out && play_all(&run, score);
     score->elapsed_ns = ls_clock_now_ns(&clock) - start_ns;
     if (is_well) {
-        ls_self_test_score_flips(score, run.out);
-        ls_self_test_print_misses(file, score, run.out);
-        ls_self_test_print(file, score);
+        faultsim_self_test_score_flips(score, run.out);
+        faultsim_self_test_print_misses(file, score, run.out);
+        faultsim_self_test_print(file, score);
         fflush(file);
     }
     if (run.workers) {
@@ -171,21 +171,21 @@ static bool test(const ls_self_test_config *config, const ls_simulation *simulat
     return is_well;
 }
 
-static ls_exit_code judge(const ls_self_test_score *scores, uint32_t count)
+static ls_exit_code judge(const faultsim_self_test_score *scores, uint32_t count)
 {
     ls_exit_code code = LS_EXIT_CLEAN;
     for (uint32_t i = 0; i < count; i++) {
-        if (!ls_self_test_is_perfect(&scores[i])) {
+        if (!faultsim_self_test_is_perfect(&scores[i])) {
             return LS_EXIT_DESYNC;
         }
-        code = ls_self_test_is_telling(&scores[i]) ? code : LS_EXIT_INTERNAL;
+        code = faultsim_self_test_is_telling(&scores[i]) ? code : LS_EXIT_INTERNAL;
     }
     return code;
 }
 
-ls_exit_code ls_self_test_run(const ls_self_test_config *config, ls_console *console)
+ls_exit_code faultsim_self_test_run(const faultsim_self_test_config *config, ls_console *console)
 {
-    static ls_self_test_score scores[SIMULATIONS_MAX];
+    static faultsim_self_test_score scores[SIMULATIONS_MAX];
     const ls_simulation *simulations[SIMULATIONS_MAX] = {test_simulation(), ls_arena_simulation()};
     uint32_t count = SIMULATIONS_MAX;
     if (config->simulation) {
@@ -202,7 +202,7 @@ ls_exit_code ls_self_test_run(const ls_self_test_config *config, ls_console *con
         }
     }
     if (status == LS_OK && config->json_path) {
-        status = ls_self_test_write(config->json_path, scores, count, &why);
+        status = faultsim_self_test_write(config->json_path, scores, count, &why);
     }
     if (status != LS_OK) {
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", why.bytes);

@@ -9,16 +9,16 @@
 #include "lockstep/common/program/exit_code.h"
 #include "lockstep/common/simulation/simulation.h"
 
-typedef struct ls_self_test_config {
+typedef struct faultsim_self_test_config {
     const ls_simulation *simulation; /* NULL: the test simulation and arena, one after the other */
     uint32_t every;                  /* flips every so many-th bit position; 1: all of them */
     uint32_t clean_ticks;            /* of each simulation */
-    uint32_t jobs;                   /* 1 .. LS_FAULTSIM_JOBS_MAX */
+    uint32_t jobs;                   /* 1 .. FAULTSIM_JOBS_MAX */
     const char *json_path;           /* NULL: none; "-": standard output */
-} ls_self_test_config;
+} faultsim_self_test_config;
 
 /* DESYNC when a flip was missed or misnamed, or anything else was called a desync; INTERNAL when
  * nothing was flipped or compared. */
-ls_exit_code ls_self_test_run(const ls_self_test_config *config, ls_console *console);
+ls_exit_code faultsim_self_test_run(const faultsim_self_test_config *config, ls_console *console);
 
 #endif

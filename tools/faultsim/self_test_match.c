@@ -29,35 +29,35 @@ static void make_small(ls_sim_config *config, const ls_simulation *simulation)
     }
 }
 
-ls_sim_config ls_self_test_sim_config(const ls_simulation *simulation, uint64_t seed)
+ls_sim_config faultsim_self_test_sim_config(const ls_simulation *simulation, uint64_t seed)
 {
     ls_sim_config config = ls_sim_config_default(simulation);
     config.seed = seed;
-    config.players = LS_SELF_TEST_PLAYERS;
+    config.players = FAULTSIM_SELF_TEST_PLAYERS;
     make_small(&config, simulation);
     return config;
 }
 
-size_t ls_self_test_state_bytes(const ls_simulation *simulation)
+size_t faultsim_self_test_state_bytes(const ls_simulation *simulation)
 {
-    ls_sim_config config = ls_self_test_sim_config(simulation, 1);
+    ls_sim_config config = faultsim_self_test_sim_config(simulation, 1);
     return simulation->state_bytes(&config);
 }
 
 static virtual_setup setup_of(ls_match_memory *memory, const ls_simulation *simulation,
                               uint64_t seed, uint32_t ticks)
 {
-    ls_match_memory_reset(memory);
-    virtual_setup setup = virtual_setup_default(simulation, LS_SELF_TEST_PLAYERS, ticks);
+    faultsim_match_memory_reset(memory);
+    virtual_setup setup = virtual_setup_default(simulation, FAULTSIM_SELF_TEST_PLAYERS, ticks);
     setup.seed = seed;
-    setup.match.sim = ls_self_test_sim_config(simulation, seed);
-    setup.link.delay_ns = LS_SELF_TEST_RTT_MS * LS_NS_PER_MS / 2;
-    setup.allocator = ls_match_memory_of_cores(memory);
-    setup.storage = ls_match_memory_of_harness(memory);
+    setup.match.sim = faultsim_self_test_sim_config(simulation, seed);
+    setup.link.delay_ns = FAULTSIM_SELF_TEST_RTT_MS * LS_NS_PER_MS / 2;
+    setup.allocator = faultsim_match_memory_of_cores(memory);
+    setup.storage = faultsim_match_memory_of_harness(memory);
     return setup;
 }
 
-static void count_match(virtual_match *run, uint32_t planted, ls_self_test_counts *counts)
+static void count_match(virtual_match *run, uint32_t planted, faultsim_self_test_counts *counts)
 {
     uint32_t told = virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX);
     counts->matches++;
@@ -85,7 +85,7 @@ static bool is_same(const char *a, const char *b)
 }
 
 static void judge_finding(const virtual_client *client, const ls_desync_finding *finding,
-                          ls_self_test_flip *out)
+                          faultsim_self_test_flip *out)
 {
     if (finding->place_count > 0) {
         out->found = finding->places[0];
@@ -101,9 +101,10 @@ static void judge_finding(const virtual_client *client, const ls_desync_finding 
                           finding->verdict.culprit == LS_DESYNC_CULPRIT_CLIENT;
 }
 
-static void judge(const virtual_match *run, const virtual_client *client, ls_self_test_flip *out)
+static void judge(const virtual_match *run, const virtual_client *client,
+                  faultsim_self_test_flip *out)
 {
-    *out = (ls_self_test_flip){.seed = run->setup.seed};
+    *out = (faultsim_self_test_flip){.seed = run->setup.seed};
     out->is_made = client->flip.is_done && client->flip.flipped_byte == client->flip.byte;
     const ls_schema *schema = ls_sim_instance_schema(ls_match_instance(run->match));
     out->is_padding = ls_schema_at(schema, client->flip.byte).field->type == LS_FIELD_PADDING;
@@ -131,16 +132,16 @@ static void judge(const virtual_match *run, const virtual_client *client, ls_sel
     judge_finding(client, finding, out);
 }
 
-void ls_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simulation,
-                             uint64_t seed, size_t first_bit, uint32_t every, size_t bit_end,
-                             ls_self_test_flip *out, ls_self_test_counts *counts)
+void faultsim_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simulation,
+                                   uint64_t seed, size_t first_bit, uint32_t every, size_t bit_end,
+                                   faultsim_self_test_flip *out, faultsim_self_test_counts *counts)
 {
-    uint32_t ticks = WARM_UP_TICKS + LS_SELF_TEST_PLAYERS * SPACING_TICKS + TAIL_TICKS;
+    uint32_t ticks = WARM_UP_TICKS + FAULTSIM_SELF_TEST_PLAYERS * SPACING_TICKS + TAIL_TICKS;
     virtual_setup setup = setup_of(memory, simulation, seed, ticks);
     virtual_match *run = checked_match_create(&setup);
     ls_rng rng = ls_rng_make(seed, 3);
     uint32_t planted = 0;
-    for (uint32_t i = 0; i < LS_SELF_TEST_PLAYERS; i++) {
+    for (uint32_t i = 0; i < FAULTSIM_SELF_TEST_PLAYERS; i++) {
         size_t bit = first_bit + (size_t)i * every;
         if (bit >= bit_end) {
             break;
@@ -162,10 +163,10 @@ void ls_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simul
 
 /* ---- no flips ---- */
 
-void ls_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simulation,
-                             uint64_t seed, ls_self_test_counts *counts)
+void faultsim_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simulation,
+                                   uint64_t seed, faultsim_self_test_counts *counts)
 {
-    virtual_setup setup = setup_of(memory, simulation, seed, LS_SELF_TEST_CLEAN_TICKS);
+    virtual_setup setup = setup_of(memory, simulation, seed, FAULTSIM_SELF_TEST_CLEAN_TICKS);
     if (seed % 2 == 1) {
         setup.link.loss_ppm = LOSS_PPM;
         setup.link.jitter_ns = JITTER_NS;
@@ -173,7 +174,7 @@ void ls_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simul
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run_to_end(run);
     uint64_t compared = UINT64_MAX;
-    for (uint32_t slot = 0; slot < LS_SELF_TEST_PLAYERS; slot++) {
+    for (uint32_t slot = 0; slot < FAULTSIM_SELF_TEST_PLAYERS; slot++) {
         uint64_t its = ls_match_slot_of(run->match, slot).hashes_compared;
         compared = its < compared ? its : compared;
     }

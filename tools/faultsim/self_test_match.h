@@ -8,13 +8,13 @@
 #include "lockstep/tools/faultsim/match_memory.h"
 
 enum {
-    LS_SELF_TEST_PLAYERS = 4, /* each flips one bit in a match, at a tick of its own */
-    LS_SELF_TEST_CLEAN_TICKS = 2000,
-    LS_SELF_TEST_RTT_MS = 67,
+    FAULTSIM_SELF_TEST_PLAYERS = 4, /* each flips one bit in a match, at a tick of its own */
+    FAULTSIM_SELF_TEST_CLEAN_TICKS = 2000,
+    FAULTSIM_SELF_TEST_RTT_MS = 67,
 };
 
 /* The outcome of one flip: all false for one that was never made. */
-typedef struct ls_self_test_flip {
+typedef struct faultsim_self_test_flip {
     bool is_made; /* in this very bit, and the state hash depends on it */
     bool is_padding;
     bool is_caught;
@@ -29,28 +29,28 @@ typedef struct ls_self_test_flip {
     uint32_t named_ticks;
     ls_difference_text planted; /* a: before, b: after */
     ls_difference_text found;
-} ls_self_test_flip;
+} faultsim_self_test_flip;
 
 /* Sums over matches. */
-typedef struct ls_self_test_counts {
+typedef struct faultsim_self_test_counts {
     uint64_t matches;
     uint64_t clean_ticks;  /* of which every player's hash was compared */
     uint64_t false_alarms; /* desyncs that nobody planted */
     uint64_t unsound;      /* matches in which an invariant broke */
-} ls_self_test_counts;
+} faultsim_self_test_counts;
 
 /* Small, so that every bit can be flipped. Bytes of its state. */
-ls_sim_config ls_self_test_sim_config(const ls_simulation *simulation, uint64_t seed);
-size_t ls_self_test_state_bytes(const ls_simulation *simulation);
+ls_sim_config faultsim_self_test_sim_config(const ls_simulation *simulation, uint64_t seed);
+size_t faultsim_self_test_state_bytes(const ls_simulation *simulation);
 
 /* Player i flips bit first_bit + i * every, as long as it is below bit_end; what came of it is
  * written to out[i]. */
-void ls_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simulation,
-                             uint64_t seed, size_t first_bit, uint32_t every, size_t bit_end,
-                             ls_self_test_flip *out, ls_self_test_counts *counts);
+void faultsim_self_test_play_flips(ls_match_memory *memory, const ls_simulation *simulation,
+                                   uint64_t seed, size_t first_bit, uint32_t every, size_t bit_end,
+                                   faultsim_self_test_flip *out, faultsim_self_test_counts *counts);
 
 /* Nothing is flipped; every second match loses packets. */
-void ls_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simulation,
-                             uint64_t seed, ls_self_test_counts *counts);
+void faultsim_self_test_play_clean(ls_match_memory *memory, const ls_simulation *simulation,
+                                   uint64_t seed, faultsim_self_test_counts *counts);
 
 #endif

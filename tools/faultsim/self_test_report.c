@@ -11,16 +11,17 @@ enum {
 
 /* ---- counting ---- */
 
-static void add_latency(ls_self_test_latency *latency, uint64_t ns, uint32_t ticks)
+static void add_latency(faultsim_self_test_latency *latency, uint64_t ns, uint32_t ticks)
 {
     ls_histogram_add(&latency->ns, ns);
     latency->ticks_max = ticks > latency->ticks_max ? ticks : latency->ticks_max;
 }
 
-void ls_self_test_score_flips(ls_self_test_score *score, const ls_self_test_flip *flips)
+void faultsim_self_test_score_flips(faultsim_self_test_score *score,
+                                    const faultsim_self_test_flip *flips)
 {
     for (uint64_t i = 0; i < score->flips; i++) {
-        const ls_self_test_flip *flip = &flips[i];
+        const faultsim_self_test_flip *flip = &flips[i];
         score->made += flip->is_made;
         score->padding += flip->is_padding;
         score->caught += flip->is_caught;
@@ -37,13 +38,13 @@ void ls_self_test_score_flips(ls_self_test_score *score, const ls_self_test_flip
     }
 }
 
-static bool is_right(const ls_self_test_flip *flip)
+static bool is_right(const faultsim_self_test_flip *flip)
 {
     return flip->is_made && flip->is_caught && flip->is_tick_right && flip->is_field_right &&
            flip->are_values_right && flip->is_class_right;
 }
 
-bool ls_self_test_is_perfect(const ls_self_test_score *score)
+bool faultsim_self_test_is_perfect(const faultsim_self_test_score *score)
 {
     uint64_t flips = score->flips;
     return score->made == flips && score->caught == flips && score->tick_right == flips &&
@@ -52,7 +53,7 @@ bool ls_self_test_is_perfect(const ls_self_test_score *score)
            score->counts.unsound == 0 && score->deaths == 0;
 }
 
-bool ls_self_test_is_telling(const ls_self_test_score *score)
+bool faultsim_self_test_is_telling(const faultsim_self_test_score *score)
 {
     return score->made > 0 && score->counts.clean_ticks > 0 &&
            score->counts.clean_ticks >= score->clean_ticks_wanted;
@@ -60,7 +61,7 @@ bool ls_self_test_is_telling(const ls_self_test_score *score)
 
 /* ---- for people ---- */
 
-static const char *what_is_wrong(const ls_self_test_flip *flip)
+static const char *what_is_wrong(const faultsim_self_test_flip *flip)
 {
     if (flip->seed == 0) {
         return "was never judged: its process died";
@@ -80,12 +81,12 @@ static const char *what_is_wrong(const ls_self_test_flip *flip)
     return flip->are_values_right ? "was put into another class" : "has other values";
 }
 
-void ls_self_test_print_misses(FILE *file, const ls_self_test_score *score,
-                               const ls_self_test_flip *flips)
+void faultsim_self_test_print_misses(FILE *file, const faultsim_self_test_score *score,
+                                     const faultsim_self_test_flip *flips)
 {
     uint32_t shown = 0;
     for (uint64_t i = 0; i < score->flips && shown < MISSES_SHOWN; i++) {
-        const ls_self_test_flip *flip = &flips[i];
+        const faultsim_self_test_flip *flip = &flips[i];
         if (is_right(flip)) {
             continue;
         }
@@ -98,37 +99,37 @@ void ls_self_test_print_misses(FILE *file, const ls_self_test_score *score,
     }
 }
 
-static double percentile_ms(const ls_self_test_latency *latency, uint32_t percent)
+static double percentile_ms(const faultsim_self_test_latency *latency, uint32_t percent)
 {
     return (double)ls_histogram_percentile_ns(&latency->ns, percent) / 1e6;
 }
 
-static double worst_ms(const ls_self_test_latency *latency)
+static double worst_ms(const faultsim_self_test_latency *latency)
 {
     return (double)latency->ns.max_ns / 1e6;
 }
 
-static void print_share(FILE *file, const ls_self_test_score *score, const char *what,
+static void print_share(FILE *file, const faultsim_self_test_score *score, const char *what,
                         uint64_t count)
 {
     fprintf(file, "  %s %" PRIu64 " (%.2f %%)", what, count,
             score->flips > 0 ? 100.0 * (double)count / (double)score->flips : 0);
 }
 
-static void print_latency(FILE *file, const char *what, const ls_self_test_latency *latency)
+static void print_latency(FILE *file, const char *what, const faultsim_self_test_latency *latency)
 {
     fprintf(file, "  from the flip to %s: p50 %.2f ms, p99 %.2f ms, worst %.2f ms (%u ticks)\n",
             what, percentile_ms(latency, 50), percentile_ms(latency, 99), worst_ms(latency),
             latency->ticks_max);
 }
 
-void ls_self_test_print(FILE *file, const ls_self_test_score *score)
+void faultsim_self_test_print(FILE *file, const faultsim_self_test_score *score)
 {
     fprintf(file,
             "%s: flips %" PRIu64 " of %" PRIu64 " bit positions, %" PRIu64
             " in padding; RTT %d ms; reached the hash %" PRIu64 "\n",
-            score->simulation, score->flips, score->positions, score->padding, LS_SELF_TEST_RTT_MS,
-            score->made);
+            score->simulation, score->flips, score->positions, score->padding,
+            FAULTSIM_SELF_TEST_RTT_MS, score->made);
     print_share(file, score, "caught", score->caught);
     print_share(file, score, "tick right", score->tick_right);
     print_share(file, score, "field right", score->field_right);
@@ -142,12 +143,13 @@ void ls_self_test_print(FILE *file, const ls_self_test_score *score)
             "; %" PRIu64 " matches in %.1f s on %" PRIu32 " processes, %" PRIu64 " died\n",
             score->counts.clean_ticks, score->counts.false_alarms, score->counts.unsound,
             score->counts.matches, (double)score->elapsed_ns / 1e9, score->jobs, score->deaths);
-    fprintf(file, "  %s\n", ls_self_test_is_perfect(score) ? "perfect" : "NOT PERFECT");
+    fprintf(file, "  %s\n", faultsim_self_test_is_perfect(score) ? "perfect" : "NOT PERFECT");
 }
 
 /* ---- for programs ---- */
 
-static void add_latency_json(ls_json *json, const char *key, const ls_self_test_latency *latency)
+static void add_latency_json(ls_json *json, const char *key,
+                             const faultsim_self_test_latency *latency)
 {
     ls_json *object = ls_json_object(json, key);
     ls_json_number(object, "p50_ms", percentile_ms(latency, 50));
@@ -156,11 +158,11 @@ static void add_latency_json(ls_json *json, const char *key, const ls_self_test_
     ls_json_number(object, "worst_ticks", latency->ticks_max);
 }
 
-static void add_score(ls_json *json, const ls_self_test_score *score)
+static void add_score(ls_json *json, const faultsim_self_test_score *score)
 {
-#define FIELD(member) LS_JSON_FIELD(ls_self_test_score, member)
+#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_score, member)
     static const ls_json_field flips[] = {
-        FIELD(simulation),  LS_JSON_FIELD_AS("bit_positions", ls_self_test_score, positions),
+        FIELD(simulation),  LS_JSON_FIELD_AS("bit_positions", faultsim_self_test_score, positions),
         FIELD(every),       FIELD(flips),
         FIELD(padding),     FIELD(made),
         FIELD(caught),      FIELD(tick_right),
@@ -168,12 +170,12 @@ static void add_score(ls_json *json, const ls_self_test_score *score)
         FIELD(class_right)};
     static const ls_json_field rest[] = {FIELD(deaths), FIELD(jobs)};
 #undef FIELD
-#define FIELD(member) LS_JSON_FIELD(ls_self_test_counts, member)
+#define FIELD(member) LS_JSON_FIELD(faultsim_self_test_counts, member)
     static const ls_json_field counts[] = {FIELD(clean_ticks), FIELD(false_alarms), FIELD(unsound),
                                            FIELD(matches)};
 #undef FIELD
     LS_JSON_ADD(json, flips, score);
-    ls_json_number(json, "rtt_ms", LS_SELF_TEST_RTT_MS);
+    ls_json_number(json, "rtt_ms", FAULTSIM_SELF_TEST_RTT_MS);
     add_latency_json(json, "notice", &score->caught_after);
     add_latency_json(json, "cause", &score->named_after);
     LS_JSON_ADD(json, counts, &score->counts);
@@ -181,8 +183,8 @@ static void add_score(ls_json *json, const ls_self_test_score *score)
     ls_json_number(json, "seconds", (double)score->elapsed_ns / 1e9);
 }
 
-ls_status ls_self_test_write(const char *path, const ls_self_test_score *scores, uint32_t count,
-                             ls_text *why)
+ls_status faultsim_self_test_write(const char *path, const faultsim_self_test_score *scores,
+                                   uint32_t count, ls_text *why)
 {
     ls_json *json = ls_json_create();
     ls_json_text(json, "program", "lockstep-faultsim");

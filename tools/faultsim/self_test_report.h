@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 /* A latency: of all flips that were caught, or named. */
-typedef struct ls_self_test_latency {
+typedef struct faultsim_self_test_latency {
     ls_histogram ns;
     uint32_t ticks_max;
-} ls_self_test_latency;
+} faultsim_self_test_latency;
 
-typedef struct ls_self_test_score {
+typedef struct faultsim_self_test_score {
     const char *simulation;
     uint64_t positions; /* bits of the state */
     uint32_t every;
@@ -26,31 +26,32 @@ typedef struct ls_self_test_score {
     uint64_t field_right;
     uint64_t values_right;
     uint64_t class_right;
-    ls_self_test_latency caught_after;
-    ls_self_test_latency named_after;
+    faultsim_self_test_latency caught_after;
+    faultsim_self_test_latency named_after;
     uint64_t clean_ticks_wanted;
-    ls_self_test_counts counts;
+    faultsim_self_test_counts counts;
     uint64_t deaths; /* of processes */
     uint32_t jobs;
     uint64_t elapsed_ns;
-} ls_self_test_score;
+} faultsim_self_test_score;
 
 /* Adds up what came of each flip. */
-void ls_self_test_score_flips(ls_self_test_score *score, const ls_self_test_flip *flips);
+void faultsim_self_test_score_flips(faultsim_self_test_score *score,
+                                    const faultsim_self_test_flip *flips);
 
 /* Every flip caught and named rightly, and nothing else. */
-bool ls_self_test_is_perfect(const ls_self_test_score *score);
+bool faultsim_self_test_is_perfect(const faultsim_self_test_score *score);
 
 /* Something was flipped, and enough ticks without flips were compared. */
-bool ls_self_test_is_telling(const ls_self_test_score *score);
+bool faultsim_self_test_is_telling(const faultsim_self_test_score *score);
 
 /* The first flips that went wrong; and the score. */
-void ls_self_test_print_misses(FILE *file, const ls_self_test_score *score,
-                               const ls_self_test_flip *flips);
-void ls_self_test_print(FILE *file, const ls_self_test_score *score);
+void faultsim_self_test_print_misses(FILE *file, const faultsim_self_test_score *score,
+                                     const faultsim_self_test_flip *flips);
+void faultsim_self_test_print(FILE *file, const faultsim_self_test_score *score);
 
 /* IO, with the path and the reason in `why`. */
-ls_status ls_self_test_write(const char *path, const ls_self_test_score *scores, uint32_t count,
-                             ls_text *why);
+ls_status faultsim_self_test_write(const char *path, const faultsim_self_test_score *scores,
+                                   uint32_t count, ls_text *why);
 
 #endif
