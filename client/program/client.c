@@ -5,6 +5,7 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/diagnosis/desync_class.h"
+#include "lockstep/common/diagnosis/state_difference.h"
 #include "lockstep/common/program/frame_trace.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/program/summary.h"
@@ -132,13 +133,12 @@ static void log_cause(const client *player, const ls_desync_cause *cause)
     const ls_log *log = &player->console->log;
     bool is_own = cause->slot == ls_session_report_of(player->session).slot;
     ls_log_level level = is_own ? LS_LOG_ERROR : LS_LOG_WARNING;
+    ls_text extent =
+        ls_state_difference_extent(cause->elements, cause->fields, cause->is_lower_bound);
     ls_log_line(log, level,
-                "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s%" PRIu32
-                " value%s in %" PRIu32 " field%s; class %s, at fault: %s",
+                "DESYNC of %s (slot %" PRIu32 ") at tick %" PRIu32 ": %s; class %s, at fault: %s",
                 ls_session_player_name(player->session, cause->slot), cause->slot, cause->tick,
-                cause->is_lower_bound ? "at least " : "", cause->elements,
-                cause->elements == 1 ? "" : "s", cause->fields, cause->fields == 1 ? "" : "s",
-                ls_desync_class_word((ls_desync_class)cause->kind),
+                extent.bytes, ls_desync_class_word((ls_desync_class)cause->kind),
                 ls_desync_culprit_word((ls_desync_culprit)cause->culprit));
     if (cause->field[0]) {
         ls_log_line(log, level, "  %s: server %s, client %s", cause->field, cause->server_value,

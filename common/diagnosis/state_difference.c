@@ -1,5 +1,6 @@
 #include "lockstep/common/diagnosis/state_difference.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NO_ELEMENT UINT64_MAX
@@ -101,5 +102,16 @@ ls_difference_text ls_state_difference_text(const ls_schema_place *place, const 
     ls_schema_place_name(place, text.name, sizeof text.name);
     ls_schema_place_value(place, a, text.a, sizeof text.a);
     ls_schema_place_value(place, b, text.b, sizeof text.b);
+    return text;
+}
+
+ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_lower_bound)
+{
+    ls_text text = {"the fields are not known"};
+    if (elements > 0) {
+        ls_text_set(&text, "%s%" PRIu64 " value%s in %" PRIu32 " field%s",
+                    is_lower_bound ? "at least " : "", elements, elements == 1 ? "" : "s", fields,
+                    fields == 1 ? "" : "s");
+    }
     return text;
 }

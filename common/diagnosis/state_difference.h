@@ -6,6 +6,7 @@
 #define LOCKSTEP_COMMON_DIAGNOSIS_STATE_DIFFERENCE_H
 
 #include "lockstep/common/base/language.h"
+#include "lockstep/common/base/text.h"
 #include "lockstep/common/simulation/state_schema.h"
 
 LS_C_BEGIN
@@ -38,6 +39,9 @@ typedef struct ls_difference_text {
 
 ls_difference_text ls_state_difference_text(const ls_schema_place *place, const void *a,
                                             const void *b);
+
+/* How much differs, for a report: "at least 3 values in 1 field"; "the fields are not known". */
+ls_text ls_state_difference_extent(uint64_t elements, uint32_t fields, bool is_lower_bound);
 
 LS_C_END
 

@@ -49,12 +49,10 @@ static void log_pass(const ls_desync_finding *finding, const ls_log *log)
 void ls_desync_report_log(const ls_desync_finding *finding, const char *player, const char *bundle,
                           const ls_log *log)
 {
-    ls_log_line(log, LS_LOG_ERROR,
-                "DESYNC of %s at tick %" PRIu32 ": %s%" PRIu64 " value%s in %" PRIu32
-                " field%s; class %s, at fault: %s",
-                player, finding->tick, finding->is_lower_bound ? "at least " : "",
-                finding->elements, finding->elements == 1 ? "" : "s", finding->fields,
-                finding->fields == 1 ? "" : "s", ls_desync_class_word(finding->verdict.kind),
+    ls_text extent =
+        ls_state_difference_extent(finding->elements, finding->fields, finding->is_lower_bound);
+    ls_log_line(log, LS_LOG_ERROR, "DESYNC of %s at tick %" PRIu32 ": %s; class %s, at fault: %s",
+                player, finding->tick, extent.bytes, ls_desync_class_word(finding->verdict.kind),
                 ls_desync_culprit_word(finding->verdict.culprit));
     log_places(finding, log);
     log_pass(finding, log);

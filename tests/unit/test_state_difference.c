@@ -138,3 +138,11 @@ Test(state_difference, one_field_fills_all_the_room_but_no_more)
         cr_expect_eq(found.places[0].item, 3);
     }
 }
+
+Test(state_difference, its_extent_says_how_much_differs_and_never_nothing)
+{
+    cr_expect_str_eq(ls_state_difference_extent(1, 1, false).bytes, "1 value in 1 field");
+    cr_expect_str_eq(ls_state_difference_extent(7, 2, true).bytes, "at least 7 values in 2 fields");
+    cr_expect_str_eq(ls_state_difference_extent(0, 0, true).bytes, "the fields are not known");
+    cr_expect_str_eq(ls_state_difference_extent(0, 0, false).bytes, "the fields are not known");
+}

@@ -149,7 +149,7 @@ static void write_reruns(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     fprintf(file,
-            "Roots of state %" PRIu32 ": in the match, and run again from snapshot %" PRIu32 "\n",
+            "Hashes of state %" PRIu32 ": in the match, and run again from snapshot %" PRIu32 "\n",
             bundle->tick, bundle->snapshot_tick);
     fprintf(file, "  %-8s  %-16s  %-16s  %-16s  %-16s  %-16s\n", "", "match", "fresh", "once more",
             "saved, loaded", "in place");
