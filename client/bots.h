@@ -36,7 +36,7 @@ ls_tick_inputs ls_bot_crew_inputs(ls_bot_crew *crew, const ls_sim_instance *inst
 
 #define LS_BOT_DELAY_TICKS_MAX 256u
 
-/* A bot that answers each state a fixed number of ticks later. What it plays then depends on the
+/* A bot that answers each state a fixed number of ticks later. Its inputs then depend on the
  * match alone and not on when this machine drew a frame: a match of such bots, none of whose inputs
  * came late, ends in the same state on every machine at every frame rate. */
 typedef struct ls_delayed_bot {

@@ -103,7 +103,7 @@ static ls_status check(void *user, ls_text *why)
     return args->config.server ? LS_OK : ls_command_line_refuse(why, "SERVER_HOST:PORT is missing");
 }
 
-/* A profile as the settings that it stands for, in lines that argp need not break. */
+/* A profile as the settings that it stands for, in lines that fit a terminal. */
 static void describe_profile(FILE *stream, const netcond_profile *profile)
 {
     fprintf(stream, "%s: %s\n", profile->name, profile->help);

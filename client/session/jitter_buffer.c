@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-    LATE_ONE_IN = 100,       /* of so many ticks one may come too late */
-    SPEED_MAX_PPM = 50000,   /* nobody sees 5 % */
-    PPM_PER_NS = 1000,       /* a part of the error is mended that would take a second in all */
+    LATE_ONE_IN = 100,     /* of so many ticks one may come too late */
+    SPEED_MAX_PPM = 50000, /* a player does not see 5 % */
+    PPM_PER_NS = 1000, /* each frame corrects a part of the error, all of it in about a second */
     CATCH_UP_STEPS_MAX = 64, /* a frame */
 };
 

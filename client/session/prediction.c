@@ -9,7 +9,7 @@ enum {
     QUIET_LEVEL_MAX = 3
 };
 
-/* What a tick was guessed from: the inputs themselves are still in the buffers. */
+/* The source of a tick's guess: the inputs themselves are still in the buffers. */
 typedef struct guess {
     ls_tick source;      /* the closed tick that is repeated */
     uint32_t quiet_mask; /* but for slots that play nothing now */
@@ -123,8 +123,8 @@ static bool was_guessed_right(ls_prediction *prediction, ls_tick tick)
     return true;
 }
 
-/* Who played something the tick before and now plays the same holds it; who plays nothing now gave
- * an order. */
+/* A slot that plays the same as in the tick before holds it; one that plays nothing now gave an
+ * order. */
 static void learn_habits(ls_prediction *prediction, ls_tick tick)
 {
     ls_slot_input before[LS_PLAYERS_MAX];
@@ -240,7 +240,7 @@ static bool guess_tick(ls_prediction *prediction)
 ls_status ls_prediction_advance(ls_prediction *prediction, ls_tick closed_end, ls_tick head)
 {
     ls_status status = take_closed(prediction, closed_end);
-    bool is_unknown = prediction->settled == prediction->first; /* who takes part */
+    bool is_unknown = prediction->settled == prediction->first; /* slots that take part */
     if (status != LS_OK || is_unknown || prediction->settled < closed_end) {
         return status;
     }

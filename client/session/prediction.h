@@ -24,7 +24,7 @@ typedef struct ls_prediction_host {
     void *user;
 } ls_prediction_host;
 
-/* What is pointed to is borrowed. */
+/* Its pointers are borrowed. */
 typedef struct ls_prediction_config {
     ls_sim_instance *instance;     /* at state 0 */
     const ls_input_buffer *closed; /* of every slot; 2 * LS_PREDICT_TICKS_MAX ticks are kept */
@@ -65,7 +65,7 @@ ls_status ls_prediction_drop_guesses(ls_prediction *prediction);
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_prediction_settled_tick(const ls_prediction *prediction);
 
-/* What ls_sim_instance_save gave for the state of a tick, which is borrowed until the next advance;
+/* The save of a tick's state (ls_sim_instance_save), borrowed until the next advance;
  * NULL when it is not held, as for the live one. */
 const uint8_t *ls_prediction_saved(const ls_prediction *prediction, ls_tick tick);
 

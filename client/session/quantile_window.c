@@ -12,8 +12,8 @@ enum {
 
 static const uint64_t ROUND_NS = LS_NS_PER_SECOND / 2;
 
-/* What comes closer together than this is one event, or a high tick rate would fill the window with
- * a single one. */
+/* Samples closer together than this are one event: otherwise a high tick rate would fill the window
+ * with a single one. */
 static const uint64_t APART_NS = 10 * LS_NS_PER_MS;
 
 /* Less is a clock that drifts: 500 parts per million are 4 ms in all the rounds. */

@@ -34,8 +34,8 @@ typedef struct ls_quantile_window {
 } ls_quantile_window;
 
 void ls_quantile_window_init(ls_quantile_window *window, uint32_t one_in);
-/* What is far off the best is passed over, as the end of an outage: to be prepared for the next one
- * would cost more than it does. When nothing else comes, everything before is forgotten. */
+/* A sample far off the best is passed over, as the end of an outage: to be prepared for the next
+ * one would cost more than it does. When nothing else comes, everything before is forgotten. */
 void ls_quantile_window_add(ls_quantile_window *window, int64_t sample_ns, uint64_t now_ns);
 
 /* True from the first sample on. */
@@ -44,8 +44,8 @@ bool ls_quantile_window_has_samples(const ls_quantile_window *window);
 /* True from the second round on: enough to expect less of than at first. */
 bool ls_quantile_window_is_settled(const ls_quantile_window *window);
 
-/* What all samples but one in `one_in` stay within; all of them while there are few. There must be
- * samples. */
+/* The bound that all samples but one in `one_in` stay within; all of them while there are few.
+ * There must be samples. */
 int64_t ls_quantile_window_value(const ls_quantile_window *window);
 
 /* The least of the recent samples. There must be samples. */

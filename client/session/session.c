@@ -311,7 +311,7 @@ static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text 
 {
     if (offer->is_spectator != session->config.is_spectator) {
         ls_text_set(why, "the server takes this client for %s",
-                    offer->is_spectator ? "one who watches" : "a player");
+                    offer->is_spectator ? "a spectator" : "a player");
         return LS_MISBEHAVED;
     }
     if (session->gameplay) {
@@ -632,7 +632,7 @@ const char *ls_session_state_words(ls_session_state state)
 {
     static const char *const words[] = {
         [LS_SESSION_CONNECTING] = "connecting",
-        [LS_SESSION_HANDSHAKING] = "greeting",
+        [LS_SESSION_HANDSHAKING] = "handshake",
         [LS_SESSION_SEATED] = "waiting for the others",
         [LS_SESSION_JOINING] = "joining",
         [LS_SESSION_PLAYING] = "playing",

@@ -85,7 +85,7 @@ typedef enum ls_session_event_kind {
     LS_SESSION_EVENT_JOINED,  /* tick: it plays from this state on; away_ns */
     LS_SESSION_EVENT_LOST,    /* status, tick, tick_chain, text: why the link, or an attempt to make
                                  it anew, failed */
-    LS_SESSION_EVENT_RESUMING, /* resuming: whom a server that came back still waits for */
+    LS_SESSION_EVENT_RESUMING, /* resuming: slots that a restarted server still waits for */
     LS_SESSION_EVENT_WAITING,  /* waiting */
     LS_SESSION_EVENT_DESYNC,   /* desync; of any slot */
     LS_SESSION_EVENT_CAUSE,    /* cause: what the server found out about a desync; of any slot */
@@ -110,7 +110,7 @@ typedef struct ls_session_event {
     ls_text text;
 } ls_session_event;
 
-/* What is known now; final once the session is over. */
+/* The session's figures now; final once the session is over. */
 typedef struct ls_session_report {
     ls_session_state state;
     ls_status status; /* OVER: LS_OK after a complete match, else why it ended */
@@ -173,8 +173,8 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
                             const ls_allocator *allocator, ls_session **out, ls_text *why);
 void ls_session_destroy(ls_session *session);
 
-/* What happened on the transport. `now_ns` never goes back. An attempt to connect that failed is
- * told with ls_session_disconnected, too. */
+/* Take what happened on the transport. `now_ns` never goes back. An attempt to connect that failed
+ * is told with ls_session_disconnected, too. */
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns);
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns);
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
@@ -217,7 +217,7 @@ ls_tick ls_session_tick(const ls_session *session);
 /* Adds "ann (slot 0), bob (slot 1)" for the slots whose bits are set. */
 void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text *names);
 
-/* What a state is called for a person: "waiting for the others". */
+/* The name of a state for a person: "waiting for the others". */
 const char *ls_session_state_words(ls_session_state state);
 
 /* NULL until the server's offer has been taken. The live state is that of report.shown_tick, and of

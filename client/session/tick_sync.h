@@ -64,7 +64,7 @@ typedef struct ls_tick_sync_entry {
                            * are left out, but never as many as LS_LEAD_TICKS_MAX */
 } ls_tick_sync_entry;
 
-/* What was measured of inputs before says nothing any more. */
+/* Forgets measurements of earlier inputs, which say nothing any more. */
 void ls_tick_sync_enter(ls_tick_sync *sync, const ls_tick_sync_entry *entry, uint64_t now_ns);
 
 /* True as often as an input is due by now; each true moves on by one tick: the input to make is

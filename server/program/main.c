@@ -96,7 +96,7 @@ static void print_simulations(FILE *file)
     }
 }
 
-/* What the command line says, on top of the defaults or of what a journal has. */
+/* Applies the command line on top of the defaults, or of a journal's settings. */
 static ls_status apply(const arguments *args, ls_match_config *config, ls_text *why)
 {
     ls_setting_table_copy(&ls_match_settings, args->given, &args->match, config);

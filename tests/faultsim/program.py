@@ -46,9 +46,10 @@ def check_replay():
 
 
 def check_classes():
-    calm = played("--seeds", "1..20", "--faults", "none")
-    assert not any(calm["faults"].values()), calm["faults"]
-    assert calm["desyncs"] == 0 and calm["players_left"] == 0 and calm["packets_rejected"] == 0
+    baseline = played("--seeds", "1..20", "--faults", "none")
+    assert not any(baseline["faults"].values()), baseline["faults"]
+    for count in ("desyncs", "players_left", "packets_rejected"):
+        assert baseline[count] == 0, count
     lossy = played("--seeds", "1..20", "--faults", "loss,flip")
     assert lossy["faults"]["loss"] > 0 and lossy["faults"]["flip"] > 0
     assert lossy["desyncs"] == lossy["faults"]["flip"], "each flip is a desync"

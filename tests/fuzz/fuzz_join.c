@@ -49,7 +49,7 @@ typedef struct hostile_server {
     ls_join join;    /* the newest that was sent */
     ls_peer_id peer; /* 0: no connection */
     uint32_t peers;
-    ls_tick bare_tick;
+    ls_tick keyframe;
     uint32_t sequence;
     uint64_t now_ns;
 } hostile_server;
@@ -310,7 +310,7 @@ static void send_join(hostile_server *server)
         join->chain = server->chain;
         join->tick_chain = server->tick_chain;
         make_blob(server, join);
-        server->bare_tick = tick;
+        server->keyframe = tick;
     }
     alter_join(server, join);
     server->join = *join;
