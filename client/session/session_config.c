@@ -12,7 +12,8 @@ enum {
 
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_U32, FIELD(ticks), .max = UINT32_MAX - 1, .flag = "ticks", .letter = 't',
-     .argument = "N", .group = PLAYER, .help = "Leave after N ticks; 0: stay to the end"},
+     .argument = "N", .group = PLAYER,
+     .help = "Leave after tick N of the match; 0: stay to the end"},
     {LS_SETTING_IS_U32, FIELD(predict_ticks), .max = LS_PREDICT_TICKS_MAX, .flag = "predict",
      .argument = "TICKS", .group = PLAYER,
      .help = "Play your own input at once and guess the others', up to TICKS ahead of the server; "

@@ -498,8 +498,8 @@ static void say_what_is_missing(const ls_bundle_reading *file, ls_text *why)
             bool is_first = count++ == 0;
             bool begins = is_first && has_seen(file, LS_BUNDLE_END);
             ls_text_add(why, "%s%s",
-                        begins     ? "the bundle does not have, or not intact: "
-                        : is_first ? ": without "
+                        begins     ? "missing from the bundle, or damaged: "
+                        : is_first ? "; missing from it: "
                                    : ", ",
                         ls_bundle_section_name((ls_bundle_section)i));
         }

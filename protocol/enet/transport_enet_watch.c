@@ -114,10 +114,11 @@ static size_t count_sent(void *context, const ENetBuffer *buffers, size_t buffer
 
 /* ---- When packets arrived: ENet keeps a packet, but not since when ---- */
 
-/* In a packet's user data: the lower bits of microseconds, and never 0. */
+/* In a packet's user data: the lower bits of microseconds plus one, and never 0. */
 static uint32_t stamp_of(uint64_t arrived_ns)
 {
-    return (uint32_t)(arrived_ns / LS_NS_PER_US) | 1u;
+    uint32_t microseconds = (uint32_t)(arrived_ns / LS_NS_PER_US);
+    return microseconds == UINT32_MAX ? microseconds : microseconds + 1;
 }
 
 /* Notes in the packets that ENet made of the last datagram when that arrived. */
@@ -141,9 +142,9 @@ uint64_t ls_enet_watch_arrival(const transport_enet *transport, const ENetPacket
     if (!packet->userData) {
         return transport->heard_ns; /* the last datagram's: nothing came after it */
     }
-    uint32_t stamp = (uint32_t)(uintptr_t)packet->userData;
+    uint32_t microseconds = (uint32_t)(uintptr_t)packet->userData - 1;
     uint64_t later_us = transport->heard_ns / LS_NS_PER_US + UINT32_MAX / 2;
-    return (later_us - (uint32_t)((uint32_t)later_us - stamp)) * LS_NS_PER_US;
+    return (later_us - (uint32_t)((uint32_t)later_us - microseconds)) * LS_NS_PER_US;
 }
 
 /* ---- Receiving: nothing reaches ENet that our own ENet would not send ---- */
@@ -212,7 +213,10 @@ static int filter_received(ENetHost *host, ENetEvent *event)
         stamp_packets(transport);
     }
     transport->heard = NULL;
-    transport->heard_ns = ls_arrival_clock_read(&transport->arrivals);
+    /* In whole microseconds, as packets that pass through ENet have it: otherwise the times of two
+     * packets could be in another order than the packets. */
+    uint64_t arrived_ns = ls_arrival_clock_read(&transport->arrivals);
+    transport->heard_ns = arrived_ns - arrived_ns % LS_NS_PER_US;
     ls_peer_seat *sender = NULL;
     bool is_kept = false;
     ls_datagram_rejection rejection = judge(transport, &sender, &is_kept);

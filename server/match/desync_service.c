@@ -16,7 +16,7 @@ enum {
     INPUT_BYTES_SHOWN = 16,
 };
 
-static const char STATE_DIFFERS[] = "its state differs from the server's";
+static const char STATE_DIFFERS[] = "the client's state differs from the server's";
 
 /* One slot, beside what the arbiter knows of it. */
 typedef struct desync_slot {

@@ -250,8 +250,9 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
     }
     if (status != LS_OK) {
         departure->status = status;
-        departure->why = status == LS_DESYNCED ? "the state that it joined with is not the server's"
-                                               : "the state that it joined with is too old";
+        departure->why = status == LS_DESYNCED
+                             ? "the client joined with a state that is not the server's"
+                             : "the client joined with a state that is too old";
         return LS_OK;
     }
     stop(joins, slot);

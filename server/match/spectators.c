@@ -451,8 +451,9 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
         return LS_MALFORMED;
     }
     ls_text why;
-    ls_text_set(&why, "its state differs from the server's between ticks %" PRIu32 " and %" PRIu32,
-                spectator->agreed_tick, tick);
+    ls_text_set(
+        &why, "the client's state differs from the server's between ticks %" PRIu32 " and %" PRIu32,
+        spectator->agreed_tick, tick);
     refuse(spectators, spectator, LS_DESYNCED, why.bytes);
     return LS_OK;
 }
@@ -520,12 +521,13 @@ static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
     } else if (!ls_hash_record_is_known(hashes, joined->tick)) {
         return LS_MISBEHAVED;
     } else if (!ls_hash_record_hash(hashes, joined->tick, &own)) {
-        refuse(spectators, spectator, LS_FELL_BEHIND, "the state that it joined with is too old");
+        refuse(spectators, spectator, LS_FELL_BEHIND,
+               "the spectator joined with a state that is too old");
         return LS_OK;
     }
     if (joined->state_hash != own) {
         refuse(spectators, spectator, LS_DESYNCED,
-               "the state that it joined with is not the server's");
+               "the spectator joined with a state that is not the server's");
         return LS_OK;
     }
     ls_spectator_states_stop(spectators->states, spectator->peer);

@@ -153,9 +153,10 @@ void ls_match_summary_log(const ls_summary *summary, const ls_log *log)
     for (uint32_t i = 0; i < summary->desync_count; i++) {
         const ls_summary_desync *desync = &summary->desyncs[i];
         ls_log_line(log, LS_LOG_WARNING,
-                    "slot %" PRIu32 " differs from tick %" PRIu32 " on: server %016" PRIx64
+                    "%s (slot %" PRIu32 ") differs from tick %" PRIu32 " on: server %016" PRIx64
                     ", client %016" PRIx64,
-                    desync->slot, desync->tick, desync->server_hash, desync->client_hash);
+                    summary->players[desync->slot].name, desync->slot, desync->tick,
+                    desync->server_hash, desync->client_hash);
     }
     if (summary->spectators > 0) {
         ls_log_line(log, LS_LOG_INFO, "%" PRIu64 " spectator%s", summary->spectators,

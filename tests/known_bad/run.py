@@ -107,7 +107,7 @@ def healthy_problems(run):
     problems = []
     if run.code != CLEAN or run.bad_perturbations() or run.lint_errors():
         problems.append(f"a false alarm: exit code {run.code}, {sorted(run.bad_perturbations())}")
-    if run.report.get("roots_compared", 0) == 0 and "--lint" not in run.arguments:
+    if run.report.get("hashes_compared", 0) == 0 and "--lint" not in run.arguments:
         problems.append("no state hash was compared")
     if run.report.get("inputs_played", 0) == 0 and "--lint" not in run.arguments:
         problems.append("no input was played")

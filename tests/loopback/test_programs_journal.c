@@ -129,9 +129,9 @@ Test(programs_journal, a_match_is_written_down_and_found_right)
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(found, "is_complete")));
     found = replay(LS_ARGUMENTS("verify", path), 0, NULL);
     cr_expect_eq(ls_hosted_number(found, "ticks"), TICKS);
-    cr_expect_eq(ls_hosted_number(found, "roots"), TICKS + 2);
+    cr_expect_eq(ls_hosted_number(found, "state_hashes"), TICKS + 2);
     found = replay(LS_ARGUMENTS("seek", path, "600", "--fields=ships[1].health"), 0, NULL);
-    cr_expect_str_eq(ls_hosted_word(found, "root"), ls_hosted_word(server, "final_hash"));
+    cr_expect_str_eq(ls_hosted_word(found, "state_hash"), ls_hosted_word(server, "final_hash"));
     cr_expect_not_null(cJSON_GetObjectItem(ls_hosted_object(found, "fields"), "ships[1].health"));
     replay(LS_ARGUMENTS("seek", path, "601"), 1, NULL);
 }

@@ -26,10 +26,10 @@ def check_clean(program, sim, ticks):
     expect(report["status"] == "clean" and report["sim"] == sim, "the report's head", result)
     expect(report["inputs_played"] > 0, "somebody played", result)
     perturbations = report["perturbations"]
-    expect(report["roots_compared"] == sum(one["roots_compared"] for one in perturbations),
+    expect(report["hashes_compared"] == sum(one["hashes_compared"] for one in perturbations),
            "every root is counted once", result)
     for one in perturbations:
-        is_played = one["result"] == "same" and one["roots_compared"] > ticks
+        is_played = one["result"] == "same" and one["hashes_compared"] > ticks
         expect(is_played or (one["result"] == "skipped" and one["reason"]),
                f"{one['name']} compares every tick, or says why not", result)
     skipped = sum(one["result"] == "skipped" for one in perturbations)
@@ -88,6 +88,11 @@ def check_usage(program, plugins):
     result = run(program, str(plugins / "last_match_healthy.so"), "--only", "workers")
     expect(result.returncode == FOUND and "nothing was compared" in result.stderr,
            "comparing nothing is a failure", result)
+    result = run(
+        program, str(plugins / "last_match_healthy.so"), "--only", "lint", "--skip", "lint"
+    )
+    expect(result.returncode == FOUND and "nothing was compared" in result.stderr,
+           "nor may one whose only check is skipped", result)
 
 
 def main():

@@ -118,7 +118,7 @@ Test(desync_bundle, what_is_not_known_is_left_out_and_said)
     cr_assert_eq(ls_desync_bundle_write(&bundle, ls_allocator_heap(), &bytes, &size), LS_OK);
     ls_text why = {{0}};
     ls_bundle_reading *reading = open_bytes(bytes, size, &why);
-    cr_expect_str_eq(why.bytes, "the bundle does not have, or not intact: snapshot, inputs, "
+    cr_expect_str_eq(why.bytes, "missing from the bundle, or damaged: snapshot, inputs, "
                                 "client's hashes, client's state");
     cr_expect_null(ls_bundle_reading_bundle(reading)->client.state);
     cr_expect_null(ls_bundle_reading_bundle(reading)->snapshot);

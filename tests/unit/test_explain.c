@@ -259,7 +259,7 @@ Test(explain, a_cut_bundle_is_explained_as_far_as_it_goes)
     RUN(3, "explain", bundle_path, "--json", "-", "--sim", LS_TEST_PLUGIN_DIR "/fault_none.so");
     cJSON *json = parse_output();
     cr_expect_str_eq(text_of(json, "missing"),
-                     "the bundle is cut or damaged: without client's state");
+                     "the bundle is cut or damaged; missing from it: client's state");
     cr_expect_str_eq(text_of(json, "agrees_with"), "server");
     cJSON_Delete(json);
 }

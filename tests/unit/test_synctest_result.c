@@ -133,7 +133,7 @@ Test(synctest_result, json_has_every_value)
     expect_in(text, "\"a\\\"b\\\\\"");
     expect_in(text, "\"class\":\t\"uninitialised memory\"");
     expect_in(text, "\"reason\":\t\"none & nothing\"");
-    expect_in(text, "\"roots_compared\":\t35");
+    expect_in(text, "\"hashes_compared\":\t35");
     free(text);
 }
 

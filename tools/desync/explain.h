@@ -17,8 +17,8 @@ typedef struct explain_config {
     bool is_quiet; /* no report as text */
 } explain_config;
 
-/* LS_EXIT_DESYNC when the bundle shows a desync: the roots of the two sides differ, whatever else
- * can be told of it. LS_EXIT_CLEAN when they do not, else why it cannot be explained. */
+/* LS_EXIT_DESYNC when the bundle shows a desync: the state hashes of the two sides differ, whatever
+ * else can be told of it. LS_EXIT_CLEAN when they do not, else why it cannot be explained. */
 ls_exit_code explain_run(const explain_config *config, const ls_log *log);
 
 #endif

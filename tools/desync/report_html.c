@@ -162,7 +162,7 @@ static void write_drawing(ls_html *html, const explain_evidence *evidence, ls_ti
     ls_html_number_attribute(html, "width", LABEL_WIDTH + (last - first + 1) * CELL_WIDTH);
     ls_html_number_attribute(html, "height", 4 * CELL_HEIGHT);
     ls_html_attribute(html, "role", "img");
-    ls_html_attribute(html, "aria-label", "Timeline of roots");
+    ls_html_attribute(html, "aria-label", "Timeline of state hashes");
     for (uint32_t i = 0; i < 3; i++) {
         write_label(html, 0, i * CELL_HEIGHT + 14, rows[i].name);
         for (ls_tick tick = first; tick <= last; tick++) {
@@ -183,7 +183,7 @@ static void write_timeline(ls_html *html, const explain_evidence *evidence)
     ls_tick first = last >= TICKS_MAX ? last - TICKS_MAX + 1 : 0;
     first = bundle->snapshot && bundle->snapshot_tick > first ? bundle->snapshot_tick : first;
     ls_text heading = {{0}};
-    ls_text_set(&heading, "Roots, state %" PRIu32 " to %" PRIu32, first, last);
+    ls_text_set(&heading, "State hashes, state %" PRIu32 " to %" PRIu32, first, last);
     ls_html_element(html, "h2", NULL, heading.bytes);
     ls_html_begin(html, "div");
     ls_html_attribute(html, "class", "wide");

@@ -154,8 +154,8 @@ static void add_report(ls_json *json, const void *of)
     ls_json_number(json, "tick", bundle->tick);
     ls_json_number(json, "slot", bundle->slot);
     add_text(json, "player", bundle->player);
-    ls_json_hash(json, "server_root", bundle->server_hash);
-    ls_json_hash(json, "client_root", bundle->client_hash);
+    ls_json_hash(json, "server_hash", bundle->server_hash);
+    ls_json_hash(json, "client_hash", bundle->client_hash);
     add_text(json, "missing", evidence->missing.bytes);
     add_text(json, "class", ls_desync_class_word(bundle->verdict.kind));
     add_text(json, "culprit", ls_desync_culprit_word(bundle->verdict.culprit));

@@ -165,7 +165,7 @@ static void write_timeline(FILE *file, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
     ls_tick first = bundle->tick > TICKS_SHOWN / 2 ? bundle->tick - TICKS_SHOWN / 2 : 0;
-    fprintf(file, "Roots around state %" PRIu32 "\n", bundle->tick);
+    fprintf(file, "State hashes around state %" PRIu32 "\n", bundle->tick);
     fprintf(file, "  %-10s  %-16s  %-16s  %-16s\n", "state", "server", "client", "here");
     for (ls_tick tick = first; tick < first + TICKS_SHOWN; tick++) {
         uint64_t server = 0, client = 0, here = 0;

@@ -38,7 +38,7 @@ static ls_status write_tick(const ls_tick_inputs *inputs, uint64_t state_hash, F
     ls_json *json = line_of("tick");
     ls_json_number(json, "tick", inputs->tick);
     if (state_hash != 0) {
-        ls_json_hash(json, "root_behind", state_hash);
+        ls_json_hash(json, "state_hash", state_hash);
     }
     ls_json *slots = ls_json_array(json, "slots");
     for (uint32_t slot = 0; slot < inputs->slot_count; slot++) {
@@ -80,7 +80,7 @@ static ls_status write_snapshot(const ls_journal_record *record, FILE *file)
     }
     ls_json *json = line_of("snapshot");
     ls_json_number(json, "tick", snapshot.tick);
-    ls_json_hash(json, "root", snapshot.state_hash);
+    ls_json_hash(json, "state_hash", snapshot.state_hash);
     ls_json_number(json, "bytes", (double)snapshot.state_bytes);
     return finish_line(json, file);
 }

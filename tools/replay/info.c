@@ -57,7 +57,7 @@ static void show_ticks(const replay_run *run, const ls_journal_header *header,
     ls_json_number(run->json, "end_tick", info->end_tick);
     ls_json_number(run->json, "ticks", (double)info->ticks);
     ls_json_number(run->json, "ticks_missing", (double)info->ticks_missing);
-    ls_json_number(run->json, "roots", (double)info->state_hashes);
+    ls_json_number(run->json, "state_hashes", (double)info->state_hashes);
     ls_json_number(run->json, "snapshots", (double)info->snapshots);
     ls_json_bool(run->json, "is_complete", info->is_complete);
     ls_json_hash(run->json, "tick_chain", info->tick_chain);

@@ -70,7 +70,7 @@ ls_status replay_seek(replay_run *run, ls_text *why)
                                   : "another one was recorded",
                took_ms);
     ls_json_number(run->json, "tick", run->config->from);
-    ls_json_hash(run->json, "root", here);
+    ls_json_hash(run->json, "state_hash", here);
     if (recorded != 0) {
         ls_json_hash(run->json, "journal_root", recorded);
     } else {

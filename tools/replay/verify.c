@@ -178,7 +178,7 @@ static void tell(const verifying *work)
                work->ticks, work->state_hashes, speed);
     ls_json_number(work->run->json, "ticks", (double)work->ticks);
     ls_json_number(work->run->json, "ticks_skipped", (double)work->ticks_skipped);
-    ls_json_number(work->run->json, "roots", (double)work->state_hashes);
+    ls_json_number(work->run->json, "state_hashes", (double)work->state_hashes);
     ls_json_number(work->run->json, "chains", (double)work->chains);
     ls_json_number(work->run->json, "speed", speed);
 }

@@ -41,7 +41,7 @@ static void add_finding(ls_json *json, const synctest_finding *finding,
 {
     ls_json_text(json, "name", synctest_perturbation_of(finding->perturbation)->name);
     ls_json_text(json, "result", synctest_finding_word(finding));
-    ls_json_number(json, "roots_compared", (double)finding->hashes_compared);
+    ls_json_number(json, "hashes_compared", (double)finding->hashes_compared);
     ls_json_number(json, "seconds", seconds_of(finding->took_ns));
     if (finding->outcome.kind == SYNCTEST_OUTCOME_SKIPPED) {
         add_word(json, "reason", finding->outcome.text.bytes);
@@ -113,7 +113,7 @@ static void add_result(ls_json *json, const void *of)
     ls_json_text(json, "program", "lockstep-synctest");
     ls_json_text(json, "status", result->status);
     add_simulation(json, result);
-    ls_json_number(json, "roots_compared", (double)result->hashes_compared);
+    ls_json_number(json, "hashes_compared", (double)result->hashes_compared);
     ls_json_number(json, "failed", result->failed);
     if (result->has_lint || result->lint.count > 0) {
         add_lint(json, &result->lint);

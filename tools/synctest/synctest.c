@@ -278,7 +278,7 @@ static ls_exit_code verdict(synctest_result *result, bool is_lint_only, ls_conso
 {
     uint32_t errors = result->lint.errors;
     bool is_bad = result->failed > 0 || errors > 0;
-    bool is_empty = !is_lint_only && result->hashes_compared == 0;
+    bool is_empty = is_lint_only ? !result->has_lint : result->hashes_compared == 0;
     result->status = is_bad ? "differs" : is_empty ? "nothing compared" : "clean";
     if (!is_lint_only) {
         ls_log_line(&console->log, LS_LOG_INFO,
