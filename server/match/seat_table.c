@@ -48,11 +48,6 @@ bool ls_seat_table_has_played(const ls_seat_table *table, uint32_t slot)
     return table->seats[slot].player.has_played;
 }
 
-ls_tick ls_seat_table_play_from(const ls_seat_table *table, uint32_t slot)
-{
-    return table->seats[slot].play_from;
-}
-
 static uint32_t count_states(const ls_seat_table *table, ls_slot_state first, ls_slot_state last)
 {
     uint32_t count = 0;

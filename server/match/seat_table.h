@@ -126,8 +126,6 @@ static inline bool ls_seat_table_plays(const ls_seat_table *table, uint32_t slot
     return seat->state == LS_SEAT_PLAYING && tick >= seat->play_from;
 }
 
-ls_tick ls_seat_table_play_from(const ls_seat_table *table, uint32_t slot);
-
 /* Whether any seat's state is one of `first` .. `last`. */
 static inline bool ls_seat_table_has_state(const ls_seat_table *table, ls_slot_state first,
                                            ls_slot_state last)
