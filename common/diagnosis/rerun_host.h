@@ -1,0 +1,49 @@
+/* Rerun host: where a match or a session has ticks simulated again for a diagnosis. The core says
+ * what to run and comes back for the outcome; it never waits, and its own simulation is not
+ * touched. A host runs the ticks in a helper process with the plug-in freshly loaded (programs), or
+ * in this thread a few steps at a time (virtual time). Given to match and session by their owner,
+ * who keeps it until they are destroyed; NULL there: nothing can be run again, and the diagnosis
+ * says so. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_HOST_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_HOST_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/rerun.h"
+
+LS_C_BEGIN
+
+#define LS_RERUN_NO_PASS UINT32_MAX
+
+typedef struct ls_rerun_request {
+    const ls_replay_stretch *stretch; /* borrowed during the call of start only */
+    uint32_t pass; /* the state after this pass of the last step is wanted too, or NO_PASS */
+} ls_rerun_request;
+
+typedef struct ls_rerun_outcome {
+    ls_rerun_figures figures;  /* as far as they are known */
+    ls_pass_trace passes;      /* of the last step; pass_count 0: not reached */
+    const uint8_t *state;      /* canonical: the state it led to; NULL: not reached */
+    const uint8_t *pass_state; /* canonical: after the pass asked for; NULL: none */
+    ls_text failure; /* empty, or why it ended early: "crashed in pass 'move' of tick 17
+                        (segmentation fault)", "took longer than 2.0 s" */
+} ls_rerun_outcome;
+
+/* One run at a time for each ticket; a host may queue them. */
+typedef struct ls_rerun_host {
+    void *context;
+
+    /* Begins a run. Whatever it needs of the request it has copied when it returns. *ticket is not
+     * 0. UNSUPPORTED: this simulation cannot be run again; NO_MEMORY, IO: not now. */
+    ls_status (*start)(void *context, const ls_rerun_request *request, uint32_t *ticket);
+
+    /* The outcome, borrowed until the ticket is released; NULL: it is still running. A host that
+     * runs in this thread does a portion of its work here. */
+    const ls_rerun_outcome *(*poll)(void *context, uint32_t ticket, uint64_t now_ns);
+
+    /* Ends the run if it goes on, and forgets the outcome. Every ticket is released once. */
+    void (*release)(void *context, uint32_t ticket);
+} ls_rerun_host;
+
+LS_C_END
+
+#endif
