@@ -24,8 +24,10 @@ typedef struct ls_rerun_outcome {
     ls_pass_trace passes;      /* of the last step; pass_count 0: not reached */
     const uint8_t *state;      /* canonical: the state it led to; NULL: not reached */
     const uint8_t *pass_state; /* canonical: after the pass asked for; NULL: none */
-    ls_text failure; /* empty, or why it ended early: "crashed in pass 'move' of tick 17
-                        (segmentation fault)", "took longer than 2.0 s" */
+
+    /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
+     * "took longer than 2.0 s". */
+    ls_text failure;
 } ls_rerun_outcome;
 
 /* One run at a time for each ticket; a host may queue them. */
