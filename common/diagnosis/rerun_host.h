@@ -34,7 +34,7 @@ typedef struct ls_rerun_outcome {
 typedef struct ls_rerun_host {
     void *context;
 
-    /* Begins a run. Whatever it needs of the request it has copied when it returns. *ticket is not
+    /* Begins a run. The host copies what it needs of the request before it returns. *ticket is not
      * 0. UNSUPPORTED: this simulation cannot be run again; NO_MEMORY, IO: not now. */
     ls_status (*start)(void *context, const ls_rerun_request *request, uint32_t *ticket);
 
