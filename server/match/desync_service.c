@@ -31,11 +31,7 @@ typedef struct desync_slot {
 } desync_slot;
 
 struct ls_desync_service {
-    const ls_match_context *context;
-    const ls_tick_log *log;
-    ls_outbox *outbox;
-    const ls_seat_table *seats;
-    const ls_player_link *links;
+    const ls_match_context *match;
     ls_investigation *investigation; /* NULL: nothing is kept to find causes with */
     ls_arbiter arbiter;
     desync_slot slots[LS_PLAYERS_MAX];
@@ -45,7 +41,7 @@ static const ls_desync_drop NOBODY = {0, NULL};
 
 static ls_tick agreed_before(const ls_desync_service *desync, ls_tick tick)
 {
-    uint32_t interval = desync->context->config.hash_interval_ticks;
+    uint32_t interval = desync->match->config.hash_interval_ticks;
     return (tick - 1) / interval * interval;
 }
 
@@ -56,12 +52,12 @@ static void send_queries(ls_desync_service *desync)
 {
     ls_investigation *investigation = desync->investigation;
     ls_wire_query *query =
-        &ls_outbox_message(desync->outbox, LS_MESSAGE_TREE_QUERY)->body.tree_query;
-    ls_peer_id peer = ls_seat_table_peer(desync->seats, investigation->slot);
+        &ls_outbox_message(desync->match->outbox, LS_MESSAGE_TREE_QUERY)->body.tree_query;
+    ls_peer_id peer = desync->match->seats->peers[investigation->slot];
     query->tick = investigation->tick;
     while (!investigation->is_compared &&
            ls_hash_tree_diff_next_query(investigation->diff, &query->query)) {
-        ls_outbox_send(desync->outbox, peer);
+        ls_outbox_send(desync->match->outbox, peer);
     }
     investigation->is_compared =
         investigation->is_compared || ls_hash_tree_diff_is_done(investigation->diff);
@@ -70,8 +66,9 @@ static void send_queries(ls_desync_service *desync)
 static void ask_for_evidence(ls_desync_service *desync, uint32_t slot, ls_tick tick)
 {
     desync->investigation->evidence[slot] = (ls_investigation_evidence){.tick = tick};
-    ls_outbox_message(desync->outbox, LS_MESSAGE_EVIDENCE_REQUEST)->body.evidence_tick = tick;
-    ls_outbox_send(desync->outbox, ls_seat_table_peer(desync->seats, slot));
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_EVIDENCE_REQUEST)->body.evidence_tick =
+        tick;
+    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
 }
 
 /* ---- what is done about it ---- */
@@ -80,7 +77,7 @@ static void ask_for_evidence(ls_desync_service *desync, uint32_t slot, ls_tick t
 static ls_desync_drop give_up_healing(ls_desync_service *desync, const char *why)
 {
     desync->investigation->phase = LS_INVESTIGATION_IDLE;
-    return desync->context->state == LS_MATCH_RUNNING
+    return desync->match->state == LS_MATCH_RUNNING
                ? (ls_desync_drop){desync->investigation->slot, why}
                : NOBODY;
 }
@@ -89,15 +86,15 @@ static ls_desync_drop start_healing(ls_desync_service *desync)
 {
     ls_investigation *investigation = desync->investigation;
     uint32_t slot = investigation->slot;
-    if (desync->context->state != LS_MATCH_RUNNING ||
-        ls_seat_table_state(desync->seats, slot) != LS_SEAT_PLAYING) {
+    if (desync->match->state != LS_MATCH_RUNNING ||
+        desync->match->seats->rows[slot].state != LS_SEAT_PLAYING) {
         return NOBODY;
     }
     if (investigation->findings[slot].healed >= HEALS_MAX) {
         return give_up_healing(desync, "its state differs again after it was healed eight times");
     }
-    if (!ls_investigation_compare(investigation, desync->links[slot].chain_tick,
-                                  desync->context->now_ns)) {
+    if (!ls_investigation_compare(investigation, desync->match->links[slot].chain_tick,
+                                  desync->match->now_ns)) {
         return give_up_healing(desync, "its state differs and is too old to be healed");
     }
     investigation->phase = LS_INVESTIGATION_COMPARING;
@@ -108,13 +105,14 @@ static ls_desync_drop start_healing(ls_desync_service *desync)
 static void send_leaf(ls_desync_service *desync, uint32_t leaf)
 {
     const ls_investigation *investigation = desync->investigation;
-    ls_heal_leaf *sent = &ls_outbox_message(desync->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
+    ls_heal_leaf *sent =
+        &ls_outbox_message(desync->match->outbox, LS_MESSAGE_HEAL_LEAF)->body.heal_leaf;
     sent->tick = investigation->tick;
     sent->leaf = leaf;
     sent->size = (uint32_t)ls_state_tree_leaf_bytes(investigation->inspector.tree, leaf);
     ls_state_tree_read_leaf(investigation->inspector.tree, leaf,
                             ls_sim_instance_view(investigation->inspector.held), sent->bytes);
-    ls_outbox_send(desync->outbox, ls_seat_table_peer(desync->seats, investigation->slot));
+    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[investigation->slot]);
 }
 
 static ls_desync_drop send_healing(ls_desync_service *desync)
@@ -122,10 +120,9 @@ static ls_desync_drop send_healing(ls_desync_service *desync)
     ls_investigation *investigation = desync->investigation;
     uint64_t state_hash = 0;
     uint64_t chain = 0;
-    bool is_held =
-        ls_replay_window_hash(investigation->inspector.window, investigation->tick, &state_hash) ==
-            LS_OK &&
-        ls_hash_record_chain(ls_tick_log_hashes(desync->log), investigation->tick, &chain);
+    bool is_held = ls_replay_window_hash(investigation->inspector.window, investigation->tick,
+                                         &state_hash) == LS_OK &&
+                   ls_hash_record_chain(&desync->match->log->hashes, investigation->tick, &chain);
     if (!is_held || !ls_investigation_can_heal(investigation)) {
         return give_up_healing(desync,
                                "its state differs in more than can be healed without a snapshot");
@@ -133,18 +130,18 @@ static ls_desync_drop send_healing(ls_desync_service *desync)
     for (uint32_t i = 0; i < ls_hash_tree_diff_leaf_count(investigation->diff); i++) {
         send_leaf(desync, ls_hash_tree_diff_leaf(investigation->diff, i));
     }
-    ls_outbox_message(desync->outbox, LS_MESSAGE_HEAL)->body.heal =
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_HEAL)->body.heal =
         (ls_heal){.tick = investigation->tick, .state_hash = state_hash, .chain = chain};
-    ls_outbox_send(desync->outbox, ls_seat_table_peer(desync->seats, investigation->slot));
+    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[investigation->slot]);
     investigation->phase = LS_INVESTIGATION_HEALING;
-    investigation->since_ns = desync->context->now_ns;
+    investigation->since_ns = desync->match->now_ns;
     return NOBODY;
 }
 
 /* Everybody could see the report: the match's rule is applied. */
 static ls_desync_drop act(ls_desync_service *desync)
 {
-    ls_on_desync rule = desync->context->config.on_desync;
+    ls_on_desync rule = desync->match->config.on_desync;
     desync->investigation->phase = LS_INVESTIGATION_IDLE;
     if (rule == LS_ON_DESYNC_DROP) {
         return (ls_desync_drop){desync->investigation->slot, STATE_DIFFERS};
@@ -157,7 +154,7 @@ static ls_desync_drop act(ls_desync_service *desync)
 static void send_cause(ls_desync_service *desync, uint32_t slot, const ls_desync_finding *finding)
 {
     ls_desync_cause *cause =
-        &ls_outbox_message(desync->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
+        &ls_outbox_message(desync->match->outbox, LS_MESSAGE_DESYNC_CAUSE)->body.cause;
     memset(cause, 0, sizeof *cause);
     cause->slot = slot;
     cause->tick = finding->tick;
@@ -176,7 +173,7 @@ static void send_cause(ls_desync_service *desync, uint32_t slot, const ls_desync
     if (finding->pass) {
         ls_name_copy(cause->pass, sizeof cause->pass, finding->pass);
     }
-    ls_seat_table_send_all(desync->seats);
+    ls_seat_table_send_all(desync->match->seats);
 }
 
 /* One slot's input as a person reads it: "slot 0: 2 bytes 01e8". */
@@ -202,7 +199,7 @@ static void describe_inputs(const ls_desync_service *desync, ls_tick tick, ls_te
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     ls_text_set(out, "%s", "");
-    if (ls_tick_log_at(desync->log, tick, slots, &inputs) != LS_OK) {
+    if (ls_tick_log_at(desync->match->log, tick, slots, &inputs) != LS_OK) {
         return;
     }
     for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
@@ -215,13 +212,13 @@ static void conclude(ls_desync_service *desync)
     ls_investigation *investigation = desync->investigation;
     const ls_arbiter_slot *found = &desync->arbiter.slots[investigation->slot];
     ls_desync_finding *finding = ls_investigation_conclude(
-        investigation, found->server_hash, found->client_hash, desync->context->config.print);
-    finding->took_ns = desync->context->now_ns - desync->slots[investigation->slot].found_ns;
+        investigation, found->server_hash, found->client_hash, desync->match->config.print);
+    finding->took_ns = desync->match->now_ns - desync->slots[investigation->slot].found_ns;
     describe_inputs(desync, finding->tick - 1, &finding->inputs);
     investigation->evidence[investigation->slot].tick = 0;
     investigation->phase = LS_INVESTIGATION_REPORTED;
-    investigation->since_ns = desync->context->now_ns;
-    ls_match_event *event = ls_outbox_push_event(desync->outbox, LS_MATCH_DESYNC_CAUSE);
+    investigation->since_ns = desync->match->now_ns;
+    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC_CAUSE);
     event->slot = investigation->slot;
     event->tick = finding->tick;
     event->text = finding->verdict.why;
@@ -232,12 +229,12 @@ static void conclude(ls_desync_service *desync)
 
 static void start_next(ls_desync_service *desync)
 {
-    for (uint32_t slot = 0; slot < desync->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
         desync_slot *known = &desync->slots[slot];
         if (known->is_open) {
             known->is_open = false;
             ls_investigation_start(desync->investigation, slot, agreed_before(desync, known->tick),
-                                   known->tick, desync->context->now_ns);
+                                   known->tick, desync->match->now_ns);
             send_queries(desync);
             return;
         }
@@ -252,30 +249,30 @@ bool ls_desync_service_announce(ls_desync_service *desync, uint32_t slot)
     known->tick = found->bad_tick;
     known->server_hash = found->server_hash;
     known->client_hash = found->client_hash;
-    ls_outbox_message(desync->outbox, LS_MESSAGE_DESYNC)->body.desync =
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_DESYNC)->body.desync =
         (ls_desync_notice){.slot = slot,
                            .tick = found->bad_tick,
                            .server_hash = found->server_hash,
                            .client_hash = found->client_hash};
-    ls_seat_table_send_all(desync->seats);
-    ls_match_event *event = ls_outbox_push_event(desync->outbox, LS_MATCH_DESYNC);
+    ls_seat_table_send_all(desync->match->seats);
+    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_DESYNC);
     event->slot = slot;
     event->tick = found->bad_tick;
     event->server_hash = found->server_hash;
     event->client_hash = found->client_hash;
-    return desync->context->config.on_desync == LS_ON_DESYNC_STOP &&
-           desync->context->state == LS_MATCH_RUNNING;
+    return desync->match->config.on_desync == LS_ON_DESYNC_STOP &&
+           desync->match->state == LS_MATCH_RUNNING;
 }
 
 ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t slot)
 {
     desync_slot *known = &desync->slots[slot];
-    known->found_ns = desync->context->now_ns;
+    known->found_ns = desync->match->now_ns;
     bool can_ask = desync->investigation && known->tick > 0 &&
-                   ls_seat_table_is_in_play(desync->seats, slot) &&
+                   ls_seat_table_is_in_play(desync->match->seats, slot) &&
                    desync->arbiter.slots[slot].client_hash != 0;
     if (!can_ask) {
-        ls_on_desync rule = desync->context->config.on_desync;
+        ls_on_desync rule = desync->match->config.on_desync;
         bool is_dropped = rule == LS_ON_DESYNC_DROP || rule == LS_ON_DESYNC_HEAL;
         return is_dropped ? (ls_desync_drop){slot, STATE_DIFFERS} : NOBODY;
     }
@@ -289,18 +286,18 @@ ls_desync_drop ls_desync_service_investigate(ls_desync_service *desync, uint32_t
 
 static bool is_late(const ls_desync_service *desync)
 {
-    uint64_t timeout_ns = desync->context->config.investigation_timeout_ms * LS_NS_PER_MS;
-    return desync->context->now_ns - desync->investigation->since_ns >= timeout_ns;
+    uint64_t timeout_ns = desync->match->config.investigation_timeout_ms * LS_NS_PER_MS;
+    return desync->match->now_ns - desync->investigation->since_ns >= timeout_ns;
 }
 
 static void look(ls_desync_service *desync)
 {
     ls_investigation *investigation = desync->investigation;
-    uint64_t dt_ns = desync->context->dt_ns;
-    if (desync->context->now_ns - investigation->ran_ns >= dt_ns) {
-        uint32_t rate_hz = desync->context->config.sim.tick_rate_hz;
+    uint64_t dt_ns = desync->match->dt_ns;
+    if (desync->match->now_ns - investigation->ran_ns >= dt_ns) {
+        uint32_t rate_hz = desync->match->config.sim.tick_rate_hz;
         bool was_comparing = investigation->is_comparing;
-        investigation->ran_ns = desync->context->now_ns;
+        investigation->ran_ns = desync->match->now_ns;
         ls_investigation_run(investigation, (RERUN_STEPS_PER_SECOND + rate_hz - 1) / rate_hz);
         if (investigation->is_comparing && !was_comparing) {
             send_queries(desync);
@@ -321,7 +318,7 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
         look(desync);
         break;
     case LS_INVESTIGATION_REPORTED:
-        if (desync->context->now_ns > desync->investigation->since_ns) {
+        if (desync->match->now_ns > desync->investigation->since_ns) {
             return act(desync);
         }
         break;
@@ -342,7 +339,7 @@ ls_desync_drop ls_desync_service_advance(ls_desync_service *desync)
 bool ls_desync_service_is_open(const ls_desync_service *desync)
 {
     bool is_open = desync->investigation && desync->investigation->phase != LS_INVESTIGATION_IDLE;
-    for (uint32_t slot = 0; slot < desync->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < desync->match->config.sim.players; slot++) {
         is_open = is_open || desync->slots[slot].is_open;
     }
     return is_open;
@@ -466,7 +463,7 @@ static ls_status take_healed(ls_desync_service *desync, uint32_t slot, const ls_
     investigation->phase = LS_INVESTIGATION_IDLE;
     investigation->findings[slot].healed++;
     ls_arbiter_heal(&desync->arbiter, slot, healed->tick);
-    ls_match_event *event = ls_outbox_push_event(desync->outbox, LS_MATCH_HEALED);
+    ls_match_event *event = ls_outbox_push_event(desync->match->outbox, LS_MATCH_HEALED);
     event->slot = slot;
     event->tick = healed->tick;
     return LS_OK;
@@ -504,10 +501,10 @@ void ls_desync_service_compare(ls_desync_service *desync, uint32_t slot, ls_tick
     if (!ls_arbiter_compare(&desync->arbiter, slot, tick, chain, &first, &count)) {
         return;
     }
-    desync->slots[slot].asked_ns = desync->context->now_ns;
-    ls_outbox_message(desync->outbox, LS_MESSAGE_HASH_REQUEST)->body.hash_request =
+    desync->slots[slot].asked_ns = desync->match->now_ns;
+    ls_outbox_message(desync->match->outbox, LS_MESSAGE_HASH_REQUEST)->body.hash_request =
         (ls_hash_request){.first = first, .count = count};
-    ls_outbox_send(desync->outbox, ls_seat_table_peer(desync->seats, slot));
+    ls_outbox_send(desync->match->outbox, desync->match->seats->peers[slot]);
 }
 
 static void compare_finished(ls_desync_service *desync, uint32_t slot, bool *is_found)
@@ -515,7 +512,7 @@ static void compare_finished(ls_desync_service *desync, uint32_t slot, bool *is_
     const ls_finished *finished = &desync->slots[slot].finished;
     ls_desync_service_compare(desync, slot, finished->chain_tick, finished->chain);
     *is_found = ls_arbiter_compare_hash(&desync->arbiter, slot, finished->tick,
-                                        desync->context->final_hash, finished->state_hash);
+                                        desync->match->final_hash, finished->state_hash);
 }
 
 void ls_desync_service_take_finished(ls_desync_service *desync, uint32_t slot,
@@ -537,7 +534,7 @@ ls_status ls_desync_service_take_hashes(ls_desync_service *desync, uint32_t slot
         return LS_OK;
     }
     bool is_lapsed = was_asked && !ls_desync_service_is_asking(desync, slot);
-    if (is_lapsed && ls_seat_table_state(desync->seats, slot) == LS_SEAT_FINISHED) {
+    if (is_lapsed && desync->match->seats->rows[slot].state == LS_SEAT_FINISHED) {
         compare_finished(desync, slot, is_found); /* the question kept it from being compared */
     }
     if (is_contradiction && is_lapsed) {
@@ -565,8 +562,8 @@ bool ls_desync_service_is_asking(const ls_desync_service *desync, uint32_t slot)
  * but the link may be what keeps the answer. */
 static bool is_overdue(ls_desync_service *desync, uint32_t slot, uint64_t limit_ns)
 {
-    uint64_t now_ns = desync->context->now_ns;
-    if (limit_ns > 0 && now_ns - desync->links[slot].peer.heard_ns >= limit_ns / 4) {
+    uint64_t now_ns = desync->match->now_ns;
+    if (limit_ns > 0 && now_ns - desync->match->links[slot].peer.heard_ns >= limit_ns / 4) {
         desync->slots[slot].asked_ns = now_ns;
     }
     return now_ns - desync->slots[slot].asked_ns >= limit_ns;
@@ -575,10 +572,11 @@ static bool is_overdue(ls_desync_service *desync, uint32_t slot, uint64_t limit_
 uint32_t ls_desync_service_next_overdue(ls_desync_service *desync, uint32_t first,
                                         uint64_t limit_ns)
 {
-    uint32_t players = desync->context->config.sim.players;
+    uint32_t players = desync->match->config.sim.players;
     for (uint32_t slot = first; slot < players; slot++) {
         if (desync->arbiter.slots[slot].agreement == LS_AGREEMENT_ASKING &&
-            ls_seat_table_is_in_play(desync->seats, slot) && is_overdue(desync, slot, limit_ns)) {
+            ls_seat_table_is_in_play(desync->match->seats, slot) &&
+            is_overdue(desync, slot, limit_ns)) {
             return slot;
         }
     }
@@ -637,45 +635,33 @@ bool ls_desync_service_evidence(const ls_desync_service *desync, uint32_t slot,
 
 void ls_desync_service_prefetch(const ls_desync_service *desync)
 {
-    uint32_t players = desync->context->config.sim.players;
+    uint32_t players = desync->match->config.sim.players;
     ls_prefetch(desync, offsetof(ls_desync_service, arbiter) + offsetof(ls_arbiter, slots) +
                             players * sizeof desync->arbiter.slots[0]);
 }
 
 /* ---- life ---- */
 
-ls_status ls_desync_service_create(const ls_match_context *context, const ls_tick_log *log,
-                                   ls_outbox *outbox, const ls_seat_table *seats,
-                                   const ls_player_link *links, ls_desync_service **out,
+ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out,
                                    ls_text *why)
 {
-    ls_desync_service *desync = ls_allocate(context->allocator, sizeof *desync);
+    ls_desync_service *desync = ls_allocate(match->allocator, sizeof *desync);
     if (!desync) {
         return LS_NO_MEMORY;
     }
-    desync->context = context;
-    desync->log = log;
-    desync->outbox = outbox;
-    desync->seats = seats;
-    desync->links = links;
-    ls_arbiter_init(&desync->arbiter, ls_tick_log_hashes(log));
-    ls_status status = LS_OK;
-    if (ls_tick_log_window(log)) {
-        status = ls_investigation_create(ls_tick_log_instance(log), ls_tick_log_window(log),
-                                         context->allocator, &desync->investigation, why);
-    }
-    if (status != LS_OK) {
-        ls_desync_service_destroy(desync);
-        return status;
-    }
+    desync->match = match;
+    ls_arbiter_init(&desync->arbiter, &match->log->hashes);
     *out = desync;
-    return LS_OK;
+    return match->log->window
+               ? ls_investigation_create(match->log->instance, match->log->window, match->allocator,
+                                         &desync->investigation, why)
+               : LS_OK;
 }
 
 void ls_desync_service_destroy(ls_desync_service *desync)
 {
     if (desync) {
         ls_investigation_destroy(desync->investigation);
-        ls_release(desync->context->allocator, desync);
+        ls_release(desync->match->allocator, desync);
     }
 }

@@ -14,11 +14,9 @@ typedef struct ls_desync_drop {
     const char *why; /* NULL: no player has to be dropped */
 } ls_desync_drop;
 
-/* The service borrows the other parts; `links` has one link for each slot. NO_MEMORY, or what
- * creating a simulation says, with `why`. */
-ls_status ls_desync_service_create(const ls_match_context *context, const ls_tick_log *log,
-                                   ls_outbox *outbox, const ls_seat_table *seats,
-                                   const ls_player_link *links, ls_desync_service **out,
+/* NO_MEMORY, or what creating a simulation says, with `why`: what there is by then is destroyed
+ * with the match. */
+ls_status ls_desync_service_create(const ls_match_context *match, ls_desync_service **out,
                                    ls_text *why);
 void ls_desync_service_destroy(ls_desync_service *desync);
 

@@ -27,11 +27,7 @@ typedef struct joining {
 } joining;
 
 struct ls_join_service {
-    const ls_match_context *context;
-    const ls_tick_log *log;
-    ls_outbox *outbox;
-    const ls_seat_table *seats;
-    ls_player_link *links;
+    const ls_match_context *match;
     ls_blob *blob; /* NULL: none was needed yet, or the state is too large */
     uint32_t sender_count;
     uint32_t streaming_count;                    /* senders that are taken */
@@ -53,10 +49,10 @@ static bool is_blob_free(const ls_join_service *joins)
 /* Fills the blob with the live state, or with the ticks that lead to it. */
 static ls_status fill_blob(ls_join_service *joins)
 {
-    ls_sim_instance *instance = ls_tick_log_instance(joins->log);
-    ls_tick_history *history = ls_tick_log_history(joins->log);
+    ls_sim_instance *instance = joins->match->log->instance;
+    ls_tick_history *history = joins->match->log->history;
     size_t bytes = history ? ls_tick_history_flush(history) : ls_sim_instance_save_bytes(instance);
-    ls_status status = ls_handover_make_blob(joins->context, joins->log, bytes, &joins->blob);
+    ls_status status = ls_handover_make_blob(joins->match, bytes, &joins->blob);
     if (status != LS_OK) {
         return status;
     }
@@ -75,16 +71,16 @@ static ls_status make_snapshot(ls_join_service *joins)
         return status;
     }
     ls_blob_seal(joins->blob);
-    joins->in_blob = ls_tick_log_live(joins->log);
-    joins->in_blob.state_hash = ls_tick_log_live_hash(joins->log);
-    joins->made_ns = joins->context->now_ns;
+    joins->in_blob = ls_tick_log_live(joins->match->log);
+    joins->in_blob.state_hash = ls_sim_instance_hash(joins->match->log->instance);
+    joins->made_ns = joins->match->now_ns;
     return LS_OK;
 }
 
 static bool is_snapshot_fresh(const ls_join_service *joins)
 {
-    return joins->context->now_ns - joins->made_ns < BLOB_SHARED_NS &&
-           ls_tick_log_next(joins->log) - joins->in_blob.tick < LS_WINDOW_TICKS / 2;
+    return joins->match->now_ns - joins->made_ns < BLOB_SHARED_NS &&
+           joins->match->log->next - joins->in_blob.tick < LS_WINDOW_TICKS / 2;
 }
 
 static uint32_t free_sender(const ls_join_service *joins)
@@ -107,45 +103,45 @@ static void send_join(ls_join_service *joins, uint32_t slot, ls_join *join, cons
     bool is_keyframe = join->source != LS_JOIN_HELD;
     if (LS_FAULT(JOIN_WRONG_TICK) && join->source == LS_JOIN_SNAPSHOT) {
         join->tick++;
-        join->chain_tick += joins->context->config.hash_interval_ticks == 1 ? 1 : 0;
+        join->chain_tick += joins->match->config.hash_interval_ticks == 1 ? 1 : 0;
         join->next_close += join->next_close < join->tick ? 1 : 0;
     }
-    ls_outbox_send(joins->outbox, ls_seat_table_peer(joins->seats, slot));
+    ls_outbox_send(joins->match->outbox, joins->match->seats->peers[slot]);
     own->tick = tick;
     own->state_hash = join->state_hash;
     own->simulated_tick = 0;
-    ls_player_link_join(&joins->links[slot], join->tick, is_keyframe, ls_tick_log_next(joins->log),
-                        joins->context->now_ns);
-    ls_match_event *event = ls_outbox_push_event(joins->outbox, LS_MATCH_PLAYER_JOINING);
+    ls_player_link_join(&joins->match->links[slot], join->tick, is_keyframe,
+                        joins->match->log->next, joins->match->now_ns);
+    ls_match_event *event = ls_outbox_push_event(joins->match->outbox, LS_MATCH_PLAYER_JOINING);
     event->slot = slot;
     event->tick = tick;
-    ls_text_set(&event->text, "%s, %s", ls_seat_table_name(joins->seats, slot), how);
+    ls_text_set(&event->text, "%s, %s", joins->match->seats->rows[slot].player.name, how);
 }
 
 /* The player still has a state from which on every closed tick is held here. */
 static bool has_state(const ls_join_service *joins, uint32_t slot)
 {
-    const ls_return *back = ls_seat_table_return(joins->seats, slot);
-    ls_tick next = ls_tick_log_next(joins->log);
+    const ls_return *back = &joins->match->seats->rows[slot].back;
+    ls_tick next = joins->match->log->next;
     if (back->match_id == 0) {
         return next == 0;
     }
-    bool has_base = back->confirmed == 0 || ls_tick_log_holds(joins->log, back->confirmed - 1);
+    bool has_base =
+        back->confirmed == 0 || ls_tick_log_holds(joins->match->log, back->confirmed - 1);
     return has_base && back->confirmed <= next &&
            next - back->confirmed < LS_WINDOW_TICKS - HELD_SPARE_TICKS &&
-           ls_tick_log_chain(joins->log, back->confirmed) == back->tick_chain;
+           ls_tick_log_chain(joins->match->log, back->confirmed) == back->tick_chain;
 }
 
 static void join_with_what_it_has(ls_join_service *joins, uint32_t slot)
 {
-    const ls_return *back = ls_seat_table_return(joins->seats, slot);
+    const ls_return *back = &joins->match->seats->rows[slot].back;
     ls_text how;
-    ls_join *join = ls_handover_begin_join(joins->outbox, joins->context, joins->log, joins->seats,
-                                           LS_JOIN_HELD);
+    ls_join *join = ls_handover_begin_join(joins->match, LS_JOIN_HELD);
     join->tick = back->match_id != 0 ? back->confirmed : 0;
-    join->tick_chain = ls_tick_log_chain(joins->log, join->tick);
+    join->tick_chain = ls_tick_log_chain(joins->match->log, join->tick);
     ls_text_set(&how, "with the state that it has and %" PRIu32 " ticks",
-                ls_tick_log_next(joins->log) - join->tick);
+                joins->match->log->next - join->tick);
     send_join(joins, slot, join, how.bytes);
 }
 
@@ -154,16 +150,15 @@ static void join_with_blob(ls_join_service *joins, uint32_t slot, uint32_t sende
 {
     joining *own = &joins->slots[slot];
     ls_text how;
-    bool is_history = ls_tick_log_history(joins->log) != NULL;
-    ls_join *join = ls_handover_begin_join(joins->outbox, joins->context, joins->log, joins->seats,
-                                           is_history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT);
+    bool is_history = joins->match->log->history != NULL;
+    ls_join *join =
+        ls_handover_begin_join(joins->match, is_history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT);
     ls_handover_set_blob(join, &joins->in_blob, joins->blob, &how);
     join->blob = own->blobs++ % 256;
     own->sender = sender;
     joins->is_sender_taken[sender] = true;
     joins->streaming_count++;
-    ls_blob_sender_start(joins->senders[sender], joins->blob, join->blob, 0,
-                         joins->context->now_ns);
+    ls_blob_sender_start(joins->senders[sender], joins->blob, join->blob, 0, joins->match->now_ns);
     send_join(joins, slot, join, how.bytes);
 }
 
@@ -209,7 +204,7 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
                                 const ls_joined *joined)
 {
     const joining *own = &joins->slots[slot];
-    const ls_hash_record *hashes = ls_tick_log_hashes(joins->log);
+    const ls_hash_record *hashes = &joins->match->log->hashes;
     uint32_t interval = hashes->interval_ticks;
     uint64_t state_hash = own->state_hash;
     if (LS_FAULT(JOIN_UNCHECKED)) {
@@ -230,7 +225,7 @@ static ls_status compare_joined(const ls_join_service *joins, uint32_t slot,
 
 static ls_tick clamp_first_input(const ls_join_service *joins, ls_tick tick)
 {
-    ls_tick first = ls_tick_log_next(joins->log);
+    ls_tick first = joins->match->log->next;
     if (tick < first) {
         return first;
     }
@@ -241,7 +236,7 @@ ls_status ls_join_service_take_joined(ls_join_service *joins, uint32_t slot,
                                       const ls_joined *joined, ls_tick *first_input,
                                       ls_departure *departure)
 {
-    if (ls_seat_table_state(joins->seats, slot) != LS_SEAT_JOINING) {
+    if (joins->match->seats->rows[slot].state != LS_SEAT_JOINING) {
         return LS_MISBEHAVED;
     }
     ls_status status = compare_joined(joins, slot, joined);
@@ -273,8 +268,8 @@ ls_status ls_join_service_take_ack(ls_join_service *joins, uint32_t slot, const 
         return status == LS_OK && own->blobs == 0 ? LS_MALFORMED : status;
     }
     ls_blob_sender *sender = joins->senders[own->sender];
-    ls_status status =
-        ls_peer_link_take_blob_ack(&joins->links[slot].peer, joins->context, sender, bytes, size);
+    ls_status status = ls_peer_link_take_blob_ack(&joins->match->links[slot].peer, joins->match,
+                                                  sender, bytes, size);
     if (status == LS_OK && !ls_blob_sender_is_busy(sender)) {
         stop(joins, slot);
     }
@@ -286,7 +281,7 @@ void ls_join_service_note_progress(ls_join_service *joins, uint32_t slot, ls_tic
     joining *own = &joins->slots[slot];
     if (simulated > own->simulated_tick) {
         own->simulated_tick = simulated;
-        joins->links[slot].peer.progress_ns = joins->context->now_ns;
+        joins->match->links[slot].peer.progress_ns = joins->match->now_ns;
     }
 }
 
@@ -294,15 +289,15 @@ static void send_parts(ls_join_service *joins, uint32_t slot)
 {
     ls_blob_sender *sender = joins->senders[joins->slots[slot].sender];
     size_t size = 0;
-    while ((size = ls_blob_sender_next(sender, joins->context->now_ns,
-                                       ls_outbox_packet(joins->outbox))) > 0) {
-        ls_outbox_send_packet(joins->outbox, ls_seat_table_peer(joins->seats, slot), size);
+    while ((size = ls_blob_sender_next(sender, joins->match->now_ns,
+                                       ls_outbox_packet(joins->match->outbox))) > 0) {
+        ls_outbox_send_packet(joins->match->outbox, joins->match->seats->peers[slot], size);
     }
 }
 
 void ls_join_service_advance(ls_join_service *joins)
 {
-    uint64_t now_ns = joins->context->now_ns;
+    uint64_t now_ns = joins->match->now_ns;
     if (joins->streaming_count == 0) {
         return; /* no sender holds the blob */
     }
@@ -310,7 +305,7 @@ void ls_join_service_advance(ls_join_service *joins)
         ls_blob_advance(joins->blob, BLOB_PIECES_PER_TURN);
         joins->compress_ns = now_ns + BLOB_TURN_NS;
     }
-    for (uint32_t slot = 0; slot < joins->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < joins->match->config.sim.players; slot++) {
         if (joins->slots[slot].sender != NO_SENDER) {
             send_parts(joins, slot);
         }
@@ -338,51 +333,39 @@ uint64_t ls_join_service_next_ns(const ls_join_service *joins)
 void ls_join_service_prefetch(const ls_join_service *joins)
 {
     ls_prefetch(joins, offsetof(ls_join_service, in_blob));
-    ls_prefetch(joins->slots, joins->context->config.sim.players * sizeof joins->slots[0]);
+    ls_prefetch(joins->slots, joins->match->config.sim.players * sizeof joins->slots[0]);
 }
 
 /* ---- life ---- */
 
 static ls_status create_parts(ls_join_service *joins)
 {
-    const ls_match_config *config = &joins->context->config;
-    size_t bytes = ls_sim_instance_save_bytes(ls_tick_log_instance(joins->log));
-    ls_status status =
-        bytes > 0 ? ls_handover_make_blob(joins->context, joins->log, bytes, &joins->blob) : LS_OK;
+    const ls_match_config *config = &joins->match->config;
+    size_t bytes = ls_sim_instance_save_bytes(joins->match->log->instance);
+    ls_status status = bytes > 0 ? ls_handover_make_blob(joins->match, bytes, &joins->blob) : LS_OK;
     if (status == LS_UNSUPPORTED) {
         return LS_OK; /* too large to be handed on: no player can join */
     }
     ls_blob_sender_config sender = ls_blob_sender_config_default();
     sender.bytes_per_second = config->join_bytes_per_s;
-    sender.tick_ns = joins->context->dt_ns;
+    sender.tick_ns = joins->match->dt_ns;
     uint32_t count = config->joiners_max > 0 ? config->joiners_max : 1;
     for (uint32_t i = 1; status == LS_OK && i <= count; i++) {
-        status = ls_blob_sender_create(&sender, joins->context->allocator, &joins->senders[i]);
+        status = ls_blob_sender_create(&sender, joins->match->allocator, &joins->senders[i]);
         joins->sender_count += status == LS_OK ? 1 : 0;
     }
     return status;
 }
 
-ls_status ls_join_service_create(const ls_match_context *context, const ls_tick_log *log,
-                                 ls_outbox *outbox, const ls_seat_table *seats,
-                                 ls_player_link *links, ls_join_service **out)
+ls_status ls_join_service_create(const ls_match_context *match, ls_join_service **out)
 {
-    ls_join_service *joins = ls_allocate(context->allocator, sizeof *joins);
+    ls_join_service *joins = ls_allocate(match->allocator, sizeof *joins);
     if (!joins) {
         return LS_NO_MEMORY;
     }
-    joins->context = context;
-    joins->log = log;
-    joins->outbox = outbox;
-    joins->seats = seats;
-    joins->links = links;
-    ls_status status = create_parts(joins);
-    if (status != LS_OK) {
-        ls_join_service_destroy(joins);
-        return status;
-    }
+    joins->match = match;
     *out = joins;
-    return LS_OK;
+    return create_parts(joins);
 }
 
 void ls_join_service_destroy(ls_join_service *joins)
@@ -394,5 +377,5 @@ void ls_join_service_destroy(ls_join_service *joins)
         ls_blob_sender_destroy(joins->senders[i]);
     }
     ls_blob_destroy(joins->blob);
-    ls_release(joins->context->allocator, joins);
+    ls_release(joins->match->allocator, joins);
 }

@@ -8,10 +8,8 @@
 
 typedef struct ls_join_service ls_join_service;
 
-/* The service borrows the other parts; `links` has one link for each slot. NO_MEMORY. */
-ls_status ls_join_service_create(const ls_match_context *context, const ls_tick_log *log,
-                                 ls_outbox *outbox, const ls_seat_table *seats,
-                                 ls_player_link *links, ls_join_service **out);
+/* NO_MEMORY: what there is by then is destroyed with the match. */
+ls_status ls_join_service_create(const ls_match_context *match, ls_join_service **out);
 void ls_join_service_destroy(ls_join_service *joins);
 
 /* A player who is READY wants to join; `is_trusted`: its states never differed from the server's.

@@ -1,17 +1,56 @@
 #include "lockstep/server/match/match.h"
 
 #include "lockstep/common/base/assert.h"
+#include "lockstep/common/base/prefetch.h"
+#include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/server/match/match_conduct.h"
-#include "lockstep/server/match/match_parts.h"
 #include "lockstep/server/match/match_reception.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 struct ls_match {
-    ls_match_parts parts;
+    ls_match_context context;
 };
 
 /* ---- life ---- */
+
+static ls_status create_links(ls_match_context *match)
+{
+    uint32_t players = match->config.sim.players;
+    uint32_t input_bytes_max = match->config.simulation->input_bytes_max;
+    match->links = ls_allocate_array(match->allocator, players, sizeof *match->links);
+    ls_status status = match->links ? LS_OK : LS_NO_MEMORY;
+    for (uint32_t slot = 0; status == LS_OK && slot < players; slot++) {
+        status = ls_player_link_init(&match->links[slot], input_bytes_max, match->allocator);
+    }
+    return status;
+}
+
+static ls_status create_parts(ls_match_context *match, const ls_packet_sink *sink, ls_text *why)
+{
+    ls_status status = ls_outbox_create(sink, match->allocator, &match->outbox);
+    if (status == LS_OK) {
+        status = ls_tick_log_create(match, &match->log, why);
+    }
+    if (status == LS_OK) {
+        match->own_ready = ls_ready_make(match->log->instance);
+        status = create_links(match);
+    }
+    if (status == LS_OK) {
+        status = ls_seat_table_create(match, &match->seats);
+    }
+    if (status == LS_OK) {
+        status = ls_tick_closer_create(match, &match->closer);
+    }
+    if (status == LS_OK) {
+        status = ls_join_service_create(match, &match->joins);
+    }
+    if (status == LS_OK) {
+        status = ls_desync_service_create(match, &match->desync, why);
+    }
+    return status == LS_OK ? ls_spectators_create(match, &match->spectators) : status;
+}
 
 ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *sink,
                           const ls_allocator *allocator, ls_match **out, ls_text *why)
@@ -21,8 +60,13 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
         return status;
     }
     ls_match *match = ls_allocate(allocator, sizeof *match);
-    status =
-        match ? ls_match_parts_init(&match->parts, config, sink, allocator, why) : LS_NO_MEMORY;
+    if (!match) {
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
+    }
+    match->context.config = *config;
+    match->context.allocator = allocator;
+    match->context.dt_ns = ls_tick_closer_dt_ns(config);
+    status = create_parts(&match->context, sink, why);
     if (status == LS_OK || status == LS_NO_MEMORY) {
         ls_text_set(why, "%s", status == LS_OK ? "" : ls_status_text(status));
     }
@@ -36,10 +80,23 @@ ls_status ls_match_create(const ls_match_config *config, const ls_packet_sink *s
 
 void ls_match_destroy(ls_match *match)
 {
-    if (match) {
-        ls_match_parts_deinit(&match->parts);
-        ls_release(match->parts.context.allocator, match);
+    if (!match) {
+        return;
     }
+    ls_match_context *context = &match->context;
+    ls_spectators_destroy(context->spectators);
+    ls_resume_vote_destroy(context->vote);
+    ls_desync_service_destroy(context->desync);
+    ls_join_service_destroy(context->joins);
+    ls_tick_closer_destroy(context->closer);
+    ls_seat_table_destroy(context->seats);
+    for (uint32_t slot = 0; context->links && slot < context->config.sim.players; slot++) {
+        ls_player_link_deinit(&context->links[slot]);
+    }
+    ls_release(context->allocator, context->links);
+    ls_tick_log_destroy(context->log);
+    ls_outbox_destroy(context->outbox);
+    ls_release(context->allocator, match);
 }
 
 /* ---- packets and connections ---- */
@@ -47,15 +104,15 @@ void ls_match_destroy(ls_match *match)
 void ls_match_receive(ls_match *match, ls_peer_id peer, ls_channel channel, const uint8_t *bytes,
                       size_t size, uint64_t now_ns)
 {
-    match->parts.context.now_ns = now_ns;
-    match->parts.context.arrived_ns = now_ns;
-    ls_match_reception_take(&match->parts, peer, channel, bytes, size);
+    match->context.now_ns = now_ns;
+    match->context.arrived_ns = now_ns;
+    ls_match_reception_take(&match->context, peer, channel, bytes, size);
 }
 
 void ls_match_receive_event(ls_match *match, const ls_transport_event *event, uint64_t now_ns)
 {
     uint64_t arrived_ns = event->arrived_ns;
-    uint64_t closed_ns = ls_tick_log_closed_ns(match->parts.log);
+    uint64_t closed_ns = match->context.log->closed_ns;
     if (event->kind == LS_TRANSPORT_CONNECTED) {
         ls_match_peer_connected(match, event->peer, now_ns);
         return;
@@ -64,101 +121,102 @@ void ls_match_receive_event(ls_match *match, const ls_transport_event *event, ui
         ls_match_peer_disconnected(match, event->peer, event->reason, now_ns);
         return;
     }
-    match->parts.context.now_ns = now_ns;
+    match->context.now_ns = now_ns;
     /* A tick that was closed before the packet was taken was closed without it. */
     arrived_ns = arrived_ns < closed_ns ? closed_ns : arrived_ns;
-    match->parts.context.arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
-    ls_match_reception_take(&match->parts, event->peer, event->channel, event->bytes, event->size);
+    match->context.arrived_ns = arrived_ns > now_ns ? now_ns : arrived_ns;
+    ls_match_reception_take(&match->context, event->peer, event->channel, event->bytes,
+                            event->size);
 }
 
 void ls_match_peer_connected(ls_match *match, ls_peer_id peer, uint64_t now_ns)
 {
-    match->parts.context.now_ns = now_ns;
-    if (ls_pending_connections_is_full(&match->parts.pending)) {
+    match->context.now_ns = now_ns;
+    if (ls_pending_connections_is_full(&match->context.pending)) {
         /* Peers that say nothing must not keep others out. */
-        match->parts.rejected++;
-        ls_conduct_refuse_pending(&match->parts,
-                                  ls_pending_connections_oldest(&match->parts.pending),
+        match->context.rejected++;
+        ls_conduct_refuse_pending(&match->context,
+                                  ls_pending_connections_oldest(&match->context.pending),
                                   LS_TIMED_OUT, "no HELLO came, and others are waiting");
     }
-    ls_pending_connections_add(&match->parts.pending, peer, now_ns);
-    if (match->parts.context.state == LS_MATCH_OVER) {
-        ls_conduct_refuse_pending(&match->parts, peer, LS_ALREADY_OVER,
+    ls_pending_connections_add(&match->context.pending, peer, now_ns);
+    if (match->context.state == LS_MATCH_OVER) {
+        ls_conduct_refuse_pending(&match->context, peer, LS_ALREADY_OVER,
                                   ls_status_text(LS_ALREADY_OVER));
     }
 }
 
 void ls_match_peer_disconnected(ls_match *match, ls_peer_id peer, ls_status reason, uint64_t now_ns)
 {
-    match->parts.context.now_ns = now_ns;
-    uint32_t slot = ls_seat_table_slot_of(match->parts.seats, peer);
-    ls_pending_connections_forget(&match->parts.pending, peer);
+    match->context.now_ns = now_ns;
+    uint32_t slot = ls_seat_table_slot_of(match->context.seats, peer);
+    ls_pending_connections_forget(&match->context.pending, peer);
     if (slot == MATCH_NO_SLOT) {
-        ls_spectators_disconnected(match->parts.spectators, peer, reason);
-    } else if (ls_seat_table_state(match->parts.seats, slot) != LS_SEAT_FINISHED) {
-        ls_conduct_depart(&match->parts, slot, true, reason, ls_status_text(reason));
+        ls_spectators_disconnected(match->context.spectators, peer, reason);
+    } else if (match->context.seats->rows[slot].state != LS_SEAT_FINISHED) {
+        ls_conduct_depart(&match->context, slot, true, reason, ls_status_text(reason));
     }
 }
 
 bool ls_match_is_pending(const ls_match *match, ls_peer_id peer)
 {
-    return ls_pending_connections_has(&match->parts.pending, peer);
+    return ls_pending_connections_has(&match->context.pending, peer);
 }
 
 /* ---- time ---- */
 
 void ls_match_advance(ls_match *match, uint64_t now_ns)
 {
-    ls_match_context *context = &match->parts.context;
+    ls_match_context *context = &match->context;
     LS_ASSERT(now_ns >= context->now_ns);
     context->now_ns = now_ns;
     if (context->state == LS_MATCH_OVER) {
         return;
     }
-    ls_conduct_drop_silent(&match->parts);
-    if (context->state == LS_MATCH_RESUMING && ls_resume_vote_advance(match->parts.vote)) {
-        ls_conduct_go_on(&match->parts);
+    ls_conduct_drop_silent(&match->context);
+    if (context->state == LS_MATCH_RESUMING && ls_resume_vote_advance(match->context.vote)) {
+        ls_conduct_go_on(&match->context);
     }
     if (context->state >= LS_MATCH_RUNNING) {
-        ls_conduct_advance(&match->parts);
+        ls_conduct_advance(&match->context);
     } else {
-        ls_conduct_send_due(&match->parts);
+        ls_conduct_send_due(&match->context);
     }
-    ls_spectators_advance(match->parts.spectators);
+    ls_spectators_advance(match->context.spectators);
     if (context->state == LS_MATCH_ENDING && context->has_released_players &&
-        ls_spectators_are_done(match->parts.spectators)) {
-        ls_conduct_close(&match->parts);
+        ls_spectators_are_done(match->context.spectators)) {
+        ls_conduct_close(&match->context);
     }
 }
 
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {
-    return a_ns < b_ns ? a_ns : b_ns;
+    return LS_MIN(a_ns, b_ns);
 }
 
 uint64_t ls_match_next_ns(const ls_match *match)
 {
-    const ls_match_context *context = &match->parts.context;
-    uint64_t next_ns = ls_spectators_next_ns(match->parts.spectators);
+    const ls_match_context *context = &match->context;
+    uint64_t next_ns = ls_spectators_next_ns(match->context.spectators);
     if (context->state == LS_MATCH_OVER || context->has_released_players) {
         return next_ns;
     }
-    next_ns = earlier(next_ns, ls_tick_sender_next_ns(&match->parts.sender));
+    next_ns = earlier(next_ns, ls_tick_sender_next_ns(context));
     if (context->state == LS_MATCH_RESUMING) {
-        return earlier(next_ns, ls_resume_vote_next_ns(match->parts.vote));
+        return earlier(next_ns, ls_resume_vote_next_ns(match->context.vote));
     }
-    next_ns = earlier(next_ns, ls_join_service_next_ns(match->parts.joins));
+    next_ns = earlier(next_ns, ls_join_service_next_ns(match->context.joins));
     return context->state == LS_MATCH_RUNNING
-               ? earlier(next_ns, ls_tick_closer_next_ns(match->parts.closer))
+               ? earlier(next_ns, ls_tick_closer_next_ns(match->context.closer))
                : next_ns;
 }
 
 void ls_match_stop(ls_match *match, uint64_t now_ns)
 {
-    ls_match_context *context = &match->parts.context;
+    ls_match_context *context = &match->context;
     context->now_ns = now_ns;
     if (context->state == LS_MATCH_RUNNING) {
-        ls_conduct_end(&match->parts);
+        ls_conduct_end(&match->context);
         return;
     }
     if (context->state > LS_MATCH_RUNNING) {
@@ -166,53 +224,66 @@ void ls_match_stop(ls_match *match, uint64_t now_ns)
     }
     ls_status status = LS_ALREADY_OVER;
     if (context->state == LS_MATCH_RESUMING) {
-        ls_outbox_mute_refusals(match->parts.outbox);
+        ls_outbox_mute_refusals(match->context.outbox);
         status = LS_DISCONNECTED;
     }
-    for (uint32_t slot = 0; slot < ls_match_parts_players(&match->parts); slot++) {
-        if (ls_seat_table_is_taken(match->parts.seats, slot)) {
-            ls_conduct_drop(&match->parts, slot, status, "the server stopped");
+    for (uint32_t slot = 0; slot < match->context.config.sim.players; slot++) {
+        if (ls_seat_table_is_taken(match->context.seats, slot)) {
+            ls_conduct_drop(&match->context, slot, status, "the server stopped");
         }
     }
-    ls_conduct_close(&match->parts);
+    ls_conduct_close(&match->context);
 }
 
 void ls_match_prefetch(const ls_match *match)
 {
-    ls_match_parts_prefetch(&match->parts);
+    const ls_match_context *context = &match->context;
+    ls_prefetch(context, offsetof(ls_match_context, pending));
+    ls_seat_table_prefetch(context->seats);
+    for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
+        ls_player_link_prefetch(&context->links[slot]);
+    }
+    ls_tick_closer_prefetch(context->closer);
+    ls_tick_log_prefetch(context->log);
+    ls_desync_service_prefetch(context->desync);
+    ls_join_service_prefetch(context->joins);
+    ls_prefetch(context->outbox, offsetof(ls_outbox, message));
 }
 
 void ls_match_prefetch_more(const ls_match *match)
 {
-    ls_match_parts_prefetch_more(&match->parts);
+    const ls_match_context *context = &match->context;
+    ls_tick_log_prefetch_more(context->log);
+    for (uint32_t slot = 0; slot < context->config.sim.players; slot++) {
+        ls_player_link_prefetch_more(&context->links[slot], context->log->next);
+    }
 }
 
 /* ---- from a journal ---- */
 
 ls_status ls_match_restore_start(ls_match *match, const ls_match_restore *from, ls_text *why)
 {
-    ls_match_context *context = &match->parts.context;
-    LS_ASSERT(context->state == LS_MATCH_LOBBY && ls_tick_log_next(match->parts.log) == 0);
+    ls_match_context *context = &match->context;
+    LS_ASSERT(context->state == LS_MATCH_LOBBY && match->context.log->next == 0);
     LS_ASSERT(from->state ? from->tick > 0 : from->tick == 0);
-    ls_status status = ls_resume_vote_create(context, match->parts.log, match->parts.outbox,
-                                             match->parts.seats, &match->parts.vote);
+    ls_status status = ls_resume_vote_create(context, &context->vote);
     context->is_restored = true;
     if (status != LS_OK || !from->state) {
         return status;
     }
-    status = ls_tick_log_restore(match->parts.log, from, why);
+    status = ls_tick_log_restore(match->context.log, from, why);
     if (status == LS_OK) {
-        ls_seat_table_restore_in_band(match->parts.seats, from->in_band_mask);
-        ls_tick_sender_restore(&match->parts.sender);
+        ls_seat_table_restore_in_band(match->context.seats, from->in_band_mask);
+        context->sent.end = context->log->next;
     }
     return status;
 }
 
 static bool follows_on(const ls_match *match, const ls_tick_inputs *inputs)
 {
-    uint32_t size_max = match->parts.context.config.simulation->input_bytes_max;
-    bool is_fitting = inputs->tick == ls_tick_log_next(match->parts.log) &&
-                      inputs->slot_count == ls_match_parts_players(&match->parts);
+    uint32_t size_max = match->context.config.simulation->input_bytes_max;
+    bool is_fitting = inputs->tick == match->context.log->next &&
+                      inputs->slot_count == match->context.config.sim.players;
     for (uint32_t slot = 0; is_fitting && slot < inputs->slot_count; slot++) {
         is_fitting = inputs->slots[slot].size <= size_max;
     }
@@ -222,16 +293,16 @@ static bool follows_on(const ls_match *match, const ls_tick_inputs *inputs)
 ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, uint64_t state_hash,
                                 ls_text *why)
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY && match->parts.vote);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && match->context.vote);
     if (!follows_on(match, inputs)) {
         ls_text_set(why, "tick %" PRIu32 " cannot follow on tick %" PRIu32 " of this match",
-                    inputs->tick, ls_tick_log_next(match->parts.log));
+                    inputs->tick, match->context.log->next);
         return LS_MALFORMED;
     }
-    ls_conduct_repeat_tick(&match->parts, inputs);
-    ls_tick next = ls_tick_log_next(match->parts.log);
+    ls_conduct_repeat_tick(&match->context, inputs);
+    ls_tick next = match->context.log->next;
     uint64_t own = 0;
-    bool is_hashed = ls_hash_record_hash(ls_tick_log_hashes(match->parts.log), next, &own);
+    bool is_hashed = ls_hash_record_hash(&match->context.log->hashes, next, &own);
     if (is_hashed && state_hash != 0 && state_hash != own) {
         ls_text_set(why,
                     "state %" PRIu32 " has state hash %016" PRIx64 " here, and had %016" PRIx64
@@ -245,162 +316,158 @@ ls_status ls_match_restore_tick(ls_match *match, const ls_tick_inputs *inputs, u
 void ls_match_restore_seat(ls_match *match, uint32_t slot, const char *name,
                            ls_seat_generations generations)
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY &&
-              slot < ls_match_parts_players(&match->parts));
-    ls_seat_table_restore_seat(match->parts.seats, slot, name, generations);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
+    ls_seat_table_restore_seat(match->context.seats, slot, name, generations);
 }
 
 void ls_match_restore_joined(ls_match *match, uint32_t slot, ls_tick tick)
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY &&
-              slot < ls_match_parts_players(&match->parts));
-    ls_seat_table_restore_joined(match->parts.seats, slot, tick);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
+    ls_seat_table_restore_joined(match->context.seats, slot, tick);
 }
 
 void ls_match_restore_vacancy(ls_match *match, uint32_t slot)
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY &&
-              slot < ls_match_parts_players(&match->parts));
-    ls_seat_table_restore_vacancy(match->parts.seats, slot);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && slot < match->context.config.sim.players);
+    ls_seat_table_restore_vacancy(match->context.seats, slot);
 }
 
 void ls_match_restore_end(ls_match *match, uint64_t now_ns)
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY && match->parts.vote);
-    match->parts.context.now_ns = now_ns;
-    ls_conduct_await_players(&match->parts, true);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && match->context.vote);
+    match->context.now_ns = now_ns;
+    ls_conduct_await_players(&match->context, true);
 }
 
 void ls_match_restore_lobby(ls_match *match, const ls_seat_generations generations[LS_PLAYERS_MAX])
 {
-    LS_ASSERT(match->parts.context.state == LS_MATCH_LOBBY && match->parts.vote &&
-              ls_tick_log_next(match->parts.log) == 0);
-    ls_seat_table_restore_generations(match->parts.seats, generations);
+    LS_ASSERT(match->context.state == LS_MATCH_LOBBY && match->context.vote &&
+              match->context.log->next == 0);
+    ls_seat_table_restore_generations(match->context.seats, generations);
 }
 
 /* ---- what can be seen from outside ---- */
 
 bool ls_match_next_event(ls_match *match, ls_match_event *event)
 {
-    return ls_outbox_next_event(match->parts.outbox, event);
+    return ls_outbox_next_event(match->context.outbox, event);
 }
 
 ls_match_state ls_match_state_of(const ls_match *match)
 {
-    return match->parts.context.state;
+    return match->context.state;
 }
 
 ls_tick ls_match_tick(const ls_match *match)
 {
-    return ls_tick_log_next(match->parts.log);
+    return match->context.log->next;
 }
 
 uint64_t ls_match_hash(ls_match *match)
 {
-    return ls_tick_log_live_hash(match->parts.log);
+    return ls_sim_instance_hash(match->context.log->instance);
 }
 
 uint32_t ls_match_players(const ls_match *match)
 {
-    return ls_match_parts_players(&match->parts);
+    return match->context.config.sim.players;
 }
 
 uint64_t ls_match_packets_rejected(const ls_match *match)
 {
-    return match->parts.rejected + ls_spectators_rejected(match->parts.spectators);
+    return match->context.rejected + ls_spectators_rejected(match->context.spectators);
 }
 
 ls_match_slot ls_match_slot_of(const ls_match *match, uint32_t slot)
 {
-    LS_ASSERT(slot < ls_match_parts_players(&match->parts));
-    const ls_player_figures *figures = &match->parts.links[slot].figures;
+    LS_ASSERT(slot < match->context.config.sim.players);
+    const ls_player_figures *figures = &match->context.links[slot].figures;
     ls_match_slot report = {.inputs_on_time = figures->inputs_on_time,
                             .inputs_late = figures->inputs_late,
                             .inputs_substituted = figures->inputs_substituted,
                             .packets_rejected = figures->packets_rejected,
                             .ticks_behind = figures->ticks_behind,
                             .slack_ns = figures->slack_ns,
-                            .rtt_ns = match->parts.links[slot].peer.downlink.rtt_ns,
+                            .rtt_ns = match->context.links[slot].peer.downlink.rtt_ns,
                             .lag = figures->lag.lag,
                             .input_delay_ticks = figures->lag.input_delay_ticks};
-    ls_seat_table_report(match->parts.seats, slot, &report);
-    ls_desync_service_report(match->parts.desync, slot, &report);
+    ls_seat_table_report(match->context.seats, slot, &report);
+    ls_desync_service_report(match->context.desync, slot, &report);
     return report;
 }
 
 ls_lag ls_match_lag_of(const ls_match *match, uint32_t slot)
 {
-    LS_ASSERT(slot < ls_match_parts_players(&match->parts));
-    ls_lag_figures total = ls_lag_meter_total(&match->parts.links[slot].figures.lag.meter);
+    LS_ASSERT(slot < match->context.config.sim.players);
+    ls_lag_figures total = ls_lag_meter_total(&match->context.links[slot].figures.lag.meter);
     return ls_lag_judge(&total);
 }
 
 void ls_match_set_input_delay(ls_match *match, uint32_t slot, uint32_t ticks)
 {
-    LS_ASSERT(slot < ls_match_parts_players(&match->parts) && ticks <= LS_INPUT_DELAY_TICKS_MAX);
-    if (ls_seat_table_state(match->parts.seats, slot) == LS_SEAT_PLAYING) {
-        ls_player_lag_set_delay(&match->parts.links[slot].figures.lag, match->parts.outbox,
-                                ls_seat_table_peer(match->parts.seats, slot), ticks);
+    LS_ASSERT(slot < match->context.config.sim.players && ticks <= LS_INPUT_DELAY_TICKS_MAX);
+    if (match->context.seats->rows[slot].state == LS_SEAT_PLAYING) {
+        ls_player_lag_set_delay(&match->context.links[slot].figures.lag, &match->context,
+                                match->context.seats->peers[slot], ticks);
     }
 }
 
 uint32_t ls_match_seats_open(const ls_match *match)
 {
-    uint32_t free_seats = ls_seat_table_free_count(match->parts.seats);
-    uint32_t pending = match->parts.pending.count;
-    return match->parts.context.state < LS_MATCH_ENDING && free_seats > pending
-               ? free_seats - pending
-               : 0;
+    uint32_t free_seats = ls_seat_table_free_count(match->context.seats);
+    uint32_t pending = match->context.pending.count;
+    return match->context.state < LS_MATCH_ENDING && free_seats > pending ? free_seats - pending
+                                                                          : 0;
 }
 
 bool ls_match_is_waiting(const ls_match *match)
 {
-    return match->parts.context.state == LS_MATCH_RUNNING &&
-           ls_tick_closer_is_waiting(match->parts.closer);
+    return match->context.state == LS_MATCH_RUNNING &&
+           ls_tick_closer_is_waiting(match->context.closer);
 }
 
 ls_sim_instance *ls_match_instance(ls_match *match)
 {
-    return ls_tick_log_instance(match->parts.log);
+    return match->context.log->instance;
 }
 
 ls_match_spectating ls_match_spectating_of(const ls_match *match)
 {
-    return ls_spectators_figures(match->parts.spectators);
+    return ls_spectators_figures(match->context.spectators);
 }
 
 const ls_desync_finding *ls_match_desync_of(const ls_match *match, uint32_t slot)
 {
-    return ls_desync_service_finding(match->parts.desync, slot);
+    return ls_desync_service_finding(match->context.desync, slot);
 }
 
 bool ls_match_desync_evidence_of(const ls_match *match, uint32_t slot, ls_desync_evidence_set *out)
 {
-    return ls_desync_service_evidence(match->parts.desync, slot, out);
+    return ls_desync_service_evidence(match->context.desync, slot, out);
 }
 
 const ls_match_config *ls_match_config_of(const ls_match *match)
 {
-    return &match->parts.context.config;
+    return &match->context.config;
 }
 
 ls_status ls_match_closed_tick(const ls_match *match, ls_tick tick,
                                ls_slot_input slots[LS_PLAYERS_MAX], ls_tick_inputs *out)
 {
-    return ls_tick_log_at(match->parts.log, tick, slots, out);
+    return ls_tick_log_at(match->context.log, tick, slots, out);
 }
 
 bool ls_match_hash_of_tick(const ls_match *match, ls_tick tick, uint64_t *state_hash)
 {
-    return ls_hash_record_hash(ls_tick_log_hashes(match->parts.log), tick, state_hash);
+    return ls_hash_record_hash(&match->context.log->hashes, tick, state_hash);
 }
 
 uint64_t ls_match_tick_chain(const ls_match *match, ls_tick tick)
 {
-    return ls_tick_log_chain(match->parts.log, tick);
+    return ls_tick_log_chain(match->context.log, tick);
 }
 
 uint64_t ls_match_hash_chain(const ls_match *match, ls_tick *tick)
 {
-    return ls_tick_log_hash_chain(match->parts.log, tick);
+    return ls_tick_log_hash_chain(match->context.log, tick);
 }

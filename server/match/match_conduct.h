@@ -4,66 +4,71 @@
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONDUCT_H
 
-#include "lockstep/server/match/match_parts.h"
+#include "lockstep/server/match/desync_service.h"
+#include "lockstep/server/match/join_service.h"
+#include "lockstep/server/match/resume_vote.h"
+#include "lockstep/server/match/spectators.h"
+#include "lockstep/server/match/tick_closer.h"
+#include "lockstep/server/match/tick_sender.h"
 
 /* ---- leaving ---- */
 
 /* The player of a seat is gone; every part is told. The seat is kept when the link was lost and the
  * match still runs. */
-void ls_conduct_depart(ls_match_parts *parts, uint32_t slot, bool is_lost, ls_status status,
+void ls_conduct_depart(ls_match_context *match, uint32_t slot, bool is_lost, ls_status status,
                        const char *why);
 
 /* Takes a connected player out: refuses it with a reason, then it departs for good; or as one whose
  * link was lost. */
-void ls_conduct_drop(ls_match_parts *parts, uint32_t slot, ls_status status, const char *why);
-void ls_conduct_lose(ls_match_parts *parts, uint32_t slot, ls_status status, const char *why);
+void ls_conduct_drop(ls_match_context *match, uint32_t slot, ls_status status, const char *why);
+void ls_conduct_lose(ls_match_context *match, uint32_t slot, ls_status status, const char *why);
 
-void ls_conduct_refuse_pending(ls_match_parts *parts, ls_peer_id peer, ls_status status,
+void ls_conduct_refuse_pending(ls_match_context *match, ls_peer_id peer, ls_status status,
                                const char *why);
 
 /* Refuses players and pending connections that are silent for too long. */
-void ls_conduct_drop_silent(ls_match_parts *parts);
+void ls_conduct_drop_silent(ls_match_context *match);
 
 /* ---- coming ---- */
 
-void ls_conduct_sit_down(ls_match_parts *parts, uint32_t slot, ls_peer_id peer,
+void ls_conduct_sit_down(ls_match_context *match, uint32_t slot, ls_peer_id peer,
                          const ls_hello *hello);
 
 /* A READY player gets into a running match, or waits for its turn. */
-void ls_conduct_begin_joining(ls_match_parts *parts, uint32_t slot);
+void ls_conduct_begin_joining(ls_match_context *match, uint32_t slot);
 
 /* The slot plays: its input counts from `tick` on. */
-void ls_conduct_play_from(ls_match_parts *parts, uint32_t slot, ls_tick tick);
+void ls_conduct_play_from(ls_match_context *match, uint32_t slot, ls_tick tick);
 
 /* ---- the course of the match ---- */
 
 /* The players who are READY begin to play. */
-void ls_conduct_start(ls_match_parts *parts);
+void ls_conduct_start(ls_match_context *match);
 
 /* Does what is due in a match that runs or ends. */
-void ls_conduct_advance(ls_match_parts *parts);
+void ls_conduct_advance(ls_match_context *match);
 
 /* Closes the ticks that are due, and sends what is due. */
-void ls_conduct_close_due(ls_match_parts *parts);
-void ls_conduct_send_due(ls_match_parts *parts);
+void ls_conduct_close_due(ls_match_context *match);
+void ls_conduct_send_due(ls_match_context *match);
 
 /* The slot has been found to differ. */
-void ls_conduct_report_desync(ls_match_parts *parts, uint32_t slot);
-void ls_conduct_drop_desynced(ls_match_parts *parts, ls_desync_drop found);
+void ls_conduct_report_desync(ls_match_context *match, uint32_t slot);
+void ls_conduct_drop_desynced(ls_match_context *match, ls_desync_drop found);
 
 /* The newest closed tick was the last one; and nothing more will happen. */
-void ls_conduct_end(ls_match_parts *parts);
-void ls_conduct_close(ls_match_parts *parts);
+void ls_conduct_end(ls_match_context *match);
+void ls_conduct_close(ls_match_context *match);
 
 /* ---- after a restart ---- */
 
 /* The players who were there are waited for; `is_known`: the journal said who they were. */
-void ls_conduct_await_players(ls_match_parts *parts, bool is_known);
+void ls_conduct_await_players(ls_match_context *match, bool is_known);
 
 /* Closes a tick again as it was. */
-void ls_conduct_repeat_tick(ls_match_parts *parts, const ls_tick_inputs *inputs);
+void ls_conduct_repeat_tick(ls_match_context *match, const ls_tick_inputs *inputs);
 
 /* The players who are READY play on. */
-void ls_conduct_go_on(ls_match_parts *parts);
+void ls_conduct_go_on(ls_match_context *match);
 
 #endif

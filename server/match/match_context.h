@@ -1,12 +1,14 @@
-/* Match context: what every part of a match may read: the settings, the time, and how far the match
- * has got. match.c and
- * match_conduct write it before they call a part; the parts hold a const pointer to it. */
+/* Match context: one match: its settings, the time, how far it has got, and its parts. Each part
+ * owns what it changes. A part holds a const pointer to the context, and calls the parts that stand
+ * above it here and never those below: what has to be done elsewhere it returns, and match_conduct
+ * does it. match.c, match_conduct and match_reception alone write the context itself. */
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_CONTEXT_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_CONTEXT_H
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/server/match/match.h"
+#include "lockstep/server/match/pending_connections.h"
 
 #define MATCH_HEARTBEAT_NS (UINT64_C(500) * LS_NS_PER_MS)
 #define MATCH_HANDSHAKE_NS (UINT64_C(10) * LS_NS_PER_SECOND)
@@ -15,6 +17,19 @@
 enum {
     MATCH_NO_SLOT = LS_PLAYERS_MAX,
 };
+
+/* Working memory in which one packet is read. */
+typedef struct ls_incoming {
+    ls_message message;
+    ls_tick_cursor cursor;
+} ls_incoming;
+
+/* When TICKS leave for the players; tick_sender's own. */
+typedef struct ls_sent_ticks {
+    uint64_t sent_ns;  /* when they last went out */
+    uint64_t again_ns; /* when they go out a second time; 0: they do not */
+    ls_tick end;       /* the first tick that was not closed then */
+} ls_sent_ticks;
 
 typedef struct ls_match_context {
     ls_match_state state;
@@ -28,18 +43,32 @@ typedef struct ls_match_context {
     const ls_allocator *allocator;
     ls_match_config config;
     ls_ready own_ready; /* what a client's READY has to agree with */
+
+    struct ls_outbox *outbox;
+    struct ls_tick_log *log;
+    struct ls_player_link *links; /* one for each slot */
+    struct ls_seat_table *seats;
+    struct ls_tick_closer *closer;
+    ls_sent_ticks sent;
+    struct ls_join_service *joins;
+    struct ls_desync_service *desync;
+    struct ls_resume_vote *vote;      /* NULL: the match was not restored */
+    struct ls_spectators *spectators; /* NULL: the match has no room for spectators */
+    uint64_t rejected;                /* packets of players and of pending connections */
+    ls_pending_connections pending;
+    ls_incoming incoming;
 } ls_match_context;
 
 /* Neither the server nor a client is ever silent for longer. */
-static inline uint64_t ls_match_silence_max_ns(const ls_match_context *context)
+static inline uint64_t ls_match_silence_max_ns(const ls_match_context *match)
 {
-    return context->config.timeout_ms * LS_NS_PER_MS / 4;
+    return match->config.timeout_ms * LS_NS_PER_MS / 4;
 }
 
 /* A client that has been silent for this long is dropped. */
-static inline uint64_t ls_match_timeout_ns(const ls_match_context *context)
+static inline uint64_t ls_match_timeout_ns(const ls_match_context *match)
 {
-    return context->config.timeout_ms * LS_NS_PER_MS;
+    return match->config.timeout_ms * LS_NS_PER_MS;
 }
 
 #endif

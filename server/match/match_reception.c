@@ -6,261 +6,260 @@
 
 /* ---- players ---- */
 
-static ls_status take_ready(ls_match_parts *parts, uint32_t slot, const ls_ready *ready)
+static ls_status take_ready(ls_match_context *match, uint32_t slot, const ls_ready *ready)
 {
-    const ls_match_config *config = &parts->context.config;
+    const ls_match_config *config = &match->config;
     uint32_t wanted = config->start_players > 0 ? config->start_players : config->sim.players;
     ls_text why = {{0}};
-    if (ls_seat_table_state(parts->seats, slot) != LS_SEAT_OFFERED) {
+    if (match->seats->rows[slot].state != LS_SEAT_OFFERED) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_ready_check(ready, &parts->context.own_ready, &why);
+    ls_status status = ls_ready_check(ready, &match->own_ready, &why);
     if (status != LS_OK) {
-        ls_conduct_drop(parts, slot, status, why.bytes);
+        ls_conduct_drop(match, slot, status, why.bytes);
         return LS_OK;
     }
-    ls_seat_table_set_ready(parts->seats, slot);
-    if (parts->context.state == LS_MATCH_RUNNING || parts->context.state == LS_MATCH_ENDING) {
-        ls_conduct_begin_joining(parts, slot);
-    } else if (parts->context.state == LS_MATCH_RESUMING) {
-        ls_resume_vote_tell_anew(parts->vote);
-    } else if (parts->context.state == LS_MATCH_LOBBY &&
-               ls_seat_table_ready_count(parts->seats) >= wanted) {
-        ls_conduct_start(parts);
+    ls_seat_table_set_ready(match->seats, slot);
+    if (match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING) {
+        ls_conduct_begin_joining(match, slot);
+    } else if (match->state == LS_MATCH_RESUMING) {
+        ls_resume_vote_tell_anew(match->vote);
+    } else if (match->state == LS_MATCH_LOBBY &&
+               ls_seat_table_ready_count(match->seats) >= wanted) {
+        ls_conduct_start(match);
     }
     return LS_OK;
 }
 
-static ls_status take_joined(ls_match_parts *parts, uint32_t slot, const ls_joined *joined)
+static ls_status take_joined(ls_match_context *match, uint32_t slot, const ls_joined *joined)
 {
-    uint32_t interval = parts->context.config.hash_interval_ticks;
+    uint32_t interval = match->config.hash_interval_ticks;
     ls_departure departure = {LS_OK, NULL};
     ls_tick first_input = 0;
     ls_status status =
-        ls_join_service_take_joined(parts->joins, slot, joined, &first_input, &departure);
+        ls_join_service_take_joined(match->joins, slot, joined, &first_input, &departure);
     if (departure.status != LS_OK) {
-        ls_conduct_drop(parts, slot, departure.status, departure.why);
+        ls_conduct_drop(match, slot, departure.status, departure.why);
     }
     if (status != LS_OK || departure.status != LS_OK) {
         return status;
     }
-    ls_desync_service_begin(parts->desync, slot, joined->tick / interval * interval);
-    ls_conduct_play_from(parts, slot, first_input);
-    ls_match_event *event = ls_outbox_push_event(parts->outbox, LS_MATCH_PLAYER_JOINED);
+    ls_desync_service_begin(match->desync, slot, joined->tick / interval * interval);
+    ls_conduct_play_from(match, slot, first_input);
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_PLAYER_JOINED);
     event->slot = slot;
     event->tick = first_input;
     return LS_OK;
 }
 
-static ls_status take_finished(ls_match_parts *parts, uint32_t slot, const ls_finished *finished)
+static ls_status take_finished(ls_match_context *match, uint32_t slot, const ls_finished *finished)
 {
     bool is_found = false;
-    ls_tick next = ls_tick_log_next(parts->log);
-    if (parts->context.state != LS_MATCH_ENDING ||
-        ls_seat_table_state(parts->seats, slot) != LS_SEAT_PLAYING || finished->tick != next ||
-        finished->chain_tick != ls_tick_log_hashes(parts->log)->newest_tick) {
+    ls_tick next = match->log->next;
+    if (match->state != LS_MATCH_ENDING || match->seats->rows[slot].state != LS_SEAT_PLAYING ||
+        finished->tick != next || finished->chain_tick != match->log->hashes.newest_tick) {
         return LS_MISBEHAVED; /* a client that reached the end has hashed all there is to hash */
     }
-    parts->links[slot].peer.downlink.next = next;
-    ls_seat_table_set_finished(parts->seats, slot, finished);
-    ls_desync_service_take_finished(parts->desync, slot, finished, &is_found);
+    match->links[slot].peer.downlink.next = next;
+    ls_seat_table_set_finished(match->seats, slot, finished);
+    ls_desync_service_take_finished(match->desync, slot, finished, &is_found);
     if (is_found) {
-        ls_conduct_report_desync(parts, slot);
+        ls_conduct_report_desync(match, slot);
     }
     return LS_OK;
 }
 
-static ls_status take_hashes(ls_match_parts *parts, uint32_t slot, const ls_hashes *hashes)
+static ls_status take_hashes(ls_match_context *match, uint32_t slot, const ls_hashes *hashes)
 {
     bool is_found = false;
-    ls_status status = ls_desync_service_take_hashes(parts->desync, slot, hashes, &is_found);
+    ls_status status = ls_desync_service_take_hashes(match->desync, slot, hashes, &is_found);
     if (is_found) {
-        ls_conduct_report_desync(parts, slot);
+        ls_conduct_report_desync(match, slot);
     }
     return status;
 }
 
-static ls_status take_evidence(ls_match_parts *parts, uint32_t slot, const ls_message *message)
+static ls_status take_evidence(ls_match_context *match, uint32_t slot, const ls_message *message)
 {
     ls_desync_drop found = {0, NULL};
-    ls_status status = ls_desync_service_receive(parts->desync, slot, message, &found);
-    ls_conduct_drop_desynced(parts, found);
+    ls_status status = ls_desync_service_receive(match->desync, slot, message, &found);
+    ls_conduct_drop_desynced(match, found);
     return status;
 }
 
-static ls_status take_tick_part(ls_match_parts *parts, uint32_t slot, const ls_tick_part *part)
+static ls_status take_tick_part(ls_match_context *match, uint32_t slot, const ls_tick_part *part)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    if (!parts->vote) {
+    if (!match->vote) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_resume_vote_take_part(parts->vote, slot, part, &parts->links[slot].peer,
-                                                &parts->incoming.cursor);
-    while (ls_resume_vote_next_tick(parts->vote, slots, &inputs)) {
-        ls_conduct_repeat_tick(parts, &inputs);
+    ls_status status = ls_resume_vote_take_part(match->vote, slot, part, &match->links[slot].peer,
+                                                &match->incoming.cursor);
+    while (ls_resume_vote_next_tick(match->vote, slots, &inputs)) {
+        ls_conduct_repeat_tick(match, &inputs);
     }
     return status;
 }
 
-static ls_status take_goodbye(ls_match_parts *parts, uint32_t slot, const ls_close_reason *said)
+static ls_status take_goodbye(ls_match_context *match, uint32_t slot, const ls_close_reason *said)
 {
-    ls_peer_id peer = ls_seat_table_peer(parts->seats, slot);
+    ls_peer_id peer = match->seats->peers[slot];
     ls_status reason = (ls_status) - (int)said->negated_status;
     reason = reason == LS_OK ? LS_DISCONNECTED : reason;
-    ls_conduct_depart(parts, slot, false, reason,
+    ls_conduct_depart(match, slot, false, reason,
                       said->text.bytes[0] ? said->text.bytes : ls_status_text(reason));
-    ls_outbox_disconnect(parts->outbox, peer);
+    ls_outbox_disconnect(match->outbox, peer);
     return LS_OK;
 }
 
-static ls_status take_reliable(ls_match_parts *parts, uint32_t slot, const uint8_t *bytes,
+static ls_status take_reliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
                                size_t size)
 {
-    ls_message *message = &parts->incoming.message;
+    ls_message *message = &match->incoming.message;
     ls_status status = ls_message_read(bytes, size, 0, message);
     if (status != LS_OK) {
         return status;
     }
-    parts->links[slot].peer.heard_ns = parts->context.now_ns;
+    match->links[slot].peer.heard_ns = match->now_ns;
     switch (message->kind) {
     case LS_MESSAGE_READY:
-        return take_ready(parts, slot, &message->body.ready);
+        return take_ready(match, slot, &message->body.ready);
     case LS_MESSAGE_HASHES:
-        return take_hashes(parts, slot, &message->body.hashes);
+        return take_hashes(match, slot, &message->body.hashes);
     case LS_MESSAGE_TREE_ANSWER:
     case LS_MESSAGE_EVIDENCE:
     case LS_MESSAGE_BUILD_FINGERPRINT:
     case LS_MESSAGE_HEALED:
-        return take_evidence(parts, slot, message);
+        return take_evidence(match, slot, message);
     case LS_MESSAGE_CLOSED_TICK:
-        return take_tick_part(parts, slot, &message->body.closed_tick);
+        return take_tick_part(match, slot, &message->body.closed_tick);
     case LS_MESSAGE_JOINED:
-        return take_joined(parts, slot, &message->body.joined);
+        return take_joined(match, slot, &message->body.joined);
     case LS_MESSAGE_FINISHED:
-        return take_finished(parts, slot, &message->body.finished);
+        return take_finished(match, slot, &message->body.finished);
     case LS_MESSAGE_GOODBYE:
-        return take_goodbye(parts, slot, &message->body.close_reason);
+        return take_goodbye(match, slot, &message->body.close_reason);
     default:
         return LS_MISBEHAVED;
     }
 }
 
-static bool is_waiting(const ls_match_parts *parts)
+static bool is_waiting(const ls_match_context *match)
 {
-    return parts->context.state == LS_MATCH_RUNNING && ls_tick_closer_is_waiting(parts->closer);
+    return match->state == LS_MATCH_RUNNING && ls_tick_closer_is_waiting(match->closer);
 }
 
-static ls_status take_inputs(ls_match_parts *parts, uint32_t slot, const uint8_t *bytes,
+static ls_status take_inputs(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
                              size_t size)
 {
-    ls_player_link *link = &parts->links[slot];
-    ls_downlink_clock clock = ls_tick_log_clock(parts->log, parts->context.arrived_ns);
+    ls_player_link *link = &match->links[slot];
+    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->arrived_ns);
     ls_inputs_header header = {0};
     ls_bit_stream stream = ls_bit_reader(bytes, size);
-    ls_status status = ls_peer_link_read_header(&link->peer, parts->log, &stream, &header);
+    ls_status status = ls_peer_link_read_header(&link->peer, match->log, &stream, &header);
     if (status == LS_OK) {
         status =
-            ls_player_link_read_inputs(link, &clock, &header, &stream, &parts->incoming.cursor);
+            ls_player_link_read_inputs(link, &clock, &header, &stream, &match->incoming.cursor);
     }
     if (status != LS_OK) {
         return status;
     }
-    if (ls_seat_table_state(parts->seats, slot) == LS_SEAT_JOINING) {
-        ls_join_service_note_progress(parts->joins, slot, header.chain_tick);
+    if (match->seats->rows[slot].state == LS_SEAT_JOINING) {
+        ls_join_service_note_progress(match->joins, slot, header.chain_tick);
         return LS_OK;
     }
     link->chain_tick = header.chain_tick;
-    ls_desync_service_compare(parts->desync, slot, header.chain_tick, header.chain);
-    if (is_waiting(parts)) {
-        ls_conduct_close_due(parts);
-        ls_conduct_send_due(parts);
+    ls_desync_service_compare(match->desync, slot, header.chain_tick, header.chain);
+    if (is_waiting(match)) {
+        ls_conduct_close_due(match);
+        ls_conduct_send_due(match);
     }
     return LS_OK;
 }
 
-static ls_status take_unreliable(ls_match_parts *parts, uint32_t slot, const uint8_t *bytes,
+static ls_status take_unreliable(ls_match_context *match, uint32_t slot, const uint8_t *bytes,
                                  size_t size)
 {
     uint32_t kind = ls_message_peek(bytes, size);
     if (kind == LS_MESSAGE_BLOB_ACK) {
-        return ls_join_service_take_ack(parts->joins, slot, bytes, size);
+        return ls_join_service_take_ack(match->joins, slot, bytes, size);
     }
     if (kind != LS_MESSAGE_INPUTS) {
         return LS_MALFORMED;
     }
-    if (ls_seat_table_state(parts->seats, slot) == LS_SEAT_READY) {
-        parts->links[slot].peer.heard_ns = parts->context.now_ns; /* the lobby's sign of life */
+    if (match->seats->rows[slot].state == LS_SEAT_READY) {
+        match->links[slot].peer.heard_ns = match->now_ns; /* the lobby's sign of life */
     }
     /* A player that has been offered a seat has to say READY in time, nothing else. */
-    return ls_seat_table_follows(parts->seats, slot) ? take_inputs(parts, slot, bytes, size)
+    return ls_seat_table_follows(match->seats, slot) ? take_inputs(match, slot, bytes, size)
                                                      : LS_OK;
 }
 
-static void receive_from_player(ls_match_parts *parts, uint32_t slot, ls_channel channel,
+static void receive_from_player(ls_match_context *match, uint32_t slot, ls_channel channel,
                                 const uint8_t *bytes, size_t size)
 {
-    ls_player_link *link = &parts->links[slot];
-    if (!ls_peer_link_count_packet(&link->peer, &parts->context, parts->sender.sent_ns)) {
-        ls_conduct_drop(parts, slot, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
+    ls_player_link *link = &match->links[slot];
+    if (!ls_peer_link_count_packet(&link->peer, match, match->sent.sent_ns)) {
+        ls_conduct_drop(match, slot, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
         return;
     }
-    ls_status status = channel == LS_CHANNEL_RELIABLE ? take_reliable(parts, slot, bytes, size)
-                                                      : take_unreliable(parts, slot, bytes, size);
+    ls_status status = channel == LS_CHANNEL_RELIABLE ? take_reliable(match, slot, bytes, size)
+                                                      : take_unreliable(match, slot, bytes, size);
     if (status == LS_OK) {
         return;
     }
-    parts->rejected += !LS_FAULT(REJECTION_UNCOUNTED);
+    match->rejected += !LS_FAULT(REJECTION_UNCOUNTED);
     link->figures.packets_rejected++;
     if (LS_FAULT(REJECTION_ALLOCATES)) {
-        ls_release(parts->context.allocator, ls_allocate(parts->context.allocator, 1));
+        ls_release(match->allocator, ls_allocate(match->allocator, 1));
     }
     ls_departure departure = ls_peer_link_judge(&link->peer, status);
-    if (departure.status != LS_OK && ls_seat_table_is_taken(parts->seats, slot)) {
-        ls_conduct_drop(parts, slot, departure.status, departure.why);
+    if (departure.status != LS_OK && ls_seat_table_is_taken(match->seats, slot)) {
+        ls_conduct_drop(match, slot, departure.status, departure.why);
     }
 }
 
 /* ---- pending connections ---- */
 
-static void receive_from_pending(ls_match_parts *parts, ls_peer_id peer, ls_channel channel,
+static void receive_from_pending(ls_match_context *match, ls_peer_id peer, ls_channel channel,
                                  const uint8_t *bytes, size_t size)
 {
     ls_text why = {{0}};
     uint32_t slot = MATCH_NO_SLOT;
-    ls_message *message = &parts->incoming.message;
+    ls_message *message = &match->incoming.message;
     ls_status status =
         channel == LS_CHANNEL_RELIABLE ? ls_message_read(bytes, size, 0, message) : LS_MALFORMED;
     if (status != LS_OK || message->kind != LS_MESSAGE_HELLO) {
-        parts->rejected++;
-        ls_conduct_refuse_pending(parts, peer, LS_MALFORMED, "the first message was no HELLO");
+        match->rejected++;
+        ls_conduct_refuse_pending(match, peer, LS_MALFORMED, "the first message was no HELLO");
         return;
     }
     const ls_hello *hello = &message->body.hello;
     status = ls_hello_check(hello, &why);
     if (status == LS_OK && hello->is_spectator) {
-        status = ls_spectators_admit(parts->spectators, &parts->context, peer, hello, &why);
+        status = ls_spectators_admit(match->spectators, match, peer, hello, &why);
     } else if (status == LS_OK) {
-        status = ls_seat_table_find(parts->seats, hello, &slot, &why);
+        status = ls_seat_table_find(match->seats, hello, &slot, &why);
     }
     if (status != LS_OK) {
-        ls_conduct_refuse_pending(parts, peer, status, why.bytes);
+        ls_conduct_refuse_pending(match, peer, status, why.bytes);
     } else if (slot != MATCH_NO_SLOT) {
-        ls_conduct_sit_down(parts, slot, peer, hello);
+        ls_conduct_sit_down(match, slot, peer, hello);
     } else {
-        ls_pending_connections_forget(&parts->pending, peer);
+        ls_pending_connections_forget(&match->pending, peer);
     }
 }
 
-void ls_match_reception_take(ls_match_parts *parts, ls_peer_id peer, ls_channel channel,
+void ls_match_reception_take(ls_match_context *match, ls_peer_id peer, ls_channel channel,
                              const uint8_t *bytes, size_t size)
 {
-    uint32_t slot = ls_seat_table_slot_of(parts->seats, peer);
+    uint32_t slot = ls_seat_table_slot_of(match->seats, peer);
     if (slot != MATCH_NO_SLOT) {
-        receive_from_player(parts, slot, channel, bytes, size);
-    } else if (ls_pending_connections_has(&parts->pending, peer)) {
-        receive_from_pending(parts, peer, channel, bytes, size);
+        receive_from_player(match, slot, channel, bytes, size);
+    } else if (ls_pending_connections_has(&match->pending, peer)) {
+        receive_from_pending(match, peer, channel, bytes, size);
     } else {
-        ls_spectators_receive(parts->spectators, peer, channel, bytes, size, &parts->incoming);
+        ls_spectators_receive(match->spectators, peer, channel, bytes, size, &match->incoming);
     }
 }

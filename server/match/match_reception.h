@@ -4,9 +4,9 @@
 #ifndef LOCKSTEP_SERVER_MATCH_MATCH_RECEPTION_H
 #define LOCKSTEP_SERVER_MATCH_MATCH_RECEPTION_H
 
-#include "lockstep/server/match/match_parts.h"
+#include "lockstep/server/match/match_context.h"
 
-void ls_match_reception_take(ls_match_parts *parts, ls_peer_id peer, ls_channel channel,
+void ls_match_reception_take(ls_match_context *match, ls_peer_id peer, ls_channel channel,
                              const uint8_t *bytes, size_t size);
 
 #endif

@@ -34,9 +34,9 @@ ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status)
     return (ls_departure){.status = LS_OK};
 }
 
-uint64_t ls_peer_link_join_limit_ns(const ls_match_context *context)
+uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match)
 {
-    uint64_t timeout_ns = ls_match_timeout_ns(context);
+    uint64_t timeout_ns = ls_match_timeout_ns(match);
     return timeout_ns > MATCH_HANDSHAKE_NS ? timeout_ns : MATCH_HANDSHAKE_NS;
 }
 
@@ -46,23 +46,23 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
                                    ls_bit_stream *stream, ls_inputs_header *header)
 {
     ls_inputs_header_bits(stream, header, link->downlink.next);
-    bool is_known = ls_hash_record_is_known(ls_tick_log_hashes(log), header->chain_tick) ||
-                    LS_FAULT(CHAIN_UNCHECKED);
+    bool is_known =
+        ls_hash_record_is_known(&log->hashes, header->chain_tick) || LS_FAULT(CHAIN_UNCHECKED);
     return stream->is_failed || !is_known ? LS_MALFORMED : LS_OK;
 }
 
-ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *context,
+ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *match,
                                      ls_blob_sender *sender, const uint8_t *bytes, size_t size)
 {
-    ls_status status = ls_blob_sender_take_ack(sender, context->arrived_ns, bytes, size);
+    ls_status status = ls_blob_sender_take_ack(sender, match->arrived_ns, bytes, size);
     if (status != LS_OK) {
         return status;
     }
-    link->heard_ns = context->now_ns;
+    link->heard_ns = match->now_ns;
     uint32_t held = ls_blob_sender_figures_of(sender).acknowledged;
     if (held > link->parts_held) {
         link->parts_held = held;
-        link->progress_ns = context->now_ns;
+        link->progress_ns = match->now_ns;
     }
     return LS_OK;
 }
@@ -70,12 +70,13 @@ ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context 
 /* ---- large ticks ---- */
 
 /* Sends one tick in parts; returns how many, and adds up their bytes. */
-static uint32_t send_tick(ls_tick_log *log, ls_outbox *outbox, ls_peer_id peer, ls_tick tick,
+static uint32_t send_tick(const ls_match_context *match, ls_peer_id peer, ls_tick tick,
                           bool is_keyframe, size_t *bytes)
 {
+    ls_outbox *outbox = match->outbox;
     const uint8_t *coded = NULL;
-    ls_tick_part part = {.tick = tick,
-                         .total_bytes = ls_tick_log_large_tick(log, tick, is_keyframe, &coded)};
+    ls_tick_part part = {
+        .tick = tick, .total_bytes = ls_tick_log_large_tick(match->log, tick, is_keyframe, &coded)};
     uint32_t count = ls_tick_part_count(part.total_bytes);
     for (; part.index < count; part.index++) {
         memcpy(part.bytes, coded + part.index * LS_TICK_PART_BYTES,
@@ -89,17 +90,17 @@ static uint32_t send_tick(ls_tick_log *log, ls_outbox *outbox, ls_peer_id peer, 
     return count;
 }
 
-size_t ls_peer_link_send_parts(ls_peer_link *link, ls_tick_log *log, ls_outbox *outbox,
-                               const ls_downlink_clock *clock, ls_peer_id peer, ls_tick first,
-                               ls_tick end)
+size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match, ls_peer_id peer,
+                               ls_tick first, ls_tick end)
 {
+    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->now_ns);
     ls_downlink *downlink = &link->downlink;
     ls_tick parts_end = ls_downlink_take_parts_end(downlink, first);
     uint32_t sent = 0;
     size_t bytes = 0;
     for (ls_tick tick = first; tick < end && tick < parts_end && sent < PARTS_PER_TURN; tick++) {
-        if (ls_downlink_take_parts_due(downlink, clock, tick)) {
-            sent += send_tick(log, outbox, peer, tick, tick == downlink->alone, &bytes);
+        if (ls_downlink_take_parts_due(downlink, &clock, tick)) {
+            sent += send_tick(match, peer, tick, tick == downlink->alone, &bytes);
         }
     }
     return bytes;

@@ -34,12 +34,6 @@ typedef struct ls_departure {
     const char *why;
 } ls_departure;
 
-/* Working memory in which one packet is read. */
-typedef struct ls_incoming {
-    ls_message message;
-    ls_tick_cursor cursor;
-} ls_incoming;
-
 /* The peer has been sent OFFER, or JOIN: its time to answer begins. */
 void ls_peer_link_start_waiting(ls_peer_link *link, uint64_t now_ns);
 
@@ -48,13 +42,13 @@ void ls_peer_link_start_waiting(ls_peer_link *link, uint64_t now_ns);
 void ls_peer_link_start_ticks(ls_peer_link *link, ls_tick tick, bool is_keyframe);
 
 /* A packet has come. False when it is one of a flood; `sent_ns`: when TICKS last went out. */
-static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_context *context,
+static inline bool ls_peer_link_count_packet(ls_peer_link *link, const ls_match_context *match,
                                              uint64_t sent_ns)
 {
     if (++link->packets <= LS_PEER_LINK_PACKETS_PER_TICK_MAX) {
         return true;
     }
-    uint64_t ticks = (context->now_ns - sent_ns) / context->dt_ns;
+    uint64_t ticks = (match->now_ns - sent_ns) / match->dt_ns;
     return link->packets <= (ticks + 1) * LS_PEER_LINK_PACKETS_PER_TICK_MAX;
 }
 
@@ -63,25 +57,25 @@ ls_departure ls_peer_link_judge(ls_peer_link *link, ls_status status);
 
 /* Nothing came for the timeout; nothing got further for `limit_ns`; more ticks are unacknowledged
  * than the server holds. */
-static inline bool ls_peer_link_is_silent(const ls_peer_link *link, const ls_match_context *context)
+static inline bool ls_peer_link_is_silent(const ls_peer_link *link, const ls_match_context *match)
 {
-    return context->now_ns - link->heard_ns >= ls_match_timeout_ns(context);
+    return match->now_ns - link->heard_ns >= ls_match_timeout_ns(match);
 }
 
-static inline bool ls_peer_link_is_stuck(const ls_peer_link *link, const ls_match_context *context,
+static inline bool ls_peer_link_is_stuck(const ls_peer_link *link, const ls_match_context *match,
                                          uint64_t limit_ns)
 {
-    return context->now_ns - link->progress_ns >= limit_ns;
+    return match->now_ns - link->progress_ns >= limit_ns;
 }
 
 static inline bool ls_peer_link_fell_behind(const ls_peer_link *link, const ls_tick_log *log)
 {
     /* The tick before the next one to send is its base and must be held as well. */
-    return ls_tick_log_next(log) - link->downlink.next + 1 >= LS_WINDOW_TICKS;
+    return log->next - link->downlink.next + 1 >= LS_WINDOW_TICKS;
 }
 
 /* How long a peer may take for each step of joining. */
-uint64_t ls_peer_link_join_limit_ns(const ls_match_context *context);
+uint64_t ls_peer_link_join_limit_ns(const ls_match_context *match);
 
 /* Reads the header of an INPUTS into one that is all zero. MALFORMED: it is none, or its chain
  * covers no state of this match. */
@@ -89,14 +83,13 @@ ls_status ls_peer_link_read_header(const ls_peer_link *link, const ls_tick_log *
                                    ls_bit_stream *stream, ls_inputs_header *header);
 
 /* Takes a BLOB_ACK for what `sender` streams to the peer. */
-ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *context,
+ls_status ls_peer_link_take_blob_ack(ls_peer_link *link, const ls_match_context *match,
                                      ls_blob_sender *sender, const uint8_t *bytes, size_t size);
 
 /* Sends the ticks from `first` to before `end`, which did not fit into the TICKS that went out just
  * now, in parts, as far as that is due: if each waited until the ticks before it are acknowledged,
  * no more than a packet would be confirmed in a round trip. Returns the bytes, headers counted. */
-size_t ls_peer_link_send_parts(ls_peer_link *link, ls_tick_log *log, ls_outbox *outbox,
-                               const ls_downlink_clock *clock, ls_peer_id peer, ls_tick first,
-                               ls_tick end);
+size_t ls_peer_link_send_parts(ls_peer_link *link, const ls_match_context *match, ls_peer_id peer,
+                               ls_tick first, ls_tick end);
 
 #endif

@@ -5,57 +5,58 @@
 /* Between two events about one player. */
 static const uint64_t EVENT_NS = 5 * LS_NS_PER_SECOND;
 
-void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *context, bool has_played)
+void ls_player_lag_begin(ls_player_lag *lag, const ls_match_context *match, bool has_played)
 {
-    uint32_t input_delay_ticks = context->config.input_delay_ticks;
+    uint32_t input_delay_ticks = match->config.input_delay_ticks;
     /* Ticks that come from clients after a restart may tell of a player whose seat somebody else
      * has taken since: that one has no meter yet. */
     if (has_played && lag->meter.dt_ns > 0) {
         ls_lag_meter_forget_recent(&lag->meter);
     } else {
-        ls_lag_meter_init(&lag->meter, context->dt_ns);
+        ls_lag_meter_init(&lag->meter, match->dt_ns);
     }
     ls_delay_control_init(&lag->delay, input_delay_ticks);
     lag->input_delay_ticks = input_delay_ticks;
 }
 
-static void push_lag(ls_player_lag *lag, uint64_t now_ns, ls_outbox *outbox, uint32_t slot)
+static void push_lag(ls_player_lag *lag, const ls_match_context *match, uint32_t slot)
 {
-    if (lag->lag.cause == lag->told_cause || now_ns - lag->told_ns < EVENT_NS) {
+    if (lag->lag.cause == lag->told_cause || match->now_ns - lag->told_ns < EVENT_NS) {
         return;
     }
     lag->told_cause = lag->lag.cause;
-    lag->told_ns = now_ns;
-    ls_match_event *event = ls_outbox_push_event(outbox, LS_MATCH_LAG);
+    lag->told_ns = match->now_ns;
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_LAG);
     event->slot = slot;
     ls_lag_text(&lag->lag, &event->text);
 }
 
-void ls_player_lag_set_delay(ls_player_lag *lag, ls_outbox *outbox, ls_peer_id peer, uint32_t ticks)
+void ls_player_lag_set_delay(ls_player_lag *lag, const ls_match_context *match, ls_peer_id peer,
+                             uint32_t ticks)
 {
     lag->delay.ticks = ticks;
     lag->input_delay_ticks = ticks;
     ls_lag_meter_forget_recent(&lag->meter);
-    ls_outbox_message(outbox, LS_MESSAGE_INPUT_DELAY)->body.input_delay_ticks = ticks;
-    ls_outbox_send(outbox, peer);
+    ls_outbox_message(match->outbox, LS_MESSAGE_INPUT_DELAY)->body.input_delay_ticks = ticks;
+    ls_outbox_send(match->outbox, peer);
 }
 
-static void adapt_delay(ls_player_lag *lag, ls_outbox *outbox, ls_player_name who,
+static void adapt_delay(ls_player_lag *lag, const ls_match_context *match, ls_player_name who,
                         const ls_lag_figures *recent)
 {
     uint32_t before = lag->delay.ticks;
     if (!ls_delay_control_update(&lag->delay, recent, &lag->lag)) {
         return;
     }
-    ls_player_lag_set_delay(lag, outbox, who.peer, lag->delay.ticks);
-    ls_match_event *event = ls_outbox_push_event(outbox, LS_MATCH_DELAYED);
+    ls_player_lag_set_delay(lag, match, who.peer, lag->delay.ticks);
+    ls_match_event *event = ls_outbox_push_event(match->outbox, LS_MATCH_DELAYED);
     event->slot = who.slot;
     ls_text_set(&event->text, "input delay %" PRIu32 " ticks instead of %" PRIu32, lag->delay.ticks,
                 before);
 }
 
-void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *context, ls_outbox *outbox,
-                         ls_player_name who, ls_lag_tick *tick)
+void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *match, ls_player_name who,
+                         ls_lag_tick *tick)
 {
     ls_lag_figures recent;
     tick->input_delay_ticks = lag->delay.ticks;
@@ -63,9 +64,9 @@ void ls_player_lag_count(ls_player_lag *lag, const ls_match_context *context, ls
         return;
     }
     lag->lag = ls_lag_judge(&recent);
-    push_lag(lag, context->now_ns, outbox, who.slot);
-    if (context->config.adapts_input_delay) {
-        adapt_delay(lag, outbox, who, &recent);
+    push_lag(lag, match, who.slot);
+    if (match->config.adapts_input_delay) {
+        adapt_delay(lag, match, who, &recent);
     }
 }
 

@@ -15,10 +15,7 @@ enum {
 };
 
 struct ls_resume_vote {
-    const ls_match_context *context;
-    const ls_tick_log *log;
-    ls_outbox *outbox;
-    const ls_seat_table *seats;
+    const ls_match_context *match;
 
     uint64_t until_ns;    /* players are waited for */
     uint64_t told_ns;     /* when RESUMING last went out */
@@ -47,41 +44,32 @@ struct ls_resume_vote {
 
 /* ---- life ---- */
 
-ls_status ls_resume_vote_create(const ls_match_context *context, const ls_tick_log *log,
-                                ls_outbox *outbox, const ls_seat_table *seats, ls_resume_vote **out)
+ls_status ls_resume_vote_create(const ls_match_context *match, ls_resume_vote **out)
 {
-    ls_resume_vote *vote = ls_allocate(context->allocator, sizeof *vote);
+    ls_resume_vote *vote = ls_allocate(match->allocator, sizeof *vote);
     if (!vote) {
         return LS_NO_MEMORY;
     }
-    vote->context = context;
-    vote->log = log;
-    vote->outbox = outbox;
-    vote->seats = seats;
+    vote->match = match;
     vote->asked_slot = MATCH_NO_SLOT;
-    ls_input_buffer_config room = {.slots = context->config.sim.players,
-                                   .input_bytes_max = context->config.simulation->input_bytes_max,
+    ls_input_buffer_config room = {.slots = match->config.sim.players,
+                                   .input_bytes_max = match->config.simulation->input_bytes_max,
                                    .window_ticks = LS_WINDOW_TICKS};
-    ls_status status = ls_input_buffer_create(&room, context->allocator, &vote->candidates);
-    if (status != LS_OK) {
-        ls_resume_vote_destroy(vote);
-        return status;
-    }
     *out = vote;
-    return LS_OK;
+    return ls_input_buffer_create(&room, match->allocator, &vote->candidates);
 }
 
 void ls_resume_vote_destroy(ls_resume_vote *vote)
 {
     if (vote) {
         ls_input_buffer_destroy(vote->candidates);
-        ls_release(vote->context->allocator, vote);
+        ls_release(vote->match->allocator, vote);
     }
 }
 
 void ls_resume_vote_begin(ls_resume_vote *vote, uint32_t waited_mask)
 {
-    vote->until_ns = vote->context->now_ns + vote->context->config.resume_wait_ms * LS_NS_PER_MS;
+    vote->until_ns = vote->match->now_ns + vote->match->config.resume_wait_ms * LS_NS_PER_MS;
     vote->waited_mask = waited_mask;
 }
 
@@ -95,8 +83,8 @@ uint32_t ls_resume_vote_waited_mask(const ls_resume_vote *vote)
 static uint32_t missing_mask(const ls_resume_vote *vote)
 {
     uint32_t mask = 0;
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
-        bool is_ready = ls_seat_table_state(vote->seats, slot) == LS_SEAT_READY;
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
+        bool is_ready = vote->match->seats->rows[slot].state == LS_SEAT_READY;
         mask |= is_ready ? 0 : UINT32_C(1) << slot;
     }
     return mask & vote->waited_mask;
@@ -104,7 +92,7 @@ static uint32_t missing_mask(const ls_resume_vote *vote)
 
 static bool is_waiting(const ls_resume_vote *vote)
 {
-    return missing_mask(vote) != 0 && vote->context->now_ns < vote->until_ns;
+    return missing_mask(vote) != 0 && vote->match->now_ns < vote->until_ns;
 }
 
 void ls_resume_vote_tell_anew(ls_resume_vote *vote)
@@ -114,14 +102,14 @@ void ls_resume_vote_tell_anew(ls_resume_vote *vote)
 
 static void tell(ls_resume_vote *vote)
 {
-    uint64_t now_ns = vote->context->now_ns;
+    uint64_t now_ns = vote->match->now_ns;
     uint64_t left_ns = vote->until_ns > now_ns ? vote->until_ns - now_ns : 0;
     vote->told_ns = now_ns;
-    ls_outbox_message(vote->outbox, LS_MESSAGE_RESUMING)->body.resuming = (ls_resuming){
+    ls_outbox_message(vote->match->outbox, LS_MESSAGE_RESUMING)->body.resuming = (ls_resuming){
         .slot_mask = missing_mask(vote), .left_ms = (uint32_t)(left_ns / LS_NS_PER_MS)};
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
-        if (ls_seat_table_state(vote->seats, slot) == LS_SEAT_READY) {
-            ls_outbox_send(vote->outbox, ls_seat_table_peer(vote->seats, slot));
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
+        if (vote->match->seats->rows[slot].state == LS_SEAT_READY) {
+            ls_outbox_send(vote->match->outbox, vote->match->seats->peers[slot]);
         }
     }
 }
@@ -131,8 +119,8 @@ static void tell(ls_resume_vote *vote)
 /* The ticks that a player who is back says it holds; NULL: it says nothing. */
 static const ls_return *claim_of(const ls_resume_vote *vote, uint32_t slot)
 {
-    const ls_return *back = ls_seat_table_return(vote->seats, slot);
-    bool has_claim = ls_seat_table_state(vote->seats, slot) == LS_SEAT_READY && back->match_id != 0;
+    const ls_return *back = &vote->match->seats->rows[slot].back;
+    bool has_claim = vote->match->seats->rows[slot].state == LS_SEAT_READY && back->match_id != 0;
     return has_claim ? back : NULL;
 }
 
@@ -147,9 +135,9 @@ static bool is_possible(const ls_return *claim, ls_tick next)
 static uint32_t furthest(const ls_resume_vote *vote)
 {
     uint32_t best = MATCH_NO_SLOT;
-    ls_tick next = ls_tick_log_next(vote->log);
+    ls_tick next = vote->match->log->next;
     ls_tick end = next;
-    uint32_t players = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? 0 : vote->context->config.sim.players;
+    uint32_t players = LS_FAULT(CLOSED_TICK_LOST_ON_RESUME) ? 0 : vote->match->config.sim.players;
     for (uint32_t slot = 0; slot < players; slot++) {
         const ls_return *claim = claim_of(vote, slot);
         bool is_asked = (vote->asked_mask >> slot & 1u) != 0;
@@ -175,14 +163,14 @@ static bool is_rather(const ls_return *claim, const ls_return *other)
 static uint32_t most_believed(const ls_resume_vote *vote)
 {
     uint32_t best = MATCH_NO_SLOT;
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
         const ls_return *claim = claim_of(vote, slot);
         if (!claim || vote->support[slot] == 0) {
             continue;
         }
         bool is_better = best == MATCH_NO_SLOT || vote->support[slot] > vote->support[best] ||
                          (vote->support[slot] == vote->support[best] &&
-                          is_rather(claim, ls_seat_table_return(vote->seats, best)));
+                          is_rather(claim, &vote->match->seats->rows[best].back));
         best = is_better ? slot : best;
     }
     return best;
@@ -190,14 +178,14 @@ static uint32_t most_believed(const ls_resume_vote *vote)
 
 static void ask(ls_resume_vote *vote)
 {
-    const ls_return *claim = ls_seat_table_return(vote->seats, vote->asked_slot);
+    const ls_return *claim = &vote->match->seats->rows[vote->asked_slot].back;
     uint32_t left = claim->confirmed - vote->next;
     uint32_t count = left < LS_TICKS_PER_REQUEST ? left : LS_TICKS_PER_REQUEST;
     vote->asked_end = vote->next + count;
-    vote->progress_ns = vote->context->now_ns;
-    ls_outbox_message(vote->outbox, LS_MESSAGE_TICKS_REQUEST)->body.ticks_request =
+    vote->progress_ns = vote->match->now_ns;
+    ls_outbox_message(vote->match->outbox, LS_MESSAGE_TICKS_REQUEST)->body.ticks_request =
         (ls_ticks_request){.first = vote->next, .count = count};
-    ls_outbox_send(vote->outbox, ls_seat_table_peer(vote->seats, vote->asked_slot));
+    ls_outbox_send(vote->match->outbox, vote->match->seats->peers[vote->asked_slot]);
 }
 
 /* False when there is nobody left to ask. */
@@ -214,8 +202,8 @@ static bool ask_next(ls_resume_vote *vote)
     }
     vote->support[slot] = 0; /* this is the last time */
     vote->asked_mask |= UINT32_C(1) << slot;
-    vote->next = ls_tick_log_next(vote->log);
-    vote->chain = ls_tick_log_chain(vote->log, vote->next);
+    vote->next = vote->match->log->next;
+    vote->chain = ls_tick_log_chain(vote->match->log, vote->next);
     vote->part = 0;
     vote->agreeing = 0;
     vote->contradicting = 0;
@@ -229,7 +217,7 @@ static bool ask_next(ls_resume_vote *vote)
 /* Players who are back and know the chain before this tick say the same, or do not. */
 static void count_claims(ls_resume_vote *vote, ls_tick tick, uint64_t chain)
 {
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
         const ls_return *claim = claim_of(vote, slot);
         if (claim && claim->confirmed == tick) {
             bool is_same = claim->tick_chain == chain;
@@ -242,7 +230,7 @@ static void count_claims(ls_resume_vote *vote, ls_tick tick, uint64_t chain)
 /* vote->tick is whole. */
 static ls_status take_tick(ls_resume_vote *vote, uint32_t size, ls_tick_cursor *cursor)
 {
-    const ls_match_config *config = &vote->context->config;
+    const ls_match_config *config = &vote->match->config;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_bit_stream stream = ls_bit_reader(vote->tick, size);
     ls_tick_cursor_start(cursor, config->sim.players, config->simulation->input_bytes_max, NULL);
@@ -252,7 +240,7 @@ static ls_status take_tick(ls_resume_vote *vote, uint32_t size, ls_tick_cursor *
     ls_tick_cursor_inputs(cursor, slots);
     ls_tick_inputs inputs = {.tick = vote->next, .slot_count = config->sim.players, .slots = slots};
     vote->chain = ls_tick_chain_next(vote->chain, &inputs);
-    const ls_return *own = ls_seat_table_return(vote->seats, vote->asked_slot);
+    const ls_return *own = &vote->match->seats->rows[vote->asked_slot].back;
     if (own->confirmed == vote->next + 1 && own->tick_chain != vote->chain) {
         return LS_MALFORMED; /* the player itself said something else */
     }
@@ -300,7 +288,7 @@ static ls_status decide(ls_resume_vote *vote, uint32_t slot)
 ls_status ls_resume_vote_take_part(ls_resume_vote *vote, uint32_t slot, const ls_tick_part *part,
                                    ls_peer_link *link, ls_tick_cursor *cursor)
 {
-    if (vote->context->state != LS_MATCH_RESUMING || vote->asked_slot != slot) {
+    if (vote->match->state != LS_MATCH_RESUMING || vote->asked_slot != slot) {
         bool was_asked = (vote->asked_mask >> slot & 1u) != 0;
         return was_asked ? LS_STALE : LS_MISBEHAVED;
     }
@@ -309,9 +297,9 @@ ls_status ls_resume_vote_take_part(ls_resume_vote *vote, uint32_t slot, const ls
         vote->asked_slot = MATCH_NO_SLOT;
         return status;
     }
-    vote->progress_ns = vote->context->now_ns;
+    vote->progress_ns = vote->match->now_ns;
     link->packets = 0; /* the player was asked for them */
-    if (vote->next == ls_seat_table_return(vote->seats, slot)->confirmed) {
+    if (vote->next == vote->match->seats->rows[slot].back.confirmed) {
         return decide(vote, slot);
     }
     if (vote->next == vote->asked_end) {
@@ -323,14 +311,14 @@ ls_status ls_resume_vote_take_part(ls_resume_vote *vote, uint32_t slot, const ls
 bool ls_resume_vote_next_tick(ls_resume_vote *vote, ls_slot_input slots[LS_PLAYERS_MAX],
                               ls_tick_inputs *out)
 {
-    ls_tick tick = ls_tick_log_next(vote->log);
+    ls_tick tick = vote->match->log->next;
     if (tick >= vote->decided_end) {
         return false;
     }
     ls_status held = ls_input_buffer_tick(vote->candidates, tick, slots);
     LS_ASSERT(held == LS_OK);
     *out = (ls_tick_inputs){
-        .tick = tick, .slot_count = vote->context->config.sim.players, .slots = slots};
+        .tick = tick, .slot_count = vote->match->config.sim.players, .slots = slots};
     vote->recovered++;
     return true;
 }
@@ -357,8 +345,8 @@ void ls_resume_vote_leave(ls_resume_vote *vote, uint32_t slot, bool is_kept)
 static uint32_t lost_ticks(const ls_resume_vote *vote)
 {
     uint32_t lost = 0;
-    ls_tick next = ls_tick_log_next(vote->log);
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
+    ls_tick next = vote->match->log->next;
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
         const ls_return *claim = claim_of(vote, slot);
         lost = claim && claim->confirmed > next + lost ? claim->confirmed - next : lost;
     }
@@ -368,7 +356,7 @@ static uint32_t lost_ticks(const ls_resume_vote *vote)
 void ls_resume_vote_describe(const ls_resume_vote *vote, uint32_t back, ls_text *text)
 {
     uint32_t players = 0;
-    for (uint32_t slot = 0; slot < vote->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < vote->match->config.sim.players; slot++) {
         players += vote->waited_mask >> slot & 1u;
     }
     ls_text_set(text,
@@ -385,7 +373,7 @@ void ls_resume_vote_describe(const ls_resume_vote *vote, uint32_t back, ls_text 
 
 bool ls_resume_vote_advance(ls_resume_vote *vote)
 {
-    uint64_t now_ns = vote->context->now_ns;
+    uint64_t now_ns = vote->match->now_ns;
     if (now_ns - vote->told_ns >= TOLD_NS) {
         tell(vote);
     }
@@ -400,7 +388,7 @@ bool ls_resume_vote_advance(ls_resume_vote *vote)
 
 uint64_t ls_resume_vote_next_ns(const ls_resume_vote *vote)
 {
-    uint64_t now_ns = vote->context->now_ns;
+    uint64_t now_ns = vote->match->now_ns;
     uint64_t told_ns = vote->told_ns + TOLD_NS;
     uint64_t next_ns = is_waiting(vote) ? vote->until_ns : now_ns;
     if (vote->asked_slot != MATCH_NO_SLOT) {

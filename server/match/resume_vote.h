@@ -8,10 +8,8 @@
 
 typedef struct ls_resume_vote ls_resume_vote;
 
-/* The vote borrows the other parts. NO_MEMORY. */
-ls_status ls_resume_vote_create(const ls_match_context *context, const ls_tick_log *log,
-                                ls_outbox *outbox, const ls_seat_table *seats,
-                                ls_resume_vote **out);
+/* NO_MEMORY: what there is by then is destroyed with the match. */
+ls_status ls_resume_vote_create(const ls_match_context *match, ls_resume_vote **out);
 void ls_resume_vote_destroy(ls_resume_vote *vote);
 
 /* The players of these slots are waited for from now on. */

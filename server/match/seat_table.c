@@ -8,17 +8,14 @@
 /* joined_tick of a seat after a restart, until a tick or its player tells which it is. */
 #define NOT_JOINED UINT32_MAX
 
-ls_status ls_seat_table_create(const ls_match_context *context, const ls_tick_log *log,
-                               ls_outbox *outbox, ls_seat_table **out)
+ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out)
 {
-    ls_seat_table *table = ls_allocate(context->allocator, sizeof *table);
+    ls_seat_table *table = ls_allocate(match->allocator, sizeof *table);
     if (!table) {
         return LS_NO_MEMORY;
     }
-    table->context = context;
-    table->log = log;
-    table->outbox = outbox;
-    table->count = context->config.sim.players;
+    table->match = match;
+    table->count = match->config.sim.players;
     *out = table;
     return LS_OK;
 }
@@ -26,33 +23,23 @@ ls_status ls_seat_table_create(const ls_match_context *context, const ls_tick_lo
 void ls_seat_table_destroy(ls_seat_table *table)
 {
     if (table) {
-        ls_release(table->context->allocator, table);
+        ls_release(table->match->allocator, table);
     }
 }
 
 /* ---- who is there ---- */
 
-const char *ls_seat_table_name(const ls_seat_table *table, uint32_t slot)
-{
-    return table->seats[slot].player.name;
-}
-
 bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot)
 {
-    const ls_seat_row *seat = &table->seats[slot];
+    const ls_seat_row *seat = &table->rows[slot];
     return seat->state == LS_SEAT_OFFERED && seat->back.match_id == 0;
-}
-
-bool ls_seat_table_has_played(const ls_seat_table *table, uint32_t slot)
-{
-    return table->seats[slot].player.has_played;
 }
 
 static uint32_t count_states(const ls_seat_table *table, ls_slot_state first, ls_slot_state last)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_slot_state state = table->seats[slot].state;
+        ls_slot_state state = table->rows[slot].state;
         count += state >= first && state <= last ? 1 : 0;
     }
     return count;
@@ -71,7 +58,7 @@ uint32_t ls_seat_table_free_count(const ls_seat_table *table)
 
 void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_slot *report)
 {
-    const ls_seat_player *player = &table->seats[slot].player;
+    const ls_seat_player *player = &table->rows[slot].player;
     memcpy(report->name, player->name, sizeof report->name);
     report->peer = table->peers[slot];
     report->is_playing = player->is_playing;
@@ -79,7 +66,7 @@ void ls_seat_table_report(const ls_seat_table *table, uint32_t slot, ls_match_sl
     report->has_finished = player->has_finished;
     report->left_status = player->left_status;
     report->joined_tick =
-        player->joined_tick == NOT_JOINED ? ls_tick_log_next(table->log) : player->joined_tick;
+        player->joined_tick == NOT_JOINED ? table->match->log->next : player->joined_tick;
     report->here_tick = player->here_tick;
     report->rejoins = player->rejoins;
     report->finished = player->finished;
@@ -89,7 +76,7 @@ void ls_seat_table_send_all(const ls_seat_table *table)
 {
     for (uint32_t slot = 0; slot < table->count; slot++) {
         if (ls_seat_table_is_in_play(table, slot)) {
-            ls_outbox_send(table->outbox, table->peers[slot]);
+            ls_outbox_send(table->match->outbox, table->peers[slot]);
         }
     }
 }
@@ -112,13 +99,13 @@ void ls_seat_generations_take_back(ls_seat_generations *generations, ls_seat_gen
 static void derive_secret(const ls_seat_table *table, uint32_t slot, uint32_t generation,
                           uint8_t out[LS_SECRET_BYTES])
 {
-    const ls_match_config *config = &table->context->config;
+    const ls_match_config *config = &table->match->config;
     ls_secret_derive(&config->key, config->match_id, slot, generation, out);
 }
 
 void ls_seat_table_secret(const ls_seat_table *table, uint32_t slot, uint8_t out[LS_SECRET_BYTES])
 {
-    derive_secret(table, slot, table->seats[slot].generations.newest, out);
+    derive_secret(table, slot, table->rows[slot].generations.newest, out);
 }
 
 /* Seats were given out from the first on: those that may belong to players whom a restored match
@@ -128,8 +115,8 @@ static uint32_t free_slot(const ls_seat_table *table)
     uint32_t empty = MATCH_NO_SLOT;
     uint32_t left = MATCH_NO_SLOT;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_slot_state state = table->seats[slot].state;
-        bool is_better = empty == MATCH_NO_SLOT || table->context->is_restored;
+        ls_slot_state state = table->rows[slot].state;
+        bool is_better = empty == MATCH_NO_SLOT || table->match->is_restored;
         empty = state == LS_SEAT_EMPTY && is_better ? slot : empty;
         left = state == LS_SEAT_LEFT && left == MATCH_NO_SLOT ? slot : left;
     }
@@ -141,7 +128,7 @@ static uint32_t newcomers_joining(const ls_seat_table *table)
 {
     uint32_t count = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        const ls_seat_row *seat = &table->seats[slot];
+        const ls_seat_row *seat = &table->rows[slot];
         bool is_coming = seat->state >= LS_SEAT_OFFERED && seat->state <= LS_SEAT_JOINING;
         count += is_coming && seat->back.match_id == 0 ? 1 : 0;
     }
@@ -152,7 +139,7 @@ static uint32_t newcomers_joining(const ls_seat_table *table)
  * only this server can have given out belongs to one of them. */
 static bool is_whose(ls_seat_table *table, uint32_t slot, const uint8_t secret[LS_SECRET_BYTES])
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     const ls_seat_generations known = seat->generations;
     uint32_t last = known.newest + (known.forgotten > 0 ? known.spent + known.forgotten : 0);
     for (uint32_t generation = known.newest > 0 ? known.newest : 1; generation <= last;
@@ -175,7 +162,7 @@ static bool is_whose(ls_seat_table *table, uint32_t slot, const uint8_t secret[L
 static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint32_t *slot,
                                ls_text *why)
 {
-    if (back->match_id != table->context->config.match_id) {
+    if (back->match_id != table->match->config.match_id) {
         ls_text_set(why, "the seat that it comes back to is one of another match");
         return LS_NOT_FOUND;
     }
@@ -191,14 +178,13 @@ static ls_status find_own_seat(ls_seat_table *table, const ls_return *back, uint
 
 static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_text *why)
 {
-    const ls_match_context *context = table->context;
+    const ls_match_context *match = table->match;
     *slot = free_slot(table);
     ls_text_set(why, "%s", ls_status_text(LS_MATCH_FULL));
     if (*slot == MATCH_NO_SLOT) {
         return LS_MATCH_FULL;
     }
-    if (context->state != LS_MATCH_LOBBY &&
-        newcomers_joining(table) >= context->config.joiners_max) {
+    if (match->state != LS_MATCH_LOBBY && newcomers_joining(table) >= match->config.joiners_max) {
         ls_text_set(why, "too many are joining at this moment");
         return LS_MATCH_FULL;
     }
@@ -206,19 +192,19 @@ static ls_status find_free_seat(const ls_seat_table *table, uint32_t *slot, ls_t
 }
 
 /* Every tick is closed, and the players may still come back for the last ones. */
-static bool is_ending(const ls_match_context *context)
+static bool is_ending(const ls_match_context *match)
 {
-    return context->state == LS_MATCH_ENDING && !context->has_released_players;
+    return match->state == LS_MATCH_ENDING && !match->has_released_players;
 }
 
 ls_status ls_seat_table_find(ls_seat_table *table, const ls_hello *hello, uint32_t *slot,
                              ls_text *why)
 {
     bool is_back = hello->back.match_id != 0;
-    if (table->context->state < LS_MATCH_ENDING || (is_back && is_ending(table->context))) {
+    if (table->match->state < LS_MATCH_ENDING || (is_back && is_ending(table->match))) {
         ls_status status = is_back ? find_own_seat(table, &hello->back, slot, why)
                                    : find_free_seat(table, slot, why);
-        if (status != LS_OK || table->seats[*slot].state != LS_SEAT_FINISHED) {
+        if (status != LS_OK || table->rows[*slot].state != LS_SEAT_FINISHED) {
             return status;
         }
     }
@@ -258,13 +244,13 @@ static void take_player_back(ls_seat_row *seat)
 ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_peer_id peer,
                                         const ls_hello *hello)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     bool is_back = hello->back.match_id != 0;
     if (is_back) {
         ls_seat_player player = seat->player;
         clear(seat);
         seat->player = player;
-        seat->player.has_played = player.has_played || table->context->state == LS_MATCH_RESUMING;
+        seat->player.has_played = player.has_played || table->match->state == LS_MATCH_RESUMING;
     } else {
         put_player_aside(seat);
     }
@@ -272,8 +258,8 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
     seat->back = hello->back;
     table->peers[slot] = peer;
     ls_name_copy(seat->player.name, sizeof seat->player.name, hello->name);
-    ls_match_event *event = ls_outbox_push_event(table->outbox, is_back ? LS_MATCH_PLAYER_RETURNED
-                                                                        : LS_MATCH_PLAYER_SEATED);
+    ls_match_event *event = ls_outbox_push_event(
+        table->match->outbox, is_back ? LS_MATCH_PLAYER_RETURNED : LS_MATCH_PLAYER_SEATED);
     event->slot = slot;
     event->peer = peer;
     ls_text_set(&event->text, "%s", seat->player.name);
@@ -282,8 +268,8 @@ ls_player_change ls_seat_table_sit_down(ls_seat_table *table, uint32_t slot, ls_
 
 void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot)
 {
-    ls_seat_row *seat = &table->seats[slot];
-    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_READY);
+    ls_seat_row *seat = &table->rows[slot];
+    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_READY);
     event->slot = slot;
     event->peer = table->peers[slot];
     event->was_coming = ls_seat_table_has_newcomer(table, slot);
@@ -293,12 +279,12 @@ void ls_seat_table_set_ready(ls_seat_table *table, uint32_t slot)
 
 void ls_seat_table_set_joining(ls_seat_table *table, uint32_t slot)
 {
-    table->seats[slot].state = LS_SEAT_JOINING;
+    table->rows[slot].state = LS_SEAT_JOINING;
 }
 
 void ls_seat_table_set_playing(ls_seat_table *table, uint32_t slot, ls_tick tick)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     ls_seat_player *player = &seat->player;
     seat->state = LS_SEAT_PLAYING;
     seat->play_from = tick;
@@ -313,11 +299,11 @@ void ls_seat_table_set_playing(ls_seat_table *table, uint32_t slot, ls_tick tick
 
 void ls_seat_table_set_finished(ls_seat_table *table, uint32_t slot, const ls_finished *finished)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     seat->state = LS_SEAT_FINISHED;
     seat->player.has_finished = true;
     seat->player.finished = *finished;
-    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_FINISHED);
+    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_FINISHED);
     event->slot = slot;
     event->tick = finished->tick;
 }
@@ -333,28 +319,27 @@ static void leave_band(ls_seat_row *seat)
 
 bool ls_seat_table_would_keep(const ls_seat_table *table, uint32_t slot)
 {
-    const ls_match_context *context = table->context;
-    bool may_come_back = context->state == LS_MATCH_RUNNING ||
-                         context->state == LS_MATCH_RESUMING || is_ending(context);
-    return may_come_back && table->seats[slot].player.has_played &&
-           context->config.keep_seat_ms > 0;
+    const ls_match_context *match = table->match;
+    bool may_come_back =
+        match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_RESUMING || is_ending(match);
+    return may_come_back && table->rows[slot].player.has_played && match->config.keep_seat_ms > 0;
 }
 
 static uint64_t keep_until_ns(const ls_seat_table *table)
 {
-    return table->context->now_ns + table->context->config.keep_seat_ms * LS_NS_PER_MS;
+    return table->match->now_ns + table->match->config.keep_seat_ms * LS_NS_PER_MS;
 }
 
 ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool is_kept,
                                      ls_status status, const char *why)
 {
-    ls_seat_row *seat = &table->seats[slot];
-    ls_match_event *event =
-        ls_outbox_push_event(table->outbox, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
+    ls_seat_row *seat = &table->rows[slot];
+    ls_match_event *event = ls_outbox_push_event(
+        table->match->outbox, is_kept ? LS_MATCH_PLAYER_LOST : LS_MATCH_PLAYER_LEFT);
     event->slot = slot;
     event->peer = table->peers[slot];
     event->status = status;
-    event->tick = ls_tick_log_next(table->log);
+    event->tick = table->match->log->next;
     event->was_coming = ls_seat_table_has_newcomer(table, slot);
     ls_text_set(&event->text, "%s", why);
     table->peers[slot] = 0;
@@ -362,11 +347,11 @@ ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool i
         take_player_back(seat);
         return LS_PLAYER_TAKEN_BACK;
     }
-    if (table->context->state == LS_MATCH_LOBBY) {
+    if (table->match->state == LS_MATCH_LOBBY) {
         clear(seat);
         return LS_PLAYER_CLEARED;
     }
-    if (table->context->state != LS_MATCH_RESUMING) {
+    if (table->match->state != LS_MATCH_RESUMING) {
         leave_band(seat);
     }
     seat->state = is_kept ? LS_SEAT_KEPT : LS_SEAT_LEFT;
@@ -378,14 +363,14 @@ ls_player_change ls_seat_table_leave(ls_seat_table *table, uint32_t slot, bool i
 
 void ls_seat_table_expire(ls_seat_table *table, uint32_t slot)
 {
-    ls_seat_row *seat = &table->seats[slot];
-    if (table->context->now_ns < seat->kept_until_ns) {
+    ls_seat_row *seat = &table->rows[slot];
+    if (table->match->now_ns < seat->kept_until_ns) {
         return;
     }
     seat->state = LS_SEAT_LEFT;
-    ls_match_event *event = ls_outbox_push_event(table->outbox, LS_MATCH_PLAYER_LEFT);
+    ls_match_event *event = ls_outbox_push_event(table->match->outbox, LS_MATCH_PLAYER_LEFT);
     event->slot = slot;
-    event->tick = ls_tick_log_next(table->log);
+    event->tick = table->match->log->next;
     event->status = seat->player.left_status;
     ls_text_set(&event->text, "did not come back in time");
 }
@@ -394,7 +379,7 @@ void ls_seat_table_expire(ls_seat_table *table, uint32_t slot)
 
 uint32_t ls_seat_table_take_events(ls_seat_table *table, uint32_t slot, bool plays)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     uint32_t events = seat->is_leave_pending ? LS_EVENT_LEFT : 0;
     seat->is_leave_pending = false;
     if (plays && !seat->is_in_band) {
@@ -412,7 +397,7 @@ static void set_in_band(ls_seat_row *seat, bool is_in_band)
 
 void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t events, ls_tick tick)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     if (events != 0) {
         set_in_band(seat, (events & LS_EVENT_JOINED) != 0);
     }
@@ -426,14 +411,14 @@ void ls_seat_table_note_events(ls_seat_table *table, uint32_t slot, uint32_t eve
 void ls_seat_table_restore_in_band(ls_seat_table *table, uint32_t in_band_mask)
 {
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        set_in_band(&table->seats[slot], (in_band_mask >> slot & 1u) != 0);
+        set_in_band(&table->rows[slot], (in_band_mask >> slot & 1u) != 0);
     }
 }
 
 void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const char *name,
                                 ls_seat_generations generations)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     seat->generations = generations;
     seat->player.has_played = seat->player.has_played || generations.newest > 0;
     ls_name_copy(seat->player.name, sizeof seat->player.name, name);
@@ -441,12 +426,12 @@ void ls_seat_table_restore_seat(ls_seat_table *table, uint32_t slot, const char 
 
 void ls_seat_table_restore_joined(ls_seat_table *table, uint32_t slot, ls_tick tick)
 {
-    table->seats[slot].player.joined_tick = tick;
+    table->rows[slot].player.joined_tick = tick;
 }
 
 void ls_seat_table_restore_vacancy(ls_seat_table *table, uint32_t slot)
 {
-    ls_seat_row *seat = &table->seats[slot];
+    ls_seat_row *seat = &table->rows[slot];
     seat->state = seat->is_in_band ? seat->state : LS_SEAT_LEFT;
     if (seat->player.joined_tick == NOT_JOINED) {
         seat->player.has_played = false;
@@ -458,7 +443,7 @@ void ls_seat_table_restore_generations(ls_seat_table *table,
                                        const ls_seat_generations generations[LS_PLAYERS_MAX])
 {
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        table->seats[slot].generations = generations[slot];
+        table->rows[slot].generations = generations[slot];
     }
 }
 
@@ -473,9 +458,9 @@ static void keep(ls_seat_row *seat)
 uint32_t ls_seat_table_await_players(ls_seat_table *table, bool is_known)
 {
     uint32_t waited_mask = 0;
-    bool is_before_tick_0 = ls_tick_log_next(table->log) == 0; /* which seats them in band */
+    bool is_before_tick_0 = table->match->log->next == 0; /* which seats them in band */
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_seat_row *seat = &table->seats[slot];
+        ls_seat_row *seat = &table->rows[slot];
         bool has_played =
             is_known ? seat->player.has_played
                      : seat->generations.newest > 0 && !ls_seat_table_is_taken(table, slot);
@@ -493,7 +478,7 @@ uint32_t ls_seat_table_resume(ls_seat_table *table, uint32_t waited_mask)
 {
     uint32_t back = 0;
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_seat_row *seat = &table->seats[slot];
+        ls_seat_row *seat = &table->rows[slot];
         bool is_ready = seat->state == LS_SEAT_READY;
         back += is_ready && (waited_mask >> slot & 1u) != 0 ? 1 : 0;
         if (!is_ready || seat->back.match_id == 0) {
@@ -510,8 +495,8 @@ uint32_t ls_seat_table_resume(ls_seat_table *table, uint32_t waited_mask)
 
 void ls_seat_table_prefetch(const ls_seat_table *table)
 {
-    ls_prefetch(table, offsetof(ls_seat_table, seats));
+    ls_prefetch(table, offsetof(ls_seat_table, rows));
     for (uint32_t slot = 0; slot < table->count; slot++) {
-        ls_prefetch(&table->seats[slot], offsetof(ls_seat_row, generations));
+        ls_prefetch(&table->rows[slot], offsetof(ls_seat_row, generations));
     }
 }

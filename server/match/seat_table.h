@@ -40,7 +40,7 @@ typedef struct ls_seat_row {
     ls_tick play_from;      /* the first tick that may have its input */
     uint64_t kept_until_ns; /* KEPT */
     ls_seat_generations generations;
-    ls_return back; /* as HELLO said it; match_id 0: a newcomer */
+    ls_return back; /* the ticks that HELLO says it holds; match_id 0: a newcomer */
     ls_seat_player player;
     /* OFFERED, to a newcomer: the seat as the player before left it. */
     ls_slot_state past_state;
@@ -48,36 +48,19 @@ typedef struct ls_seat_row {
     ls_seat_player past_player;
 } ls_seat_row;
 
-/* Laid out here so that what every packet and every tick asks is inlined; seat_table.c alone writes
- * it. */
+/* Every part may read it; seat_table.c alone writes it. */
 typedef struct ls_seat_table {
-    const ls_match_context *context;
-    const ls_tick_log *log;
-    ls_outbox *outbox;
+    const ls_match_context *match;
     uint32_t count;
     ls_peer_id peers[LS_PLAYERS_MAX]; /* 0: none */
-    ls_seat_row seats[LS_PLAYERS_MAX];
+    ls_seat_row rows[LS_PLAYERS_MAX];
 } ls_seat_table;
 
-/* The context, the log and the outbox are borrowed. NO_MEMORY. */
-ls_status ls_seat_table_create(const ls_match_context *context, const ls_tick_log *log,
-                               ls_outbox *outbox, ls_seat_table **out);
+/* NO_MEMORY. */
+ls_status ls_seat_table_create(const ls_match_context *match, ls_seat_table **out);
 void ls_seat_table_destroy(ls_seat_table *table);
 
 /* ---- who is there ---- */
-
-static inline ls_slot_state ls_seat_table_state(const ls_seat_table *table, uint32_t slot)
-{
-    return table->seats[slot].state;
-}
-
-/* 0: none */
-static inline ls_peer_id ls_seat_table_peer(const ls_seat_table *table, uint32_t slot)
-{
-    return table->peers[slot];
-}
-
-const char *ls_seat_table_name(const ls_seat_table *table, uint32_t slot);
 
 /* MATCH_NO_SLOT: the peer has no seat. */
 static inline uint32_t ls_seat_table_slot_of(const ls_seat_table *table, ls_peer_id peer)
@@ -90,39 +73,32 @@ static inline uint32_t ls_seat_table_slot_of(const ls_seat_table *table, ls_peer
     return MATCH_NO_SLOT;
 }
 
-/* The ticks that the player said it holds when it came back; match_id 0: it is a newcomer. */
-static inline const ls_return *ls_seat_table_return(const ls_seat_table *table, uint32_t slot)
-{
-    return &table->seats[slot].back;
-}
-
 /* Has been offered to somebody who has not sat here before. */
 bool ls_seat_table_has_newcomer(const ls_seat_table *table, uint32_t slot);
-bool ls_seat_table_has_played(const ls_seat_table *table, uint32_t slot);
 
 /* Somebody is connected there; in the match from START on and still connected; is sent closed ticks
  * and acknowledges them. */
 static inline bool ls_seat_table_is_taken(const ls_seat_table *table, uint32_t slot)
 {
-    ls_slot_state state = table->seats[slot].state;
+    ls_slot_state state = table->rows[slot].state;
     return state != LS_SEAT_EMPTY && state != LS_SEAT_KEPT && state != LS_SEAT_LEFT;
 }
 
 static inline bool ls_seat_table_is_in_play(const ls_seat_table *table, uint32_t slot)
 {
-    ls_slot_state state = table->seats[slot].state;
+    ls_slot_state state = table->rows[slot].state;
     return state == LS_SEAT_PLAYING || state == LS_SEAT_FINISHED;
 }
 
 static inline bool ls_seat_table_follows(const ls_seat_table *table, uint32_t slot)
 {
-    return ls_seat_table_is_in_play(table, slot) || table->seats[slot].state == LS_SEAT_JOINING;
+    return ls_seat_table_is_in_play(table, slot) || table->rows[slot].state == LS_SEAT_JOINING;
 }
 
 /* The slot's input belongs into that tick. */
 static inline bool ls_seat_table_plays(const ls_seat_table *table, uint32_t slot, ls_tick tick)
 {
-    const ls_seat_row *seat = &table->seats[slot];
+    const ls_seat_row *seat = &table->rows[slot];
     return seat->state == LS_SEAT_PLAYING && tick >= seat->play_from;
 }
 
@@ -132,7 +108,7 @@ static inline bool ls_seat_table_has_state(const ls_seat_table *table, ls_slot_s
 {
     bool is_found = false;
     for (uint32_t slot = 0; !is_found && slot < table->count; slot++) {
-        ls_slot_state state = table->seats[slot].state;
+        ls_slot_state state = table->rows[slot].state;
         is_found = state >= first && state <= last;
     }
     return is_found;

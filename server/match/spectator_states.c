@@ -16,9 +16,7 @@ typedef struct blob_stream {
 } blob_stream;
 
 struct ls_spectator_states {
-    const ls_match_context *context;
-    const ls_tick_log *log;
-    ls_outbox *outbox;
+    const ls_match_context *match;
     ls_send_budget budget;
     ls_aged_state aged;
     ls_blob *blob;         /* NULL: none was needed yet, or the state is too large */
@@ -30,13 +28,13 @@ struct ls_spectator_states {
 
 static bool is_copy_due(const ls_spectator_states *states)
 {
-    return states->context->state == LS_MATCH_RUNNING &&
-           ls_aged_state_is_due(&states->aged, ls_tick_log_next(states->log));
+    return states->match->state == LS_MATCH_RUNNING &&
+           ls_aged_state_is_due(&states->aged, states->match->log->next);
 }
 
 bool ls_spectator_states_is_young(const ls_spectator_states *states, ls_tick tick)
 {
-    return ls_tick_log_next(states->log) - tick < LS_WINDOW_TICKS - SPARE_TICKS;
+    return states->match->log->next - tick < LS_WINDOW_TICKS - SPARE_TICKS;
 }
 
 ls_tick ls_spectator_states_ready_tick(const ls_spectator_states *states)
@@ -50,8 +48,7 @@ static ls_status fill_blob(ls_spectator_states *states)
 {
     const ls_state_copy *ready = &states->aged.ready;
     states->in_blob.size = 0;
-    ls_status status =
-        ls_handover_make_blob(states->context, states->log, ready->size, &states->blob);
+    ls_status status = ls_handover_make_blob(states->match, ready->size, &states->blob);
     if (status != LS_OK) {
         return status;
     }
@@ -59,7 +56,7 @@ static ls_status fill_blob(ls_spectator_states *states)
     if (ready->bytes) {
         memcpy(bytes, ready->bytes, ready->size);
     } else {
-        ls_tick_history_write(ls_tick_log_history(states->log), bytes, ready->size);
+        ls_tick_history_write(states->match->log->history, bytes, ready->size);
     }
     ls_blob_seal(states->blob);
     states->in_blob = *ready;
@@ -122,7 +119,7 @@ void ls_spectator_states_start(ls_spectator_states *states, ls_peer_id peer, uin
 {
     blob_stream *stream = stream_of(states, 0);
     stream->peer = peer;
-    ls_blob_sender_start(stream->sender, states->blob, number, 0, states->context->now_ns);
+    ls_blob_sender_start(stream->sender, states->blob, number, 0, states->match->now_ns);
 }
 
 void ls_spectator_states_stop(ls_spectator_states *states, ls_peer_id peer)
@@ -141,8 +138,7 @@ ls_status ls_spectator_states_take_ack(ls_spectator_states *states, ls_peer_id p
     if (!stream) {
         return LS_STALE; /* it was on its way when the last of the blob was acknowledged */
     }
-    ls_status status =
-        ls_peer_link_take_blob_ack(link, states->context, stream->sender, bytes, size);
+    ls_status status = ls_peer_link_take_blob_ack(link, states->match, stream->sender, bytes, size);
     if (status == LS_OK && !ls_blob_sender_is_busy(stream->sender)) {
         ls_spectator_states_stop(states, peer);
     }
@@ -153,9 +149,9 @@ static void send_stream(ls_spectator_states *states, blob_stream *stream)
 {
     size_t size = 0;
     while (!ls_send_budget_is_spent(&states->budget) &&
-           (size = ls_blob_sender_next(stream->sender, states->context->now_ns,
-                                       ls_outbox_packet(states->outbox))) > 0) {
-        ls_outbox_send_packet(states->outbox, stream->peer, size);
+           (size = ls_blob_sender_next(stream->sender, states->match->now_ns,
+                                       ls_outbox_packet(states->match->outbox))) > 0) {
+        ls_outbox_send_packet(states->match->outbox, stream->peer, size);
         ls_send_budget_spend(&states->budget, size + LS_PEER_LINK_HEADER_BYTES);
     }
 }
@@ -169,9 +165,9 @@ bool ls_spectator_states_is_due(const ls_spectator_states *states)
 
 void ls_spectator_states_advance(ls_spectator_states *states)
 {
-    ls_send_budget_fill(&states->budget, states->context->now_ns);
+    ls_send_budget_fill(&states->budget, states->match->now_ns);
     if (is_copy_due(states)) {
-        ls_state_copy live = ls_tick_log_live(states->log);
+        ls_state_copy live = ls_tick_log_live(states->match->log);
         ls_aged_state_advance(&states->aged, &live);
     }
     if (is_blob_unfinished(states)) {
@@ -186,14 +182,14 @@ void ls_spectator_states_advance(ls_spectator_states *states)
 
 /* ---- life ---- */
 
-static ls_blob_sender_config sender_config(const ls_match_context *context)
+static ls_blob_sender_config sender_config(const ls_match_context *match)
 {
     ls_blob_sender_config config = ls_blob_sender_config_default();
-    config.bytes_per_second = context->config.join_bytes_per_s;
-    config.tick_ns = context->dt_ns;
+    config.bytes_per_second = match->config.join_bytes_per_s;
+    config.tick_ns = match->dt_ns;
     config.header_bytes = LS_PEER_LINK_HEADER_BYTES;
     /* Packets leave once a tick, so many at a time that the rate is kept. */
-    uint64_t bytes = config.bytes_per_second * context->dt_ns / LS_NS_PER_SECOND;
+    uint64_t bytes = config.bytes_per_second * match->dt_ns / LS_NS_PER_SECOND;
     uint64_t packets = bytes / LS_PACKET_BYTES_MAX + 1;
     packets = packets < LS_BLOB_BURST_PACKETS_MAX ? packets : LS_BLOB_BURST_PACKETS_MAX;
     config.burst_packets = (uint32_t)packets;
@@ -202,42 +198,34 @@ static ls_blob_sender_config sender_config(const ls_match_context *context)
 
 static ls_status create_parts(ls_spectator_states *states)
 {
-    const ls_match_context *context = states->context;
-    uint32_t rate_hz = context->config.sim.tick_rate_hz;
-    ls_aged_state_config aged = {.instance = ls_tick_log_instance(states->log),
-                                 .history = ls_tick_log_history(states->log),
-                                 .age_ticks = context->config.spectator_delay_ticks,
+    const ls_match_context *match = states->match;
+    uint32_t rate_hz = match->config.sim.tick_rate_hz;
+    ls_aged_state_config aged = {.instance = match->log->instance,
+                                 .history = match->log->history,
+                                 .age_ticks = match->config.spectator_delay_ticks,
                                  .pause_min_ticks = rate_hz < 128 ? rate_hz : 128};
-    ls_status status = ls_aged_state_init(&states->aged, &aged, context->allocator);
+    ls_status status = ls_aged_state_init(&states->aged, &aged, match->allocator);
     if (status == LS_OK && states->aged.bytes > 0) {
-        status = ls_handover_make_blob(context, states->log, states->aged.bytes, &states->blob);
+        status = ls_handover_make_blob(match, states->aged.bytes, &states->blob);
     }
-    ls_blob_sender_config config = sender_config(context);
+    ls_blob_sender_config config = sender_config(match);
     for (uint32_t i = 0; status == LS_OK && i < STREAMS_MAX; i++) {
-        status = ls_blob_sender_create(&config, context->allocator, &states->streams[i].sender);
+        status = ls_blob_sender_create(&config, match->allocator, &states->streams[i].sender);
     }
     return status;
 }
 
-ls_status ls_spectator_states_create(const ls_match_context *context, const ls_tick_log *log,
-                                     ls_outbox *outbox, uint32_t bytes_per_s,
+ls_status ls_spectator_states_create(const ls_match_context *match, uint32_t bytes_per_s,
                                      ls_spectator_states **out)
 {
-    ls_spectator_states *states = ls_allocate(context->allocator, sizeof *states);
+    ls_spectator_states *states = ls_allocate(match->allocator, sizeof *states);
     if (!states) {
         return LS_NO_MEMORY;
     }
-    states->context = context;
-    states->log = log;
-    states->outbox = outbox;
+    states->match = match;
     states->budget = ls_send_budget_make(bytes_per_s, 0);
-    ls_status status = create_parts(states);
-    if (status != LS_OK) {
-        ls_spectator_states_destroy(states);
-        return status;
-    }
     *out = states;
-    return LS_OK;
+    return create_parts(states);
 }
 
 void ls_spectator_states_destroy(ls_spectator_states *states)
@@ -249,6 +237,6 @@ void ls_spectator_states_destroy(ls_spectator_states *states)
         ls_blob_sender_destroy(states->streams[i].sender);
     }
     ls_blob_destroy(states->blob);
-    ls_aged_state_deinit(&states->aged, states->context->allocator);
-    ls_release(states->context->allocator, states);
+    ls_aged_state_deinit(&states->aged, states->match->allocator);
+    ls_release(states->match->allocator, states);
 }

@@ -8,9 +8,10 @@
 
 typedef struct ls_spectator_states ls_spectator_states;
 
-/* bytes_per_s: of all streams together. The other parts are borrowed. NO_MEMORY. */
-ls_status ls_spectator_states_create(const ls_match_context *context, const ls_tick_log *log,
-                                     ls_outbox *outbox, uint32_t bytes_per_s,
+/* bytes_per_s: of all streams together. NO_MEMORY: what there is by then is destroyed with the
+ * match.
+ */
+ls_status ls_spectator_states_create(const ls_match_context *match, uint32_t bytes_per_s,
                                      ls_spectator_states **out);
 void ls_spectator_states_destroy(ls_spectator_states *states);
 

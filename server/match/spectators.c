@@ -15,10 +15,7 @@ enum {
 #define PERIOD_NS (UINT64_C(100) * LS_NS_PER_MS)
 
 struct ls_spectators {
-    const ls_match_context *context;
-    ls_tick_log *log;
-    ls_outbox *outbox;
-    const ls_seat_table *seats;
+    const ls_match_context *match;
     ls_spectator_states *states;
     ls_spectator_table table;
     ls_send_budget budget; /* for TICKS and TICK_PARTs */
@@ -33,22 +30,22 @@ struct ls_spectators {
 /* The first tick that spectators may not have yet, but for a spectator whose JOIN was ahead. */
 static ls_tick shown_end(const ls_spectators *spectators)
 {
-    const ls_match_context *context = spectators->context;
-    ls_tick next = ls_tick_log_next(spectators->log);
+    const ls_match_context *match = spectators->match;
+    ls_tick next = match->log->next;
     uint64_t shown = next;
-    uint64_t delay = context->config.spectator_delay_ticks;
-    if (context->state == LS_MATCH_ENDING) {
-        shown += (context->now_ns - context->ending_ns) / context->dt_ns;
+    uint64_t delay = match->config.spectator_delay_ticks;
+    if (match->state == LS_MATCH_ENDING) {
+        shown += (match->now_ns - match->ending_ns) / match->dt_ns;
     }
     shown = shown > delay ? shown - delay : 0;
     return shown < next ? (ls_tick)shown : next;
 }
 
-static uint64_t period_ns_of(const ls_match_context *context)
+static uint64_t period_ns_of(const ls_match_context *match)
 {
-    uint64_t period_ns = PERIOD_TICKS * context->dt_ns;
+    uint64_t period_ns = PERIOD_TICKS * match->dt_ns;
     period_ns = period_ns > PERIOD_NS ? period_ns : PERIOD_NS;
-    uint64_t silence_max_ns = ls_match_silence_max_ns(context);
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     return period_ns < silence_max_ns ? period_ns : silence_max_ns;
 }
 
@@ -59,7 +56,7 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
 {
     bool has_watched = spectator->state >= LS_SPECTATOR_JOINING;
     ls_match_event *event = ls_outbox_push_event(
-        spectators->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED);
+        spectators->match->outbox, has_watched ? LS_MATCH_SPECTATOR_LEFT : LS_MATCH_PEER_REFUSED);
     event->peer = spectator->peer;
     event->tick = spectator->link.downlink.next;
     event->status = status;
@@ -73,35 +70,35 @@ static void leave(ls_spectators *spectators, ls_spectator *spectator, ls_status 
 static void refuse(ls_spectators *spectators, ls_spectator *spectator, ls_status status,
                    const char *why)
 {
-    ls_outbox_refuse(spectators->outbox, spectator->peer, status, why);
+    ls_outbox_refuse(spectators->match->outbox, spectator->peer, status, why);
     leave(spectators, spectator, status, why);
 }
 
-ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *context,
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
                               ls_peer_id peer, const ls_hello *hello, ls_text *why)
 {
-    if (context->state >= LS_MATCH_ENDING) {
+    if (match->state >= LS_MATCH_ENDING) {
         ls_text_set(why, "%s", ls_status_text(LS_ALREADY_OVER));
         return LS_ALREADY_OVER;
     }
     ls_spectator *spectator = spectators ? ls_spectator_table_add(&spectators->table, peer) : NULL;
     if (!spectator) {
         ls_text_set(why, "the %" PRIu32 " places for spectators are taken",
-                    context->config.spectators_max);
+                    match->config.spectators_max);
         return LS_MATCH_FULL;
     }
-    ls_peer_link_start_waiting(&spectator->link, context->now_ns);
-    spectator->sent_ns = context->now_ns;
-    spectator->is_back = hello->back.match_id == context->config.match_id;
+    ls_peer_link_start_waiting(&spectator->link, match->now_ns);
+    spectator->sent_ns = match->now_ns;
+    spectator->is_back = hello->back.match_id == match->config.match_id;
     spectator->confirmed = hello->back.confirmed;
     spectator->tick_chain = hello->back.tick_chain;
     ls_name_copy(spectator->name, sizeof spectator->name, hello->name);
-    ls_offer *offer = ls_handover_begin_offer(spectators->outbox, context);
+    ls_offer *offer = ls_handover_begin_offer(match);
     offer->is_spectator = true;
     offer->is_running = true; /* JOIN comes, even to a spectator who comes before START */
-    ls_outbox_send(spectators->outbox, peer);
+    ls_outbox_send(spectators->match->outbox, peer);
     if (spectators->turn_ns == UINT64_MAX) {
-        spectators->turn_ns = context->now_ns;
+        spectators->turn_ns = match->now_ns;
     }
     return LS_OK;
 }
@@ -138,9 +135,9 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
     if (!spectators || spectators->table.count == 0) {
         return true;
     }
-    const ls_match_context *context = spectators->context;
-    uint64_t shown_ns = context->config.spectator_delay_ticks * context->dt_ns;
-    return context->now_ns - context->ending_ns >= shown_ns + MATCH_ENDING_NS;
+    const ls_match_context *match = spectators->match;
+    uint64_t shown_ns = match->config.spectator_delay_ticks * match->dt_ns;
+    return match->now_ns - match->ending_ns >= shown_ns + MATCH_ENDING_NS;
 }
 
 /* ---- JOIN ---- */
@@ -148,13 +145,12 @@ bool ls_spectators_are_done(const ls_spectators *spectators)
 /* Spectators see everything late, and so is what they are told of the match's time. */
 static ls_join *begin_join(ls_spectators *spectators, ls_join_source source, ls_tick tick)
 {
-    const ls_match_context *context = spectators->context;
-    ls_join *join = ls_handover_begin_join(spectators->outbox, context, spectators->log,
-                                           spectators->seats, source);
+    const ls_match_context *match = spectators->match;
+    ls_join *join = ls_handover_begin_join(match, source);
     ls_tick end = shown_end(spectators);
     join->tick = tick;
     join->next_close = tick > end ? tick : end;
-    uint64_t later_ns = (join->next_close - end) * context->dt_ns;
+    uint64_t later_ns = (join->next_close - end) * match->dt_ns;
     join->next_close_us += (uint32_t)(later_ns / LS_NS_PER_US);
     return join;
 }
@@ -164,7 +160,7 @@ static ls_join *begin_join(ls_spectators *spectators, ls_join_source source, ls_
 static void count_who_came(ls_spectators *spectators, const ls_spectator *spectator)
 {
     ls_match_spectating *figures = &spectators->figures;
-    bool is_known = !spectators->context->is_restored || figures->ever >= spectators->table.count;
+    bool is_known = !spectators->match->is_restored || figures->ever >= spectators->table.count;
     figures->ever += spectator->is_back && is_known ? 0 : 1;
 }
 
@@ -172,14 +168,15 @@ static void count_who_came(ls_spectators *spectators, const ls_spectator *specta
 static void send_join(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick,
                       bool is_keyframe, const char *how)
 {
-    ls_outbox_send(spectators->outbox, spectator->peer);
+    ls_outbox_send(spectators->match->outbox, spectator->peer);
     spectator->state = LS_SPECTATOR_JOINING;
     spectator->join_tick = tick;
     spectator->sent_end = tick;
     ls_peer_link_start_ticks(&spectator->link, tick, is_keyframe);
-    ls_peer_link_start_waiting(&spectator->link, spectators->context->now_ns);
+    ls_peer_link_start_waiting(&spectator->link, spectators->match->now_ns);
     count_who_came(spectators, spectator);
-    ls_match_event *event = ls_outbox_push_event(spectators->outbox, LS_MATCH_SPECTATOR_CAME);
+    ls_match_event *event =
+        ls_outbox_push_event(spectators->match->outbox, LS_MATCH_SPECTATOR_CAME);
     event->peer = spectator->peer;
     event->tick = tick;
     ls_text_set(&event->text, "%s, %s", spectator->name, how);
@@ -191,10 +188,10 @@ static bool has_ticks_from(const ls_spectators *spectators, ls_tick tick)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
-    ls_tick next = ls_tick_log_next(spectators->log);
+    ls_tick next = spectators->match->log->next;
     ls_tick oldest = tick > 0 ? tick - 1 : 0;
     return tick <= next && ls_spectator_states_is_young(spectators->states, tick) &&
-           (next == 0 || ls_tick_log_at(spectators->log, oldest, slots, &inputs) == LS_OK);
+           (next == 0 || ls_tick_log_at(spectators->match->log, oldest, slots, &inputs) == LS_OK);
 }
 
 /* The ticks that the spectator said it has are what the server closed, and the log holds all that
@@ -202,21 +199,20 @@ static bool has_ticks_from(const ls_spectators *spectators, ls_tick tick)
 static bool is_held(const ls_spectators *spectators, const ls_spectator *spectator)
 {
     return spectator->is_back && has_ticks_from(spectators, spectator->confirmed) &&
-           ls_tick_log_chain(spectators->log, spectator->confirmed) == spectator->tick_chain;
+           ls_tick_log_chain(spectators->match->log, spectator->confirmed) == spectator->tick_chain;
 }
 
 static void join_held(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
 {
     ls_join *join = begin_join(spectators, LS_JOIN_HELD, tick);
-    join->tick_chain = ls_tick_log_chain(spectators->log, tick);
+    join->tick_chain = ls_tick_log_chain(spectators->match->log, tick);
     send_join(spectators, spectator, tick, false, "with the state that it has");
 }
 
 static void join_with_blob(ls_spectators *spectators, ls_spectator *spectator)
 {
     ls_tick tick = ls_spectator_states_in_blob(spectators->states)->tick;
-    ls_join_source source =
-        ls_tick_log_history(spectators->log) ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
+    ls_join_source source = spectators->match->log->history ? LS_JOIN_HISTORY : LS_JOIN_SNAPSHOT;
     ls_join *join = begin_join(spectators, source, tick);
     ls_text how;
     ls_spectator_states_set_blob(spectators->states, join, &how);
@@ -251,25 +247,25 @@ static bool join(ls_spectators *spectators, ls_spectator *spectator)
 
 static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 {
-    uint64_t now_ns = spectators->context->now_ns;
+    uint64_t now_ns = spectators->match->now_ns;
     ls_downlink *downlink = &spectator->link.downlink;
-    ls_downlink_clock clock = ls_tick_log_clock(spectators->log, now_ns);
-    ls_downlink_ticks ticks = ls_tick_log_ticks(spectators->log);
+    ls_downlink_ticks ticks = ls_tick_log_ticks(spectators->match->log);
     ls_tick end = shown_end(spectators);
     ticks.end = end > downlink->next ? end : downlink->next;
     if (ticks.end > spectator->sent_end) {
         spectator->sent_end = ticks.end;
         spectator->sent_end_ns = now_ns;
     }
-    ls_bit_stream stream = ls_bit_writer(ls_outbox_packet(spectators->outbox), LS_PACKET_BYTES_MAX);
+    ls_bit_stream stream =
+        ls_bit_writer(ls_outbox_packet(spectators->match->outbox), LS_PACKET_BYTES_MAX);
     ls_ticks_header header;
     ls_downlink_header(downlink, now_ns, &header);
     ls_tick rest = ls_downlink_write(downlink, &ticks, &header, &stream);
     size_t size = ls_bits_size_bytes(&stream);
-    ls_outbox_send_packet(spectators->outbox, spectator->peer, size);
+    ls_outbox_send_packet(spectators->match->outbox, spectator->peer, size);
     size += LS_PEER_LINK_HEADER_BYTES;
-    size += ls_peer_link_send_parts(&spectator->link, spectators->log, spectators->outbox, &clock,
-                                    spectator->peer, rest, ticks.end);
+    size += ls_peer_link_send_parts(&spectator->link, spectators->match, spectator->peer, rest,
+                                    ticks.end);
     ls_send_budget_spend(&spectators->budget, size);
     spectator->sent_ns = now_ns;
     spectator->link.packets = 0;
@@ -277,45 +273,45 @@ static void send_ticks(ls_spectators *spectators, ls_spectator *spectator)
 
 static void send_end(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *context = spectators->context;
-    ls_tick next = ls_tick_log_next(spectators->log);
-    bool is_shown = context->state == LS_MATCH_ENDING && shown_end(spectators) == next;
+    const ls_match_context *match = spectators->match;
+    ls_tick next = match->log->next;
+    bool is_shown = match->state == LS_MATCH_ENDING && shown_end(spectators) == next;
     if (!is_shown || spectator->is_end_told || spectator->state < LS_SPECTATOR_JOINING) {
         return;
     }
     spectator->is_end_told = true;
-    ls_outbox_message(spectators->outbox, LS_MESSAGE_END)->body.end =
-        (ls_end){.final_tick = next, .final_hash = context->final_hash};
-    ls_outbox_send(spectators->outbox, spectator->peer);
+    ls_outbox_message(match->outbox, LS_MESSAGE_END)->body.end =
+        (ls_end){.final_tick = next, .final_hash = match->final_hash};
+    ls_outbox_send(match->outbox, spectator->peer);
 }
 
 /* ---- who stays ---- */
 
 /* A spectator who does not watch yet has to get further; every one has to be heard. */
-static bool is_silent(const ls_match_context *context, const ls_spectator *spectator)
+static bool is_silent(const ls_match_context *match, const ls_spectator *spectator)
 {
-    bool is_stuck = spectator->state == LS_SPECTATOR_OFFERED
-                        ? ls_peer_link_is_stuck(&spectator->link, context, MATCH_HANDSHAKE_NS)
-                        : spectator->state == LS_SPECTATOR_JOINING &&
-                              ls_peer_link_is_stuck(&spectator->link, context,
-                                                    ls_peer_link_join_limit_ns(context));
-    return is_stuck || ls_peer_link_is_silent(&spectator->link, context);
+    bool is_stuck =
+        spectator->state == LS_SPECTATOR_OFFERED
+            ? ls_peer_link_is_stuck(&spectator->link, match, MATCH_HANDSHAKE_NS)
+            : spectator->state == LS_SPECTATOR_JOINING &&
+                  ls_peer_link_is_stuck(&spectator->link, match, ls_peer_link_join_limit_ns(match));
+    return is_stuck || ls_peer_link_is_silent(&spectator->link, match);
 }
 
 /* False when it is refused. */
 static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 {
-    const ls_match_context *context = spectators->context;
+    const ls_match_context *match = spectators->match;
     bool has_joined = spectator->state >= LS_SPECTATOR_JOINING;
-    if (is_silent(context, spectator)) {
+    if (is_silent(match, spectator)) {
         refuse(spectators, spectator, LS_TIMED_OUT, "nothing was heard within the timeout");
         return false;
     }
-    if (has_joined && ls_peer_link_fell_behind(&spectator->link, spectators->log)) {
+    if (has_joined && ls_peer_link_fell_behind(&spectator->link, match->log)) {
         refuse(spectators, spectator, LS_FELL_BEHIND, LS_PEER_LINK_FELL_BEHIND);
         return false;
     }
-    if (!has_joined && context->state == LS_MATCH_ENDING) {
+    if (!has_joined && match->state == LS_MATCH_ENDING) {
         refuse(spectators, spectator, LS_ALREADY_OVER, ls_status_text(LS_ALREADY_OVER));
         return false;
     }
@@ -324,24 +320,24 @@ static bool stays(ls_spectators *spectators, ls_spectator *spectator)
 
 /* The spectator's time has come, or will have before the next turn. One who waits for START is only
  * told that the server is there. */
-static bool is_due(const ls_match_context *context, const ls_spectator *spectator)
+static bool is_due(const ls_match_context *match, const ls_spectator *spectator)
 {
-    uint64_t early_ns = context->dt_ns / 2;
-    uint64_t silence_max_ns = ls_match_silence_max_ns(context);
+    uint64_t early_ns = match->dt_ns / 2;
+    uint64_t silence_max_ns = ls_match_silence_max_ns(match);
     uint64_t wait_ns = MATCH_HEARTBEAT_NS < silence_max_ns ? MATCH_HEARTBEAT_NS : silence_max_ns;
-    uint64_t pause_ns = context->state == LS_MATCH_RUNNING || context->state == LS_MATCH_ENDING
-                            ? period_ns_of(context)
+    uint64_t pause_ns = match->state == LS_MATCH_RUNNING || match->state == LS_MATCH_ENDING
+                            ? period_ns_of(match)
                             : wait_ns;
-    return context->now_ns - spectator->sent_ns + early_ns >= pause_ns;
+    return match->now_ns - spectator->sent_ns + early_ns >= pause_ns;
 }
 
 /* True when the spectator was sent something. */
 static bool serve(ls_spectators *spectators, ls_spectator *spectator)
 {
-    if (!stays(spectators, spectator) || !is_due(spectators->context, spectator)) {
+    if (!stays(spectators, spectator) || !is_due(spectators->match, spectator)) {
         return false;
     }
-    if (spectator->state == LS_SPECTATOR_READY && spectators->context->state == LS_MATCH_RUNNING &&
+    if (spectator->state == LS_SPECTATOR_READY && spectators->match->state == LS_MATCH_RUNNING &&
         !join(spectators, spectator)) {
         return false;
     }
@@ -361,8 +357,8 @@ static bool serve(ls_spectators *spectators, ls_spectator *spectator)
 static void serve_some(ls_spectators *spectators)
 {
     ls_spectator_table *table = &spectators->table;
-    uint64_t period_ns = period_ns_of(spectators->context);
-    uint64_t due = (table->count * spectators->context->dt_ns + period_ns - 1) / period_ns;
+    uint64_t period_ns = period_ns_of(spectators->match);
+    uint64_t due = (table->count * spectators->match->dt_ns + period_ns - 1) / period_ns;
     uint64_t served = 0;
     for (uint32_t i = table->end; i > 0 && served < due; i--) {
         if (ls_send_budget_is_spent(&spectators->budget)) {
@@ -377,17 +373,17 @@ static void serve_some(ls_spectators *spectators)
 /* Half a tick after the newest one was closed, when what goes to players is long on its way. */
 static uint64_t after_closing_ns(const ls_spectators *spectators)
 {
-    return ls_tick_log_closed_ns(spectators->log) + spectators->context->dt_ns / 2;
+    return spectators->match->log->closed_ns + spectators->match->dt_ns / 2;
 }
 
 static bool is_tick_new(const ls_spectators *spectators)
 {
-    return ls_tick_log_closed_ns(spectators->log) != spectators->closed_ns;
+    return spectators->match->log->closed_ns != spectators->closed_ns;
 }
 
 static uint64_t next_turn_ns(const ls_spectators *spectators)
 {
-    uint64_t now_ns = spectators->context->now_ns;
+    uint64_t now_ns = spectators->match->now_ns;
     if (spectators->table.count == 0 && !ls_spectator_states_is_due(spectators->states)) {
         return UINT64_MAX;
     }
@@ -397,15 +393,15 @@ static uint64_t next_turn_ns(const ls_spectators *spectators)
     }
     return spectators->turn_ns != UINT64_MAX && spectators->turn_ns > now_ns
                ? spectators->turn_ns
-               : now_ns + spectators->context->dt_ns;
+               : now_ns + spectators->match->dt_ns;
 }
 
 void ls_spectators_advance(ls_spectators *spectators)
 {
-    if (!spectators || spectators->context->state == LS_MATCH_OVER) {
+    if (!spectators || spectators->match->state == LS_MATCH_OVER) {
         return;
     }
-    uint64_t now_ns = spectators->context->now_ns;
+    uint64_t now_ns = spectators->match->now_ns;
     /* A tick may have been closed between two turns of the match: by an input that came. */
     bool is_after = is_tick_new(spectators) && now_ns >= after_closing_ns(spectators);
     if (now_ns >= spectators->turn_ns || is_after) {
@@ -414,7 +410,7 @@ void ls_spectators_advance(ls_spectators *spectators)
         serve_some(spectators);
     }
     spectators->turn_ns = next_turn_ns(spectators);
-    spectators->closed_ns = ls_tick_log_closed_ns(spectators->log);
+    spectators->closed_ns = spectators->match->log->closed_ns;
 }
 
 uint64_t ls_spectators_next_ns(const ls_spectators *spectators)
@@ -427,7 +423,7 @@ uint64_t ls_spectators_next_ns(const ls_spectators *spectators)
 static void count_agreement(ls_spectators *spectators, ls_spectator *spectator, ls_tick tick)
 {
     if (tick > spectator->agreed_tick) {
-        uint32_t interval = spectators->context->config.hash_interval_ticks;
+        uint32_t interval = spectators->match->config.hash_interval_ticks;
         spectators->figures.hashes_compared += tick / interval - spectator->agreed_tick / interval;
         spectator->agreed_tick = tick;
     }
@@ -438,7 +434,7 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
                                uint32_t chain)
 {
     uint64_t own = 0;
-    if (!ls_hash_record_chain(ls_tick_log_hashes(spectators->log), tick, &own)) {
+    if (!ls_hash_record_chain(&spectators->match->log->hashes, tick, &own)) {
         return LS_OK; /* not held any more */
     }
     if ((uint32_t)own == chain) {
@@ -462,26 +458,25 @@ static ls_status compare_chain(ls_spectators *spectators, ls_spectator *spectato
 static ls_status take_inputs(ls_spectators *spectators, ls_spectator *spectator,
                              const uint8_t *bytes, size_t size, ls_tick_cursor *cursor)
 {
-    const ls_match_context *context = spectators->context;
+    const ls_match_context *match = spectators->match;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_inputs_header header = {0};
-    ls_status status =
-        ls_peer_link_read_header(&spectator->link, spectators->log, &stream, &header);
+    ls_status status = ls_peer_link_read_header(&spectator->link, match->log, &stream, &header);
     if (status != LS_OK) {
         return status;
     }
     ls_tick end = shown_end(spectators);
     end = end > spectator->join_tick ? end : spectator->join_tick;
-    ls_tick_cursor_start(cursor, 1, context->config.simulation->input_bytes_max, NULL);
+    ls_tick_cursor_start(cursor, 1, match->config.simulation->input_bytes_max, NULL);
     if (ls_inputs_read_tick(&stream, cursor) || !ls_bits_is_complete(&stream) ||
         header.next > end) {
         return LS_MALFORMED;
     }
-    spectator->link.heard_ns = context->now_ns;
+    spectator->link.heard_ns = match->now_ns;
     if (spectator->state < LS_SPECTATOR_JOINING) {
         return LS_OK; /* a sign of life */
     }
-    ls_downlink_clock clock = ls_tick_log_clock(spectators->log, context->arrived_ns);
+    ls_downlink_clock clock = ls_tick_log_clock(match->log, match->arrived_ns);
     uint64_t sent_ns = header.next == spectator->sent_end ? spectator->sent_end_ns : 0;
     int64_t stamp_ns = (int64_t)(header.next * clock.dt_ns);
     ls_link_arrival arrival =
@@ -499,7 +494,7 @@ static ls_status take_ready(ls_spectators *spectators, ls_spectator *spectator,
     if (spectator->state != LS_SPECTATOR_OFFERED) {
         return LS_MISBEHAVED;
     }
-    ls_status status = ls_ready_check(ready, &spectators->context->own_ready, &why);
+    ls_status status = ls_ready_check(ready, &spectators->match->own_ready, &why);
     if (status != LS_OK) {
         refuse(spectators, spectator, status, why.bytes);
         return LS_OK;
@@ -511,7 +506,7 @@ static ls_status take_ready(ls_spectators *spectators, ls_spectator *spectator,
 static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
                              const ls_joined *joined)
 {
-    const ls_hash_record *hashes = ls_tick_log_hashes(spectators->log);
+    const ls_hash_record *hashes = &spectators->match->log->hashes;
     uint64_t own = 0;
     if (spectator->state != LS_SPECTATOR_JOINING) {
         return LS_MISBEHAVED;
@@ -539,22 +534,22 @@ static ls_status take_joined(ls_spectators *spectators, ls_spectator *spectator,
 static ls_status take_finished(ls_spectators *spectators, ls_spectator *spectator,
                                const ls_finished *finished)
 {
-    const ls_hash_record *hashes = ls_tick_log_hashes(spectators->log);
+    const ls_hash_record *hashes = &spectators->match->log->hashes;
     uint64_t chain = 0;
     if (spectator->state != LS_SPECTATOR_SEES || !spectator->is_end_told ||
-        finished->tick != ls_tick_log_next(spectators->log) ||
+        finished->tick != spectators->match->log->next ||
         finished->chain_tick != hashes->newest_tick) {
         return LS_MISBEHAVED;
     }
     bool is_held = ls_hash_record_chain(hashes, finished->chain_tick, &chain);
     if (!is_held || (uint32_t)chain != finished->chain ||
-        finished->state_hash != spectators->context->final_hash) {
+        finished->state_hash != spectators->match->final_hash) {
         refuse(spectators, spectator, LS_DESYNCED, "its final state is not the server's");
         return LS_OK;
     }
     count_agreement(spectators, spectator, finished->chain_tick);
     spectators->figures.finished++;
-    ls_outbox_disconnect(spectators->outbox, spectator->peer);
+    ls_outbox_disconnect(spectators->match->outbox, spectator->peer);
     leave(spectators, spectator, LS_OK, "watched to the end");
     return LS_OK;
 }
@@ -563,7 +558,7 @@ static void take_goodbye(ls_spectators *spectators, ls_spectator *spectator,
                          const ls_close_reason *said)
 {
     ls_status reason = (ls_status) - (int)said->negated_status;
-    ls_outbox_disconnect(spectators->outbox, spectator->peer);
+    ls_outbox_disconnect(spectators->match->outbox, spectator->peer);
     leave(spectators, spectator, reason == LS_OK ? LS_DISCONNECTED : reason, said->text.bytes);
 }
 
@@ -574,7 +569,7 @@ static ls_status take_reliable(ls_spectators *spectators, ls_spectator *spectato
     if (status != LS_OK) {
         return status;
     }
-    spectator->link.heard_ns = spectators->context->now_ns;
+    spectator->link.heard_ns = spectators->match->now_ns;
     switch (message->kind) {
     case LS_MESSAGE_READY:
         return take_ready(spectators, spectator, &message->body.ready);
@@ -614,7 +609,7 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
     if (!spectator) {
         return;
     }
-    if (!ls_peer_link_count_packet(&spectator->link, spectators->context, spectator->sent_ns)) {
+    if (!ls_peer_link_count_packet(&spectator->link, spectators->match, spectator->sent_ns)) {
         refuse(spectators, spectator, LS_MISBEHAVED, LS_PEER_LINK_FLOOD);
         return;
     }
@@ -633,47 +628,37 @@ void ls_spectators_receive(ls_spectators *spectators, ls_peer_id peer, ls_channe
 
 static ls_status create_parts(ls_spectators *spectators)
 {
-    const ls_match_config *config = &spectators->context->config;
+    const ls_match_config *config = &spectators->match->config;
     uint32_t blobs = config->spectator_bytes_per_s / BLOBS_SHARE;
     spectators->turn_ns = UINT64_MAX;
     spectators->budget = ls_send_budget_make(config->spectator_bytes_per_s - blobs, 0);
     ls_status status = ls_spectator_table_init(&spectators->table, config->spectators_max,
-                                               spectators->context->allocator);
-    return status != LS_OK
-               ? status
-               : ls_spectator_states_create(spectators->context, spectators->log,
-                                            spectators->outbox, blobs, &spectators->states);
+                                               spectators->match->allocator);
+    return status == LS_OK
+               ? ls_spectator_states_create(spectators->match, blobs, &spectators->states)
+               : status;
 }
 
-ls_status ls_spectators_create(const ls_match_context *context, ls_tick_log *log, ls_outbox *outbox,
-                               const ls_seat_table *seats, ls_spectators **out)
+ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out)
 {
-    if (context->config.spectators_max == 0) {
+    if (match->config.spectators_max == 0) {
         return LS_OK;
     }
-    ls_spectators *spectators = ls_allocate(context->allocator, sizeof *spectators);
+    ls_spectators *spectators = ls_allocate(match->allocator, sizeof *spectators);
     if (!spectators) {
         return LS_NO_MEMORY;
     }
-    spectators->context = context;
-    spectators->log = log;
-    spectators->outbox = outbox;
-    spectators->seats = seats;
-    ls_status status = create_parts(spectators);
-    if (status != LS_OK) {
-        ls_spectators_destroy(spectators);
-        return status;
-    }
+    spectators->match = match;
     *out = spectators;
-    return LS_OK;
+    return create_parts(spectators);
 }
 
 void ls_spectators_destroy(ls_spectators *spectators)
 {
     if (spectators) {
         ls_spectator_states_destroy(spectators->states);
-        ls_spectator_table_deinit(&spectators->table, spectators->context->allocator);
-        ls_release(spectators->context->allocator, spectators);
+        ls_spectator_table_deinit(&spectators->table, spectators->match->allocator);
+        ls_release(spectators->match->allocator, spectators);
     }
 }
 

@@ -9,14 +9,13 @@
 
 typedef struct ls_spectators ls_spectators;
 
-/* The other parts are borrowed. *out stays NULL when the match has no room for spectators.
- * NO_MEMORY. */
-ls_status ls_spectators_create(const ls_match_context *context, ls_tick_log *log, ls_outbox *outbox,
-                               const ls_seat_table *seats, ls_spectators **out);
+/* *out stays NULL when the match has no room for spectators. NO_MEMORY: what there is by then is
+ * destroyed with the match. */
+ls_status ls_spectators_create(const ls_match_context *match, ls_spectators **out);
 void ls_spectators_destroy(ls_spectators *spectators);
 
 /* A peer whose HELLO is good comes to watch: sends OFFER, or says in `why` why it may not. */
-ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *context,
+ls_status ls_spectators_admit(ls_spectators *spectators, const ls_match_context *match,
                               ls_peer_id peer, const ls_hello *hello, ls_text *why);
 
 /* Nothing happens when the peer does not watch. */

@@ -3,8 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-ls_status ls_handover_make_blob(const ls_match_context *context, const ls_tick_log *log,
-                                size_t bytes, ls_blob **blob)
+ls_status ls_handover_make_blob(const ls_match_context *match, size_t bytes, ls_blob **blob)
 {
     if (bytes == 0 || bytes > LS_BLOB_BYTES_MAX) {
         return LS_UNSUPPORTED;
@@ -14,15 +13,15 @@ ls_status ls_handover_make_blob(const ls_match_context *context, const ls_tick_l
     }
     ls_blob_destroy(*blob);
     *blob = NULL;
-    size_t room = bytes + (ls_tick_log_next(log) > 0 ? bytes / 4 : 0);
+    size_t room = bytes + (match->log->next > 0 ? bytes / 4 : 0);
     room = room < LS_BLOB_BYTES_MAX ? room : LS_BLOB_BYTES_MAX;
-    return ls_blob_create((uint32_t)room, context->allocator, blob);
+    return ls_blob_create((uint32_t)room, match->allocator, blob);
 }
 
-ls_offer *ls_handover_begin_offer(ls_outbox *outbox, const ls_match_context *context)
+ls_offer *ls_handover_begin_offer(const ls_match_context *match)
 {
-    const ls_match_config *config = &context->config;
-    ls_offer *offer = &ls_outbox_message(outbox, LS_MESSAGE_OFFER)->body.offer;
+    const ls_match_config *config = &match->config;
+    ls_offer *offer = &ls_outbox_message(match->outbox, LS_MESSAGE_OFFER)->body.offer;
     *offer = (ls_offer){.simulation_version = config->simulation->version,
                         .config = config->sim,
                         .hash_interval_ticks = config->hash_interval_ticks,
@@ -31,26 +30,24 @@ ls_offer *ls_handover_begin_offer(ls_outbox *outbox, const ls_match_context *con
                         .late_rule = (uint32_t)config->late_rule,
                         .send_rate = (uint32_t)config->send_rate,
                         .match_id = config->match_id,
-                        .is_running = context->state != LS_MATCH_LOBBY};
+                        .is_running = match->state != LS_MATCH_LOBBY};
     ls_name_copy(offer->simulation, sizeof offer->simulation, config->simulation->name);
     return offer;
 }
 
-ls_join *ls_handover_begin_join(ls_outbox *outbox, const ls_match_context *context,
-                                const ls_tick_log *log, const ls_seat_table *seats,
-                                ls_join_source source)
+ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source)
 {
-    ls_join *join = &ls_outbox_message(outbox, LS_MESSAGE_JOIN)->body.join;
-    uint64_t next_close_ns = ls_tick_log_clock(log, context->now_ns).next_close_ns;
+    ls_join *join = &ls_outbox_message(match->outbox, LS_MESSAGE_JOIN)->body.join;
+    uint64_t next_close_ns = ls_tick_log_clock(match->log, match->now_ns).next_close_ns;
     memset(join, 0, sizeof *join);
     join->source = source;
-    join->next_close = ls_tick_log_next(log);
-    if (next_close_ns > context->now_ns) {
-        join->next_close_us = (uint32_t)((next_close_ns - context->now_ns) / LS_NS_PER_US);
+    join->next_close = match->log->next;
+    if (next_close_ns > match->now_ns) {
+        join->next_close_us = (uint32_t)((next_close_ns - match->now_ns) / LS_NS_PER_US);
     }
-    join->players = context->config.sim.players;
+    join->players = match->config.sim.players;
     for (uint32_t slot = 0; slot < join->players; slot++) {
-        memcpy(join->names[slot], ls_seat_table_name(seats, slot), sizeof join->names[slot]);
+        memcpy(join->names[slot], match->seats->rows[slot].player.name, sizeof join->names[slot]);
     }
     return join;
 }

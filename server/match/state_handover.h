@@ -12,16 +12,13 @@
 /* A blob with room for so many bytes. The one that is there goes when it is too small; it may not
  * be streamed to anybody then. Most states have a fixed size, and the blob was made with the match.
  * UNSUPPORTED: more than a blob can be. NO_MEMORY. */
-ls_status ls_handover_make_blob(const ls_match_context *context, const ls_tick_log *log,
-                                size_t bytes, ls_blob **blob);
+ls_status ls_handover_make_blob(const ls_match_context *match, size_t bytes, ls_blob **blob);
 
 /* Makes the outgoing message an OFFER, but for what belongs to a seat. */
-ls_offer *ls_handover_begin_offer(ls_outbox *outbox, const ls_match_context *context);
+ls_offer *ls_handover_begin_offer(const ls_match_context *match);
 
 /* Makes the outgoing message a JOIN with what every JOIN tells. */
-ls_join *ls_handover_begin_join(ls_outbox *outbox, const ls_match_context *context,
-                                const ls_tick_log *log, const ls_seat_table *seats,
-                                ls_join_source source);
+ls_join *ls_handover_begin_join(const ls_match_context *match, ls_join_source source);
 
 /* Completes a JOIN that brings a blob; `how` says so in words. */
 void ls_handover_set_blob(ls_join *join, const ls_state_copy *copy, const ls_blob *blob,

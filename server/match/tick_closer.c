@@ -14,11 +14,7 @@ enum {
 };
 
 struct ls_tick_closer {
-    const ls_match_context *context;
-    ls_tick_log *log;
-    ls_outbox *outbox;
-    ls_seat_table *seats;
-    ls_player_link *links;
+    const ls_match_context *match;
     uint64_t last_ns;    /* up to where the timestep has been advanced */
     uint64_t due_ticks;  /* ticks whose time has come, not closed yet */
     uint64_t waiting_ns; /* rule wait: since when; 0: not waiting */
@@ -47,20 +43,14 @@ uint64_t ls_tick_closer_dt_ns(const ls_match_config *config)
     return timestep_config(config).dt_ns;
 }
 
-ls_status ls_tick_closer_create(const ls_match_context *context, ls_tick_log *log,
-                                ls_outbox *outbox, ls_seat_table *seats, ls_player_link *links,
-                                ls_tick_closer **out)
+ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out)
 {
-    ls_tick_closer *closer = ls_allocate(context->allocator, sizeof *closer);
+    ls_tick_closer *closer = ls_allocate(match->allocator, sizeof *closer);
     if (!closer) {
         return LS_NO_MEMORY;
     }
-    ls_timestep_config timestep = timestep_config(&context->config);
-    closer->context = context;
-    closer->log = log;
-    closer->outbox = outbox;
-    closer->seats = seats;
-    closer->links = links;
+    ls_timestep_config timestep = timestep_config(&match->config);
+    closer->match = match;
     closer->timestep = ls_timestep_make(&timestep);
     *out = closer;
     return LS_OK;
@@ -69,7 +59,7 @@ ls_status ls_tick_closer_create(const ls_match_context *context, ls_tick_log *lo
 void ls_tick_closer_destroy(ls_tick_closer *closer)
 {
     if (closer) {
-        ls_release(closer->context->allocator, closer);
+        ls_release(closer->match->allocator, closer);
     }
 }
 
@@ -77,43 +67,43 @@ void ls_tick_closer_destroy(ls_tick_closer *closer)
 
 static uint64_t next_due_ns(const ls_tick_closer *closer)
 {
-    return closer->last_ns + closer->context->dt_ns - closer->timestep.bank_ns;
+    return closer->last_ns + closer->match->dt_ns - closer->timestep.bank_ns;
 }
 
 /* A tick that waits was due when the wait began. */
 static void tell_next_due(ls_tick_closer *closer)
 {
-    ls_tick_log_set_next_due(closer->log,
-                             closer->waiting_ns != 0 ? closer->waiting_ns : next_due_ns(closer));
+    closer->match->log->next_due_ns =
+        closer->waiting_ns != 0 ? closer->waiting_ns : next_due_ns(closer);
 }
 
 /* How much later than `first_ns` the ticks have to begin to be in phase. */
-static uint64_t until_phase_ns(const ls_match_context *context, uint64_t first_ns)
+static uint64_t until_phase_ns(const ls_match_context *match, uint64_t first_ns)
 {
-    uint64_t phase_ns = context->config.phase_ns;
+    uint64_t phase_ns = match->config.phase_ns;
     if (phase_ns == 0) {
         return 0;
     }
-    uint64_t now_ns = first_ns % context->dt_ns;
+    uint64_t now_ns = first_ns % match->dt_ns;
     uint64_t next_ns = (now_ns + phase_ns - 1) / phase_ns * phase_ns;
-    return (next_ns < context->dt_ns ? next_ns : context->dt_ns) - now_ns;
+    return (next_ns < match->dt_ns ? next_ns : match->dt_ns) - now_ns;
 }
 
 uint64_t ls_tick_closer_schedule(ls_tick_closer *closer)
 {
-    const ls_match_context *context = closer->context;
-    uint64_t delay_ns = context->config.start_delay_ms * LS_NS_PER_MS;
-    delay_ns += until_phase_ns(context, context->now_ns + delay_ns);
+    const ls_match_context *match = closer->match;
+    uint64_t delay_ns = match->config.start_delay_ms * LS_NS_PER_MS;
+    delay_ns += until_phase_ns(match, match->now_ns + delay_ns);
     /* One dt before the tick is due; until then there is nothing to advance. */
-    closer->last_ns = context->now_ns + delay_ns;
+    closer->last_ns = match->now_ns + delay_ns;
     closer->timestep.bank_ns = 0;
     tell_next_due(closer);
-    return delay_ns + context->dt_ns;
+    return delay_ns + match->dt_ns;
 }
 
 void ls_tick_closer_advance(ls_tick_closer *closer)
 {
-    uint64_t now_ns = closer->context->now_ns;
+    uint64_t now_ns = closer->match->now_ns;
     if (now_ns <= closer->last_ns) {
         return;
     }
@@ -126,8 +116,8 @@ void ls_tick_closer_advance(ls_tick_closer *closer)
 
 bool ls_tick_closer_is_last_closed(const ls_tick_closer *closer)
 {
-    uint32_t ticks = closer->context->config.ticks;
-    return ticks > 0 && ls_tick_log_next(closer->log) >= ticks;
+    uint32_t ticks = closer->match->config.ticks;
+    return ticks > 0 && closer->match->log->next >= ticks;
 }
 
 bool ls_tick_closer_is_waiting(const ls_tick_closer *closer)
@@ -141,7 +131,7 @@ static uint64_t next_waiting_ns(const ls_tick_closer *closer)
     uint64_t told_ns = closer->waiting_told_ns;
     uint64_t next_ns =
         told_ns != 0 ? told_ns + WAITING_NEXT_NS : closer->waiting_ns + WAITING_FIRST_NS;
-    uint64_t limit_ns = closer->waiting_ns + closer->context->config.wait_limit_ms * LS_NS_PER_MS;
+    uint64_t limit_ns = closer->waiting_ns + closer->match->config.wait_limit_ms * LS_NS_PER_MS;
     return next_ns < limit_ns ? next_ns : limit_ns;
 }
 
@@ -157,15 +147,15 @@ uint64_t ls_tick_closer_next_ns(const ls_tick_closer *closer)
 /* The slots without whose input the rule `wait` closes nothing. */
 static uint32_t missing_slots(const ls_tick_closer *closer)
 {
-    const ls_match_config *config = &closer->context->config;
-    ls_tick tick = ls_tick_log_next(closer->log);
+    const ls_match_config *config = &closer->match->config;
+    ls_tick tick = closer->match->log->next;
     uint32_t mask = 0;
     if (config->late_rule != LS_LATE_WAIT && !LS_FAULT(SILENCE_STALLS)) {
         return mask;
     }
     for (uint32_t slot = 0; slot < config->sim.players; slot++) {
-        bool is_missing = ls_seat_table_plays(closer->seats, slot, tick) &&
-                          !ls_input_buffer_has(closer->links[slot].received, tick, 0);
+        bool is_missing = ls_seat_table_plays(closer->match->seats, slot, tick) &&
+                          !ls_input_buffer_has(closer->match->links[slot].received, tick, 0);
         mask |= is_missing ? UINT32_C(1) << slot : 0;
     }
     return mask;
@@ -173,13 +163,13 @@ static uint32_t missing_slots(const ls_tick_closer *closer)
 
 static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_ns)
 {
-    ls_tick tick = ls_tick_log_next(closer->log);
+    ls_tick tick = closer->match->log->next;
     uint32_t waited_ms = (uint32_t)(waited_ns / LS_NS_PER_MS);
-    closer->waiting_told_ns = closer->context->now_ns;
-    ls_outbox_message(closer->outbox, LS_MESSAGE_WAITING)->body.waiting =
+    closer->waiting_told_ns = closer->match->now_ns;
+    ls_outbox_message(closer->match->outbox, LS_MESSAGE_WAITING)->body.waiting =
         (ls_waiting){.tick = tick, .slot_mask = mask, .waited_ms = waited_ms};
-    ls_seat_table_send_all(closer->seats);
-    ls_match_event *event = ls_outbox_push_event(closer->outbox, LS_MATCH_STALLED);
+    ls_seat_table_send_all(closer->match->seats);
+    ls_match_event *event = ls_outbox_push_event(closer->match->outbox, LS_MATCH_STALLED);
     event->slot_mask = mask;
     event->tick = tick;
     event->waited_ms = waited_ms;
@@ -189,8 +179,8 @@ static void tell_waiting(ls_tick_closer *closer, uint32_t mask, uint64_t waited_
 static void end_waiting(ls_tick_closer *closer)
 {
     if (closer->waiting_ns != 0) {
-        uint64_t dt_ns = closer->context->dt_ns;
-        uint64_t waited_ns = closer->context->now_ns - closer->waiting_ns;
+        uint64_t dt_ns = closer->match->dt_ns;
+        uint64_t waited_ns = closer->match->now_ns - closer->waiting_ns;
         uint32_t waited = (uint32_t)((waited_ns + dt_ns - 1) / dt_ns);
         closer->excused_ticks += waited + (waited > WAIT_REFILL_TICKS ? WAIT_REFILL_TICKS : 0);
         closer->waiting_ns = 0;
@@ -201,7 +191,7 @@ static void end_waiting(ls_tick_closer *closer)
 /* The next tick waits for these slots. True when it has waited too long. */
 static bool wait_for(ls_tick_closer *closer, uint32_t mask)
 {
-    uint64_t now_ns = closer->context->now_ns;
+    uint64_t now_ns = closer->match->now_ns;
     if (closer->waiting_ns == 0) {
         closer->waiting_ns = now_ns;
         closer->waiting_told_ns = 0;
@@ -209,7 +199,7 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
         tell_next_due(closer);
     }
     uint64_t waited_ns = now_ns - closer->waiting_ns;
-    if (waited_ns >= closer->context->config.wait_limit_ms * LS_NS_PER_MS) {
+    if (waited_ns >= closer->match->config.wait_limit_ms * LS_NS_PER_MS) {
         return true;
     }
     if (LS_FAULT(SILENT_STALL)) {
@@ -228,20 +218,20 @@ static bool wait_for(ls_tick_closer *closer, uint32_t mask)
 
 static ls_slot_input close_slot(ls_tick_closer *closer, uint32_t slot, ls_closing *closing)
 {
-    ls_tick tick = ls_tick_log_next(closer->log);
+    ls_tick tick = closer->match->log->next;
     ls_slot_input input = {0};
-    bool plays = ls_seat_table_plays(closer->seats, slot, tick);
+    bool plays = ls_seat_table_plays(closer->match->seats, slot, tick);
     if (plays) {
         bool is_on_time = false;
         uint32_t bit = UINT32_C(1) << slot;
-        input = ls_player_link_close_input(&closer->links[slot], tick,
-                                           &ls_tick_log_newest(closer->log)[slot], &is_on_time);
+        input = ls_player_link_close_input(&closer->match->links[slot], tick,
+                                           &closer->match->log->newest[slot], &is_on_time);
         closing->slots |= bit;
         closing->late_slots |= is_on_time ? 0 : bit;
-    } else if (ls_seat_table_follows(closer->seats, slot)) {
-        ls_player_link_pass_tick(&closer->links[slot], tick);
+    } else if (ls_seat_table_follows(closer->match->seats, slot)) {
+        ls_player_link_pass_tick(&closer->match->links[slot], tick);
     }
-    input.events = ls_seat_table_take_events(closer->seats, slot, plays);
+    input.events = ls_seat_table_take_events(closer->match->seats, slot, plays);
     return input;
 }
 
@@ -250,14 +240,14 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
     ls_slot_input inputs[LS_PLAYERS_MAX];
     *closing =
         (ls_closing){.waited_slots = closer->waited_mask, .excused_ticks = closer->excused_ticks};
-    for (uint32_t slot = 0; slot < closer->context->config.sim.players; slot++) {
+    for (uint32_t slot = 0; slot < closer->match->config.sim.players; slot++) {
         inputs[slot] = close_slot(closer, slot, closing);
     }
     closing->late_slots |= closing->slots & closer->waited_mask;
     closer->waited_mask = 0;
     closer->excused_ticks = 0;
     closer->due_ticks--;
-    ls_tick_log_append(closer->log, inputs, closer->context->now_ns);
+    ls_tick_log_append(closer->match->log, inputs, closer->match->now_ns);
     return LS_CLOSING_TICK;
 }
 
@@ -265,8 +255,8 @@ static ls_closing_kind close_tick(ls_tick_closer *closer, ls_closing *closing)
  * comes has one to show. */
 static bool is_halted(const ls_tick_closer *closer)
 {
-    return !ls_seat_table_has_state(closer->seats, LS_SEAT_PLAYING, LS_SEAT_PLAYING) &&
-           ls_hash_record_is_due(ls_tick_log_hashes(closer->log), ls_tick_log_next(closer->log));
+    return !ls_seat_table_has_state(closer->match->seats, LS_SEAT_PLAYING, LS_SEAT_PLAYING) &&
+           ls_hash_record_is_due(&closer->match->log->hashes, closer->match->log->next);
 }
 
 /* Time that passes while the match waits is lost to it, and not caught up. */
@@ -282,8 +272,8 @@ ls_closing_kind ls_tick_closer_next(ls_tick_closer *closer, ls_closing *closing)
         closer->has_dropped = false;
         end_waiting(closer);
         /* A desync that came out may have stopped the match. */
-        return closer->context->state == LS_MATCH_RUNNING ? close_tick(closer, closing)
-                                                          : keep_waiting(closer);
+        return closer->match->state == LS_MATCH_RUNNING ? close_tick(closer, closing)
+                                                        : keep_waiting(closer);
     }
     if (closer->due_ticks == 0 || ls_tick_closer_is_last_closed(closer)) {
         return LS_CLOSING_NOTHING;

@@ -8,10 +8,8 @@
 
 typedef struct ls_tick_closer ls_tick_closer;
 
-/* The closer borrows the other parts; `links` has one link for each slot. NO_MEMORY. */
-ls_status ls_tick_closer_create(const ls_match_context *context, ls_tick_log *log,
-                                ls_outbox *outbox, ls_seat_table *seats, ls_player_link *links,
-                                ls_tick_closer **out);
+/* NO_MEMORY. */
+ls_status ls_tick_closer_create(const ls_match_context *match, ls_tick_closer **out);
 void ls_tick_closer_destroy(ls_tick_closer *closer);
 
 /* The length of a tick in this match. */

@@ -54,25 +54,20 @@ static ls_status create_parts(ls_tick_log *log, const ls_match_config *config, l
     return status;
 }
 
-ls_status ls_tick_log_create(const ls_match_context *context, ls_tick_log **out, ls_text *why)
+ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, ls_text *why)
 {
-    const ls_match_config *config = &context->config;
-    ls_tick_log *log = ls_allocate(context->allocator, sizeof *log);
+    const ls_match_config *config = &match->config;
+    ls_tick_log *log = ls_allocate(match->allocator, sizeof *log);
     if (!log) {
         return LS_NO_MEMORY;
     }
-    log->allocator = context->allocator;
+    log->allocator = match->allocator;
     log->players = config->sim.players;
     log->input_bytes_max = config->simulation->input_bytes_max;
-    log->dt_ns = context->dt_ns;
-    log->next_due_ns = context->dt_ns;
-    ls_status status = create_parts(log, config, why);
-    if (status != LS_OK) {
-        ls_tick_log_destroy(log);
-        return status;
-    }
+    log->dt_ns = match->dt_ns;
+    log->next_due_ns = match->dt_ns;
     *out = log;
-    return LS_OK;
+    return create_parts(log, config, why);
 }
 
 void ls_tick_log_destroy(ls_tick_log *log)
@@ -228,31 +223,11 @@ uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick)
     return chain;
 }
 
-ls_sim_instance *ls_tick_log_instance(const ls_tick_log *log)
-{
-    return log->instance;
-}
-
-uint64_t ls_tick_log_live_hash(const ls_tick_log *log)
-{
-    return ls_sim_instance_hash(log->instance);
-}
-
 ls_state_copy ls_tick_log_live(const ls_tick_log *log)
 {
     ls_state_copy live = {.tick = log->next, .tick_chain = ls_tick_log_chain(log, log->next)};
     live.chain = ls_tick_log_hash_chain(log, &live.chain_tick);
     return live;
-}
-
-ls_replay_window *ls_tick_log_window(const ls_tick_log *log)
-{
-    return log->window;
-}
-
-ls_tick_history *ls_tick_log_history(const ls_tick_log *log)
-{
-    return log->history;
 }
 
 /* ---- sending ---- */

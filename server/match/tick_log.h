@@ -11,20 +11,22 @@
 #include "lockstep/server/match/hash_record.h"
 #include "lockstep/server/match/match_context.h"
 
-/* Laid out here so that what every packet asks is inlined; tick_log.c alone writes it. */
+/* Every part may read it; tick_log.c alone writes it, but for `next_due_ns`. */
 typedef struct ls_tick_log {
     /* Every packet needs what stands before the rings. */
-    ls_tick next;
+    ls_tick next; /* the first tick that is not closed */
     uint32_t players;
     uint32_t input_bytes_max;
-    uint64_t closed_ns;
+    uint64_t closed_ns; /* when the newest one was; 0: none was */
     uint64_t dt_ns;
-    uint64_t next_due_ns; /* when tick `next` is due */
+    uint64_t next_due_ns; /* when tick `next` is due, as tick_closer says */
     ls_sim_instance *instance;
     ls_input_buffer *closed;
-    ls_replay_window *window;
-    ls_tick_history *history;
+    ls_replay_window *window; /* NULL: nothing is kept to find causes of desyncs with */
+    ls_tick_history *history; /* of a simulation whose state cannot be saved; else NULL */
     const ls_allocator *allocator;
+    /* Every slot's input of the newest closed tick, on which the next one is coded; empty inputs
+     * where that tick is not known. */
     ls_slot_input newest[LS_PLAYERS_MAX];
 
     uint64_t closed_at_ns[LS_WINDOW_TICKS];
@@ -39,20 +41,14 @@ typedef struct ls_tick_log {
     uint8_t large[LS_TICK_BYTES_MAX];
 } ls_tick_log;
 
-/* NO_MEMORY, or what creating the simulation says, with `why`. */
-ls_status ls_tick_log_create(const ls_match_context *context, ls_tick_log **out, ls_text *why);
+/* NO_MEMORY, or what creating the simulation says, with `why`: what there is by then is destroyed
+ * with the match. */
+ls_status ls_tick_log_create(const ls_match_context *match, ls_tick_log **out, ls_text *why);
 void ls_tick_log_destroy(ls_tick_log *log);
 
 /* ---- closing ---- */
 
-/* Every slot's input of the newest closed tick, on which the next one is coded; empty inputs where
- * that tick is not known. */
-static inline const ls_slot_input *ls_tick_log_newest(const ls_tick_log *log)
-{
-    return log->newest;
-}
-
-/* Closes tick ls_tick_log_next with these inputs, one for each slot, and steps the instance. */
+/* Closes tick `next` with these inputs, one for each slot, and steps the instance. */
 void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t now_ns);
 
 /* The log becomes what it was before a snapshot. Only before the first tick. MALFORMED, DESYNCED or
@@ -60,18 +56,6 @@ void ls_tick_log_append(ls_tick_log *log, const ls_slot_input *inputs, uint64_t 
 ls_status ls_tick_log_restore(ls_tick_log *log, const ls_match_restore *from, ls_text *why);
 
 /* ---- what there is ---- */
-
-/* the first tick that is not closed */
-static inline ls_tick ls_tick_log_next(const ls_tick_log *log)
-{
-    return log->next;
-}
-
-/* when the newest one was; 0: none was */
-static inline uint64_t ls_tick_log_closed_ns(const ls_tick_log *log)
-{
-    return log->closed_ns;
-}
 
 bool ls_tick_log_holds(const ls_tick_log *log, ls_tick tick); /* the tick's inputs */
 
@@ -86,22 +70,8 @@ uint64_t ls_tick_log_chain(const ls_tick_log *log, ls_tick tick);
 /* The newest hashed state's chain, and its tick. */
 uint64_t ls_tick_log_hash_chain(const ls_tick_log *log, ls_tick *tick);
 
-static inline const ls_hash_record *ls_tick_log_hashes(const ls_tick_log *log)
-{
-    return &log->hashes;
-}
-
-ls_sim_instance *ls_tick_log_instance(const ls_tick_log *log);
-uint64_t ls_tick_log_live_hash(const ls_tick_log *log); /* of the state that the instance has */
-
 /* The live state with its tick and chains, but without its hash and bytes. */
 ls_state_copy ls_tick_log_live(const ls_tick_log *log);
-
-/* NULL: nothing is kept to find causes of desyncs with. */
-ls_replay_window *ls_tick_log_window(const ls_tick_log *log);
-
-/* All ticks from the first on, of a simulation whose state cannot be saved; else NULL. */
-ls_tick_history *ls_tick_log_history(const ls_tick_log *log);
 
 /* ---- sending ---- */
 
@@ -109,13 +79,6 @@ static inline ls_downlink_ticks ls_tick_log_ticks(const ls_tick_log *log)
 {
     return (ls_downlink_ticks){
         .closed = log->closed, .coded = log->coded, .slot_count = log->players, .end = log->next};
-}
-
-/* When tick ls_tick_log_next is due, as whoever closes ticks says; a tick that waits for an input
- * was due when the wait began. */
-static inline void ls_tick_log_set_next_due(ls_tick_log *log, uint64_t due_ns)
-{
-    log->next_due_ns = due_ns;
 }
 
 /* The clock of the match as its links need it. */
