@@ -7,15 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many words each command takes. */
-static const struct {
-    const char *name;
-    uint32_t journals;
-    uint32_t numbers;
-} commands[] = {
-#define COMMAND_ENTRY(name, journals, numbers, help) {#name, journals, numbers},
-    REPLAY_COMMAND_MAP(COMMAND_ENTRY)
-#undef COMMAND_ENTRY
+static const replay_command commands[] = {
+    {"info", 1, 0, "FILE: what is in the journal, and whether all of it is there",
+     LS_JOURNAL_CHECK_ALL, replay_info},
+    {"verify", 1, 0, "FILE: simulate it again and compare every recorded state",
+     LS_JOURNAL_CHECK_ALL, replay_verify},
+    {"seek", 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot",
+     LS_JOURNAL_TRUST_INDEX, replay_seek},
+    {"diff", 2, 0, "FILE FILE: the first tick at which two journals differ, and in what",
+     LS_JOURNAL_CHECK_ALL, replay_diff},
+    {"export", 1, 0, "FILE: everything as JSON lines, to --output", LS_JOURNAL_CHECK_ALL,
+     replay_export},
+    {"view", 1, 0, "FILE: watch it", LS_JOURNAL_TRUST_INDEX, replay_view},
+    {"cut", 1, 2, "FILE FROM TO: a journal of ticks FROM to TO - 1, to --output",
+     LS_JOURNAL_CHECK_ALL, replay_cut},
 };
 
 enum {
@@ -25,8 +30,7 @@ enum {
 typedef struct arguments {
     replay_config config;
     ls_output_options output;
-    uint32_t command; /* index, once it is known */
-    uint32_t words;   /* behind it */
+    uint32_t words; /* behind the command */
 } arguments;
 
 static ls_status take_command(arguments *args, const char *word, ls_text *why)
@@ -34,8 +38,7 @@ static ls_status take_command(arguments *args, const char *word, ls_text *why)
     ls_text names = {{0}};
     for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(word, commands[i].name) == 0) {
-            args->command = i;
-            args->config.command = commands[i].name;
+            args->config.command = &commands[i];
             return LS_OK;
         }
         ls_text_add(&names, "%s%s", i > 0 ? ", " : "", commands[i].name);
@@ -105,16 +108,17 @@ static const ls_setting_table table = {rows, sizeof rows / sizeof rows[0]};
 static ls_status take_word(void *user, char *word, ls_text *why)
 {
     arguments *args = user;
-    if (!args->config.command) {
+    const replay_command *command = args->config.command;
+    if (!command) {
         return take_command(args, word, why);
     }
-    uint32_t journals = commands[args->command].journals;
+    uint32_t journals = command->journals;
     uint32_t index = args->words++;
     if (index < journals) {
         args->config.paths[index] = word;
         return LS_OK;
     }
-    if (index < journals + commands[args->command].numbers) {
+    if (index < journals + command->numbers) {
         return read_tick(word, index == journals ? &args->config.from : &args->config.to, why);
     }
     return ls_command_line_refuse(why, "unexpected argument '%s'", word);
@@ -123,22 +127,30 @@ static ls_status take_word(void *user, char *word, ls_text *why)
 static ls_status check(void *user, ls_text *why)
 {
     arguments *args = user;
-    if (!args->config.command) {
+    const replay_command *command = args->config.command;
+    if (!command) {
         return ls_command_line_refuse(why, "the command is missing");
     }
-    if (args->words < commands[args->command].journals + commands[args->command].numbers) {
+    if (args->words < command->journals + command->numbers) {
         static const char *const missing[] = {"FILE", "FILE FILE"};
         static const char *const ticks[] = {"", " TICK", " FROM TO"};
-        return ls_command_line_refuse(why, "%s takes %s%s", args->config.command,
-                                      missing[commands[args->command].journals - 1],
-                                      ticks[commands[args->command].numbers]);
+        return ls_command_line_refuse(why, "%s takes %s%s", command->name,
+                                      missing[command->journals - 1], ticks[command->numbers]);
     }
-    bool is_cut = strcmp(args->config.command, "cut") == 0;
+    bool is_cut = command->work == replay_cut;
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
         return ls_command_line_refuse(why, "cut takes --output FILE");
     }
     args->config.output = args->config.output ? args->config.output : "-";
     return ls_view_options_check(&args->config.screen, &args->output, why);
+}
+
+static void print_commands(FILE *file)
+{
+    fprintf(file, "Commands:\n");
+    for (uint32_t i = 0; i < COMMAND_COUNT; i++) {
+        fprintf(file, "  %s %s\n", commands[i].name, commands[i].help);
+    }
 }
 
 int main(int argc, char **argv)
@@ -148,15 +160,12 @@ int main(int argc, char **argv)
     const ls_command_line line = {
         .summary = "Looks into the journal of a match that a server wrote with --journal.",
         .words = "COMMAND FILE...",
-        .ending = "Commands:\n"
-#define COMMAND_HELP(name, journals, numbers, help) "  " #name " " help "\n"
-        REPLAY_COMMAND_MAP(COMMAND_HELP)
-#undef COMMAND_HELP
-            "\nThe journal's snapshots are run by the simulation here: open journals from "
-            "those whose saved games you would open.\n\n"
-            "Exit codes: 0 clean, 1 the journal cannot be read, or is damaged, or something "
-            "cannot be written, 2 usage, or a simulation that cannot be used, 3 a difference "
-            "was found, 4 internal.",
+        .print_lists = print_commands,
+        .ending = "The journal's snapshots are run by the simulation here: open journals from "
+                  "those whose saved games you would open.\n\n"
+                  "Exit codes: 0 clean, 1 the journal cannot be read, or is damaged, or something "
+                  "cannot be written, 2 usage, or a simulation that cannot be used, 3 a difference "
+                  "was found, 4 internal.",
         .parts = {{&table, &args, NULL},
                   {&ls_view_settings, &args.config.screen, NULL},
                   {&ls_output_settings, &args.output, NULL}},

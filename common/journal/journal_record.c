@@ -112,3 +112,48 @@ void ls_journal_end_stream(ls_byte_stream *stream, ls_journal_end *end)
     ls_byte_stream_u64(stream, &end->ticks);
     ls_byte_stream_u64(stream, &end->index_offset);
 }
+
+/* ---- records ---- */
+
+ls_journal_raw ls_journal_header_record(const ls_journal_header *header,
+                                        uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX])
+{
+    ls_journal_header copy = *header;
+    ls_byte_stream stream = ls_byte_stream_write(bytes, LS_JOURNAL_HEADER_BYTES_MAX);
+    ls_journal_header_stream(&stream, &copy);
+    LS_ASSERT(!stream.has_failed);
+    return (ls_journal_raw){.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at};
+}
+
+ls_journal_raw ls_journal_event_record(const ls_journal_event *event,
+                                       uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX])
+{
+    ls_journal_event copy = *event;
+    ls_byte_stream stream = ls_byte_stream_write(bytes, LS_JOURNAL_EVENT_BYTES_MAX);
+    ls_journal_event_stream(&stream, &copy);
+    LS_ASSERT(!stream.has_failed);
+    return (ls_journal_raw){.kind = LS_JOURNAL_EVENT, .bytes = bytes, .size = stream.at};
+}
+
+ls_journal_raw ls_journal_piece_record(const ls_journal_snapshot *head, const uint8_t *state)
+{
+    ls_journal_snapshot copy = *head;
+    ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
+                          .tick = head->tick,
+                          .bytes = state + (size_t)head->piece * LS_JOURNAL_PIECE_BYTES,
+                          .size = ls_journal_piece_size(head->state_bytes, head->piece)};
+    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
+    ls_journal_snapshot_stream(&stream, &copy);
+    raw.head_bytes = (uint32_t)stream.at;
+    return raw;
+}
+
+ls_journal_raw ls_journal_end_record(const ls_journal_end *end)
+{
+    ls_journal_end copy = *end;
+    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
+    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
+    ls_journal_end_stream(&stream, &copy);
+    raw.head_bytes = (uint32_t)stream.at;
+    return raw;
+}

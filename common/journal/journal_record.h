@@ -152,7 +152,7 @@ typedef struct ls_journal_end {
 
 void ls_journal_end_stream(ls_byte_stream *stream, ls_journal_end *end);
 
-/* ---- the store ---- */
+/* ---- records ---- */
 
 /* A record that is to be written: its payload is `head`, then `bytes`. */
 typedef struct ls_journal_raw {
@@ -164,6 +164,18 @@ typedef struct ls_journal_raw {
     const uint8_t *bytes; /* borrowed until its completion */
     size_t size;
 } ls_journal_raw;
+
+/* The record of each; `bytes` holds the payload. */
+ls_journal_raw ls_journal_header_record(const ls_journal_header *header,
+                                        uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX]);
+ls_journal_raw ls_journal_event_record(const ls_journal_event *event,
+                                       uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX]);
+ls_journal_raw ls_journal_end_record(const ls_journal_end *end);
+
+/* The piece that the head names, of the whole state. */
+ls_journal_raw ls_journal_piece_record(const ls_journal_snapshot *head, const uint8_t *state);
+
+/* ---- the store ---- */
 
 /* Where records go, one at a time: they are compressed, framed and written elsewhere. A record that
  * fails leaves nothing behind: the next one is written in its place. */

@@ -109,10 +109,7 @@ static ls_journal_header header_of(const ls_recorder *recorder)
 static void write_header(ls_recorder *recorder)
 {
     ls_journal_header header = header_of(recorder);
-    ls_byte_stream stream = ls_byte_stream_write(recorder->header, sizeof recorder->header);
-    ls_journal_header_stream(&stream, &header);
-    LS_ASSERT(!stream.has_failed);
-    recorder->header_bytes = stream.at;
+    recorder->header_bytes = ls_journal_header_record(&header, recorder->header).size;
 }
 
 static size_t block_bytes(const ls_match_config *settings, uint32_t block_ms)
@@ -217,17 +214,13 @@ void ls_recorder_destroy(ls_recorder *recorder)
 
 void ls_recorder_note(ls_recorder *recorder, const ls_journal_event *event)
 {
-    ls_journal_event copy = *event;
     if (recorder->event_count == EVENTS_MAX) {
         recorder->figures.events_missing++;
         return;
     }
     uint32_t index = (recorder->event_first + recorder->event_count++) % EVENTS_MAX;
     event_bytes *place = &recorder->events[index];
-    ls_byte_stream stream = ls_byte_stream_write(place->bytes, sizeof place->bytes);
-    ls_journal_event_stream(&stream, &copy);
-    LS_ASSERT(!stream.has_failed);
-    place->size = stream.at;
+    place->size = ls_journal_event_record(event, place->bytes).size;
     /* A match whose beginning is lost cannot be resumed, whatever its clients hold; where it is not
      * known that a server came back, two players may get the same secret. */
     place->is_pressing =
@@ -396,19 +389,6 @@ static turn choose(ls_recorder *recorder, uint64_t now_ns)
     return recorder->is_over && has_all ? TURN_END : TURN_NONE;
 }
 
-static ls_journal_raw raw_piece(const ls_recorder *recorder)
-{
-    ls_journal_snapshot head = recorder->snapshot;
-    ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
-                          .tick = head.tick,
-                          .bytes = recorder->state + (size_t)head.piece * LS_JOURNAL_PIECE_BYTES,
-                          .size = ls_journal_piece_size(head.state_bytes, head.piece)};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_snapshot_stream(&stream, &head);
-    raw.head_bytes = (uint32_t)stream.at;
-    return raw;
-}
-
 static ls_journal_raw raw_end(const ls_recorder *recorder)
 {
     ls_tick tick = ls_match_tick(recorder->match);
@@ -416,10 +396,8 @@ static ls_journal_raw raw_end(const ls_recorder *recorder)
                           .final_hash = ls_match_hash(recorder->match),
                           .tick_chain = ls_match_tick_chain(recorder->match, tick),
                           .ticks = recorder->figures.ticks};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END, .is_pressing = true};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_end_stream(&stream, &end);
-    raw.head_bytes = (uint32_t)stream.at;
+    ls_journal_raw raw = ls_journal_end_record(&end);
+    raw.is_pressing = true;
     return raw;
 }
 
@@ -442,7 +420,7 @@ static ls_journal_raw raw_of(const ls_recorder *recorder, turn what)
                                 .bytes = ready->bytes,
                                 .size = ready->size};
     case TURN_PIECE:
-        return raw_piece(recorder);
+        return ls_journal_piece_record(&recorder->snapshot, recorder->state);
     default:
         return raw_end(recorder);
     }

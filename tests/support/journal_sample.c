@@ -80,9 +80,7 @@ static void append_header(journal_sample *sample)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
     ls_journal_header header = journal_sample_header(&sample->config);
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-    ls_journal_header_stream(&stream, &header);
-    ls_journal_raw raw = {.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at};
+    ls_journal_raw raw = ls_journal_header_record(&header, bytes);
     journal_sample_append(sample, &raw);
 }
 
@@ -92,9 +90,7 @@ static void append_event(journal_sample *sample, ls_journal_event_kind kind, ls_
     uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX];
     ls_journal_event event = {.kind = kind, .tick = tick, .slot = 1};
     ls_text_set(&event.text, "%s", text);
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-    ls_journal_event_stream(&stream, &event);
-    ls_journal_raw raw = {.kind = LS_JOURNAL_EVENT, .bytes = bytes, .size = stream.at};
+    ls_journal_raw raw = ls_journal_event_record(&event, bytes);
     journal_sample_append(sample, &raw);
 }
 
@@ -112,13 +108,7 @@ static void append_snapshot(journal_sample *sample, ls_tick tick)
                                 .tick_chain = sample->chain,
                                 .state_bytes = size};
     for (; head.piece < ls_journal_pieces(size); head.piece++) {
-        ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
-                              .tick = tick,
-                              .bytes = state + (size_t)head.piece * LS_JOURNAL_PIECE_BYTES,
-                              .size = ls_journal_piece_size(size, head.piece)};
-        ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-        ls_journal_snapshot_stream(&stream, &head);
-        raw.head_bytes = (uint32_t)stream.at;
+        ls_journal_raw raw = ls_journal_piece_record(&head, state);
         journal_sample_append(sample, &raw);
     }
     free(state);
@@ -165,10 +155,7 @@ static void append_end(journal_sample *sample)
                           .final_hash = journal_sample_hash(sample->config.ticks),
                           .tick_chain = sample->chain,
                           .ticks = sample->config.ticks};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_end_stream(&stream, &end);
-    raw.head_bytes = (uint32_t)stream.at;
+    ls_journal_raw raw = ls_journal_end_record(&end);
     journal_sample_append(sample, &raw);
 }
 

@@ -26,19 +26,14 @@ void append_event(ls_journal_event_kind kind, uint32_t slot, ls_tick tick, const
     uint8_t bytes[LS_JOURNAL_EVENT_BYTES_MAX];
     ls_journal_event event = {.kind = kind, .tick = tick, .slot = slot};
     ls_text_set(&event.text, "%s", text);
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-    ls_journal_event_stream(&stream, &event);
-    ls_journal_raw raw = {.kind = LS_JOURNAL_EVENT, .bytes = bytes, .size = stream.at};
+    ls_journal_raw raw = ls_journal_event_record(&event, bytes);
     append(&raw);
 }
 
 static void append_header(const journal_plan *made)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
-    ls_journal_header header = made->header;
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-    ls_journal_header_stream(&stream, &header);
-    ls_journal_raw raw = {.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at};
+    ls_journal_raw raw = ls_journal_header_record(&made->header, bytes);
     append(&raw);
 }
 
@@ -54,11 +49,8 @@ static void append_snapshot(const journal_plan *made, ls_tick tick)
                                 .tick_chain = here.chain,
                                 .state_bytes = size};
     head.state_hash ^= tick == made->wrong_snapshot_tick ? 1 : 0;
-    ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT, .tick = tick, .bytes = state, .size = size};
+    ls_journal_raw raw = ls_journal_piece_record(&head, state);
     cr_assert_eq(ls_journal_pieces(size), 1u);
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_snapshot_stream(&stream, &head);
-    raw.head_bytes = (uint32_t)stream.at;
     append(&raw);
     free(state);
 }
@@ -125,10 +117,7 @@ static void append_end(const journal_plan *made)
                           .final_hash = here.final_hash,
                           .tick_chain = here.chain,
                           .ticks = made->ticks};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_end_stream(&stream, &end);
-    raw.head_bytes = (uint32_t)stream.at;
+    ls_journal_raw raw = ls_journal_end_record(&end);
     append(&raw);
 }
 

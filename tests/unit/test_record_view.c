@@ -17,7 +17,7 @@ enum {
 };
 
 static char path[] = "/tmp/lockstep-record-view-XXXXXX";
-static replay_playback *playback;
+static replay_playback playback;
 static replay_record_view *record;
 static ls_view_source source;
 static ls_text why;
@@ -46,9 +46,9 @@ static void open_record(ls_tick gap_first, ls_tick gap_end)
     cr_assert_eq(replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, &playback, &why), LS_OK, "%s",
                  why.bytes);
     unlink(path);
-    cr_assert_eq(replay_playback_load(playback, NULL, &why), LS_OK, "%s", why.bytes);
+    cr_assert_eq(replay_playback_load(&playback, NULL, &why), LS_OK, "%s", why.bytes);
     replay_record_view_config view = {
-        .playback = playback, .clock = {tick_clock, NULL}, .budget_ns = 10};
+        .playback = &playback, .clock = {tick_clock, NULL}, .budget_ns = 10};
     cr_assert_eq(replay_record_view_create(&view, ls_allocator_heap(), &record, &why), LS_OK);
     source = replay_record_view_source(record);
     look_ns = 0;
@@ -57,7 +57,7 @@ static void open_record(ls_tick gap_first, ls_tick gap_end)
 static void close_record(void)
 {
     replay_record_view_destroy(record);
-    replay_playback_close(playback);
+    replay_playback_close(&playback);
 }
 
 TestSuite(record_view, .fini = close_record);
@@ -200,7 +200,7 @@ Test(record_view, a_state_that_is_not_the_recorded_one_raises_an_alarm)
 {
     open_record(0, 0);
     source.go_to(source.user, 10);
-    uint8_t *state = ls_sim_instance_state(replay_playback_instance(playback));
+    uint8_t *state = ls_sim_instance_state(playback.instance);
     state[0] ^= 1;
     source.go_to(source.user, 11);
     cr_expect(hud().is_alarm);

@@ -31,12 +31,12 @@ typedef struct making {
 
 /* ---- records ---- */
 
-static void append(making *work, const ls_journal_raw *raw)
+static void append(making *work, ls_journal_raw raw)
 {
     if (work->status != LS_OK) {
         return;
     }
-    ls_journal_framed record = ls_journal_writer_frame(work->writer, raw);
+    ls_journal_framed record = ls_journal_writer_frame(work->writer, &raw);
     if (fwrite(record.bytes, 1, record.size, work->file) != record.size) {
         work->status = LS_IO;
         return;
@@ -57,9 +57,7 @@ static void append_header(making *work)
                                 .hash_interval_ticks = 1,
                                 .ticks = work->config->ticks};
     ls_name_copy(header.simulation, sizeof header.simulation, simulation->name);
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-    ls_journal_header_stream(&stream, &header);
-    append(work, &(ls_journal_raw){.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at});
+    append(work, ls_journal_header_record(&header, bytes));
 }
 
 static void append_block(making *work)
@@ -68,7 +66,7 @@ static void append_block(making *work)
         ls_journal_raw raw = {
             .kind = LS_JOURNAL_TICKS, .tick = work->ticks.first, .bytes = work->block};
         raw.size = ls_tick_block_finish(&work->ticks, work->tick_chain);
-        append(work, &raw);
+        append(work, raw);
     }
     ls_tick_block_start(&work->ticks, work->block, BLOCK_BYTES, work->config->sim.players);
 }
@@ -86,14 +84,7 @@ static void append_snapshot(making *work)
     append_block(work);
     ls_sim_instance_save(work->instance, work->state);
     for (; head.piece < ls_journal_pieces(size); head.piece++) {
-        ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
-                              .tick = tick,
-                              .bytes = work->state + (size_t)head.piece * LS_JOURNAL_PIECE_BYTES,
-                              .size = ls_journal_piece_size(size, head.piece)};
-        ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-        ls_journal_snapshot_stream(&stream, &head);
-        raw.head_bytes = (uint32_t)stream.at;
-        append(work, &raw);
+        append(work, ls_journal_piece_record(&head, work->state));
     }
 }
 
@@ -104,11 +95,7 @@ static void append_end(making *work)
                           .final_hash = work->state_hash,
                           .tick_chain = work->tick_chain,
                           .ticks = config->ticks - (config->gap_end - config->gap_first)};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_end_stream(&stream, &end);
-    raw.head_bytes = (uint32_t)stream.at;
-    append(work, &raw);
+    append(work, ls_journal_end_record(&end));
 }
 
 /* ---- the match ---- */

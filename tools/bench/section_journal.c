@@ -173,7 +173,7 @@ static ls_status measure_writing(const ls_simulation *simulation, const bench_pl
 /* ---- reading ---- */
 
 /* A journal in a file that nobody else sees. */
-static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, replay_playback **out,
+static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, replay_playback *out,
                            ls_text *why)
 {
     char path[] = "/tmp/lockstep-bench-XXXXXX";
@@ -190,7 +190,7 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, re
         status = replay_playback_open(path, LS_JOURNAL_TRUST_INDEX, out, why);
     }
     if (status == LS_OK) {
-        status = replay_playback_load(*out, NULL, why);
+        status = replay_playback_load(out, NULL, why);
     }
     unlink(path);
     return status;
@@ -199,11 +199,9 @@ static ls_status open_made(const ls_simulation *simulation, uint32_t seconds, re
 /* Does with every tick as lockstep-replay verify does; returns how many there were. */
 static ls_status verify(replay_playback *playback, uint32_t *ticks)
 {
-    ls_tick_inputs inputs;
-    uint64_t state_hash = 0;
     ls_status status = LS_OK;
-    while ((status = replay_playback_step(playback, &inputs, &state_hash)) == LS_OK) {
-        if (ls_sim_instance_hash(replay_playback_instance(playback)) != state_hash) {
+    while ((status = replay_playback_step(playback)) == LS_OK) {
+        if (ls_sim_instance_hash(playback->instance) != playback->state_hash) {
             return LS_DESYNCED;
         }
         ++*ticks;
@@ -214,19 +212,19 @@ static ls_status verify(replay_playback *playback, uint32_t *ticks)
 static ls_status measure_verify(const ls_simulation *simulation, const bench_plan *plan,
                                 bench_report *report, ls_text *why)
 {
-    replay_playback *playback = NULL;
+    replay_playback playback = {0};
     ls_status status = open_made(simulation, plan->is_smoke ? SMOKE_S : VERIFY_S, &playback, why);
     if (status == LS_OK) {
         uint32_t ticks = 0;
         uint64_t begun_ns = bench_processor_ns();
-        status = verify(playback, &ticks);
+        status = verify(&playback, &ticks);
         double seconds = (double)(bench_processor_ns() - begun_ns) / 1e9;
         double played = (double)ticks / simulation->default_tick_rate_hz;
         bool is_units = simulation == ls_units_simulation();
         report_number(report, simulation->name, "verify", "x real time", played / seconds,
                       is_units ? BENCH_LEAST(VERIFY_BUDGET) : BENCH_UNBUDGETED);
     }
-    replay_playback_close(playback);
+    replay_playback_close(&playback);
     return status;
 }
 
@@ -241,23 +239,23 @@ static ls_tick tick_to_seek(ls_rng *rng, uint32_t turn, ls_tick end, uint32_t sn
 static ls_status measure_seeks(const ls_simulation *simulation, const bench_plan *plan,
                                bench_report *report, ls_text *why)
 {
-    replay_playback *playback = NULL;
+    replay_playback playback = {0};
     bench_series took_ms = {0};
     ls_rng rng = ls_rng_make(1, 1);
     double worst_ms = 0;
     ls_status status = open_made(simulation, plan->is_smoke ? SMOKE_S : SEEK_S, &playback, why);
     uint32_t seeks = plan->is_smoke ? SMOKE_SEEKS : SEEKS;
     for (uint32_t i = 0; status == LS_OK && i < seeks; i++) {
-        const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(playback));
+        const ls_journal_info *info = ls_journal_info_of(playback.journal);
         ls_tick to = tick_to_seek(&rng, i, info->end_tick, 10 * simulation->default_tick_rate_hz);
-        status = replay_playback_seek(playback, info->end_tick, why); /* nothing is near */
+        status = replay_playback_seek(&playback, info->end_tick, why); /* nothing is near */
         uint64_t begun_ns = bench_processor_ns();
-        status = status == LS_OK ? replay_playback_seek(playback, to, why) : status;
+        status = status == LS_OK ? replay_playback_seek(&playback, to, why) : status;
         double ms = (double)(bench_processor_ns() - begun_ns) / 1e6;
         bench_series_add(&took_ms, ms);
         worst_ms = LS_MAX(ms, worst_ms);
     }
-    replay_playback_close(playback);
+    replay_playback_close(&playback);
     if (status == LS_OK) {
         report_number(report, simulation->name, "seek in an hour, median", "ms",
                       bench_series_median(&took_ms), BENCH_UNBUDGETED);

@@ -3,7 +3,6 @@
 #include "lockstep/common/program/output.h"
 
 #include <stdarg.h>
-#include <string.h>
 
 void replay_say(const replay_run *run, const char *format, ...)
 {
@@ -17,34 +16,13 @@ void replay_say(const replay_run *run, const char *format, ...)
     putchar('\n');
 }
 
-static ls_status dispatch(replay_run *run, ls_text *why)
+ls_status replay_open(const replay_run *run, uint32_t index, ls_journal_trust trust,
+                      replay_playback *out, ls_text *why)
 {
-    static const struct {
-        const char *name;
-        ls_status (*command)(replay_run *run, ls_text *why);
-    } commands[] = {
-#define COMMAND_ENTRY(name, journals, numbers, help) {#name, replay_##name},
-        REPLAY_COMMAND_MAP(COMMAND_ENTRY)
-#undef COMMAND_ENTRY
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        if (strcmp(run->config->command, commands[i].name) == 0) {
-            return commands[i].command(run, why);
-        }
-    }
-    return LS_BAD_ARGUMENT;
-}
-
-/* Seeking needs little of the file, everything else all of it. */
-static ls_status open_journal(replay_run *run, ls_text *why)
-{
-    const char *command = run->config->command;
-    bool needs_little = strcmp(command, "seek") == 0 || strcmp(command, "view") == 0;
-    ls_journal_trust trust = needs_little ? LS_JOURNAL_TRUST_INDEX : LS_JOURNAL_CHECK_ALL;
-    ls_status status = replay_playback_open(run->config->paths[0], trust, &run->playback, why);
-    if (status == LS_OK && replay_playback_loss(run->playback)[0] != '\0') {
-        ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[0],
-                    replay_playback_loss(run->playback));
+    const char *path = run->config->paths[index];
+    ls_status status = replay_playback_open(path, trust, out, why);
+    if (status == LS_OK && out->loss.bytes[0] != '\0') {
+        ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", path, out->loss.bytes);
     }
     return status;
 }
@@ -74,7 +52,9 @@ static ls_status write_summary(const replay_run *run, ls_status status, const ls
 
 ls_exit_code replay_run_command(const replay_config *config, ls_console *console)
 {
-    replay_run run = {.config = config, .console = console, .json = ls_json_create()};
+    replay_playback playback = {0};
+    replay_run run = {
+        .config = config, .console = console, .playback = &playback, .json = ls_json_create()};
     ls_text why = {{0}};
     ls_text failure = {{0}};
     ls_status status = check_output(config, config->output, &why);
@@ -90,10 +70,10 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
         return ls_exit_code_of(status);
     }
     ls_json_text(run.json, "program", "lockstep-replay");
-    ls_json_text(run.json, "command", config->command);
-    status = open_journal(&run, &why);
+    ls_json_text(run.json, "command", config->command->name);
+    status = replay_open(&run, 0, config->command->trust, &playback, &why);
     if (status == LS_OK) {
-        status = dispatch(&run, &why);
+        status = config->command->work(&run, &why);
     }
     ls_console_clear(console);
     if (status != LS_OK && status != LS_DESYNCED) {
@@ -105,7 +85,7 @@ ls_exit_code replay_run_command(const replay_config *config, ls_console *console
         ls_log_line(&console->log, LS_LOG_ERROR, "%s", failure.bytes);
         code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
     }
-    replay_playback_close(run.playback);
+    replay_playback_close(&playback);
     ls_json_destroy(run.json);
     return code;
 }

@@ -10,8 +10,10 @@
 #include "lockstep/common/program/json.h"
 #include "lockstep/tools/replay/playback.h"
 
+struct replay_command;
+
 typedef struct replay_config {
-    const char *command;
+    const struct replay_command *command;
     const char *paths[2];    /* of journals; diff has two */
     const char *simulation;  /* NULL: the built-in that the journal names */
     const char *output;      /* of export and cut; "-": standard output */
@@ -31,25 +33,30 @@ typedef struct replay_run {
     ls_json *json;
 } replay_run;
 
-/* X(NAME, journals, numbers, help) */
-#define REPLAY_COMMAND_MAP(X)                                                                      \
-    X(info, 1, 0, "FILE: what is in the journal, and whether all of it is there")                  \
-    X(verify, 1, 0, "FILE: simulate it again and compare every recorded state")                    \
-    X(seek, 1, 1, "FILE TICK: the state at a tick, from the nearest snapshot")                     \
-    X(diff, 2, 0, "FILE FILE: the first tick at which two journals differ, and in what")           \
-    X(export, 1, 0, "FILE: everything as JSON lines, to --output")                                 \
-    X(view, 1, 0, "FILE: watch it")                                                                \
-    X(cut, 1, 2, "FILE FROM TO: a journal of ticks FROM to TO - 1, to --output")
-
-/* Each prints, fills run->json, and returns DESYNCED for a difference; any other failure is
+/* A command prints, fills run->json, and returns DESYNCED for a difference; any other failure is
  * explained in `why`. */
-#define REPLAY_COMMAND_DECLARE(name, journals, numbers, help)                                      \
-    ls_status replay_##name(replay_run *run, ls_text *why);
-REPLAY_COMMAND_MAP(REPLAY_COMMAND_DECLARE)
-#undef REPLAY_COMMAND_DECLARE
+typedef struct replay_command {
+    const char *name;
+    uint32_t journals, numbers; /* the words behind it: files, then ticks */
+    const char *help;
+    ls_journal_trust trust; /* seeking needs little of the file, everything else all of it */
+    ls_status (*work)(replay_run *run, ls_text *why);
+} replay_command;
+
+ls_status replay_info(replay_run *run, ls_text *why);
+ls_status replay_verify(replay_run *run, ls_text *why);
+ls_status replay_seek(replay_run *run, ls_text *why);
+ls_status replay_diff(replay_run *run, ls_text *why);
+ls_status replay_export(replay_run *run, ls_text *why);
+ls_status replay_view(replay_run *run, ls_text *why);
+ls_status replay_cut(replay_run *run, ls_text *why);
 
 /* A line of the answer, on standard output. */
 void replay_say(const replay_run *run, const char *format, ...) LS_PRINTF(2, 3);
+
+/* Opens the journal that is the config's path `index`, and warns of what is lost. */
+ls_status replay_open(const replay_run *run, uint32_t index, ls_journal_trust trust,
+                      replay_playback *out, ls_text *why);
 
 /* Runs the command that the config names. */
 ls_exit_code replay_run_command(const replay_config *config, ls_console *console);

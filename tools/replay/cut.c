@@ -20,9 +20,9 @@ typedef struct cutting {
     uint64_t ticks;
 } cutting;
 
-static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
+static ls_status write_record(cutting *cut, ls_journal_raw raw)
 {
-    ls_journal_framed record = ls_journal_writer_frame(cut->writer, raw);
+    ls_journal_framed record = ls_journal_writer_frame(cut->writer, &raw);
     if (fwrite(record.bytes, 1, record.size, cut->file) != record.size) {
         return LS_IO;
     }
@@ -35,49 +35,30 @@ static ls_status write_record(cutting *cut, const ls_journal_raw *raw)
 static ls_status write_header(cutting *cut)
 {
     uint8_t bytes[LS_JOURNAL_HEADER_BYTES_MAX];
-    ls_journal_header header = *ls_journal_header_of(replay_playback_journal(cut->playback));
-    ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
+    ls_journal_header header = *ls_journal_header_of(cut->playback->journal);
     header.first_tick = cut->run->config->from;
     memset(&header.key, 0, sizeof header.key);
-    ls_journal_header_stream(&stream, &header);
-    ls_journal_raw raw = {.kind = LS_JOURNAL_HEADER, .bytes = bytes, .size = stream.at};
-    return write_record(cut, &raw);
-}
-
-static ls_status write_pieces(cutting *cut, ls_journal_snapshot *head, const uint8_t *state)
-{
-    ls_status status = LS_OK;
-    uint32_t pieces = ls_journal_pieces(head->state_bytes);
-    for (head->piece = 0; status == LS_OK && head->piece < pieces; head->piece++) {
-        ls_journal_raw raw = {.kind = LS_JOURNAL_SNAPSHOT,
-                              .tick = head->tick,
-                              .bytes = state + (size_t)head->piece * LS_JOURNAL_PIECE_BYTES,
-                              .size = ls_journal_piece_size(head->state_bytes, head->piece)};
-        ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-        ls_journal_snapshot_stream(&stream, head);
-        raw.head_bytes = (uint32_t)stream.at;
-        status = write_record(cut, &raw);
-    }
-    return status;
+    return write_record(cut, ls_journal_header_record(&header, bytes));
 }
 
 /* The state that the playback stands at. */
 static ls_status write_snapshot(cutting *cut)
 {
-    ls_sim_instance *instance = replay_playback_instance(cut->playback);
+    ls_sim_instance *instance = cut->playback->instance;
     size_t size = ls_sim_instance_save_bytes(instance);
     ls_journal_snapshot head = {.tick = ls_sim_instance_tick(instance),
                                 .state_hash = ls_sim_instance_hash(instance),
-                                .tick_chain = replay_playback_tick_chain(cut->playback),
+                                .hash_chain = cut->playback->hash_chain,
+                                .hash_chain_tick = cut->playback->hash_chain_tick,
+                                .tick_chain = cut->playback->tick_chain,
                                 .state_bytes = size};
-    head.hash_chain = replay_playback_hash_chain(cut->playback, &head.hash_chain_tick);
     uint8_t *state = ls_allocate(ls_allocator_heap(), size);
     if (!state) {
         return LS_NO_MEMORY;
     }
     ls_status status = ls_sim_instance_save(instance, state);
-    if (status == LS_OK) {
-        status = write_pieces(cut, &head, state);
+    for (; status == LS_OK && head.piece < ls_journal_pieces(size); head.piece++) {
+        status = write_record(cut, ls_journal_piece_record(&head, state));
     }
     ls_release(ls_allocator_heap(), state);
     return status;
@@ -87,7 +68,7 @@ static ls_status write_snapshot(cutting *cut)
 
 static void start_block(cutting *cut)
 {
-    const ls_journal_header *header = ls_journal_header_of(replay_playback_journal(cut->playback));
+    const ls_journal_header *header = ls_journal_header_of(cut->playback->journal);
     ls_tick_block_start(&cut->block, cut->block_bytes, cut->block_capacity, header->config.players);
 }
 
@@ -99,49 +80,49 @@ static ls_status write_block(cutting *cut, uint64_t chain)
     }
     raw.size = ls_tick_block_finish(&cut->block, chain);
     raw.bytes = cut->block_bytes;
-    ls_status status = write_record(cut, &raw);
+    ls_status status = write_record(cut, raw);
     start_block(cut);
     return status;
 }
 
-static ls_status add_tick(cutting *cut, const ls_tick_inputs *inputs, uint64_t state_hash,
-                          uint64_t chain_before)
+/* The tick that was stepped last. */
+static ls_status add_tick(cutting *cut, uint64_t chain_before)
 {
-    if (ls_tick_block_add(&cut->block, inputs, state_hash)) {
+    const replay_playback *playback = cut->playback;
+    if (ls_tick_block_add(&cut->block, &playback->inputs, playback->state_hash)) {
         return LS_OK;
     }
     ls_status status = write_block(cut, chain_before);
-    ls_tick_block_add(&cut->block, inputs, state_hash); /* an empty block holds any tick */
+    /* An empty block holds any tick. */
+    ls_tick_block_add(&cut->block, &playback->inputs, playback->state_hash);
     return status;
 }
 
 static ls_status write_ticks(cutting *cut, ls_text *why)
 {
-    ls_sim_instance *instance = replay_playback_instance(cut->playback);
+    ls_sim_instance *instance = cut->playback->instance;
     start_block(cut);
     while (ls_sim_instance_tick(instance) < cut->run->config->to) {
-        ls_tick_inputs inputs;
-        uint64_t state_hash = 0;
-        uint64_t before = replay_playback_tick_chain(cut->playback);
-        ls_status status = replay_playback_step(cut->playback, &inputs, &state_hash);
+        uint64_t before = cut->playback->tick_chain;
+        ls_status status = replay_playback_step(cut->playback);
         if (status != LS_OK) {
             return ls_fail(LS_NOT_FOUND, why, "tick %" PRIu32 " is not in the journal",
                            ls_sim_instance_tick(instance));
         }
         cut->ticks++;
-        status = add_tick(cut, &inputs, state_hash, before);
+        status = add_tick(cut, before);
         if (status != LS_OK) {
             return status;
         }
     }
-    return write_block(cut, replay_playback_tick_chain(cut->playback));
+    return write_block(cut, cut->playback->tick_chain);
 }
 
 /* ---- the rest ---- */
 
 static ls_status write_events(cutting *cut)
 {
-    ls_journal *journal = replay_playback_journal(cut->playback);
+    ls_journal *journal = cut->playback->journal;
     ls_journal_event event;
     uint64_t offset = 0;
     ls_status status = LS_OK;
@@ -150,26 +131,19 @@ static ls_status write_events(cutting *cut)
         if (event.tick < cut->run->config->from || event.tick > cut->run->config->to) {
             continue;
         }
-        ls_byte_stream stream = ls_byte_stream_write(bytes, sizeof bytes);
-        ls_journal_event_stream(&stream, &event);
-        ls_journal_raw raw = {.kind = LS_JOURNAL_EVENT, .bytes = bytes, .size = stream.at};
-        status = write_record(cut, &raw);
+        status = write_record(cut, ls_journal_event_record(&event, bytes));
     }
     return status;
 }
 
 static ls_status write_end(cutting *cut)
 {
-    ls_sim_instance *instance = replay_playback_instance(cut->playback);
+    ls_sim_instance *instance = cut->playback->instance;
     ls_journal_end end = {.final_tick = ls_sim_instance_tick(instance),
                           .final_hash = ls_sim_instance_hash(instance),
-                          .tick_chain = replay_playback_tick_chain(cut->playback),
+                          .tick_chain = cut->playback->tick_chain,
                           .ticks = cut->ticks};
-    ls_journal_raw raw = {.kind = LS_JOURNAL_END};
-    ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
-    ls_journal_end_stream(&stream, &end);
-    raw.head_bytes = (uint32_t)stream.at;
-    return write_record(cut, &raw);
+    return write_record(cut, ls_journal_end_record(&end));
 }
 
 static ls_status write_all(cutting *cut, ls_text *why)
@@ -189,7 +163,7 @@ static ls_status write_all(cutting *cut, ls_text *why)
 
 static ls_status create_parts(cutting *cut)
 {
-    const ls_journal_header *header = ls_journal_header_of(replay_playback_journal(cut->playback));
+    const ls_journal_header *header = ls_journal_header_of(cut->playback->journal);
     size_t tick = ls_tick_block_tick_bytes(header->config.players, header->input_bytes_max);
     cut->block_capacity = LS_TICK_BLOCK_HEAD_BYTES + (LS_MAX(tick, BLOCK_BYTES));
     cut->block_bytes = ls_allocate(ls_allocator_heap(), cut->block_capacity);
@@ -218,7 +192,7 @@ static ls_status write_file(cutting *cut, ls_text *why)
 static ls_status check_range(const replay_run *run, ls_text *why)
 {
     const replay_config *config = run->config;
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
+    const ls_journal_info *info = ls_journal_info_of(run->playback->journal);
     if (config->from < config->to && config->from >= info->first_tick &&
         config->to <= info->end_tick) {
         return LS_OK;
@@ -236,7 +210,7 @@ ls_status replay_cut(replay_run *run, ls_text *why)
         status = replay_playback_load(run->playback, run->config->simulation, why);
     }
     if (status == LS_OK && run->config->from > 0 &&
-        ls_sim_instance_save_bytes(replay_playback_instance(run->playback)) == 0) {
+        ls_sim_instance_save_bytes(run->playback->instance) == 0) {
         ls_text_set(why, "this simulation cannot save: its journal can only be cut from tick 0 on");
         status = LS_UNSUPPORTED;
     }

@@ -139,7 +139,7 @@ static void show_differences(const replay_run *run, const ls_schema *schema, con
 /* The inputs are the same: both machines were given the same, and this one can be asked as well. */
 static void judge_hashes(const pair *both, const found *result)
 {
-    uint64_t here = ls_sim_instance_hash(replay_playback_instance(both->sides[0]));
+    uint64_t here = ls_sim_instance_hash(both->sides[0]->instance);
     const char *agrees = here == result->state_hashes[0]   ? "a"
                          : here == result->state_hashes[1] ? "b"
                                                            : "neither";
@@ -166,13 +166,12 @@ static ls_status compare_states(pair *both, const found *result, ls_text *why)
             return status;
         }
     }
-    schema = ls_sim_instance_schema(replay_playback_instance(both->sides[0]));
+    schema = ls_sim_instance_schema(both->sides[0]->instance);
     if (result->input_tick >= result->state_tick) {
         judge_hashes(both, result);
     } else if (schema) {
-        show_differences(both->run, schema,
-                         ls_sim_instance_view(replay_playback_instance(both->sides[0])),
-                         ls_sim_instance_view(replay_playback_instance(both->sides[1])));
+        show_differences(both->run, schema, ls_sim_instance_view(both->sides[0]->instance),
+                         ls_sim_instance_view(both->sides[1]->instance));
     }
     return LS_OK;
 }
@@ -231,19 +230,14 @@ static ls_status compare(pair *both, ls_text *why)
 
 ls_status replay_diff(replay_run *run, ls_text *why)
 {
-    pair both = {.run = run, .sides = {run->playback, NULL}};
-    ls_status status =
-        replay_playback_open(run->config->paths[1], LS_JOURNAL_CHECK_ALL, &both.sides[1], why);
-    if (status != LS_OK) {
-        return status;
+    replay_playback other;
+    pair both = {.run = run, .sides = {run->playback, &other}};
+    ls_status status = replay_open(run, 1, LS_JOURNAL_CHECK_ALL, &other, why);
+    if (status == LS_OK) {
+        both.journals[0] = both.sides[0]->journal;
+        both.journals[1] = both.sides[1]->journal;
+        status = compare(&both, why);
     }
-    if (replay_playback_loss(both.sides[1])[0] != '\0') {
-        ls_log_line(&run->console->log, LS_LOG_WARNING, "%s: %s", run->config->paths[1],
-                    replay_playback_loss(both.sides[1]));
-    }
-    both.journals[0] = replay_playback_journal(both.sides[0]);
-    both.journals[1] = replay_playback_journal(both.sides[1]);
-    status = compare(&both, why);
-    replay_playback_close(both.sides[1]);
+    replay_playback_close(&other);
     return status;
 }

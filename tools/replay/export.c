@@ -139,8 +139,7 @@ ls_status replay_export(replay_run *run, ls_text *why)
     bool is_standard = strcmp(path, "-") == 0;
     FILE *file = is_standard ? stdout : fopen(path, "w");
     uint64_t count = 0;
-    ls_status status =
-        file ? write_all(replay_playback_journal(run->playback), file, &count) : LS_IO;
+    ls_status status = file ? write_all(run->playback->journal, file, &count) : LS_IO;
     if (file && (is_standard ? fflush(file) : fclose(file)) != 0) {
         status = LS_IO;
     }

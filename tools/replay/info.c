@@ -93,7 +93,7 @@ static void show_records(const replay_run *run, const ls_journal_info *info)
 
 static void show_events(const replay_run *run)
 {
-    ls_journal *journal = replay_playback_journal(run->playback);
+    ls_journal *journal = run->playback->journal;
     ls_journal_event event;
     uint64_t offset = 0;
     uint64_t count = 0;
@@ -122,7 +122,7 @@ static void show_events(const replay_run *run)
 ls_status replay_info(replay_run *run, ls_text *why)
 {
     (void)why;
-    const ls_journal *journal = replay_playback_journal(run->playback);
+    const ls_journal *journal = run->playback->journal;
     const ls_journal_header *header = ls_journal_header_of(journal);
     const ls_journal_info *info = ls_journal_info_of(journal);
     show_header(run, header);

@@ -1,76 +1,32 @@
 #include "lockstep/tools/replay/playback.h"
 
-#include "lockstep/common/program/mapped_file.h"
-#include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-struct replay_playback {
-    ls_mapped_file file;
-    ls_journal *journal;
-    ls_text loss;
-    ls_loaded_simulation loaded;
-    ls_sim_instance *instance;
-    uint8_t *state; /* a snapshot, canonical */
-    size_t state_capacity;
-
-    /* Of the state that it stands at. */
-    uint64_t state_hash;
-    uint64_t tick_chain;
-    uint64_t hash_chain;
-    ls_tick hash_chain_tick;
-
-    /* The tick that was read last, if it is not yet stepped. */
-    bool has_next;
-    ls_tick_inputs next;
-    uint64_t next_hash;
-    ls_slot_input slots[LS_PLAYERS_MAX];
-};
-
 /* ---- life ---- */
 
-static ls_status open_parts(replay_playback *playback, const char *path, ls_journal_trust trust,
-                            ls_text *why)
-{
-    ls_status status = ls_mapped_file_open(path, &playback->file, why);
-    if (status != LS_OK) {
-        return status;
-    }
-    ls_text reason = {{0}};
-    status = ls_journal_open(playback->file.bytes, playback->file.size, trust, ls_allocator_heap(),
-                             &playback->journal, &reason);
-    if (status != LS_OK) {
-        ls_text_set(why, "%s: %s", path, reason.bytes[0] ? reason.bytes : ls_status_text(status));
-        return status;
-    }
-    playback->loss = reason;
-    return LS_OK;
-}
-
-ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback **out,
+ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback *out,
                                ls_text *why)
 {
-    replay_playback *playback = ls_allocate(ls_allocator_heap(), sizeof *playback);
-    if (!playback) {
-        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
-    }
-    ls_status status = open_parts(playback, path, trust, why);
+    *out = (replay_playback){0};
+    ls_status status = ls_mapped_file_open(path, &out->file, why);
     if (status != LS_OK) {
-        replay_playback_close(playback);
         return status;
     }
-    *out = playback;
-    return LS_OK;
+    status = ls_journal_open(out->file.bytes, out->file.size, trust, ls_allocator_heap(),
+                             &out->journal, &out->loss);
+    if (status != LS_OK) {
+        ls_text_set(why, "%s: %s", path,
+                    out->loss.bytes[0] ? out->loss.bytes : ls_status_text(status));
+    }
+    return status;
 }
 
 void replay_playback_close(replay_playback *playback)
 {
-    if (!playback) {
-        return;
-    }
     ls_release(ls_allocator_heap(), playback->state);
     ls_sim_instance_destroy(playback->instance);
     if (playback->loaded.simulation) {
@@ -78,22 +34,7 @@ void replay_playback_close(replay_playback *playback)
     }
     ls_journal_close(playback->journal);
     ls_mapped_file_close(&playback->file);
-    ls_release(ls_allocator_heap(), playback);
-}
-
-ls_journal *replay_playback_journal(replay_playback *playback)
-{
-    return playback->journal;
-}
-
-const char *replay_playback_loss(const replay_playback *playback)
-{
-    return playback->loss.bytes;
-}
-
-ls_sim_instance *replay_playback_instance(replay_playback *playback)
-{
-    return playback->instance;
+    *playback = (replay_playback){0};
 }
 
 /* ---- the simulation ---- */
@@ -184,31 +125,28 @@ static ls_status load_snapshot(replay_playback *playback, const ls_journal_snaps
 
 /* ---- stepping ---- */
 
-ls_status replay_playback_step(replay_playback *playback, ls_tick_inputs *inputs,
-                               uint64_t *state_hash)
+ls_status replay_playback_step(replay_playback *playback)
 {
     ls_tick tick = ls_sim_instance_tick(playback->instance);
     if (!playback->has_next) {
-        ls_status status = ls_journal_next_tick(playback->journal, playback->slots, &playback->next,
-                                                &playback->next_hash);
+        ls_status status = ls_journal_next_tick(playback->journal, playback->slots,
+                                                &playback->inputs, &playback->next_hash);
         if (status != LS_OK) {
             return status;
         }
         playback->has_next = true;
     }
-    if (playback->next.tick != tick) {
+    if (playback->inputs.tick != tick) {
         return LS_STALE;
     }
     playback->has_next = false;
-    ls_sim_instance_step(playback->instance, &playback->next);
-    playback->tick_chain = ls_tick_chain_next(playback->tick_chain, &playback->next);
+    ls_sim_instance_step(playback->instance, &playback->inputs);
+    playback->tick_chain = ls_tick_chain_next(playback->tick_chain, &playback->inputs);
     playback->state_hash = playback->next_hash;
     if (playback->state_hash != 0) {
         playback->hash_chain = ls_hash_chain_next(playback->hash_chain, playback->state_hash);
         playback->hash_chain_tick = tick + 1;
     }
-    *inputs = playback->next;
-    *state_hash = playback->next_hash;
     return LS_OK;
 }
 
@@ -239,9 +177,7 @@ ls_status replay_playback_seek(replay_playback *playback, ls_tick tick, ls_text 
 {
     ls_status status = replay_playback_approach(playback, tick, why);
     while (status == LS_OK && ls_sim_instance_tick(playback->instance) < tick) {
-        ls_tick_inputs inputs;
-        uint64_t state_hash = 0;
-        if (replay_playback_step(playback, &inputs, &state_hash) != LS_OK) {
+        if (replay_playback_step(playback) != LS_OK) {
             ls_text_set(why, "tick %" PRIu32 " is not in the journal",
                         ls_sim_instance_tick(playback->instance));
             status = LS_NOT_FOUND;
@@ -261,20 +197,4 @@ ls_status replay_playback_skip(replay_playback *playback)
         behind = snapshot.tick + 1;
     }
     return LS_NOT_FOUND;
-}
-
-uint64_t replay_playback_tick_chain(const replay_playback *playback)
-{
-    return playback->tick_chain;
-}
-
-uint64_t replay_playback_hash_chain(const replay_playback *playback, ls_tick *tick)
-{
-    *tick = playback->hash_chain_tick;
-    return playback->hash_chain;
-}
-
-uint64_t replay_playback_hash(const replay_playback *playback)
-{
-    return playback->state_hash;
 }

@@ -5,26 +5,43 @@
 #define LOCKSTEP_TOOLS_REPLAY_PLAYBACK_H
 
 #include "lockstep/common/journal/journal.h"
+#include "lockstep/common/program/mapped_file.h"
+#include "lockstep/common/simulation/plugin_loader.h"
 
-typedef struct replay_playback replay_playback;
+/* Others only read it. */
+typedef struct replay_playback {
+    ls_mapped_file file;
+    ls_journal *journal;
+    ls_text loss; /* of a part of the file, as a sentence; empty when all of it is there */
+    ls_loaded_simulation loaded;
+    ls_sim_instance *instance; /* the match as it stands: its tick is that of the state */
+    uint8_t *state;            /* a snapshot, canonical */
+    size_t state_capacity;
+
+    /* As the journal has them for the state that it stands at. */
+    uint64_t state_hash; /* 0: it was not hashed */
+    uint64_t tick_chain; /* of all ticks before */
+    uint64_t hash_chain; /* of the state hashes up to the newest hashed state, whose tick this is */
+    ls_tick hash_chain_tick;
+
+    /* The tick that was read last: stepped, or not yet. */
+    bool has_next;
+    ls_tick_inputs inputs;
+    uint64_t next_hash;
+    ls_slot_input slots[LS_PLAYERS_MAX];
+} replay_playback;
 
 /* Opens the file. IO, MALFORMED or NO_MEMORY, with the path and the reason in `why`. */
-ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback **out,
+ls_status replay_playback_open(const char *path, ls_journal_trust trust, replay_playback *out,
                                ls_text *why);
+
+/* Also after a failure, and of zeroes. */
 void replay_playback_close(replay_playback *playback);
-
-ls_journal *replay_playback_journal(replay_playback *playback);
-
-/* The loss, if any, of a part of the file, as a sentence; empty when all of it is there. */
-const char *replay_playback_loss(const replay_playback *playback);
 
 /* Finds the simulation (NULL: the built-in that the journal names) and checks that it is the one
  * that was recorded. The functions below need it. BAD_ARGUMENT, PLUGIN, SIMULATION_MISMATCH,
  * SIMULATION_VERSION_MISMATCH or NO_MEMORY, explained. */
 ls_status replay_playback_load(replay_playback *playback, const char *simulation, ls_text *why);
-
-/* The match as it stands: its tick is that of the state. */
-ls_sim_instance *replay_playback_instance(replay_playback *playback);
 
 /* Stands at state `tick`: from the nearest snapshot, or from where it stands already if that is
  * nearer. NOT_FOUND when ticks on the way are missing, or when it is outside of the journal. */
@@ -34,21 +51,11 @@ ls_status replay_playback_seek(replay_playback *playback, ls_tick tick, ls_text 
  * it stands already. */
 ls_status replay_playback_approach(replay_playback *playback, ls_tick tick, ls_text *why);
 
-/* Steps on with the inputs of the tick it stands at, which are borrowed until the next call; *state
- * hash is the recorded state hash of the state that it stands at then, 0: it was not hashed.
- * NOT_FOUND at the end; STALE when that tick is missing and later ones are there. */
-ls_status replay_playback_step(replay_playback *playback, ls_tick_inputs *inputs,
-                               uint64_t *state_hash);
+/* Steps on with the inputs of the tick it stands at. NOT_FOUND at the end; STALE when that tick is
+ * missing and later ones are there. */
+ls_status replay_playback_step(replay_playback *playback);
 
 /* Stands at the first snapshot behind the ticks that are missing. NOT_FOUND when there is none. */
 ls_status replay_playback_skip(replay_playback *playback);
-
-/* As the journal has them for the state that it stands at: the chain of all ticks before, and that
- * of the state hashes up to the newest hashed state, whose tick it sets. */
-uint64_t replay_playback_tick_chain(const replay_playback *playback);
-uint64_t replay_playback_hash_chain(const replay_playback *playback, ls_tick *tick);
-
-/* The recorded state hash of the state that it stands at; 0: it was not hashed. */
-uint64_t replay_playback_hash(const replay_playback *playback);
 
 #endif

@@ -26,7 +26,7 @@ struct replay_record_view {
 
 static ls_sim_instance *instance_of(const replay_record_view *record)
 {
-    return replay_playback_instance(record->config.playback);
+    return record->config.playback->instance;
 }
 
 static bool is_behind(const replay_record_view *record, uint64_t deadline_ns)
@@ -38,8 +38,6 @@ static bool is_behind(const replay_record_view *record, uint64_t deadline_ns)
 static ls_status step(replay_record_view *record)
 {
     ls_sim_instance *instance = instance_of(record);
-    ls_tick_inputs inputs;
-    uint64_t state_hash = 0;
     ls_tick tick = ls_sim_instance_tick(instance);
     if (record->previous && tick + 1 == record->wanted) {
         memcpy(record->previous, ls_sim_instance_view(instance),
@@ -47,7 +45,7 @@ static ls_status step(replay_record_view *record)
         record->previous_tick = tick;
         record->has_previous = true;
     }
-    return replay_playback_step(record->config.playback, &inputs, &state_hash);
+    return replay_playback_step(record->config.playback);
 }
 
 /* Stands where steps lead to `wanted`, and before it, so that there is a state to blend with. */
@@ -98,7 +96,7 @@ static bool leap(replay_record_view *record)
 static void arrive(replay_record_view *record)
 {
     record->is_done = true;
-    uint64_t recorded = replay_playback_hash(record->config.playback);
+    uint64_t recorded = record->config.playback->state_hash;
     record->has_hash = recorded != 0 && !record->problem.bytes[0];
     if (record->has_hash) {
         record->state_hash = ls_sim_instance_hash(instance_of(record));
@@ -136,7 +134,7 @@ static void go_to(void *user, ls_tick tick)
 
 static void add_hash(const replay_record_view *record, ls_hud_model *hud)
 {
-    uint64_t recorded = replay_playback_hash(record->config.playback);
+    uint64_t recorded = record->config.playback->state_hash;
     if (!record->is_done || !record->has_hash) {
         ls_hud_model_add(hud, "hash      %s", record->is_done ? "not recorded" : "...");
     } else if (record->state_hash == recorded) {
@@ -152,7 +150,7 @@ static void add_hash(const replay_record_view *record, ls_hud_model *hud)
 static void fill_hud(void *user, ls_hud_model *hud)
 {
     const replay_record_view *record = user;
-    ls_journal *journal = replay_playback_journal(record->config.playback);
+    ls_journal *journal = record->config.playback->journal;
     const ls_journal_header *header = ls_journal_header_of(journal);
     uint32_t rate_hz = header->config.tick_rate_hz;
     hud->tick = ls_sim_instance_tick(instance_of(record));
@@ -191,7 +189,7 @@ ls_status replay_record_view_create(const replay_record_view_config *config,
                                     const ls_allocator *allocator, replay_record_view **out,
                                     ls_text *why)
 {
-    const ls_sim_instance *instance = replay_playback_instance(config->playback);
+    const ls_sim_instance *instance = config->playback->instance;
     const ls_simulation *simulation = ls_sim_instance_simulation(instance);
     if (!simulation->draw) {
         return ls_fail(LS_UNSUPPORTED, why, "simulation '%s' draws nothing", simulation->name);
@@ -204,7 +202,7 @@ ls_status replay_record_view_create(const replay_record_view_config *config,
         ls_release(allocator, record);
         return LS_NO_MEMORY;
     }
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(config->playback));
+    const ls_journal_info *info = ls_journal_info_of(config->playback->journal);
     record->allocator = allocator;
     record->config = *config;
     record->first_tick = info->first_tick;

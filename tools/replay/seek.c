@@ -19,7 +19,7 @@ static bool show_element(const replay_run *run, ls_json *fields, const ls_schema
 
 static void show_fields(const replay_run *run)
 {
-    const ls_sim_instance *instance = replay_playback_instance(run->playback);
+    const ls_sim_instance *instance = run->playback->instance;
     const ls_schema *schema = ls_sim_instance_schema(instance);
     ls_json *fields = ls_json_object(run->json, "fields");
     uint64_t shown = 0;
@@ -60,8 +60,8 @@ ls_status replay_seek(replay_run *run, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    uint64_t recorded = replay_playback_hash(run->playback);
-    uint64_t here = ls_sim_instance_hash(replay_playback_instance(run->playback));
+    uint64_t recorded = run->playback->state_hash;
+    uint64_t here = ls_sim_instance_hash(run->playback->instance);
     double took_ms = (double)(ls_clock_now_ns(&clock) - begun_ns) / 1e6;
     replay_say(run, "state %" PRIu32 " has hash %016" PRIx64 " (%s), found in %.1f ms",
                run->config->from, here,

@@ -24,7 +24,7 @@ typedef struct verifying {
 
 static double speed_of(const verifying *work)
 {
-    const ls_journal *journal = replay_playback_journal(work->run->playback);
+    const ls_journal *journal = work->run->playback->journal;
     double seconds = (double)(ls_clock_now_ns(&work->clock) - work->begun_ns) / 1e9;
     double played = (double)work->ticks / ls_journal_header_of(journal)->config.tick_rate_hz;
     return seconds > 0 ? played / seconds : 0;
@@ -39,9 +39,9 @@ static void draw_bar(verifying *work)
     }
     work->drawn_ns = now_ns;
     replay_playback *playback = work->run->playback;
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(playback));
+    const ls_journal_info *info = ls_journal_info_of(playback->journal);
     uint64_t all = info->end_tick - info->first_tick;
-    uint64_t done = ls_sim_instance_tick(replay_playback_instance(playback)) - info->first_tick;
+    uint64_t done = ls_sim_instance_tick(playback->instance) - info->first_tick;
     uint64_t cells = all > 0 ? done * BAR_CELLS / all : BAR_CELLS;
     char bar[BAR_CELLS + 1];
     memset(bar, '.', BAR_CELLS);
@@ -69,7 +69,7 @@ static ls_status tell_difference(const verifying *work, ls_tick tick, uint64_t r
 
 static ls_status check_hash(verifying *work, uint64_t recorded)
 {
-    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
+    ls_sim_instance *instance = work->run->playback->instance;
     if (recorded == 0) {
         return LS_OK;
     }
@@ -84,14 +84,14 @@ static ls_status check_hash(verifying *work, uint64_t recorded)
 static ls_status check_chain(verifying *work, ls_text *why)
 {
     replay_playback *playback = work->run->playback;
-    ls_tick tick = ls_sim_instance_tick(replay_playback_instance(playback));
+    ls_tick tick = ls_sim_instance_tick(playback->instance);
     ls_tick behind = 0;
-    uint64_t chain = ls_journal_block_chain(replay_playback_journal(playback), &behind);
+    uint64_t chain = ls_journal_block_chain(playback->journal, &behind);
     if (behind != tick) {
         return LS_OK;
     }
     work->chains++;
-    if (chain == replay_playback_tick_chain(playback)) {
+    if (chain == playback->tick_chain) {
         return LS_OK;
     }
     return ls_fail(LS_MALFORMED, why,
@@ -101,7 +101,7 @@ static ls_status check_chain(verifying *work, ls_text *why)
 /* Goes on behind missing ticks. NOT_FOUND: nothing is left. */
 static ls_status skip(verifying *work)
 {
-    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
+    ls_sim_instance *instance = work->run->playback->instance;
     ls_tick from = ls_sim_instance_tick(instance);
     ls_status status = replay_playback_skip(work->run->playback);
     ls_tick to = ls_sim_instance_tick(instance);
@@ -110,7 +110,7 @@ static ls_status skip(verifying *work)
         ls_log_line(&work->run->console->log, LS_LOG_WARNING,
                     "ticks %" PRIu32 " to %" PRIu32 " cannot be simulated: some are missing", from,
                     to - 1);
-        status = check_hash(work, replay_playback_hash(work->run->playback));
+        status = check_hash(work, work->run->playback->state_hash);
     }
     return status;
 }
@@ -118,9 +118,7 @@ static ls_status skip(verifying *work)
 static ls_status check_all(verifying *work, ls_text *why)
 {
     for (;;) {
-        ls_tick_inputs inputs;
-        uint64_t state_hash = 0;
-        ls_status status = replay_playback_step(work->run->playback, &inputs, &state_hash);
+        ls_status status = replay_playback_step(work->run->playback);
         if (status == LS_NOT_FOUND) {
             return LS_OK;
         }
@@ -131,7 +129,7 @@ static ls_status check_all(verifying *work, ls_text *why)
             }
         } else if (status == LS_OK) {
             work->ticks++;
-            status = check_hash(work, state_hash);
+            status = check_hash(work, work->run->playback->state_hash);
         }
         if (status == LS_OK) {
             status = check_chain(work, why);
@@ -147,8 +145,8 @@ static ls_status check_all(verifying *work, ls_text *why)
 
 static ls_status check_end(verifying *work)
 {
-    ls_sim_instance *instance = replay_playback_instance(work->run->playback);
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(work->run->playback));
+    ls_sim_instance *instance = work->run->playback->instance;
+    const ls_journal_info *info = ls_journal_info_of(work->run->playback->journal);
     bool is_there = info->is_complete && ls_sim_instance_tick(instance) == info->end.final_tick;
     return is_there ? check_hash(work, info->end.final_hash) : LS_OK;
 }
@@ -156,10 +154,10 @@ static ls_status check_end(verifying *work)
 /* Everything that could be checked was right; was it everything? */
 static ls_status judge(const verifying *work, ls_text *why)
 {
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(work->run->playback));
+    const ls_journal_info *info = ls_journal_info_of(work->run->playback->journal);
     if (info->lost_bytes > 0) {
         return ls_fail(LS_MALFORMED, why, "what is left of the journal is right; %s",
-                       replay_playback_loss(work->run->playback));
+                       work->run->playback->loss.bytes);
     }
     if (info->ticks_missing > 0) {
         return ls_fail(LS_MALFORMED, why,
@@ -190,11 +188,11 @@ ls_status replay_verify(replay_run *run, ls_text *why)
     if (status != LS_OK) {
         return status;
     }
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
+    const ls_journal_info *info = ls_journal_info_of(run->playback->journal);
     work.begun_ns = ls_clock_now_ns(&work.clock);
     status = replay_playback_seek(run->playback, info->first_tick, why);
     if (status == LS_OK) {
-        status = check_hash(&work, replay_playback_hash(run->playback));
+        status = check_hash(&work, run->playback->state_hash);
     }
     if (status == LS_OK) {
         status = check_all(&work, why);

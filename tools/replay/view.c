@@ -59,7 +59,7 @@ static ls_status show(viewing *work)
 static ls_status check_ticks(const replay_run *run, ls_text *why)
 {
     const replay_config *config = run->config;
-    const ls_journal_info *info = ls_journal_info_of(replay_playback_journal(run->playback));
+    const ls_journal_info *info = ls_journal_info_of(run->playback->journal);
     ls_tick latest = config->from;
     for (uint32_t i = 0; i < config->screen.screenshot_count; i++) {
         ls_tick tick = config->screen.screenshots[i].tick;
