@@ -1,8 +1,11 @@
 #include "lockstep/common/diagnosis/pass_trace.h"
 
+#include <string.h>
+
 typedef struct tracing {
     ls_sim_instance *instance;
     ls_pass_trace *trace;
+    const ls_pass_state *kept;
 } tracing;
 
 static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint32_t index)
@@ -11,11 +14,16 @@ static void run_pass(void *user, const ls_step *step, const ls_pass *pass, uint3
     pass->run(step);
     here->trace->state_hashes[index] = ls_sim_instance_hash(here->instance);
     here->trace->pass_count = index + 1;
+    if (here->kept && here->kept->pass == index) {
+        memcpy(here->kept->bytes, ls_sim_instance_view(here->instance),
+               ls_sim_instance_state_bytes(here->instance));
+    }
 }
 
-void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs, ls_pass_trace *out)
+void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
+                        const ls_pass_state *kept, ls_pass_trace *out)
 {
-    tracing here = {instance, out};
+    tracing here = {instance, out, kept};
     const ls_step_watch watch = {run_pass, &here};
     *out = (ls_pass_trace){.tick = inputs->tick, .before = ls_sim_instance_hash(instance)};
     ls_sim_instance_step_watched(instance, inputs, &watch);

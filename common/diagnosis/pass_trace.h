@@ -16,9 +16,17 @@ typedef struct ls_pass_trace {
     uint64_t state_hashes[LS_PASSES_MAX]; /* after each pass; the last is that of state tick + 1 */
 } ls_pass_trace;
 
-/* Steps the instance once on its tick's inputs. */
+#define LS_NO_PASS UINT32_MAX
+
+/* A copy of the state, as this machine lays it out, after one pass of a traced step. */
+typedef struct ls_pass_state {
+    uint32_t pass;  /* or NO_PASS */
+    uint8_t *bytes; /* state_bytes of it, the caller's; unused with NO_PASS */
+} ls_pass_state;
+
+/* Steps the instance once on its tick's inputs. `kept` may be NULL. */
 void ls_pass_trace_step(ls_sim_instance *instance, const ls_tick_inputs *inputs,
-                        ls_pass_trace *out);
+                        const ls_pass_state *kept, ls_pass_trace *out);
 
 /* Where two traces of one tick part. */
 typedef enum ls_differing_pass {

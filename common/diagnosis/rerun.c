@@ -27,6 +27,7 @@ struct ls_rerun {
     uint8_t *snapshot; /* canonical */
     uint8_t *carried;  /* canonical: between instances, and the live state while it is away */
     uint8_t *reached;  /* state of the first run, as this machine lays it out */
+    ls_pass_state pass_state; /* of its last step */
     bool is_reached;
     ls_replay_stretch stretch;
     run_kind run;
@@ -52,7 +53,8 @@ static ls_status build(ls_rerun *rerun, const ls_simulation *simulation,
     rerun->snapshot = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->carried = ls_allocate(rerun->allocator, rerun->state_bytes);
     rerun->reached = ls_allocate(rerun->allocator, rerun->state_bytes);
-    if (!rerun->snapshot || !rerun->carried || !rerun->reached) {
+    rerun->pass_state.bytes = ls_allocate(rerun->allocator, rerun->state_bytes);
+    if (!rerun->snapshot || !rerun->carried || !rerun->reached || !rerun->pass_state.bytes) {
         return ls_fail(LS_NO_MEMORY, why, "no memory to run a simulation again");
     }
     return LS_OK;
@@ -86,6 +88,7 @@ void ls_rerun_destroy(ls_rerun *rerun)
     if (!rerun) {
         return;
     }
+    ls_release(rerun->allocator, rerun->pass_state.bytes);
     ls_release(rerun->allocator, rerun->reached);
     ls_release(rerun->allocator, rerun->carried);
     ls_release(rerun->allocator, rerun->snapshot);
@@ -116,6 +119,7 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
     rerun->stretch = *stretch;
     rerun->stretch.snapshot = rerun->snapshot;
     rerun->is_reached = false;
+    rerun->pass_state.pass = LS_NO_PASS;
     rerun->passes = (ls_pass_trace){0};
     rerun->figures = (ls_rerun_figures){
         .known = LS_RERUN_LIVE,
@@ -125,6 +129,11 @@ void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch)
         .live = ls_replay_stretch_hash(stretch, stretch->last),
     };
     begin_run(rerun, RUN_FRESH);
+}
+
+void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass)
+{
+    rerun->pass_state.pass = pass;
 }
 
 /* A step that reads its stack before it has written there finds these bytes. */
@@ -140,7 +149,7 @@ static void step_fresh(ls_rerun *rerun, ls_sim_instance *instance, const ls_tick
     ls_rerun_figures *figures = &rerun->figures;
     ls_tick made = inputs->tick + 1;
     if (made == figures->tick) {
-        ls_pass_trace_step(instance, inputs, &rerun->passes);
+        ls_pass_trace_step(instance, inputs, &rerun->pass_state, &rerun->passes);
         return;
     }
     ls_sim_instance_step(instance, inputs);
@@ -256,6 +265,12 @@ const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun)
 const void *ls_rerun_state(const ls_rerun *rerun)
 {
     return rerun->is_reached ? rerun->reached : NULL;
+}
+
+const void *ls_rerun_pass_state(const ls_rerun *rerun)
+{
+    bool is_kept = rerun->is_reached && rerun->pass_state.pass < rerun->passes.pass_count;
+    return is_kept ? rerun->pass_state.bytes : NULL;
 }
 
 /* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, in place. */

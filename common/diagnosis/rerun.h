@@ -47,6 +47,9 @@ void ls_rerun_destroy(ls_rerun *rerun);
 /* Begins: fresh, again, reloaded. The snapshot is copied, the inputs are borrowed to the end. */
 void ls_rerun_start(ls_rerun *rerun, const ls_replay_stretch *stretch);
 
+/* Right behind start: the state after this pass of the last step is wanted too. */
+void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
+
 /* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
 
@@ -62,6 +65,7 @@ const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
  * pass_count 0 and NULL before. */
 const ls_pass_trace *ls_rerun_passes(const ls_rerun *rerun);
 const void *ls_rerun_state(const ls_rerun *rerun);
+const void *ls_rerun_pass_state(const ls_rerun *rerun); /* NULL also when no pass was wanted */
 
 LS_C_END
 

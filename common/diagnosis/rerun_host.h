@@ -12,11 +12,9 @@
 
 LS_C_BEGIN
 
-#define LS_RERUN_NO_PASS UINT32_MAX
-
 typedef struct ls_rerun_request {
     const ls_replay_stretch *stretch; /* borrowed during the call of start only */
-    uint32_t pass; /* the state after this pass of the last step is wanted too, or NO_PASS */
+    uint32_t pass; /* the state after this pass of the last step is wanted too, or LS_NO_PASS */
 } ls_rerun_request;
 
 typedef struct ls_rerun_outcome {

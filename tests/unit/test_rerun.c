@@ -176,6 +176,36 @@ Test(rerun, portions_of_any_size_come_to_the_same)
     diagnosed_match_close(&match);
 }
 
+/* The fault is in the last pass: the states behind the passes before it have no trace of it. */
+Test(rerun, the_state_behind_the_pass_that_was_asked_for_has_its_hash)
+{
+    diagnosed_match match;
+    play(&match, FAULT_NONE, FAULT_BUILD);
+    diagnosed_match_run(&match, 3);
+    ls_replay_stretch stretch;
+    ls_rerun *rerun = match.client.rerun;
+    const ls_schema *schema = ls_sim_instance_schema(match.client.instance);
+    ls_state_hasher *hasher = NULL;
+    cr_assert_eq(ls_state_hasher_create(schema, ls_allocator_heap(), &hasher), LS_OK);
+    fault = match.client.knob;
+    cr_assert_eq(ls_replay_window_stretch(match.client.window, 140, match.bad, &stretch), LS_OK);
+    uint32_t pass_count = ls_sim_instance_simulation(match.client.instance)->pass_count;
+    for (uint32_t pass = 0; pass <= pass_count; pass++) {
+        ls_rerun_start(rerun, &stretch);
+        ls_rerun_keep_pass(rerun, pass);
+        cr_expect_null(ls_rerun_pass_state(rerun));
+        while (!ls_rerun_advance(rerun, 64)) {
+        }
+        const void *state = ls_rerun_pass_state(rerun);
+        cr_assert_eq(state != NULL, pass < pass_count);
+        if (state) {
+            cr_expect_eq(ls_state_hash(hasher, state), ls_rerun_passes(rerun)->state_hashes[pass]);
+        }
+    }
+    ls_state_hasher_destroy(hasher);
+    diagnosed_match_close(&match);
+}
+
 Test(rerun, inputs_that_have_gone_leave_the_figures_unknown)
 {
     diagnosed_match match;
