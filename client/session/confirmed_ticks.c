@@ -96,12 +96,12 @@ static ls_coded_tick *coded_of(ls_confirmed_ticks *ticks, ls_tick tick)
 }
 
 /* False: the queue is full. */
-static bool queue_tick(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs, uint64_t now_ns)
+static bool queue_tick(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs)
 {
     if (!ticks->queue.add) {
         return true;
     }
-    if (!ticks->queue.add(ticks->queue.user, inputs, now_ns)) {
+    if (!ticks->queue.add(ticks->queue.user, inputs)) {
         return false;
     }
     if (inputs->tick >= REPLAY_TICKS) {
@@ -112,13 +112,13 @@ static bool queue_tick(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs, 
 
 /* Stores the cursor's tick as the next one. False when there is no room because this machine does
  * not keep up: then the tick is not acknowledged and comes again. */
-static bool store_tick(ls_confirmed_ticks *ticks, uint64_t now_ns)
+static bool store_tick(ls_confirmed_ticks *ticks)
 {
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_cursor_inputs(&ticks->cursor, slots);
     ls_tick_inputs inputs = {
         .tick = ticks->end, .slot_count = ticks->cursor.slot_count, .slots = slots};
-    if (!queue_tick(ticks, &inputs, now_ns)) {
+    if (!queue_tick(ticks, &inputs)) {
         return false;
     }
     for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {
@@ -132,7 +132,7 @@ static bool store_tick(ls_confirmed_ticks *ticks, uint64_t now_ns)
     coded_of(ticks, inputs.tick)->bits = 0;
     ticks->chain = ls_tick_chain_next(ticks->chain, &inputs);
     ticks->end++;
-    ticks->newest_arrival_ns = now_ns;
+    ticks->newest_arrival_ns = ticks->context->now_ns;
     ticks->is_hold_taken = false;
     return true;
 }
@@ -177,12 +177,12 @@ static ls_status check_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, l
 /* The cursor has just read a tick, whose bits begin at `start_bits`: stores it if it is the next
  * one. False when there is no room. */
 static bool take_tick(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *stream,
-                      size_t start_bits, uint64_t now_ns)
+                      size_t start_bits)
 {
     if (tick != ticks->end) {
         return true;
     }
-    if (!store_tick(ticks, now_ns)) {
+    if (!store_tick(ticks)) {
         return false;
     }
     ls_coded_tick_take(coded_of(ticks, tick), stream, start_bits);
@@ -190,14 +190,13 @@ static bool take_tick(ls_confirmed_ticks *ticks, ls_tick tick, ls_bit_stream *st
 }
 
 /* Stores checked ticks, whose bits begin where the stream stands. */
-static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first,
-                        uint64_t now_ns)
+static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tick first)
 {
     size_t start_bits = stream->position_bits;
     ls_status status = start_cursor(ticks, first);
     LS_ASSERT(status == LS_OK);
-    for (ls_tick tick = first; ls_ticks_read_tick(stream, &ticks->cursor) &&
-                               take_tick(ticks, tick, stream, start_bits, now_ns);
+    for (ls_tick tick = first;
+         ls_ticks_read_tick(stream, &ticks->cursor) && take_tick(ticks, tick, stream, start_bits);
          tick++) {
         start_bits = stream->position_bits;
     }
@@ -205,7 +204,7 @@ static void store_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ls_tic
 
 /* Stores the ticks that came whole in parts, perhaps before the ones before them. `fresh` is the
  * tick that the newest packet has completed, if any: when the others came is not known. */
-static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh, uint64_t now_ns)
+static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh)
 {
     const uint8_t *bytes = NULL;
     uint32_t size = 0;
@@ -217,7 +216,7 @@ static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh, uin
         if (!ls_ticks_read_tick(&whole, &ticks->cursor) || !ls_bits_is_complete(&whole)) {
             return LS_MALFORMED;
         }
-        if (!store_tick(ticks, now_ns)) {
+        if (!store_tick(ticks)) {
             return LS_OK;
         }
         ticks->is_hold_taken = tick != fresh;
@@ -227,7 +226,7 @@ static ls_status store_whole_ticks(ls_confirmed_ticks *ticks, ls_tick fresh, uin
 
 /* Checks the packet's ticks, then stores them. Most packets carry a single new tick: that one is
  * not read a second time, as the cursor stands at it. */
-static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, uint64_t now_ns,
+static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
                             ls_confirmed_packet *out)
 {
     ls_tick first = skip_repeated(ticks, stream, out->header.first);
@@ -239,16 +238,16 @@ static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream, ui
     }
     if (out->carried_end - first == 1) {
         stream->position_bits = last_bits;
-        (void)take_tick(ticks, first, stream, start_bits, now_ns);
+        (void)take_tick(ticks, first, stream, start_bits);
     } else {
         stream->position_bits = start_bits;
-        store_ticks(ticks, stream, first, now_ns);
+        store_ticks(ticks, stream, first);
     }
     return LS_OK;
 }
 
 static ls_status receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                         uint64_t now_ns, ls_confirmed_packet *out)
+                         ls_confirmed_packet *out)
 {
     ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header *header = &out->header;
@@ -259,28 +258,29 @@ static ls_status receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t
     if (header->first > ticks->end) {
         return LS_FUTURE; /* an acknowledgement was altered; the next one corrects it */
     }
-    ls_status status = take_ticks(ticks, &stream, now_ns, out);
+    ls_status status = take_ticks(ticks, &stream, out);
     if (status != LS_OK) {
         return status;
     }
-    status = store_whole_ticks(ticks, UINT32_MAX, now_ns);
+    status = store_whole_ticks(ticks, UINT32_MAX);
     int64_t stamp_ns = (int64_t)(out->carried_end * ticks->context->dt_ns);
-    out->arrival = ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, now_ns);
+    out->arrival =
+        ls_link_meter_add(&ticks->downlink, header->sequence, stamp_ns, ticks->context->now_ns);
     out->has_header = true;
     return status;
 }
 
 ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                                     uint64_t now_ns, ls_confirmed_packet *out)
+                                     ls_confirmed_packet *out)
 {
     *out = (ls_confirmed_packet){.first = ticks->end};
-    ls_status status = receive(ticks, bytes, size, now_ns, out);
+    ls_status status = receive(ticks, bytes, size, out);
     out->end = ticks->end;
     return status;
 }
 
 ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
-                                          size_t size, uint64_t now_ns, ls_confirmed_packet *out)
+                                          size_t size, ls_confirmed_packet *out)
 {
     ls_tick_part part;
     ls_bit_stream stream = ls_bit_reader(bytes, size);
@@ -291,7 +291,7 @@ ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8
     }
     ls_status status = ls_tick_parts_add(&ticks->parts, &part, ticks->end);
     if (status == LS_OK) {
-        status = store_whole_ticks(ticks, part.tick, now_ns);
+        status = store_whole_ticks(ticks, part.tick);
     }
     out->end = ticks->end;
     return status;
@@ -344,13 +344,13 @@ bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks)
     return ticks->downlink.has_first;
 }
 
-uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks, uint64_t now_ns)
+uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks)
 {
     if (ticks->end == 0 || ticks->is_hold_taken) {
         return LS_HOLD_NONE;
     }
     ticks->is_hold_taken = true;
-    return ls_hold_from_ns(now_ns - ticks->newest_arrival_ns);
+    return ls_hold_from_ns(ticks->context->now_ns - ticks->newest_arrival_ns);
 }
 
 void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick)
@@ -392,15 +392,14 @@ static uint32_t code_tick(const ls_confirmed_ticks *ticks, ls_tick tick, uint8_t
     return (uint32_t)ls_bits_size_bytes(&stream);
 }
 
-void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request,
-                             ls_session_outbox *outbox)
+void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request)
 {
     uint8_t *bytes = ls_allocate(ticks->context->allocator, LS_TICK_BYTES_MAX);
     ls_tick tick = request->first;
     for (uint32_t i = 0; bytes && i < request->count && tick < ticks->end; i++, tick++) {
         uint32_t size = code_tick(ticks, tick, bytes);
         if (size > 0) {
-            send_tick(tick, bytes, size, outbox);
+            send_tick(tick, bytes, size, ticks->context->outbox);
         }
     }
     ls_release(ticks->context->allocator, bytes);

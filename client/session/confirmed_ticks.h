@@ -34,7 +34,7 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
 /* Where ticks wait until they are stepped while the state before them is still on its way. */
 typedef struct ls_tick_queue {
     /* Copies a tick that has come. False: there is no room, and the tick counts as not come. */
-    bool (*add)(void *user, const ls_tick_inputs *inputs, uint64_t now_ns);
+    bool (*add)(void *user, const ls_tick_inputs *inputs);
     void *user;
 } ls_tick_queue;
 
@@ -57,9 +57,9 @@ typedef struct ls_confirmed_packet {
 /* TICKS and TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing new. `out` is filled
  * in whatever the result is. */
 ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                                     uint64_t now_ns, ls_confirmed_packet *out);
+                                     ls_confirmed_packet *out);
 ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
-                                          size_t size, uint64_t now_ns, ls_confirmed_packet *out);
+                                          size_t size, ls_confirmed_packet *out);
 
 /* ---- reading ---- */
 
@@ -88,13 +88,12 @@ bool ls_confirmed_ticks_has_downlink(const ls_confirmed_ticks *ticks);
 
 /* How long the newest tick has been here, in the unit of the INPUTS header; LS_HOLD_NONE when it is
  * not known or was asked for before. */
-uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks, uint64_t now_ns);
+uint32_t ls_confirmed_ticks_take_hold(ls_confirmed_ticks *ticks);
 
 /* State `tick` has been reached for good: what led to the states long before it is forgotten. */
 void ls_confirmed_ticks_forget_before_state(ls_confirmed_ticks *ticks, ls_tick tick);
 
 /* Sends those of the ticks that a resumed server asks for which are held. */
-void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request,
-                             ls_session_outbox *outbox);
+void ls_confirmed_ticks_send(const ls_confirmed_ticks *ticks, const ls_ticks_request *request);
 
 #endif

@@ -70,7 +70,7 @@ void ls_diagnosis_reset(ls_diagnosis *diagnosis)
 
 static bool is_own(const ls_diagnosis *diagnosis, uint32_t slot)
 {
-    return slot == diagnosis->context->offer.slot && !diagnosis->context->config->is_spectator;
+    return slot == diagnosis->context->offer.slot && !diagnosis->context->config.is_spectator;
 }
 
 static void receive_notice(ls_diagnosis *diagnosis, const ls_desync_notice *notice)
@@ -120,7 +120,7 @@ static void answer(ls_diagnosis *diagnosis, const ls_wire_query *query)
 
 static void send_fingerprint(ls_diagnosis *diagnosis)
 {
-    const ls_build_fingerprint *own = diagnosis->context->config->print;
+    const ls_build_fingerprint *own = diagnosis->context->config.print;
     ls_wire_fingerprint *wire =
         &ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_BUILD_FINGERPRINT)
              ->body.build_fingerprint;
@@ -148,7 +148,7 @@ static void send_evidence(ls_diagnosis *diagnosis, bool is_known)
 
 /* Begins to simulate again the ticks that led to state `tick`. The state is held at once: the
  * window will not keep it for long. A state that is gone already is answered with nothing. */
-static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick, uint64_t now_ns)
+static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick)
 {
     uint32_t interval = diagnosis->context->offer.hash_interval_ticks;
     send_fingerprint(diagnosis);
@@ -161,20 +161,19 @@ static void start_rerun(ls_diagnosis *diagnosis, ls_tick tick, uint64_t now_ns)
         return;
     }
     diagnosis->is_rerunning = true;
-    diagnosis->ran_ns = now_ns;
+    diagnosis->ran_ns = diagnosis->context->now_ns;
 }
 
-void ls_diagnosis_frame(ls_diagnosis *diagnosis, uint64_t now_ns)
+void ls_diagnosis_frame(ls_diagnosis *diagnosis)
 {
+    uint64_t now_ns = diagnosis->context->now_ns;
     if (!diagnosis->is_rerunning) {
         return;
     }
-    uint64_t elapsed_ns = now_ns - diagnosis->ran_ns;
-    elapsed_ns = elapsed_ns < LS_NS_PER_SECOND ? elapsed_ns : LS_NS_PER_SECOND;
+    uint64_t elapsed_ns = LS_MIN(now_ns - diagnosis->ran_ns, LS_NS_PER_SECOND);
     uint32_t steps = (uint32_t)(elapsed_ns * RERUN_STEPS_PER_SECOND / LS_NS_PER_SECOND) + 1;
     diagnosis->ran_ns = now_ns;
-    if (ls_rerun_advance(diagnosis->inspector.rerun,
-                         steps < RERUN_STEPS_MAX ? steps : RERUN_STEPS_MAX)) {
+    if (ls_rerun_advance(diagnosis->inspector.rerun, LS_MIN(steps, RERUN_STEPS_MAX))) {
         send_evidence(diagnosis, true);
     }
 }
@@ -240,8 +239,9 @@ static bool apply(ls_diagnosis *diagnosis, const ls_heal *heal)
 
 /* After the end nothing is healed: the server was told of the final state, and that stays as it is.
  */
-static void heal_state(ls_diagnosis *diagnosis, const ls_heal *heal, bool is_playing)
+static void heal_state(ls_diagnosis *diagnosis, const ls_heal *heal)
 {
+    bool is_playing = diagnosis->context->state == LS_SESSION_PLAYING;
     ls_healed healed = {.tick = heal->tick, .is_equal = is_playing && apply(diagnosis, heal)};
     diagnosis->inspector.is_holding = false;
     ls_session_outbox_begin(diagnosis->context->outbox, LS_MESSAGE_HEALED)->body.healed = healed;
@@ -255,8 +255,7 @@ static void heal_state(ls_diagnosis *diagnosis, const ls_heal *heal, bool is_pla
 
 /* ---- dispatch ---- */
 
-ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message, bool is_playing,
-                               uint64_t now_ns)
+ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message)
 {
     switch (message->kind) {
     case LS_MESSAGE_DESYNC:
@@ -269,12 +268,12 @@ ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *messag
         answer(diagnosis, &message->body.tree_query);
         return LS_OK;
     case LS_MESSAGE_EVIDENCE_REQUEST:
-        start_rerun(diagnosis, message->body.evidence_tick, now_ns);
+        start_rerun(diagnosis, message->body.evidence_tick);
         return LS_OK;
     case LS_MESSAGE_HEAL_LEAF:
         return take_leaf(diagnosis, &message->body.heal_leaf);
     case LS_MESSAGE_HEAL:
-        heal_state(diagnosis, &message->body.heal, is_playing);
+        heal_state(diagnosis, &message->body.heal);
         return LS_OK;
     default:
         return LS_MALFORMED;

@@ -13,12 +13,11 @@ ls_status ls_diagnosis_create(const ls_session_context *context, ls_diagnosis **
 void ls_diagnosis_destroy(ls_diagnosis *diagnosis);
 
 /* A message about desyncs. MALFORMED for any other, and for one that does not fit what is held.
- * While the session does not play (`is_playing`), nothing is healed. */
-ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message, bool is_playing,
-                               uint64_t now_ns);
+ * While the session does not play, nothing is healed. */
+ls_status ls_diagnosis_receive(ls_diagnosis *diagnosis, const ls_message *message);
 
 /* Goes on with simulating again, beside the match. */
-void ls_diagnosis_frame(ls_diagnosis *diagnosis, uint64_t now_ns);
+void ls_diagnosis_frame(ls_diagnosis *diagnosis);
 
 /* The session gets its state anew: whatever was asked before is over. */
 void ls_diagnosis_reset(ls_diagnosis *diagnosis);

@@ -1,39 +1,13 @@
 #include "lockstep/client/session/hash_log.h"
 
 #include "lockstep/common/base/fault.h"
-#include "lockstep/common/base/limits.h"
 #include "lockstep/common/simulation/state_hash.h"
 
-struct ls_hash_log {
-    const ls_allocator *allocator;
-    uint32_t interval_ticks;
-    uint64_t initial;
-    ls_tick first; /* no state before it has its hash in the log */
-    ls_tick tick;
-    uint64_t chain;
-    uint64_t hashes[LS_WINDOW_TICKS]; /* by hashed state */
-};
-
-ls_status ls_hash_log_create(uint32_t interval_ticks, uint64_t initial,
-                             const ls_allocator *allocator, ls_hash_log **out)
+void ls_hash_log_init(ls_hash_log *log, uint32_t interval_ticks, uint64_t initial)
 {
-    ls_hash_log *log = ls_allocate(allocator, sizeof *log);
-    if (!log) {
-        return LS_NO_MEMORY;
-    }
-    log->allocator = allocator;
     log->interval_ticks = interval_ticks;
     log->initial = initial;
     ls_hash_log_restart(log);
-    *out = log;
-    return LS_OK;
-}
-
-void ls_hash_log_destroy(ls_hash_log *log)
-{
-    if (log) {
-        ls_release(log->allocator, log);
-    }
 }
 
 static void store(ls_hash_log *log, ls_tick tick, uint64_t hash)
@@ -102,14 +76,4 @@ void ls_hash_log_send(const ls_hash_log *log, const ls_hash_request *request,
         }
         ls_session_outbox_send(outbox);
     } while (hashes->count == LS_HASHES_PER_MESSAGE);
-}
-
-ls_tick ls_hash_log_tick(const ls_hash_log *log)
-{
-    return log->tick;
-}
-
-uint64_t ls_hash_log_chain(const ls_hash_log *log)
-{
-    return log->chain;
 }

@@ -5,13 +5,19 @@
 #define LOCKSTEP_CLIENT_SESSION_HASH_LOG_H
 
 #include "lockstep/client/session/session_outbox.h"
+#include "lockstep/common/base/limits.h"
 
-typedef struct ls_hash_log ls_hash_log;
+typedef struct ls_hash_log {
+    uint32_t interval_ticks;
+    uint64_t initial;
+    ls_tick first;                    /* no state before it has its hash in the log */
+    ls_tick tick;                     /* the newest state that the chain covers */
+    uint64_t chain;                   /* up to there */
+    uint64_t hashes[LS_WINDOW_TICKS]; /* by hashed state */
+} ls_hash_log;
 
-/* Starts with this hash of state 0. NO_MEMORY. */
-ls_status ls_hash_log_create(uint32_t interval_ticks, uint64_t initial,
-                             const ls_allocator *allocator, ls_hash_log **out);
-void ls_hash_log_destroy(ls_hash_log *log);
+/* Starts with this hash of state 0. */
+void ls_hash_log_init(ls_hash_log *log, uint32_t interval_ticks, uint64_t initial);
 
 /* Forgets everything and starts with state 0 again. */
 void ls_hash_log_restart(ls_hash_log *log);
@@ -33,9 +39,5 @@ bool ls_hash_log_get(const ls_hash_log *log, ls_tick tick, uint64_t *hash);
 /* Sends the hashes that the server asks for, as far as they are held. */
 void ls_hash_log_send(const ls_hash_log *log, const ls_hash_request *request,
                       ls_session_outbox *outbox);
-
-/* The newest state that the chain covers, and the chain up to there. */
-ls_tick ls_hash_log_tick(const ls_hash_log *log);
-uint64_t ls_hash_log_chain(const ls_hash_log *log);
 
 #endif

@@ -83,9 +83,10 @@ const char *ls_joiner_check(const ls_session_context *context, const ls_join *jo
 
 /* ---- the queue ---- */
 
-static bool queue_tick(void *user, const ls_tick_inputs *inputs, uint64_t now_ns)
+static bool queue_tick(void *user, const ls_tick_inputs *inputs)
 {
     ls_joiner *joiner = user;
+    uint64_t now_ns = joiner->context->now_ns;
     joiner->queued = ls_tick_backlog_add(joiner->backlog, inputs);
     if (joiner->queued != LS_OK) {
         return false;
@@ -101,16 +102,15 @@ ls_status ls_joiner_check_queue(const ls_joiner *joiner, ls_text *why)
         return LS_OK;
     }
     if (joiner->queued == LS_FULL) {
-        ls_text_set(why, "more ticks came than can be kept until the state is there");
-        return LS_FELL_BEHIND;
+        return ls_fail(LS_FELL_BEHIND, why,
+                       "more ticks came than can be kept until the state is there");
     }
-    ls_text_set(why, "%s", ls_status_text(joiner->queued));
-    return joiner->queued;
+    return ls_fail(joiner->queued, why, "%s", ls_status_text(joiner->queued));
 }
 
 /* ---- life ---- */
 
-static ls_status create_buffers(ls_joiner *joiner, uint64_t now_ns)
+static ls_status create_buffers(ls_joiner *joiner)
 {
     const ls_session_context *context = joiner->context;
     const ls_join *join = &joiner->join;
@@ -124,7 +124,8 @@ static ls_status create_buffers(ls_joiner *joiner, uint64_t now_ns)
     ls_blob_promise promise = {
         .number = join->blob, .bytes = join->blob_bytes, .hash = join->blob_hash};
     status = ls_blob_receiver_create(promise.bytes, context->allocator, &joiner->receiver);
-    return status == LS_OK ? ls_blob_receiver_start(joiner->receiver, &promise, now_ns) : status;
+    return status == LS_OK ? ls_blob_receiver_start(joiner->receiver, &promise, context->now_ns)
+                           : status;
 }
 
 /* The session steps on from the state that it has; closed ticks that were not stepped before the
@@ -158,27 +159,26 @@ static void start_anew(ls_joiner *joiner)
                          join->state_hash);
 }
 
-void ls_joiner_resume(ls_joiner *joiner, const ls_join *join, uint64_t now_ns)
+void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
 {
-    uint64_t usual_ns = 2 * ls_uplink_frame_ns(joiner->context->uplink);
+    uint64_t usual_ns = 2 * joiner->context->sync->frame_ns;
     joiner->join = *join;
-    joiner->close_ns = now_ns + join->next_close_us * LS_NS_PER_US;
+    joiner->close_ns = joiner->context->now_ns + join->next_close_us * LS_NS_PER_US;
     joiner->steps_per_frame = STEPS_AT_FIRST;
-    joiner->frame_max_ns = usual_ns > FRAME_NS ? usual_ns : FRAME_NS;
+    joiner->frame_max_ns = LS_MAX(usual_ns, FRAME_NS);
     ls_quantile_window_init(&joiner->arrivals, ARRIVALS_LATE_ONE_IN);
 }
 
-ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, uint64_t now_ns,
-                           ls_joiner **out)
+ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out)
 {
     ls_joiner *joiner = ls_allocate(context->allocator, sizeof *joiner);
     if (!joiner) {
         return LS_NO_MEMORY;
     }
     joiner->context = context;
-    ls_joiner_resume(joiner, join, now_ns);
+    ls_joiner_resume(joiner, join);
     ls_stepper_begin_catch_up(context->stepper);
-    ls_status status = create_buffers(joiner, now_ns);
+    ls_status status = create_buffers(joiner);
     if (status == LS_OK && join->source == LS_JOIN_HELD) {
         status = go_on_with_held(joiner);
     } else if (status == LS_OK) {
@@ -207,23 +207,25 @@ void ls_joiner_destroy(ls_joiner *joiner)
 
 /* ---- parts of the blob ---- */
 
-ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size, uint64_t now_ns)
+ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size)
 {
     if (!joiner->receiver) {
         return LS_STALE; /* of a blob that is not needed any more */
     }
-    ls_status status = ls_blob_receiver_take_part(joiner->receiver, now_ns, bytes, size);
-    ls_joiner_acknowledge(joiner, now_ns);
+    ls_status status =
+        ls_blob_receiver_take_part(joiner->receiver, joiner->context->now_ns, bytes, size);
+    ls_joiner_acknowledge(joiner);
     return status;
 }
 
-void ls_joiner_acknowledge(ls_joiner *joiner, uint64_t now_ns)
+void ls_joiner_acknowledge(ls_joiner *joiner)
 {
-    uint8_t *packet = ls_session_outbox_packet(joiner->context->outbox);
+    ls_session_outbox *outbox = joiner->context->outbox;
     size_t size = 0;
     while (joiner->receiver &&
-           (size = ls_blob_receiver_next(joiner->receiver, now_ns, packet)) > 0) {
-        ls_session_outbox_send_packet(joiner->context->outbox, size);
+           (size = ls_blob_receiver_next(joiner->receiver, joiner->context->now_ns,
+                                         outbox->packet)) > 0) {
+        ls_session_outbox_send_packet(outbox, size);
     }
 }
 
@@ -247,7 +249,7 @@ static void step(ls_joiner *joiner, const ls_tick_inputs *inputs)
 
 static void step_backlog(ls_joiner *joiner)
 {
-    uint32_t planned = joiner->context->config->ticks;
+    uint32_t planned = joiner->context->config.ticks;
     ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick_inputs inputs;
     while (joiner->steps_left > 0 && (planned == 0 || live_tick(joiner) < planned) &&
@@ -259,22 +261,16 @@ static void step_backlog(ls_joiner *joiner)
 static ls_status desynced(const ls_joiner *joiner, uint64_t own, uint64_t servers, const char *what,
                           ls_text *why)
 {
-    ls_text_set(why,
-                "%s at tick %" PRIu32 " has state hash %016" PRIx64 ", the server's is %016" PRIx64,
-                what, live_tick(joiner), own, servers);
-    return LS_DESYNCED;
-}
-
-static ls_status misbehaved(const char *text, ls_text *why)
-{
-    ls_text_set(why, "%s", text);
-    return LS_MISBEHAVED;
+    return ls_fail(LS_DESYNCED, why,
+                   "%s at tick %" PRIu32 " has state hash %016" PRIx64
+                   ", the server's is %016" PRIx64,
+                   what, live_tick(joiner), own, servers);
 }
 
 /* The state that JOIN named is live: it has to be the server's. */
 static ls_status take_state(ls_joiner *joiner, const char *what, ls_text *why)
 {
-    uint64_t state_hash = ls_stepper_hash(joiner->context->stepper);
+    uint64_t state_hash = ls_sim_instance_hash(joiner->context->instance);
     if (state_hash != joiner->join.state_hash) {
         return desynced(joiner, state_hash, joiner->join.state_hash, what, why);
     }
@@ -291,12 +287,11 @@ static ls_status load_snapshot(ls_joiner *joiner, ls_text *why)
     const ls_join *join = &joiner->join;
     const uint8_t *bytes = ls_blob_receiver_bytes(joiner->receiver);
     if (!ls_sim_instance_is_save(joiner->context->instance, bytes, join->blob_bytes)) {
-        return misbehaved("the server's snapshot has another size inside", why);
+        return ls_fail(LS_MISBEHAVED, why, "the server's snapshot has another size inside");
     }
-    ls_status status = ls_stepper_load(joiner->context->stepper, bytes, join->tick);
+    ls_status status = ls_sim_instance_load(joiner->context->instance, bytes, join->tick);
     if (status != LS_OK) {
-        ls_text_set(why, "the simulation cannot load the server's snapshot");
-        return status;
+        return ls_fail(status, why, "the simulation cannot load the server's snapshot");
     }
     return take_state(joiner, "the server's snapshot", why);
 }
@@ -307,8 +302,7 @@ static ls_status begin_history(ls_joiner *joiner, ls_text *why)
 {
     ls_status status = ls_stepper_restart(joiner->context->stepper);
     if (status != LS_OK) {
-        ls_text_set(why, "the simulation cannot begin again");
-        return status;
+        return ls_fail(status, why, "the simulation cannot begin again");
     }
     joiner->is_in_history = true;
     joiner->history_chain = LS_TICK_CHAIN_START;
@@ -359,7 +353,7 @@ static ls_status step_block(ls_joiner *joiner, ls_text *why)
     }
     joiner->history_chain = ls_tick_chain_next(joiner->history_chain, &inputs);
     step(joiner, &inputs);
-    uint64_t own = state_hash != 0 ? ls_stepper_hash(joiner->context->stepper) : 0;
+    uint64_t own = state_hash != 0 ? ls_sim_instance_hash(joiner->context->instance) : 0;
     return own == state_hash ? LS_OK
                              : desynced(joiner, own, state_hash,
                                         "the state that the match's history leads to", why);
@@ -370,11 +364,11 @@ static ls_status end_history(ls_joiner *joiner, ls_text *why)
     const ls_join *join = &joiner->join;
     const ls_hash_log *hashes = joiner->context->hashes;
     if (joiner->history_at != join->blob_bytes || joiner->history_chain != join->tick_chain) {
-        return misbehaved("the match's history contradicts itself", why);
+        return ls_fail(LS_MISBEHAVED, why, "the match's history contradicts itself");
     }
-    if (ls_hash_log_tick(hashes) != join->chain_tick || ls_hash_log_chain(hashes) != join->chain) {
-        ls_text_set(why, "a state that the match's history leads to is not the server's");
-        return LS_DESYNCED;
+    if (hashes->tick != join->chain_tick || hashes->chain != join->chain) {
+        return ls_fail(LS_DESYNCED, why,
+                       "a state that the match's history leads to is not the server's");
     }
     return take_state(joiner, "the state that the match's history leads to", why);
 }
@@ -387,7 +381,7 @@ static ls_status run_history(ls_joiner *joiner, ls_text *why)
         status = joiner->is_in_block ? step_block(joiner, why) : open_block(joiner);
     }
     if (status == LS_MALFORMED) {
-        return misbehaved("the match's history contradicts itself", why);
+        return ls_fail(LS_MISBEHAVED, why, "the match's history contradicts itself");
     }
     bool is_done = !joiner->is_in_block && live_tick(joiner) == joiner->join.tick;
     return status == LS_OK && is_done ? end_history(joiner, why) : status;
@@ -395,13 +389,14 @@ static ls_status run_history(ls_joiner *joiner, ls_text *why)
 
 /* ---- frames ---- */
 
-static ls_status advance_blob(ls_joiner *joiner, uint64_t now_ns, ls_text *why)
+static ls_status advance_blob(ls_joiner *joiner, ls_text *why)
 {
     ls_blob_receiver_advance(joiner->receiver, PIECES_PER_FRAME);
     ls_blob_receiver_state state = ls_blob_receiver_state_of(joiner->receiver);
-    ls_joiner_acknowledge(joiner, now_ns);
+    ls_joiner_acknowledge(joiner);
     if (state == LS_BLOB_FAILED) {
-        return misbehaved("the state that came is not the one that the server announced", why);
+        return ls_fail(LS_MISBEHAVED, why,
+                       "the state that came is not the one that the server announced");
     }
     if (state != LS_BLOB_COMPLETE) {
         return LS_OK;
@@ -421,17 +416,17 @@ static void plan_steps(ls_joiner *joiner, uint64_t elapsed_ns)
     } else if (joiner->steps_left == 0) {
         steps += steps / 2;
     }
-    steps = steps > least ? steps : least;
-    joiner->steps_per_frame = steps < STEPS_MAX ? steps : STEPS_MAX;
+    steps = LS_MAX(steps, least);
+    joiner->steps_per_frame = LS_MIN(steps, STEPS_MAX);
     joiner->steps_left = joiner->steps_per_frame;
 }
 
-ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t now_ns, uint64_t elapsed_ns, ls_text *why)
+ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t elapsed_ns, ls_text *why)
 {
     ls_status status = LS_OK;
     plan_steps(joiner, elapsed_ns);
     if (!joiner->has_state && !joiner->is_in_history) {
-        status = advance_blob(joiner, now_ns, why);
+        status = advance_blob(joiner, why);
     }
     if (status == LS_OK && !joiner->has_state && joiner->is_in_history) {
         status = run_history(joiner, why);
@@ -454,7 +449,7 @@ bool ls_joiner_has_state(const ls_joiner *joiner)
 static bool newest_hash(const ls_joiner *joiner, ls_joined *out)
 {
     const ls_join *join = &joiner->join;
-    out->tick = ls_hash_log_tick(joiner->context->hashes);
+    out->tick = joiner->context->hashes->tick;
     if (ls_hash_log_get(joiner->context->hashes, out->tick, &out->state_hash)) {
         return true;
     }
@@ -472,7 +467,7 @@ bool ls_joiner_is_done(const ls_joiner *joiner)
 }
 
 /* Which tick is closed when follows from the ticks that came, or from JOIN while none is closed. */
-void ls_joiner_announce(ls_joiner *joiner, bool was_away, uint64_t now_ns)
+void ls_joiner_announce(ls_joiner *joiner)
 {
     ls_joined *joined =
         &ls_session_outbox_begin(joiner->context->outbox, LS_MESSAGE_JOINED)->body.joined;
@@ -484,8 +479,7 @@ void ls_joiner_announce(ls_joiner *joiner, bool was_away, uint64_t now_ns)
                               (int64_t)(closes * joiner->context->dt_ns));
     }
     (void)newest_hash(joiner, joined);
-    joined->first_input =
-        ls_uplink_enter(joiner->context->uplink, closes, close_ns, was_away, now_ns);
+    joined->first_input = ls_uplink_enter(joiner->context->uplink, closes, close_ns);
     ls_session_outbox_send(joiner->context->outbox);
 }
 

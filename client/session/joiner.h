@@ -14,24 +14,22 @@ const char *ls_joiner_check(const ls_session_context *context, const ls_join *jo
 
 /* Begins with a JOIN that was checked; ticks are queued here from now on. NO_MEMORY, or what the
  * simulation says when it cannot begin again. */
-ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, uint64_t now_ns,
-                           ls_joiner **out);
+ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out);
 
 /* Ticks are queued no more. NULL is allowed. */
 void ls_joiner_destroy(ls_joiner *joiner);
 
 /* The link was lost on the way, and another JOIN says that the session may go on with what it
  * holds. */
-void ls_joiner_resume(ls_joiner *joiner, const ls_join *join, uint64_t now_ns);
+void ls_joiner_resume(ls_joiner *joiner, const ls_join *join);
 
 /* ---- on the way ---- */
 
 /* A part of the snapshot or history. STALE or FUTURE for one that says nothing new; MALFORMED. */
-ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size,
-                              uint64_t now_ns);
+ls_status ls_joiner_take_part(ls_joiner *joiner, const uint8_t *bytes, size_t size);
 
 /* Acknowledges the parts that have come, when that is due; and when it is due next. */
-void ls_joiner_acknowledge(ls_joiner *joiner, uint64_t now_ns);
+void ls_joiner_acknowledge(ls_joiner *joiner);
 uint64_t ls_joiner_next_ns(const ls_joiner *joiner);
 
 /* OK while there was room for every tick that came; FELL_BEHIND or NO_MEMORY. */
@@ -40,7 +38,7 @@ ls_status ls_joiner_check_queue(const ls_joiner *joiner, ls_text *why);
 /* Takes the state out of what came for it, if it is all there, and steps the ticks that have come
  * since, as far as a frame may take. Works without a link as well. MISBEHAVED, DESYNCED, or what
  * the simulation says; then the session cannot go on. */
-ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t now_ns, uint64_t elapsed_ns, ls_text *why);
+ls_status ls_joiner_frame(ls_joiner *joiner, uint64_t elapsed_ns, ls_text *why);
 
 /* The live state is the one that the queue follows: it is kept when the link is lost. */
 bool ls_joiner_has_state(const ls_joiner *joiner);
@@ -51,7 +49,7 @@ bool ls_joiner_has_state(const ls_joiner *joiner);
 bool ls_joiner_is_done(const ls_joiner *joiner);
 
 /* Tells the server so, and begins to make inputs. */
-void ls_joiner_announce(ls_joiner *joiner, bool was_away, uint64_t now_ns);
+void ls_joiner_announce(ls_joiner *joiner);
 
 /* Fills in how far it is. */
 void ls_joiner_report(const ls_joiner *joiner, ls_session_report *report);

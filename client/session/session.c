@@ -2,6 +2,7 @@
 
 #include "lockstep/client/session/gameplay.h"
 #include "lockstep/client/session/reconnector.h"
+#include "lockstep/client/session/stepper.h"
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/handshake.h"
@@ -20,9 +21,7 @@ enum {
 static const char *const MATCH_IS_COMPLETE = "the match is complete";
 
 struct ls_session {
-    ls_session_config config;
-    const ls_allocator *allocator;
-    ls_session_moment moment;
+    ls_session_context context;
     ls_status status; /* OVER: why it ended */
     uint64_t heard_ns;
     uint64_t asked_ns; /* HELLO sent, or READY: its answer shows how long the way is at most */
@@ -31,8 +30,8 @@ struct ls_session {
     uint64_t packets_rejected;
     uint32_t rejoins;
     char names[LS_PLAYERS_MAX][LS_PLAYER_NAME_BYTES_MAX];
-    ls_session_outbox *outbox;
-    ls_reconnector *reconnector;
+    ls_session_outbox outbox;
+    ls_reconnector reconnector;
     ls_gameplay *gameplay; /* NULL before the server's offer */
     ls_message message;    /* that has come in */
 };
@@ -48,40 +47,28 @@ ls_status ls_session_create(const ls_session_config *config, const ls_packet_sin
     }
     ls_session *session = ls_allocate(allocator, sizeof *session);
     if (!session) {
-        ls_text_set(why, "%s", ls_status_text(LS_NO_MEMORY));
-        return LS_NO_MEMORY;
+        return ls_fail(LS_NO_MEMORY, why, "%s", ls_status_text(LS_NO_MEMORY));
     }
-    session->config = *config;
-    session->allocator = allocator;
-    status = ls_session_outbox_create(sink, allocator, &session->outbox);
-    if (status == LS_OK) {
-        status = ls_reconnector_create(allocator, &session->reconnector);
-    }
-    if (status != LS_OK) {
-        ls_text_set(why, "%s", ls_status_text(status));
-        ls_session_destroy(session);
-        return status;
-    }
+    session->context =
+        (ls_session_context){.allocator = allocator, .config = *config, .outbox = &session->outbox};
+    session->outbox.sink = *sink;
     *out = session;
     return LS_OK;
 }
 
 void ls_session_destroy(ls_session *session)
 {
-    if (!session) {
-        return;
+    if (session) {
+        ls_gameplay_destroy(session->gameplay);
+        ls_release(session->context.allocator, session);
     }
-    ls_gameplay_destroy(session->gameplay);
-    ls_reconnector_destroy(session->reconnector);
-    ls_session_outbox_destroy(session->outbox);
-    ls_release(session->allocator, session);
 }
 
 /* ---- ending ---- */
 
 static bool is_in(const ls_session *session, ls_session_state state)
 {
-    return session->moment.state == state;
+    return session->context.state == state;
 }
 
 /* Ends the session; LS_OK after a complete match. */
@@ -90,27 +77,27 @@ static void end(ls_session *session, ls_status status, const char *why)
     if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
-    session->moment.state = LS_SESSION_OVER;
+    session->context.state = LS_SESSION_OVER;
     session->status = status;
     if (session->gameplay) {
-        ls_gameplay_end(session->gameplay);
+        ls_stepper_drop_guesses(session->context.stepper);
     }
-    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_OVER);
+    ls_session_event *event = ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_OVER);
     event->status = status;
     ls_text_set(&event->text, "%s", why);
-    ls_session_outbox_disconnect(session->outbox);
+    ls_session_outbox_disconnect(&session->outbox);
 }
 
 static void send_goodbye(ls_session *session, ls_status status, const char *why)
 {
-    if (!ls_session_outbox_is_connected(session->outbox)) {
+    if (session->outbox.server == 0) {
         return;
     }
     ls_close_reason *reason =
-        &ls_session_outbox_begin(session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
+        &ls_session_outbox_begin(&session->outbox, LS_MESSAGE_GOODBYE)->body.close_reason;
     reason->negated_status = (uint32_t)-status;
     ls_text_set(&reason->text, "%s", why);
-    ls_session_outbox_send(session->outbox);
+    ls_session_outbox_send(&session->outbox);
 }
 
 /* Tells the server why, and ends with that status. */
@@ -128,7 +115,7 @@ static void leave_as_planned(ls_session *session, const char *why)
 
 void ls_session_leave(ls_session *session, uint64_t now_ns)
 {
-    session->moment.now_ns = now_ns;
+    session->context.now_ns = now_ns;
     if (!is_in(session, LS_SESSION_OVER)) {
         leave_as_planned(session, "the player left");
     }
@@ -138,29 +125,30 @@ void ls_session_leave(ls_session *session, uint64_t now_ns)
 
 static void begin_playing(ls_session *session)
 {
-    session->moment.state = LS_SESSION_PLAYING;
-    session->rejoins += session->moment.lost_ns > 0;
-    session->moment.lost_ns = 0;
+    session->context.state = LS_SESSION_PLAYING;
+    session->rejoins += session->context.lost_ns > 0;
+    session->context.lost_ns = 0;
 }
 
-static void take_outcome(ls_session *session, ls_gameplay_outcome outcome,
-                         const ls_failure *failure)
+static void take_outcome(ls_session *session, ls_gameplay_outcome outcome)
 {
     switch (outcome) {
     case LS_GAMEPLAY_GOES_ON:
         return;
     case LS_GAMEPLAY_ARRIVED:
         begin_playing(session);
+        ls_uplink_send_due(session->context.uplink);
+        ls_uplink_send_in_time(session->context.uplink);
         return;
     case LS_GAMEPLAY_FINISHED:
-        session->moment.state = LS_SESSION_FINISHED;
-        session->finished_ns = session->moment.now_ns;
+        session->context.state = LS_SESSION_FINISHED;
+        session->finished_ns = session->context.now_ns;
         return;
     case LS_GAMEPLAY_ENOUGH:
         leave_as_planned(session, "the player has played as long as planned");
         return;
     case LS_GAMEPLAY_FAILED:
-        give_up(session, failure->status, failure->why.bytes);
+        give_up(session, session->context.failure.status, session->context.failure.why.bytes);
         return;
     }
 }
@@ -169,29 +157,29 @@ static void take_outcome(ls_session *session, ls_gameplay_outcome outcome,
 
 static bool is_match_running(const ls_session *session)
 {
-    return ls_gameplay_offer(session->gameplay)->is_running && !session->config.is_spectator;
+    return session->context.offer.is_running && !session->context.config.is_spectator;
 }
 
 static void begin_returning(ls_session *session, ls_status status)
 {
-    ls_session_moment *moment = &session->moment;
-    ls_reconnector_lose(session->reconnector, status, moment->state == LS_SESSION_SEATED,
+    ls_session_context *context = &session->context;
+    ls_reconnector_lose(&session->reconnector, status, context->state == LS_SESSION_SEATED,
                         is_match_running(session));
-    moment->lost_ns = moment->lost_ns > 0 ? moment->lost_ns : moment->now_ns;
-    moment->state = LS_SESSION_RECONNECTING;
-    ls_gameplay_lose_link(session->gameplay, moment);
+    context->lost_ns = context->lost_ns > 0 ? context->lost_ns : context->now_ns;
+    context->state = LS_SESSION_RECONNECTING;
+    ls_gameplay_lose_link(session->gameplay);
 }
 
 static void plan_attempt(ls_session *session, ls_status status, const char *why)
 {
     ls_return held = {0};
-    ls_session_event *event = ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_LOST);
+    ls_session_event *event = ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_LOST);
     ls_gameplay_claim(session->gameplay, &held);
     event->status = status;
     event->tick = held.confirmed;
     event->tick_chain = held.tick_chain;
-    event->retry_in_ns = ls_reconnector_plan(session->reconnector, session->moment.now_ns);
-    event->away_ns = session->moment.now_ns - session->moment.lost_ns;
+    event->retry_in_ns = ls_reconnector_plan(&session->reconnector, session->context.now_ns);
+    event->away_ns = session->context.now_ns - session->context.lost_ns;
     ls_text_set(&event->text, "%s", why);
 }
 
@@ -202,16 +190,17 @@ static bool lose_link(ls_session *session, ls_status status, const char *why)
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     bool is_in_match = is_in(session, LS_SESSION_SEATED) || is_in(session, LS_SESSION_PLAYING) ||
                        is_in(session, LS_SESSION_JOINING);
-    if (session->config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
+    if (session->context.config.reconnect_ms == 0 || (!is_attempt && !is_in_match)) {
         return false;
     }
-    if (is_attempt && !ls_reconnector_fail(session->reconnector, status, session->moment.now_ns)) {
+    if (is_attempt &&
+        !ls_reconnector_fail(&session->reconnector, status, session->context.now_ns)) {
         return true;
     }
     if (is_in_match) {
         begin_returning(session, status);
     }
-    ls_session_outbox_disconnect(session->outbox);
+    ls_session_outbox_disconnect(&session->outbox);
     plan_attempt(session, status, why);
     return true;
 }
@@ -227,11 +216,11 @@ static bool outlives_refusal(const ls_session *session, ls_status refusal)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     /* Without the claim it may come as a new player. */
-    bool may_come_anew = is_attempt && ls_reconnector_was_in_lobby(session->reconnector) &&
-                         ls_reconnector_has_claim(session->reconnector);
+    bool may_come_anew =
+        is_attempt && session->reconnector.was_in_lobby && session->reconnector.has_claim;
     return refusal == LS_TIMED_OUT || (is_attempt && refusal == LS_MATCH_FULL) ||
            (may_come_anew && refusal == LS_NOT_FOUND) ||
-           (session->config.is_spectator && refusal == LS_FELL_BEHIND);
+           (session->context.config.is_spectator && refusal == LS_FELL_BEHIND);
 }
 
 /* How long the server may be silent before the link counts as lost. */
@@ -240,21 +229,21 @@ static uint64_t silence_max_ns(const ls_session *session)
     if (is_in(session, LS_SESSION_HANDSHAKING)) {
         return HANDSHAKE_NS;
     }
-    uint64_t timeout_ns = ls_gameplay_offer(session->gameplay)->timeout_ms * LS_NS_PER_MS;
-    bool is_to_return = session->config.reconnect_ms > 0 &&
+    uint64_t timeout_ns = session->context.offer.timeout_ms * LS_NS_PER_MS;
+    bool is_to_return = session->context.config.reconnect_ms > 0 &&
                         (is_in(session, LS_SESSION_PLAYING) || is_in(session, LS_SESSION_JOINING) ||
                          is_in(session, LS_SESSION_RECONNECTING));
     if (!is_to_return) {
         return timeout_ns;
     }
     uint64_t silence_ns = timeout_ns / SILENCE_SHARE;
-    return silence_ns > SILENCE_MIN_NS ? silence_ns : SILENCE_MIN_NS;
+    return LS_MAX(silence_ns, SILENCE_MIN_NS);
 }
 
 static bool is_server_silent(const ls_session *session)
 {
-    return ls_session_outbox_is_connected(session->outbox) &&
-           session->moment.now_ns - session->heard_ns >= silence_max_ns(session);
+    return session->outbox.server != 0 &&
+           session->context.now_ns - session->heard_ns >= silence_max_ns(session);
 }
 
 static void end_when_silent(ls_session *session)
@@ -269,35 +258,36 @@ static void end_when_silent(ls_session *session)
 
 void ls_session_connected(ls_session *session, ls_peer_id server, uint64_t now_ns)
 {
-    LS_ASSERT(!ls_session_outbox_is_connected(session->outbox));
-    session->moment.now_ns = now_ns;
-    ls_session_outbox_connect(session->outbox, server);
+    LS_ASSERT(session->outbox.server == 0);
+    session->context.now_ns = now_ns;
+    session->outbox.server = server;
     if (is_in(session, LS_SESSION_OVER)) {
-        ls_session_outbox_disconnect(session->outbox); /* the player left before it connected */
+        ls_session_outbox_disconnect(&session->outbox); /* the player left before it connected */
         return;
     }
     session->heard_ns = now_ns;
     session->asked_ns = now_ns;
-    ls_hello *hello = &ls_session_outbox_begin(session->outbox, LS_MESSAGE_HELLO)->body.hello;
-    *hello = ls_hello_make(session->config.name);
-    hello->is_spectator = session->config.is_spectator;
+    ls_hello *hello = &ls_session_outbox_begin(&session->outbox, LS_MESSAGE_HELLO)->body.hello;
+    *hello = ls_hello_make(session->context.config.name);
+    hello->is_spectator = session->context.config.is_spectator;
     if (is_in(session, LS_SESSION_CONNECTING)) {
-        session->moment.state = LS_SESSION_HANDSHAKING;
+        session->context.state = LS_SESSION_HANDSHAKING;
     } else {
         LS_ASSERT(is_in(session, LS_SESSION_RECONNECTING));
-        ls_gameplay_connect(session->gameplay);
-        ls_reconnector_greet(session->reconnector);
-        if (ls_reconnector_has_claim(session->reconnector)) {
+        ls_uplink_connect(session->context.uplink);
+        ls_confirmed_ticks_connect(session->context.ticks);
+        session->reconnector.attempt = LS_RECONNECT_GREETED;
+        if (session->reconnector.has_claim) {
             ls_gameplay_claim(session->gameplay, &hello->back);
         }
     }
-    ls_session_outbox_send(session->outbox);
+    ls_session_outbox_send(&session->outbox);
 }
 
 void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now_ns)
 {
-    session->moment.now_ns = now_ns;
-    ls_session_outbox_forget_peer(session->outbox);
+    session->context.now_ns = now_ns;
+    session->outbox.server = 0;
     if (is_in(session, LS_SESSION_FINISHED)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
     } else if (!lose_link(session, reason, ls_status_text(reason))) {
@@ -309,16 +299,14 @@ void ls_session_disconnected(ls_session *session, ls_status reason, uint64_t now
 
 static ls_status take_offer(ls_session *session, const ls_offer *offer, ls_text *why)
 {
-    if (offer->is_spectator != session->config.is_spectator) {
-        ls_text_set(why, "the server takes this client for %s",
-                    offer->is_spectator ? "a spectator" : "a player");
-        return LS_MISBEHAVED;
+    if (offer->is_spectator != session->context.config.is_spectator) {
+        return ls_fail(LS_MISBEHAVED, why, "the server takes this client for %s",
+                       offer->is_spectator ? "a spectator" : "a player");
     }
     if (session->gameplay) {
         return ls_gameplay_take_offer(session->gameplay, offer, why);
     }
-    return ls_gameplay_create(&session->config, offer, session->outbox, session->allocator,
-                              &session->gameplay, why);
+    return ls_gameplay_create(&session->context, offer, &session->gameplay, why);
 }
 
 static void receive_offer(ls_session *session, const ls_offer *offer)
@@ -329,43 +317,40 @@ static void receive_offer(ls_session *session, const ls_offer *offer)
         give_up(session, status, why.bytes);
         return;
     }
-    ls_gameplay_add_rtt(session->gameplay, session->moment.now_ns - session->asked_ns);
-    session->asked_ns = session->moment.now_ns;
-    ls_session_outbox_begin(session->outbox, LS_MESSAGE_READY)->body.ready =
-        ls_ready_make(ls_gameplay_instance(session->gameplay));
-    ls_session_outbox_send(session->outbox);
+    ls_tick_sync_add_rtt(session->context.sync, session->context.now_ns - session->asked_ns);
+    session->asked_ns = session->context.now_ns;
+    ls_session_outbox_begin(&session->outbox, LS_MESSAGE_READY)->body.ready =
+        ls_ready_make(session->context.instance);
+    ls_session_outbox_send(&session->outbox);
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
     if (is_attempt) {
-        ls_reconnector_take_seat(session->reconnector, is_match_running(session));
+        ls_reconnector_take_seat(&session->reconnector, is_match_running(session));
     } else {
-        session->moment.state = LS_SESSION_SEATED;
+        session->context.state = LS_SESSION_SEATED;
     }
-    if (!is_attempt || ls_reconnector_was_in_lobby(session->reconnector)) {
-        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_SEATED);
+    if (!is_attempt || session->reconnector.was_in_lobby) {
+        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_SEATED);
     }
 }
 
 static void receive_start(ls_session *session, const ls_start *start)
 {
     memcpy(session->names, start->names, sizeof session->names);
-    session->moment.lost_ns = 0;
+    session->context.lost_ns = 0;
     begin_playing(session);
-    ls_gameplay_start(session->gameplay, start, &session->moment);
+    ls_gameplay_start(session->gameplay, start);
 }
 
 static void receive_join(ls_session *session, const ls_join *join)
 {
-    ls_failure failure; /* filled in when there is one */
-    ls_session_moment moment = session->moment;
-    moment.state = LS_SESSION_JOINING;
-    ls_gameplay_outcome outcome = ls_gameplay_join(
-        session->gameplay, join, moment.now_ns - session->asked_ns, &moment, &failure);
+    ls_gameplay_outcome outcome =
+        ls_gameplay_join(session->gameplay, join, session->context.now_ns - session->asked_ns);
     if (outcome == LS_GAMEPLAY_GOES_ON) {
         memcpy(session->names, join->names, sizeof session->names);
-        ls_reconnector_join(session->reconnector);
-        session->moment.state = LS_SESSION_JOINING;
+        session->reconnector.attempt = LS_RECONNECT_NONE;
+        session->context.state = LS_SESSION_JOINING;
     }
-    take_outcome(session, outcome, &failure);
+    take_outcome(session, outcome);
 }
 
 static void receive_refuse(ls_session *session, const ls_close_reason *reason)
@@ -385,11 +370,11 @@ static void receive_refuse(ls_session *session, const ls_close_reason *reason)
 static ls_status receive_before_match(ls_session *session, const ls_message *message)
 {
     bool is_attempt = is_in(session, LS_SESSION_RECONNECTING);
-    bool expects_offer = is_attempt ? ls_reconnector_expects_offer(session->reconnector)
+    bool expects_offer = is_attempt ? session->reconnector.attempt == LS_RECONNECT_GREETED
                                     : is_in(session, LS_SESSION_HANDSHAKING);
-    bool is_seated = is_attempt ? ls_reconnector_is_seated(session->reconnector)
+    bool is_seated = is_attempt ? session->reconnector.attempt == LS_RECONNECT_SEATED
                                 : is_in(session, LS_SESSION_SEATED);
-    bool may_start = !is_attempt || ls_reconnector_was_in_lobby(session->reconnector);
+    bool may_start = !is_attempt || session->reconnector.was_in_lobby;
     if (message->kind == LS_MESSAGE_OFFER && expects_offer) {
         receive_offer(session, &message->body.offer);
     } else if (message->kind == LS_MESSAGE_START && is_seated && may_start) {
@@ -397,10 +382,10 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
     } else if (message->kind == LS_MESSAGE_JOIN && is_seated) {
         receive_join(session, &message->body.join);
     } else if (message->kind == LS_MESSAGE_RESUMING && is_seated) {
-        ls_session_outbox_push_event(session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
+        ls_session_outbox_push_event(&session->outbox, LS_SESSION_EVENT_RESUMING)->resuming =
             message->body.resuming;
     } else if (message->kind == LS_MESSAGE_TICKS_REQUEST && is_seated) {
-        ls_gameplay_send_ticks(session->gameplay, &message->body.ticks_request);
+        ls_confirmed_ticks_send(session->context.ticks, &message->body.ticks_request);
     } else {
         return LS_MALFORMED;
     }
@@ -413,7 +398,7 @@ static ls_status receive_before_match(ls_session *session, const ls_message *mes
 static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, size_t size)
 {
     ls_message *message = &session->message;
-    uint32_t players = session->gameplay ? ls_gameplay_offer(session->gameplay)->config.players : 0;
+    uint32_t players = session->gameplay ? session->context.offer.config.players : 0;
     ls_status status = ls_message_read(bytes, size, players, message);
     if (status != LS_OK) {
         return status;
@@ -422,10 +407,9 @@ static ls_status receive_reliable(ls_session *session, const uint8_t *bytes, siz
         receive_refuse(session, &message->body.close_reason);
         return LS_OK;
     }
-    bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING) ||
-                       is_in(session, LS_SESSION_FINISHED);
-    return is_in_match ? ls_gameplay_receive(session->gameplay, message, &session->moment)
-                       : receive_before_match(session, message);
+    return ls_session_is_in_match(&session->context)
+               ? ls_gameplay_receive(session->gameplay, message)
+               : receive_before_match(session, message);
 }
 
 static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, size_t size)
@@ -440,17 +424,15 @@ static ls_status receive_unreliable(ls_session *session, const uint8_t *bytes, s
         return LS_OK;
     }
     ls_status status = LS_OK;
-    ls_failure failure; /* filled in when there is one */
-    ls_gameplay_outcome outcome = ls_gameplay_receive_packet(session->gameplay, kind, bytes, size,
-                                                             &session->moment, &status, &failure);
-    take_outcome(session, outcome, &failure);
+    take_outcome(session,
+                 ls_gameplay_receive_packet(session->gameplay, kind, bytes, size, &status));
     return status;
 }
 
 void ls_session_receive(ls_session *session, ls_channel channel, const uint8_t *bytes, size_t size,
                         uint64_t now_ns)
 {
-    session->moment.now_ns = now_ns;
+    session->context.now_ns = now_ns;
     if (is_in(session, LS_SESSION_OVER)) {
         return;
     }
@@ -485,49 +467,46 @@ void ls_session_receive_event(ls_session *session, const ls_transport_event *eve
 
 static void give_up_returning(ls_session *session)
 {
-    ls_status status = ls_reconnector_status(session->reconnector);
+    ls_status status = session->reconnector.status;
     ls_text why = {{0}};
     if (is_complete_without_link(session)) {
         end(session, LS_OK, MATCH_IS_COMPLETE);
         return;
     }
     ls_text_set(&why, "the link was lost (%s) and could not be made again within %u s",
-                ls_status_name(status), session->config.reconnect_ms / 1000);
+                ls_status_name(status), session->context.config.reconnect_ms / 1000);
     end(session, status, why.bytes);
 }
 
 static void play_frame(ls_session *session)
 {
-    ls_failure failure; /* filled in when there is one */
-    take_outcome(session, ls_gameplay_frame(session->gameplay, &session->moment, &failure),
-                 &failure);
+    take_outcome(session, ls_gameplay_frame(session->gameplay));
 }
 
 static void reconnecting_frame(ls_session *session)
 {
-    const ls_session_moment *moment = &session->moment;
-    if (!ls_reconnector_was_in_lobby(session->reconnector)) {
+    const ls_session_context *context = &session->context;
+    if (!session->reconnector.was_in_lobby) {
         play_frame(session);
     }
-    if (moment->state != LS_SESSION_RECONNECTING) {
+    if (context->state != LS_SESSION_RECONNECTING) {
         return;
     }
-    if (moment->now_ns - moment->lost_ns >= session->config.reconnect_ms * LS_NS_PER_MS) {
+    if (context->now_ns - context->lost_ns >= context->config.reconnect_ms * LS_NS_PER_MS) {
         give_up_returning(session);
         return;
     }
     if (is_server_silent(session)) {
         (void)lose_link(session, LS_TIMED_OUT, "the server does not answer");
     }
-    if (ls_session_outbox_is_connected(session->outbox) &&
-        ls_reconnector_is_seated(session->reconnector)) {
-        ls_gameplay_send_in_time(session->gameplay, moment);
+    if (session->outbox.server != 0 && session->reconnector.attempt == LS_RECONNECT_SEATED) {
+        ls_uplink_send_in_time(context->uplink);
     }
 }
 
 static void frame(ls_session *session)
 {
-    switch (session->moment.state) {
+    switch (session->context.state) {
     case LS_SESSION_CONNECTING:
     case LS_SESSION_OVER:
         return;
@@ -537,14 +516,14 @@ static void frame(ls_session *session)
     case LS_SESSION_FINISHED:
         play_frame(session);
         /* When the server's goodbye gets lost, the session is over all the same. */
-        if (session->moment.now_ns - session->finished_ns >= GOODBYE_NS) {
+        if (session->context.now_ns - session->finished_ns >= GOODBYE_NS) {
             end(session, LS_OK, MATCH_IS_COMPLETE);
         }
         return;
     case LS_SESSION_HANDSHAKING:
         break;
     case LS_SESSION_SEATED:
-        ls_gameplay_send_in_time(session->gameplay, &session->moment);
+        ls_uplink_send_in_time(session->context.uplink);
         break;
     case LS_SESSION_JOINING:
     case LS_SESSION_PLAYING:
@@ -558,14 +537,14 @@ static void frame(ls_session *session)
 
 void ls_session_frame(ls_session *session, uint64_t now_ns)
 {
-    ls_session_moment *moment = &session->moment;
-    LS_ASSERT(now_ns >= moment->now_ns);
-    if (moment->frames > 0 && session->gameplay) {
-        ls_gameplay_add_frame(session->gameplay, now_ns - moment->drawn_ns);
+    ls_session_context *context = &session->context;
+    LS_ASSERT(now_ns >= context->now_ns);
+    if (context->frames > 0 && session->gameplay) {
+        ls_uplink_add_frame(context->uplink, now_ns - context->drawn_ns);
     }
-    moment->now_ns = now_ns;
-    moment->drawn_ns = now_ns;
-    moment->frames++;
+    context->now_ns = now_ns;
+    context->drawn_ns = now_ns;
+    context->frames++;
     frame(session);
 }
 
@@ -573,33 +552,32 @@ void ls_session_frame(ls_session *session, uint64_t now_ns)
 
 void ls_session_update(ls_session *session, uint64_t now_ns)
 {
-    LS_ASSERT(now_ns >= session->moment.now_ns);
-    session->moment.now_ns = now_ns;
+    LS_ASSERT(now_ns >= session->context.now_ns);
+    session->context.now_ns = now_ns;
     if (now_ns >= ls_session_next_ns(session)) {
-        ls_gameplay_update(session->gameplay, &session->moment);
+        ls_gameplay_update(session->gameplay);
     }
 }
 
 uint64_t ls_session_next_ns(const ls_session *session)
 {
     bool is_in_match = is_in(session, LS_SESSION_JOINING) || is_in(session, LS_SESSION_PLAYING);
-    return session->config.makes_inputs_between_frames && is_in_match
-               ? ls_gameplay_next_ns(session->gameplay, &session->moment)
+    return session->context.config.makes_inputs_between_frames && is_in_match
+               ? ls_gameplay_next_ns(session->gameplay)
                : UINT64_MAX;
 }
 
 uint64_t ls_session_reconnect_ns(const ls_session *session)
 {
-    bool is_waiting =
-        is_in(session, LS_SESSION_RECONNECTING) && !ls_session_outbox_is_connected(session->outbox);
-    return is_waiting ? ls_reconnector_retry_ns(session->reconnector) : UINT64_MAX;
+    bool is_waiting = is_in(session, LS_SESSION_RECONNECTING) && session->outbox.server == 0;
+    return is_waiting ? session->reconnector.retry_ns : UINT64_MAX;
 }
 
 void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 {
     LS_ASSERT(ticks <= LS_INPUT_DELAY_TICKS_MAX);
     if (session->gameplay) {
-        ls_gameplay_set_input_delay(session->gameplay, ticks);
+        ls_tick_sync_set_input_delay(session->context.sync, ticks);
     }
 }
 
@@ -607,15 +585,15 @@ void ls_session_set_input_delay(ls_session *session, uint32_t ticks)
 
 bool ls_session_next_event(ls_session *session, ls_session_event *event)
 {
-    return ls_session_outbox_next_event(session->outbox, event);
+    return ls_session_outbox_next_event(&session->outbox, event);
 }
 
 ls_session_report ls_session_report_of(const ls_session *session)
 {
-    ls_session_report report = {.state = session->moment.state,
+    ls_session_report report = {.state = session->context.state,
                                 .status = session->status,
                                 .rejoins = session->rejoins,
-                                .frames = session->moment.frames,
+                                .frames = session->context.frames,
                                 .packets_rejected = session->packets_rejected};
     if (session->gameplay) {
         ls_gameplay_report(session->gameplay, &report);
@@ -625,7 +603,7 @@ ls_session_report ls_session_report_of(const ls_session *session)
 
 ls_session_state ls_session_state_of(const ls_session *session)
 {
-    return session->moment.state;
+    return session->context.state;
 }
 
 const char *ls_session_state_words(ls_session_state state)
@@ -645,17 +623,17 @@ const char *ls_session_state_words(ls_session_state state)
 
 ls_tick ls_session_tick(const ls_session *session)
 {
-    return session->gameplay ? ls_gameplay_tick(session->gameplay) : 0;
+    return session->gameplay ? ls_stepper_tick(session->context.stepper) : 0;
 }
 
 ls_sim_instance *ls_session_instance(ls_session *session)
 {
-    return session->gameplay ? ls_gameplay_instance(session->gameplay) : NULL;
+    return session->gameplay ? session->context.instance : NULL;
 }
 
 const ls_offer *ls_session_offer(const ls_session *session)
 {
-    return session->gameplay ? ls_gameplay_offer(session->gameplay) : NULL;
+    return session->gameplay ? &session->context.offer : NULL;
 }
 
 const char *ls_session_player_name(const ls_session *session, uint32_t slot)
@@ -677,12 +655,12 @@ void ls_session_add_names(const ls_session *session, uint32_t slot_mask, ls_text
 
 ls_fixed ls_session_alpha(const ls_session *session)
 {
-    return session->gameplay ? ls_gameplay_alpha(session->gameplay) : 0;
+    return session->gameplay ? ls_stepper_alpha(session->context.stepper) : 0;
 }
 
 void ls_session_draw(ls_session *session, ls_fixed alpha, ls_draw_list *list)
 {
     if (session->gameplay) {
-        ls_gameplay_draw(session->gameplay, alpha, list);
+        ls_stepper_draw(session->context.stepper, alpha, list);
     }
 }

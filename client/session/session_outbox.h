@@ -7,25 +7,23 @@
 #include "lockstep/client/session/session.h"
 #include "lockstep/protocol/wire/message.h"
 
-typedef struct ls_session_outbox ls_session_outbox;
+enum {
+    LS_SESSION_EVENTS_MAX = 64
+};
 
-/* The sink is copied. NO_MEMORY. */
-ls_status ls_session_outbox_create(const ls_packet_sink *sink, const ls_allocator *allocator,
-                                   ls_session_outbox **out);
-void ls_session_outbox_destroy(ls_session_outbox *outbox);
-
-/* ---- the connection ---- */
-
-/* From now on packets go to this peer. The outbox has no peer before that. */
-void ls_session_outbox_connect(ls_session_outbox *outbox, ls_peer_id server);
-
-/* The transport has lost the peer. */
-void ls_session_outbox_forget_peer(ls_session_outbox *outbox);
+/* Comes zeroed but for the sink. */
+typedef struct ls_session_outbox {
+    ls_packet_sink sink;
+    ls_peer_id server; /* to whom packets go: the session says so; 0: there is no connection */
+    uint32_t event_first;
+    uint32_t event_count;
+    ls_message message;
+    uint8_t packet[LS_PACKET_BYTES_MAX]; /* in which to write an unreliable packet */
+    ls_session_event events[LS_SESSION_EVENTS_MAX];
+} ls_session_outbox;
 
 /* Closes the connection, if there is one. */
 void ls_session_outbox_disconnect(ls_session_outbox *outbox);
-
-bool ls_session_outbox_is_connected(const ls_session_outbox *outbox);
 
 /* ---- packets ---- */
 
@@ -35,9 +33,7 @@ ls_message *ls_session_outbox_begin(ls_session_outbox *outbox, ls_message_kind k
 /* Sends that message reliably. It can be changed and sent again. */
 void ls_session_outbox_send(ls_session_outbox *outbox);
 
-/* LS_PACKET_BYTES_MAX bytes in which to write an unreliable packet, and sending what was written.
- */
-uint8_t *ls_session_outbox_packet(ls_session_outbox *outbox);
+/* Sends what was written into `packet`. */
 void ls_session_outbox_send_packet(ls_session_outbox *outbox, size_t size);
 
 /* ---- events ---- */

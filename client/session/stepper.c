@@ -22,7 +22,6 @@ struct ls_stepper {
     uint64_t unplayed_ns;      /* not yet counted as a stalled tick */
     ls_replay_window *window;  /* NULL: nothing is recorded */
     uint64_t steps;
-    uint64_t stalled_ticks;
 };
 
 /* ---- stepping ---- */
@@ -30,7 +29,7 @@ struct ls_stepper {
 static void step_on(ls_stepper *stepper, const ls_tick_inputs *inputs)
 {
     ls_sim_instance *instance = stepper->context->instance;
-    const ls_session_config *config = stepper->context->config;
+    const ls_session_config *config = &stepper->context->config;
     ls_stepper_set_previous(stepper);
     ls_sim_instance_step(instance, inputs);
     stepper->steps++;
@@ -88,10 +87,10 @@ static ls_status create_prediction(ls_stepper *stepper)
                                    .closed = ls_confirmed_ticks_inputs(stepper->context->ticks),
                                    .own = ls_uplink_inputs(stepper->context->uplink),
                                    .slot = context->offer.slot,
-                                   .ticks = context->config->predict_ticks,
+                                   .ticks = context->config.predict_ticks,
                                    .hash_interval_ticks = context->offer.hash_interval_ticks,
                                    .host = {step_for_prediction, settle_for_prediction, stepper}};
-    if (context->config->predict_ticks == 0 || context->config->is_spectator) {
+    if (context->config.predict_ticks == 0 || context->config.is_spectator) {
         return LS_OK;
     }
     ls_status status = ls_prediction_create(&config, context->allocator, &stepper->prediction);
@@ -113,7 +112,7 @@ static ls_status create_window(ls_stepper *stepper)
     ls_replay_window_config config =
         ls_replay_window_config_default(ls_sim_instance_state_bytes(instance));
     config.inputs = ls_confirmed_ticks_inputs(context->ticks);
-    if (!context->config->finds_causes || !ls_sim_instance_schema(instance)) {
+    if (!context->config.finds_causes || !ls_sim_instance_schema(instance)) {
         return LS_OK;
     }
     ls_status status =
@@ -129,7 +128,7 @@ static ls_status create_previous(ls_stepper *stepper)
 {
     const ls_sim_instance *instance = stepper->context->instance;
     bool is_flat = ls_sim_instance_schema(instance) != NULL;
-    if (!stepper->context->config->keeps_previous_state || !is_flat) {
+    if (!stepper->context->config.keeps_previous_state || !is_flat) {
         return LS_OK;
     }
     stepper->previous =
@@ -148,7 +147,7 @@ ls_status ls_stepper_create(const ls_session_context *context, ls_stepper **out)
         return LS_NO_MEMORY;
     }
     ls_timestep_config timestep = ls_timestep_config_default(context->offer.config.tick_rate_hz);
-    timestep.frame_max_ns = context->config->frame_max_ms * LS_NS_PER_MS;
+    timestep.frame_max_ns = context->config.frame_max_ms * LS_NS_PER_MS;
     stepper->context = context;
     stepper->timestep = ls_timestep_make(&timestep);
     ls_jitter_buffer_init(&stepper->jitter_buffer, context->dt_ns);
@@ -181,20 +180,24 @@ void ls_stepper_destroy(ls_stepper *stepper)
 
 /* ---- playing without prediction ---- */
 
+/* `tick`, or where this player leaves if that is before it. */
+static ls_tick as_far_as_planned(const ls_stepper *stepper, ls_tick tick)
+{
+    uint32_t planned = stepper->context->config.ticks;
+    return planned > 0 ? LS_MIN(planned, tick) : tick;
+}
+
 /* Ticks that can be stepped: no more than this player wants to play. */
 static uint32_t backlog_of(const ls_stepper *stepper)
 {
-    uint32_t planned = stepper->context->config->ticks;
     ls_tick end = ls_confirmed_ticks_end(stepper->context->ticks);
-    end = planned > 0 && planned < end ? planned : end;
-    return end - ls_sim_instance_tick(stepper->context->instance);
+    return as_far_as_planned(stepper, end) - ls_sim_instance_tick(stepper->context->instance);
 }
 
 /* The first tick that this player does not step: the match ends there, or the player leaves. */
-static ls_tick last_tick(const ls_stepper *stepper, ls_tick end)
+static ls_tick last_tick(const ls_stepper *stepper)
 {
-    uint32_t planned = stepper->context->config->ticks;
-    return planned > 0 && planned < end ? planned : end;
+    return as_far_as_planned(stepper, stepper->context->end.final_tick);
 }
 
 static void step_many(ls_stepper *stepper, uint32_t steps)
@@ -205,53 +208,52 @@ static void step_many(ls_stepper *stepper, uint32_t steps)
         ls_tick_inputs inputs = ls_confirmed_ticks_get(stepper->context->ticks, tick, slots);
         step_on(stepper, &inputs);
         bool has_hash = is_hashed(stepper, tick + 1);
-        settle(stepper, tick + 1, has_hash ? ls_stepper_hash(stepper) : 0);
+        settle(stepper, tick + 1, has_hash ? ls_sim_instance_hash(stepper->context->instance) : 0);
     }
 }
 
 /* This frame, as far as it is played by now. */
-static ls_jitter_buffer_frame frame_of(const ls_stepper *stepper, uint64_t now_ns,
-                                       uint64_t elapsed_ns)
+static ls_jitter_buffer_frame frame_of(const ls_stepper *stepper, uint64_t elapsed_ns)
 {
     ls_tick tick = ls_sim_instance_tick(stepper->context->instance);
-    return (ls_jitter_buffer_frame){.now_ns = now_ns,
+    return (ls_jitter_buffer_frame){.now_ns = stepper->context->now_ns,
                                     .elapsed_ns = elapsed_ns,
                                     .position_ns =
                                         tick * stepper->context->dt_ns + stepper->timestep.bank_ns,
                                     .backlog = backlog_of(stepper)};
 }
 
-static void step_due(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end)
+static void step_due(ls_stepper *stepper, uint64_t elapsed_ns)
 {
     uint64_t frame_max_ns = stepper->timestep.config.frame_max_ns;
     stepper->is_stepping = stepper->is_stepping || backlog_of(stepper) > 0;
     if (!stepper->is_stepping) {
         return;
     }
-    ls_jitter_buffer_frame frame =
-        frame_of(stepper, now_ns, elapsed_ns < frame_max_ns ? elapsed_ns : frame_max_ns);
+    ls_jitter_buffer_frame frame = frame_of(stepper, LS_MIN(elapsed_ns, frame_max_ns));
     ls_jitter_buffer_plan played = ls_jitter_buffer_plan_frame(&stepper->jitter_buffer, &frame);
     ls_timestep_plan plan = ls_timestep_advance(&stepper->timestep, played.play_ns);
-    bool has_last = ls_confirmed_ticks_end(stepper->context->ticks) >= last_tick(stepper, end);
-    stepper->stalled_ticks += has_last ? 0 : played.stalled_ticks;
+    bool has_last = ls_confirmed_ticks_end(stepper->context->ticks) >= last_tick(stepper);
+    ls_uplink_add_stalled(stepper->context->uplink, has_last ? 0 : played.stalled_ticks);
     /* A stalled picture holds the newest state rather than jump back. */
     stepper->alpha = played.is_stalled ? LS_FIXED_ONE : plan.alpha;
     step_many(stepper, plan.step_count);
-    frame = frame_of(stepper, now_ns, 0);
+    frame = frame_of(stepper, 0);
     step_many(stepper, ls_jitter_buffer_catch_up(&stepper->jitter_buffer, &frame));
 }
 
 /* ---- playing with prediction ---- */
 
 /* How far this machine's clock is past the newest step: each input is stepped when it is made. */
-static ls_fixed predicted_alpha(const ls_stepper *stepper, uint64_t now_ns, bool is_held)
+static ls_fixed predicted_alpha(const ls_stepper *stepper, bool is_held)
 {
+    uint64_t now_ns = stepper->context->now_ns;
     uint64_t dt_ns = stepper->context->dt_ns;
-    uint64_t due_ns = ls_uplink_next_due_ns(stepper->context->uplink);
+    uint64_t due_ns = stepper->context->sync->next_due_ns;
     if (is_held || now_ns >= due_ns) {
         return LS_FIXED_ONE; /* hold the newest state rather than jump back */
     }
-    uint64_t left_ns = due_ns - now_ns < dt_ns ? due_ns - now_ns : dt_ns;
+    uint64_t left_ns = LS_MIN(due_ns - now_ns, dt_ns);
     return (ls_fixed)((dt_ns - left_ns) * LS_FIXED_ONE / dt_ns);
 }
 
@@ -268,23 +270,22 @@ static uint64_t note_predicted(ls_stepper *stepper)
     return stepped < made ? made - stepped : 0;
 }
 
-static ls_status predict(ls_stepper *stepper, uint64_t now_ns, ls_tick end)
+static ls_status predict(ls_stepper *stepper)
 {
-    ls_tick last = last_tick(stepper, end);
+    ls_tick last = last_tick(stepper);
     ls_tick closed = ls_confirmed_ticks_end(stepper->context->ticks);
-    ls_tick head = ls_uplink_next_input(stepper->context->uplink);
-    closed = closed < last ? closed : last;
-    head = head < last ? head : last;
-    ls_status status = ls_prediction_advance(stepper->prediction, closed, head);
+    ls_tick head = LS_MIN(stepper->context->sync->next_input, last);
+    ls_status status = ls_prediction_advance(stepper->prediction, LS_MIN(closed, last), head);
     if (status != LS_OK) {
         return status;
     }
     ls_tick live = ls_sim_instance_tick(stepper->context->instance);
     uint64_t stalled_ticks = note_predicted(stepper);
     bool is_held = live < head;
-    stepper->stalled_ticks += stepper->is_stepping && is_held ? stalled_ticks : 0;
+    ls_uplink_add_stalled(stepper->context->uplink,
+                          stepper->is_stepping && is_held ? stalled_ticks : 0);
     stepper->is_stepping = stepper->is_stepping || live > 0;
-    stepper->alpha = predicted_alpha(stepper, now_ns, is_held);
+    stepper->alpha = predicted_alpha(stepper, is_held);
     return LS_OK;
 }
 
@@ -299,24 +300,24 @@ void ls_stepper_begin(ls_stepper *stepper)
     ls_jitter_buffer_init(&stepper->jitter_buffer, stepper->context->dt_ns);
 }
 
-void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick, uint64_t now_ns)
+void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick)
 {
-    ls_jitter_buffer_add_arrival(&stepper->jitter_buffer, tick, now_ns);
+    ls_jitter_buffer_add_arrival(&stepper->jitter_buffer, tick, stepper->context->now_ns);
 }
 
-ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end)
+ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t elapsed_ns)
 {
     if (stepper->prediction) {
-        return predict(stepper, now_ns, end);
+        return predict(stepper);
     }
-    step_due(stepper, now_ns, elapsed_ns, end);
+    step_due(stepper, elapsed_ns);
     return LS_OK;
 }
 
 void ls_stepper_count_stalled(ls_stepper *stepper, uint64_t elapsed_ns)
 {
     stepper->unplayed_ns += elapsed_ns;
-    stepper->stalled_ticks += stepper->unplayed_ns / stepper->context->dt_ns;
+    ls_uplink_add_stalled(stepper->context->uplink, stepper->unplayed_ns / stepper->context->dt_ns);
     stepper->unplayed_ns %= stepper->context->dt_ns;
 }
 
@@ -345,7 +346,8 @@ void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs)
 {
     step_on(stepper, inputs);
     if (is_hashed(stepper, inputs->tick + 1)) {
-        ls_hash_log_append(stepper->context->hashes, inputs->tick + 1, ls_stepper_hash(stepper));
+        ls_hash_log_append(stepper->context->hashes, inputs->tick + 1,
+                           ls_sim_instance_hash(stepper->context->instance));
     }
 }
 
@@ -361,11 +363,6 @@ void ls_stepper_end_catch_up(ls_stepper *stepper)
     if (stepper->window) {
         ls_replay_window_start(stepper->window, instance, state_hash);
     }
-}
-
-ls_status ls_stepper_load(ls_stepper *stepper, const uint8_t *bytes, ls_tick tick)
-{
-    return ls_sim_instance_load(stepper->context->instance, bytes, tick);
 }
 
 ls_status ls_stepper_restart(ls_stepper *stepper)
@@ -401,19 +398,9 @@ ls_tick ls_stepper_tick(const ls_stepper *stepper)
                                 : ls_sim_instance_tick(stepper->context->instance);
 }
 
-uint64_t ls_stepper_hash(ls_stepper *stepper)
-{
-    return ls_sim_instance_hash(stepper->context->instance);
-}
-
 ls_replay_window *ls_stepper_window(const ls_stepper *stepper)
 {
     return stepper->window;
-}
-
-uint64_t ls_stepper_stalled_ticks(const ls_stepper *stepper)
-{
-    return stepper->stalled_ticks;
 }
 
 bool ls_stepper_predicts(const ls_stepper *stepper)
@@ -441,7 +428,6 @@ void ls_stepper_report(const ls_stepper *stepper, ls_session_report *report)
     report->tick = ls_stepper_tick(stepper);
     report->shown_tick = ls_sim_instance_tick(stepper->context->instance);
     report->steps = stepper->steps;
-    report->stalled_ticks = stepper->stalled_ticks;
     report->jitter_buffer_delay_ns = ls_jitter_buffer_delay_ns(&stepper->jitter_buffer);
     report->jitter_buffer_speed_ppm = stepper->jitter_buffer.speed_ppm;
     if (stepper->prediction) {

@@ -21,11 +21,11 @@ void ls_stepper_destroy(ls_stepper *stepper);
 void ls_stepper_begin(ls_stepper *stepper);
 
 /* A closed tick has come. */
-void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick, uint64_t now_ns);
+void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick);
 
-/* Steps the ticks that are due, `elapsed_ns` after the frame before. `end` is the final tick, or
- * UINT32_MAX. Fails with the simulation's status when it cannot load what it saved. */
-ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t now_ns, uint64_t elapsed_ns, ls_tick end);
+/* Steps the ticks that are due, `elapsed_ns` after the frame before. Fails with the simulation's
+ * status when it cannot load what it saved. */
+ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t elapsed_ns);
 
 /* Nothing is played in this frame: its time counts as stalled. */
 void ls_stepper_count_stalled(ls_stepper *stepper, uint64_t elapsed_ns);
@@ -41,9 +41,6 @@ void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs);
 
 /* The live state is a settled one: guessing and recording start from it. */
 void ls_stepper_end_catch_up(ls_stepper *stepper);
-
-/* Loads what the simulation saved as the state of a tick. */
-ls_status ls_stepper_load(ls_stepper *stepper, const uint8_t *bytes, ls_tick tick);
 
 /* Goes back to state 0, and to the hashes that begin there. */
 ls_status ls_stepper_restart(ls_stepper *stepper);
@@ -63,10 +60,6 @@ ls_replay_window *ls_stepper_window(const ls_stepper *stepper);
 /* The newest state that is the result of closed ticks alone. */
 ls_tick ls_stepper_tick(const ls_stepper *stepper);
 
-/* The hash of the live state. */
-uint64_t ls_stepper_hash(ls_stepper *stepper);
-
-uint64_t ls_stepper_stalled_ticks(const ls_stepper *stepper);
 bool ls_stepper_predicts(const ls_stepper *stepper);
 ls_fixed ls_stepper_alpha(const ls_stepper *stepper);
 void ls_stepper_draw(const ls_stepper *stepper, ls_fixed alpha, ls_draw_list *list);

@@ -26,7 +26,7 @@ typedef struct input_times {
 
 struct ls_uplink {
     const ls_session_context *context;
-    ls_tick_sync sync;
+    ls_tick_sync *sync;      /* the context's */
     ls_input_buffer *inputs; /* of one slot: this player's */
     ls_tick sent_end;        /* first input that has never been sent */
     ls_tick wanted;          /* first input that the server still wants */
@@ -44,6 +44,7 @@ struct ls_uplink {
     /* Health: the server is told about this machine once a second. */
     uint64_t health_ns; /* when it was last told */
     uint64_t longest_frame_ns;
+    uint64_t stalled_ticks;
     uint64_t stalled_told;
 
     uint64_t inputs_made;
@@ -61,15 +62,12 @@ ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out)
     ls_input_buffer_config config = {.slots = 1,
                                      .input_bytes_max = context->simulation->input_bytes_max,
                                      .window_ticks = LS_WINDOW_TICKS};
-    ls_tick_sync_config sync = {.dt_ns = context->dt_ns,
-                                .input_delay_ticks = context->offer.input_delay_ticks,
-                                .is_exact = context->config->makes_inputs_between_frames};
     ls_uplink *uplink = ls_allocate(context->allocator, sizeof *uplink);
     if (!uplink) {
         return LS_NO_MEMORY;
     }
     uplink->context = context;
-    ls_tick_sync_init(&uplink->sync, &sync);
+    uplink->sync = context->sync;
     ls_status status = ls_input_buffer_create(&config, context->allocator, &uplink->inputs);
     if (status != LS_OK) {
         ls_uplink_destroy(uplink);
@@ -99,11 +97,6 @@ static input_times *times_of(ls_uplink *uplink, ls_tick tick)
 
 /* ---- how the match begins for this player ---- */
 
-void ls_uplink_start(ls_uplink *uplink, uint64_t close_ns)
-{
-    ls_tick_sync_start(&uplink->sync, close_ns);
-}
-
 void ls_uplink_begin(ls_uplink *uplink)
 {
     uplink->is_lossy = true;
@@ -111,7 +104,7 @@ void ls_uplink_begin(ls_uplink *uplink)
 
 void ls_uplink_forget_inputs(ls_uplink *uplink)
 {
-    ls_input_buffer_restart(uplink->inputs, uplink->sync.next_input);
+    ls_input_buffer_restart(uplink->inputs, uplink->sync->next_input);
 }
 
 /* Inputs from `first` on are the ones that the server wants. */
@@ -124,33 +117,32 @@ static void begin_at(ls_uplink *uplink, ls_tick first)
 }
 
 /* Inputs that were made before the link was lost, and whose ticks have not been closed, stay. */
-static bool keep_inputs(ls_uplink *uplink, ls_tick_sync_entry entry, uint64_t now_ns)
+static bool keep_inputs(ls_uplink *uplink, ls_tick_sync_entry entry)
 {
     ls_tick closed_end = entry.first;
-    ls_tick next = uplink->sync.next_input;
+    ls_tick next = uplink->sync->next_input;
     if (next <= closed_end || uplink->unbroken > closed_end ||
         !ls_input_buffer_has(uplink->inputs, closed_end, 0)) {
         return false;
     }
     entry.first = next;
     entry.overdue_max = OVERDUE_MAX;
-    ls_tick_sync_enter(&uplink->sync, &entry, now_ns);
-    return uplink->sync.next_input == next;
+    ls_tick_sync_enter(uplink->sync, &entry, uplink->context->now_ns);
+    return uplink->sync->next_input == next;
 }
 
-ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns, bool was_away,
-                        uint64_t now_ns)
+ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns)
 {
     ls_tick first = ls_confirmed_ticks_end(uplink->context->ticks);
-    ls_tick made = uplink->sync.next_input;
+    ls_tick made = uplink->sync->next_input;
     ls_tick_sync_entry entry = {.tick = closes, .close_ns = close_ns, .first = first};
-    if (uplink->context->config->is_spectator) {
+    if (uplink->context->config.is_spectator) {
         return 0;
     }
-    if (!keep_inputs(uplink, entry, now_ns)) {
-        ls_tick_sync_enter(&uplink->sync, &entry, now_ns);
-        first = uplink->sync.next_input;
-        uplink->inputs_skipped += was_away && first > made ? first - made : 0;
+    if (!keep_inputs(uplink, entry)) {
+        ls_tick_sync_enter(uplink->sync, &entry, uplink->context->now_ns);
+        first = uplink->sync->next_input;
+        uplink->inputs_skipped += uplink->context->lost_ns > 0 && first > made ? first - made : 0;
         ls_uplink_forget_inputs(uplink);
     }
     begin_at(uplink, first);
@@ -162,25 +154,13 @@ ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns, bo
 
 void ls_uplink_add_frame(ls_uplink *uplink, uint64_t frame_ns)
 {
-    ls_tick_sync_add_frame(&uplink->sync, frame_ns);
-    if (frame_ns > uplink->longest_frame_ns) {
-        uplink->longest_frame_ns = frame_ns;
-    }
+    ls_tick_sync_add_frame(uplink->sync, frame_ns);
+    uplink->longest_frame_ns = LS_MAX(uplink->longest_frame_ns, frame_ns);
 }
 
-void ls_uplink_add_rtt(ls_uplink *uplink, uint64_t rtt_ns)
+void ls_uplink_add_stalled(ls_uplink *uplink, uint64_t ticks)
 {
-    ls_tick_sync_add_rtt(&uplink->sync, rtt_ns);
-}
-
-void ls_uplink_limit_rtt(ls_uplink *uplink, uint64_t rtt_ns)
-{
-    ls_tick_sync_limit_rtt(&uplink->sync, rtt_ns);
-}
-
-void ls_uplink_set_input_delay(ls_uplink *uplink, uint32_t ticks)
-{
-    ls_tick_sync_set_input_delay(&uplink->sync, ticks);
+    uplink->stalled_ticks += ticks;
 }
 
 /* ---- what the server says ---- */
@@ -200,29 +180,30 @@ static void compare_with_closed(ls_uplink *uplink, ls_tick tick, const ls_slot_i
     }
     bool is_known = tick == 0 || ls_input_buffer_get(closed, tick - 1, slot, &before) == LS_OK;
     if (is_known && !ls_slot_input_is_same(&before, &input)) {
-        uplink->altered_end = uplink->sync.next_input;
+        uplink->altered_end = uplink->sync->next_input;
     }
 }
 
-static void take_closed(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
+static void take_closed(ls_uplink *uplink, ls_tick tick)
 {
     ls_slot_input own;
     if (ls_input_buffer_get(uplink->inputs, tick, 0, &own) != LS_OK) {
         return;
     }
     compare_with_closed(uplink, tick, &own);
-    if (tick < uplink->sync.next_input) {
-        ls_histogram_add(&uplink->latency, now_ns - times_of(uplink, tick)->made_ns);
+    if (tick < uplink->sync->next_input) {
+        ls_histogram_add(&uplink->latency,
+                         uplink->context->now_ns - times_of(uplink, tick)->made_ns);
     }
 }
 
 /* The server says how long it has had the newest input that it acknowledges. */
-static void measure_rtt(ls_uplink *uplink, const ls_ticks_header *header,
-                        const ls_uplink_moment *moment)
+static void measure_rtt(ls_uplink *uplink, const ls_ticks_header *header)
 {
+    const ls_session_context *context = uplink->context;
     bool is_known = header->wanted > 0 && header->wanted <= uplink->sent_end &&
                     ls_input_buffer_has(uplink->inputs, header->wanted - 1, 0);
-    bool is_hitch = ls_tick_sync_is_hitch(&uplink->sync, moment->now_ns - moment->drawn_ns);
+    bool is_hitch = ls_tick_sync_is_hitch(uplink->sync, context->now_ns - context->drawn_ns);
     if (header->hold == LS_HOLD_NONE || !is_known || is_hitch) {
         return;
     }
@@ -230,22 +211,22 @@ static void measure_rtt(ls_uplink *uplink, const ls_ticks_header *header,
     if (uplink->is_overflowing && times->resent_ns != times->sent_ns) {
         return; /* which of the two has arrived is not known */
     }
-    uint64_t away_ns = moment->now_ns - times->sent_ns;
+    uint64_t away_ns = context->now_ns - times->sent_ns;
     uint64_t held_ns = header->hold * LS_HOLD_UNIT_NS;
     if (away_ns >= held_ns) {
-        ls_tick_sync_add_rtt(&uplink->sync, away_ns - held_ns);
+        ls_tick_sync_add_rtt(uplink->sync, away_ns - held_ns);
     }
 }
 
 /* The ticks before `end` are closed: whatever would be made for them now comes too late. */
-static void skip_closed_inputs(ls_uplink *uplink, ls_tick end, uint64_t now_ns)
+static void skip_closed_inputs(ls_uplink *uplink, ls_tick end)
 {
-    if (end <= uplink->sync.next_input) {
+    if (end <= uplink->sync->next_input) {
         return;
     }
-    uplink->inputs_skipped += end - uplink->sync.next_input;
+    uplink->inputs_skipped += end - uplink->sync->next_input;
     begin_at(uplink, end);
-    ls_tick_sync_skip_to(&uplink->sync, end, now_ns);
+    ls_tick_sync_skip_to(uplink->sync, end, uplink->context->now_ns);
 }
 
 /* The newest packet counts, not the highest number: an acknowledgement that was altered on its way
@@ -255,8 +236,8 @@ static void take_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
     ls_tick oldest = ls_input_buffer_first(uplink->inputs);
     oldest = oldest > uplink->unbroken ? oldest : uplink->unbroken;
     ls_tick wanted = header->wanted > oldest ? header->wanted : oldest;
-    if (wanted > uplink->sync.next_input) {
-        wanted = uplink->sync.next_input; /* what was never made cannot have come */
+    if (wanted > uplink->sync->next_input) {
+        wanted = uplink->sync->next_input; /* what was never made cannot have come */
     }
     uplink->wanted = wanted;
     uplink->has_base = header->has_base && wanted == header->wanted && wanted > 0 &&
@@ -271,11 +252,11 @@ static void take_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
 static int64_t own_estimate_of_slack(const ls_uplink *uplink)
 {
     int64_t lead_ticks =
-        (int64_t)uplink->sync.next_input - (int64_t)ls_confirmed_ticks_end(uplink->context->ticks);
-    return lead_ticks * (int64_t)uplink->context->dt_ns - (int64_t)uplink->sync.rtt_ns;
+        (int64_t)uplink->sync->next_input - (int64_t)ls_confirmed_ticks_end(uplink->context->ticks);
+    return lead_ticks * (int64_t)uplink->context->dt_ns - (int64_t)uplink->sync->rtt_ns;
 }
 
-static void take_slack(ls_uplink *uplink, const ls_ticks_header *header, uint64_t now_ns)
+static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
 {
     if (header->slack == LS_SLACK_NONE || header->wanted == 0) {
         return;
@@ -285,7 +266,7 @@ static void take_slack(ls_uplink *uplink, const ls_ticks_header *header, uint64_
         slack_ns = own_estimate_of_slack(uplink);
     }
     uplink->slack_ns = slack_ns;
-    ls_tick_sync_add_slack(&uplink->sync, slack_ns, header->wanted - 1, now_ns);
+    ls_tick_sync_add_slack(uplink->sync, slack_ns, header->wanted - 1, uplink->context->now_ns);
 }
 
 static bool is_sending_twice(const ls_uplink *uplink)
@@ -297,30 +278,36 @@ static void take_figures(ls_uplink *uplink, ls_link_figures figures)
 {
     bool was_sending_twice = is_sending_twice(uplink);
     uplink->figures = figures;
-    ls_tick_sync_set_loss(&uplink->sync, figures.loss);
+    ls_tick_sync_set_loss(uplink->sync, figures.loss);
     uplink->is_lossy = ls_send_rate_is_lossy(uplink->is_lossy, &figures);
     if (is_sending_twice(uplink) != was_sending_twice) {
-        ls_tick_sync_forget(&uplink->sync);
+        ls_tick_sync_forget(uplink->sync);
     }
 }
 
-void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet,
-                           const ls_uplink_moment *moment)
+/* It makes inputs; else it only acknowledges. */
+static bool is_playing(const ls_uplink *uplink)
+{
+    const ls_session_context *context = uplink->context;
+    return context->state == LS_SESSION_PLAYING && !context->config.is_spectator;
+}
+
+void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet)
 {
     const ls_ticks_header *header = &packet->header;
-    ls_tick end = packet->carried_end > packet->end ? packet->carried_end : packet->end;
+    ls_tick end = LS_MAX(packet->carried_end, packet->end);
     for (ls_tick tick = packet->first; tick < packet->end; tick++) {
-        take_closed(uplink, tick, moment->now_ns);
+        take_closed(uplink, tick);
     }
-    if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !moment->is_playing) {
+    if (!packet->has_header || packet->arrival == LS_LINK_REPEATED || !is_playing(uplink)) {
         return;
     }
-    measure_rtt(uplink, header, moment);
-    skip_closed_inputs(uplink, end, moment->now_ns);
+    measure_rtt(uplink, header);
+    skip_closed_inputs(uplink, end);
     if (packet->arrival == LS_LINK_NEWER) {
         take_input_ack(uplink, header);
     }
-    take_slack(uplink, header, moment->now_ns);
+    take_slack(uplink, header);
     if (header->has_uplink) {
         take_figures(uplink, header->uplink);
     }
@@ -328,9 +315,9 @@ void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet,
 
 /* ---- making ---- */
 
-static void make_input(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
+static void make_input(ls_uplink *uplink, ls_tick tick)
 {
-    const ls_session_config *config = uplink->context->config;
+    const ls_session_config *config = &uplink->context->config;
     uint8_t bytes[LS_INPUT_BYTES_MAX];
     uint32_t size = 0;
     if (config->make_input) {
@@ -340,7 +327,7 @@ static void make_input(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
     LS_ASSERT(size <= uplink->context->simulation->input_bytes_max);
     ls_status stored = ls_input_buffer_put(uplink->inputs, tick, 0, bytes, size, 0);
     LS_ASSERT(stored == LS_OK);
-    times_of(uplink, tick)->made_ns = now_ns;
+    times_of(uplink, tick)->made_ns = uplink->context->now_ns;
     uplink->inputs_made++;
 }
 
@@ -352,7 +339,7 @@ static uint32_t lead_limit_ticks(const ls_uplink *uplink)
     if (uplink->context->offer.late_rule != LS_LATE_WAIT) {
         return LS_LEAD_TICKS_MAX;
     }
-    const ls_tick_sync *sync = &uplink->sync;
+    const ls_tick_sync *sync = uplink->sync;
     uint64_t lead_ns = 2 * sync->rtt_ns + sync->frame_ns + sync->delay_ns;
     uint64_t ticks = lead_ns / sync->config.dt_ns + WAIT_LEAD_SPARE_TICKS;
     return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
@@ -361,32 +348,34 @@ static uint32_t lead_limit_ticks(const ls_uplink *uplink)
 /* Inputs that are not acknowledged have to be held: no more are made than there is room for. */
 static bool is_held_back(const ls_uplink *uplink)
 {
-    ls_tick next = uplink->sync.next_input;
+    ls_tick next = uplink->sync->next_input;
     return next >= ls_confirmed_ticks_end(uplink->context->ticks) + lead_limit_ticks(uplink) ||
            next - ls_input_buffer_first(uplink->inputs) >= LS_WINDOW_TICKS;
 }
 
-void ls_uplink_make(ls_uplink *uplink, const ls_uplink_moment *moment)
+void ls_uplink_make(ls_uplink *uplink)
 {
+    const ls_session_context *context = uplink->context;
     while (!is_held_back(uplink)) {
-        if (uplink->sync.next_input >= moment->end ||
-            !ls_tick_sync_take_due(&uplink->sync, moment->now_ns)) {
+        if (uplink->sync->next_input >= context->end.final_tick ||
+            !ls_tick_sync_take_due(uplink->sync, context->now_ns)) {
             return;
         }
-        make_input(uplink, uplink->sync.next_input - 1, moment->now_ns);
+        make_input(uplink, uplink->sync->next_input - 1);
     }
-    ls_tick_sync_hold(&uplink->sync, moment->now_ns);
+    ls_tick_sync_hold(uplink->sync, context->now_ns);
 }
 
 /* ---- sending ---- */
 
 /* Writes the inputs from `tick` on, as many as fit; returns the first that does not. */
 static ls_tick write_inputs(ls_uplink *uplink, ls_bit_stream *stream, ls_tick tick,
-                            const ls_slot_input *base, uint64_t now_ns)
+                            const ls_slot_input *base)
 {
+    uint64_t now_ns = uplink->context->now_ns;
     ls_slot_input before = *base;
     ls_slot_input input;
-    for (; tick < uplink->sync.next_input; tick++) {
+    for (; tick < uplink->sync->next_input; tick++) {
         ls_status held = ls_input_buffer_get(uplink->inputs, tick, 0, &input);
         LS_ASSERT(held == LS_OK);
         if (!ls_inputs_write_tick(stream, &before, &input)) {
@@ -404,8 +393,7 @@ static ls_tick write_inputs(ls_uplink *uplink, ls_bit_stream *stream, ls_tick ti
 }
 
 /* Sends one INPUTS, with inputs or without; returns the first input that did not fit. */
-static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header,
-                           const ls_uplink_moment *moment)
+static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header)
 {
     ls_slot_input base = {0};
     if (header->has_base) {
@@ -413,12 +401,11 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header,
         LS_ASSERT(held == LS_OK);
     }
     header->sequence = uplink->sequence++;
-    ls_bit_stream stream =
-        ls_bit_writer(ls_session_outbox_packet(uplink->context->outbox), LS_PACKET_BYTES_MAX);
+    ls_bit_stream stream = ls_bit_writer(uplink->context->outbox->packet, LS_PACKET_BYTES_MAX);
     ls_inputs_header_bits(&stream, header, 0);
     ls_tick end = header->first;
-    if (moment->is_playing) {
-        end = write_inputs(uplink, &stream, header->first, &base, moment->now_ns);
+    if (is_playing(uplink)) {
+        end = write_inputs(uplink, &stream, header->first, &base);
     } else {
         ls_tick_packet_write_end(&stream);
     }
@@ -427,72 +414,72 @@ static ls_tick send_packet(ls_uplink *uplink, ls_inputs_header *header,
 }
 
 /* Never sent, or long enough ago that the answer would be here. */
-static bool is_due(ls_uplink *uplink, ls_tick tick, uint64_t now_ns)
+static bool is_due(ls_uplink *uplink, ls_tick tick)
 {
-    uint64_t spare_ns = RESEND_SPARE_TICKS * uplink->context->dt_ns;
-    spare_ns = spare_ns < ANSWER_NS ? spare_ns : ANSWER_NS;
-    uint64_t pause_ns = uplink->sync.rtt_ns + spare_ns;
+    uint64_t now_ns = uplink->context->now_ns;
+    uint64_t spare_ns = LS_MIN(RESEND_SPARE_TICKS * uplink->context->dt_ns, ANSWER_NS);
+    uint64_t pause_ns = uplink->sync->rtt_ns + spare_ns;
     return tick >= uplink->sent_end || now_ns - times_of(uplink, tick)->resent_ns >= pause_ns;
 }
 
 /* Inputs that did not fit do not wait for the acknowledgement of the rest, or no more than a packet
  * of inputs would ever arrive in a round trip. */
-static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, ls_tick tick,
-                                  const ls_uplink_moment *moment)
+static void send_what_did_not_fit(ls_uplink *uplink, ls_inputs_header *header, ls_tick tick)
 {
     header->hold = LS_HOLD_NONE;
     header->has_base = false;
     header->has_health = false;
     uint32_t packets = 1;
-    while (tick < uplink->sync.next_input && packets < PACKETS_PER_FRAME_MAX) {
-        if (!is_due(uplink, tick, moment->now_ns)) {
+    while (tick < uplink->sync->next_input && packets < PACKETS_PER_FRAME_MAX) {
+        if (!is_due(uplink, tick)) {
             tick++;
             continue;
         }
         header->first = tick;
-        tick = send_packet(uplink, header, moment);
+        tick = send_packet(uplink, header);
         packets++;
     }
 }
 
-static void add_health(ls_uplink *uplink, ls_inputs_header *header, const ls_uplink_moment *moment)
+static void add_health(ls_uplink *uplink, ls_inputs_header *header)
 {
+    uint64_t now_ns = uplink->context->now_ns;
     if (!ls_confirmed_ticks_has_downlink(uplink->context->ticks) ||
-        moment->now_ns - uplink->health_ns < LS_HEALTH_NS) {
+        now_ns - uplink->health_ns < LS_HEALTH_NS) {
         return;
     }
     header->has_health = true;
     header->health = (ls_client_health){
         .downlink = ls_confirmed_ticks_downlink(uplink->context->ticks),
         .longest_frame_ms = (uint32_t)(uplink->longest_frame_ns / LS_NS_PER_MS),
-        .stalled_ticks = (uint32_t)(moment->stalled_ticks - uplink->stalled_told)};
-    uplink->health_ns = moment->now_ns;
+        .stalled_ticks = (uint32_t)(uplink->stalled_ticks - uplink->stalled_told)};
+    uplink->health_ns = now_ns;
     uplink->longest_frame_ns = 0;
-    uplink->stalled_told = moment->stalled_ticks;
+    uplink->stalled_told = uplink->stalled_ticks;
 }
 
-void ls_uplink_send(ls_uplink *uplink, const ls_uplink_moment *moment)
+void ls_uplink_send(ls_uplink *uplink)
 {
-    ls_tick confirmed = ls_confirmed_ticks_end(uplink->context->ticks);
-    ls_inputs_header header = {
-        .next = confirmed,
-        .hold = ls_confirmed_ticks_take_hold(uplink->context->ticks, moment->now_ns),
-        .chain_tick = ls_hash_log_tick(uplink->context->hashes),
-        .chain = (uint32_t)ls_hash_log_chain(uplink->context->hashes),
-        .first = confirmed};
-    if (moment->is_playing) {
+    const ls_session_context *context = uplink->context;
+    ls_tick confirmed = ls_confirmed_ticks_end(context->ticks);
+    ls_inputs_header header = {.next = confirmed,
+                               .hold = ls_confirmed_ticks_take_hold(context->ticks),
+                               .chain_tick = context->hashes->tick,
+                               .chain = (uint32_t)context->hashes->chain,
+                               .first = confirmed};
+    if (is_playing(uplink)) {
         header.first = uplink->wanted;
         header.has_base = uplink->has_base && uplink->wanted > uplink->altered_end;
     }
-    add_health(uplink, &header, moment);
-    uplink->sent_ns = moment->now_ns;
+    add_health(uplink, &header);
+    uplink->sent_ns = context->now_ns;
     uplink->acknowledged = confirmed;
-    ls_tick end = send_packet(uplink, &header, moment);
-    if (!moment->is_playing) {
+    ls_tick end = send_packet(uplink, &header);
+    if (!is_playing(uplink)) {
         return;
     }
-    uplink->is_overflowing = end < uplink->sync.next_input;
-    send_what_did_not_fit(uplink, &header, end, moment);
+    uplink->is_overflowing = end < uplink->sync->next_input;
+    send_what_did_not_fit(uplink, &header, end);
 }
 
 /* ---- when to send ---- */
@@ -500,7 +487,7 @@ void ls_uplink_send(ls_uplink *uplink, const ls_uplink_moment *moment)
 /* Inputs that have never been sent, as many as an INPUTS waits for. */
 static bool has_inputs_to_send(const ls_uplink *uplink)
 {
-    ls_tick unsent = uplink->sync.next_input - uplink->sent_end;
+    ls_tick unsent = uplink->sync->next_input - uplink->sent_end;
     bool is_enough = uplink->context->offer.send_rate != LS_SEND_HALF ||
                      unsent >= HALF_RATE_INPUTS || is_held_back(uplink);
     return unsent > 0 && is_enough;
@@ -509,52 +496,53 @@ static bool has_inputs_to_send(const ls_uplink *uplink)
 /* When they are sent a second time: only while the server has not said that they came. */
 static uint64_t second_send_ns(const ls_uplink *uplink)
 {
-    bool is_missed = uplink->wanted < uplink->sync.next_input;
+    bool is_missed = uplink->wanted < uplink->sync->next_input;
     return uplink->is_second_due && is_missed ? uplink->first_sent_ns + uplink->context->dt_ns / 2
                                               : UINT64_MAX;
 }
 
-void ls_uplink_send_due(ls_uplink *uplink, const ls_uplink_moment *moment)
+void ls_uplink_send_due(ls_uplink *uplink)
 {
-    if (!moment->is_playing) {
+    uint64_t now_ns = uplink->context->now_ns;
+    if (!is_playing(uplink)) {
         if (uplink->acknowledged != ls_confirmed_ticks_end(uplink->context->ticks)) {
-            ls_uplink_send(uplink, moment);
+            ls_uplink_send(uplink);
         }
         return;
     }
     if (has_inputs_to_send(uplink)) {
-        uplink->first_sent_ns = moment->now_ns;
+        uplink->first_sent_ns = now_ns;
         uplink->is_second_due = is_sending_twice(uplink);
-        ls_uplink_send(uplink, moment);
-    } else if (moment->now_ns >= second_send_ns(uplink)) {
+        ls_uplink_send(uplink);
+    } else if (now_ns >= second_send_ns(uplink)) {
         uplink->is_second_due = false;
-        ls_uplink_send(uplink, moment);
+        ls_uplink_send(uplink);
     }
 }
 
 /* The longest time between two INPUTS. */
-static uint64_t heartbeat_ns(const ls_uplink *uplink, bool is_in_match)
+static uint64_t heartbeat_ns(const ls_session_context *context)
 {
-    uint64_t ticks_ns = HEARTBEAT_TICKS * uplink->context->dt_ns;
-    uint64_t match_ns = ticks_ns < ANSWER_NS ? ticks_ns : ANSWER_NS;
-    uint64_t usual_ns = is_in_match ? match_ns : LOBBY_HEARTBEAT_NS;
-    uint64_t silence_max_ns = uplink->context->offer.timeout_ms * LS_NS_PER_MS / 4;
-    return usual_ns < silence_max_ns ? usual_ns : silence_max_ns;
+    uint64_t match_ns = LS_MIN(HEARTBEAT_TICKS * context->dt_ns, ANSWER_NS);
+    uint64_t usual_ns = ls_session_is_in_match(context) ? match_ns : LOBBY_HEARTBEAT_NS;
+    uint64_t silence_max_ns = context->offer.timeout_ms * LS_NS_PER_MS / 4;
+    return LS_MIN(usual_ns, silence_max_ns);
 }
 
-void ls_uplink_send_in_time(ls_uplink *uplink, const ls_uplink_moment *moment)
+void ls_uplink_send_in_time(ls_uplink *uplink)
 {
-    if (moment->now_ns - uplink->sent_ns >= heartbeat_ns(uplink, moment->is_in_match)) {
-        ls_uplink_send(uplink, moment);
+    if (uplink->context->now_ns - uplink->sent_ns >= heartbeat_ns(uplink->context)) {
+        ls_uplink_send(uplink);
     }
 }
 
-uint64_t ls_uplink_next_ns(const ls_uplink *uplink, ls_tick end)
+uint64_t ls_uplink_next_ns(const ls_uplink *uplink)
 {
-    bool is_making = uplink->sync.next_input < end && !is_held_back(uplink);
-    uint64_t due_ns = is_making ? uplink->sync.next_due_ns : UINT64_MAX;
+    bool is_making =
+        uplink->sync->next_input < uplink->context->end.final_tick && !is_held_back(uplink);
+    uint64_t due_ns = is_making ? uplink->sync->next_due_ns : UINT64_MAX;
     uint64_t second_ns = second_send_ns(uplink);
-    return due_ns < second_ns ? due_ns : second_ns;
+    return LS_MIN(due_ns, second_ns);
 }
 
 /* ---- reading ---- */
@@ -564,35 +552,21 @@ const ls_input_buffer *ls_uplink_inputs(const ls_uplink *uplink)
     return uplink->inputs;
 }
 
-ls_tick ls_uplink_next_input(const ls_uplink *uplink)
-{
-    return uplink->sync.next_input;
-}
-
-uint64_t ls_uplink_next_due_ns(const ls_uplink *uplink)
-{
-    return uplink->sync.next_due_ns;
-}
-
 uint64_t ls_uplink_inputs_made(const ls_uplink *uplink)
 {
     return uplink->inputs_made;
 }
 
-uint64_t ls_uplink_frame_ns(const ls_uplink *uplink)
-{
-    return uplink->sync.frame_ns;
-}
-
 void ls_uplink_report(const ls_uplink *uplink, ls_session_report *report)
 {
-    report->next_input = uplink->sync.next_input;
+    report->next_input = uplink->sync->next_input;
     report->inputs_made = uplink->inputs_made;
     report->inputs_skipped = uplink->inputs_skipped;
-    report->rtt_ns = uplink->sync.rtt_ns;
+    report->stalled_ticks = uplink->stalled_ticks;
+    report->rtt_ns = uplink->sync->rtt_ns;
     report->slack_ns = uplink->slack_ns;
     report->uplink = uplink->figures;
-    report->input_delay_ticks = uplink->sync.config.input_delay_ticks;
+    report->input_delay_ticks = uplink->sync->config.input_delay_ticks;
     report->confirm_latency_p50_ns = ls_histogram_percentile_ns(&uplink->latency, 50);
     report->confirm_latency_p99_ns = ls_histogram_percentile_ns(&uplink->latency, 99);
     report->confirm_latency_max_ns = uplink->latency.max_ns;

@@ -11,16 +11,6 @@
 
 typedef struct ls_uplink ls_uplink;
 
-/* How things stand with the session when it calls. */
-typedef struct ls_uplink_moment {
-    uint64_t now_ns;
-    uint64_t drawn_ns; /* when the last frame began */
-    bool is_in_match;  /* else it waits for the match, or for the link */
-    bool is_playing;   /* it makes inputs; else it only acknowledges */
-    ls_tick end;       /* the final tick; UINT32_MAX while that is not known */
-    uint64_t stalled_ticks;
-} ls_uplink_moment;
-
 /* NO_MEMORY. */
 ls_status ls_uplink_create(const ls_session_context *context, ls_uplink **out);
 void ls_uplink_destroy(ls_uplink *uplink);
@@ -30,14 +20,10 @@ void ls_uplink_connect(ls_uplink *uplink);
 
 /* ---- how the match begins for this player ---- */
 
-/* Tick 0 is closed when this machine's clock shows `close_ns`. */
-void ls_uplink_start(ls_uplink *uplink, uint64_t close_ns);
-
 /* The session has got into a running match: tick `closes` is closed at `close_ns`. Inputs that were
  * made before the link was lost stay if they can still be used. Returns the first input that the
  * server can expect. */
-ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns, bool was_away,
-                        uint64_t now_ns);
+ls_tick ls_uplink_enter(ls_uplink *uplink, ls_tick closes, uint64_t close_ns);
 
 /* From now on the session plays. Until the server says otherwise the way up counts as lossy. */
 void ls_uplink_begin(ls_uplink *uplink);
@@ -47,46 +33,40 @@ void ls_uplink_forget_inputs(ls_uplink *uplink);
 
 /* ---- what is measured ---- */
 
+/* A frame has begun `frame_ns` after the one before. */
 void ls_uplink_add_frame(ls_uplink *uplink, uint64_t frame_ns);
-void ls_uplink_add_rtt(ls_uplink *uplink, uint64_t rtt_ns);
-void ls_uplink_limit_rtt(ls_uplink *uplink, uint64_t rtt_ns);
-void ls_uplink_set_input_delay(ls_uplink *uplink, uint32_t ticks);
+
+/* Ticks were due in this frame and could not be stepped. */
+void ls_uplink_add_stalled(ls_uplink *uplink, uint64_t ticks);
 
 /* A packet with closed ticks has come. */
-void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet,
-                           const ls_uplink_moment *moment);
+void ls_uplink_take_packet(ls_uplink *uplink, const ls_confirmed_packet *packet);
 
 /* ---- making and sending ---- */
 
 /* Makes the inputs that are due. */
-void ls_uplink_make(ls_uplink *uplink, const ls_uplink_moment *moment);
+void ls_uplink_make(ls_uplink *uplink);
 
 /* Sends one INPUTS, or several when what is not acknowledged does not fit into one. */
-void ls_uplink_send(ls_uplink *uplink, const ls_uplink_moment *moment);
+void ls_uplink_send(ls_uplink *uplink);
 
 /* The same, if there is something new to send, or the newest inputs are due a second time. */
-void ls_uplink_send_due(ls_uplink *uplink, const ls_uplink_moment *moment);
+void ls_uplink_send_due(ls_uplink *uplink);
 
 /* The same, if nothing was sent for as long as may be. */
-void ls_uplink_send_in_time(ls_uplink *uplink, const ls_uplink_moment *moment);
+void ls_uplink_send_in_time(ls_uplink *uplink);
 
-/* Playing, up to the final tick `end`: when making or sending is due next, frames apart;
- * UINT64_MAX: not before the next packet. */
-uint64_t ls_uplink_next_ns(const ls_uplink *uplink, ls_tick end);
+/* Playing: when making or sending is due next, frames apart; UINT64_MAX: not before the next
+ * packet. */
+uint64_t ls_uplink_next_ns(const ls_uplink *uplink);
 
 /* ---- reading ---- */
 
-/* This player's inputs, borrowed; the first that is not made; when that is due; how many were made.
- */
+/* This player's inputs, borrowed; how many were made. */
 const ls_input_buffer *ls_uplink_inputs(const ls_uplink *uplink);
-ls_tick ls_uplink_next_input(const ls_uplink *uplink);
-uint64_t ls_uplink_next_due_ns(const ls_uplink *uplink);
 uint64_t ls_uplink_inputs_made(const ls_uplink *uplink);
 
-/* How long frames take, smoothed. */
-uint64_t ls_uplink_frame_ns(const ls_uplink *uplink);
-
-/* Fills in the report's figures of the inputs and of the way up. */
+/* Fills in the report's figures of the inputs, of the way up and of this machine. */
 void ls_uplink_report(const ls_uplink *uplink, ls_session_report *report);
 
 #endif
