@@ -17,8 +17,9 @@ struct ls_confirmed_ticks {
     ls_tick keyframe; /* the tick that is coded against nothing: 0, or the one JOIN named */
     uint64_t chain;   /* over the ticks before `end` */
     ls_input_buffer *inputs;
-    ls_tick_queue queue; /* zeros: none */
-    bool is_hold_taken;  /* or when the newest tick came is not known */
+    ls_tick_backlog *backlog; /* NULL: none */
+    ls_status backlogged;     /* why a tick could not be added to it */
+    bool is_hold_taken;       /* or when the newest tick came is not known */
     uint64_t newest_arrival_ns;
     ls_link_meter downlink;
     ls_tick_parts parts;
@@ -83,9 +84,15 @@ void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_
     ls_tick_parts_forget(&ticks->parts);
 }
 
-void ls_confirmed_ticks_set_queue(ls_confirmed_ticks *ticks, const ls_tick_queue *queue)
+void ls_confirmed_ticks_set_backlog(ls_confirmed_ticks *ticks, ls_tick_backlog *backlog)
 {
-    ticks->queue = queue ? *queue : (ls_tick_queue){0};
+    ticks->backlog = backlog;
+    ticks->backlogged = LS_OK;
+}
+
+ls_status ls_confirmed_ticks_backlog_status(const ls_confirmed_ticks *ticks)
+{
+    return ticks->backlogged;
 }
 
 /* ---- receiving ---- */
@@ -95,19 +102,17 @@ static ls_coded_tick *coded_of(ls_confirmed_ticks *ticks, ls_tick tick)
     return &ticks->coded[tick % LS_BASE_TICKS];
 }
 
-/* False: the queue is full. */
-static bool queue_tick(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs)
+/* False: the backlog does not take it. */
+static bool add_to_backlog(ls_confirmed_ticks *ticks, const ls_tick_inputs *inputs)
 {
-    if (!ticks->queue.add) {
+    if (!ticks->backlog) {
         return true;
     }
-    if (!ticks->queue.add(ticks->queue.user, inputs)) {
-        return false;
+    ticks->backlogged = ls_tick_backlog_add(ticks->backlog, inputs);
+    if (ticks->backlogged == LS_OK) {
+        ls_confirmed_ticks_forget_before_state(ticks, inputs->tick + 1);
     }
-    if (inputs->tick >= REPLAY_TICKS) {
-        ls_input_buffer_forget_before(ticks->inputs, inputs->tick - REPLAY_TICKS + 1);
-    }
-    return true;
+    return ticks->backlogged == LS_OK;
 }
 
 /* Stores the cursor's tick as the next one. False when there is no room because this machine does
@@ -118,7 +123,7 @@ static bool store_tick(ls_confirmed_ticks *ticks)
     ls_tick_cursor_inputs(&ticks->cursor, slots);
     ls_tick_inputs inputs = {
         .tick = ticks->end, .slot_count = ticks->cursor.slot_count, .slots = slots};
-    if (!queue_tick(ticks, &inputs)) {
+    if (!add_to_backlog(ticks, &inputs)) {
         return false;
     }
     for (uint32_t slot = 0; slot < inputs.slot_count; slot++) {

@@ -7,6 +7,7 @@
 
 #include "lockstep/client/session/session_context.h"
 #include "lockstep/client/session/session_outbox.h"
+#include "lockstep/client/session/tick_backlog.h"
 #include "lockstep/common/simulation/input_buffer.h"
 #include "lockstep/protocol/wire/link_meter.h"
 
@@ -31,16 +32,12 @@ void ls_confirmed_ticks_disconnect(ls_confirmed_ticks *ticks);
  * coded against nothing. */
 void ls_confirmed_ticks_restart(ls_confirmed_ticks *ticks, ls_tick tick, uint64_t chain);
 
-/* Where ticks wait until they are stepped while the state before them is still on its way. */
-typedef struct ls_tick_queue {
-    /* Copies a tick that has come. False: there is no room, and the tick counts as not come. */
-    bool (*add)(void *user, const ls_tick_inputs *inputs);
-    void *user;
-} ls_tick_queue;
+/* From now on every tick that comes is added to the backlog, where it waits until it is stepped,
+ * and only the newest ones are held here. NULL: all are held here until they are stepped. */
+void ls_confirmed_ticks_set_backlog(ls_confirmed_ticks *ticks, ls_tick_backlog *backlog);
 
-/* From now on every tick that comes is added to the queue, and only the newest ones are held here.
- * NULL: all are held here until they are stepped. */
-void ls_confirmed_ticks_set_queue(ls_confirmed_ticks *ticks, const ls_tick_queue *queue);
+/* Why the backlog did not take a tick, which then counts as not come; or OK. */
+ls_status ls_confirmed_ticks_backlog_status(const ls_confirmed_ticks *ticks);
 
 /* ---- receiving ---- */
 

@@ -309,7 +309,7 @@ ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gameplay, uint32_t k
     }
     ls_uplink_take_packet(context->uplink, &packet);
     failure->status =
-        gameplay->joiner ? ls_joiner_check_queue(gameplay->joiner, &failure->why) : LS_OK;
+        gameplay->joiner ? ls_joiner_check_backlog(gameplay->joiner, &failure->why) : LS_OK;
     return failure->status == LS_OK ? LS_GAMEPLAY_GOES_ON : LS_GAMEPLAY_FAILED;
 }
 

@@ -1,7 +1,5 @@
 #include "lockstep/client/session/joiner.h"
 
-#include "lockstep/client/session/quantile_window.h"
-#include "lockstep/client/session/tick_backlog.h"
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/journal/tick_block.h"
@@ -16,7 +14,6 @@ enum {
     PIECES_PER_FRAME = 16, /* of a blob: 1 MiB, about 2 ms */
     SIZE_BYTES = 4,        /* before each block of a history */
     EVENTS_MAX = LS_EVENT_JOINED | LS_EVENT_LEFT,
-    ARRIVALS_LATE_ONE_IN = 100,
 };
 
 /* No match lasts so long; beyond it sums of ticks would wrap. */
@@ -28,12 +25,10 @@ enum {
 struct ls_joiner {
     const ls_session_context *context;
     ls_join join;
-    uint64_t close_ns;           /* when join.next_close is closed, as JOIN said */
-    ls_blob_receiver *receiver;  /* of the snapshot or history; NULL without */
-    ls_tick_backlog *backlog;    /* every closed tick that has come and is not stepped */
-    ls_status queued;            /* why the last tick could not be added to it */
-    ls_quantile_window arrivals; /* of ticks: the time less the tick times dt */
-    bool has_state;              /* the live state is the one that the backlog follows */
+    uint64_t close_ns;          /* when join.next_close is closed, as JOIN said */
+    ls_blob_receiver *receiver; /* of the snapshot or history; NULL without */
+    ls_tick_backlog *backlog;   /* every closed tick that has come and is not stepped */
+    bool has_state;             /* the live state is the one that the backlog follows */
     uint32_t steps_per_frame;
     uint32_t steps_left;   /* in this frame */
     uint64_t frame_max_ns; /* when a frame takes longer, fewer steps are made in the next one */
@@ -81,31 +76,14 @@ const char *ls_joiner_check(const ls_session_context *context, const ls_join *jo
                : "the server's JOIN brings a state of a size that cannot be";
 }
 
-/* ---- the queue ---- */
-
-static bool queue_tick(void *user, const ls_tick_inputs *inputs)
+ls_status ls_joiner_check_backlog(const ls_joiner *joiner, ls_text *why)
 {
-    ls_joiner *joiner = user;
-    uint64_t now_ns = joiner->context->now_ns;
-    joiner->queued = ls_tick_backlog_add(joiner->backlog, inputs);
-    if (joiner->queued != LS_OK) {
-        return false;
-    }
-    int64_t offset_ns = (int64_t)(now_ns - inputs->tick * joiner->context->dt_ns);
-    ls_quantile_window_add(&joiner->arrivals, offset_ns, now_ns);
-    return true;
-}
-
-ls_status ls_joiner_check_queue(const ls_joiner *joiner, ls_text *why)
-{
-    if (joiner->queued == LS_OK) {
-        return LS_OK;
-    }
-    if (joiner->queued == LS_FULL) {
+    ls_status status = ls_confirmed_ticks_backlog_status(joiner->context->ticks);
+    if (status == LS_FULL) {
         return ls_fail(LS_FELL_BEHIND, why,
                        "more ticks came than can be kept until the state is there");
     }
-    return ls_fail(joiner->queued, why, "%s", ls_status_text(joiner->queued));
+    return status == LS_OK ? LS_OK : ls_fail(status, why, "%s", ls_status_text(status));
 }
 
 /* ---- life ---- */
@@ -166,7 +144,7 @@ void ls_joiner_resume(ls_joiner *joiner, const ls_join *join)
     joiner->close_ns = joiner->context->now_ns + join->next_close_us * LS_NS_PER_US;
     joiner->steps_per_frame = STEPS_AT_FIRST;
     joiner->frame_max_ns = LS_MAX(usual_ns, FRAME_NS);
-    ls_quantile_window_init(&joiner->arrivals, ARRIVALS_LATE_ONE_IN);
+    ls_stepper_begin_catch_up(joiner->context->stepper);
 }
 
 ls_status ls_joiner_create(const ls_session_context *context, const ls_join *join, ls_joiner **out)
@@ -177,7 +155,6 @@ ls_status ls_joiner_create(const ls_session_context *context, const ls_join *joi
     }
     joiner->context = context;
     ls_joiner_resume(joiner, join);
-    ls_stepper_begin_catch_up(context->stepper);
     ls_status status = create_buffers(joiner);
     if (status == LS_OK && join->source == LS_JOIN_HELD) {
         status = go_on_with_held(joiner);
@@ -188,8 +165,7 @@ ls_status ls_joiner_create(const ls_session_context *context, const ls_join *joi
         ls_joiner_destroy(joiner);
         return status;
     }
-    ls_tick_queue queue = {queue_tick, joiner};
-    ls_confirmed_ticks_set_queue(context->ticks, &queue);
+    ls_confirmed_ticks_set_backlog(context->ticks, joiner->backlog);
     *out = joiner;
     return LS_OK;
 }
@@ -199,7 +175,7 @@ void ls_joiner_destroy(ls_joiner *joiner)
     if (!joiner) {
         return;
     }
-    ls_confirmed_ticks_set_queue(joiner->context->ticks, NULL);
+    ls_confirmed_ticks_set_backlog(joiner->context->ticks, NULL);
     ls_blob_receiver_destroy(joiner->receiver);
     ls_tick_backlog_destroy(joiner->backlog);
     ls_release(joiner->context->allocator, joiner);
@@ -473,10 +449,10 @@ void ls_joiner_announce(ls_joiner *joiner)
         &ls_session_outbox_begin(joiner->context->outbox, LS_MESSAGE_JOINED)->body.joined;
     ls_tick closes = joiner->join.next_close;
     uint64_t close_ns = joiner->close_ns;
-    if (ls_quantile_window_has_samples(&joiner->arrivals)) {
+    int64_t offset_ns = 0;
+    if (ls_stepper_least_offset(joiner->context->stepper, &offset_ns)) {
         closes = ls_confirmed_ticks_end(joiner->context->ticks);
-        close_ns = (uint64_t)(ls_quantile_window_least(&joiner->arrivals) +
-                              (int64_t)(closes * joiner->context->dt_ns));
+        close_ns = (uint64_t)(offset_ns + (int64_t)(closes * joiner->context->dt_ns));
     }
     (void)newest_hash(joiner, joined);
     joined->first_input = ls_uplink_enter(joiner->context->uplink, closes, close_ns);

@@ -33,7 +33,7 @@ void ls_joiner_acknowledge(ls_joiner *joiner);
 uint64_t ls_joiner_next_ns(const ls_joiner *joiner);
 
 /* OK while there was room for every tick that came; FELL_BEHIND or NO_MEMORY. */
-ls_status ls_joiner_check_queue(const ls_joiner *joiner, ls_text *why);
+ls_status ls_joiner_check_backlog(const ls_joiner *joiner, ls_text *why);
 
 /* Takes the state out of what came for it, if it is all there, and steps the ticks that have come
  * since, as far as a frame may take. Works without a link as well. MISBEHAVED, DESYNCED, or what

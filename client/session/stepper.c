@@ -26,8 +26,9 @@ struct ls_stepper {
 
 /* ---- stepping ---- */
 
-static void step_on(ls_stepper *stepper, const ls_tick_inputs *inputs)
+static void step_on(void *user, const ls_tick_inputs *inputs)
 {
+    ls_stepper *stepper = user;
     ls_sim_instance *instance = stepper->context->instance;
     const ls_session_config *config = &stepper->context->config;
     ls_stepper_set_previous(stepper);
@@ -59,23 +60,14 @@ static void record(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
 }
 
 /* State `tick` is the result of closed ticks alone. */
-static void settle(ls_stepper *stepper, ls_tick tick, uint64_t state_hash)
+static void settle(void *user, ls_tick tick, uint64_t state_hash)
 {
+    ls_stepper *stepper = user;
     record(stepper, tick, state_hash);
     if (is_hashed(stepper, tick)) {
         ls_hash_log_append(stepper->context->hashes, tick, state_hash);
     }
     ls_confirmed_ticks_forget_before_state(stepper->context->ticks, tick);
-}
-
-static void step_for_prediction(void *user, const ls_tick_inputs *inputs)
-{
-    step_on(user, inputs);
-}
-
-static void settle_for_prediction(void *user, ls_tick tick, uint64_t state_hash)
-{
-    settle(user, tick, state_hash);
 }
 
 /* ---- life ---- */
@@ -89,7 +81,7 @@ static ls_status create_prediction(ls_stepper *stepper)
                                    .slot = context->offer.slot,
                                    .ticks = context->config.predict_ticks,
                                    .hash_interval_ticks = context->offer.hash_interval_ticks,
-                                   .host = {step_for_prediction, settle_for_prediction, stepper}};
+                                   .host = {step_on, settle, stepper}};
     if (context->config.predict_ticks == 0 || context->config.is_spectator) {
         return LS_OK;
     }
@@ -305,6 +297,14 @@ void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick)
     ls_jitter_buffer_add_arrival(&stepper->jitter_buffer, tick, stepper->context->now_ns);
 }
 
+bool ls_stepper_least_offset(const ls_stepper *stepper, int64_t *offset_ns)
+{
+    const ls_quantile_window *offsets = &stepper->jitter_buffer.offsets;
+    bool has_offset = ls_quantile_window_has_samples(offsets);
+    *offset_ns = has_offset ? ls_quantile_window_least(offsets) : 0;
+    return has_offset;
+}
+
 ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t elapsed_ns)
 {
     if (stepper->prediction) {
@@ -340,6 +340,7 @@ void ls_stepper_begin_catch_up(ls_stepper *stepper)
 {
     ls_stepper_drop_guesses(stepper);
     stepper->is_catching_up = true;
+    ls_jitter_buffer_init(&stepper->jitter_buffer, stepper->context->dt_ns);
 }
 
 void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs)

@@ -23,6 +23,10 @@ void ls_stepper_begin(ls_stepper *stepper);
 /* A closed tick has come. */
 void ls_stepper_add_arrival(ls_stepper *stepper, ls_tick tick);
 
+/* Of the ticks that have come since then, the least time of arrival less the tick times dt. False
+ * while there is none. */
+bool ls_stepper_least_offset(const ls_stepper *stepper, int64_t *offset_ns);
+
 /* Steps the ticks that are due, `elapsed_ns` after the frame before. Fails with the simulation's
  * status when it cannot load what it saved. */
 ls_status ls_stepper_frame(ls_stepper *stepper, uint64_t elapsed_ns);
@@ -35,7 +39,8 @@ void ls_stepper_drop_guesses(ls_stepper *stepper);
 
 /* ---- replacing the state ---- */
 
-/* From now on ticks are stepped one by one, as they are handed in, and nothing is guessed. */
+/* From now on ticks are stepped one by one, as they are handed in, and nothing is guessed. When
+ * ticks arrive is measured anew. */
 void ls_stepper_begin_catch_up(ls_stepper *stepper);
 void ls_stepper_catch_up(ls_stepper *stepper, const ls_tick_inputs *inputs);
 
