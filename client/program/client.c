@@ -29,7 +29,7 @@ typedef struct client {
     ls_event_loop *loop;
     ls_transport *transport;
     ls_session *session;
-    ls_client_view *view;        /* NULL: there is no window */
+    ls_client_view view;
     ls_loop_source *frame_alarm; /* for the view's next frame */
     ls_loop_source *alarm;       /* for inputs that are due between frames */
     uint64_t alarm_ns;
@@ -73,7 +73,7 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 {
     client *player = user;
     if (!player->config->has_bot) {
-        return player->view ? ls_client_view_input(player->view, instance, slot, bytes) : 0;
+        return player->view.screen ? ls_client_view_input(&player->view, instance, slot, bytes) : 0;
     }
     if (player->config->bot_delay_ticks == 0) {
         return ls_bot_input(&player->bot, instance, slot, bytes);
@@ -364,9 +364,7 @@ static void after_turn(client *player, uint64_t now_ns)
     ls_session_event event;
     while (ls_session_next_event(player->session, &event)) {
         log_event(player, &event);
-        if (player->view) {
-            ls_client_view_hear(player->view, &event);
-        }
+        ls_client_view_hear(&player->view, &event);
     }
     if (player->server != 0) {
         player->traffic = ls_transport_traffic_of(player->transport, player->server);
@@ -415,16 +413,16 @@ static void on_frame(void *user, uint64_t now_ns)
 static void on_seen_frame(void *user, uint64_t now_ns)
 {
     client *player = user;
-    uint64_t again_ns = ls_client_view_go_on(player->view, now_ns);
+    uint64_t again_ns = ls_screen_go_on(player->view.screen, now_ns);
     if (again_ns > 0) {
         ls_loop_alarm_set(player->frame_alarm, again_ns);
         return;
     }
-    if (ls_client_view_is_closed(player->view, now_ns)) {
+    if (ls_screen_is_closed(player->view.screen, now_ns)) {
         ls_session_leave(player->session, now_ns);
     }
     on_frame(player, now_ns);
-    ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(player->view, now_ns));
+    ls_loop_alarm_set(player->frame_alarm, ls_client_view_frame(&player->view, now_ns));
 }
 
 static void on_alarm(void *user, uint64_t now_ns)
@@ -551,6 +549,15 @@ static void log_prediction(const client *player, const ls_summary_prediction *pr
                 prediction->depth_max, prediction->steps_per_tick);
 }
 
+static void log_unwritten(const client *player, ls_status status, const ls_text *why,
+                          ls_exit_code *code)
+{
+    if (status != LS_OK) {
+        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why->bytes);
+        *code = *code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : *code;
+    }
+}
+
 static ls_exit_code finish(client *player)
 {
     static ls_summary summary;
@@ -567,15 +574,10 @@ static ls_exit_code finish(client *player)
         ls_log_line(&player->console->log, LS_LOG_INFO, "tick %" PRIu32 ", hash %016" PRIx64,
                     summary.final_tick, summary.final_hash);
     }
-    if (player->config->json_path &&
-        ls_summary_write(&summary, player->config->json_path, &why) != LS_OK) {
-        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
-    }
-    if (ls_frame_recorder_close(&player->recorder, &why) != LS_OK) {
-        ls_log_line(&player->console->log, LS_LOG_ERROR, "%s", why.bytes);
-        code = code == LS_EXIT_CLEAN ? LS_EXIT_ENVIRONMENT : code;
-    }
+    const char *json_path = player->config->json_path;
+    ls_status written = json_path ? ls_summary_write(&summary, json_path, &why) : LS_OK;
+    log_unwritten(player, written, &why, &code);
+    log_unwritten(player, ls_frame_recorder_close(&player->recorder, &why), &why, &code);
     return code;
 }
 
@@ -599,7 +601,7 @@ static ls_status open_network(client *player, ls_text *why)
 static ls_status add_frames(client *player)
 {
     uint64_t now_ns = ls_event_loop_now_ns(player->loop);
-    if (!player->view) {
+    if (!player->view.screen) {
         ls_tick_timer_config frames = {.first_ns = now_ns,
                                        .period_ns = LS_NS_PER_SECOND / player->config->fps};
         ls_loop_handler frame = {on_frame, player};
@@ -608,7 +610,7 @@ static ls_status add_frames(client *player)
     ls_loop_handler frame = {on_seen_frame, player};
     ls_status status = ls_event_loop_add_alarm(player->loop, frame, &player->frame_alarm);
     if (status == LS_OK) {
-        ls_client_view_show(player->view, player->session);
+        player->view.session = player->session;
         ls_loop_alarm_set(player->frame_alarm, now_ns);
     }
     return status;
@@ -638,8 +640,7 @@ static ls_status build(client *player, ls_text *why)
     const char *json_path = player->config->json_path;
     ls_status status = json_path ? ls_output_check_path(json_path, why) : LS_OK;
     if (status == LS_OK && player->config->view.kind != LS_SCREEN_NONE) {
-        status = ls_client_view_open(&player->config->view, player->console, ls_allocator_heap(),
-                                     &player->view, why);
+        status = ls_client_view_open(&player->view, &player->config->view, player->console, why);
     }
     if (status == LS_OK && player->config->frames_path) {
         status = ls_frame_recorder_open(&player->recorder, player->config->frames_path, why);
@@ -656,7 +657,7 @@ static ls_status build(client *player, ls_text *why)
     session.after_step = after_step;
     session.user = player;
     session.makes_inputs_between_frames = true;
-    session.keeps_previous_state = player->view != NULL;
+    session.keeps_previous_state = player->view.screen != NULL;
     ls_packet_sink sink = ls_transport_sink(player->transport);
     status = ls_session_create(&session, &sink, ls_allocator_heap(), &player->session, why);
     return status == LS_OK ? add_handlers(player) : status;
@@ -680,7 +681,7 @@ ls_exit_code ls_client_run(const ls_client_config *config, ls_console *console)
         ls_event_loop_run(player.loop);
         code = finish(&player);
     }
-    ls_client_view_close(player.view);
+    ls_screen_close(player.view.screen);
     ls_session_destroy(player.session);
     ls_transport_destroy(player.transport);
     ls_event_loop_destroy(player.loop);

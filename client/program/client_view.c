@@ -4,26 +4,6 @@
 
 #include <inttypes.h>
 
-/* Lag that the client has noticed in the newest second. */
-typedef struct lag_notes {
-    uint64_t since_ns;
-    uint64_t stalled_before; /* ticks, when the second began */
-    uint64_t stalled_ticks;  /* in the second before this one */
-    uint64_t longest_frame_ns;
-    uint64_t longest_before_ns;
-} lag_notes;
-
-struct ls_client_view {
-    const ls_allocator *allocator;
-    ls_session *session;
-    ls_screen *screen;
-    uint64_t frame_ns; /* when the frame before began */
-    uint32_t slot;
-    bool is_waiting;
-    ls_waiting waiting;
-    lag_notes lag;
-};
-
 /* ---- what there is to say ---- */
 
 static double ms(uint64_t ns)
@@ -42,7 +22,7 @@ static void add_link(ls_hud_model *hud, const char *name, ls_link_figures link)
 static void add_lag(const ls_client_view *shown, const ls_session_report *report, uint64_t dt_ns,
                     ls_hud_model *hud)
 {
-    const lag_notes *lag = &shown->lag;
+    const ls_lag_notes *lag = &shown->lag;
     uint64_t frame_ns = LS_MAX(lag->longest_frame_ns, lag->longest_before_ns);
     if (shown->is_waiting) {
         ls_text names = {{0}};
@@ -150,36 +130,11 @@ static void draw(void *user, ls_fixed alpha, ls_draw_list *list)
 
 /* ---- opening ---- */
 
-ls_status ls_client_view_open(const ls_screen_config *config, ls_console *console,
-                              const ls_allocator *allocator, ls_client_view **out, ls_text *why)
+ls_status ls_client_view_open(ls_client_view *shown, const ls_screen_config *config,
+                              ls_console *console, ls_text *why)
 {
-    ls_client_view *shown = ls_allocate(allocator, sizeof *shown);
-    if (!shown) {
-        return LS_NO_MEMORY;
-    }
-    shown->allocator = allocator;
     ls_view_source source = {.user = shown, .fill_hud = fill_hud, .draw = draw};
-    ls_status status =
-        ls_screen_open(config, &source, &console->log, allocator, &shown->screen, why);
-    if (status != LS_OK) {
-        ls_client_view_close(shown);
-        return status;
-    }
-    *out = shown;
-    return LS_OK;
-}
-
-void ls_client_view_close(ls_client_view *shown)
-{
-    if (shown) {
-        ls_screen_close(shown->screen);
-        ls_release(shown->allocator, shown);
-    }
-}
-
-void ls_client_view_show(ls_client_view *shown, ls_session *session)
-{
-    shown->session = session;
+    return ls_screen_open(config, &source, &console->log, ls_allocator_heap(), &shown->screen, why);
 }
 
 void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
@@ -191,11 +146,6 @@ void ls_client_view_hear(ls_client_view *shown, const ls_session_event *event)
 }
 
 /* ---- frames ---- */
-
-bool ls_client_view_is_closed(ls_client_view *shown, uint64_t now_ns)
-{
-    return ls_screen_is_closed(shown->screen, now_ns);
-}
 
 uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *instance, uint32_t slot,
                               uint8_t *bytes)
@@ -211,7 +161,7 @@ uint32_t ls_client_view_input(ls_client_view *shown, const ls_sim_instance *inst
 
 static void note_lag(ls_client_view *shown, uint64_t now_ns)
 {
-    lag_notes *lag = &shown->lag;
+    ls_lag_notes *lag = &shown->lag;
     ls_session_report report = ls_session_report_of(shown->session);
     uint64_t frame_ns = shown->frame_ns > 0 ? now_ns - shown->frame_ns : 0;
     lag->longest_frame_ns = LS_MAX(frame_ns, lag->longest_frame_ns);
@@ -230,9 +180,4 @@ uint64_t ls_client_view_frame(ls_client_view *shown, uint64_t now_ns)
     note_lag(shown, now_ns);
     shown->frame_ns = now_ns;
     return ls_screen_frame(shown->screen, now_ns);
-}
-
-uint64_t ls_client_view_go_on(ls_client_view *shown, uint64_t now_ns)
-{
-    return ls_screen_go_on(shown->screen, now_ns);
 }

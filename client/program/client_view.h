@@ -8,28 +8,38 @@
 #include "lockstep/client/view/screen.h"
 #include "lockstep/common/program/console.h"
 
-typedef struct ls_client_view ls_client_view;
+/* Lag that the client has noticed in the newest second. */
+typedef struct ls_lag_notes {
+    uint64_t since_ns;
+    uint64_t stalled_before; /* ticks, when the second began */
+    uint64_t stalled_ticks;  /* in the second before this one */
+    uint64_t longest_frame_ns;
+    uint64_t longest_before_ns;
+} ls_lag_notes;
 
-/* As ls_screen_open. The console must outlive the view. */
-ls_status ls_client_view_open(const ls_screen_config *config, ls_console *console,
-                              const ls_allocator *allocator, ls_client_view **out, ls_text *why);
-void ls_client_view_close(ls_client_view *view);
+typedef struct ls_client_view {
+    ls_session *session; /* that it shows, from the first frame on */
+    ls_screen *screen;   /* NULL: nothing is shown */
+    uint64_t frame_ns;   /* when the frame before began */
+    uint32_t slot;
+    bool is_waiting;
+    ls_waiting waiting;
+    ls_lag_notes lag;
+} ls_client_view;
 
-/* The match that it shows from now on; before that nothing may be painted. */
-void ls_client_view_show(ls_client_view *view, ls_session *session);
+/* As ls_screen_open; the view comes zeroed and stays where it is. The console must outlive it. The
+ * caller closes the screen. */
+ls_status ls_client_view_open(ls_client_view *view, const ls_screen_config *config,
+                              ls_console *console, ls_text *why);
 
 /* Events of the session that the person should see. */
 void ls_client_view_hear(ls_client_view *view, const ls_session_event *event);
-
-/* Takes what the person did; true when they want to leave. */
-bool ls_client_view_is_closed(ls_client_view *view, uint64_t now_ns);
 
 /* As ls_session_config.make_input. */
 uint32_t ls_client_view_input(ls_client_view *view, const ls_sim_instance *instance, uint32_t slot,
                               uint8_t *bytes);
 
-/* As ls_screen_frame and ls_screen_go_on. */
+/* As ls_screen_frame. */
 uint64_t ls_client_view_frame(ls_client_view *view, uint64_t now_ns);
-uint64_t ls_client_view_go_on(ls_client_view *view, uint64_t now_ns);
 
 #endif

@@ -209,67 +209,49 @@ const ls_canvas_font *ls_window_font(const ls_window *window)
 
 /* ---- events ---- */
 
-static ls_view_key key_of(SDL_Scancode code)
-{
-    static const struct {
-        SDL_Scancode code;
-        ls_view_key key;
-    } keys[] = {
-        {SDL_SCANCODE_UP, LS_KEY_UP},
-        {SDL_SCANCODE_DOWN, LS_KEY_DOWN},
-        {SDL_SCANCODE_LEFT, LS_KEY_LEFT},
-        {SDL_SCANCODE_RIGHT, LS_KEY_RIGHT},
-        {SDL_SCANCODE_W, LS_KEY_W},
-        {SDL_SCANCODE_A, LS_KEY_A},
-        {SDL_SCANCODE_S, LS_KEY_S},
-        {SDL_SCANCODE_D, LS_KEY_D},
-        {SDL_SCANCODE_SPACE, LS_KEY_SPACE},
-        {SDL_SCANCODE_LCTRL, LS_KEY_CONTROL},
-        {SDL_SCANCODE_LSHIFT, LS_KEY_SHIFT},
-        {SDL_SCANCODE_I, LS_KEY_I},
-        {SDL_SCANCODE_J, LS_KEY_J},
-        {SDL_SCANCODE_K, LS_KEY_K},
-        {SDL_SCANCODE_L, LS_KEY_L},
-        {SDL_SCANCODE_EQUALS, LS_KEY_PLUS},
-        {SDL_SCANCODE_KP_PLUS, LS_KEY_PLUS},
-        {SDL_SCANCODE_MINUS, LS_KEY_MINUS},
-        {SDL_SCANCODE_KP_MINUS, LS_KEY_MINUS},
-        {SDL_SCANCODE_HOME, LS_KEY_HOME},
-        {SDL_SCANCODE_END, LS_KEY_END},
-        {SDL_SCANCODE_F, LS_KEY_F},
-        {SDL_SCANCODE_H, LS_KEY_H},
-        {SDL_SCANCODE_N, LS_KEY_N},
-        {SDL_SCANCODE_F12, LS_KEY_F12},
-        {SDL_SCANCODE_ESCAPE, LS_KEY_ESCAPE},
-    };
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (keys[i].code == code) {
-            return keys[i].key;
-        }
-    }
-    return LS_KEY_NONE;
-}
+static const ls_view_key keyboard_keys[SDL_NUM_SCANCODES] = {
+    [SDL_SCANCODE_UP] = LS_KEY_UP,
+    [SDL_SCANCODE_DOWN] = LS_KEY_DOWN,
+    [SDL_SCANCODE_LEFT] = LS_KEY_LEFT,
+    [SDL_SCANCODE_RIGHT] = LS_KEY_RIGHT,
+    [SDL_SCANCODE_W] = LS_KEY_W,
+    [SDL_SCANCODE_A] = LS_KEY_A,
+    [SDL_SCANCODE_S] = LS_KEY_S,
+    [SDL_SCANCODE_D] = LS_KEY_D,
+    [SDL_SCANCODE_SPACE] = LS_KEY_SPACE,
+    [SDL_SCANCODE_LCTRL] = LS_KEY_CONTROL,
+    [SDL_SCANCODE_LSHIFT] = LS_KEY_SHIFT,
+    [SDL_SCANCODE_I] = LS_KEY_I,
+    [SDL_SCANCODE_J] = LS_KEY_J,
+    [SDL_SCANCODE_K] = LS_KEY_K,
+    [SDL_SCANCODE_L] = LS_KEY_L,
+    [SDL_SCANCODE_EQUALS] = LS_KEY_PLUS,
+    [SDL_SCANCODE_KP_PLUS] = LS_KEY_PLUS,
+    [SDL_SCANCODE_MINUS] = LS_KEY_MINUS,
+    [SDL_SCANCODE_KP_MINUS] = LS_KEY_MINUS,
+    [SDL_SCANCODE_HOME] = LS_KEY_HOME,
+    [SDL_SCANCODE_END] = LS_KEY_END,
+    [SDL_SCANCODE_F] = LS_KEY_F,
+    [SDL_SCANCODE_H] = LS_KEY_H,
+    [SDL_SCANCODE_N] = LS_KEY_N,
+    [SDL_SCANCODE_F12] = LS_KEY_F12,
+    [SDL_SCANCODE_ESCAPE] = LS_KEY_ESCAPE,
+};
 
-static ls_view_key pad_key_of(uint8_t button)
+static const ls_view_key pad_keys[SDL_CONTROLLER_BUTTON_MAX] = {
+    [SDL_CONTROLLER_BUTTON_DPAD_UP] = LS_KEY_PAD_UP,
+    [SDL_CONTROLLER_BUTTON_DPAD_DOWN] = LS_KEY_PAD_DOWN,
+    [SDL_CONTROLLER_BUTTON_DPAD_LEFT] = LS_KEY_PAD_LEFT,
+    [SDL_CONTROLLER_BUTTON_DPAD_RIGHT] = LS_KEY_PAD_RIGHT,
+    [SDL_CONTROLLER_BUTTON_A] = LS_KEY_PAD_FIRST,
+    [SDL_CONTROLLER_BUTTON_B] = LS_KEY_PAD_SECOND,
+    [SDL_CONTROLLER_BUTTON_X] = LS_KEY_PAD_THIRD,
+};
+
+/* `code` is its place in the table; a newer SDL may know more of them. */
+static ls_view_key key_of(const ls_view_key *keys, uint32_t count, uint32_t code)
 {
-    switch (button) {
-    case SDL_CONTROLLER_BUTTON_DPAD_UP:
-        return LS_KEY_PAD_UP;
-    case SDL_CONTROLLER_BUTTON_DPAD_DOWN:
-        return LS_KEY_PAD_DOWN;
-    case SDL_CONTROLLER_BUTTON_DPAD_LEFT:
-        return LS_KEY_PAD_LEFT;
-    case SDL_CONTROLLER_BUTTON_DPAD_RIGHT:
-        return LS_KEY_PAD_RIGHT;
-    case SDL_CONTROLLER_BUTTON_A:
-        return LS_KEY_PAD_FIRST;
-    case SDL_CONTROLLER_BUTTON_B:
-        return LS_KEY_PAD_SECOND;
-    case SDL_CONTROLLER_BUTTON_X:
-        return LS_KEY_PAD_THIRD;
-    default:
-        return LS_KEY_NONE;
-    }
+    return code < count ? keys[code] : LS_KEY_NONE;
 }
 
 static bool repeats(ls_view_key key)
@@ -280,7 +262,7 @@ static bool repeats(ls_view_key key)
 static bool take_key(const SDL_KeyboardEvent *key, ls_view_event *event)
 {
     *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY,
-                             .key = key_of(key->keysym.scancode),
+                             .key = key_of(keyboard_keys, SDL_NUM_SCANCODES, key->keysym.scancode),
                              .is_down = key->state == SDL_PRESSED};
     return event->key != LS_KEY_NONE && (!key->repeat || repeats(event->key));
 }
@@ -356,9 +338,10 @@ static bool take_pad(ls_window *window, const SDL_Event *from, ls_view_event *ev
         return true;
     case SDL_CONTROLLERBUTTONDOWN:
     case SDL_CONTROLLERBUTTONUP:
-        *event = (ls_view_event){.kind = LS_VIEW_EVENT_KEY,
-                                 .key = pad_key_of(from->cbutton.button),
-                                 .is_down = from->cbutton.state == SDL_PRESSED};
+        *event = (ls_view_event){
+            .kind = LS_VIEW_EVENT_KEY,
+            .key = key_of(pad_keys, SDL_CONTROLLER_BUTTON_MAX, from->cbutton.button),
+            .is_down = from->cbutton.state == SDL_PRESSED};
         return event->key != LS_KEY_NONE;
     case SDL_CONTROLLERAXISMOTION:
         return take_axis(window, &from->caxis, event);
