@@ -342,7 +342,7 @@ void fake_server_send_ticks_to(fake_server *fake, ls_tick end)
         ls_ticks_header header = {.sequence = fake->sequence++,
                                   .first = tick,
                                   .hold = LS_HOLD_NONE,
-                                  .wanted = tick,
+                                  .wanted = fake->acknowledges_nothing ? 0 : tick,
                                   .slack = LS_SLACK_NONE};
         ls_ticks_header_bits(&stream, &header, 0);
         for (; tick < end; tick++) {

@@ -28,6 +28,7 @@ typedef struct fake_server {
     ls_peer_id peer;       /* of the newest connection */
     ls_tick keyframe_tick; /* is coded against nothing */
     uint32_t sequence;     /* of TICKS */
+    bool acknowledges_nothing;
 
     /* The match, by tick. */
     ls_sim_instance *instance;

@@ -1,19 +1,14 @@
 /* A session that comes into a running match, against a server that a test plays. */
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/base/limits.h"
-#include "lockstep/protocol/wire/message.h"
-#include "lockstep/tests/support/fake_server.h"
+#include "lockstep/tests/unit/session_fixture.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
-static fake_server here;
+TestSuite(session_join, .fini = shut);
 
 static void open_with(const ls_session_config *config, uint32_t ticks)
 {
     fake_server_open(&here, config);
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     cr_assert_eq(here.ready_count, 1);
     fake_server_close_ticks(&here, ticks);
 }
@@ -22,38 +17,6 @@ static void open_late(void)
 {
     ls_session_config config = ls_session_config_default();
     open_with(&config, 500);
-}
-
-static void shut(void)
-{
-    fake_server_close(&here);
-}
-
-static ls_join join_by(ls_join_source source)
-{
-    ls_join join = fake_server_make_join(&here, source);
-    fake_server_send_join(&here, &join);
-    return join;
-}
-
-static void check_state(ls_session_state state)
-{
-    ls_session_report report = fake_server_report(&here);
-    cr_assert_eq(report.state, state, "state %d, %s", (int)report.state,
-                 ls_status_name(report.status));
-}
-
-/* It plays, and agrees about every state from here on. */
-static void check_plays_on(void)
-{
-    check_state(LS_SESSION_PLAYING);
-    fake_server_frame_on(&here, 100);
-    ls_session_report report = fake_server_report(&here);
-    cr_assert_eq(report.state, LS_SESSION_PLAYING);
-    cr_assert_geq(report.tick + 10, here.closed);
-    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
-    cr_assert_geq(here.inputs.chain_tick + 10, here.closed);
-    cr_assert_eq(report.packets_rejected, 0);
 }
 
 static void check_gave_up(ls_status status, const char *words)
@@ -70,15 +33,14 @@ static void check_gave_up(ls_status status, const char *words)
 
 /* ---- a snapshot ---- */
 
-Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_late, .fini = shut)
+Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     check_state(LS_SESSION_JOINING);
     cr_assert_eq(here.inputs.next, 500, "ticks are acknowledged from JOIN on");
     ls_session_report report = fake_server_report(&here);
     cr_assert_eq(report.transfer_bytes, join.blob_bytes);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_eq(here.joined.tick, 500);
     cr_assert_eq(here.joined.state_hash, here.state_hashes[500]);
@@ -88,14 +50,14 @@ Test(session_join, a_snapshot_is_loaded_checked_and_played_from, .init = open_la
     cr_assert_eq(event.tick, 500);
     cr_assert_eq(event.away_ns, 0);
     cr_assert_str_eq(ls_session_player_name(here.session, 1), "bert");
-    check_plays_on();
+    check_plays_on(0);
     cr_assert_eq(fake_server_report(&here).joined_tick, 500);
     cr_assert_eq(fake_server_report(&here).rejoins, 0);
     cr_assert_geq(fake_server_report(&here).inputs_made, 90);
 }
 
 /* HELLO was sent again and again, or the clock has jumped: that was no round trip. */
-Test(session_join, an_offer_that_took_seconds_puts_no_input_seconds_ahead, .fini = shut)
+Test(session_join, an_offer_that_took_seconds_puts_no_input_seconds_ahead)
 {
     ls_session_config config = ls_session_config_default();
     fake_server_open(&here, &config);
@@ -104,16 +66,13 @@ Test(session_join, an_offer_that_took_seconds_puts_no_input_seconds_ahead, .fini
     fake_server_send_offer(&here);
     fake_server_close_ticks(&here, 500);
     here.now_ns += 2 * FAKE_DT_NS;
-    ls_join join = join_by(LS_JOIN_SNAPSHOT);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    join_with_blob(LS_JOIN_SNAPSHOT);
     cr_assert_eq(here.joined_count, 1);
     cr_assert_leq(here.joined.first_input, 510, "plays from %u on", here.joined.first_input);
-    check_plays_on();
+    check_plays_on(0);
 }
 
-Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .init = open_late,
-     .fini = shut)
+Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_frame_on(&here, 1500); /* more than a window */
@@ -131,10 +90,10 @@ Test(session_join, ticks_that_come_while_the_blob_does_are_kept_and_stepped, .in
     cr_assert_gt(frames, 3, "no frame steps everything");
     cr_assert_eq(here.joined.tick, here.closed);
     cr_assert_eq(here.joined.state_hash, here.state_hashes[here.closed]);
-    check_plays_on();
+    check_plays_on(0);
 }
 
-Test(session_join, ticks_that_came_before_join_come_again, .init = open_late, .fini = shut)
+Test(session_join, ticks_that_came_before_join_come_again, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     here.keyframe_tick = join.tick;
@@ -145,10 +104,10 @@ Test(session_join, ticks_that_came_before_join_come_again, .init = open_late, .f
     fake_server_send_blob(&here, &join);
     fake_server_send_ticks(&here);
     fake_server_frame(&here);
-    check_plays_on();
+    check_plays_on(0);
 }
 
-Test(session_join, a_long_frame_makes_the_next_one_step_less, .init = open_late, .fini = shut)
+Test(session_join, a_long_frame_makes_the_next_one_step_less, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_frame_on(&here, 2000);
@@ -170,15 +129,12 @@ static void join_of_interval(uint32_t interval, ls_tick tick)
     ls_session_config config = ls_session_config_default();
     fake_server_open(&here, &config);
     here.offer.hash_interval_ticks = interval;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_close_ticks(&here, tick);
-    ls_join join = join_by(LS_JOIN_SNAPSHOT);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    join_with_blob(LS_JOIN_SNAPSHOT);
 }
 
-Test(session_join, with_a_long_hash_interval_joins_own_hash_is_told)
+Test(session_join, with_a_long_hash_interval_joined_says_the_states_own_hash)
 {
     join_of_interval(64, 500);
     cr_assert_eq(here.joined_count, 1);
@@ -189,7 +145,6 @@ Test(session_join, with_a_long_hash_interval_joins_own_hash_is_told)
     fake_server_frame_on(&here, 100);
     cr_assert_eq(here.inputs.chain_tick, 576);
     cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[576]);
-    fake_server_close(&here);
 }
 
 Test(session_join, with_prediction_guesses_begin_after_the_join)
@@ -201,25 +156,19 @@ Test(session_join, with_prediction_guesses_begin_after_the_join)
     fake_server_frame_on(&here, 30);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 1);
-    check_plays_on();
+    check_plays_on(0);
     ls_session_report report = fake_server_report(&here);
     cr_assert(report.has_prediction);
     cr_assert_gt(report.shown_tick, report.tick);
-    fake_server_close(&here);
 }
 
-Test(session_join, the_end_of_the_match_is_reached_by_who_came_late, .init = open_late,
-     .fini = shut)
+Test(session_join, a_late_player_reaches_the_end_of_the_match, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_frame_on(&here, 50);
-    ls_message message = {.kind = LS_MESSAGE_END,
-                          .body.end = {.final_tick = 550, .final_hash = here.state_hashes[550]}};
-    fake_server_send(&here, &message);
+    say_end(550);
     fake_server_send_blob(&here, &join);
-    for (uint32_t i = 0; i < 10; i++) {
-        fake_server_frame(&here);
-    }
+    wait_frames(10);
     check_state(LS_SESSION_FINISHED);
     cr_assert_eq(here.finished_count, 1);
     cr_assert_eq(here.joined_count, 1);
@@ -264,54 +213,49 @@ static void open_engine(bool can_save)
     here.simulation.hash = engine_hash;
     here.simulation.save = can_save ? engine_save : NULL;
     here.simulation.load = can_save ? engine_load : NULL;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_close_ticks(&here, 300);
 }
 
-Test(session_join, an_engine_loads_its_own_snapshot, .fini = shut)
+Test(session_join, an_engine_loads_its_own_snapshot)
 {
     open_engine(true);
-    ls_join join = join_by(LS_JOIN_SNAPSHOT);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
-    check_plays_on();
+    join_with_blob(LS_JOIN_SNAPSHOT);
+    check_plays_on(0);
 }
 
-Test(session_join, a_snapshot_that_lies_about_its_size_is_not_loaded, .fini = shut)
+Test(session_join, a_snapshot_that_lies_about_its_size_is_not_loaded)
 {
     open_engine(true);
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     here.raw[0]++;
     fake_server_set_blob(&here, &join, here.raw, join.blob_bytes);
     fake_server_send_join(&here, &join);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     check_gave_up(LS_MISBEHAVED, "another size");
 }
 
-Test(session_join, an_engine_says_that_it_cannot_load, .fini = shut)
+Test(session_join, an_engine_says_that_it_cannot_load)
 {
     open_engine(true);
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     here.raw[0]--;
     fake_server_set_blob(&here, &join, here.raw, join.blob_bytes - 1);
     fake_server_send_join(&here, &join);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     check_gave_up(LS_MALFORMED, "cannot load");
 }
 
-Test(session_join, an_engine_that_cannot_save_joins_by_history, .fini = shut)
+Test(session_join, an_engine_that_cannot_save_joins_by_history)
 {
     open_engine(false);
     ls_join join = join_by(LS_JOIN_HISTORY);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 20);
-    check_plays_on();
+    check_plays_on(0);
 }
 
-Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused, .fini = shut)
+Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused)
 {
     open_engine(false);
     ls_join join = {.source = LS_JOIN_SNAPSHOT,
@@ -326,7 +270,7 @@ Test(session_join, a_snapshot_for_an_engine_that_cannot_load_is_refused, .fini =
 
 /* ---- a history ---- */
 
-Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fini = shut)
+Test(session_join, a_history_is_simulated_from_the_start, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_HISTORY);
     fake_server_send_blob(&here, &join);
@@ -334,7 +278,7 @@ Test(session_join, a_history_is_simulated_from_the_start, .init = open_late, .fi
     cr_assert_eq(here.joined_count, 1);
     cr_assert_geq(here.joined.tick, 500);
     cr_assert_eq(here.joined.state_hash, here.state_hashes[here.joined.tick]);
-    check_plays_on();
+    check_plays_on(0);
     cr_assert_geq(fake_server_report(&here).steps, 600, "every tick was stepped");
 }
 
@@ -377,80 +321,70 @@ static void fail_with_history(void (*alter)(uint8_t *bytes, uint32_t size), ls_s
     alter_history(&join, alter);
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
-    for (uint32_t i = 0; i < 40; i++) {
-        fake_server_frame(&here);
-    }
+    wait_frames(40);
     check_gave_up(status, words);
     cr_assert_eq(here.joined_count, 0);
 }
 
-Test(session_join, a_history_whose_chain_is_another_is_refused, .init = open_late, .fini = shut)
+Test(session_join, a_history_whose_chain_is_another_is_refused, .init = open_late)
 {
     fail_with_history(alter_chain, LS_MISBEHAVED, "contradicts itself");
 }
 
-Test(session_join, a_history_that_begins_elsewhere_is_refused, .init = open_late, .fini = shut)
+Test(session_join, a_history_that_begins_elsewhere_is_refused, .init = open_late)
 {
     fail_with_history(alter_first, LS_MISBEHAVED, "contradicts itself");
 }
 
-Test(session_join, a_history_with_another_hash_is_a_desync, .init = open_late, .fini = shut)
+Test(session_join, a_history_with_another_hash_is_a_desync, .init = open_late)
 {
     fail_with_history(alter_hash, LS_DESYNCED, "tick 100");
 }
 
-Test(session_join, a_history_block_beyond_the_end_is_refused, .init = open_late, .fini = shut)
+Test(session_join, a_history_block_beyond_the_end_is_refused, .init = open_late)
 {
     fail_with_history(alter_size, LS_MISBEHAVED, "contradicts itself");
 }
 
-Test(session_join, a_history_that_ends_early_is_refused, .init = open_late, .fini = shut)
+Test(session_join, a_history_that_ends_early_is_refused, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
     fake_server_close_ticks(&here, 1);
     join.tick = join.next_close = join.chain_tick = 501;
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
-    for (uint32_t i = 0; i < 40; i++) {
-        fake_server_frame(&here);
-    }
+    wait_frames(40);
     check_gave_up(LS_MISBEHAVED, "contradicts itself");
 }
 
-Test(session_join, a_history_that_does_not_lead_to_joins_chain_is_a_desync, .init = open_late,
-     .fini = shut)
+Test(session_join, a_history_that_does_not_lead_to_joins_chain_is_a_desync, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
     join.chain ^= 1;
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
-    for (uint32_t i = 0; i < 40; i++) {
-        fake_server_frame(&here);
-    }
+    wait_frames(40);
     check_gave_up(LS_DESYNCED, "not the server's");
 }
 
 /* ---- hostile ---- */
 
-Test(session_join, a_snapshot_of_another_hash_is_a_desync_that_is_told, .init = open_late,
-     .fini = shut)
+Test(session_join, a_snapshot_of_another_hash_is_a_desync, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     join.state_hash ^= 1;
     fake_server_send_join(&here, &join);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     check_gave_up(LS_DESYNCED, "tick 500");
     cr_assert_eq(here.joined_count, 0);
 }
 
-Test(session_join, a_blob_that_does_not_fit_its_hash_is_refused, .init = open_late, .fini = shut)
+Test(session_join, a_blob_that_does_not_fit_its_hash_is_refused, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     join.blob_hash ^= 1;
     fake_server_send_join(&here, &join);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     check_gave_up(LS_MISBEHAVED, "announced");
     cr_assert_eq(here.joined_count, 0);
 }
@@ -537,17 +471,16 @@ Test(session_join, a_join_that_cannot_be_ends_the_session_and_takes_no_memory)
         fake_server_send_join(&here, &join);
         check_gave_up(LS_MISBEHAVED, bad_joins[i].words);
         fake_server_frame(&here);
-        fake_server_close(&here);
+        shut();
     }
 }
 
-Test(session_join, a_second_join_is_malformed_and_changes_nothing, .init = open_late, .fini = shut)
+Test(session_join, a_second_join_is_malformed_and_changes_nothing, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_send_join(&here, &join);
     cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    send_blob_and_frame(&join);
     check_state(LS_SESSION_PLAYING);
     fake_server_send_join(&here, &join);
     cr_assert_eq(fake_server_report(&here).packets_rejected, 2);
@@ -555,13 +488,13 @@ Test(session_join, a_second_join_is_malformed_and_changes_nothing, .init = open_
 }
 
 Test(session_join, a_start_in_place_of_join_and_a_join_in_place_of_start_are_both_taken,
-     .init = open_late, .fini = shut)
+     .init = open_late)
 {
     fake_server_send_start(&here); /* what OFFER said is no more than a hint */
     check_state(LS_SESSION_PLAYING);
 }
 
-Test(session_join, parts_without_a_blob_are_passed_over, .init = open_late, .fini = shut)
+Test(session_join, parts_without_a_blob_are_passed_over, .init = open_late)
 {
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     fake_server_send_blob(&here, &join);
@@ -570,7 +503,7 @@ Test(session_join, parts_without_a_blob_are_passed_over, .init = open_late, .fin
     cr_assert_eq(fake_server_report(&here).packets_rejected, 0);
 }
 
-Test(session_join, the_blob_is_acknowledged_as_it_comes, .init = open_late, .fini = shut)
+Test(session_join, the_blob_is_acknowledged_as_it_comes, .init = open_late)
 {
     ls_join join = join_by(LS_JOIN_SNAPSHOT);
     here.now_ns += 50 * LS_NS_PER_MS;
@@ -600,8 +533,7 @@ Test(session_join, more_ticks_than_can_be_kept_end_the_session)
     ls_session_config config = ls_session_config_default();
     fake_server_open(&here, &config);
     here.simulation.input_bytes_max = LS_INPUT_BYTES_MAX;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_close_ticks(&here, 1);
     join_by(LS_JOIN_SNAPSHOT);
     ls_tick tick = 1;
@@ -612,5 +544,4 @@ Test(session_join, more_ticks_than_can_be_kept_end_the_session)
     }
     check_gave_up(LS_FELL_BEHIND, "more ticks");
     cr_assert_gt(tick, LARGE_TICKS - 2000);
-    fake_server_close(&here);
 }

@@ -1,9 +1,6 @@
 /* A session whose link is lost, against a server that a test plays. */
 #include "lockstep/common/simulation/tick_chain.h"
-#include "lockstep/tests/support/fake_server.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
+#include "lockstep/tests/unit/session_fixture.h"
 
 enum {
     PLAYED_TICKS = 300,
@@ -13,14 +10,11 @@ enum {
 #define SECOND LS_NS_PER_SECOND
 #define MS LS_NS_PER_MS
 
-static fake_server here;
-
 static void play_with(const ls_session_config *config)
 {
     fake_server_open(&here, config);
     here.offer.is_running = false;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_send_start(&here);
     here.offer.is_running = true;
     fake_server_frame_on(&here, PLAYED_TICKS);
@@ -40,28 +34,18 @@ static void play(void)
     play_with(&config);
 }
 
-static void shut(void)
+TestSuite(session_return, .fini = shut);
+
+static void play_predicting(void)
 {
-    fake_server_close(&here);
+    ls_session_config config = config_to_return();
+    config.predict_ticks = 8;
+    play_with(&config);
 }
 
 static void cut(void)
 {
     ls_session_disconnected(here.session, LS_TIMED_OUT, here.now_ns);
-}
-
-static void check_state(ls_session_state state)
-{
-    ls_session_report report = fake_server_report(&here);
-    cr_assert_eq(report.state, state, "state %d, %s", (int)report.state,
-                 ls_status_name(report.status));
-}
-
-static void wait_frames(uint32_t frames)
-{
-    for (; frames > 0; frames--) {
-        fake_server_frame(&here);
-    }
 }
 
 /* As a driver does: when the session says so. */
@@ -72,26 +56,18 @@ static void come_back(void)
     while (here.now_ns < at_ns) {
         fake_server_frame(&here);
     }
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
 }
 
-static void check_plays_on(void)
+static void cut_and_come_back(void)
 {
-    check_state(LS_SESSION_PLAYING);
-    fake_server_frame_on(&here, 100);
-    ls_session_report report = fake_server_report(&here);
-    cr_assert_eq(report.state, LS_SESSION_PLAYING);
-    cr_assert_geq(report.tick + 10, here.closed);
-    cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
-    cr_assert_eq(report.rejoins, 1);
-    cr_assert_eq(report.packets_rejected, 0);
+    cut();
+    come_back();
 }
 
 static void join_held(void)
 {
-    ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
-    fake_server_send_join(&here, &join);
+    join_by(LS_JOIN_HELD);
 }
 
 static void sit_down(void)
@@ -99,23 +75,13 @@ static void sit_down(void)
     ls_session_config config = config_to_return();
     fake_server_open(&here, &config);
     here.offer.is_running = false;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     check_state(LS_SESSION_SEATED);
-}
-
-static void refuse(ls_status status)
-{
-    ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.close_reason.negated_status = (uint32_t)-status;
-    ls_text_set(&message.body.close_reason.text, "no");
-    fake_server_send(&here, &message);
 }
 
 /* ---- losing ---- */
 
-Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init = sit_down,
-     .fini = shut)
+Test(session_return, a_player_waiting_for_the_others_sits_down_again_and_plays, .init = sit_down)
 {
     cut();
     check_state(LS_SESSION_RECONNECTING);
@@ -125,8 +91,7 @@ Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init =
     cr_assert_eq(here.hello.back.match_id, 0, "it comes as if for the first time");
     ls_session_event event;
     cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_SEATED, &event));
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_send_start(&here);
     fake_server_frame_on(&here, PLAYED_TICKS);
     check_state(LS_SESSION_PLAYING);
@@ -142,15 +107,13 @@ Test(session_return, who_waits_for_the_others_sits_down_again_and_plays, .init =
     cr_assert_gt(here.hello.back.confirmed, 0);
 }
 
-Test(session_return, who_waits_to_join_claims_its_seat_or_comes_anew, .init = sit_down,
-     .fini = shut)
+Test(session_return, a_player_waiting_to_join_claims_its_seat_or_comes_anew, .init = sit_down)
 {
     cut();
     here.offer.is_running = true;
     come_back();
     cr_assert_eq(here.hello.back.match_id, 0);
-    cut();
-    come_back();
+    cut_and_come_back();
     cr_assert_eq(here.hello.back.match_id, here.offer.match_id);
     cr_assert_eq(here.hello.back.confirmed, 0);
     refuse(LS_NOT_FOUND);
@@ -163,37 +126,32 @@ Test(session_return, who_waits_to_join_claims_its_seat_or_comes_anew, .init = si
     check_state(LS_SESSION_PLAYING);
 }
 
-Test(session_return, who_waits_for_the_others_gives_up_in_the_end, .init = sit_down, .fini = shut)
+Test(session_return, a_player_waiting_for_the_others_gives_up_in_the_end, .init = sit_down)
 {
     cut();
     wait_frames(RECONNECT_MS / 1000 * 100 + 10);
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+    check_over(LS_TIMED_OUT);
 }
 
-Test(session_return, a_start_that_comes_again_while_it_returns_is_malformed, .init = play,
-     .fini = shut)
+Test(session_return, a_start_that_comes_again_while_it_returns_is_malformed, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_send_start(&here);
     check_state(LS_SESSION_RECONNECTING);
     cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
 }
 
-Test(session_return, without_the_wish_to_return_a_lost_link_ends_the_session)
+Test(session_return, a_lost_link_ends_a_session_that_does_not_reconnect)
 {
     ls_session_config config = ls_session_config_default();
     play_with(&config);
     cut();
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+    check_over(LS_TIMED_OUT);
     cr_assert_eq(ls_session_reconnect_ns(here.session), UINT64_MAX);
-    shut();
 }
 
-Test(session_return, a_lost_link_is_told_and_made_anew_after_a_quarter_of_a_second, .init = play,
-     .fini = shut)
+Test(session_return, a_lost_link_is_reported_and_made_anew_after_a_quarter_of_a_second,
+     .init = play)
 {
     uint64_t lost_ns = here.now_ns;
     cr_assert_eq(ls_session_reconnect_ns(here.session), UINT64_MAX);
@@ -207,8 +165,7 @@ Test(session_return, a_lost_link_is_told_and_made_anew_after_a_quarter_of_a_seco
     cr_assert_eq(here.disconnections, 0, "it is closed already");
 }
 
-Test(session_return, silence_of_a_fifth_of_the_timeout_counts_as_a_lost_link, .init = play,
-     .fini = shut)
+Test(session_return, silence_of_a_fifth_of_the_timeout_counts_as_a_lost_link, .init = play)
 {
     wait_frames(198);
     check_state(LS_SESSION_PLAYING);
@@ -223,19 +180,16 @@ Test(session_return, silence_of_less_than_a_second_never_counts)
     ls_session_config config = config_to_return();
     fake_server_open(&here, &config);
     here.offer.timeout_ms = 2000;
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_send_start(&here);
     fake_server_frame_on(&here, 10);
     wait_frames(98);
     check_state(LS_SESSION_PLAYING);
     wait_frames(3);
     check_state(LS_SESSION_RECONNECTING);
-    shut();
 }
 
-Test(session_return, attempts_come_after_twice_as_long_each_time_up_to_four_seconds, .init = play,
-     .fini = shut)
+Test(session_return, attempts_come_after_twice_as_long_each_time_up_to_four_seconds, .init = play)
 {
     static const uint64_t pauses_ms[] = {250, 500, 1000, 2000, 4000, 4000, 4000};
     uint64_t lost_ns = here.now_ns;
@@ -256,12 +210,11 @@ Test(session_return, attempts_come_after_twice_as_long_each_time_up_to_four_seco
         fake_server_frame(&here);
         cr_assert_leq(here.now_ns, lost_ns + RECONNECT_MS * MS);
     }
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_TIMED_OUT);
+    check_over(LS_TIMED_OUT);
     cr_assert_geq(here.now_ns + 10 * MS, lost_ns + RECONNECT_MS * MS);
 }
 
-Test(session_return, a_server_that_says_nothing_fails_the_attempt, .init = play, .fini = shut)
+Test(session_return, a_server_that_says_nothing_fails_the_attempt, .init = play)
 {
     cut();
     wait_frames(30);
@@ -274,27 +227,25 @@ Test(session_return, a_server_that_says_nothing_fails_the_attempt, .init = play,
     come_back();
     join_held();
     fake_server_frame_on(&here, 5);
-    check_plays_on();
+    check_plays_on(1);
 }
 
-Test(session_return, a_player_can_leave_meanwhile, .init = play, .fini = shut)
+Test(session_return, a_player_can_leave_meanwhile, .init = play)
 {
     cut();
     wait_frames(3);
     ls_session_leave(here.session, here.now_ns);
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_OK);
+    check_over(LS_OK);
     cr_assert_not(here.has_goodbye, "there is nobody to tell");
 }
 
 /* ---- coming back ---- */
 
-Test(session_return, who_comes_back_says_what_it_holds, .init = play, .fini = shut)
+Test(session_return, a_returning_player_says_what_it_holds, .init = play)
 {
     ls_tick confirmed = fake_server_report(&here).confirmed;
     cr_assert_eq(here.hello.back.match_id, 0, "at first it comes from nowhere");
-    cut();
-    come_back();
+    cut_and_come_back();
     cr_assert_eq(here.hello.back.match_id, FAKE_MATCH_ID);
     cr_assert_eq(memcmp(here.hello.back.secret, here.offer.secret, LS_SECRET_BYTES), 0);
     cr_assert_eq(here.hello.back.confirmed, confirmed);
@@ -303,12 +254,11 @@ Test(session_return, who_comes_back_says_what_it_holds, .init = play, .fini = sh
     check_state(LS_SESSION_RECONNECTING);
 }
 
-Test(session_return, it_goes_on_with_what_it_holds, .init = play, .fini = shut)
+Test(session_return, a_returning_player_goes_on_with_the_ticks_that_it_holds, .init = play)
 {
     ls_tick tick = fake_server_report(&here).tick;
     uint64_t steps = fake_server_report(&here).steps;
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 400);
     ls_session_event event;
     ls_join join = fake_server_make_join(&here, LS_JOIN_HELD);
@@ -327,13 +277,12 @@ Test(session_return, it_goes_on_with_what_it_holds, .init = play, .fini = shut)
     cr_assert_geq(here.joined.tick, PLAYED_TICKS + 400);
     cr_assert_eq(fake_server_report(&here).steps - steps, here.joined.tick - tick,
                  "no tick was stepped twice");
-    check_plays_on();
+    check_plays_on(1);
     cr_assert_geq(fake_server_report(&here).stalled_ticks, 25);
 }
 
 /* A server that comes back from its journal may close other ticks than those it told of last. */
-Test(session_return, parts_of_ticks_that_were_not_the_next_are_forgotten, .init = play,
-     .fini = shut)
+Test(session_return, parts_of_ticks_that_were_not_the_next_are_forgotten, .init = play)
 {
     uint8_t bytes[FAKE_SLOTS][COUNTER_INPUT_BYTES_MAX];
     ls_slot_input before[FAKE_SLOTS];
@@ -341,14 +290,13 @@ Test(session_return, parts_of_ticks_that_were_not_the_next_are_forgotten, .init 
     fake_server_inputs(here.closed, bytes, before);
     static const ls_slot_input other[FAKE_SLOTS] = {{NULL, 0, LS_EVENT_LEFT}};
     fake_server_send_tick_in_parts(&here, here.closed + 1, before, other);
-    cut();
-    come_back();
+    cut_and_come_back();
     join_held();
     fake_server_frame_on(&here, 5);
-    check_plays_on();
+    check_plays_on(1);
 }
 
-Test(session_return, what_had_come_is_played_while_the_link_is_lost, .init = play, .fini = shut)
+Test(session_return, received_ticks_are_played_while_the_link_is_lost, .init = play)
 {
     fake_server_close_ticks(&here, 20);
     fake_server_send_ticks(&here);
@@ -357,11 +305,9 @@ Test(session_return, what_had_come_is_played_while_the_link_is_lost, .init = pla
     cr_assert_eq(fake_server_report(&here).tick, PLAYED_TICKS + 20);
 }
 
-Test(session_return, with_prediction_it_copes, .fini = shut)
+Test(session_return, a_predicting_player_comes_back)
 {
-    ls_session_config config = config_to_return();
-    config.predict_ticks = 8;
-    play_with(&config);
+    play_predicting();
     cut();
     wait_frames(100);
     ls_session_report report = fake_server_report(&here);
@@ -371,18 +317,15 @@ Test(session_return, with_prediction_it_copes, .fini = shut)
     fake_server_close_ticks(&here, 100);
     join_held();
     fake_server_frame_on(&here, 10);
-    check_plays_on();
+    check_plays_on(1);
     report = fake_server_report(&here);
     cr_assert_gt(report.shown_tick, report.tick);
 }
 
-Test(session_return, who_leaves_on_the_way_has_got_as_far_as_it_has, .fini = shut)
+Test(session_return, a_player_leaving_on_the_way_keeps_the_ticks_that_it_stepped)
 {
-    ls_session_config config = config_to_return();
-    config.predict_ticks = 8;
-    play_with(&config);
-    cut();
-    come_back();
+    play_predicting();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 600);
     join_held();
     fake_server_send_ticks(&here);
@@ -396,13 +339,11 @@ Test(session_return, who_leaves_on_the_way_has_got_as_far_as_it_has, .fini = shu
 }
 
 /* While nobody plays nothing is closed: the inputs that were made count. */
-Test(session_return, inputs_whose_ticks_are_not_closed_are_not_made_twice, .init = play,
-     .fini = shut)
+Test(session_return, inputs_whose_ticks_are_not_closed_are_not_made_twice, .init = play)
 {
     ls_session_report before = fake_server_report(&here);
     cr_assert_gt(before.next_input, before.confirmed);
-    cut();
-    come_back();
+    cut_and_come_back();
     join_held();
     fake_server_frame(&here);
     check_state(LS_SESSION_PLAYING);
@@ -416,58 +357,51 @@ Test(session_return, inputs_whose_ticks_are_not_closed_are_not_made_twice, .init
     cr_assert_eq(after.inputs_made - before.inputs_made, after.next_input - before.next_input);
 }
 
-Test(session_return, a_snapshot_is_taken_when_the_ticks_are_gone, .init = play, .fini = shut)
+Test(session_return, a_snapshot_is_taken_when_the_ticks_are_gone, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 2000);
-    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    fake_server_send_join(&here, &join);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 2);
     cr_assert_eq(here.joined_count, 1);
-    check_plays_on();
+    check_plays_on(1);
     cr_assert_lt(fake_server_report(&here).steps, PLAYED_TICKS + 200);
 }
 
 /* A server that came back without the newest ticks, and found nobody who has them. */
-Test(session_return, a_snapshot_may_lie_before_what_was_played, .init = play, .fini = shut)
+Test(session_return, a_snapshot_may_lie_before_what_was_played, .init = play)
 {
-    fake_server *older = &here;
-    cut();
-    come_back();
-    ls_sim_instance_destroy(older->instance);
-    older->instance = NULL;
-    older->closed = 0;
-    cr_assert_eq(ls_sim_instance_create(&older->simulation, &older->offer.config,
-                                        ls_allocator_heap(), &older->instance, NULL),
+    cut_and_come_back();
+    ls_sim_instance_destroy(here.instance);
+    here.instance = NULL;
+    here.closed = 0;
+    cr_assert_eq(ls_sim_instance_create(&here.simulation, &here.offer.config, ls_allocator_heap(),
+                                        &here.instance, NULL),
                  LS_OK);
-    fake_server_close_ticks(older, PLAYED_TICKS - 100);
-    ls_join join = fake_server_make_join(older, LS_JOIN_SNAPSHOT);
-    fake_server_send_join(older, &join);
+    fake_server_close_ticks(&here, PLAYED_TICKS - 100);
+    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
+    fake_server_send_join(&here, &join);
     cr_assert_eq(here.inputs.next, PLAYED_TICKS - 100);
-    fake_server_send_blob(older, &join);
-    fake_server_frame_on(older, 2);
-    check_plays_on();
+    fake_server_send_blob(&here, &join);
+    fake_server_frame_on(&here, 2);
+    check_plays_on(1);
 }
 
-Test(session_return, a_history_begins_at_the_start_again, .init = play, .fini = shut)
+Test(session_return, a_history_begins_at_the_start_again, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 200);
-    ls_join join = fake_server_make_join(&here, LS_JOIN_HISTORY);
-    fake_server_send_join(&here, &join);
+    ls_join join = join_by(LS_JOIN_HISTORY);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 20);
-    check_plays_on();
+    check_plays_on(1);
     cr_assert_geq(fake_server_report(&here).steps, 2 * PLAYED_TICKS + 200);
 }
 
-Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init = play, .fini = shut)
+Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 2000);
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     fake_server_send_join(&here, &join);
@@ -483,40 +417,36 @@ Test(session_return, a_link_lost_while_a_blob_comes_begins_from_nothing, .init =
     fake_server_send_join(&here, &join);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 2);
-    check_plays_on();
+    check_plays_on(1);
 }
 
-Test(session_return, who_holds_nothing_may_begin_at_the_start, .init = play, .fini = shut)
+Test(session_return, a_player_that_holds_nothing_may_begin_at_the_start, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
     fake_server_send_join(&here, &join);
-    cut();
-    come_back();
+    cut_and_come_back();
     cr_assert_eq(here.hello.back.confirmed, 0);
     here.keyframe_tick = 0;
     join_held();
     fake_server_frame_on(&here, 30);
-    check_plays_on();
+    check_plays_on(1);
 }
 
-Test(session_return, a_link_lost_on_the_way_keeps_what_was_there, .init = play, .fini = shut)
+Test(session_return, a_link_lost_on_the_way_keeps_what_was_there, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 600);
     join_held();
     fake_server_send_ticks(&here);
     fake_server_frame(&here);
     check_state(LS_SESSION_JOINING);
-    cut();
-    come_back();
+    cut_and_come_back();
     cr_assert_eq(here.hello.back.confirmed, PLAYED_TICKS + 600);
     fake_server_close_ticks(&here, 50);
     join_held();
     fake_server_frame_on(&here, 10);
-    check_plays_on();
+    check_plays_on(1);
 }
 
 /* ---- what a server that came back asks for ---- */
@@ -546,10 +476,9 @@ static void check_closed_tick(const ls_tick_part *part, ls_tick tick)
     }
 }
 
-Test(session_return, closed_ticks_that_the_server_lost_are_given_back, .init = play, .fini = shut)
+Test(session_return, closed_ticks_that_the_server_lost_are_given_back, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     ask(PLAYED_TICKS - 20, 32);
     cr_assert_geq(here.hello.back.held, 20);
     cr_assert_eq(here.closed_tick_count, 20, "as many as it holds");
@@ -563,20 +492,17 @@ Test(session_return, closed_ticks_that_the_server_lost_are_given_back, .init = p
 }
 
 /* The first of them, too, though not the one before it. */
-Test(session_return, ticks_behind_a_snapshot_are_given_back, .init = play, .fini = shut)
+Test(session_return, ticks_behind_a_snapshot_are_given_back, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_close_ticks(&here, 2000);
     ls_tick first = here.closed;
-    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    fake_server_send_join(&here, &join);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_send_blob(&here, &join);
     fake_server_frame_on(&here, 20);
     ls_tick confirmed = fake_server_report(&here).confirmed;
     cr_assert_gt(confirmed, first);
-    cut();
-    come_back();
+    cut_and_come_back();
     cr_assert_eq(here.hello.back.confirmed, confirmed);
     cr_assert_eq(here.hello.back.held, confirmed - first);
     ask(first - 1, 3);
@@ -585,19 +511,18 @@ Test(session_return, ticks_behind_a_snapshot_are_given_back, .init = play, .fini
     check_closed_tick(&here.closed_ticks[1], first + 1);
 }
 
-Test(session_return, while_it_plays_nobody_may_ask_for_ticks, .init = play, .fini = shut)
+Test(session_return, a_request_for_ticks_in_the_middle_of_a_match_is_malformed, .init = play)
 {
     ask(10, 5);
     cr_assert_eq(here.closed_tick_count, 0);
     cr_assert_eq(fake_server_report(&here).packets_rejected, 1);
 }
 
-Test(session_return, that_a_server_waits_for_others_is_told, .init = play, .fini = shut)
+Test(session_return, a_waiting_server_is_reported, .init = play)
 {
     ls_session_event event;
     ls_message message = {.kind = LS_MESSAGE_RESUMING, .body.resuming = {2, 5000}};
-    cut();
-    come_back();
+    cut_and_come_back();
     fake_server_send(&here, &message);
     cr_assert(fake_server_find_event(&here, LS_SESSION_EVENT_RESUMING, &event));
     cr_assert_eq(event.resuming.slot_mask, 2);
@@ -613,40 +538,36 @@ Test(session_return, that_a_server_waits_for_others_is_told, .init = play, .fini
 
 /* ---- refused ---- */
 
-Test(session_return, a_refusal_ends_the_session, .init = play, .fini = shut)
+Test(session_return, a_refusal_ends_the_session, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     refuse(LS_NOT_FOUND);
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_NOT_FOUND);
+    check_over(LS_NOT_FOUND);
 }
 
-Test(session_return, that_too_many_are_joining_is_no_reason_to_give_up, .init = play, .fini = shut)
+Test(session_return, a_full_server_is_no_reason_to_give_up, .init = play)
 {
-    cut();
-    come_back();
+    cut_and_come_back();
     refuse(LS_MATCH_FULL);
     check_state(LS_SESSION_RECONNECTING);
     cr_assert_lt(ls_session_reconnect_ns(here.session), UINT64_MAX);
 }
 
-Test(session_return, who_was_not_heard_comes_back, .init = play, .fini = shut)
+Test(session_return, a_player_that_was_not_heard_comes_back, .init = play)
 {
     refuse(LS_TIMED_OUT);
     check_state(LS_SESSION_RECONNECTING);
 }
 
-Test(session_return, another_match_is_not_the_one_that_was_left, .init = play, .fini = shut)
+Test(session_return, another_match_is_not_the_one_that_was_left, .init = play)
 {
     cut();
     here.offer.match_id++;
     come_back();
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_ALREADY_OVER);
+    check_over(LS_ALREADY_OVER);
 }
 
-Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play, .fini = shut)
+Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play)
 {
     cut();
     here.offer.slot = 1;
@@ -656,48 +577,26 @@ Test(session_return, another_seat_is_taken_without_the_old_inputs, .init = play,
     check_state(LS_SESSION_PLAYING);
     cr_assert_eq(fake_server_report(&here).slot, 1);
     cr_assert_gt(here.joined.first_input, PLAYED_TICKS);
-    check_plays_on();
-}
-
-static void say_end(ls_tick tick)
-{
-    ls_message message = {.kind = LS_MESSAGE_END, .body.end.final_tick = tick};
-    message.body.end.final_hash = here.state_hashes[tick];
-    fake_server_send(&here, &message);
+    check_plays_on(1);
 }
 
 /* A server that was killed before it had written the end down does not know of it. */
-Test(session_return, an_end_that_the_server_forgot_is_none, .init = play, .fini = shut)
+Test(session_return, an_end_that_the_server_forgot_is_none, .init = play)
 {
     say_end(here.closed + 20);
-    cut();
-    come_back();
+    cut_and_come_back();
     join_held();
     fake_server_frame_on(&here, 5);
-    check_plays_on();
+    check_plays_on(1);
     cr_assert_not(fake_server_report(&here).has_end);
 }
 
-Test(session_return, a_match_that_was_complete_is_complete, .init = play, .fini = shut)
+Test(session_return, a_match_that_was_complete_is_complete, .init = play)
 {
     say_end(PLAYED_TICKS);
     cut();
     wait_frames(60);
     come_back();
     refuse(LS_ALREADY_OVER);
-    check_state(LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_OK);
-}
-
-Test(session_return, the_limit_can_be_checked)
-{
-    ls_text why;
-    ls_session_config config = ls_session_config_default();
-    cr_assert_eq(config.reconnect_ms, 0, "embedders get what they had");
-    config.find_simulation = (const ls_simulation *(*)(void *, const char *))play;
-    config.reconnect_ms = LS_SESSION_RECONNECT_MS_MAX;
-    cr_assert_eq(ls_session_config_check(&config, &why), LS_OK);
-    config.reconnect_ms++;
-    cr_assert_eq(ls_session_config_check(&config, &why), LS_BAD_ARGUMENT);
-    cr_assert_not_null(strstr(why.bytes, "reconnect_ms"));
+    check_over(LS_OK);
 }

@@ -1,13 +1,9 @@
 /* A session that watches, against a server that a test plays. */
-#include "lockstep/tests/support/fake_server.h"
-
-#include <criterion/criterion.h>
+#include "lockstep/tests/unit/session_fixture.h"
 
 enum {
     BURST_TICKS = 10, /* a tenth of a second */
 };
-
-static fake_server here;
 
 static void watch(void)
 {
@@ -16,39 +12,23 @@ static void watch(void)
     config.reconnect_ms = 20000;
     config.predict_ticks = 8; /* of whom it is asked in vain */
     fake_server_open(&here, &config);
-    fake_server_connect(&here);
-    fake_server_send_offer(&here);
+    connect_and_offer();
     fake_server_close_ticks(&here, 700);
-    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    fake_server_send_join(&here, &join);
-    fake_server_send_blob(&here, &join);
-    fake_server_frame(&here);
+    join_with_blob(LS_JOIN_SNAPSHOT);
 }
 
-static void shut(void)
-{
-    fake_server_close(&here);
-}
+TestSuite(session_spectators, .fini = shut);
 
 static void watch_bursts(uint32_t bursts)
 {
     for (; bursts > 0; bursts--) {
         fake_server_close_ticks(&here, BURST_TICKS);
         fake_server_send_ticks(&here);
-        for (uint32_t i = 0; i < BURST_TICKS; i++) {
-            fake_server_frame(&here);
-        }
+        wait_frames(BURST_TICKS);
     }
 }
 
-static void refuse(ls_status status)
-{
-    ls_message message = {.kind = LS_MESSAGE_REFUSE};
-    message.body.close_reason.negated_status = (uint32_t)-status;
-    fake_server_send(&here, &message);
-}
-
-Test(session_spectators, says_that_it_watches_and_makes_no_inputs, .init = watch, .fini = shut)
+Test(session_spectators, a_spectator_says_that_it_watches_and_makes_no_inputs, .init = watch)
 {
     cr_assert(here.hello.is_spectator);
     cr_assert_eq(here.joined_count, 1);
@@ -62,7 +42,7 @@ Test(session_spectators, says_that_it_watches_and_makes_no_inputs, .init = watch
     cr_assert_not(report.has_prediction);
 }
 
-Test(session_spectators, acknowledges_as_often_as_ticks_come, .init = watch, .fini = shut)
+Test(session_spectators, a_spectator_acknowledges_as_often_as_ticks_come, .init = watch)
 {
     watch_bursts(5);
     uint32_t before = here.inputs_sent;
@@ -72,7 +52,7 @@ Test(session_spectators, acknowledges_as_often_as_ticks_come, .init = watch, .fi
     cr_assert_leq(here.inputs_sent - before, 150, "the heartbeat beside it");
 }
 
-Test(session_spectators, checks_every_hash_by_its_chain, .init = watch, .fini = shut)
+Test(session_spectators, a_spectator_checks_every_hash_by_its_chain, .init = watch)
 {
     watch_bursts(50);
     cr_assert_geq(here.inputs.chain_tick + 3 * BURST_TICKS, here.closed);
@@ -80,7 +60,7 @@ Test(session_spectators, checks_every_hash_by_its_chain, .init = watch, .fini = 
 }
 
 /* Ticks come all at once and are shown one at a time. */
-Test(session_spectators, what_comes_in_bursts_is_played_evenly, .init = watch, .fini = shut)
+Test(session_spectators, ticks_that_come_in_bursts_are_played_evenly, .init = watch)
 {
     watch_bursts(100);
     uint64_t stalled = fake_server_report(&here).stalled_ticks;
@@ -100,11 +80,11 @@ Test(session_spectators, what_comes_in_bursts_is_played_evenly, .init = watch, .
     cr_assert_leq(fake_server_report(&here).stalled_ticks - stalled, 2);
 }
 
-Test(session_spectators, who_fell_behind_comes_again, .init = watch, .fini = shut)
+Test(session_spectators, a_spectator_that_fell_behind_comes_again, .init = watch)
 {
     watch_bursts(5);
     refuse(LS_FELL_BEHIND);
-    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_RECONNECTING);
+    check_state(LS_SESSION_RECONNECTING);
     while (here.now_ns < ls_session_reconnect_ns(here.session)) {
         fake_server_frame(&here);
     }
@@ -112,8 +92,7 @@ Test(session_spectators, who_fell_behind_comes_again, .init = watch, .fini = shu
     fake_server_connect(&here);
     cr_assert(here.hello.is_spectator);
     fake_server_send_offer(&here);
-    ls_join join = fake_server_make_join(&here, LS_JOIN_SNAPSHOT);
-    fake_server_send_join(&here, &join);
+    ls_join join = join_by(LS_JOIN_SNAPSHOT);
     fake_server_send_blob(&here, &join);
     watch_bursts(30);
     ls_session_report report = fake_server_report(&here);
@@ -122,15 +101,14 @@ Test(session_spectators, who_fell_behind_comes_again, .init = watch, .fini = shu
     cr_assert_eq(here.inputs.chain, (uint32_t)here.chains[here.inputs.chain_tick]);
 }
 
-Test(session_spectators, who_differs_is_told_and_does_not_come_again, .init = watch, .fini = shut)
+Test(session_spectators, a_spectator_that_differs_does_not_come_again, .init = watch)
 {
     refuse(LS_DESYNCED);
-    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_OVER);
-    cr_assert_eq(fake_server_report(&here).status, LS_DESYNCED);
+    check_over(LS_DESYNCED);
 }
 
 /* Its slot means nothing: another's desync is not its own. */
-Test(session_spectators, a_desync_of_a_slot_is_never_its_own, .init = watch, .fini = shut)
+Test(session_spectators, a_desync_of_a_slot_is_never_its_own, .init = watch)
 {
     ls_message message = {.kind = LS_MESSAGE_DESYNC, .body.desync = {.slot = 0, .tick = 705}};
     fake_server_send(&here, &message);
@@ -138,17 +116,12 @@ Test(session_spectators, a_desync_of_a_slot_is_never_its_own, .init = watch, .fi
     cr_assert_not(fake_server_report(&here).is_desynced);
 }
 
-Test(session_spectators, the_end_is_reached, .init = watch, .fini = shut)
+Test(session_spectators, the_end_is_reached, .init = watch)
 {
     watch_bursts(5);
-    ls_message message = {
-        .kind = LS_MESSAGE_END,
-        .body.end = {.final_tick = here.closed, .final_hash = here.state_hashes[here.closed]}};
-    fake_server_send(&here, &message);
-    for (uint32_t i = 0; i < 30; i++) {
-        fake_server_frame(&here);
-    }
-    cr_assert_eq(fake_server_report(&here).state, LS_SESSION_FINISHED);
+    say_end(here.closed);
+    wait_frames(30);
+    check_state(LS_SESSION_FINISHED);
     cr_assert_eq(fake_server_report(&here).tick, here.closed);
 }
 
@@ -162,6 +135,6 @@ Test(session_spectators, a_player_is_no_spectator_and_a_spectator_no_player)
         fake_server_connect(&here);
         fake_server_send_offer(&here);
         cr_assert_eq(fake_server_report(&here).status, LS_MISBEHAVED);
-        fake_server_close(&here);
+        shut();
     }
 }

@@ -1,6 +1,6 @@
 #include "lockstep/server/match/spectator_table.h"
 
-#include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
 
@@ -88,13 +88,8 @@ Test(spectator_table, everybody_gets_one_turn_a_round, .init = open_table, .fini
 
 Test(spectator_table, survives_every_failed_allocation_and_gives_all_back)
 {
-    for (uint64_t allowed = 0; allowed < 3; allowed++) {
-        counting_allocator counting;
-        counting_allocator_init(&counting);
-        counting.allowed = allowed;
-        ls_status status = ls_spectator_table_init(&table, 100, &counting.allocator);
-        cr_assert_eq(status, allowed >= 2 ? LS_OK : LS_NO_MEMORY);
-        ls_spectator_table_deinit(&table, &counting.allocator);
-        cr_assert_eq(counting.live_blocks, 0);
+    for (refused_memory refused = {0}; refused_memory_next(&refused);) {
+        refused.status = ls_spectator_table_init(&table, 100, &refused.counting.allocator);
+        ls_spectator_table_deinit(&table, &refused.counting.allocator);
     }
 }
