@@ -1,11 +1,11 @@
-/* Arena fixture: an arena that tests may reach into, and bots that play it. Stops the test when
- * something cannot be made. Called by test_arena.c and test_arena_physics.c. */
+/* Arena fixture: an arena that tests may reach into, and bots that play it. It goes with the
+ * test (kept.h). Stops the test when something cannot be made. Called by tests of the arena. */
 #ifndef LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
 #define LOCKSTEP_TESTS_SUPPORT_ARENA_FIXTURE_H
 
-#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 
@@ -33,10 +33,7 @@ static inline ls_sim_config arena_config(void)
 static inline arena_fixture arena_open(ls_sim_config config)
 {
     arena_fixture arena = {.simulation = ls_arena_simulation(), .config = config};
-    ls_text why = {{0}};
-    ls_status status = ls_sim_instance_create(arena.simulation, &config, ls_allocator_heap(),
-                                              &arena.instance, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    arena.instance = keep_instance(arena.simulation, &config);
     arena.layout = ls_arena_layout_of(&config);
     uint8_t *state = ls_sim_instance_state(arena.instance);
     arena.match = (void *)state;
@@ -47,11 +44,6 @@ static inline arena_fixture arena_open(ls_sim_config config)
         arena.bot_rngs[slot] = ls_rng_make(slot, BOT_STREAM);
     }
     return arena;
-}
-
-static inline void arena_close(arena_fixture *arena)
-{
-    ls_sim_instance_destroy(arena->instance);
 }
 
 /* One tick on the slots' inputs as they stand. */

@@ -3,9 +3,7 @@
 #ifndef LOCKSTEP_TESTS_SUPPORT_SIM_FIXTURE_H
 #define LOCKSTEP_TESTS_SUPPORT_SIM_FIXTURE_H
 
-#include "lockstep/common/simulation/sim_instance.h"
-
-#include <criterion/criterion.h>
+#include "lockstep/tests/support/kept.h"
 
 #include <string.h>
 
@@ -28,28 +26,25 @@ static inline void sim_set(ls_sim_config *config, const ls_simulation *simulatio
     cr_assert_eq(ls_sim_config_set(simulation, config, assignment, &why), LS_OK, "%s", why.bytes);
 }
 
+static inline void release_sim(void *sim)
+{
+    ls_release(ls_allocator_heap(), sim);
+}
+
+/* It goes with the test. */
 static inline sim_fixture *sim_open(const ls_simulation *simulation, ls_sim_config config)
 {
     sim_fixture *sim = ls_allocate(ls_allocator_heap(), sizeof *sim);
     cr_assert_not_null(sim);
-    memset(sim, 0, sizeof *sim);
+    memset(keep_until_end(sim, release_sim), 0, sizeof *sim);
     sim->simulation = simulation;
     sim->config = config;
-    ls_text why = {{0}};
-    ls_status status =
-        ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &sim->instance, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    sim->instance = keep_instance(simulation, &config);
     for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
         sim->bots[slot] = ls_rng_make(slot, SIM_BOT_STREAM);
         sim->slots[slot].bytes = sim->bytes[slot];
     }
     return sim;
-}
-
-static inline void sim_close(sim_fixture *sim)
-{
-    ls_sim_instance_destroy(sim->instance);
-    ls_release(ls_allocator_heap(), sim);
 }
 
 static inline void *sim_state(const sim_fixture *sim)

@@ -201,7 +201,7 @@ void close_all(void)
 {
     forget_match();
     ls_journal_writer_destroy(here.writer);
-    sim_close(here.sim);
+    destroy_kept();
     free(here.bytes);
 }
 

@@ -6,30 +6,7 @@
 
 /* ---- what the contract asks of every simulation ---- */
 
-Test(arena, its_struct_passes_the_check)
-{
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_check(ls_arena_simulation(), &why), LS_OK, "%s", why.bytes);
-}
-
-/* Creating an instance fails when one byte is not covered exactly once. */
-Test(arena, the_schema_covers_the_state_whatever_the_parameters)
-{
-    static const int64_t cases[][3] = {
-        /* players, bodies, shots */
-        {1, 0, 1}, {1, 1, 1}, {4, 200, 8}, {16, 2000, 64}, {16, 20000, 8},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        ls_sim_config config = arena_config();
-        config.players = (uint32_t)cases[i][0];
-        config.params[LS_ARENA_PARAM_BODIES] = cases[i][1];
-        config.params[LS_ARENA_PARAM_SHOTS] = cases[i][2];
-        arena_fixture arena = arena_open(config);
-        cr_assert_eq(ls_sim_instance_state_bytes(arena.instance), arena.layout.bytes);
-        arena_run_bots(&arena, 3);
-        arena_close(&arena);
-    }
-}
+TestSuite(arena, .fini = destroy_kept);
 
 Test(arena, more_than_sixteen_players_are_refused)
 {
@@ -52,74 +29,6 @@ Test(arena, the_same_inputs_give_the_same_roots)
     arena_step(&a);
     arena_step(&b);
     cr_assert_neq(ls_sim_instance_hash(a.instance), ls_sim_instance_hash(b.instance));
-    arena_close(&a);
-    arena_close(&b);
-}
-
-Test(arena, another_seed_gives_another_match)
-{
-    ls_sim_config config = arena_config();
-    arena_fixture a = arena_open(config);
-    config.seed++;
-    arena_fixture b = arena_open(config);
-    cr_assert_neq(ls_sim_instance_hash(a.instance), ls_sim_instance_hash(b.instance));
-    arena_close(&a);
-    arena_close(&b);
-}
-
-#define RERUN_TICKS 120u
-
-Test(arena, a_run_from_a_save_gives_the_same_roots)
-{
-    arena_fixture arena = arena_open(arena_config());
-    arena_run_bots(&arena, 200);
-    static uint8_t save[1 << 16];
-    cr_assert_leq(ls_sim_instance_save_bytes(arena.instance), sizeof save);
-    cr_assert_eq(ls_sim_instance_save(arena.instance, save), LS_OK);
-    ls_rng rngs[LS_PLAYERS_MAX];
-    memcpy(rngs, arena.bot_rngs, sizeof rngs);
-    uint64_t roots[RERUN_TICKS];
-    for (uint32_t i = 0; i < RERUN_TICKS; i++) {
-        arena_run_bots(&arena, 1);
-        roots[i] = ls_sim_instance_hash(arena.instance);
-    }
-    cr_assert_eq(ls_sim_instance_load(arena.instance, save, 200), LS_OK);
-    memcpy(arena.bot_rngs, rngs, sizeof rngs);
-    for (uint32_t i = 0; i < RERUN_TICKS; i++) {
-        arena_run_bots(&arena, 1);
-        cr_assert_eq(ls_sim_instance_hash(arena.instance), roots[i]);
-    }
-    arena_close(&arena);
-}
-
-static void step_by_hand(const arena_fixture *arena, void *state, uint8_t *scratch, uint8_t fill)
-{
-    memset(scratch, fill, arena->simulation->scratch_bytes(&arena->config));
-    ls_tick_inputs inputs = {.slot_count = arena->config.players, .slots = arena->slots};
-    ls_step step = {&arena->config, &inputs, state, scratch, NULL};
-    for (uint32_t i = 0; i < arena->simulation->pass_count; i++) {
-        arena->simulation->passes[i].run(&step);
-    }
-}
-
-Test(arena, what_scratch_held_before_a_step_does_not_matter)
-{
-    arena_fixture arena = arena_open(arena_config());
-    size_t bytes = arena.layout.bytes;
-    const ls_allocator *heap = ls_allocator_heap();
-    uint8_t *scratch = ls_allocate(heap, arena.simulation->scratch_bytes(&arena.config));
-    uint8_t *state = ls_allocate(heap, bytes);
-    memcpy(state, ls_sim_instance_state(arena.instance), bytes);
-    for (uint32_t tick = 0; tick < 200; tick++) {
-        arena_ask_bots(&arena);
-        step_by_hand(&arena, state, scratch, tick % 2 ? 0xA5 : 0xFF);
-        step_by_hand(&arena, ls_sim_instance_state(arena.instance), scratch, 0);
-        cr_assert_eq(memcmp(state, ls_sim_instance_state(arena.instance), bytes), 0);
-    }
-    cr_assert_gt(arena.match->contacts, 0);
-    ls_release(heap, state);
-    ls_release(heap, scratch);
-    arena_close(&arena);
 }
 
 Test(arena, padding_and_freed_slots_stay_zero)
@@ -140,7 +49,6 @@ Test(arena, padding_and_freed_slots_stay_zero)
         }
     }
     cr_assert_gt(fired, 0);
-    arena_close(&arena);
 }
 
 /* ---- inputs ---- */
@@ -162,8 +70,6 @@ Test(arena, missing_bytes_are_buttons_not_held)
         cr_assert_eq(ls_sim_instance_hash(cut.instance), ls_sim_instance_hash(whole.instance));
     }
     cr_assert_eq(cut.ships[1].buttons, LS_ARENA_THRUST);
-    arena_close(&whole);
-    arena_close(&cut);
 }
 
 Test(arena, the_lowest_stick_counts_as_its_end)
@@ -180,7 +86,6 @@ Test(arena, the_lowest_stick_counts_as_its_end)
     arena.pads[0][0] = LS_ARENA_LEFT | LS_ARENA_RIGHT;
     arena_step(&arena);
     cr_assert_eq(arena.ships[0].steer, -127);
-    arena_close(&arena);
 }
 
 static void assert_all_inside(const arena_fixture *arena)
@@ -215,7 +120,6 @@ Test(arena, any_bytes_and_events_are_safe)
     assert_all_inside(&arena);
     cr_assert_gt(in_play, 300);
     cr_assert_gt(arena.match->serial, 1000);
-    arena_close(&arena);
 }
 
 /* A state may be damaged on purpose, to see that the difference is found: stepping it must stay
@@ -236,7 +140,6 @@ Test(arena, a_damaged_state_can_be_stepped)
         }
         arena_run_bots(&arena, 30);
         cr_assert_eq(ls_sim_instance_tick(arena.instance), 35);
-        arena_close(&arena);
     }
 }
 
@@ -272,7 +175,6 @@ Test(arena, a_ship_comes_with_its_player_and_goes_with_it)
     cr_assert(is_zero(&arena.ships[1], sizeof arena.ships[1]));
     cr_assert(is_zero(&arena.bodies[1], sizeof arena.bodies[1]));
     cr_assert(is_zero(&arena.shots[first], first * sizeof arena.shots[0]));
-    arena_close(&arena);
 }
 
 Test(arena, a_seat_that_changes_hands_within_a_tick_starts_anew)
@@ -286,7 +188,6 @@ Test(arena, a_seat_that_changes_hands_within_a_tick_starts_anew)
     cr_assert_eq(arena.ships[0].score, 0);
     cr_assert_eq(arena.bodies[0].shape, LS_ARENA_DISC);
     cr_assert_neq(arena.bodies[0].serial, serial);
-    arena_close(&arena);
 }
 
 /* ---- bots ---- */
@@ -307,7 +208,6 @@ Test(arena, bots_hit_each_other_and_push_bodies)
     cr_assert_gt(score, 10);
     cr_assert_gt(kills, 0);
     cr_assert_eq(kills, deaths);
-    arena_close(&arena);
 }
 
 Test(arena, a_bot_alone_shoots_at_bodies_that_lie_still)
@@ -320,7 +220,6 @@ Test(arena, a_bot_alone_shoots_at_bodies_that_lie_still)
     arena_run_bots(&arena, 600);
     cr_assert_gt(arena.ships[0].hits, 3);
     cr_assert_neq(ls_hash_bytes(arena.bodies + 1, sizeof arena.bodies[0] * 200, 0), before);
-    arena_close(&arena);
 }
 
 /* ---- drawing ---- */
@@ -367,20 +266,6 @@ Test(arena, the_picture_is_a_blend_of_two_states)
     list = draw(&arena, previous, LS_FIXED_HALF);
     ls_fixed middle = find_shape(&list, BODY_ID(5))->x;
     cr_assert_leq(ls_fixed_abs(middle - (from.x + to.x) / 2), 1);
-    arena_close(&arena);
-}
-
-Test(arena, shapes_have_ids_of_their_own)
-{
-    arena_fixture arena = arena_open(arena_config());
-    arena_run_bots(&arena, 200);
-    ls_draw_list list = draw(&arena, ls_sim_instance_state(arena.instance), 0);
-    for (uint32_t i = 0; i < list.count; i++) {
-        for (uint32_t j = i + 1; j < list.count; j++) {
-            cr_assert_neq(list.shapes[i].id, list.shapes[j].id);
-        }
-    }
-    arena_close(&arena);
 }
 
 Test(arena, a_new_ship_is_not_blended_with_the_last_one_of_its_slot)
@@ -395,17 +280,4 @@ Test(arena, a_new_ship_is_not_blended_with_the_last_one_of_its_slot)
     cr_assert_neq(arena.bodies[0].position.x, last.x);
     ls_draw_list list = draw(&arena, previous, 0);
     cr_assert_eq(find_shape(&list, BODY_ID(0))->x, arena.bodies[0].position.x);
-    arena_close(&arena);
-}
-
-Test(arena, a_full_picture_stops_at_its_capacity)
-{
-    arena_fixture arena = arena_open(arena_config());
-    ls_draw_shape shapes[11] = {{0}};
-    ls_draw_list list = {.shapes = shapes, .capacity = 10};
-    const void *state = ls_sim_instance_state(arena.instance);
-    arena.simulation->draw(&arena.config, state, state, 0, &list);
-    cr_assert_eq(list.count, 10);
-    cr_assert_eq(shapes[10].colour, 0);
-    arena_close(&arena);
 }

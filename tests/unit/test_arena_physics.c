@@ -89,6 +89,8 @@ static void assert_normal(const ls_arena_manifold *manifold, double x, double y)
     assert_near(NUMBER(manifold->normal.y), y, 1e-6);
 }
 
+TestSuite(arena_physics, .fini = destroy_kept);
+
 Test(arena_physics, discs_touch_along_the_line_between_them)
 {
     ls_arena_body a = shape_at(LS_ARENA_DISC, 0.5, 0.5, 1, 1, 0);
@@ -218,7 +220,6 @@ Test(arena_physics, equal_discs_swap_their_velocities)
     totals after = sum_up(&arena);
     assert_near(after.x, before.x, 1e-6);
     assert_near(after.energy, before.energy, 1e-5);
-    arena_close(&arena);
 }
 
 Test(arena_physics, restitution_is_the_share_of_speed_kept)
@@ -235,7 +236,6 @@ Test(arena_physics, restitution_is_the_share_of_speed_kept)
         arena_run_empty(&arena, 60);
         double apart = NUMBER(right->velocity.x) - NUMBER(left->velocity.x);
         assert_near(apart, 8 * (double)thousandths[i] / 1000, 1e-5);
-        arena_close(&arena);
     }
 }
 
@@ -259,7 +259,6 @@ Test(arena_physics, a_glancing_box_starts_to_turn_and_momentum_is_kept)
     /* The bodies are moved apart after the contact, which shifts their lever arms a little. */
     assert_near(after.turning, before.turning, 0.02 * before.x);
     cr_assert_lt(after.energy, before.energy);
-    arena_close(&arena);
 }
 
 static ls_sim_config crowd(int64_t boxes, int64_t friction)
@@ -284,7 +283,6 @@ Test(arena_physics, an_elastic_crowd_hardly_gains_or_loses_energy)
             cr_assert_lt(sum_up(&arena).energy, 1.03 * before);
         }
         cr_assert_gt(sum_up(&arena).energy, 0.8 * before);
-        arena_close(&arena);
     }
 }
 
@@ -295,8 +293,6 @@ Test(arena_physics, friction_takes_energy_out_of_a_crowd)
     arena_run_empty(&smooth, 600);
     arena_run_empty(&rough, 600);
     cr_assert_lt(sum_up(&rough).energy, 0.6 * sum_up(&smooth).energy);
-    arena_close(&smooth);
-    arena_close(&rough);
 }
 
 /* A disc that is pressed along a wall: friction slows and turns it, without friction it slides. */
@@ -318,7 +314,6 @@ Test(arena_physics, friction_slows_and_turns_a_disc_that_meets_a_wall)
             assert_near(NUMBER(disc->velocity.y), 2, 1e-4);
             assert_near(NUMBER(disc->spin), -2 / 0.6, 1e-3);
         }
-        arena_close(&arena);
     }
 }
 
@@ -335,7 +330,6 @@ Test(arena_physics, drag_slows_a_lone_body_until_it_sleeps)
     cr_assert_eq(disc->velocity.x, 0);
     arena_step(&arena);
     cr_assert_eq(arena.match->awake, 0);
-    arena_close(&arena);
 }
 
 Test(arena_physics, a_sleeping_body_wakes_when_it_is_hit)
@@ -349,7 +343,6 @@ Test(arena_physics, a_sleeping_body_wakes_when_it_is_hit)
     cr_assert_eq(sleeper->velocity.x, 0);
     arena_run_empty(&arena, 120);
     assert_near(NUMBER(sleeper->velocity.x), 3, 1e-5);
-    arena_close(&arena);
 }
 
 Test(arena_physics, bodies_dropped_into_each_other_come_apart)
@@ -368,7 +361,6 @@ Test(arena_physics, bodies_dropped_into_each_other_come_apart)
             }
         }
     }
-    arena_close(&arena);
 }
 
 /* ---- limits ---- */
@@ -397,7 +389,6 @@ Test(arena_physics, no_corner_ever_leaves_the_arena_at_any_tick_rate)
             arena_step(&arena);
             assert_corners_inside(&arena);
         }
-        arena_close(&arena);
     }
 }
 
@@ -418,7 +409,6 @@ Test(arena_physics, the_fastest_bodies_do_not_pass_through_each_other)
                 arena_step(&arena);
                 cr_assert_lt(left->position.x, right->position.x);
             }
-            arena_close(&arena);
         }
     }
 }
@@ -457,7 +447,6 @@ Test(arena_physics, thrust_drives_along_the_heading_and_the_stick_turns_left)
     assert_near(NUMBER(arena.bodies[1].velocity.x), 0, 1e-6);
     cr_assert_gt(NUMBER(arena.bodies[0].spin), 2);
     cr_assert_lt(arena.bodies[0].angle, LS_ANGLE_HALF);
-    arena_close(&arena);
 }
 
 Test(arena_physics, shots_push_hurt_and_destroy_and_the_ship_comes_back)
@@ -486,7 +475,6 @@ Test(arena_physics, shots_push_hurt_and_destroy_and_the_ship_comes_back)
     arena_run_empty(&arena, 3);
     cr_assert_eq(arena.bodies[1].shape, LS_ARENA_DISC);
     cr_assert_eq(arena.ships[1].health, LS_ARENA_SHIP_HEALTH);
-    arena_close(&arena);
 }
 
 Test(arena_physics, no_more_shots_fly_than_the_parameter_says)
@@ -505,7 +493,6 @@ Test(arena_physics, no_more_shots_fly_than_the_parameter_says)
     cr_assert_eq(arena.match->serial, 3);
     arena_run_empty(&arena, 10);
     cr_assert_eq(arena.match->serial, 3);
-    arena_close(&arena);
 }
 
 Test(arena_physics, shots_do_not_fly_through_bodies)
@@ -522,7 +509,6 @@ Test(arena_physics, shots_do_not_fly_through_bodies)
             arena.slots[0] = (ls_slot_input){0};
             arena_run_empty(&arena, 40);
             cr_assert_eq(arena.ships[0].hits, 1);
-            arena_close(&arena);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "lockstep/common/base/compress.h"
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/maths/rng.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -38,12 +39,17 @@ static ls_blob_promise promise_of(uint32_t bytes)
     return (ls_blob_promise){BLOB, bytes, ls_hash_bytes(raw, bytes, 0)};
 }
 
+static void destroy_receiver(void *receiver)
+{
+    ls_blob_receiver_destroy(receiver);
+}
+
 static ls_blob_receiver *open_receiver(const ls_blob_promise *promise)
 {
     ls_blob_receiver *receiver = NULL;
     cr_assert_eq(ls_blob_receiver_create(RAW_BYTES, ls_allocator_heap(), &receiver), LS_OK);
     cr_assert_eq(ls_blob_receiver_start(receiver, promise, 0), LS_OK);
-    return receiver;
+    return keep_until_end(receiver, destroy_receiver);
 }
 
 static ls_status give(ls_blob_receiver *receiver, uint64_t now_ns, ls_blob_part part)
@@ -81,6 +87,8 @@ static ls_blob_receiver_state result_of(ls_blob_receiver *receiver)
     return ls_blob_receiver_state_of(receiver);
 }
 
+TestSuite(blob_receiver, .fini = destroy_kept);
+
 Test(blob_receiver, puts_parts_together_in_any_order)
 {
     uint32_t size = make_stream();
@@ -98,7 +106,6 @@ Test(blob_receiver, puts_parts_together_in_any_order)
     cr_assert_eq(memcmp(ls_blob_receiver_bytes(receiver), raw, RAW_BYTES), 0);
     ls_blob_receiver_stop(receiver);
     cr_assert_null(ls_blob_receiver_bytes(receiver));
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, decompresses_no_more_than_it_is_told)
@@ -114,7 +121,6 @@ Test(blob_receiver, decompresses_no_more_than_it_is_told)
     cr_expect(!ls_blob_receiver_advance(receiver, 1));
     cr_expect_eq(ls_blob_receiver_progress(receiver), RAW_BYTES);
     cr_expect_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_COMPLETE);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, a_promise_out_of_range_is_malformed)
@@ -131,7 +137,6 @@ Test(blob_receiver, a_promise_out_of_range_is_malformed)
     wrong.number = 256;
     cr_expect_eq(ls_blob_receiver_start(receiver, &wrong, 0), LS_MALFORMED);
     cr_expect_eq(ls_blob_receiver_state_of(receiver), LS_BLOB_RECEIVING);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, parts_that_contradict_others_are_malformed)
@@ -158,7 +163,6 @@ Test(blob_receiver, parts_that_contradict_others_are_malformed)
     cr_expect_eq(ls_blob_receiver_take_part(receiver, 0, raw, 100), LS_MALFORMED);
     give_all(receiver, size);
     cr_expect_eq(result_of(receiver), LS_BLOB_COMPLETE);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, parts_of_another_blob_are_stale)
@@ -167,6 +171,7 @@ Test(blob_receiver, parts_of_another_blob_are_stale)
     ls_blob_promise promise = promise_of(RAW_BYTES);
     ls_blob_receiver *receiver = NULL;
     cr_assert_eq(ls_blob_receiver_create(RAW_BYTES, ls_allocator_heap(), &receiver), LS_OK);
+    keep_until_end(receiver, destroy_receiver);
     cr_expect_eq(give(receiver, 0, part_of(0, size)), LS_STALE);
     cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
     cr_assert_eq(ls_blob_receiver_start(receiver, &promise, 0), LS_OK);
@@ -175,7 +180,6 @@ Test(blob_receiver, parts_of_another_blob_are_stale)
     cr_expect_eq(give(receiver, 0, part), LS_STALE);
     ls_blob_receiver_stop(receiver);
     cr_expect_eq(give(receiver, 0, part_of(0, size)), LS_STALE);
-    ls_blob_receiver_destroy(receiver);
 }
 
 /* What becomes of a stream of so many bytes. */
@@ -187,7 +191,6 @@ static void expect_failure(uint32_t stream_bytes, ls_blob_promise promise)
     cr_expect_null(ls_blob_receiver_bytes(receiver));
     cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
     cr_expect_eq(give(receiver, 0, part_of(0, stream_bytes)), LS_STALE);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, a_stream_that_is_not_what_was_promised_fails)
@@ -221,7 +224,6 @@ Test(blob_receiver, a_stream_that_goes_on_fails)
     ls_blob_receiver *receiver = open_receiver(&promise);
     give_all(receiver, (uint32_t)size + 4);
     cr_expect_eq(result_of(receiver), LS_BLOB_COMPLETE);
-    ls_blob_receiver_destroy(receiver);
     promise.bytes = 499; /* more comes out than should */
     expect_failure((uint32_t)size + 4, promise);
 }
@@ -261,7 +263,6 @@ Test(blob_receiver, acknowledges_what_it_has)
     cr_expect_eq(ls_blob_receiver_next_ns(receiver), now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
     ack = ack_at(receiver, now_ns + LS_NS_PER_MS + LS_BLOB_ACK_NS);
     cr_expect(ack.first == 4 && ack.received == 6 && ack.count == 2);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
@@ -275,7 +276,6 @@ Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
     cr_expect_eq(ls_blob_receiver_next_ns(receiver), UINT64_MAX);
     cr_assert_eq(give(receiver, 2 * LS_NS_PER_SECOND, part_of(9, size)), LS_OK);
     cr_expect_eq(ack_at(receiver, 2 * LS_NS_PER_SECOND).first, PARTS);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, what_lies_beyond_the_window_is_not_kept)
@@ -285,6 +285,7 @@ Test(blob_receiver, what_lies_beyond_the_window_is_not_kept)
     };
     ls_blob_receiver *receiver = NULL;
     cr_assert_eq(ls_blob_receiver_create(LARGE, ls_allocator_heap(), &receiver), LS_OK);
+    keep_until_end(receiver, destroy_receiver);
     ls_blob_promise promise = {BLOB, LARGE, 0};
     cr_assert_eq(ls_blob_receiver_start(receiver, &promise, 0), LS_OK);
     make_stream();
@@ -300,7 +301,6 @@ Test(blob_receiver, what_lies_beyond_the_window_is_not_kept)
     cr_expect(!ls_blob_receiver_advance(receiver, 1)); /* part 0 leaves the ring */
     part.index = LS_BLOB_WINDOW_PARTS;
     cr_expect_eq(give(receiver, 0, part), LS_OK);
-    ls_blob_receiver_destroy(receiver);
 }
 
 Test(blob_receiver, every_failed_allocation_is_survived)

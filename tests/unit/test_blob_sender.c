@@ -3,6 +3,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/common/maths/rng.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -23,12 +24,25 @@ typedef struct sending {
     uint8_t bytes[LS_PACKET_BYTES_MAX];
 } sending;
 
+static void destroy_sender(void *sender)
+{
+    ls_blob_sender_destroy(sender);
+}
+
+static void destroy_blob(void *blob)
+{
+    cr_assert(!ls_blob_is_in_use(blob));
+    ls_blob_destroy(blob);
+}
+
 static sending open_sending(uint32_t bytes)
 {
     sending here = {.now_ns = START_NS};
     ls_blob_sender_config config = ls_blob_sender_config_default();
     cr_assert_eq(ls_blob_create(bytes, ls_allocator_heap(), &here.blob), LS_OK);
     cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here.sender), LS_OK);
+    keep_until_end(here.blob, destroy_blob);
+    keep_until_end(here.sender, destroy_sender);
     uint8_t *room = ls_blob_start(here.blob, bytes);
     ls_rng rng = ls_rng_make(5, 1);
     for (uint32_t i = 0; i < bytes; i++) {
@@ -38,13 +52,6 @@ static sending open_sending(uint32_t bytes)
     ls_blob_advance(here.blob, UINT32_MAX);
     ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
     return here;
-}
-
-static void close_sending(sending *here)
-{
-    ls_blob_sender_destroy(here->sender);
-    cr_assert(!ls_blob_is_in_use(here->blob));
-    ls_blob_destroy(here->blob);
 }
 
 /* The next part, when one is due. */
@@ -100,6 +107,8 @@ static ls_blob_ack ack_of(uint32_t first)
         .blob = NUMBER, .first = first, .received = first, .newest = first - 1, .hold = 0};
 }
 
+TestSuite(blob_sender, .fini = destroy_kept);
+
 Test(blob_sender, a_burst_goes_out_at_once_and_the_rest_by_and_by)
 {
     sending here = open_sending(BYTES);
@@ -114,7 +123,6 @@ Test(blob_sender, a_burst_goes_out_at_once_and_the_rest_by_and_by)
     cr_assert_eq(take(&here).index, 4);
     /* A quarter of 1 MiB/s, in packets of 1,240 bytes. */
     cr_expect_eq(next_ns - START_NS, 1240 * LS_NS_PER_SECOND / (256 << 10));
-    close_sending(&here);
 }
 
 Test(blob_sender, no_more_than_the_window_is_on_its_way)
@@ -123,14 +131,14 @@ Test(blob_sender, no_more_than_the_window_is_on_its_way)
     config.bytes_per_second = LS_BLOB_RATE_MAX;
     config.burst_packets = LS_BLOB_BURST_PACKETS_MAX;
     sending here = open_sending(BYTES);
-    ls_blob_sender_destroy(here.sender);
+    ls_blob_sender_stop(here.sender);
     cr_assert_eq(ls_blob_sender_create(&config, ls_allocator_heap(), &here.sender), LS_OK);
+    keep_until_end(here.sender, destroy_sender);
     ls_blob_sender_start(here.sender, here.blob, NUMBER, RTT_NS, here.now_ns);
     cr_expect_eq(take_for(&here, RTT_NS), LS_BLOB_WINDOW_PARTS);
     ls_blob_ack ack = ack_of(10);
     cr_assert_eq(give(&here, &ack), LS_OK);
     cr_expect_eq(take_for(&here, LS_NS_PER_MS), 10);
-    close_sending(&here);
 }
 
 Test(blob_sender, only_what_is_missing_is_sent_again)
@@ -162,7 +170,6 @@ Test(blob_sender, only_what_is_missing_is_sent_again)
         }
     }
     cr_expect_eq(again, 1);
-    close_sending(&here);
 }
 
 /* Sends for `seconds`, while of each hundred packets so many arrive. */
@@ -190,7 +197,6 @@ Test(blob_sender, gives_way_to_loss_and_comes_back)
     cr_expect_lt(rate_after(&here, 50, 1), 512u << 10);
     cr_expect_lt(rate_after(&here, 50, 6), 200u << 10);
     cr_expect_eq(rate_after(&here, 100, 3), 1u << 20);
-    close_sending(&here);
 }
 
 Test(blob_sender, the_rate_has_a_floor)
@@ -202,7 +208,6 @@ Test(blob_sender, the_rate_has_a_floor)
     uint32_t packets = take_for(&here, 10 * LS_NS_PER_SECOND);
     uint64_t bytes = (uint64_t)packets * 1240;
     cr_expect(bytes <= 10 * LS_BLOB_RATE_MIN + 5000 && bytes >= 10 * LS_BLOB_RATE_MIN - 5000);
-    close_sending(&here);
 }
 
 Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
@@ -232,7 +237,6 @@ Test(blob_sender, an_acknowledgement_of_what_was_not_sent_changes_nothing)
     ack = ack_of(2); /* overtaken */
     cr_expect_eq(give(&here, &ack), LS_OK);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).acknowledged, 4);
-    close_sending(&here);
 }
 
 Test(blob_sender, the_round_trip_is_measured_without_the_hold)
@@ -251,7 +255,6 @@ Test(blob_sender, the_round_trip_is_measured_without_the_hold)
     ack.hold = 40; /* longer than it can be */
     cr_assert_eq(give(&here, &ack), LS_OK);
     cr_expect_eq(ls_blob_sender_figures_of(here.sender).rtt_ns, 40 * LS_NS_PER_MS);
-    close_sending(&here);
 }
 
 /* Times of arrival are measured, and less exactly than the times of sending. */
@@ -268,10 +271,9 @@ Test(blob_sender, an_acknowledgement_that_seems_older_than_its_part_measures_not
     cr_expect_eq(after.rtt_ns, before.rtt_ns);
     cr_expect_eq(after.bytes_per_second, before.bytes_per_second);
     cr_expect_eq(after.acknowledged, 1);
-    close_sending(&here);
 }
 
-Test(blob_sender, waits_for_what_is_not_compressed)
+Test(blob_sender, the_sender_waits_for_bytes_that_are_not_compressed)
 {
     sending here = open_sending(BYTES);
     ls_blob_sender_stop(here.sender);
@@ -288,7 +290,6 @@ Test(blob_sender, waits_for_what_is_not_compressed)
     ls_blob_advance(here.blob, 1);
     cr_expect_leq(ls_blob_sender_next_ns(here.sender), here.now_ns);
     take(&here);
-    close_sending(&here);
 }
 
 Test(blob_sender, a_config_out_of_range_is_named)

@@ -3,6 +3,7 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -11,17 +12,6 @@
 enum {
     TICKS = 300
 };
-
-static ls_sim_instance *open_instance(const ls_simulation *simulation)
-{
-    ls_text why = {{0}};
-    ls_sim_instance *instance = NULL;
-    ls_sim_config config = ls_sim_config_default(simulation);
-    ls_status status =
-        ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
-    return instance;
-}
 
 /* One tick in which `slot` plays these bytes; everybody joins at tick 0. */
 static void step(ls_sim_instance *instance, uint32_t slot, const uint8_t *bytes, uint32_t size)
@@ -42,7 +32,7 @@ static void step(ls_sim_instance *instance, uint32_t slot, const uint8_t *bytes,
 static uint64_t play(const ls_simulation *simulation, uint64_t seed, uint32_t *sent)
 {
     uint8_t bytes[LS_INPUT_BYTES_MAX];
-    ls_sim_instance *instance = open_instance(simulation);
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
     ls_bot bot = ls_bot_make(seed);
     *sent = 0;
     for (int i = 0; i < TICKS; i++) {
@@ -53,10 +43,10 @@ static uint64_t play(const ls_simulation *simulation, uint64_t seed, uint32_t *s
         step(instance, 0, bytes, size);
         *sent += size;
     }
-    uint64_t state_hash = ls_sim_instance_hash(instance);
-    ls_sim_instance_destroy(instance);
-    return state_hash;
+    return ls_sim_instance_hash(instance);
 }
+
+TestSuite(bots, .fini = destroy_kept);
 
 Test(bots, the_same_seed_plays_the_same_and_another_one_does_not)
 {
@@ -78,7 +68,7 @@ Test(bots, without_a_bot_of_its_own_a_simulation_gets_random_bytes_that_are_held
     uint32_t size_before = 0;
     uint32_t changes = 0;
     bool has_size[COUNTER_INPUT_BYTES_MAX + 1] = {false};
-    ls_sim_instance *instance = open_instance(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_bot bot = ls_bot_make(3);
     for (int i = 0; i < 4000; i++) {
         uint32_t size = ls_bot_input(&bot, instance, 0, bytes);
@@ -92,7 +82,6 @@ Test(bots, without_a_bot_of_its_own_a_simulation_gets_random_bytes_that_are_held
     for (uint32_t size = 0; size <= COUNTER_INPUT_BYTES_MAX; size++) {
         cr_assert(has_size[size], "size %u never came", size);
     }
-    ls_sim_instance_destroy(instance);
 }
 
 /* ---- delayed bots ---- */
@@ -103,7 +92,7 @@ Test(bots, a_delayed_bot_answers_each_state_so_many_ticks_later)
     uint8_t bytes[LS_INPUT_BYTES_MAX];
     uint8_t expected[LS_INPUT_BYTES_MAX];
     uint32_t size = 99;
-    ls_sim_instance *instance = open_instance(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_bot bot = ls_bot_make(5);
     ls_delayed_bot_init(&delayed, 5, 4);
     for (ls_tick tick = 0; tick <= 4; tick++) {
@@ -120,7 +109,6 @@ Test(bots, a_delayed_bot_answers_each_state_so_many_ticks_later)
         cr_assert_eq(size, expected_size);
         cr_assert_arr_eq(bytes, expected, size);
     }
-    ls_sim_instance_destroy(instance);
 }
 
 Test(bots, a_delayed_bot_remembers_as_long_as_it_says)
@@ -130,7 +118,7 @@ Test(bots, a_delayed_bot_remembers_as_long_as_it_says)
     static uint32_t sizes[1000];
     uint8_t bytes[LS_INPUT_BYTES_MAX];
     uint32_t size = 0;
-    ls_sim_instance *instance = open_instance(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_delayed_bot_init(&delayed, 5, LS_BOT_DELAY_TICKS_MAX - 1);
     for (ls_tick tick = 1; tick < 500; tick++) {
         ls_tick answered = tick + LS_BOT_DELAY_TICKS_MAX - 1;
@@ -145,7 +133,6 @@ Test(bots, a_delayed_bot_remembers_as_long_as_it_says)
         cr_assert_arr_eq(bytes, made[tick], size);
     }
     cr_assert_not(ls_delayed_bot_input(&delayed, newest - LS_BOT_DELAY_TICKS_MAX, bytes, &size));
-    ls_sim_instance_destroy(instance);
 }
 
 /* With prediction a state is shown that was only guessed, and then the one that it really was. */
@@ -157,8 +144,8 @@ Test(bots, a_delayed_bot_answers_a_repeated_step_anew)
     uint8_t expected[LS_INPUT_BYTES_MAX];
     uint32_t size = 0;
     uint32_t expected_size = 1;
-    ls_sim_instance *instance = open_instance(counter_simulation());
-    ls_sim_instance *astray = open_instance(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
+    ls_sim_instance *astray = keep_instance(counter_simulation(), NULL);
     ls_delayed_bot_init(&delayed, 5, 20);
     ls_delayed_bot_init(&straight, 5, 20);
     for (ls_tick tick = 1; tick < 600; tick++) {
@@ -178,8 +165,6 @@ Test(bots, a_delayed_bot_answers_a_repeated_step_anew)
         cr_assert_eq(size, expected_size);
         cr_assert_arr_eq(bytes, expected, size);
     }
-    ls_sim_instance_destroy(astray);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(bots, a_bot_without_delay_is_no_delayed_bot, .signal = SIGABRT)
@@ -191,7 +176,7 @@ Test(bots, a_bot_without_delay_is_no_delayed_bot, .signal = SIGABRT)
 Test(bots, crew_plays_as_its_bots_do_alone)
 {
     static ls_bot_crew crew;
-    ls_sim_instance *instance = open_instance(ls_arena_simulation());
+    ls_sim_instance *instance = keep_instance(ls_arena_simulation(), NULL);
     ls_bot_crew_init(&crew, 7);
     ls_bot alone = ls_bot_make(8);
     for (ls_tick tick = 0; tick < 100; tick++) {
@@ -204,5 +189,4 @@ Test(bots, crew_plays_as_its_bots_do_alone)
         cr_assert_eq(inputs.slots[1].events, tick == 0 ? LS_EVENT_JOINED : 0u);
         ls_sim_instance_step(instance, &inputs);
     }
-    ls_sim_instance_destroy(instance);
 }

@@ -16,6 +16,7 @@ static void load(void)
 
 static void unload(void)
 {
+    destroy_kept();
     ls_simulation_unload(&loaded);
 }
 
@@ -41,7 +42,6 @@ Test(box2d, it_hashes_by_callback_and_cannot_be_saved)
     uint8_t save[64];
     cr_assert_eq(ls_sim_instance_save(sim->instance, save), LS_UNSUPPORTED);
     cr_assert_neq(ls_sim_instance_digests(sim->instance).content, 0);
-    sim_close(sim);
 }
 
 Test(box2d, the_same_inputs_give_the_same_hashes_and_others_do_not)
@@ -57,8 +57,6 @@ Test(box2d, the_same_inputs_give_the_same_hashes_and_others_do_not)
     sim_step(a, 1);
     sim_step(b, 1);
     cr_assert_neq(ls_sim_instance_hash(a->instance), ls_sim_instance_hash(b->instance));
-    sim_close(a);
-    sim_close(b);
 }
 
 Test(box2d, any_bytes_and_events_are_played_the_same_way_twice)
@@ -78,8 +76,6 @@ Test(box2d, any_bytes_and_events_are_played_the_same_way_twice)
         sim_step(b, 1);
         cr_assert_eq(ls_sim_instance_hash(a->instance), ls_sim_instance_hash(b->instance));
     }
-    sim_close(a);
-    sim_close(b);
 }
 
 /* ---- row T7 ---- */
@@ -106,7 +102,6 @@ Test(box2d, x_and_y_are_each_blended_with_their_own_past)
     cr_assert_leq(ls_fixed_abs(middle.x - (from.x + to.x) / 2), 1);
     cr_assert_leq(ls_fixed_abs(middle.y - (from.y + to.y) / 2), 1);
     cr_assert_eq(middle.owner, 1);
-    sim_close(sim);
 }
 
 /* The second fault: the angle blended the long way round. The ball rolls through many turns. */
@@ -128,7 +123,6 @@ Test(box2d, an_angle_is_blended_along_the_shorter_arc)
         from = to;
     }
     cr_assert_gt(wraps, 1);
-    sim_close(sim);
 }
 
 /* The host that keeps two engines hands over both: synctest does, a client does not. */
@@ -143,8 +137,6 @@ Test(box2d, two_engines_are_blended_like_two_states)
     cr_assert_neq(from.x, to.x);
     ls_draw_list list = sim_draw(later, sim_state(earlier), LS_FIXED_HALF);
     cr_assert_leq(ls_fixed_abs(sim_shape(&list, 0)->x - (from.x + to.x) / 2), 1);
-    sim_close(earlier);
-    sim_close(later);
 }
 
 Test(box2d, a_new_ball_is_drawn_where_it_is)
@@ -159,7 +151,6 @@ Test(box2d, a_new_ball_is_drawn_where_it_is)
     ls_fixed now = ball_at(sim, LS_FIXED_ONE).x;
     cr_assert_lt(now, last - LS_FIXED_HALF);
     cr_assert_lt(ls_fixed_abs(ball_at(sim, 0).x - now), LS_FIXED_RATIO(1, 10));
-    sim_close(sim);
 }
 
 Test(box2d, keys_roll_and_jump)
@@ -172,5 +163,4 @@ Test(box2d, keys_roll_and_jump)
     controls = (ls_controls){.stick = {LS_FIXED_ONE, 0}};
     loaded.simulation->control(&sim->config, sim_state(sim), 0, &controls, &byte);
     cr_assert_eq(byte, RIGHT);
-    sim_close(sim);
 }

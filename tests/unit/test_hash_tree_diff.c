@@ -27,31 +27,34 @@ typedef struct pair {
     ls_hash_tree_diff *diff;
 } pair;
 
+static void destroy_tree(void *tree)
+{
+    ls_state_tree_destroy(tree);
+}
+
+static void destroy_diff(void *diff)
+{
+    ls_hash_tree_diff_destroy(diff);
+}
+
 static pair open_pair(ls_sim_instance *instance)
 {
     pair made = {.instance = instance,
                  .schema = ls_sim_instance_schema(instance),
                  .bytes = ls_sim_instance_state_bytes(instance)};
     const ls_allocator *heap = ls_allocator_heap();
-    made.mine = malloc(made.bytes);
-    made.others = malloc(made.bytes);
+    made.mine = keep_until_end(malloc(made.bytes), free);
+    made.others = keep_until_end(malloc(made.bytes), free);
     memcpy(made.mine, ls_sim_instance_view(instance), made.bytes);
     memcpy(made.others, made.mine, made.bytes);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.my_tree), LS_OK);
     cr_assert_eq(ls_state_tree_create(made.schema, heap, &made.other_tree), LS_OK);
     cr_assert_eq(ls_hash_tree_diff_create(made.my_tree, heap, &made.diff), LS_OK);
+    keep_until_end(made.my_tree, destroy_tree);
+    keep_until_end(made.other_tree, destroy_tree);
+    keep_until_end(made.diff, destroy_diff);
     ls_state_tree_hash(made.my_tree, made.mine);
     return made;
-}
-
-static void close_pair(pair *both)
-{
-    ls_hash_tree_diff_destroy(both->diff);
-    ls_state_tree_destroy(both->other_tree);
-    ls_state_tree_destroy(both->my_tree);
-    free(both->others);
-    free(both->mine);
-    ls_sim_instance_destroy(both->instance);
 }
 
 static ls_status answer_once(pair *both, const ls_tree_query *query)
@@ -81,15 +84,6 @@ static ls_state_difference result_of(const pair *both)
     return found;
 }
 
-static ls_sim_instance *make_instance(const ls_simulation *simulation, const ls_sim_config *config)
-{
-    ls_sim_instance *instance = NULL;
-    ls_text why = {{0}};
-    cr_assert_eq(ls_sim_instance_create(simulation, config, ls_allocator_heap(), &instance, &why),
-                 LS_OK, "%s", why.bytes);
-    return instance;
-}
-
 static pair open_arena(uint32_t bodies)
 {
     ls_sim_config config = arena_config();
@@ -104,7 +98,7 @@ static pair open_units(uint32_t units)
 {
     ls_sim_config config = ls_sim_config_default(ls_units_simulation());
     config.params[0] = units;
-    return open_pair(make_instance(ls_units_simulation(), &config));
+    return open_pair(keep_instance(ls_units_simulation(), &config));
 }
 
 static void show(const char *what, const pair *both, ls_diff_figures figures)
@@ -113,6 +107,15 @@ static void show(const char *what, const pair *both, ls_diff_figures figures)
            what, both->bytes, figures.rounds, figures.queries,
            (unsigned long long)(figures.bytes + 2ull * HEADER_BYTES * figures.queries));
 }
+
+static void keep_worst(ls_diff_figures *worst, ls_diff_figures figures)
+{
+    worst->rounds = figures.rounds > worst->rounds ? figures.rounds : worst->rounds;
+    worst->queries = figures.queries > worst->queries ? figures.queries : worst->queries;
+    worst->bytes = figures.bytes > worst->bytes ? figures.bytes : worst->bytes;
+}
+
+TestSuite(hash_tree_diff, .fini = destroy_kept);
 
 Test(hash_tree_diff, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
 {
@@ -137,14 +140,11 @@ Test(hash_tree_diff, every_flipped_bit_of_an_arena_is_named, .timeout = 110)
         cr_assert_str_eq(text.a, truth.a);
         cr_assert_str_eq(text.b, truth.b);
         cr_assert_str_neq(text.a, text.b);
-        worst.rounds = figures.rounds > worst.rounds ? figures.rounds : worst.rounds;
-        worst.queries = figures.queries > worst.queries ? figures.queries : worst.queries;
-        worst.bytes = figures.bytes > worst.bytes ? figures.bytes : worst.bytes;
+        keep_worst(&worst, figures);
         both.others[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     show("any bit of an arena, the worst", &both, worst);
     cr_expect_leq(worst.rounds, 3);
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, a_bit_in_a_mebibyte_takes_few_round_trips)
@@ -158,15 +158,12 @@ Test(hash_tree_diff, a_bit_in_a_mebibyte_takes_few_round_trips)
         ls_state_difference found = result_of(&both);
         cr_assert_eq(found.elements, 1);
         cr_assert_eq(found.places[0].offset, ls_schema_at(both.schema, byte).offset);
-        worst.rounds = figures.rounds > worst.rounds ? figures.rounds : worst.rounds;
-        worst.queries = figures.queries > worst.queries ? figures.queries : worst.queries;
-        worst.bytes = figures.bytes > worst.bytes ? figures.bytes : worst.bytes;
+        keep_worst(&worst, figures);
         both.others[byte] ^= 4;
     }
     show("a bit of units, the worst", &both, worst);
     cr_expect_leq(worst.rounds, 4);
     cr_expect_leq(worst.bytes, 8192);
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, states_that_differ_everywhere_end_as_soon)
@@ -193,7 +190,6 @@ Test(hash_tree_diff, states_that_differ_everywhere_end_as_soon)
             ls_state_difference_text(place, both.others, ls_hash_tree_diff_other_state(both.diff));
         cr_expect_str_eq(text.a, text.b, "%s was told as it is", text.name);
     }
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, every_field_shows_a_value_when_all_of_an_arena_differs)
@@ -209,7 +205,6 @@ Test(hash_tree_diff, every_field_shows_a_value_when_all_of_an_arena_differs)
     for (uint32_t i = 1; i < found.place_count; i++) {
         cr_expect_neq(found.places[i].field, found.places[i - 1].field);
     }
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, the_count_is_exact_when_every_differing_leaf_was_fetched)
@@ -232,7 +227,6 @@ Test(hash_tree_diff, the_count_is_exact_when_every_differing_leaf_was_fetched)
             cr_assert_leq(found.elements, truth.elements);
         }
     }
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, the_leaves_it_names_heal_the_other_state)
@@ -253,7 +247,6 @@ Test(hash_tree_diff, the_leaves_it_names_heal_the_other_state)
         ls_state_tree_write_leaf(both.other_tree, leaf, values, both.others);
     }
     cr_expect_eq(memcmp(both.mine, both.others, both.bytes), 0);
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, equal_states_end_after_one_round)
@@ -262,7 +255,6 @@ Test(hash_tree_diff, equal_states_end_after_one_round)
     ls_diff_figures figures = descend(&both);
     cr_expect_eq(figures.rounds, 1);
     cr_expect_eq(result_of(&both).elements, 0);
-    close_pair(&both);
 }
 
 /* ---- another machine that answers wrongly ---- */
@@ -298,7 +290,6 @@ Test(hash_tree_diff, answers_that_do_not_fit_change_nothing)
     cr_expect(ls_hash_tree_diff_is_done(both.diff));
     cr_expect_eq(result_of(&both).elements, 1);
     cr_expect_eq(ls_hash_tree_diff_answer(both.diff, &query, answer, 8), LS_STALE);
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, random_answers_end_within_the_stated_bounds)
@@ -326,7 +317,6 @@ Test(hash_tree_diff, random_answers_end_within_the_stated_bounds)
         cr_expect_leq(figures.rounds, LS_HASH_TREE_DIFF_ROUNDS_MAX);
         cr_expect(result_of(&both).is_lower_bound);
     }
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, a_node_that_differs_with_equal_children_is_counted)
@@ -346,7 +336,6 @@ Test(hash_tree_diff, a_node_that_differs_with_equal_children_is_counted)
     cr_expect_eq(ls_hash_tree_diff_figures(both.diff).unfounded, 1);
     cr_expect(result_of(&both).is_lower_bound);
     cr_expect_eq(result_of(&both).fields, 1);
-    close_pair(&both);
 }
 
 Test(hash_tree_diff, allocates_at_create_only_and_survives_refused_memory)
@@ -361,5 +350,4 @@ Test(hash_tree_diff, allocates_at_create_only_and_survives_refused_memory)
         refused.status = ls_hash_tree_diff_create(both.my_tree, &refused.counting.allocator, &diff);
         ls_hash_tree_diff_destroy(diff);
     }
-    close_pair(&both);
 }

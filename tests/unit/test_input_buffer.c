@@ -1,6 +1,7 @@
 #include "lockstep/common/simulation/input_buffer.h"
 
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -9,11 +10,16 @@
 
 static const ls_input_buffer_config small = {.slots = 2, .input_bytes_max = 4, .window_ticks = 8};
 
+static void destroy_buffer(void *buffer)
+{
+    ls_input_buffer_destroy(buffer);
+}
+
 static ls_input_buffer *make(ls_input_buffer_config config)
 {
     ls_input_buffer *buffer = NULL;
     cr_assert_eq(ls_input_buffer_create(&config, ls_allocator_heap(), &buffer), LS_OK);
-    return buffer;
+    return keep_until_end(buffer, destroy_buffer);
 }
 
 static ls_status put_text(ls_input_buffer *buffer, ls_tick tick, uint32_t slot, const char *text)
@@ -31,6 +37,8 @@ static void expect_text(const ls_input_buffer *buffer, ls_tick tick, uint32_t sl
     cr_assert_eq(memcmp(input.bytes, text, input.size), 0);
 }
 
+TestSuite(input_buffer, .fini = destroy_kept);
+
 Test(input_buffer, gives_back_what_was_put)
 {
     ls_input_buffer *buffer = make(small);
@@ -42,7 +50,6 @@ Test(input_buffer, gives_back_what_was_put)
     cr_assert_eq(input.events, LS_EVENT_JOINED);
     cr_assert_arr_eq(input.bytes, bytes, 3);
     cr_assert_neq(input.bytes, bytes, "the bytes must be copied");
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, holds_nothing_at_first)
@@ -54,7 +61,6 @@ Test(input_buffer, holds_nothing_at_first)
         cr_assert_eq(ls_input_buffer_get(buffer, tick, 0, &untouched), LS_NOT_FOUND);
     }
     cr_assert(untouched.size == 77 && untouched.events == 78);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, neighbouring_inputs_do_not_touch)
@@ -69,7 +75,6 @@ Test(input_buffer, neighbouring_inputs_do_not_touch)
         expect_text(buffer, tick, 0, texts[tick % 4]);
         expect_text(buffer, tick, 1, texts[(tick + 1) % 4]);
     }
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, the_first_input_counts)
@@ -79,7 +84,6 @@ Test(input_buffer, the_first_input_counts)
     cr_assert_eq(put_text(buffer, 0, 0, "two"), LS_FULL);
     cr_assert_eq(put_text(buffer, 0, 0, "one"), LS_FULL);
     expect_text(buffer, 0, 0, "one");
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, an_empty_input_is_an_input)
@@ -90,7 +94,6 @@ Test(input_buffer, an_empty_input_is_an_input)
     cr_assert_eq(ls_input_buffer_get(buffer, 0, 0, &input), LS_OK);
     cr_assert(input.size == 0 && input.events == LS_EVENT_LEFT && input.bytes);
     cr_assert_eq(put_text(buffer, 0, 0, "late"), LS_FULL);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, a_simulation_without_input_bytes_has_inputs)
@@ -101,7 +104,6 @@ Test(input_buffer, a_simulation_without_input_bytes_has_inputs)
     ls_slot_input slots[LS_PLAYERS_MAX];
     cr_assert_eq(ls_input_buffer_tick(buffer, 0, slots), LS_OK);
     cr_assert(slots[0].size == 0 && slots[0].bytes && slots[0].events == LS_EVENT_JOINED);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, sizes_are_taken_to_the_maximum_and_not_beyond)
@@ -111,7 +113,6 @@ Test(input_buffer, sizes_are_taken_to_the_maximum_and_not_beyond)
     cr_assert_eq(ls_input_buffer_put(buffer, 0, 0, NULL, UINT32_MAX, 0), LS_BAD_ARGUMENT);
     cr_assert_not(ls_input_buffer_has(buffer, 0, 0));
     cr_assert_eq(put_text(buffer, 0, 0, "1234"), LS_OK);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, the_window_has_two_sharp_ends)
@@ -130,7 +131,6 @@ Test(input_buffer, the_window_has_two_sharp_ends)
     /* Ticks that share a row with held ones are not held. */
     cr_assert_not(ls_input_buffer_has(buffer, 92, 0));
     cr_assert_not(ls_input_buffer_has(buffer, 108, 0));
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, forgetting_makes_room_and_keeps_the_rest)
@@ -149,7 +149,6 @@ Test(input_buffer, forgetting_makes_room_and_keeps_the_rest)
     expect_text(buffer, 7, 0, "old");
     expect_text(buffer, 8, 0, "new");
     cr_assert_eq(put_text(buffer, 11, 0, "far"), LS_FUTURE);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, forgetting_never_goes_back)
@@ -162,7 +161,6 @@ Test(input_buffer, forgetting_never_goes_back)
     ls_input_buffer_forget_before(buffer, 0);
     cr_assert_eq(ls_input_buffer_first(buffer), 5);
     expect_text(buffer, 5, 0, "a");
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
@@ -181,7 +179,6 @@ Test(input_buffer, a_restart_forgets_everything_and_may_go_back)
         }
         cr_assert_eq(put_text(buffer, firsts[i], 0, "new"), LS_OK);
         expect_text(buffer, firsts[i], 0, "new");
-        ls_input_buffer_destroy(buffer);
     }
 }
 
@@ -197,7 +194,6 @@ Test(input_buffer, a_jump_of_more_than_the_window_forgets_everything)
         for (ls_tick tick = 0; tick < 8; tick++) {
             cr_assert_not(ls_input_buffer_has(buffer, jumps[i] + tick, 1));
         }
-        ls_input_buffer_destroy(buffer);
     }
 }
 
@@ -209,7 +205,6 @@ Test(input_buffer, the_last_ticks_of_all_do_not_wrap)
     cr_assert_eq(put_text(buffer, 0, 0, "wrap"), LS_STALE);
     cr_assert_eq(put_text(buffer, 3, 0, "wrap"), LS_STALE);
     expect_text(buffer, UINT32_MAX, 0, "end");
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, a_tick_is_given_when_every_slot_is_there)
@@ -229,7 +224,6 @@ Test(input_buffer, a_tick_is_given_when_every_slot_is_there)
         cr_assert_eq(slots[slot].events, slot);
     }
     cr_assert_eq(ls_input_buffer_tick(buffer, 6, slots), LS_NOT_FOUND);
-    ls_input_buffer_destroy(buffer);
 }
 
 Test(input_buffer, configurations_out_of_range_are_refused)
@@ -244,9 +238,8 @@ Test(input_buffer, configurations_out_of_range_are_refused)
                      "configuration %zu", i);
         cr_assert_null(buffer);
     }
-    ls_input_buffer_destroy(
-        make((ls_input_buffer_config){LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, LS_WINDOW_TICKS}));
-    ls_input_buffer_destroy(make((ls_input_buffer_config){1, 0, 1}));
+    make((ls_input_buffer_config){LS_PLAYERS_MAX, LS_INPUT_BYTES_MAX, LS_WINDOW_TICKS});
+    make((ls_input_buffer_config){1, 0, 1});
     ls_input_buffer_destroy(NULL);
 }
 
@@ -323,5 +316,4 @@ Test(input_buffer, random_use_agrees_with_a_model)
         }
     }
     cr_assert_geq(first, TICKS / 2, "the window hardly moved");
-    ls_input_buffer_destroy(buffer);
 }

@@ -14,6 +14,8 @@ static ls_pass_trace trace_one(arena_fixture *arena)
     return trace;
 }
 
+TestSuite(pass_trace, .fini = destroy_kept);
+
 Test(pass_trace, a_traced_step_is_a_step)
 {
     arena_fixture traced = arena_open(arena_config());
@@ -29,8 +31,6 @@ Test(pass_trace, a_traced_step_is_a_step)
                      ls_sim_instance_hash(plain.instance));
         cr_assert_eq(ls_sim_instance_tick(traced.instance), i + 1);
     }
-    arena_close(&plain);
-    arena_close(&traced);
 }
 
 static ls_pass_trace sample(void)

@@ -8,6 +8,10 @@ enum {
     PACKET_INPUTS_MAX = 600
 };
 
+static ls_downlink *const downlink = &here.link.peer.downlink;
+
+TestSuite(player_link, .init = open_table, .fini = close_table);
+
 static void expect_stored(ls_tick first, ls_tick end)
 {
     for (ls_tick tick = first; tick < end; tick++) {
@@ -22,7 +26,7 @@ static void expect_stored(ls_tick first, ls_tick end)
 
 /* ---- inputs coming in ---- */
 
-Test(player_link, stores_inputs_and_wants_the_next, .init = open_table, .fini = close_table)
+Test(player_link, a_link_stores_inputs_and_wants_the_next)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
     expect_stored(0, 5);
@@ -34,7 +38,7 @@ Test(player_link, stores_inputs_and_wants_the_next, .init = open_table, .fini = 
     cr_assert_eq(here.link.wanted, 8);
 }
 
-Test(player_link, the_first_input_of_a_tick_counts, .init = open_table, .fini = close_table)
+Test(player_link, the_first_input_of_a_tick_counts)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 2}, 3), LS_OK);
     uint64_t arrival_ns = here.link.newest_arrival_ns;
@@ -59,7 +63,7 @@ Test(player_link, the_first_input_of_a_tick_counts, .init = open_table, .fini = 
     cr_assert_eq(here.link.wanted, 5);
 }
 
-Test(player_link, inputs_may_lead_by_256_ticks_and_no_more, .init = open_table, .fini = close_table)
+Test(player_link, inputs_may_lead_by_256_ticks_and_no_more)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 255}, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 256}, 1), LS_FUTURE);
@@ -73,7 +77,7 @@ Test(player_link, inputs_may_lead_by_256_ticks_and_no_more, .init = open_table, 
     cr_assert_eq(take((ls_inputs_header){.first = 266}, 1), LS_FUTURE);
 }
 
-Test(player_link, a_base_must_be_known, .init = open_table, .fini = close_table)
+Test(player_link, a_base_must_be_known)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 7, .has_base = true}, 1), LS_STALE);
     /* There is no tick before tick 0. */
@@ -127,8 +131,7 @@ static bool is_base_offered(void)
 }
 
 /* What the link holds of tick 0 was altered on its way: one byte instead of four. */
-Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up, .init = open_table,
-     .fini = close_table)
+Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up)
 {
     const uint8_t altered = 1;
     ls_input_buffer_put(here.link.received, 0, 0, &altered, 1, 0);
@@ -146,83 +149,78 @@ Test(player_link, a_base_that_nothing_can_be_read_against_is_given_up, .init = o
     cr_assert(is_base_offered(), "the next one is as good as any");
 }
 
-Test(player_link, an_acknowledgement_of_what_was_never_closed_is_malformed, .init = open_table,
-     .fini = close_table)
+Test(player_link, an_acknowledgement_of_what_was_never_closed_is_malformed)
 {
     close_to(3);
     cr_assert_eq(take((ls_inputs_header){.next = 3, .chain_tick = 3, .first = 3}, 1), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 3);
+    cr_assert_eq(downlink->next, 3);
     cr_assert_eq(take((ls_inputs_header){.next = 4, .chain_tick = 4, .first = 4}, 1), LS_MALFORMED);
-    cr_assert_eq(here.link.peer.downlink.next, 3);
+    cr_assert_eq(downlink->next, 3);
     cr_assert_not(ls_input_buffer_has(here.link.received, 4, 0));
 }
 
 /* One that was altered on its way is mended by the next one. */
-Test(player_link, the_newest_acknowledgement_counts_and_not_the_highest, .init = open_table,
-     .fini = close_table)
+Test(player_link, the_newest_acknowledgement_counts_and_not_the_highest)
 {
     close_to(30);
     cr_assert_eq(take((ls_inputs_header){.next = 28, .chain_tick = 20, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 28);
+    cr_assert_eq(downlink->next, 28);
     cr_assert_eq(take((ls_inputs_header){.next = 12, .chain_tick = 11, .first = 30}, 0), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 12);
+    cr_assert_eq(downlink->next, 12);
 }
 
-Test(player_link, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing,
-     .init = open_table, .fini = close_table)
+Test(player_link, a_packet_that_was_overtaken_brings_inputs_and_acknowledges_nothing)
 {
     close_to(30);
     here.sequence = 5;
     cr_assert_eq(take((ls_inputs_header){.next = 20, .chain_tick = 20, .first = 33}, 1), LS_OK);
     here.sequence = 4;
     cr_assert_eq(take((ls_inputs_header){.next = 22, .chain_tick = 20, .first = 30}, 3), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 20);
+    cr_assert_eq(downlink->next, 20);
     cr_assert_eq(here.link.wanted, 34);
     /* The same again, as if repeated by the network. */
     here.sequence = 5;
     cr_assert_eq(take((ls_inputs_header){.next = 25, .chain_tick = 20, .first = 34}, 1), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 20);
+    cr_assert_eq(downlink->next, 20);
     cr_assert_eq(here.link.wanted, 35);
-    cr_assert_eq(here.link.peer.downlink.uplink.lost, 0);
+    cr_assert_eq(downlink->uplink.lost, 0);
 }
 
 /* The tick before the first one to send is its base and must be held as well. */
-Test(player_link, what_is_no_longer_held_cannot_be_asked_for_again, .init = open_table,
-     .fini = close_table)
+Test(player_link, a_tick_no_longer_held_cannot_be_asked_for_again)
 {
     close_to(2000);
     cr_assert_eq(take((ls_inputs_header){.next = 1990, .first = 2000}, 0), LS_OK);
     ls_tick oldest = 2000 - LS_WINDOW_TICKS + 2;
     cr_assert_eq(take((ls_inputs_header){.next = oldest - 1, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, 1990);
+    cr_assert_eq(downlink->next, 1990);
     cr_assert_eq(take((ls_inputs_header){.next = oldest, .first = 2000}, 0), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.next, oldest);
+    cr_assert_eq(downlink->next, oldest);
 }
 
-Test(player_link, the_meter_of_the_uplink_counts_packets_of_inputs, .init = open_table,
-     .fini = close_table)
+Test(player_link, the_meter_of_the_uplink_counts_packets_of_inputs)
 {
     for (here.sequence = 0; here.sequence < 200;) {
         close_to(here.sequence / 2);
         cr_assert_eq(take((ls_inputs_header){.first = here.sequence}, 1), LS_OK);
         here.sequence += here.sequence % 10 == 0; /* one in ten is lost */
     }
-    cr_assert_eq(here.link.peer.downlink.uplink.sent, 200);
-    cr_assert_eq(here.link.peer.downlink.uplink.lost, 19);
+    cr_assert_eq(downlink->uplink.sent, 200);
+    cr_assert_eq(downlink->uplink.lost, 19);
 }
 
-Test(player_link, health_is_kept_until_the_next_one, .init = open_table, .fini = close_table)
+Test(player_link, health_is_kept_until_the_next_one)
 {
     ls_inputs_header header = {.has_health = true,
                                .health = {.downlink = {7, 9}, .longest_frame_ms = 30}};
     cr_assert_eq(take(header, 1), LS_OK);
     cr_assert_eq(take((ls_inputs_header){.first = 1}, 1), LS_OK);
-    cr_assert_eq(here.link.peer.downlink.health.downlink.loss, 7);
-    cr_assert_eq(here.link.peer.downlink.health.downlink.jitter, 9);
-    cr_assert_eq(here.link.peer.downlink.health.longest_frame_ms, 30);
+    cr_assert_eq(downlink->health.downlink.loss, 7);
+    cr_assert_eq(downlink->health.downlink.jitter, 9);
+    cr_assert_eq(downlink->health.longest_frame_ms, 30);
 }
 
-Test(player_link, every_truncation_changes_nothing, .init = open_table, .fini = close_table)
+Test(player_link, every_truncation_changes_nothing)
 {
     close_to(40);
     cr_assert_eq(take((ls_inputs_header){.next = 30, .chain_tick = 30, .first = 40}, 20), LS_OK);
@@ -244,7 +242,7 @@ Test(player_link, every_truncation_changes_nothing, .init = open_table, .fini = 
     cr_assert_eq(receive(&sent, sent.size + 1), LS_MALFORMED, "a byte too many");
 }
 
-Test(player_link, very_many_old_inputs_do_no_harm, .init = open_table, .fini = close_table)
+Test(player_link, very_many_old_inputs_do_no_harm)
 {
     close_to(5000);
     cr_assert_eq(take((ls_inputs_header){.next = 0, .first = 0}, 0), LS_OK);
@@ -267,7 +265,7 @@ Test(player_link, very_many_old_inputs_do_no_harm, .init = open_table, .fini = c
 
 /* ---- closing ---- */
 
-Test(player_link, an_input_is_used_on_its_own_tick, .init = open_table, .fini = close_table)
+Test(player_link, an_input_is_used_on_its_own_tick)
 {
     uint8_t bytes[INPUT_BYTES];
     bool is_on_time = false;
@@ -284,7 +282,7 @@ Test(player_link, an_input_is_used_on_its_own_tick, .init = open_table, .fini = 
     cr_assert_eq(here.link.figures.inputs_substituted, 0);
 }
 
-Test(player_link, a_missing_input_becomes_the_one_before, .init = open_table, .fini = close_table)
+Test(player_link, a_missing_input_becomes_the_one_before)
 {
     bool is_on_time = true;
     ls_slot_input before = {(const uint8_t *)"zz", 2, 0};
@@ -295,8 +293,7 @@ Test(player_link, a_missing_input_becomes_the_one_before, .init = open_table, .f
     cr_assert_eq(here.link.wanted, 1, "what is closed is not wanted any more");
 }
 
-Test(player_link, a_late_input_is_counted_once_and_never_used, .init = open_table,
-     .fini = close_table)
+Test(player_link, a_late_input_is_counted_once_and_never_used)
 {
     cr_assert_eq(close_to(5), 0);
     for (int times = 0; times < 3; times++) {
@@ -310,8 +307,7 @@ Test(player_link, a_late_input_is_counted_once_and_never_used, .init = open_tabl
 
 /* ---- slack ---- */
 
-Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks, .init = open_table,
-     .fini = close_table)
+Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks)
 {
     cr_assert_eq(here.link.slack, LS_SLACK_NONE);
     close_to(10);
@@ -331,7 +327,7 @@ Test(player_link, slack_is_the_least_time_to_closing_since_the_last_ticks, .init
 
 /* ---- life ---- */
 
-Test(player_link, a_cleared_link_is_as_new, .init = open_table, .fini = close_table)
+Test(player_link, a_cleared_link_is_as_new)
 {
     memset(&here.link.figures.lag.meter, 0, sizeof here.link.figures.lag.meter);
     ls_player_link fresh = here.link;
@@ -342,8 +338,7 @@ Test(player_link, a_cleared_link_is_as_new, .init = open_table, .fini = close_ta
     cr_assert_eq(memcmp(&here.link, &fresh, sizeof fresh), 0);
 }
 
-Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_before,
-     .init = open_table, .fini = close_table)
+Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_before)
 {
     here.link.wanted = 4;
     here.link.figures.inputs_late = 3;
@@ -357,8 +352,7 @@ Test(player_link, a_newcomer_that_leaves_early_leaves_the_figures_of_the_player_
     cr_assert_eq(here.link.figures.lag.told_ns, 0, "that was said to another connection");
 }
 
-Test(player_link, a_player_on_another_connection_keeps_its_figures, .init = open_table,
-     .fini = close_table)
+Test(player_link, a_player_on_another_connection_keeps_its_figures)
 {
     cr_assert_eq(take((ls_inputs_header){.first = 0}, 5), LS_OK);
     here.link.figures.inputs_late = 3;

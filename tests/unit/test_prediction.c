@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/limits.h"
 #include "lockstep/tests/support/counter_simulation.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -16,7 +17,6 @@ enum {
 
 /* A prediction, what it is fed and what it does. */
 typedef struct stage {
-    ls_simulation simulation;
     ls_sim_instance *instance;
     ls_sim_instance *truth; /* steps what is closed, and nothing else */
     ls_input_buffer *closed;
@@ -31,14 +31,14 @@ typedef struct stage {
 
 static stage here;
 
-static ls_sim_instance *make_instance(const ls_simulation *simulation)
+static void destroy_buffer(void *buffer)
 {
-    ls_sim_config config = ls_sim_config_default(simulation);
-    config.players = SLOTS;
-    ls_sim_instance *instance = NULL;
-    cr_assert_eq(ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, NULL),
-                 LS_OK);
-    return instance;
+    ls_input_buffer_destroy(buffer);
+}
+
+static void destroy_prediction(void *prediction)
+{
+    ls_prediction_destroy(prediction);
 }
 
 static ls_input_buffer *make_buffer(uint32_t slots)
@@ -47,7 +47,7 @@ static ls_input_buffer *make_buffer(uint32_t slots)
         .slots = slots, .input_bytes_max = COUNTER_INPUT_BYTES_MAX, .window_ticks = 2048};
     ls_input_buffer *buffer = NULL;
     cr_assert_eq(ls_input_buffer_create(&config, ls_allocator_heap(), &buffer), LS_OK);
-    return buffer;
+    return keep_until_end(buffer, destroy_buffer);
 }
 
 static void on_step(void *user, const ls_tick_inputs *inputs)
@@ -85,25 +85,26 @@ static ls_prediction_config config_with(uint32_t ticks, uint32_t interval)
                                   .host = {on_step, on_settle, &here}};
 }
 
-static void open_with(uint32_t ticks, uint32_t interval)
+static void open_on(const ls_simulation *simulation, uint32_t ticks, uint32_t interval)
 {
-    here = (stage){.simulation = *counter_simulation(), .interval = interval};
-    here.instance = make_instance(&here.simulation);
-    here.truth = make_instance(&here.simulation);
+    here = (stage){.interval = interval};
+    ls_sim_config sim = ls_sim_config_default(simulation);
+    sim.players = SLOTS;
+    here.instance = keep_instance(simulation, &sim);
+    here.truth = keep_instance(simulation, &sim);
     here.closed = make_buffer(SLOTS);
     here.own = make_buffer(1);
     ls_prediction_config config = config_with(ticks, interval);
     cr_assert_eq(ls_prediction_create(&config, ls_allocator_heap(), &here.prediction), LS_OK);
+    keep_until_end(here.prediction, destroy_prediction);
 }
 
-static void close_stage(void)
+static void open_with(uint32_t ticks, uint32_t interval)
 {
-    ls_prediction_destroy(here.prediction);
-    ls_input_buffer_destroy(here.own);
-    ls_input_buffer_destroy(here.closed);
-    ls_sim_instance_destroy(here.truth);
-    ls_sim_instance_destroy(here.instance);
+    open_on(counter_simulation(), ticks, interval);
 }
+
+TestSuite(prediction, .fini = destroy_kept);
 
 static void make_own(ls_tick tick, uint8_t byte)
 {
@@ -145,7 +146,7 @@ static ls_prediction_figures figures(void)
 
 /* ---- guessing right ---- */
 
-Test(prediction, a_right_guess_costs_no_step, .fini = close_stage)
+Test(prediction, a_right_guess_costs_no_step)
 {
     open_with(8, 1);
     for (ls_tick tick = 0; tick < 200; tick++) {
@@ -165,7 +166,7 @@ Test(prediction, a_right_guess_costs_no_step, .fini = close_stage)
     cr_assert_eq(figures().rollback_depth_max, 0);
 }
 
-Test(prediction, ones_own_input_is_stepped_as_soon_as_it_is_made, .fini = close_stage)
+Test(prediction, ones_own_input_is_stepped_as_soon_as_it_is_made)
 {
     open_with(8, 1);
     close_tick(0, 2, 0, 0);
@@ -180,7 +181,7 @@ Test(prediction, ones_own_input_is_stepped_as_soon_as_it_is_made, .fini = close_
     cr_assert_eq(here.settled, 1);
 }
 
-Test(prediction, nothing_is_guessed_before_a_tick_is_closed, .fini = close_stage)
+Test(prediction, nothing_is_guessed_before_a_tick_is_closed)
 {
     open_with(8, 1);
     make_own(0, 1);
@@ -189,7 +190,7 @@ Test(prediction, nothing_is_guessed_before_a_tick_is_closed, .fini = close_stage
     cr_assert_eq(here.steps, 0);
 }
 
-Test(prediction, it_goes_as_far_as_it_may_and_is_asked_to, .fini = close_stage)
+Test(prediction, a_prediction_goes_as_far_as_it_may_and_is_asked_to)
 {
     open_with(3, 1);
     close_tick(0, 0, 0, 0);
@@ -212,7 +213,7 @@ Test(prediction, it_goes_as_far_as_it_may_and_is_asked_to, .fini = close_stage)
 
 /* ---- guessing wrong ---- */
 
-Test(prediction, a_wrong_guess_is_thrown_away_with_all_that_followed, .fini = close_stage)
+Test(prediction, a_wrong_guess_is_thrown_away_with_all_that_followed)
 {
     open_with(8, 1);
     close_tick(0, 5, 0, 0);
@@ -233,7 +234,7 @@ Test(prediction, a_wrong_guess_is_thrown_away_with_all_that_followed, .fini = cl
     cr_assert_eq(live_total(), 5 + 5 + 6 * 6);
 }
 
-Test(prediction, several_closed_ticks_at_once_are_one_rollback, .fini = close_stage)
+Test(prediction, several_closed_ticks_at_once_are_one_rollback)
 {
     open_with(8, 1);
     close_tick(0, 5, 0, 0);
@@ -249,7 +250,7 @@ Test(prediction, several_closed_ticks_at_once_are_one_rollback, .fini = close_st
     cr_assert_eq(live_total(), 5 + 5 + 6 + 7 * 6);
 }
 
-Test(prediction, depths_have_a_percentile, .fini = close_stage)
+Test(prediction, depths_have_a_percentile)
 {
     open_with(4, 1);
     close_tick(0, 1, 0, 0);
@@ -264,7 +265,7 @@ Test(prediction, depths_have_a_percentile, .fini = close_stage)
     cr_assert_eq(figures().rollback_ticks, 100 * 1 + 99 * 2 + 4);
 }
 
-Test(prediction, an_own_input_that_the_server_replaced_is_a_wrong_guess, .fini = close_stage)
+Test(prediction, an_own_input_that_the_server_replaced_is_a_wrong_guess)
 {
     open_with(8, 1);
     close_tick(3, 0, 0, 0);
@@ -278,7 +279,7 @@ Test(prediction, an_own_input_that_the_server_replaced_is_a_wrong_guess, .fini =
 }
 
 /* Ticks that were closed before this player could make an input for them. */
-Test(prediction, an_own_input_that_was_never_made_is_guessed_like_the_others, .fini = close_stage)
+Test(prediction, an_own_input_that_was_never_made_is_guessed_like_the_others)
 {
     open_with(8, 1);
     close_tick(3, 0, 0, 0);
@@ -290,7 +291,7 @@ Test(prediction, an_own_input_that_was_never_made_is_guessed_like_the_others, .f
     cr_assert_eq(figures().rollbacks, 0);
 }
 
-Test(prediction, an_own_input_that_is_gone_counts_as_a_wrong_guess, .fini = close_stage)
+Test(prediction, an_own_input_that_is_gone_counts_as_a_wrong_guess)
 {
     open_with(8, 1);
     close_tick(3, 0, 0, 0);
@@ -303,7 +304,7 @@ Test(prediction, an_own_input_that_is_gone_counts_as_a_wrong_guess, .fini = clos
     cr_assert_eq(live_total(), 3 + 4);
 }
 
-Test(prediction, an_event_was_not_foreseen, .fini = close_stage)
+Test(prediction, an_event_was_not_foreseen)
 {
     open_with(8, 1);
     close_tick(0, 1, 0, LS_EVENT_JOINED);
@@ -319,7 +320,7 @@ Test(prediction, an_event_was_not_foreseen, .fini = close_stage)
 /* ---- habits ---- */
 
 /* An order is played once; after a few of them, none is expected to be repeated. */
-Test(prediction, orders_are_not_repeated, .fini = close_stage)
+Test(prediction, orders_are_not_repeated)
 {
     open_with(8, 1);
     close_tick(0, 0, 0, 0);
@@ -335,7 +336,7 @@ Test(prediction, orders_are_not_repeated, .fini = close_stage)
     cr_assert_eq(figures().rollbacks - before, 20, "one for each order");
 }
 
-Test(prediction, a_pad_that_is_held_is_repeated, .fini = close_stage)
+Test(prediction, a_pad_that_is_held_is_repeated)
 {
     open_with(8, 1);
     close_tick(0, 0, 0, 0);
@@ -348,7 +349,7 @@ Test(prediction, a_pad_that_is_held_is_repeated, .fini = close_stage)
 
 /* ---- the settled state ---- */
 
-Test(prediction, guesses_can_be_dropped, .fini = close_stage)
+Test(prediction, guesses_can_be_dropped)
 {
     open_with(8, 1);
     close_tick(0, 4, 0, 0);
@@ -362,7 +363,7 @@ Test(prediction, guesses_can_be_dropped, .fini = close_stage)
 }
 
 /* As after a snapshot: nothing is known of the ticks before it. */
-Test(prediction, it_begins_anew_where_the_state_is, .fini = close_stage)
+Test(prediction, a_prediction_begins_anew_where_the_state_is)
 {
     open_with(8, 1);
     for (uint32_t i = 0; i < 20; i++) {
@@ -386,7 +387,7 @@ Test(prediction, it_begins_anew_where_the_state_is, .fini = close_stage)
     cr_assert_eq(here.settled, 22);
 }
 
-Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess, .fini = close_stage)
+Test(prediction, a_long_gap_is_caught_up_in_several_calls_without_a_guess)
 {
     open_with(8, 1);
     for (uint32_t i = 0; i < 150; i++) {
@@ -432,7 +433,6 @@ static void play_at_random(uint32_t ticks, uint32_t interval, uint64_t seed)
     cr_assert_gt(all.rollbacks, 0);
     cr_assert_leq(all.rollback_depth_max, ticks);
     cr_assert_eq(here.steps, live() + all.rollback_ticks, "no step without a reason");
-    close_stage();
 }
 
 Test(prediction, every_settled_state_is_that_of_the_closed_ticks)
@@ -447,7 +447,7 @@ Test(prediction, every_settled_state_is_that_of_the_closed_ticks)
 
 /* ---- what it may cost, and what it cannot do ---- */
 
-Test(prediction, every_failed_allocation_is_survived, .fini = close_stage)
+Test(prediction, every_failed_allocation_is_survived)
 {
     open_with(8, 1);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
@@ -499,21 +499,16 @@ static void open_engine(void)
 {
     can_load = true;
     grown_bytes = 0;
-    open_with(8, 1);
-    close_stage();
-    here.simulation.fields = NULL;
-    here.simulation.hash = engine_hash;
-    here.simulation.save = engine_save;
-    here.simulation.load = engine_load;
-    here.instance = make_instance(&here.simulation);
-    here.truth = make_instance(&here.simulation);
-    here.closed = make_buffer(SLOTS);
-    here.own = make_buffer(1);
-    ls_prediction_config config = config_with(8, 1);
-    cr_assert_eq(ls_prediction_create(&config, ls_allocator_heap(), &here.prediction), LS_OK);
+    static ls_simulation simulation;
+    simulation = *counter_simulation();
+    simulation.fields = NULL;
+    simulation.hash = engine_hash;
+    simulation.save = engine_save;
+    simulation.load = engine_load;
+    open_on(&simulation, 8, 1);
 }
 
-Test(prediction, what_has_grown_too_large_to_save_is_not_guessed_from, .fini = close_stage)
+Test(prediction, a_state_grown_too_large_to_save_is_not_guessed_from)
 {
     open_engine();
     close_tick(0, 1, 0, 0);
@@ -532,7 +527,7 @@ Test(prediction, what_has_grown_too_large_to_save_is_not_guessed_from, .fini = c
     cr_assert_eq(live(), 15);
 }
 
-Test(prediction, an_engine_that_cannot_load_says_so, .fini = close_stage)
+Test(prediction, an_engine_that_cannot_load_says_so)
 {
     open_engine();
     close_tick(0, 1, 0, 0);

@@ -2,6 +2,7 @@
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -19,32 +20,22 @@ typedef struct fixture {
     uint64_t state_hashes[512]; /* of every state, by tick */
 } fixture;
 
-static ls_sim_instance *make_instance(void)
+static void destroy_window(void *window)
 {
-    ls_sim_config config = ls_sim_config_default(counter_simulation());
-    ls_sim_instance *instance = NULL;
-    cr_assert_eq(
-        ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, NULL),
-        LS_OK);
-    return instance;
+    ls_replay_window_destroy(window);
 }
 
 static fixture open_fixture(ls_replay_window_config config)
 {
-    fixture made = {
-        .instance = make_instance(), .other = make_instance(), .rng = ls_rng_make(1, 1)};
+    fixture made = {.instance = keep_instance(counter_simulation(), NULL),
+                    .other = keep_instance(counter_simulation(), NULL),
+                    .rng = ls_rng_make(1, 1)};
     cr_assert_eq(ls_replay_window_create(&config, made.instance, ls_allocator_heap(), &made.window),
                  LS_OK);
+    keep_until_end(made.window, destroy_window);
     made.state_hashes[0] = ls_sim_instance_hash(made.instance);
     ls_replay_window_start(made.window, made.instance, made.state_hashes[0]);
     return made;
-}
-
-static void close_fixture(fixture *made)
-{
-    ls_replay_window_destroy(made->window);
-    ls_sim_instance_destroy(made->other);
-    ls_sim_instance_destroy(made->instance);
 }
 
 static void record(fixture *made, uint32_t ticks)
@@ -61,6 +52,8 @@ static void record(fixture *made, uint32_t ticks)
                                 made->state_hashes[tick + 1]);
     }
 }
+
+TestSuite(replay_window, .fini = destroy_kept);
 
 Test(replay_window, any_agreed_tick_can_be_simulated_again)
 {
@@ -82,7 +75,6 @@ Test(replay_window, any_agreed_tick_can_be_simulated_again)
         cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, newest), LS_OK);
         cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[newest]);
     }
-    close_fixture(&made);
 }
 
 Test(replay_window, hashes_are_held_for_the_window_and_no_longer)
@@ -101,7 +93,6 @@ Test(replay_window, hashes_are_held_for_the_window_and_no_longer)
         cr_assert_eq(ls_replay_window_hash(made.window, tick, &state_hash), LS_OK);
         cr_assert_eq(state_hash, made.state_hashes[tick]);
     }
-    close_fixture(&made);
 }
 
 Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
@@ -117,10 +108,9 @@ Test(replay_window, recent_states_and_snapshots_are_kept_as_they_were)
             cr_assert_eq(ls_sim_instance_hash(made.other), made.state_hashes[tick]);
         }
     }
-    close_fixture(&made);
 }
 
-Test(replay_window, what_has_left_the_window_gives_no_stretch)
+Test(replay_window, ticks_that_have_left_the_window_give_no_stretch)
 {
     fixture made = open_fixture(small);
     ls_replay_stretch stretch;
@@ -131,7 +121,6 @@ Test(replay_window, what_has_left_the_window_gives_no_stretch)
     cr_expect_eq(stretch.first, 72);
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 101, &stretch), LS_NOT_FOUND);
     cr_expect_eq(ls_replay_window_stretch(made.window, 99, 99, &stretch), LS_NOT_FOUND);
-    close_fixture(&made);
 }
 
 Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
@@ -150,7 +139,6 @@ Test(replay_window, a_start_in_the_middle_forgets_what_was_before)
     cr_assert_eq(ls_replay_stretch_load(&stretch, made.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, made.other, 47), LS_OK);
     cr_expect_eq(ls_sim_instance_hash(made.other), made.state_hashes[47]);
-    close_fixture(&made);
 }
 
 Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
@@ -180,8 +168,6 @@ Test(replay_window, saved_states_are_kept_like_live_ones_and_may_be_missing)
     cr_assert_eq(ls_replay_stretch_load(&stretch, saved.other), LS_OK);
     cr_assert_eq(ls_replay_stretch_run(&stretch, saved.other, 50), LS_OK);
     cr_expect_eq(ls_sim_instance_hash(saved.other), saved.state_hashes[50]);
-    close_fixture(&saved);
-    close_fixture(&made);
 }
 
 Test(replay_window, defaults_fit_their_budget_and_can_always_be_made)
@@ -199,11 +185,10 @@ Test(replay_window, defaults_fit_their_budget_and_can_always_be_made)
 
 static ls_status create_with(ls_replay_window_config config)
 {
-    ls_sim_instance *instance = make_instance();
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_replay_window *window = NULL;
     ls_status status = ls_replay_window_create(&config, instance, ls_allocator_heap(), &window);
     ls_replay_window_destroy(window);
-    ls_sim_instance_destroy(instance);
     return status;
 }
 
@@ -229,7 +214,6 @@ Test(replay_window, recording_never_allocates_and_refused_memory_is_survived)
             ls_replay_window_create(&small, made.instance, &refused.counting.allocator, &window);
         ls_replay_window_destroy(window);
     }
-    close_fixture(&made);
 }
 
 Test(replay_window, recording_another_tick_than_the_next_is_a_mistake, .signal = SIGABRT)
@@ -242,11 +226,17 @@ Test(replay_window, recording_another_tick_than_the_next_is_a_mistake, .signal =
 
 /* ---- borrowed inputs ---- */
 
+static void destroy_inputs(void *inputs)
+{
+    ls_input_buffer_destroy(inputs);
+}
+
 Test(replay_window, inputs_that_are_kept_elsewhere_are_not_copied)
 {
     ls_input_buffer_config kept = {.slots = 2, .input_bytes_max = 2, .window_ticks = 64};
     ls_input_buffer *inputs = NULL;
     cr_assert_eq(ls_input_buffer_create(&kept, ls_allocator_heap(), &inputs), LS_OK);
+    keep_until_end(inputs, destroy_inputs);
     ls_replay_window_config config = small;
     config.inputs = inputs;
     fixture made = open_fixture(config);
@@ -274,6 +264,4 @@ Test(replay_window, inputs_that_are_kept_elsewhere_are_not_copied)
     /* With inputs of others a window may begin again at an earlier tick. */
     ls_replay_window_start(made.window, made.other, made.state_hashes[37]);
     cr_assert_eq(ls_replay_window_newest(made.window), 37);
-    close_fixture(&made);
-    ls_input_buffer_destroy(inputs);
 }

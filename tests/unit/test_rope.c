@@ -41,6 +41,8 @@ static void drag(sim_fixture *sim, uint32_t slot, bool is_holding, int x_mm, int
 
 /* ---- row T8 ---- */
 
+TestSuite(rope, .fini = destroy_kept);
+
 Test(rope, steps_of_a_millisecond_hold_it)
 {
     for (int integrator = 1; integrator <= 2; integrator++) {
@@ -50,7 +52,6 @@ Test(rope, steps_of_a_millisecond_hold_it)
             cr_assert_lt(stretch(sim), 1.6);
             cr_assert_lt(energy(sim), 400.0);
         }
-        sim_close(sim);
     }
 }
 
@@ -62,7 +63,6 @@ Test(rope, steps_of_a_frame_tear_it_apart)
         sim_run_bots(sim, 120);
         cr_assert_gt(stretch(sim), 100.0, "%s", assignments[integrator]);
         cr_assert(isfinite(energy(sim)));
-        sim_close(sim);
     }
 }
 
@@ -71,7 +71,6 @@ Test(rope, explicit_euler_tears_it_even_with_steps_of_a_millisecond)
     sim_fixture *sim = open_rope("integrator=0", 1000);
     sim_run_bots(sim, 1000);
     cr_assert_gt(stretch(sim), 100.0);
-    sim_close(sim);
 }
 
 /* Two integrators that are right come to the same picture, before chaos takes over. */
@@ -87,8 +86,6 @@ Test(rope, the_integrators_agree_on_a_short_swing)
         cr_assert_float_eq(particle(semi_implicit, i).y, particle(rk4, i).y, 0.01);
     }
     cr_assert_lt(particle(rk4, 40).y, -0.1); /* it sags */
-    sim_close(semi_implicit);
-    sim_close(rk4);
 }
 
 Test(rope, advance_of_a_tick_is_what_a_tick_does)
@@ -103,8 +100,6 @@ Test(rope, advance_of_a_tick_is_what_a_tick_does)
     }
     cr_assert_eq(ls_sim_instance_hash(sim->instance), ls_sim_instance_hash(by_hand->instance));
     ls_release(ls_allocator_heap(), scratch);
-    sim_close(sim);
-    sim_close(by_hand);
 }
 
 Test(rope, a_rope_that_nobody_holds_falls_and_comes_to_rest)
@@ -119,7 +114,6 @@ Test(rope, a_rope_that_nobody_holds_falls_and_comes_to_rest)
     cr_assert_lt(most, before + 0.01);
     cr_assert_lt(fabs(energy(sim)), 0.5); /* on the floor, a little pressed into it */
     cr_assert_float_eq(particle(sim, 40).y, LS_ROPE_FLOOR, 0.02);
-    sim_close(sim);
 }
 
 /* ---- controls ---- */
@@ -151,7 +145,6 @@ Test(rope, a_hand_takes_its_end_to_where_it_is_wanted)
     }
     cr_assert_float_eq(particle(sim, 0).x, -1.25, 1e-3);
     cr_assert_float_eq(particle(sim, 0).y, 0.5, 1e-3);
-    sim_close(sim);
 }
 
 Test(rope, an_end_that_is_let_go_falls_and_can_be_caught_again)
@@ -166,7 +159,6 @@ Test(rope, an_end_that_is_let_go_falls_and_can_be_caught_again)
     drag(sim, 0, true, -1000, 200);
     sim_step(sim, 2500);
     cr_assert_float_eq(particle(sim, 0).y, 0.2, 1e-3);
-    sim_close(sim);
 }
 
 Test(rope, inputs_that_are_too_short_change_nothing)
@@ -181,8 +173,6 @@ Test(rope, inputs_that_are_too_short_change_nothing)
         sim_step(silent, 1);
         cr_assert_eq(ls_sim_instance_hash(sim->instance), ls_sim_instance_hash(silent->instance));
     }
-    sim_close(sim);
-    sim_close(silent);
 }
 
 Test(rope, who_leaves_lets_go)
@@ -196,7 +186,6 @@ Test(rope, who_leaves_lets_go)
     sim_step(sim, 300);
     cr_assert_eq(ls_rope_view_of(&sim->config, sim_state(sim)).hands[1].is_holding, 0);
     cr_assert_lt(particle(sim, 79).y, -0.2);
-    sim_close(sim);
 }
 
 /* ---- pictures and controls ---- */
@@ -222,7 +211,6 @@ Test(rope, a_hand_is_drawn_between_its_places)
     cr_assert_float_eq(ls_fixed_to_double(hand->x), (from.x + to.x) / 2.0, 1e-8);
     cr_assert_float_eq(ls_fixed_to_double(hand->y), (from.y + to.y) / 2.0, 1e-8);
     ls_release(ls_allocator_heap(), previous);
-    sim_close(sim);
 }
 
 Test(rope, the_end_goes_after_the_pointer_and_the_keys)
@@ -247,5 +235,4 @@ Test(rope, the_end_goes_after_the_pointer_and_the_keys)
     cr_assert_eq(rope->control(&sim->config, sim_state(sim), 0, &controls, sim->bytes[0]),
                  LS_ROPE_INPUT_BYTES);
     cr_assert_eq(sim->bytes[0][0], 0);
-    sim_close(sim);
 }

@@ -2,26 +2,23 @@
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
 
-static ls_sim_instance *make_from(const ls_simulation *simulation)
+static void destroy_ring(void *ring)
 {
-    ls_sim_config config = ls_sim_config_default(simulation);
-    ls_sim_instance *instance = NULL;
-    cr_assert_eq(ls_sim_instance_create(simulation, &config, ls_allocator_heap(), &instance, NULL),
-                 LS_OK);
-    return instance;
+    ls_snapshot_ring_destroy(ring);
 }
 
 static ls_snapshot_ring *make_ring(ls_sim_instance *instance, uint32_t capacity)
 {
     ls_snapshot_ring *ring = NULL;
     cr_assert_eq(ls_snapshot_ring_create(instance, capacity, ls_allocator_heap(), &ring), LS_OK);
-    return ring;
+    return keep_until_end(ring, destroy_ring);
 }
 
 static void step(ls_sim_instance *instance, uint8_t byte)
@@ -30,10 +27,12 @@ static void step(ls_sim_instance *instance, uint8_t byte)
     ls_sim_instance_step(instance, &(ls_tick_inputs){ls_sim_instance_tick(instance), 2, slots});
 }
 
+TestSuite(snapshot_ring, .fini = destroy_kept);
+
 Test(snapshot_ring, brings_back_every_state_that_it_holds)
 {
     uint64_t state_hashes[5];
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 5);
     for (uint32_t tick = 0; tick < 5; tick++) {
         state_hashes[tick] = ls_sim_instance_hash(instance);
@@ -50,13 +49,11 @@ Test(snapshot_ring, brings_back_every_state_that_it_holds)
         cr_assert_eq(state_hash, state_hashes[tick]);
     }
     cr_assert_neq(state_hashes[0], state_hashes[4]);
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
-Test(snapshot_ring, what_is_cleared_holds_nothing_and_takes_new_states)
+Test(snapshot_ring, a_cleared_ring_holds_nothing_and_takes_new_states)
 {
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 3);
     cr_assert_eq(ls_snapshot_ring_save(ring, 7), LS_OK);
     ls_snapshot_ring_clear(ring);
@@ -65,14 +62,12 @@ Test(snapshot_ring, what_is_cleared_holds_nothing_and_takes_new_states)
     step(instance, 1);
     cr_assert_eq(ls_snapshot_ring_save(ring, 8), LS_OK);
     cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, shows_the_bytes_of_what_it_holds)
 {
     static uint8_t saved[1 << 16];
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 2);
     cr_assert_leq(ls_sim_instance_save_bytes(instance), sizeof saved);
     cr_assert_null(ls_snapshot_ring_bytes(ring, 0));
@@ -80,13 +75,11 @@ Test(snapshot_ring, shows_the_bytes_of_what_it_holds)
     cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
     cr_assert_arr_eq(ls_snapshot_ring_bytes(ring, 0), saved, ls_sim_instance_save_bytes(instance));
     cr_assert_null(ls_snapshot_ring_bytes(ring, 2), "the same place, another tick");
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
 {
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 2);
     uint64_t state_hash = 77;
     cr_assert_eq(ls_snapshot_ring_hash(ring, 0, &state_hash), LS_NOT_FOUND);
@@ -102,13 +95,11 @@ Test(snapshot_ring, a_save_takes_the_place_of_the_state_that_is_too_old)
     cr_assert_eq(ls_sim_instance_tick(instance), 3);
     cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
     cr_assert_eq(ls_snapshot_ring_load(ring, 2), LS_OK);
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, the_newest_save_of_a_tick_counts)
 {
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 3);
     cr_assert_eq(ls_snapshot_ring_save(ring, 0), LS_OK);
     step(instance, 1);
@@ -120,15 +111,13 @@ Test(snapshot_ring, the_newest_save_of_a_tick_counts)
     step(instance, 3);
     cr_assert_eq(ls_snapshot_ring_load(ring, 1), LS_OK);
     cr_assert_eq(ls_sim_instance_hash(instance), state_hash);
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, allocates_at_create_only_and_gives_everything_back)
 {
     counting_allocator counting;
     counting_allocator_init(&counting);
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     ls_snapshot_ring *ring = NULL;
     cr_assert_eq(ls_snapshot_ring_create(instance, 8, &counting.allocator, &ring), LS_OK);
     cr_assert_geq(counting.live_bytes, 8 * ls_sim_instance_state_bytes(instance));
@@ -143,25 +132,24 @@ Test(snapshot_ring, allocates_at_create_only_and_gives_everything_back)
     ls_snapshot_ring_destroy(ring);
     ls_snapshot_ring_destroy(NULL);
     cr_assert_eq(counting.live_blocks, 0);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, every_failed_allocation_is_survived)
 {
-    ls_sim_instance *instance = make_from(counter_simulation());
+    ls_sim_instance *instance = keep_instance(counter_simulation(), NULL);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         ls_snapshot_ring *ring = NULL;
         refused.status = ls_snapshot_ring_create(instance, 8, &refused.counting.allocator, &ring);
         cr_assert_eq(ring != NULL, refused.status == LS_OK);
         ls_snapshot_ring_destroy(ring);
     }
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, a_ring_without_room_is_a_mistake, .signal = SIGABRT)
 {
     ls_snapshot_ring *ring = NULL;
-    ls_snapshot_ring_create(make_from(counter_simulation()), 0, ls_allocator_heap(), &ring);
+    ls_snapshot_ring_create(keep_instance(counter_simulation(), NULL), 0, ls_allocator_heap(),
+                            &ring);
 }
 
 /* ---- an engine of somebody else's, whose saves grow ---- */
@@ -192,20 +180,20 @@ static ls_status engine_load(const ls_sim_config *config, void *state, const uin
     return LS_OK;
 }
 
-static ls_simulation engine_simulation(void)
+static ls_simulation *engine_simulation(void)
 {
-    ls_simulation simulation = *counter_simulation();
+    static ls_simulation simulation; /* outlives what is kept */
+    simulation = *counter_simulation();
     simulation.fields = NULL;
     simulation.hash = engine_hash;
     simulation.save = engine_save;
     simulation.load = engine_load;
-    return simulation;
+    return &simulation;
 }
 
 Test(snapshot_ring, saves_may_grow_to_twice_their_size)
 {
-    ls_simulation simulation = engine_simulation();
-    ls_sim_instance *instance = make_from(&simulation);
+    ls_sim_instance *instance = keep_instance(engine_simulation(), NULL);
     ls_snapshot_ring *ring = make_ring(instance, 4);
     size_t header = ls_sim_instance_save_bytes(instance) - 64;
     counter_state *state = ls_sim_instance_state(instance);
@@ -219,18 +207,15 @@ Test(snapshot_ring, saves_may_grow_to_twice_their_size)
     state->total++;
     cr_assert_eq(ls_snapshot_ring_save(ring, 6), LS_FULL);
     cr_assert_eq(ls_snapshot_ring_hash(ring, 0, &state_hash), LS_NOT_FOUND, "its place is empty");
-    ls_snapshot_ring_destroy(ring);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(snapshot_ring, an_engine_that_cannot_save_is_refused)
 {
-    ls_simulation simulation = engine_simulation();
-    simulation.save = NULL;
-    simulation.load = NULL;
-    ls_sim_instance *instance = make_from(&simulation);
+    ls_simulation *simulation = engine_simulation();
+    simulation->save = NULL;
+    simulation->load = NULL;
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
     ls_snapshot_ring *ring = NULL;
     cr_assert_eq(ls_snapshot_ring_create(instance, 4, ls_allocator_heap(), &ring), LS_UNSUPPORTED);
     cr_assert_null(ring);
-    ls_sim_instance_destroy(instance);
 }

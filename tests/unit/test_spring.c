@@ -21,6 +21,8 @@ static ls_spring_rules rules_with(ls_integrator integrator)
 
 /* ---- the exact motion ---- */
 
+TestSuite(spring, .fini = destroy_kept);
+
 Test(spring, the_exact_motion_without_damping_is_a_cosine)
 {
     ls_spring_rules rules = rules_with(LS_INTEGRATOR_RK4);
@@ -120,7 +122,6 @@ Test(spring, an_unstable_spring_stays_a_number)
     cr_assert(isfinite(motion.velocity));
     ls_draw_list list = sim_draw(sim, sim_state(sim), 0);
     cr_assert_gt(list.count, 0);
-    sim_close(sim);
 }
 
 /* ---- the match ---- */
@@ -139,7 +140,6 @@ Test(spring, an_unpushed_match_is_what_advance_does)
     ls_spring_motion motion = ls_spring_motion_of(&config, sim_state(sim), 0);
     cr_assert_eq(motion.position, expected.position);
     cr_assert_eq(motion.velocity, expected.velocity);
-    sim_close(sim);
 }
 
 /* 12.7 N on 40 N/m stretch it by 0.3175 m; slot 1 pushes springs 1 and 3. */
@@ -157,7 +157,6 @@ Test(spring, a_push_moves_the_springs_of_its_slot_alone)
     sim_set_input(sim, 1, (const uint8_t[]){128}, 1); /* -12.8 N */
     sim_step(sim, 600);
     cr_assert_float_eq(ls_spring_motion_of(&config, sim_state(sim), 1).position, -0.32, 1e-6);
-    sim_close(sim);
 }
 
 Test(spring, the_rounding_mode_of_the_process_does_not_matter)
@@ -172,7 +171,6 @@ Test(spring, the_rounding_mode_of_the_process_does_not_matter)
         cr_assert_eq(fegetround(), i == 0 ? FE_TONEAREST : FE_UPWARD);
         cr_assert_eq(fesetround(mode), 0);
         roots[i] = ls_sim_instance_hash(sim->instance);
-        sim_close(sim);
     }
     cr_assert_eq(roots[0], roots[1]);
 }
@@ -197,7 +195,6 @@ Test(spring, a_mass_is_drawn_between_its_places)
     cr_assert_eq(mass->owner, 1);
     cr_assert_float_eq(ls_fixed_to_double(mass->y), (from + to) / 2.0, 1e-8);
     cr_assert_gt(fabs(from - to), 1e-3);
-    sim_close(sim);
 }
 
 Test(spring, keys_push_up_and_down)

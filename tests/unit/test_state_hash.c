@@ -1,6 +1,7 @@
 #include "lockstep/common/simulation/state_hash.h"
 
 #include "lockstep/common/base/hash.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -17,31 +18,43 @@ static void fill(uint8_t *bytes, size_t size)
     }
 }
 
-/* The schema of a block of single bytes: the same on either byte order. */
-static ls_schema *make_schema(uint32_t bytes)
+static void destroy_schema(void *schema)
 {
-    const ls_field field = {"bytes", "", LS_FIELD_U8, bytes, 1, 0, 0};
+    ls_schema_destroy(schema);
+}
+
+static void destroy_hasher(void *hasher)
+{
+    ls_state_hasher_destroy(hasher);
+}
+
+static ls_schema *make_schema(const ls_field *fields, uint32_t count, size_t bytes)
+{
     ls_schema *schema = NULL;
-    cr_assert_eq(ls_schema_create(&field, 1, bytes, ls_allocator_heap(), &schema, NULL), LS_OK);
-    return schema;
+    cr_assert_eq(ls_schema_create(fields, count, bytes, ls_allocator_heap(), &schema, NULL), LS_OK);
+    return keep_until_end(schema, destroy_schema);
 }
 
 static ls_state_hasher *make_hasher(const ls_schema *schema)
 {
     ls_state_hasher *hasher = NULL;
     cr_assert_eq(ls_state_hasher_create(schema, ls_allocator_heap(), &hasher), LS_OK);
-    return hasher;
+    return keep_until_end(hasher, destroy_hasher);
+}
+
+/* Of a block of single bytes: the same on either byte order. */
+static ls_state_hasher *make_byte_hasher(uint32_t bytes)
+{
+    const ls_field field = {"bytes", "", LS_FIELD_U8, bytes, 1, 0, 0};
+    return make_hasher(make_schema(&field, 1, bytes));
 }
 
 static uint64_t hash_of(const uint8_t *state, uint32_t bytes)
 {
-    ls_schema *schema = make_schema(bytes);
-    ls_state_hasher *hasher = make_hasher(schema);
-    uint64_t hash = ls_state_hash(hasher, state);
-    ls_state_hasher_destroy(hasher);
-    ls_schema_destroy(schema);
-    return hash;
+    return ls_state_hash(make_byte_hasher(bytes), state);
 }
+
+TestSuite(state_hash, .fini = destroy_kept);
 
 /* Golden: these state hashes are what journals and other machines hold. */
 Test(state_hash, hashes_of_known_states_never_change)
@@ -85,8 +98,7 @@ Test(state_hash, a_flipped_bit_anywhere_changes_the_hash)
 {
     static uint8_t state[BYTES_MAX];
     fill(state, sizeof state);
-    ls_schema *schema = make_schema(BYTES_MAX);
-    ls_state_hasher *hasher = make_hasher(schema);
+    ls_state_hasher *hasher = make_byte_hasher(BYTES_MAX);
     uint64_t state_hash = ls_state_hash(hasher, state);
     for (size_t byte = 0; byte < BYTES_MAX; byte++) {
         uint8_t bit = (uint8_t)(1u << byte % 8);
@@ -95,8 +107,6 @@ Test(state_hash, a_flipped_bit_anywhere_changes_the_hash)
         state[byte] ^= bit;
     }
     cr_assert_eq(ls_state_hash(hasher, state), state_hash, "hashing has a memory");
-    ls_state_hasher_destroy(hasher);
-    ls_schema_destroy(schema);
 }
 
 Test(state_hash, chunks_that_change_places_change_the_hash)
@@ -122,12 +132,8 @@ Test(state_hash, a_hash_is_that_of_the_canonical_bytes)
         uint16_t small;
     } state = {{0x01020304, 0x05060708}, 0x090a};
     static const uint8_t canonical[] = {4, 3, 2, 1, 8, 7, 6, 5, 10, 9};
-    ls_schema *schema = NULL;
-    cr_assert_eq(ls_schema_create(fields, 2, 10, ls_allocator_heap(), &schema, NULL), LS_OK);
-    ls_state_hasher *hasher = make_hasher(schema);
+    ls_state_hasher *hasher = make_hasher(make_schema(fields, 2, 10));
     cr_assert_eq(ls_state_hash(hasher, &state), hash_of(canonical, sizeof canonical));
-    ls_state_hasher_destroy(hasher);
-    ls_schema_destroy(schema);
 }
 
 /* Golden, as above. */
@@ -175,12 +181,12 @@ Test(state_hash, a_chain_remembers_every_hash_and_their_order)
 
 Test(state_hash, every_failed_allocation_is_survived)
 {
-    ls_schema *schema = make_schema(BYTES_MAX);
+    const ls_field field = {"bytes", "", LS_FIELD_U8, BYTES_MAX, 1, 0, 0};
+    const ls_schema *schema = make_schema(&field, 1, BYTES_MAX);
     for (refused_memory refused = {0}; refused_memory_next(&refused);) {
         ls_state_hasher *hasher = NULL;
         refused.status = ls_state_hasher_create(schema, &refused.counting.allocator, &hasher);
         cr_assert_eq(hasher != NULL, refused.status == LS_OK);
         ls_state_hasher_destroy(hasher);
     }
-    ls_schema_destroy(schema);
 }

@@ -2,6 +2,7 @@
 
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -65,13 +66,18 @@ enum {
     SAMPLE_FIELDS = sizeof sample_fields / sizeof sample_fields[0]
 };
 
+static void destroy_schema(void *schema)
+{
+    ls_schema_destroy(schema);
+}
+
 static ls_schema *make(const ls_field *fields, uint32_t count, size_t bytes)
 {
     ls_schema *schema = NULL;
     ls_text why = {""};
     ls_status status = ls_schema_create(fields, count, bytes, ls_allocator_heap(), &schema, &why);
     cr_assert_eq(status, LS_OK, "%s", why.bytes);
-    return schema;
+    return keep_until_end(schema, destroy_schema);
 }
 
 static ls_schema *make_sample(void)
@@ -80,6 +86,8 @@ static ls_schema *make_sample(void)
 }
 
 /* ---- fields ---- */
+
+TestSuite(state_schema, .fini = destroy_kept);
 
 Test(state_schema, fields_are_kept_by_offset)
 {
@@ -91,7 +99,6 @@ Test(state_schema, fields_are_kept_by_offset)
     }
     cr_assert_str_eq(ls_schema_field(schema, 0)->path, "fixed");
     cr_assert_str_eq(ls_schema_field(schema, SAMPLE_FIELDS - 1)->path, "items.padding");
-    ls_schema_destroy(schema);
     ls_schema_destroy(NULL);
 }
 
@@ -119,7 +126,6 @@ Test(state_schema, every_byte_has_exactly_one_place)
         cr_assert_eq(place.offset, begin);
         cr_assert(byte >= begin && byte < begin + bytes, "byte %zu", byte);
     }
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, a_byte_outside_the_state_is_a_mistake, .signal = SIGABRT)
@@ -146,7 +152,6 @@ Test(state_schema, places_are_named_with_their_indices)
     expect_name(schema, offsetof(sample, items[0].id), "items[0].id");
     expect_name(schema, offsetof(sample, items[2].id) + 3, "items[2].id");
     expect_name(schema, offsetof(sample, items[1].cells[2]) + 1, "items[1].cells[2]");
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, a_path_of_many_parts_takes_the_index_after_the_first)
@@ -158,7 +163,6 @@ Test(state_schema, a_path_of_many_parts_takes_the_index_after_the_first)
     ls_schema *schema = make(fields, 2, 8);
     expect_name(schema, 6, "ships[3].position.x");
     expect_name(schema, 7, "grid[3]");
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, names_and_values_that_do_not_fit_are_cut_like_snprintf)
@@ -176,7 +180,6 @@ Test(state_schema, names_and_values_that_do_not_fit_are_cut_like_snprintf)
     place = ls_schema_at(schema, offsetof(sample, i64));
     cr_assert_eq(ls_schema_place_value(&place, &state, text, 5), (int)strlen("-12345 ticks"));
     cr_assert_str_eq(text, "-123");
-    ls_schema_destroy(schema);
 }
 
 /* ---- values ---- */
@@ -189,7 +192,6 @@ static void expect_value(const sample *state, size_t offset, const char *value)
     int size = ls_schema_place_value(&place, state, text, sizeof text);
     cr_expect_str_eq(text, value);
     cr_expect_eq(size, (int)strlen(value));
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, values_of_every_type_are_read_with_their_unit)
@@ -262,7 +264,6 @@ Test(state_schema, values_one_bit_apart_read_differently)
         ls_schema_place_value(&angle, &next, texts[1], sizeof texts[1]);
         cr_assert_str_neq(texts[0], texts[1]);
     }
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, angles_are_degrees_whatever_their_unit)
@@ -281,7 +282,6 @@ Test(state_schema, angles_are_degrees_whatever_their_unit)
         ls_schema_place_value(&place, angles, text, sizeof text);
         cr_expect_str_eq(text, values[i]);
     }
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, odd_doubles_are_told_apart)
@@ -309,7 +309,6 @@ Test(state_schema, values_at_odd_addresses_can_be_read)
     ls_schema_place place = ls_schema_at(schema, 5);
     ls_schema_place_value(&place, state, text, sizeof text);
     cr_assert_str_eq(text, "-1");
-    ls_schema_destroy(schema);
 }
 
 /* ---- differences ---- */
@@ -321,7 +320,6 @@ Test(state_schema, equal_states_have_no_difference)
     sample b = a;
     ls_schema_place place;
     cr_assert_not(ls_schema_first_difference(schema, &a, &b, &place));
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, a_difference_in_any_byte_is_found)
@@ -336,7 +334,6 @@ Test(state_schema, a_difference_in_any_byte_is_found)
         ls_schema_place place = ls_schema_at(schema, byte);
         cr_assert(found.field == place.field && found.offset == place.offset);
     }
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, the_first_of_several_differences_is_given)
@@ -348,7 +345,6 @@ Test(state_schema, the_first_of_several_differences_is_given)
     ls_schema_place place;
     cr_assert(ls_schema_first_difference(schema, &a, &b, &place));
     cr_assert_str_eq(place.field->path, "u32");
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, differences_in_a_large_state_are_found_at_any_place)
@@ -368,7 +364,6 @@ Test(state_schema, differences_in_a_large_state_are_found_at_any_place)
         cr_assert_eq(place.element, places[i]);
         b[places[i]] = 0;
     }
-    ls_schema_destroy(schema);
 }
 
 /* ---- padding ---- */
@@ -385,7 +380,6 @@ Test(state_schema, clean_padding_is_clean)
     size_t offset = 77;
     cr_assert_not(ls_schema_dirty_padding(schema, &state, &offset));
     cr_assert_eq(offset, 77);
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, dirty_padding_is_found_wherever_it_is)
@@ -401,17 +395,13 @@ Test(state_schema, dirty_padding_is_found_wherever_it_is)
         cr_assert(ls_schema_dirty_padding(schema, state, &offset));
         cr_assert_eq(offset, places[i]);
     }
-    ls_schema_destroy(schema);
 }
 
 /* ---- digests ---- */
 
 static uint64_t digest_of(const ls_field *fields, uint32_t count, size_t bytes)
 {
-    ls_schema *schema = make(fields, count, bytes);
-    uint64_t digest = ls_schema_digest(schema);
-    ls_schema_destroy(schema);
-    return digest;
+    return ls_schema_digest(make(fields, count, bytes));
 }
 
 Test(state_schema, the_digest_depends_on_texts_and_not_on_where_they_lie)
@@ -492,7 +482,6 @@ Test(state_schema, the_canonical_copy_is_little_endian)
     memset(&back, 0xee, sizeof back);
     ls_schema_from_canonical(schema, canonical, &back);
     cr_assert_eq(memcmp(&back, &state, sizeof state), 0);
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, swapping_reverses_every_element_and_only_within_it)
@@ -514,7 +503,6 @@ Test(state_schema, swapping_reverses_every_element_and_only_within_it)
     }
     ls_schema_copy_swapped(schema, swapped, again);
     cr_assert_arr_eq(again, state, sizeof state);
-    ls_schema_destroy(schema);
 }
 
 Test(state_schema, questions_never_allocate)

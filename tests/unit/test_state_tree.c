@@ -2,9 +2,9 @@
 
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -16,28 +16,37 @@ enum {
     STATE_BYTES_MAX = 1 << 20
 };
 
+static void destroy_schema(void *schema)
+{
+    ls_schema_destroy(schema);
+}
+
+static void destroy_tree(void *tree)
+{
+    ls_state_tree_destroy(tree);
+}
+
 static ls_schema *make_schema(const ls_field *fields, uint32_t count, size_t state_bytes)
 {
     ls_schema *schema = NULL;
     ls_text why = {{0}};
     cr_assert_eq(ls_schema_create(fields, count, state_bytes, ls_allocator_heap(), &schema, &why),
                  LS_OK, "%s", why.bytes);
-    return schema;
+    return keep_until_end(schema, destroy_schema);
 }
 
 static ls_state_tree *make_tree(const ls_schema *schema)
 {
     ls_state_tree *tree = NULL;
     cr_assert_eq(ls_state_tree_create(schema, ls_allocator_heap(), &tree), LS_OK);
-    return tree;
+    return keep_until_end(tree, destroy_tree);
 }
 
 /* A single field of bytes. */
-static ls_state_tree *make_byte_tree(uint32_t bytes, ls_schema **schema)
+static ls_state_tree *make_byte_tree(uint32_t bytes)
 {
     const ls_field field = {"bytes", "", LS_FIELD_U8, bytes, 1, 0, 0};
-    *schema = make_schema(&field, 1, bytes);
-    return make_tree(*schema);
+    return make_tree(make_schema(&field, 1, bytes));
 }
 
 static const ls_field parted[] = {
@@ -46,6 +55,8 @@ static const ls_field parted[] = {
     {"c", "", LS_FIELD_U8, 8, 1, 24, 0},
     {"a.y", "", LS_FIELD_U8, 8, 1, 32, 0},
 };
+
+TestSuite(state_tree, .fini = destroy_kept);
 
 Test(state_tree, parts_hold_their_fields_wherever_these_lie)
 {
@@ -65,8 +76,6 @@ Test(state_tree, parts_hold_their_fields_wherever_these_lie)
         cr_expect_eq(field.kind, LS_TREE_FIELD);
         cr_expect_str_eq(ls_schema_field(schema, field.field)->path, paths[i]);
     }
-    ls_state_tree_destroy(tree);
-    ls_schema_destroy(schema);
 }
 
 Test(state_tree, hashes_are_those_that_the_header_states)
@@ -90,8 +99,6 @@ Test(state_tree, hashes_are_those_that_the_header_states)
     ls_store_u64(hashes, ls_state_tree_node_hash(tree, 4));
     ls_store_u64(hashes + 8, ls_state_tree_node_hash(tree, 5));
     cr_expect_eq(ls_state_tree_node_hash(tree, 1), ls_hash_bytes(hashes, 16, 0));
-    ls_state_tree_destroy(tree);
-    ls_schema_destroy(schema);
 }
 
 /* Every node but the root is some node's child exactly once, and children split their parent. */
@@ -133,11 +140,8 @@ Test(state_tree, children_split_their_parent_at_every_size)
                               3 * leaf * LS_TREE_FAN + 7,
                               leaf * LS_TREE_FAN * 130};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        ls_schema *schema = NULL;
-        ls_state_tree *tree = make_byte_tree(sizes[i], &schema);
+        ls_state_tree *tree = make_byte_tree(sizes[i]);
         expect_whole(tree);
-        ls_state_tree_destroy(tree);
-        ls_schema_destroy(schema);
     }
 }
 
@@ -157,8 +161,7 @@ Test(state_tree, a_change_shows_on_its_path_and_nowhere_else)
     };
     static uint8_t state[BYTES];
     static uint64_t before[2048];
-    ls_schema *schema = NULL;
-    ls_state_tree *tree = make_byte_tree(BYTES, &schema);
+    ls_state_tree *tree = make_byte_tree(BYTES);
     cr_assert_leq(ls_state_tree_node_count(tree), 2048);
     ls_state_tree_hash(tree, state);
     for (uint32_t node = 0; node < ls_state_tree_node_count(tree); node++) {
@@ -172,14 +175,11 @@ Test(state_tree, a_change_shows_on_its_path_and_nowhere_else)
         cr_expect_eq(root_path_length(tree, before), 5, "byte %zu", places[i]);
         state[places[i]] ^= 0x10;
     }
-    ls_state_tree_destroy(tree);
-    ls_schema_destroy(schema);
 }
 
 Test(state_tree, below_goes_as_deep_as_it_may)
 {
-    ls_schema *schema = NULL;
-    ls_state_tree *tree = make_byte_tree(300 * LS_TREE_LEAF_BYTES, &schema);
+    ls_state_tree *tree = make_byte_tree(300 * LS_TREE_LEAF_BYTES);
     const uint32_t field = 2;
     cr_expect_eq(ls_state_tree_below(tree, 0, LS_FIELDS_MAX).first, field);
     cr_expect_eq(ls_state_tree_below(tree, field, 2).count, 3, "its children are more than asked");
@@ -189,18 +189,18 @@ Test(state_tree, below_goes_as_deep_as_it_may)
     cr_expect_eq(ls_state_tree_below(tree, chunks.first + 2, 1000).count, 300 - 2 * 128);
     ls_tree_range leaves = ls_state_tree_below(tree, field, 300);
     cr_expect_eq(ls_state_tree_below(tree, leaves.first, 1000).count, 0);
-    ls_state_tree_destroy(tree);
-    ls_schema_destroy(schema);
+}
+
+static const ls_sim_instance *open_thousand_cells(void)
+{
+    ls_sim_config config = ls_sim_config_default(counter_simulation());
+    config.params[COUNTER_PARAM_CELLS] = 1000;
+    return keep_instance(counter_simulation(), &config);
 }
 
 Test(state_tree, leaves_written_to_another_state_make_it_the_same)
 {
-    ls_sim_config config = ls_sim_config_default(counter_simulation());
-    config.params[COUNTER_PARAM_CELLS] = 1000;
-    ls_sim_instance *instance = NULL;
-    cr_assert_eq(
-        ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, NULL),
-        LS_OK);
+    const ls_sim_instance *instance = open_thousand_cells();
     ls_state_tree *tree = make_tree(ls_sim_instance_schema(instance));
     static uint8_t other[STATE_BYTES_MAX];
     size_t bytes = ls_sim_instance_state_bytes(instance);
@@ -213,25 +213,16 @@ Test(state_tree, leaves_written_to_another_state_make_it_the_same)
         }
     }
     cr_assert_eq(memcmp(other, ls_sim_instance_view(instance), bytes), 0);
-    ls_state_tree_destroy(tree);
-    ls_sim_instance_destroy(instance);
 }
 
 /* The same on every machine, whatever its byte order. */
 Test(state_tree, the_first_state_of_a_match_has_the_root_that_it_always_had)
 {
-    ls_sim_config config = ls_sim_config_default(counter_simulation());
-    config.params[COUNTER_PARAM_CELLS] = 1000;
-    ls_sim_instance *instance = NULL;
-    cr_assert_eq(
-        ls_sim_instance_create(counter_simulation(), &config, ls_allocator_heap(), &instance, NULL),
-        LS_OK);
+    const ls_sim_instance *instance = open_thousand_cells();
     ls_state_tree *tree = make_tree(ls_sim_instance_schema(instance));
     ls_state_tree_hash(tree, ls_sim_instance_view(instance));
     cr_expect_eq(ls_state_tree_node_hash(tree, 0), UINT64_C(0xa869e7235cd2ee37), "%016" PRIx64,
                  ls_state_tree_node_hash(tree, 0));
-    ls_state_tree_destroy(tree);
-    ls_sim_instance_destroy(instance);
 }
 
 static size_t answer_size(const ls_state_tree *tree, bool wants_values, uint32_t first,
@@ -247,8 +238,7 @@ static size_t answer_size(const ls_state_tree *tree, bool wants_values, uint32_t
 
 Test(state_tree, queries_that_make_no_sense_have_no_answer)
 {
-    ls_schema *schema = NULL;
-    ls_state_tree *tree = make_byte_tree(300 * LS_TREE_LEAF_BYTES, &schema);
+    ls_state_tree *tree = make_byte_tree(300 * LS_TREE_LEAF_BYTES);
     uint32_t nodes = ls_state_tree_node_count(tree);
     cr_expect_eq(answer_size(tree, false, 0, 1), 8);
     cr_expect_eq(answer_size(tree, false, 0, 128), 1024);
@@ -262,14 +252,11 @@ Test(state_tree, queries_that_make_no_sense_have_no_answer)
     cr_expect_eq(answer_size(tree, true, nodes - 3, 3), 0);
     cr_expect_eq(answer_size(tree, true, 0, 1), 0, "the state is no leaf");
     cr_expect_eq(answer_size(tree, true, nodes, UINT32_MAX), 0);
-    ls_state_tree_destroy(tree);
-    ls_schema_destroy(schema);
 }
 
 Test(state_tree, an_unknown_node_is_a_mistake, .signal = SIGABRT)
 {
-    ls_schema *schema = NULL;
-    ls_state_tree *tree = make_byte_tree(10, &schema);
+    ls_state_tree *tree = make_byte_tree(10);
     ls_state_tree_node(tree, 3);
 }
 
@@ -287,7 +274,5 @@ Test(state_tree, hashing_never_allocates_and_refused_memory_is_survived)
     uint64_t calls = heap_calls();
     ls_state_tree_hash(tree, state);
     cr_expect_eq(heap_calls(), calls);
-    ls_state_tree_destroy(tree);
     ls_state_tree_destroy(NULL);
-    ls_schema_destroy(schema);
 }

@@ -1,6 +1,7 @@
 #include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/server/match/tick_history.h"
+#include "lockstep/tests/support/kept.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -25,11 +26,16 @@ static ls_tick_inputs make_tick(ls_tick tick, uint32_t size, ls_slot_input slots
     return (ls_tick_inputs){.tick = tick, .slot_count = SLOTS, .slots = slots};
 }
 
+static void destroy_history(void *history)
+{
+    ls_tick_history_destroy(history);
+}
+
 static ls_tick_history *create(void)
 {
     ls_tick_history *history = NULL;
     cr_assert_eq(ls_tick_history_create(SLOTS, BYTES_MAX, ls_allocator_heap(), &history), LS_OK);
-    return history;
+    return keep_until_end(history, destroy_history);
 }
 
 static uint64_t add_ticks(ls_tick_history *history, ls_tick first, ls_tick end, uint32_t size,
@@ -79,12 +85,13 @@ static void check(ls_tick_history *history, ls_tick count, uint64_t expected_cha
     check_start(history, ls_tick_history_flush(history), count, expected_chain);
 }
 
+TestSuite(tick_history, .fini = destroy_kept);
+
 Test(tick_history, every_tick_comes_back_in_order)
 {
     ls_tick_history *history = create();
     uint64_t chain = add_ticks(history, 0, 5000, 3, LS_TICK_CHAIN_START);
     check(history, 5000, chain);
-    ls_tick_history_destroy(history);
 }
 
 Test(tick_history, it_goes_on_after_it_was_read)
@@ -95,7 +102,6 @@ Test(tick_history, it_goes_on_after_it_was_read)
     check(history, 10, chain);
     chain = add_ticks(history, 10, 25, 3, chain);
     check(history, 25, chain);
-    ls_tick_history_destroy(history);
 }
 
 Test(tick_history, large_ticks_fill_many_blocks_and_pieces)
@@ -104,14 +110,12 @@ Test(tick_history, large_ticks_fill_many_blocks_and_pieces)
     uint64_t chain = add_ticks(history, 0, 1000, BYTES_MAX, LS_TICK_CHAIN_START);
     cr_assert_gt(ls_tick_history_flush(history), 2u << 20);
     check(history, 1000, chain);
-    ls_tick_history_destroy(history);
 }
 
 Test(tick_history, without_ticks_it_is_empty)
 {
     ls_tick_history *history = create();
     cr_assert_eq(ls_tick_history_flush(history), 0);
-    ls_tick_history_destroy(history);
     ls_tick_history_destroy(NULL);
 }
 
@@ -161,5 +165,4 @@ Test(tick_history, what_was_flushed_stays_what_it_was)
     uint64_t late = add_ticks(history, 500, 5000, 20, early);
     check(history, 5000, late);
     check_start(history, size, 500, early);
-    ls_tick_history_destroy(history);
 }

@@ -2,6 +2,7 @@
 
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -40,20 +41,21 @@ static void add_client(net *here, uint32_t index)
     cr_assert_eq(event.kind, LS_TRANSPORT_CONNECTED);
 }
 
+static void destroy_network(void *network)
+{
+    ls_memory_network_destroy(network);
+}
+
 static net open_net(uint64_t seed, uint32_t clients)
 {
     net here = {0};
     cr_assert_eq(ls_memory_network_create(seed, ls_allocator_heap(), &here.network), LS_OK);
+    keep_until_end(here.network, destroy_network);
     cr_assert_eq(ls_memory_server_create(here.network, &here.server), LS_OK);
     for (uint32_t i = 0; i < clients; i++) {
         add_client(&here, i);
     }
     return here;
-}
-
-static void close_net(net *here)
-{
-    ls_memory_network_destroy(here->network);
 }
 
 static void set_both(net *here, uint32_t client, ls_memory_link link)
@@ -84,12 +86,13 @@ static uint32_t take_numbers(ls_transport *at, uint32_t *numbers, uint32_t capac
 
 /* ---- connecting and leaving ---- */
 
+TestSuite(transport_memory, .fini = destroy_kept);
+
 Test(transport_memory, both_sides_hear_of_a_connection)
 {
     net here = open_net(1, 2);
     cr_assert(here.peers[0] != 0 && here.peers[1] != 0);
     cr_assert_neq(here.peers[0], here.peers[1]);
-    close_net(&here);
 }
 
 Test(transport_memory, both_sides_hear_of_a_disconnection_after_what_was_sent_before)
@@ -115,7 +118,6 @@ Test(transport_memory, both_sides_hear_of_a_disconnection_after_what_was_sent_be
     send_number(here.clients[0], event.peer, LS_CHANNEL_RELIABLE, 1);
     move_time(&here, LS_NS_PER_SECOND);
     cr_assert_not(ls_transport_next_event(here.server, &event), "the peer is gone");
-    close_net(&here);
 }
 
 Test(transport_memory, destroying_an_endpoint_ends_its_connections)
@@ -127,10 +129,9 @@ Test(transport_memory, destroying_an_endpoint_ends_its_connections)
         cr_assert(ls_transport_next_event(here.clients[i], &event));
         cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
     }
-    close_net(&here);
 }
 
-Test(transport_memory, what_is_on_its_way_to_an_endpoint_that_is_gone_is_lost)
+Test(transport_memory, packets_on_their_way_to_an_endpoint_that_is_gone_are_lost)
 {
     net here = open_net(1, 2);
     send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 1);
@@ -143,7 +144,6 @@ Test(transport_memory, what_is_on_its_way_to_an_endpoint_that_is_gone_is_lost)
     cr_assert(ls_transport_next_event(here.server, &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
     cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
-    close_net(&here);
 }
 
 Test(transport_memory, a_server_that_died_knows_nobody_and_tells_nobody)
@@ -163,7 +163,6 @@ Test(transport_memory, a_server_that_died_knows_nobody_and_tells_nobody)
     move_time(&here, LS_NS_PER_SECOND);
     cr_assert(ls_transport_next_event(here.server, &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_CONNECTED);
-    close_net(&here);
 }
 
 Test(transport_memory, a_peer_that_does_not_exist_is_sent_nothing)
@@ -178,7 +177,6 @@ Test(transport_memory, a_peer_that_does_not_exist_is_sent_nothing)
     cr_assert_not(ls_transport_next_event(here.server, &event));
     cr_assert_not(ls_transport_next_event(here.clients[1], &event));
     cr_assert_eq(ls_memory_network_counts(here.network).sent, 0);
-    close_net(&here);
 }
 
 Test(transport_memory, peers_and_channels_are_told_apart)
@@ -195,7 +193,6 @@ Test(transport_memory, peers_and_channels_are_told_apart)
     send_number(here.clients[1], here.peers[1], LS_CHANNEL_RELIABLE, 8);
     cr_assert(ls_transport_next_event(here.server, &event));
     cr_assert(event.peer == here.peers[1] && event.channel == LS_CHANNEL_RELIABLE);
-    close_net(&here);
 }
 
 Test(transport_memory, an_empty_and_the_largest_packet_pass)
@@ -213,7 +210,6 @@ Test(transport_memory, an_empty_and_the_largest_packet_pass)
         cr_assert_eq(event.size, sizeof bytes);
         cr_assert_arr_eq(event.bytes, bytes, sizeof bytes);
     }
-    close_net(&here);
 }
 
 Test(transport_memory, a_packet_above_the_limit_is_a_mistake, .signal = SIGABRT)
@@ -246,7 +242,6 @@ Test(transport_memory, a_packet_arrives_when_its_delay_has_passed)
     move_time(&here, 1);
     cr_assert_eq(take_numbers(here.clients[0], numbers, 4), 1);
     cr_assert_eq(ls_memory_network_next_ns(here.network), UINT64_MAX);
-    close_net(&here);
 }
 
 Test(transport_memory, equal_delays_keep_the_order)
@@ -263,7 +258,6 @@ Test(transport_memory, equal_delays_keep_the_order)
     for (uint32_t i = 0; i < 500; i++) {
         cr_assert_eq(numbers[i], i);
     }
-    close_net(&here);
 }
 
 Test(transport_memory, time_never_goes_back, .signal = SIGABRT)
@@ -308,7 +302,6 @@ Test(transport_memory, jitter_spreads_and_reorders_within_its_bounds)
     cr_assert(early > 430 && early < 570, "%u of 1000 in the first half of the jitter", early);
     cr_assert_gt(reordered, 400);
     cr_assert_gt(ls_memory_network_counts(here.network).reordered, 400);
-    close_net(&here);
 }
 
 static uint32_t deliver_thousand(net *here, ls_memory_link link, uint32_t *numbers)
@@ -333,7 +326,6 @@ Test(transport_memory, loss_loses_its_share_and_counts_it)
     cr_assert_eq(counts.lost, 1000 - count);
     cr_assert(counts.lost_in_bursts == 0 && counts.lost_in_cuts == 0 && counts.reordered == 0);
     cr_assert(counts.duplicated == 0 && counts.corrupted == 0);
-    close_net(&here);
 }
 
 /* A packet a millisecond. */
@@ -366,17 +358,15 @@ Test(transport_memory, bursts_are_as_long_and_as_frequent_as_asked)
     cr_assert(longest >= 16 && longest <= 40, "%u in a row", longest);
     uint32_t numbers[2000];
     cr_assert_eq(deliver_thousand(&here, (ls_memory_link){0}, numbers), 1000, "perfect again");
-    close_net(&here);
 }
 
-Test(transport_memory, what_a_cut_takes_is_counted_apart)
+Test(transport_memory, packets_lost_in_a_cut_are_counted_apart)
 {
     net here = open_net(4, 1);
     uint32_t numbers[2000];
     cr_assert_eq(deliver_thousand(&here, (ls_memory_link){.is_cut = true}, numbers), 0);
     ls_memory_counts counts = ls_memory_network_counts(here.network);
     cr_assert(counts.lost == 1000 && counts.lost_in_cuts == 1000 && counts.lost_in_bursts == 0);
-    close_net(&here);
 }
 
 Test(transport_memory, whoever_loses_everything_gets_nothing)
@@ -386,7 +376,6 @@ Test(transport_memory, whoever_loses_everything_gets_nothing)
     cr_assert_eq(deliver_thousand(&here, (ls_memory_link){.loss_ppm = PER_MILLION}, numbers), 0);
     cr_assert_eq(deliver_thousand(&here, (ls_memory_link){.is_cut = true}, numbers), 0);
     cr_assert_eq(deliver_thousand(&here, (ls_memory_link){0}, numbers), 1000);
-    close_net(&here);
 }
 
 Test(transport_memory, duplicates_come_twice_and_are_counted)
@@ -405,7 +394,6 @@ Test(transport_memory, duplicates_come_twice_and_are_counted)
     }
     cr_assert(twice > 230 && twice < 370);
     cr_assert_eq(ls_memory_network_counts(here.network).duplicated, twice);
-    close_net(&here);
 }
 
 Test(transport_memory, a_corrupted_packet_has_one_bit_flipped)
@@ -429,7 +417,6 @@ Test(transport_memory, a_corrupted_packet_has_one_bit_flipped)
     }
     cr_assert(flipped_packets > 330 && flipped_packets < 470);
     cr_assert_eq(ls_memory_network_counts(here.network).corrupted, flipped_packets);
-    close_net(&here);
 }
 
 Test(transport_memory, the_reliable_channel_keeps_everything_in_order_under_any_fault)
@@ -456,7 +443,6 @@ Test(transport_memory, the_reliable_channel_keeps_everything_in_order_under_any_
         for (uint32_t i = 0; i < 1000; i++) {
             cr_assert_eq(numbers[i], i);
         }
-        close_net(&here);
     }
 }
 
@@ -476,7 +462,6 @@ Test(transport_memory, a_lost_reliable_packet_delays_what_comes_after_it)
     uint32_t numbers[2];
     cr_assert_eq(take_numbers(here.clients[0], numbers, 2), 2);
     cr_assert(numbers[0] == 1 && numbers[1] == 2);
-    close_net(&here);
 }
 
 /* ---- the same seed ---- */
@@ -504,11 +489,10 @@ static uint64_t history_of(uint64_t seed)
             history = (history ^ number ^ i << 16 ^ event.peer) * 1099511628211u;
         }
     }
-    close_net(&here);
     return history;
 }
 
-Test(transport_memory, what_is_reliable_outlasts_a_cut_in_its_order)
+Test(transport_memory, reliable_packets_outlast_a_cut_in_their_order)
 {
     net here = open_net(7, 2);
     uint32_t numbers[8];
@@ -535,7 +519,6 @@ Test(transport_memory, what_is_reliable_outlasts_a_cut_in_its_order)
     cr_assert(ls_transport_next_event(here.clients[0], &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
     cr_assert_eq(ls_memory_network_counts(here.network).lost, 1);
-    close_net(&here);
 }
 
 Test(transport_memory, the_same_seed_gives_the_same_deliveries)
@@ -563,7 +546,6 @@ Test(transport_memory, an_inbox_that_is_full_loses_what_is_unreliable)
     }
     send_number(here.server, here.peers[0], LS_CHANNEL_UNRELIABLE, 7);
     cr_assert_eq(take_numbers(here.clients[0], numbers, 1), 1, "there is room again");
-    close_net(&here);
 }
 
 Test(transport_memory, an_inbox_that_is_full_ends_a_connection_rather_than_its_order)
@@ -589,7 +571,6 @@ Test(transport_memory, an_inbox_that_is_full_ends_a_connection_rather_than_its_o
     cr_assert_eq(event.reason, LS_TIMED_OUT);
     cr_assert_not(ls_transport_next_event(here.server, &event));
     cr_assert_not(ls_transport_next_event(here.clients[0], &event));
-    close_net(&here);
 }
 
 Test(transport_memory, endpoints_have_a_maximum)
@@ -603,7 +584,6 @@ Test(transport_memory, endpoints_have_a_maximum)
     cr_assert_eq(ls_memory_client_create(here.network, here.server, &transport), LS_FULL);
     cr_assert_eq(ls_memory_server_create(here.network, &transport), LS_FULL);
     cr_assert_eq(transport, untouched);
-    close_net(&here);
 }
 
 Test(transport_memory, traffic_counts_packets_with_their_headers)
@@ -623,7 +603,6 @@ Test(transport_memory, traffic_counts_packets_with_their_headers)
     cr_assert_eq(server.bytes_received, client.bytes_sent);
     cr_assert_eq(server.packets_sent, 1);
     cr_assert_eq(ls_transport_traffic_of(here.server, 99).packets_sent, 0);
-    close_net(&here);
 }
 
 Test(transport_memory, survives_every_failed_allocation_and_gives_all_back)
@@ -651,7 +630,6 @@ Test(transport_memory, allocates_nothing_while_it_runs)
         take_numbers(here.clients[0], numbers, 8);
     }
     cr_assert_eq(heap_calls(), calls);
-    close_net(&here);
 }
 
 Test(transport_memory, the_sink_sends_and_disconnects)
@@ -666,5 +644,4 @@ Test(transport_memory, the_sink_sends_and_disconnects)
     cr_assert(event.kind == LS_TRANSPORT_RECEIVED && event.bytes[0] == 5);
     cr_assert(ls_transport_next_event(here.clients[0], &event));
     cr_assert_eq(event.kind, LS_TRANSPORT_DISCONNECTED);
-    close_net(&here);
 }

@@ -27,6 +27,8 @@ static sim_fixture *open_alone(void)
 
 /* ---- players ---- */
 
+TestSuite(tumble, .fini = destroy_kept);
+
 Test(tumble, a_ball_comes_with_its_player_and_goes_with_it)
 {
     sim_fixture *sim = open_tumble();
@@ -42,7 +44,6 @@ Test(tumble, a_ball_comes_with_its_player_and_goes_with_it)
     sim_step(sim, 1);
     static const ls_tumble_body nobody;
     cr_assert_eq(memcmp(&view_of(sim).bodies[0], &nobody, sizeof nobody), 0);
-    sim_close(sim);
 }
 
 Test(tumble, a_push_moves_the_ball_its_way)
@@ -63,7 +64,6 @@ Test(tumble, a_push_moves_the_ball_its_way)
         ls_fixed far = LS_FIXED_RATIO(3, 10);
         cr_assert_eq((way.x > far) - (way.x < -far), cases[i].x);
         cr_assert_eq((way.y > far) - (way.y < -far), cases[i].y);
-        sim_close(sim);
     }
 }
 
@@ -85,7 +85,6 @@ Test(tumble, a_ball_jumps_off_the_ground_and_not_off_the_air)
     }
     cr_assert_gt(top, LS_FIXED_INT(2)); /* 6 m/s reach 1.8 m above where it lay */
     cr_assert_lt(top, LS_FIXED_RATIO(25, 10));
-    sim_close(sim);
 }
 
 Test(tumble, a_player_pushes_bodies_about)
@@ -106,7 +105,6 @@ Test(tumble, a_player_pushes_bodies_about)
         moved += ls_vec3_length(way) > LS_FIXED_RATIO(3, 10);
     }
     cr_assert_gt(moved, 10, "%u", moved);
-    sim_close(sim);
 }
 
 /* ---- pictures ---- */
@@ -138,7 +136,6 @@ Test(tumble, balls_belong_to_their_slots_and_are_followed)
             cr_assert_eq(list.shapes[i].y, place.y);
         }
     }
-    sim_close(sim);
 }
 
 static bool is_of_body(uint32_t id, uint32_t body)
@@ -168,7 +165,6 @@ Test(tumble, a_box_shows_one_to_three_faces_that_look_at_us)
             cr_assert(triangles == 2 || triangles == 4 || triangles == 6, "%u", triangles);
         }
     }
-    sim_close(sim);
 }
 
 /* The camera looks along +y and down: what is further back is drawn first. */
@@ -188,7 +184,6 @@ Test(tumble, far_bodies_are_drawn_first)
     }
     cr_assert_gt(far, 0);
     cr_assert_gt(near, far);
-    sim_close(sim);
 }
 
 /* Half way between 170 and -170 degrees about the upright axis is 180, not 0: seen from the front,
@@ -220,7 +215,6 @@ Test(tumble, a_turn_is_drawn_along_the_shorter_arc)
         cr_assert_lt(ls_vec2_length(off), LS_FIXED_RATIO(1, 1000));
     }
     ls_release(ls_allocator_heap(), previous);
-    sim_close(sim);
 }
 
 Test(tumble, a_new_ball_is_not_blended_with_the_last_one_of_its_slot)
@@ -239,7 +233,6 @@ Test(tumble, a_new_ball_is_not_blended_with_the_last_one_of_its_slot)
         cr_assert(list.shapes[i].owner != 1 || list.shapes[i].x == place.x);
     }
     ls_release(ls_allocator_heap(), previous);
-    sim_close(sim);
 }
 
 /* ---- hands ---- */
@@ -262,5 +255,4 @@ Test(tumble, keys_push_and_jump_and_the_pointer_leads)
     cr_assert_eq(pad[0], 0);
     cr_assert_eq((int8_t)pad[1], 127);
     cr_assert_eq((int8_t)pad[2], -64);
-    sim_close(sim);
 }

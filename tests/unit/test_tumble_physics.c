@@ -108,6 +108,8 @@ static double deepest_overlap(const room *r)
 
 /* ---- coming to rest ---- */
 
+TestSuite(tumble_physics, .fini = destroy_kept);
+
 Test(tumble_physics, what_falls_comes_to_rest_without_exploding)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -135,7 +137,6 @@ Test(tumble_physics, what_falls_comes_to_rest_without_exploding)
         cr_assert_eq(r.match->ticks, ticks + 60);
         r.match->ticks = ticks;
         cr_assert_eq(ls_sim_instance_hash(r.sim->instance), state_hash, "rest is rest");
-        sim_close(r.sim);
     }
 }
 
@@ -154,7 +155,6 @@ Test(tumble_physics, it_holds_at_other_tick_rates_and_with_many_bodies)
         cr_assert_lt(energy(&r), start / 2.0);
         cr_assert_eq(r.match->awake, 0);
         cr_assert_lt(deepest_overlap(&r), 0.12);
-        sim_close(r.sim);
     }
 }
 
@@ -168,7 +168,6 @@ Test(tumble_physics, a_tilted_box_falls_flat_on_the_floor)
     cr_assert_float_eq(number(r.bodies[0].position.z), 0.3, 0.01);
     ls_axes axes = ls_axes_of(r.bodies[0].orientation);
     cr_assert_gt(number(axes.axis[2].z), 0.9999);
-    sim_close(r.sim);
 }
 
 Test(tumble_physics, a_stack_of_six_boxes_stands)
@@ -183,7 +182,6 @@ Test(tumble_physics, a_stack_of_six_boxes_stands)
         cr_assert_float_eq(number(r.bodies[i].position.x), 0.0, 0.02);
         cr_assert_float_eq(number(r.bodies[i].position.z), 0.4 + 0.8 * i, 0.06);
     }
-    sim_close(r.sim);
 }
 
 Test(tumble_physics, a_sleeping_stack_falls_when_its_foot_is_knocked_away)
@@ -202,7 +200,6 @@ Test(tumble_physics, a_sleeping_stack_falls_when_its_foot_is_knocked_away)
     sim_step(r.sim, 400);
     cr_assert_lt(number(r.bodies[1].position.z), 0.9);
     cr_assert_lt(number(r.bodies[2].position.z), 1.3);
-    sim_close(r.sim);
 }
 
 /* ---- collisions ---- */
@@ -220,7 +217,6 @@ Test(tumble_physics, a_collision_keeps_momentum_and_its_share_of_speed)
     cr_assert_float_eq(first + second, 4.0 * drag, 0.02);
     cr_assert_float_eq(second - first, 0.25 * 4.0 * drag, 0.02);
     cr_assert_float_eq(number(r.bodies[0].velocity.z), 0.0, 1e-6);
-    sim_close(r.sim);
 }
 
 /* Sliding from 4 m/s at a friction of 0.5: v^2 / (2 * 0.5 * 9.81) = 1.63 m. */
@@ -232,7 +228,6 @@ Test(tumble_physics, friction_stops_a_sliding_box_where_it_should)
     sim_step(r.sim, 300);
     cr_assert_eq(r.match->awake, 0);
     cr_assert_float_eq(number(r.bodies[0].position.x), -2.5 + 1.63, 0.12);
-    sim_close(r.sim);
 }
 
 Test(tumble_physics, nothing_fast_passes_a_wall_or_another_body)
@@ -250,7 +245,6 @@ Test(tumble_physics, nothing_fast_passes_a_wall_or_another_body)
         cr_assert_lt(number(r.bodies[0].position.x), half - 0.2);
     }
     cr_assert_gt(furthest, half - 0.6); /* it was hit, and hit the wall */
-    sim_close(r.sim);
 }
 
 /* A free top keeps its energy and its quaternion's length through 3,000 ticks of tumbling. */
@@ -267,7 +261,6 @@ Test(tumble_physics, orientations_keep_length_one)
         cr_assert_float_eq(length, 1.0, 1e-8);
     }
     cr_assert_neq(r.bodies[0].orientation.w, LS_FIXED_ONE);
-    sim_close(r.sim);
 }
 
 /* ---- contact points ---- */

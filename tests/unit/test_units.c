@@ -1,14 +1,8 @@
 #include "lockstep/tests/unit/units_match.h"
 
-#include <stdlib.h>
-
 /* ---- the contract ---- */
 
-Test(units, descriptor_passes_the_check)
-{
-    ls_text why = {{0}};
-    cr_assert_eq(ls_simulation_check(ls_units_simulation(), &why), LS_OK, "%s", why.bytes);
-}
+TestSuite(units, .fini = destroy_kept);
 
 Test(units, schema_is_complete_for_every_size)
 {
@@ -25,7 +19,6 @@ Test(units, schema_is_complete_for_every_size)
         cr_assert_eq(alive, sizes[i].units);
         step(&match);
         cr_assert_eq(match.state->tick, 1);
-        close_match(&match);
     }
 }
 
@@ -36,79 +29,6 @@ Test(units, one_past_the_largest_size_is_refused)
     cr_assert_eq(ls_sim_config_check(ls_units_simulation(), &config, &why), LS_BAD_ARGUMENT);
     config = config_of(1500, LS_UNITS_PLAYERS_MAX + 1);
     cr_assert_eq(ls_sim_config_check(ls_units_simulation(), &config, &why), LS_BAD_ARGUMENT);
-}
-
-Test(units, same_inputs_give_same_roots_and_another_seed_others)
-{
-    ls_sim_config config = config_of(400, 3);
-    units_match a = open_match(config);
-    units_match b = open_match(config);
-    config.seed = 2;
-    units_match other = open_match(config);
-    cr_assert_neq(root(&a), root(&other));
-    for (uint32_t t = 0; t < 300; t++) {
-        ask_bots(&a);
-        memcpy(b.slots, a.slots, sizeof b.slots);
-        step(&a);
-        step(&b);
-        cr_assert_eq(root(&a), root(&b));
-    }
-    cr_assert_gt(all_kills(&a), 0);
-    close_match(&a);
-    close_match(&b);
-    close_match(&other);
-}
-
-Test(units, a_saved_state_replays_to_the_same_roots)
-{
-    units_match match = open_match(config_of(400, 4));
-    play_bots(&match, 200);
-    size_t size = ls_sim_instance_save_bytes(match.instance);
-    uint8_t *saved = malloc(size);
-    cr_assert_not_null(saved);
-    cr_assert_eq(ls_sim_instance_save(match.instance, saved), LS_OK);
-    ls_rng bots[LS_UNITS_PLAYERS_MAX];
-    memcpy(bots, match.bots, sizeof bots);
-    play_bots(&match, 150);
-    uint64_t first = root(&match);
-    cr_assert_eq(ls_sim_instance_load(match.instance, saved, 200), LS_OK);
-    memcpy(match.bots, bots, sizeof bots);
-    cr_assert_neq(root(&match), first);
-    play_bots(&match, 150);
-    cr_assert_eq(root(&match), first);
-    free(saved);
-    close_match(&match);
-}
-
-static void run_passes(units_match *match, uint8_t *scratch, size_t scratch_bytes, uint8_t fill)
-{
-    const ls_simulation *units = ls_units_simulation();
-    memset(scratch, fill, scratch_bytes);
-    ls_tick_inputs inputs = inputs_of(match);
-    ls_step step = {&match->config, &inputs, match->state, scratch, NULL};
-    for (uint32_t i = 0; i < units->pass_count; i++) {
-        units->passes[i].run(&step);
-    }
-}
-
-Test(units, what_scratch_holds_before_a_step_has_no_effect)
-{
-    units_match a = open_match(config_of(300, 4));
-    units_match b = open_match(config_of(300, 4));
-    size_t scratch_bytes = ls_units_simulation()->scratch_bytes(&a.config);
-    uint8_t *scratch = malloc(scratch_bytes);
-    cr_assert_not_null(scratch);
-    for (uint32_t t = 0; t < 400; t++) {
-        ask_bots(&a);
-        memcpy(b.slots, a.slots, sizeof b.slots);
-        run_passes(&a, scratch, scratch_bytes, 0x00);
-        run_passes(&b, scratch, scratch_bytes, 0xa5);
-        cr_assert_arr_eq(a.state, b.state, ls_sim_instance_state_bytes(a.instance));
-    }
-    cr_assert_gt(all_kills(&a), 0);
-    free(scratch);
-    close_match(&a);
-    close_match(&b);
 }
 
 Test(units, free_slots_and_padding_stay_zero)
@@ -128,7 +48,6 @@ Test(units, free_slots_and_padding_stay_zero)
     size_t offset = 0;
     cr_assert_not(
         ls_schema_dirty_padding(ls_sim_instance_schema(match.instance), match.state, &offset));
-    close_match(&match);
 }
 
 /* ---- hostile bytes and damaged states ---- */
@@ -163,7 +82,6 @@ Test(units, random_bytes_of_every_size_are_safe)
         step(&match);
         assert_in_bounds(&match);
     }
-    close_match(&match);
 }
 
 /* A full input of orders that were valid until some of their bytes changed. */
@@ -203,7 +121,6 @@ Test(units, mutated_orders_are_safe)
         assert_in_bounds(&match);
     }
     cr_assert_gt(all_kills(&match), 0);
-    close_match(&match);
 }
 
 /* Tools inject faults into states: the match may change, the process must not suffer. */
@@ -220,5 +137,4 @@ Test(units, a_damaged_state_stays_in_bounds)
         ls_units_simulation()->draw(&match.config, match.state, match.state, LS_FIXED_HALF, &list);
         play_bots(&match, 1);
     }
-    close_match(&match);
 }

@@ -4,6 +4,8 @@
 
 /* ---- orders ---- */
 
+TestSuite(units_battle, .fini = destroy_kept);
+
 Test(units_battle, move_brings_every_unit_to_the_place_in_formation)
 {
     units_match match = open_match(config_of(60, 1));
@@ -18,7 +20,6 @@ Test(units_battle, move_brings_every_unit_to_the_place_in_formation)
         cr_assert_eq(unit->verb, LS_UNITS_STOP);
         cr_assert(unit->velocity.x == 0 && unit->velocity.y == 0);
     }
-    close_match(&match);
 }
 
 Test(units_battle, stop_ends_a_march)
@@ -36,7 +37,6 @@ Test(units_battle, stop_ends_a_march)
     cr_assert_eq(match.state->units[7].position.x, before.x);
     cr_assert_eq(match.state->units[7].position.y, before.y);
     cr_assert_not(is_near(before, metres(5, 5), LS_FIXED_INT(5)));
-    close_match(&match);
 }
 
 Test(units_battle, attack_follows_and_kills_one_enemy)
@@ -55,7 +55,6 @@ Test(units_battle, attack_follows_and_kills_one_enemy)
     cr_assert_eq(match.state->leader, 1);
     cr_assert_eq(match.state->units[0].verb, LS_UNITS_STOP);
     cr_assert_eq(match.state->units[0].target, 0);
-    close_match(&match);
 }
 
 Test(units_battle, attack_move_fights_on_the_way_and_move_does_not)
@@ -70,7 +69,6 @@ Test(units_battle, attack_move_fights_on_the_way_and_move_does_not)
         step_for(&match, 30 * 7);
         cr_assert_eq(ls_units_is_alive(&match.state->units[8]), verbs[i] == LS_UNITS_MOVE);
         cr_assert_gt(match.state->units[0].position.x, LS_FIXED_INT(20));
-        close_match(&match);
     }
 }
 
@@ -85,7 +83,6 @@ Test(units_battle, two_who_kill_each_other_in_one_tick_both_die)
                   ls_units_is_alive(&match.state->units[8]));
     cr_assert_eq(match.state->players[0].kills, 1);
     cr_assert_eq(match.state->players[1].kills, 1);
-    close_match(&match);
 }
 
 Test(units_battle, nobody_commands_anothers_units)
@@ -109,8 +106,6 @@ Test(units_battle, nobody_commands_anothers_units)
     for (uint32_t id = 0; id < 64; id++) {
         cr_assert_eq(match.state->units[id].verb, id < 32 ? LS_UNITS_MOVE : LS_UNITS_STOP);
     }
-    close_match(&match);
-    close_match(&idle);
 }
 
 Test(units_battle, selections_by_kind_and_area_take_only_those)
@@ -137,7 +132,6 @@ Test(units_battle, selections_by_kind_and_area_take_only_those)
         }
     }
     cr_assert_gt(taken, 0);
-    close_match(&match);
 }
 
 Test(units_battle, orders_count_up_to_the_first_broken_one_and_the_limit)
@@ -158,7 +152,6 @@ Test(units_battle, orders_count_up_to_the_first_broken_one_and_the_limit)
     step(&match);
     cr_assert_eq(match.state->units[30].verb, LS_UNITS_MOVE);
     cr_assert_eq(match.state->units[31].verb, LS_UNITS_STOP);
-    close_match(&match);
 }
 
 /* ---- players, waves, crowds ---- */
@@ -180,7 +173,6 @@ Test(units_battle, an_army_without_its_player_stops_and_obeys_again_on_return)
     cr_assert_eq(match.state->units[59].verb, LS_UNITS_MOVE);
     cr_assert_eq(match.state->players[1].is_away, 0);
     cr_assert_eq(match.state->players[1].alive, 30);
-    close_match(&match);
 }
 
 static void wipe_out(units_match *match, uint32_t slot)
@@ -210,7 +202,6 @@ Test(units_battle, waves_bring_back_the_stated_share_but_to_nobody_who_is_away)
     match.slots[1].events = LS_EVENT_JOINED;
     step(&match);
     cr_assert_eq(match.state->players[1].alive, 40);
-    close_match(&match);
 }
 
 Test(units_battle, the_wounded_recover_at_their_base_alone)
@@ -221,7 +212,6 @@ Test(units_battle, the_wounded_recover_at_their_base_alone)
     step_for(&match, 4 * match.rules.think_ticks);
     cr_assert_eq(match.state->units[0].health, 14);
     cr_assert_eq(match.state->units[8].health, 10);
-    close_match(&match);
 }
 
 /* Touching pairs, and those of them that are deeper in each other than half. */
@@ -265,7 +255,6 @@ Test(units_battle, a_crowd_at_one_point_comes_to_rest_without_overlap)
     ls_vec2 before = match.state->units[0].position;
     step_for(&match, 30);
     cr_assert(is_near(match.state->units[0].position, before, LS_FIXED_RATIO(1, 4)));
-    close_match(&match);
 }
 
 Test(units_battle, armies_in_battle_do_not_sink_into_each_other)
@@ -276,7 +265,6 @@ Test(units_battle, armies_in_battle_do_not_sink_into_each_other)
     count_overlaps(&match, &deep, &same_place);
     cr_assert_leq(deep, 30, "%u", deep);
     cr_assert_leq(same_place, 1, "%u", same_place);
-    close_match(&match);
 }
 
 Test(units_battle, bots_march_fight_and_speak_rarely)
@@ -296,7 +284,6 @@ Test(units_battle, bots_march_fight_and_speak_rarely)
     cr_assert_gt(match.order_ticks, 4 * 10);
     cr_assert_lt(match.order_ticks, 4 * 900 / 10);
     cr_assert_lt(match.order_bytes / match.order_ticks, 64);
-    close_match(&match);
 }
 
 /* ---- the picture ---- */
@@ -344,5 +331,4 @@ Test(units_battle, the_picture_blends_a_unit_but_never_across_its_death)
     list = draw(&match, previous, LS_FIXED_HALF, shapes, 1);
     cr_assert_eq(list.count, 1);
     free(previous);
-    close_match(&match);
 }

@@ -3,11 +3,10 @@
 #ifndef LOCKSTEP_TESTS_UNIT_UNITS_MATCH_H
 #define LOCKSTEP_TESTS_UNIT_UNITS_MATCH_H
 
-#include "lockstep/common/simulation/sim_instance.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/common/simulations/units/units_state.h"
+#include "lockstep/tests/support/kept.h"
 
-#include <criterion/criterion.h>
 #include <string.h>
 
 /* A match with one input and one bot's random stream for each seat. */
@@ -34,21 +33,13 @@ static inline ls_sim_config config_of(uint32_t units, uint32_t players)
 static inline units_match open_match(ls_sim_config config)
 {
     units_match match = {.config = config};
-    ls_text why = {{0}};
-    ls_status status = ls_sim_instance_create(ls_units_simulation(), &config, ls_allocator_heap(),
-                                              &match.instance, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+    match.instance = keep_instance(ls_units_simulation(), &config);
     match.state = ls_sim_instance_state(match.instance);
     match.rules = ls_units_rules_of(&config);
     for (uint32_t i = 0; i < LS_UNITS_PLAYERS_MAX; i++) {
         match.bots[i] = ls_rng_make(2024, i);
     }
     return match;
-}
-
-static inline void close_match(units_match *match)
-{
-    ls_sim_instance_destroy(match->instance);
 }
 
 static inline ls_tick_inputs inputs_of(units_match *match)
