@@ -165,8 +165,7 @@ Test(bit_stream, uvar_takes_five_bits_for_each_started_hex_digit)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         uint8_t bytes[8] = {0};
         uint32_t value = numbers[i].value;
-        wire_bits wire = {{0}, 0};
-        wire_uvar(&wire, value);
+        wire_bits wire = WIRE(UVAR(value));
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
         ls_bits_uvar(&stream, &value, 0, UINT32_MAX);
         cr_assert_eq(stream.position_bits, numbers[i].bits);
@@ -181,8 +180,7 @@ Test(bit_stream, uvar_takes_five_bits_for_each_started_hex_digit)
 Test(bit_stream, uvar_outside_its_range_fails)
 {
     for (uint32_t value = 0; value < 40; value++) {
-        wire_bits wire = {{0}, 0};
-        wire_uvar(&wire, value);
+        wire_bits wire = WIRE(UVAR(value));
         ls_bit_stream stream = reader_of(&wire);
         uint32_t read = read_uvar(&stream, 7, 23);
         bool is_allowed = value >= 7 && value <= 23;
@@ -193,8 +191,7 @@ Test(bit_stream, uvar_outside_its_range_fails)
 
 Test(bit_stream, uvar_above_32_bits_fails)
 {
-    wire_bits wire = {{0}, 0};
-    wire_uvar(&wire, UINT64_C(0x100000000));
+    wire_bits wire = WIRE(UVAR(UINT64_C(0x100000000)));
     ls_bit_stream stream = reader_of(&wire);
     read_uvar(&stream, 0, UINT32_MAX);
     cr_assert(stream.is_failed, "2^32 must not wrap to 0");
@@ -203,10 +200,7 @@ Test(bit_stream, uvar_above_32_bits_fails)
 Test(bit_stream, uvar_with_a_needless_group_is_malformed)
 {
     /* 3 as two groups: the second adds nothing. */
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, 3, 4);
-    wire_u(&wire, 1, 1);
-    wire_u(&wire, 0, 5);
+    wire_bits wire = WIRE(U(3, 4), U(1, 1), U(0, 5));
     ls_bit_stream stream = reader_of(&wire);
     read_uvar(&stream, 0, UINT32_MAX);
     cr_assert(stream.is_failed);
@@ -239,8 +233,7 @@ Test(bit_stream, svar_folds_the_sign_into_the_lowest_bit)
                    {-2, 3},  {2, 4},  {INT32_MAX, UINT64_C(0xfffffffe)},
                    {-8, 15}, {8, 16}, {INT32_MIN, UINT64_C(0xffffffff)}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        wire_bits wire = {{0}, 0};
-        wire_uvar(&wire, numbers[i].folded);
+        wire_bits wire = WIRE(UVAR(numbers[i].folded));
         uint8_t bytes[8] = {0};
         int32_t value = numbers[i].value;
         ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
@@ -257,8 +250,7 @@ Test(bit_stream, svar_folds_the_sign_into_the_lowest_bit)
 
 Test(bit_stream, svar_beyond_32_bits_fails)
 {
-    wire_bits wire = {{0}, 0};
-    wire_uvar(&wire, UINT64_C(0x100000000));
+    wire_bits wire = WIRE(UVAR(UINT64_C(0x100000000)));
     ls_bit_stream stream = reader_of(&wire);
     int32_t value = 99;
     ls_bits_svar(&stream, &value);
@@ -340,8 +332,7 @@ Test(bit_stream, a_run_of_bytes_that_is_cut_short_fails)
 
 Test(bit_stream, text_is_its_length_and_its_bytes)
 {
-    wire_bits wire = {{0}, 0};
-    wire_text(&wire, "Ada 3~");
+    wire_bits wire = WIRE(TEXT("Ada 3~"));
     uint8_t bytes[8] = {0};
     char text[16] = "Ada 3~";
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
@@ -358,14 +349,12 @@ Test(bit_stream, text_is_its_length_and_its_bytes)
 Test(bit_stream, text_may_fill_its_field_but_for_the_nul)
 {
     char text[7];
-    wire_bits wire = {{0}, 0};
-    wire_text(&wire, "sixsix");
+    wire_bits wire = WIRE(TEXT("sixsix"));
     ls_bit_stream stream = reader_of(&wire);
     ls_bits_text(&stream, text, sizeof text);
     cr_assert_str_eq(text, "sixsix");
 
-    wire_bits longer = {{0}, 0};
-    wire_text(&longer, "sevens7");
+    wire_bits longer = WIRE(TEXT("sevens7"));
     stream = reader_of(&longer);
     ls_bits_text(&stream, text, sizeof text);
     cr_assert(stream.is_failed);
@@ -375,8 +364,7 @@ Test(bit_stream, text_may_fill_its_field_but_for_the_nul)
 Test(bit_stream, text_that_is_cut_short_is_empty)
 {
     char text[16] = "before";
-    wire_bits wire = {{0}, 0};
-    wire_text(&wire, "sixsix");
+    wire_bits wire = WIRE(TEXT("sixsix"));
     ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire) - 1);
     ls_bits_text(&stream, text, sizeof text);
     cr_assert(stream.is_failed);
@@ -386,17 +374,14 @@ Test(bit_stream, text_that_is_cut_short_is_empty)
 Test(bit_stream, text_from_outside_is_made_printable)
 {
     char text[16];
-    wire_bits wire = {{0}, 0};
-    wire_text(&wire, "a\x1b[2J\x7f\xc3\xa9 ~");
+    wire_bits wire = WIRE(TEXT("a\x1b[2J\x7f\xc3\xa9 ~"));
     ls_bit_stream stream = reader_of(&wire);
     ls_bits_text(&stream, text, sizeof text);
     cr_assert_not(stream.is_failed);
     cr_assert_str_eq(text, "a?[2J??? ~");
 
     /* A NUL inside must not hide what comes after it. */
-    wire_bits hiding = {{0}, 0};
-    wire_uvar(&hiding, 3);
-    wire_u(&hiding, 0x620061, 24);
+    wire_bits hiding = WIRE(UVAR(3), U(0x620061, 24));
     stream = reader_of(&hiding);
     ls_bits_text(&stream, text, sizeof text);
     cr_assert_str_eq(text, "a?b");

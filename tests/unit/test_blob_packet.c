@@ -21,12 +21,7 @@ static size_t sealed(wire_bits *wire)
 
 static wire_bits part_wire(uint32_t index, bool is_last, uint32_t size)
 {
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, 36, 6);
-    wire_u(&wire, 200, 8);
-    wire_u(&wire, is_last, 1);
-    wire_u(&wire, index, 25);
-    wire_u(&wire, 0xfedcba98, 32);
+    wire_bits wire = WIRE(U(36, 6), U(200, 8), U(is_last, 1), U(index, 25), U(0xfedcba98, 32));
     for (uint32_t i = 0; i < size; i++) {
         wire_u(&wire, content[i], 8);
     }
@@ -99,14 +94,8 @@ Test(blob_packet, a_part_of_another_size_is_malformed)
 
 static wire_bits ack_wire(uint32_t count)
 {
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, 37, 6);
-    wire_u(&wire, 200, 8);
-    wire_u(&wire, 0x1234567, 25);
-    wire_u(&wire, 99, 32);
-    wire_u(&wire, 0xffffffff, 32);
-    wire_u(&wire, 254, 8);
-    wire_uvar(&wire, count);
+    wire_bits wire = WIRE(U(37, 6), U(200, 8), U(0x1234567, 25), U(99, 32), U(0xffffffff, 32),
+                          U(254, 8), UVAR(count));
     for (uint32_t i = 0; i < count; i++) {
         wire_u(&wire, i % 3 == 0, 1);
     }

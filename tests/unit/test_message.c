@@ -1,68 +1,9 @@
 /* Holds the packets against protocol/PROTOCOL.md: what is expected stands here a second time, in
  * the notation of that page and in its order. */
-#include "lockstep/protocol/wire/message.h"
-
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tests/unit/wire_bits.h"
+#include "lockstep/tests/unit/message_layout.h"
 
-#include <criterion/criterion.h>
 #include <signal.h>
-#include <string.h>
-
-enum {
-    START_PLAYERS = 3
-};
-
-static wire_bits wire_of(uint32_t kind)
-{
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, kind, 6);
-    return wire;
-}
-
-static ls_status read_wire(const wire_bits *wire)
-{
-    ls_message message;
-    return ls_message_read(wire->bytes, wire_size(wire), START_PLAYERS, &message);
-}
-
-/* A message of zeros, padding included, so that whole messages can be compared. */
-static ls_message message_of(ls_message_kind kind)
-{
-    ls_message message;
-    memset(&message, 0, sizeof message);
-    message.kind = kind;
-    return message;
-}
-
-/* The message is written as these bits, and these bits are read as the message; nothing shorter
- * and nothing longer is. */
-static void expect_layout(const ls_message *message, const wire_bits *wire)
-{
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    memset(bytes, 0xff, sizeof bytes);
-    size_t size = ls_message_write(message, bytes);
-    cr_assert_eq(size, wire_size(wire), "kind %d: %zu bytes", message->kind, size);
-    cr_assert_arr_eq(bytes, wire->bytes, size);
-    cr_assert_eq(ls_message_peek(bytes, size), (uint32_t)message->kind);
-
-    ls_message read;
-    memset(&read, 0xee, sizeof read);
-    cr_assert_eq(ls_message_read(wire->bytes, size, START_PLAYERS, &read), LS_OK);
-    cr_assert_eq(memcmp(&read, message, sizeof read), 0, "kind %d reads back", message->kind);
-
-    for (size_t cut = 0; cut < size; cut++) {
-        cr_assert_eq(ls_message_read(wire->bytes, cut, START_PLAYERS, &read), LS_MALFORMED,
-                     "kind %d cut to %zu bytes", message->kind, cut);
-    }
-    cr_assert_eq(ls_message_read(wire->bytes, size + 1, START_PLAYERS, &read), LS_MALFORMED,
-                 "kind %d with a byte too many", message->kind);
-    for (size_t bit = wire->count; bit < size * 8; bit++) {
-        wire_bits dirty = *wire;
-        dirty.bytes[bit / 8] |= (uint8_t)(1u << bit % 8);
-        cr_assert_eq(read_wire(&dirty), LS_MALFORMED, "kind %d, padding", message->kind);
-    }
-}
 
 /* ---- the reliable messages, in the order of the page ---- */
 
@@ -71,27 +12,19 @@ Test(message, hello_has_the_layout_of_the_page)
     ls_message message = message_of(LS_MESSAGE_HELLO);
     ls_hello *hello = &message.body.hello;
     hello->magic = 0x5453434c;
+    hello->is_spectator = true;
     hello->protocol_version = LS_PROTOCOL_VERSION;
     hello->arithmetic = UINT64_C(0x0123456789abcdef);
     memcpy(hello->name, "Grace", 6);
     memcpy(hello->token, "token", 6);
-    wire_bits wire = wire_of(1);
-    wire_u(&wire, 0x5453434c, 32);
-    wire_u(&wire, LS_PROTOCOL_VERSION, 16);
-    wire_u(&wire, UINT64_C(0x0123456789abcdef), 64);
-    hello->is_spectator = true;
-    wire_text(&wire, "Grace");
-    wire_text(&wire, "token");
-    wire_u(&wire, 1, 1);
-    wire_u(&wire, 0, 1);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(1, U(0x5453434c, 32), U(LS_PROTOCOL_VERSION, 16),
+                                         U(UINT64_C(0x0123456789abcdef), 64), TEXT("Grace"),
+                                         TEXT("token"), U(1, 1), U(0, 1)));
 }
 
 Test(message, a_hello_of_another_version_is_read_up_to_the_version)
 {
-    wire_bits wire = wire_of(1);
-    wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
-    wire_u(&wire, LS_PROTOCOL_VERSION + 1, 16);
+    wire_bits wire = WIRE_MESSAGE(1, U(LS_PROTOCOL_MAGIC, 32), U(LS_PROTOCOL_VERSION + 1, 16));
     for (unsigned i = 0; i < 100; i++) {
         wire_u(&wire, UINT64_MAX, 64); /* whatever that version sends behind */
     }
@@ -126,10 +59,8 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
         ls_status status;
     } sizes[] = {{31, 255, LS_OK}, {32, 0, LS_MALFORMED}, {0, 256, LS_MALFORMED}};
     for (size_t i = 0; i < 3; i++) {
-        wire_bits wire = wire_of(1);
-        wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
-        wire_u(&wire, LS_PROTOCOL_VERSION, 16);
-        wire_u(&wire, 0, 64);
+        wire_bits wire =
+            WIRE_MESSAGE(1, U(LS_PROTOCOL_MAGIC, 32), U(LS_PROTOCOL_VERSION, 16), U(0, 64));
         text[sizes[i].name] = '\0';
         wire_text(&wire, text);
         text[sizes[i].name] = 'x';
@@ -142,9 +73,7 @@ Test(message, the_longest_texts_fit_and_longer_ones_are_malformed)
     for (size_t size = 511; size <= 512; size++) {
         char sentence[513] = {0};
         memset(sentence, 'y', size);
-        wire_bits wire = wire_of(5);
-        wire_u(&wire, 30, 8);
-        wire_text(&wire, sentence);
+        wire_bits wire = WIRE_MESSAGE(5, U(30, 8), TEXT(sentence));
         cr_assert_eq(read_wire(&wire), size == 511 ? LS_OK : LS_MALFORMED);
     }
 }
@@ -164,13 +93,9 @@ static uint64_t param_of(uint64_t index)
 
 static wire_bits offer_wire(offer_numbers numbers)
 {
-    wire_bits wire = wire_of(2);
-    wire_text(&wire, "arena");
-    wire_u(&wire, 0xa0b0c0d0, 32);
-    wire_u(&wire, UINT64_C(0x8877665544332211), 64);
-    wire_uvar(&wire, numbers.tick_rate_hz);
-    wire_uvar(&wire, numbers.players);
-    wire_uvar(&wire, numbers.param_count);
+    wire_bits wire =
+        WIRE_MESSAGE(2, TEXT("arena"), U(0xa0b0c0d0, 32), U(UINT64_C(0x8877665544332211), 64),
+                     UVAR(numbers.tick_rate_hz), UVAR(numbers.players), UVAR(numbers.param_count));
     for (uint64_t i = 0; i < numbers.param_count; i++) {
         wire_u(&wire, param_of(i), 64);
     }
@@ -209,16 +134,14 @@ Test(message, offer_has_the_layout_of_the_page)
     offer->match_id = usual_offer.match_id;
     memset(offer->secret, 0x5a, sizeof offer->secret);
     offer->is_running = true;
-    wire_bits wire = offer_wire(usual_offer);
-    expect_layout(&message, &wire);
+    expect_layout(&message, offer_wire(usual_offer));
 }
 
 Test(message, offer_of_match_0_is_malformed)
 {
     offer_numbers numbers = usual_offer;
     numbers.match_id = 0;
-    wire_bits wire = offer_wire(numbers);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_read(offer_wire(numbers), LS_MALFORMED);
 }
 
 Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
@@ -247,12 +170,10 @@ Test(message, offer_takes_each_number_up_to_its_limits_and_no_further)
         }
     }
     offer_numbers largest = {1000, 32, 32, 31, 1024, 64, 600000, 1, 3, UINT64_MAX};
-    wire_bits wire = offer_wire(largest);
-    cr_assert_eq(read_wire(&wire), LS_OK);
+    expect_read(offer_wire(largest), LS_OK);
     largest.players = 0;
     largest.slot = 0;
-    wire = offer_wire(largest);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED, "a match of nobody");
+    expect_read(offer_wire(largest), LS_MALFORMED); /* a match of nobody */
 }
 
 Test(message, ready_has_the_layout_of_the_page)
@@ -264,28 +185,20 @@ Test(message, ready_has_the_layout_of_the_page)
     ready->schema_digest = UINT64_C(0x2000000000000002);
     ready->content_digest = UINT64_C(0x3000000000000003);
     ready->initial_hash = UINT64_C(0x4000000000000004);
-    wire_bits wire = wire_of(3);
-    wire_u(&wire, 7, 32);
-    wire_u(&wire, UINT64_C(0x1000000000000001), 64);
-    wire_u(&wire, UINT64_C(0x2000000000000002), 64);
-    wire_u(&wire, UINT64_C(0x3000000000000003), 64);
-    wire_u(&wire, UINT64_C(0x4000000000000004), 64);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(3, U(7, 32), U(UINT64_C(0x1000000000000001), 64),
+                                         U(UINT64_C(0x2000000000000002), 64),
+                                         U(UINT64_C(0x3000000000000003), 64),
+                                         U(UINT64_C(0x4000000000000004), 64)));
 }
 
 Test(message, start_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_START);
     message.body.start.delay_us = 266666;
-    message.body.start.players = START_PLAYERS; /* known, not sent */
+    message.body.start.players = LAYOUT_PLAYERS; /* known, not sent */
     memcpy(message.body.start.names[0], "Ada", 4);
     memcpy(message.body.start.names[2], "Grace", 6);
-    wire_bits wire = wire_of(4);
-    wire_uvar(&wire, 266666);
-    wire_text(&wire, "Ada");
-    wire_text(&wire, "");
-    wire_text(&wire, "Grace");
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(4, UVAR(266666), TEXT("Ada"), TEXT(""), TEXT("Grace")));
 }
 
 Test(message, refuse_and_goodbye_have_the_layout_of_the_page)
@@ -295,18 +208,14 @@ Test(message, refuse_and_goodbye_have_the_layout_of_the_page)
         ls_message message = message_of(kinds[i]);
         message.body.close_reason.negated_status = 33;
         memcpy(message.body.close_reason.text.bytes, "tick rate: 60, not 50", 22);
-        wire_bits wire = wire_of(5 + i);
-        wire_u(&wire, 33, 8);
-        wire_text(&wire, "tick rate: 60, not 50");
-        expect_layout(&message, &wire);
+        wire_bits wire = WIRE_MESSAGE(5 + i, U(33, 8), TEXT("tick rate: 60, not 50"));
+        expect_layout(&message, wire);
     }
 }
 
 static wire_bits hash_request_wire(uint64_t count)
 {
-    wire_bits wire = wire_of(7);
-    wire_u(&wire, 0xfffffff0, 32);
-    wire_uvar(&wire, count);
+    wire_bits wire = WIRE_MESSAGE(7, U(0xfffffff0, 32), UVAR(count));
     return wire;
 }
 
@@ -314,14 +223,10 @@ Test(message, hash_request_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_HASH_REQUEST);
     message.body.hash_request = (ls_hash_request){0xfffffff0, 1024};
-    wire_bits wire = hash_request_wire(1024);
-    expect_layout(&message, &wire);
-    wire = hash_request_wire(0);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
-    wire = hash_request_wire(1);
-    cr_assert_eq(read_wire(&wire), LS_OK);
-    wire = hash_request_wire(1025);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_layout(&message, hash_request_wire(1024));
+    expect_read(hash_request_wire(0), LS_MALFORMED);
+    expect_read(hash_request_wire(1), LS_OK);
+    expect_read(hash_request_wire(1025), LS_MALFORMED);
 }
 
 static uint64_t hash_of(uint64_t index)
@@ -331,9 +236,7 @@ static uint64_t hash_of(uint64_t index)
 
 static wire_bits hashes_wire(uint64_t count)
 {
-    wire_bits wire = wire_of(8);
-    wire_u(&wire, 0x01020304, 32);
-    wire_uvar(&wire, count);
+    wire_bits wire = WIRE_MESSAGE(8, U(0x01020304, 32), UVAR(count));
     for (uint64_t i = 0; i < count; i++) {
         wire_u(&wire, hash_of(i), 64);
     }
@@ -350,11 +253,9 @@ Test(message, hashes_have_the_layout_of_the_page)
         for (uint32_t j = 0; j < counts[i]; j++) {
             message.body.hashes.state_hashes[j] = hash_of(j);
         }
-        wire_bits wire = hashes_wire(counts[i]);
-        expect_layout(&message, &wire);
+        expect_layout(&message, hashes_wire(counts[i]));
     }
-    wire_bits wire = hashes_wire(129);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_read(hashes_wire(129), LS_MALFORMED);
 }
 
 Test(message, desync_has_the_layout_of_the_page)
@@ -362,18 +263,11 @@ Test(message, desync_has_the_layout_of_the_page)
     ls_message message = message_of(LS_MESSAGE_DESYNC);
     message.body.desync = (ls_desync_notice){31, 0xdeadbeef, UINT64_C(0x0a0b0c0d0e0f0102),
                                              UINT64_C(0x8000000000000001)};
-    wire_bits wire = wire_of(9);
-    wire_uvar(&wire, 31);
-    wire_u(&wire, 0xdeadbeef, 32);
-    wire_u(&wire, UINT64_C(0x0a0b0c0d0e0f0102), 64);
-    wire_u(&wire, UINT64_C(0x8000000000000001), 64);
-    expect_layout(&message, &wire);
+    expect_layout(&message,
+                  WIRE_MESSAGE(9, UVAR(31), U(0xdeadbeef, 32), U(UINT64_C(0x0a0b0c0d0e0f0102), 64),
+                               U(UINT64_C(0x8000000000000001), 64)));
 
-    wire_bits beyond = wire_of(9);
-    wire_uvar(&beyond, 32);
-    wire_u(&beyond, 0, 32);
-    wire_u(&beyond, 0, 64);
-    wire_u(&beyond, 0, 64);
+    wire_bits beyond = WIRE_MESSAGE(9, UVAR(32), U(0, 32), U(0, 64), U(0, 64));
     cr_assert_eq(read_wire(&beyond), LS_MALFORMED, "no match has a slot 32");
 }
 
@@ -382,10 +276,7 @@ Test(message, end_has_the_layout_of_the_page)
     ls_message message = message_of(LS_MESSAGE_END);
     message.body.end.final_tick = 1200;
     message.body.end.final_hash = UINT64_C(0x1122334455667788);
-    wire_bits wire = wire_of(10);
-    wire_u(&wire, 1200, 32);
-    wire_u(&wire, UINT64_C(0x1122334455667788), 64);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(10, U(1200, 32), U(UINT64_C(0x1122334455667788), 64)));
 }
 
 Test(message, finished_has_the_layout_of_the_page)
@@ -402,41 +293,24 @@ Test(message, finished_has_the_layout_of_the_page)
     finished->confirm_latency_max_us = UINT32_MAX;
     finished->rtt_us = 20001;
     finished->frames = 4800;
-    wire_bits wire = wire_of(11);
-    wire_u(&wire, 1200, 32);
-    wire_u(&wire, UINT64_C(0x1122334455667788), 64);
-    wire_u(&wire, 1190, 32);
-    wire_u(&wire, 0xcafef00d, 32);
-    wire_uvar(&wire, 3);
-    wire_uvar(&wire, 41000);
-    wire_uvar(&wire, 52000);
-    wire_uvar(&wire, UINT32_MAX);
-    wire_uvar(&wire, 20001);
-    wire_uvar(&wire, 4800);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(11, U(1200, 32), U(UINT64_C(0x1122334455667788), 64),
+                                         U(1190, 32), U(0xcafef00d, 32), UVAR(3), UVAR(41000),
+                                         UVAR(52000), UVAR(UINT32_MAX), UVAR(20001), UVAR(4800)));
 }
 
 Test(message, waiting_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_WAITING);
     message.body.waiting = (ls_waiting){77, 0x80000005, 1500};
-    wire_bits wire = wire_of(12);
-    wire_u(&wire, 77, 32);
-    wire_u(&wire, 0x80000005, 32);
-    wire_uvar(&wire, 1500);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(12, U(77, 32), U(0x80000005, 32), UVAR(1500)));
 }
 
 Test(message, input_delay_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_INPUT_DELAY);
     message.body.input_delay_ticks = LS_INPUT_DELAY_TICKS_MAX;
-    wire_bits wire = wire_of(13);
-    wire_uvar(&wire, LS_INPUT_DELAY_TICKS_MAX);
-    expect_layout(&message, &wire);
-    wire = wire_of(13);
-    wire_uvar(&wire, LS_INPUT_DELAY_TICKS_MAX + 1);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_layout(&message, WIRE_MESSAGE(13, UVAR(LS_INPUT_DELAY_TICKS_MAX)));
+    expect_read(WIRE_MESSAGE(13, UVAR(LS_INPUT_DELAY_TICKS_MAX + 1)), LS_MALFORMED);
 }
 
 /* ---- the unreliable messages ---- */
@@ -466,7 +340,7 @@ Test(message, inputs_have_the_layout_of_the_page)
     cr_assert(ls_inputs_write_tick(&stream, &empty, &change));
     ls_tick_packet_write_end(&stream);
 
-    wire_bits wire = wire_of(32);
+    wire_bits wire = WIRE(U(32, 6));
     wire_u(&wire, 0x2a, 6);        /* sequence */
     wire_u(&wire, 0x2345, 16);     /* next */
     wire_u(&wire, 9, 8);           /* hold */
@@ -518,7 +392,7 @@ Test(message, ticks_have_the_layout_of_the_page)
     cr_assert(ls_ticks_write_tick(&stream, 3, joined, later));
     ls_tick_packet_write_end(&stream);
 
-    wire_bits wire = wire_of(33);
+    wire_bits wire = WIRE(U(33, 6));
     wire_u(&wire, 63, 6);      /* sequence */
     wire_u(&wire, 0xffff, 16); /* first */
     wire_u(&wire, 255, 8);     /* hold */
@@ -554,7 +428,7 @@ Test(message, tick_part_has_the_layout_of_the_page)
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_bit_stream stream = ls_bit_writer(bytes, sizeof bytes);
     ls_tick_part_bits(&stream, &part);
-    wire_bits wire = wire_of(34);
+    wire_bits wire = WIRE(U(34, 6));
     wire_u(&wire, 0x01020304, 32);
     wire_uvar(&wire, 2203);
     wire_u(&wire, 2, 5);
@@ -564,13 +438,6 @@ Test(message, tick_part_has_the_layout_of_the_page)
 }
 
 /* ---- the cause of a desync ---- */
-
-static void wire_bytes(wire_bits *wire, const uint8_t *bytes, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        wire_u(wire, bytes[i], 8);
-    }
-}
 
 static void wire_query(wire_bits *wire, uint32_t count)
 {
@@ -588,12 +455,12 @@ Test(message, tree_query_has_the_layout_of_the_page)
     message.body.tree_query.tick = a_query.tick;
     message.body.tree_query.query.wants_values = true;
     message.body.tree_query.query.nodes = a_query.query.nodes;
-    wire_bits wire = wire_of(14);
+    wire_bits wire = WIRE(U(14, 6));
     wire_query(&wire, 128);
-    expect_layout(&message, &wire);
+    expect_layout(&message, wire);
     static const uint32_t beyond[] = {0, 129};
     for (size_t i = 0; i < 2; i++) {
-        wire = wire_of(14);
+        wire = WIRE(U(14, 6));
         wire_query(&wire, beyond[i]);
         cr_assert_eq(read_wire(&wire), LS_MALFORMED, "%u nodes", beyond[i]);
     }
@@ -601,7 +468,7 @@ Test(message, tree_query_has_the_layout_of_the_page)
 
 static wire_bits answer_wire(const uint8_t *bytes, uint32_t size)
 {
-    wire_bits wire = wire_of(15);
+    wire_bits wire = WIRE(U(15, 6));
     wire_query(&wire, 128);
     wire_uvar(&wire, size);
     wire_bytes(&wire, bytes, size);
@@ -623,20 +490,16 @@ Test(message, tree_answer_has_the_layout_of_the_page)
         answer->asked.query.nodes = a_query.query.nodes;
         answer->size = sizes[i];
         memcpy(answer->bytes, bytes, sizes[i]);
-        wire_bits wire = answer_wire(bytes, sizes[i]);
-        expect_layout(&message, &wire);
+        expect_layout(&message, answer_wire(bytes, sizes[i]));
     }
-    wire_bits wire = answer_wire(bytes, 1025);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_read(answer_wire(bytes, 1025), LS_MALFORMED);
 }
 
 Test(message, evidence_has_the_layout_of_the_page)
 {
     ls_message message = message_of(LS_MESSAGE_EVIDENCE_REQUEST);
     message.body.evidence_tick = 4001;
-    wire_bits wire = wire_of(16);
-    wire_u(&wire, 4001, 32);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(16, U(4001, 32)));
 
     message = message_of(LS_MESSAGE_EVIDENCE);
     ls_wire_evidence *evidence = &message.body.evidence;
@@ -644,8 +507,7 @@ Test(message, evidence_has_the_layout_of_the_page)
     memset(evidence->figures, 0x5a, sizeof evidence->figures);
     evidence->pass_count = LS_PASSES_MAX;
     evidence->before = 5;
-    wire = wire_of(17);
-    wire_u(&wire, 4001, 32);
+    wire_bits wire = WIRE_MESSAGE(17, U(4001, 32));
     wire_bytes(&wire, evidence->figures, 53);
     wire_uvar(&wire, LS_PASSES_MAX);
     wire_u(&wire, 5, 64);
@@ -653,15 +515,14 @@ Test(message, evidence_has_the_layout_of_the_page)
         evidence->state_hashes[i] = hash_of(i);
         wire_u(&wire, hash_of(i), 64);
     }
-    expect_layout(&message, &wire);
+    expect_layout(&message, wire);
 
     message = message_of(LS_MESSAGE_BUILD_FINGERPRINT);
     message.body.build_fingerprint.size = LS_EVIDENCE_PRINT_BYTES_MAX;
     memset(message.body.build_fingerprint.bytes, 'p', LS_EVIDENCE_PRINT_BYTES_MAX);
-    wire = wire_of(18);
-    wire_uvar(&wire, LS_EVIDENCE_PRINT_BYTES_MAX);
+    wire = WIRE_MESSAGE(18, UVAR(LS_EVIDENCE_PRINT_BYTES_MAX));
     wire_bytes(&wire, message.body.build_fingerprint.bytes, LS_EVIDENCE_PRINT_BYTES_MAX);
-    expect_layout(&message, &wire);
+    expect_layout(&message, wire);
 }
 
 Test(message, desync_cause_has_the_layout_of_the_page)
@@ -681,20 +542,10 @@ Test(message, desync_cause_has_the_layout_of_the_page)
     memset(cause->client_value, 'c', sizeof cause->client_value - 1);
     memset(cause->pass, 'p', sizeof cause->pass - 1);
     memset(cause->why.bytes, 'w', sizeof cause->why.bytes - 1);
-    wire_bits wire = wire_of(19);
-    wire_uvar(&wire, 3);
-    wire_u(&wire, 900, 32);
-    wire_uvar(&wire, 2);
-    wire_uvar(&wire, 1);
-    wire_uvar(&wire, 4);
-    wire_uvar(&wire, UINT32_MAX);
-    wire_u(&wire, 1, 1);
-    wire_text(&wire, cause->field);
-    wire_text(&wire, cause->server_value);
-    wire_text(&wire, cause->client_value);
-    wire_text(&wire, cause->pass);
-    wire_text(&wire, cause->why.bytes);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(19, UVAR(3), U(900, 32), UVAR(2), UVAR(1), UVAR(4),
+                                         UVAR(UINT32_MAX), U(1, 1), TEXT(cause->field),
+                                         TEXT(cause->server_value), TEXT(cause->client_value),
+                                         TEXT(cause->pass), TEXT(cause->why.bytes)));
 }
 
 Test(message, healing_has_the_layout_of_the_page)
@@ -705,30 +556,21 @@ Test(message, healing_has_the_layout_of_the_page)
     leaf->leaf = 12;
     leaf->size = 512;
     memset(leaf->bytes, 0xa5, 512);
-    wire_bits wire = wire_of(20);
-    wire_u(&wire, 910, 32);
-    wire_u(&wire, 12, 32);
-    wire_uvar(&wire, 512);
+    wire_bits wire = WIRE_MESSAGE(20, U(910, 32), U(12, 32), UVAR(512));
     wire_bytes(&wire, leaf->bytes, 512);
-    expect_layout(&message, &wire);
+    expect_layout(&message, wire);
 
     message = message_of(LS_MESSAGE_HEAL);
     message.body.heal.tick = 910;
     message.body.heal.state_hash = UINT64_C(0x1122334455667788);
     message.body.heal.chain = UINT64_C(0x99aabbccddeeff00);
-    wire = wire_of(21);
-    wire_u(&wire, 910, 32);
-    wire_u(&wire, UINT64_C(0x1122334455667788), 64);
-    wire_u(&wire, UINT64_C(0x99aabbccddeeff00), 64);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(21, U(910, 32), U(UINT64_C(0x1122334455667788), 64),
+                                         U(UINT64_C(0x99aabbccddeeff00), 64)));
 
     message = message_of(LS_MESSAGE_HEALED);
     message.body.healed.tick = 910;
     message.body.healed.is_equal = true;
-    wire = wire_of(22);
-    wire_u(&wire, 910, 32);
-    wire_u(&wire, 1, 1);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(22, U(910, 32), U(1, 1)));
 }
 
 /* ---- what is no message ---- */
@@ -737,7 +579,7 @@ Test(message, an_unknown_kind_is_malformed)
 {
     for (uint32_t kind = 0; kind < 64; kind++) {
         bool is_reliable = kind >= 1 && kind <= 27;
-        wire_bits wire = wire_of(kind);
+        wire_bits wire = WIRE(U(kind, 6));
         wire.count = 1000; /* zeros behind the kind */
         ls_message message;
         ls_status status = LS_MALFORMED;

@@ -1,54 +1,10 @@
 /* Holds the messages of coming late and coming back against protocol/PROTOCOL.md, as
  * test_message.c does the others. */
-#include "lockstep/protocol/wire/message.h"
+#include "lockstep/tests/unit/message_layout.h"
 
-#include "lockstep/tests/unit/wire_bits.h"
-
-#include <criterion/criterion.h>
-#include <string.h>
-
-enum {
-    PLAYERS = 2
-};
-
-static ls_message zeroed(ls_message_kind kind)
+Test(message_join, hello_of_a_returning_player_has_the_layout_of_the_page)
 {
-    ls_message message;
-    memset(&message, 0, sizeof message);
-    message.kind = kind;
-    return message;
-}
-
-static wire_bits wire_of(uint32_t kind)
-{
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, kind, 6);
-    return wire;
-}
-
-static ls_status read_wire(const wire_bits *wire)
-{
-    ls_message message;
-    return ls_message_read(wire->bytes, wire_size(wire), PLAYERS, &message);
-}
-
-static void expect_layout(const ls_message *message, const wire_bits *wire)
-{
-    uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_message read;
-    size_t size = ls_message_write(message, bytes);
-    cr_assert_eq(size, wire_size(wire), "%zu bytes, not %zu", size, wire_size(wire));
-    cr_assert_arr_eq(bytes, wire->bytes, size);
-    cr_assert_eq(ls_message_read(bytes, size, PLAYERS, &read), LS_OK);
-    cr_assert_eq(memcmp(&read, message, sizeof read), 0);
-    for (size_t cut = 0; cut < size; cut++) {
-        cr_assert_eq(ls_message_read(bytes, cut, PLAYERS, &read), LS_MALFORMED, "%zu", cut);
-    }
-}
-
-Test(message_join, hello_of_who_comes_back_has_the_layout_of_the_page)
-{
-    ls_message message = zeroed(LS_MESSAGE_HELLO);
+    ls_message message = message_of(LS_MESSAGE_HELLO);
     ls_hello *hello = &message.body.hello;
     hello->magic = LS_PROTOCOL_MAGIC;
     hello->protocol_version = LS_PROTOCOL_VERSION;
@@ -57,15 +13,9 @@ Test(message_join, hello_of_who_comes_back_has_the_layout_of_the_page)
                               .tick_chain = UINT64_C(0x1122334455667788),
                               .held = 300,
                               .is_desynced = true};
-    wire_bits wire = wire_of(1);
-    wire_u(&wire, LS_PROTOCOL_MAGIC, 32);
-    wire_u(&wire, LS_PROTOCOL_VERSION, 16);
-    wire_u(&wire, 0, 64);
-    wire_text(&wire, "");
-    wire_text(&wire, "");
-    wire_u(&wire, 0, 1);
-    wire_u(&wire, 1, 1);
-    wire_u(&wire, UINT64_C(0xfedcba9876543210), 64);
+    wire_bits wire =
+        WIRE_MESSAGE(1, U(LS_PROTOCOL_MAGIC, 32), U(LS_PROTOCOL_VERSION, 16), U(0, 64), TEXT(""),
+                     TEXT(""), U(0, 1), U(1, 1), U(UINT64_C(0xfedcba9876543210), 64));
     for (uint32_t i = 0; i < LS_SECRET_BYTES; i++) {
         hello->back.secret[i] = (uint8_t)(i * 3);
         wire_u(&wire, i * 3, 8);
@@ -75,7 +25,7 @@ Test(message_join, hello_of_who_comes_back_has_the_layout_of_the_page)
     wire_bits more = wire;
     wire_uvar(&wire, 300);
     wire_u(&wire, 1, 1);
-    expect_layout(&message, &wire);
+    expect_layout(&message, wire);
     wire_uvar(&more, 1235);
     wire_u(&more, 1, 1);
     cr_assert_eq(read_wire(&more), LS_MALFORMED, "more than there are");
@@ -96,41 +46,31 @@ static ls_join usual_join(void)
     join.blob = 255;
     join.blob_bytes = 9;
     join.blob_hash = UINT64_C(0xddddeeeeffff0000);
-    join.players = PLAYERS;
+    join.players = LAYOUT_PLAYERS;
     memcpy(join.names[0], "Ada", 4);
     return join;
 }
 
 static wire_bits join_wire(const ls_join *join)
 {
-    wire_bits wire = wire_of(23);
-    wire_u(&wire, join->source, 2);
-    wire_u(&wire, join->tick, 32);
-    wire_u(&wire, join->state_hash, 64);
-    wire_u(&wire, join->chain_tick, 32);
-    wire_u(&wire, join->chain, 64);
-    wire_u(&wire, join->tick_chain, 64);
-    wire_u(&wire, join->next_close, 32);
-    wire_uvar(&wire, join->next_close_us);
-    wire_u(&wire, join->blob, 8);
-    wire_uvar(&wire, join->blob_bytes);
-    wire_u(&wire, join->blob_hash, 64);
-    wire_text(&wire, join->names[0]);
-    wire_text(&wire, join->names[1]);
+    wire_bits wire = WIRE_MESSAGE(
+        23, U(join->source, 2), U(join->tick, 32), U(join->state_hash, 64), U(join->chain_tick, 32),
+        U(join->chain, 64), U(join->tick_chain, 64), U(join->next_close, 32),
+        UVAR(join->next_close_us), U(join->blob, 8), UVAR(join->blob_bytes), U(join->blob_hash, 64),
+        TEXT(join->names[0]), TEXT(join->names[1]), TEXT(join->names[2]));
     return wire;
 }
 
 Test(message_join, join_has_the_layout_of_the_page)
 {
-    ls_message message = zeroed(LS_MESSAGE_JOIN);
+    ls_message message = message_of(LS_MESSAGE_JOIN);
     message.body.join = usual_join();
-    wire_bits wire = join_wire(&message.body.join);
-    expect_layout(&message, &wire);
+    expect_layout(&message, join_wire(&message.body.join));
 }
 
 Test(message_join, the_largest_join_fits_a_packet)
 {
-    ls_message message = zeroed(LS_MESSAGE_JOIN);
+    ls_message message = message_of(LS_MESSAGE_JOIN);
     ls_join *join = &message.body.join;
     *join = usual_join();
     join->players = LS_PLAYERS_MAX;
@@ -150,47 +90,38 @@ Test(message_join, a_join_that_contradicts_itself_is_malformed)
 {
     ls_join join = usual_join();
     join.source = 3;
-    wire_bits wire = join_wire(&join);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_read(join_wire(&join), LS_MALFORMED);
     join = usual_join();
     join.chain_tick = join.tick + 1;
-    wire = join_wire(&join);
-    cr_assert_eq(read_wire(&wire), LS_MALFORMED);
+    expect_read(join_wire(&join), LS_MALFORMED);
     join.chain_tick = join.tick;
-    wire = join_wire(&join);
-    cr_assert_eq(read_wire(&wire), LS_OK);
+    expect_read(join_wire(&join), LS_OK);
 }
 
 Test(message_join, joined_has_the_layout_of_the_page)
 {
-    ls_message message = zeroed(LS_MESSAGE_JOINED);
+    ls_message message = message_of(LS_MESSAGE_JOINED);
     message.body.joined = (ls_joined){.tick = 7, .state_hash = UINT64_MAX, .first_input = 9};
-    wire_bits wire = wire_of(24);
-    wire_u(&wire, 7, 32);
-    wire_u(&wire, UINT64_MAX, 64);
-    wire_u(&wire, 9, 32);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(24, U(7, 32), U(UINT64_MAX, 64), U(9, 32)));
 }
 
 Test(message_join, ticks_request_asks_for_one_to_thirty_two)
 {
-    ls_message message = zeroed(LS_MESSAGE_TICKS_REQUEST);
+    ls_message message = message_of(LS_MESSAGE_TICKS_REQUEST);
     message.body.ticks_request = (ls_ticks_request){.first = 70, .count = 32};
     for (uint32_t count = 0; count <= 33; count++) {
-        wire_bits wire = wire_of(25);
-        wire_u(&wire, 70, 32);
-        wire_uvar(&wire, count);
+        wire_bits wire = WIRE_MESSAGE(25, U(70, 32), UVAR(count));
         bool is_right = count >= 1 && count <= 32;
         cr_assert_eq(read_wire(&wire), is_right ? LS_OK : LS_MALFORMED, "%u", count);
         if (count == 32) {
-            expect_layout(&message, &wire);
+            expect_layout(&message, wire);
         }
     }
 }
 
 Test(message_join, closed_tick_has_the_layout_of_a_tick_part)
 {
-    ls_message message = zeroed(LS_MESSAGE_CLOSED_TICK);
+    ls_message message = message_of(LS_MESSAGE_CLOSED_TICK);
     ls_tick_part *part = &message.body.closed_tick;
     part->tick = 5000;
     part->total_bytes = LS_TICK_PART_BYTES + 2;
@@ -198,21 +129,13 @@ Test(message_join, closed_tick_has_the_layout_of_a_tick_part)
     part->size = 2;
     part->bytes[0] = 0xab;
     part->bytes[1] = 0xcd;
-    wire_bits wire = wire_of(26);
-    wire_u(&wire, 5000, 32);
-    wire_uvar(&wire, LS_TICK_PART_BYTES + 2);
-    wire_u(&wire, 1, 5);
-    wire_u(&wire, 0xab, 8);
-    wire_u(&wire, 0xcd, 8);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(26, U(5000, 32), UVAR(LS_TICK_PART_BYTES + 2), U(1, 5),
+                                         U(0xab, 8), U(0xcd, 8)));
 }
 
 Test(message_join, resuming_has_the_layout_of_the_page)
 {
-    ls_message message = zeroed(LS_MESSAGE_RESUMING);
+    ls_message message = message_of(LS_MESSAGE_RESUMING);
     message.body.resuming = (ls_resuming){.slot_mask = 0x80000001, .left_ms = 29000};
-    wire_bits wire = wire_of(27);
-    wire_u(&wire, 0x80000001, 32);
-    wire_uvar(&wire, 29000);
-    expect_layout(&message, &wire);
+    expect_layout(&message, WIRE_MESSAGE(27, U(0x80000001, 32), UVAR(29000)));
 }

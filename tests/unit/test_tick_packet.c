@@ -159,8 +159,7 @@ Test(tick_packet, another_base_gives_other_inputs)
 
 static size_t uvar_bits(uint32_t value)
 {
-    wire_bits wire = {{0}, 0};
-    wire_uvar(&wire, value);
+    wire_bits wire = WIRE(UVAR(value));
     return wire.count;
 }
 
@@ -213,21 +212,11 @@ Test(tick_packet, any_change_that_says_the_same_is_read)
     const uint8_t base_bytes[] = {7, 8};
     ls_slot_input base = {base_bytes, 2, 0};
     static ls_tick_cursor cursor;
-    wire_bits same_size = {{0}, 0}; /* with nothing that differs: 0 would do */
-    wire_u(&same_size, 1, 1);
-    wire_u(&same_size, 3, 3);
-    wire_u(&same_size, 0, 2);
-    wire_bits raw = {{0}, 0}; /* of the same bytes */
-    wire_u(&raw, 1, 1);
-    wire_u(&raw, 7, 3);
-    wire_uvar(&raw, 2);
-    wire_u(&raw, 0x0807, 16);
-    wire_bits exclusive_or_of_nothing = {{0}, 0};
-    wire_u(&exclusive_or_of_nothing, 1, 1);
-    wire_u(&exclusive_or_of_nothing, 3, 3);
-    wire_u(&exclusive_or_of_nothing, 1, 1);
-    wire_u(&exclusive_or_of_nothing, 0, 8);
-    wire_u(&exclusive_or_of_nothing, 0, 1);
+    /* with nothing that differs: 0 would do */
+    wire_bits same_size = WIRE(U(1, 1), U(3, 3), U(0, 2));
+    /* of the same bytes */
+    wire_bits raw = WIRE(U(1, 1), U(7, 3), UVAR(2), U(0x0807, 16));
+    wire_bits exclusive_or_of_nothing = WIRE(U(1, 1), U(3, 3), U(1, 1), U(0, 8), U(0, 1));
     const wire_bits *const ways[] = {&same_size, &raw, &exclusive_or_of_nothing};
     for (size_t i = 0; i < 3; i++) {
         ls_tick_cursor_start(&cursor, 1, 4, &base);
@@ -235,10 +224,7 @@ Test(tick_packet, any_change_that_says_the_same_is_read)
         cr_assert(ls_inputs_read_tick(&stream, &cursor));
         expect_inputs(&cursor, &base, 1, false);
     }
-    wire_bits raw_of_nothing = {{0}, 0};
-    wire_u(&raw_of_nothing, 1, 1);
-    wire_u(&raw_of_nothing, 7, 3);
-    wire_uvar(&raw_of_nothing, 0);
+    wire_bits raw_of_nothing = WIRE(U(1, 1), U(7, 3), UVAR(0));
     ls_bit_stream stream = ls_bit_reader(raw_of_nothing.bytes, wire_size(&raw_of_nothing));
     cr_assert(ls_inputs_read_tick(&stream, &cursor));
     cr_assert_eq(cursor.sizes[0], 0);
@@ -306,10 +292,7 @@ Test(tick_packet, an_input_above_the_simulations_size_is_malformed)
 {
     static ls_tick_cursor cursor;
     for (uint32_t size = 23; size <= 26; size++) {
-        wire_bits wire = {{0}, 0};
-        wire_u(&wire, 1, 1);
-        wire_u(&wire, 7, 3);
-        wire_uvar(&wire, size);
+        wire_bits wire = WIRE(U(1, 1), U(7, 3), UVAR(size));
         wire.count += (size_t)size * 8;
         ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
         ls_tick_cursor_start(&cursor, 1, BYTES_MAX, NULL);
@@ -322,8 +305,7 @@ Test(tick_packet, a_packet_of_another_kind_is_malformed)
 {
     static const uint32_t kinds[] = {0, 1, 32, 33, 34, 63};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        wire_bits wire = {{0}, 0};
-        wire_u(&wire, kinds[i], 6);
+        wire_bits wire = WIRE(U(kinds[i], 6));
         wire.count = 1600; /* zeros, but for a part's size */
         ls_inputs_header inputs;
         ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
@@ -341,11 +323,7 @@ Test(tick_packet, a_packet_of_another_kind_is_malformed)
 static bool read_inputs_header(uint16_t next, int64_t behind, int64_t first, ls_tick near,
                                ls_inputs_header *header)
 {
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, LS_MESSAGE_INPUTS, 6);
-    wire_u(&wire, 0, LS_SEQUENCE_BITS);
-    wire_u(&wire, next, 16);
-    wire_u(&wire, 255, 8);
+    wire_bits wire = WIRE(U(LS_MESSAGE_INPUTS, 6), U(0, LS_SEQUENCE_BITS), U(next, 16), U(255, 8));
     wire_svar(&wire, behind);
     wire_u(&wire, 0, 32);
     wire_svar(&wire, first);
@@ -533,11 +511,7 @@ Test(tick_packet, parts_share_out_the_bytes)
 static bool is_whole_part(uint64_t total, uint32_t index, size_t bytes)
 {
     static ls_tick_part part;
-    wire_bits wire = {{0}, 0};
-    wire_u(&wire, LS_MESSAGE_TICK_PART, 6);
-    wire_u(&wire, 5, 32);
-    wire_uvar(&wire, total);
-    wire_u(&wire, index, 5);
+    wire_bits wire = WIRE(U(LS_MESSAGE_TICK_PART, 6), U(5, 32), UVAR(total), U(index, 5));
     wire.count += bytes * 8;
     ls_bit_stream stream = ls_bit_reader(wire.bytes, wire_size(&wire));
     ls_tick_part_bits(&stream, &part);

@@ -56,6 +56,58 @@ static inline void wire_text(wire_bits *wire, const char *text)
     }
 }
 
+static inline void wire_bytes(wire_bits *wire, const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        wire_u(wire, bytes[i], 8);
+    }
+}
+
+/* One part of a layout, to be written as U(value, bits), UVAR(value) or TEXT(text). */
+typedef struct wire_part {
+    uint64_t value;
+    unsigned bits; /* WIRE_IS_*: another notation */
+    const char *text;
+} wire_part;
+
+enum {
+    WIRE_IS_UVAR = 100,
+    WIRE_IS_TEXT,
+    WIRE_IS_END,
+};
+
+#define U(value, bits)                                                                             \
+    {                                                                                              \
+        value, bits, NULL                                                                          \
+    }
+#define UVAR(value)                                                                                \
+    {                                                                                              \
+        value, WIRE_IS_UVAR, NULL                                                                  \
+    }
+#define TEXT(text)                                                                                 \
+    {                                                                                              \
+        0, WIRE_IS_TEXT, text                                                                      \
+    }
+
+/* The parts one after another; a message begins with its kind in six bits. */
+#define WIRE(...) wire_make((const wire_part[]){__VA_ARGS__, {0, WIRE_IS_END, NULL}})
+#define WIRE_MESSAGE(kind, ...) WIRE(U(kind, 6), __VA_ARGS__)
+
+static inline wire_bits wire_make(const wire_part *parts)
+{
+    wire_bits wire = {{0}, 0};
+    for (; parts->bits != WIRE_IS_END; parts++) {
+        if (parts->bits == WIRE_IS_TEXT) {
+            wire_text(&wire, parts->text);
+        } else if (parts->bits == WIRE_IS_UVAR) {
+            wire_uvar(&wire, parts->value);
+        } else {
+            wire_u(&wire, parts->value, parts->bits);
+        }
+    }
+    return wire;
+}
+
 /* Whole bytes, padded. */
 static inline size_t wire_size(const wire_bits *wire)
 {
