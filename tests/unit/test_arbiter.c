@@ -8,6 +8,7 @@
 
 static ls_hash_record record;
 static ls_arbiter arbiter;
+static const ls_arbiter_slot *const slot_0 = &arbiter.slots[0];
 
 /* What one client has simulated: as the server's states, or other ones from `bad_tick` on. */
 typedef struct player {
@@ -57,24 +58,26 @@ typedef struct question {
     uint32_t count;
 } question;
 
+static question asked;        /* by the newest comparison of a test that differs */
+static bool is_contradiction; /* as the newest answer was taken */
+
 static question compare(uint32_t slot, const player *of)
 {
-    question asked = {0};
-    asked.is_asked = ls_arbiter_compare(&arbiter, slot, of->tick, (uint32_t)of->chain, &asked.first,
-                                        &asked.count);
-    return asked;
+    question made = {0};
+    made.is_asked =
+        ls_arbiter_compare(&arbiter, slot, of->tick, (uint32_t)of->chain, &made.first, &made.count);
+    return made;
 }
 
-/* Answers with the player's state hashes; sets *is_contradiction. */
-static bool answer(uint32_t slot, const player *of, ls_tick first, uint32_t count, bool is_last,
-                   bool *is_contradiction)
+/* Slot 0 answers with the player's state hashes. */
+static bool answer(const player *of, ls_tick first, uint32_t count, bool is_last)
 {
     uint64_t state_hashes[LS_WINDOW_TICKS] = {0};
     for (uint32_t i = 0; i < count; i++) {
         state_hashes[i] = hash_of(of, first + i * of->interval);
     }
-    return ls_arbiter_take_hashes(&arbiter, slot, first, state_hashes, count, is_last,
-                                  is_contradiction);
+    return ls_arbiter_take_hashes(&arbiter, 0, first, state_hashes, count, is_last,
+                                  &is_contradiction);
 }
 
 /* ---- agreement ---- */
@@ -107,8 +110,8 @@ Test(arbiter, an_old_or_repeated_chain_compares_nothing)
     cr_assert_not(compare(0, &good).is_asked);
     old.chain ^= 1; /* even when it differs: what is proven is proven */
     cr_assert_not(compare(0, &old).is_asked);
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 50);
-    cr_assert_eq(arbiter.slots[0].compared, 51);
+    cr_assert_eq(slot_0->agreed_tick, 50);
+    cr_assert_eq(slot_0->compared, 51);
 }
 
 Test(arbiter, only_multiples_of_the_interval_are_hashed)
@@ -123,7 +126,7 @@ Test(arbiter, only_multiples_of_the_interval_are_hashed)
     player good = make_player(7, UINT32_MAX);
     simulate_to(&good, 70);
     cr_assert_not(compare(0, &good).is_asked);
-    cr_assert_eq(arbiter.slots[0].compared, 11);
+    cr_assert_eq(slot_0->compared, 11);
 }
 
 Test(arbiter, a_chain_of_an_unknown_state_is_a_mistake, .signal = SIGABRT)
@@ -151,37 +154,42 @@ Test(arbiter, agreement_goes_on_for_ever)
             cr_assert_not(compare(0, &good).is_asked);
         }
     }
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 29985);
-    cr_assert_eq(arbiter.slots[0].compared, 9996);
+    cr_assert_eq(slot_0->agreed_tick, 29985);
+    cr_assert_eq(slot_0->compared, 9996);
 }
 
 /* ---- difference ---- */
 
 /* Agrees up to `agreed`, then differs from bad on, and is compared at `tick`. */
-static player differ(uint32_t interval, ls_tick agreed, ls_tick bad, ls_tick tick, question *asked)
+static player differ(uint32_t interval, ls_tick agreed, ls_tick bad, ls_tick tick)
 {
     player liar = make_player(interval, bad);
     simulate_to(&liar, agreed);
     cr_assert_not(compare(0, &liar).is_asked);
     simulate_to(&liar, tick);
-    *asked = compare(0, &liar);
+    asked = compare(0, &liar);
     return liar;
+}
+
+/* Agrees up to state 10, differs from 20 on and is compared at 30; the server is at 100. */
+static player differ_from_20(void)
+{
+    open_arbiter(1, 100);
+    return differ(1, 10, 20, 30);
 }
 
 Test(arbiter, the_first_bad_state_is_found_wherever_it_is)
 {
     for (ls_tick bad = 31; bad <= 60; bad++) {
-        question asked;
-        bool is_contradiction = true;
         open_arbiter(1, 100);
-        player liar = differ(1, 30, bad, 60, &asked);
+        player liar = differ(1, 30, bad, 60);
         cr_assert(asked.is_asked);
         cr_assert_eq(asked.first, 31);
         cr_assert_eq(asked.count, 30);
-        cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
-        cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+        cr_assert_eq(slot_0->agreement, LS_AGREEMENT_ASKING);
+        cr_assert(answer(&liar, asked.first, asked.count, true));
         cr_assert_not(is_contradiction);
-        const ls_arbiter_slot *found = &arbiter.slots[0];
+        const ls_arbiter_slot *found = slot_0;
         cr_assert_eq(found->agreement, LS_AGREEMENT_DIFFERS);
         cr_assert_eq(found->bad_tick, bad);
         cr_assert_eq(found->server_hash, server_hash(bad));
@@ -193,14 +201,12 @@ Test(arbiter, the_first_bad_state_is_found_wherever_it_is)
 
 Test(arbiter, the_first_bad_state_is_found_at_any_interval)
 {
-    question asked;
-    bool is_contradiction = true;
     open_arbiter(10, 1000);
-    player liar = differ(10, 300, 405, 900, &asked);
+    player liar = differ(10, 300, 405, 900);
     cr_assert_eq(asked.first, 310);
     cr_assert_eq(asked.count, 60);
-    cr_assert(answer(0, &liar, 310, 60, true, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 410);
+    cr_assert(answer(&liar, 310, 60, true));
+    cr_assert_eq(slot_0->bad_tick, 410);
 }
 
 Test(arbiter, a_bad_state_0_is_found)
@@ -208,63 +214,54 @@ Test(arbiter, a_bad_state_0_is_found)
     open_arbiter(1, 10);
     player liar = make_player(1, 0);
     simulate_to(&liar, 5);
-    question asked = compare(0, &liar);
-    bool is_contradiction = true;
+    asked = compare(0, &liar);
     cr_assert(asked.is_asked);
     cr_assert(asked.first == 0 && asked.count == 6);
-    cr_assert(answer(0, &liar, 0, 6, true, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 0);
-    cr_assert_not(arbiter.slots[0].has_agreed);
+    cr_assert(answer(&liar, 0, 6, true));
+    cr_assert_eq(slot_0->bad_tick, 0);
+    cr_assert_not(slot_0->has_agreed);
 }
 
 Test(arbiter, an_answer_may_come_in_pieces)
 {
-    question asked;
-    bool is_contradiction = true;
     open_arbiter(1, 1000);
-    player liar = differ(1, 0, 600, 900, &asked);
+    player liar = differ(1, 0, 600, 900);
     cr_assert(asked.first == 1 && asked.count == 900);
     ls_tick first = 1;
     for (; first + 128 <= 600; first += 128) {
-        cr_assert_not(answer(0, &liar, first, 128, false, &is_contradiction));
+        cr_assert_not(answer(&liar, first, 128, false));
         cr_assert_not(is_contradiction);
     }
-    cr_assert(answer(0, &liar, first, 128, false, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 600);
+    cr_assert(answer(&liar, first, 128, false));
+    cr_assert_eq(slot_0->bad_tick, 600);
 }
 
 Test(arbiter, the_rest_of_an_answer_is_no_contradiction)
 {
-    question asked;
-    bool is_contradiction = true;
     open_arbiter(1, 1000);
-    player liar = differ(1, 0, 5, 300, &asked);
-    cr_assert(answer(0, &liar, 1, 128, false, &is_contradiction));
+    player liar = differ(1, 0, 5, 300);
+    cr_assert(answer(&liar, 1, 128, false));
     for (ls_tick first = 129; first <= 257; first += 128) {
-        cr_assert_not(
-            answer(0, &liar, first, first == 257 ? 44 : 128, first == 257, &is_contradiction));
+        cr_assert_not(answer(&liar, first, first == 257 ? 44 : 128, first == 257));
         cr_assert_not(is_contradiction, "it was on its way already");
     }
-    cr_assert_eq(arbiter.slots[0].bad_tick, 5);
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 4);
-    cr_assert_not(answer(0, &liar, 301, 1, true, &is_contradiction));
+    cr_assert_eq(slot_0->bad_tick, 5);
+    cr_assert_eq(slot_0->agreed_tick, 4);
+    cr_assert_not(answer(&liar, 301, 1, true));
     cr_assert(is_contradiction, "that was all that was asked for");
 }
 
-Test(arbiter, what_differs_is_asked_and_reported_once)
+Test(arbiter, a_difference_is_asked_and_reported_once)
 {
-    question asked;
-    bool is_contradiction = true;
-    open_arbiter(1, 100);
-    player liar = differ(1, 10, 20, 30, &asked);
+    player liar = differ_from_20();
     simulate_to(&liar, 40);
     cr_assert_not(compare(0, &liar).is_asked, "the question stands");
-    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert(answer(&liar, asked.first, asked.count, true));
     simulate_to(&liar, 50);
     cr_assert_not(compare(0, &liar).is_asked, "it is known");
-    cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(answer(&liar, asked.first, asked.count, true));
     cr_assert(is_contradiction);
-    cr_assert_eq(arbiter.slots[0].bad_tick, 20);
+    cr_assert_eq(slot_0->bad_tick, 20);
 }
 
 /* ---- answers that make no sense ---- */
@@ -273,108 +270,86 @@ Test(arbiter, hashes_that_nobody_asked_for_are_a_contradiction)
 {
     open_arbiter(1, 100);
     player good = make_player(1, UINT32_MAX);
-    bool is_contradiction = false;
-    cr_assert_not(answer(0, &good, 0, 5, true, &is_contradiction));
+    cr_assert_not(answer(&good, 0, 5, true));
     cr_assert(is_contradiction);
-    cr_assert_not(arbiter.slots[0].has_agreed);
+    cr_assert_not(slot_0->has_agreed);
 }
 
 Test(arbiter, hashes_of_other_states_than_asked_for_are_a_contradiction)
 {
     for (ls_tick first = 10; first <= 12; first += 2) {
-        question asked;
-        bool is_contradiction = false;
-        open_arbiter(1, 100);
-        player liar = differ(1, 10, 20, 30, &asked);
-        cr_assert_not(answer(0, &liar, first, 20, true, &is_contradiction));
+        player liar = differ_from_20();
+        cr_assert_not(answer(&liar, first, 20, true));
         cr_assert(is_contradiction);
-        cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+        cr_assert_eq(slot_0->agreement, LS_AGREEMENT_ASKING);
     }
 }
 
 Test(arbiter, hashes_that_all_agree_contradict_a_chain_that_does_not)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    differ(1, 10, 20, 30, &asked);
+    differ_from_20();
     player good = make_player(1, UINT32_MAX);
-    cr_assert_not(answer(0, &good, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(answer(&good, asked.first, asked.count, true));
     cr_assert(is_contradiction);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES, "the states do agree");
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 30);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_AGREES, "the states do agree");
+    cr_assert_eq(slot_0->agreed_tick, 30);
 }
 
 Test(arbiter, hashes_that_agree_as_far_as_they_go_settle_nothing)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    differ(1, 10, 20, 30, &asked);
+    differ_from_20();
     player good = make_player(1, UINT32_MAX);
-    cr_assert_not(answer(0, &good, asked.first, asked.count - 1, true, &is_contradiction));
+    cr_assert_not(answer(&good, asked.first, asked.count - 1, true));
     cr_assert(is_contradiction);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DOUBTED);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_DOUBTED);
 }
 
 /* Which state a chain covers may be altered on its way as well as the chain. */
 Test(arbiter, after_an_answer_that_ends_too_early_the_next_chain_decides)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    player liar = differ(1, 10, 20, 30, &asked);
-    answer(0, &liar, asked.first, 5, true, &is_contradiction);
+    player liar = differ_from_20();
+    answer(&liar, asked.first, 5, true);
     simulate_to(&liar, 31);
     asked = compare(0, &liar);
     cr_assert(asked.is_asked);
-    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 20);
+    cr_assert(answer(&liar, asked.first, asked.count, true));
+    cr_assert_eq(slot_0->bad_tick, 20);
 
     open_arbiter(1, 100);
     player good = make_player(1, UINT32_MAX);
-    differ(1, 10, 20, 30, &asked);
-    answer(0, &good, asked.first, 5, true, &is_contradiction);
+    differ(1, 10, 20, 30);
+    answer(&good, asked.first, 5, true);
     simulate_to(&good, 16);
     cr_assert_not(compare(0, &good).is_asked);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_AGREES);
     cr_assert_not(ls_arbiter_settle_unanswered(&arbiter, 0));
 }
 
-Test(arbiter, who_leaves_after_an_answer_that_ends_too_early_differs)
+Test(arbiter, a_player_leaving_after_an_answer_that_ends_too_early_differs)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    player liar = differ(1, 10, 20, 30, &asked);
-    answer(0, &liar, asked.first, 0, true, &is_contradiction);
+    player liar = differ_from_20();
+    answer(&liar, asked.first, 0, true);
     cr_assert(ls_arbiter_settle_unanswered(&arbiter, 0));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 30);
-    cr_assert_eq(arbiter.slots[0].client_hash, 0);
+    cr_assert_eq(slot_0->bad_tick, 30);
+    cr_assert_eq(slot_0->client_hash, 0);
 }
 
 Test(arbiter, more_hashes_than_asked_for_are_a_contradiction)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    differ(1, 10, 20, 30, &asked);
+    differ_from_20();
     player good = make_player(1, UINT32_MAX);
-    cr_assert_not(answer(0, &good, asked.first, asked.count + 1, false, &is_contradiction));
+    cr_assert_not(answer(&good, asked.first, asked.count + 1, false));
     cr_assert(is_contradiction);
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 10, "nothing of it is taken");
+    cr_assert_eq(slot_0->agreed_tick, 10, "nothing of it is taken");
     player liar = make_player(1, 20);
-    cr_assert_not(answer(0, &liar, asked.first, asked.count + 1, false, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+    cr_assert_not(answer(&liar, asked.first, asked.count + 1, false));
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_ASKING);
 }
 
 Test(arbiter, an_empty_last_answer_is_a_contradiction)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    player liar = differ(1, 10, 20, 30, &asked);
-    cr_assert_not(answer(0, &liar, asked.first, 0, true, &is_contradiction));
+    player liar = differ_from_20();
+    cr_assert_not(answer(&liar, asked.first, 0, true));
     cr_assert(is_contradiction);
 }
 
@@ -386,9 +361,9 @@ Test(arbiter, a_chain_too_old_to_be_held_is_ignored)
     player liar = make_player(1, 5);
     simulate_to(&liar, 2000 - LS_WINDOW_TICKS);
     cr_assert_not(compare(0, &liar).is_asked);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_AGREES);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_AGREES);
     simulate_to(&liar, 2000 - LS_WINDOW_TICKS + 1);
-    question asked = compare(0, &liar);
+    asked = compare(0, &liar);
     cr_assert(asked.is_asked);
     cr_assert_eq(asked.first, 2000 - LS_WINDOW_TICKS + 1, "what is not held cannot be compared");
     cr_assert_eq(asked.count, 1);
@@ -399,42 +374,38 @@ Test(arbiter, no_more_is_asked_than_is_held)
     open_arbiter(4, 8000);
     player liar = make_player(4, 4);
     simulate_to(&liar, 8000);
-    question asked = compare(0, &liar);
+    asked = compare(0, &liar);
     cr_assert_eq(asked.count, LS_WINDOW_TICKS);
     cr_assert_eq(asked.first, 8000 - 4 * (LS_WINDOW_TICKS - 1));
 }
 
 Test(arbiter, states_forgotten_while_the_answer_travelled_are_passed_over)
 {
-    question asked;
-    bool is_contradiction = true;
     open_arbiter(1, 1000);
-    player liar = differ(1, 10, 20, 200, &asked);
+    player liar = differ(1, 10, 20, 200);
     for (ls_tick tick = 1001; tick <= 1150; tick++) {
         ls_hash_record_add(&record, tick, server_hash(tick));
     }
-    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert(answer(&liar, asked.first, asked.count, true));
     cr_assert_not(is_contradiction, "the player is late, but no liar");
-    cr_assert_eq(arbiter.slots[0].bad_tick, 1150 - LS_WINDOW_TICKS + 1);
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DIFFERS);
+    cr_assert_eq(slot_0->bad_tick, 1150 - LS_WINDOW_TICKS + 1);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_DIFFERS);
 }
 
 Test(arbiter, an_answer_that_came_too_late_to_compare_anything_is_asked_for_anew)
 {
-    question asked;
-    bool is_contradiction = true;
     open_arbiter(1, 1000);
-    player liar = differ(1, 10, 20, 200, &asked);
+    player liar = differ(1, 10, 20, 200);
     for (ls_tick tick = 1001; tick <= 1500; tick++) {
         ls_hash_record_add(&record, tick, server_hash(tick));
     }
-    cr_assert_not(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
+    cr_assert_not(answer(&liar, asked.first, asked.count, true));
     cr_assert_not(is_contradiction);
     simulate_to(&liar, 1400);
     asked = compare(0, &liar);
     cr_assert(asked.is_asked);
-    cr_assert(answer(0, &liar, asked.first, asked.count, true, &is_contradiction));
-    cr_assert_eq(arbiter.slots[0].bad_tick, 1500 - LS_WINDOW_TICKS + 1);
+    cr_assert(answer(&liar, asked.first, asked.count, true));
+    cr_assert_eq(slot_0->bad_tick, 1500 - LS_WINDOW_TICKS + 1);
 }
 
 /* ---- the final state ---- */
@@ -447,30 +418,25 @@ Test(arbiter, a_final_hash_that_differs_is_a_difference_at_that_tick)
     compare(0, &good);
     cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 7));
     cr_assert(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 8));
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_DIFFERS);
-    cr_assert_eq(arbiter.slots[0].bad_tick, 105);
-    cr_assert(arbiter.slots[0].server_hash == 7 && arbiter.slots[0].client_hash == 8);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_DIFFERS);
+    cr_assert_eq(slot_0->bad_tick, 105);
+    cr_assert(slot_0->server_hash == 7 && slot_0->client_hash == 8);
     cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 105, 7, 9), "once is enough");
 }
 
 Test(arbiter, a_final_hash_adds_nothing_to_an_open_question)
 {
-    question asked;
-    open_arbiter(1, 100);
-    differ(1, 10, 20, 30, &asked);
+    differ_from_20();
     cr_assert_not(ls_arbiter_compare_hash(&arbiter, 0, 100, 7, 8));
-    cr_assert_eq(arbiter.slots[0].agreement, LS_AGREEMENT_ASKING);
+    cr_assert_eq(slot_0->agreement, LS_AGREEMENT_ASKING);
 }
 
 /* ---- healing ---- */
 
-Test(arbiter, who_was_healed_goes_on_with_the_servers_chain)
+Test(arbiter, a_healed_slot_goes_on_with_the_servers_chain)
 {
-    question asked;
-    bool is_contradiction = false;
-    open_arbiter(1, 100);
-    player bad = differ(1, 10, 20, 30, &asked);
-    cr_assert(answer(0, &bad, asked.first, asked.count, true, &is_contradiction));
+    player bad = differ_from_20();
+    cr_assert(answer(&bad, asked.first, asked.count, true));
     cr_assert_not(compare(0, &bad).is_asked, "what differs is not compared");
     player healed = make_player(1, UINT32_MAX);
     healed.tick = 40;
@@ -478,7 +444,7 @@ Test(arbiter, who_was_healed_goes_on_with_the_servers_chain)
     ls_arbiter_heal(&arbiter, 0, 40);
     simulate_to(&healed, 70);
     cr_assert_not(compare(0, &healed).is_asked);
-    cr_assert_eq(arbiter.slots[0].agreed_tick, 70);
+    cr_assert_eq(slot_0->agreed_tick, 70);
     healed.bad_tick = 80;
     simulate_to(&healed, 90);
     asked = compare(0, &healed);

@@ -24,6 +24,15 @@ static ls_tick_sync make_sync(uint32_t input_delay_ticks)
     return sync;
 }
 
+static ls_tick_sync here;
+
+static void make_here(void)
+{
+    here = make_sync(0);
+}
+
+TestSuite(tick_sync, .init = make_here);
+
 /* Makes inputs up to that of `tick`. */
 static void make_inputs(ls_tick_sync *sync, ls_tick tick)
 {
@@ -61,18 +70,15 @@ static void make_and_report_many(ls_tick_sync *sync, uint32_t count, int64_t sla
 
 Test(tick_sync, an_input_is_due_every_tick_from_the_first_on)
 {
-    ls_tick_sync sync = make_sync(0);
-    cr_assert_not(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND - 1));
-    cr_assert(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND));
-    cr_assert_not(ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND + DT_NS - 1));
+    cr_assert_not(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND - 1));
+    cr_assert(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_take_due(&here, LS_NS_PER_SECOND + DT_NS - 1));
     uint32_t taken = 0;
-    while (ls_tick_sync_take_due(&sync, LS_NS_PER_SECOND + 10 * DT_NS)) {
+    while (ls_tick_sync_take_due(&here, LS_NS_PER_SECOND + 10 * DT_NS)) {
         taken++;
     }
     cr_assert_eq(taken, 10, "after a long frame all that became due");
 }
-
-/* ---- round trips ---- */
 
 /* ---- a match that runs ---- */
 
@@ -92,90 +98,89 @@ static ls_tick_sync enter(ls_tick first, uint32_t overdue_max, uint64_t now_ns)
 
 Test(tick_sync, in_a_running_match_inputs_begin_with_the_first_that_can_be_in_time)
 {
-    ls_tick_sync sync = enter(990, 0, 10 * LS_NS_PER_SECOND);
-    cr_assert_eq(sync.next_input, 1000);
-    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND);
-    sync = enter(990, 0, 10 * LS_NS_PER_SECOND + 1);
-    cr_assert_eq(sync.next_input, 1001);
-    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
-    cr_assert_not(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND + DT_NS - 1));
-    cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND + DT_NS));
+    here = enter(990, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(here.next_input, 1000);
+    cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND);
+    here = enter(990, 0, 10 * LS_NS_PER_SECOND + 1);
+    cr_assert_eq(here.next_input, 1001);
+    cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+    cr_assert_not(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND + DT_NS - 1));
+    cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND + DT_NS));
 }
 
 Test(tick_sync, in_a_running_match_an_input_of_later_on_is_due_later)
 {
-    ls_tick_sync sync = enter(1005, 0, 10 * LS_NS_PER_SECOND);
-    cr_assert_eq(sync.next_input, 1005);
-    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + 5 * DT_NS);
+    here = enter(1005, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(here.next_input, 1005);
+    cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND + 5 * DT_NS);
 }
 
 Test(tick_sync, a_few_overdue_inputs_are_made_at_once_and_many_are_left_out)
 {
-    ls_tick_sync sync = enter(997, 3, 10 * LS_NS_PER_SECOND);
-    cr_assert_eq(sync.next_input, 997);
+    here = enter(997, 3, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(here.next_input, 997);
     for (ls_tick tick = 997; tick <= 1000; tick++) {
-        cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
+        cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
     }
-    cr_assert_not(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
-    sync = enter(996, 3, 10 * LS_NS_PER_SECOND);
-    cr_assert_eq(sync.next_input, 1000);
+    cr_assert_not(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
+    here = enter(996, 3, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(here.next_input, 1000);
 }
 
 Test(tick_sync, no_input_begins_further_ahead_than_the_server_takes)
 {
     const uint64_t now_ns = 20 * LS_NS_PER_SECOND;
-    ls_tick_sync sync = enter(1000, 0, 10 * LS_NS_PER_SECOND + (LS_LEAD_TICKS_MAX - 1) * DT_NS);
-    cr_assert_eq(sync.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
-    sync = enter(1000, 0, now_ns);
-    cr_assert_eq(sync.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
-    cr_assert(ls_tick_sync_take_due(&sync, now_ns));
-    cr_assert_not(ls_tick_sync_take_due(&sync, now_ns), "and they do not come all at once");
+    here = enter(1000, 0, 10 * LS_NS_PER_SECOND + (LS_LEAD_TICKS_MAX - 1) * DT_NS);
+    cr_assert_eq(here.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
+    here = enter(1000, 0, now_ns);
+    cr_assert_eq(here.next_input, 1000 + LS_LEAD_TICKS_MAX - 1);
+    cr_assert(ls_tick_sync_take_due(&here, now_ns));
+    cr_assert_not(ls_tick_sync_take_due(&here, now_ns), "and they do not come all at once");
 }
 
-Test(tick_sync, what_was_measured_before_a_join_moves_nothing_after_it)
+Test(tick_sync, slack_measured_before_a_join_moves_nothing_after_it)
 {
-    ls_tick_sync sync = enter(1000, 0, 10 * LS_NS_PER_SECOND);
-    cr_assert(ls_tick_sync_take_due(&sync, 10 * LS_NS_PER_SECOND));
-    ls_tick_sync_add_slack(&sync, -50 * MS, 300, 10 * LS_NS_PER_SECOND);
-    cr_assert_eq(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
-    ls_tick_sync_add_slack(&sync, -50 * MS, 1000, 10 * LS_NS_PER_SECOND);
-    cr_assert_lt(sync.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+    here = enter(1000, 0, 10 * LS_NS_PER_SECOND);
+    cr_assert(ls_tick_sync_take_due(&here, 10 * LS_NS_PER_SECOND));
+    ls_tick_sync_add_slack(&here, -50 * MS, 300, 10 * LS_NS_PER_SECOND);
+    cr_assert_eq(here.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
+    ls_tick_sync_add_slack(&here, -50 * MS, 1000, 10 * LS_NS_PER_SECOND);
+    cr_assert_lt(here.next_due_ns, 10 * LS_NS_PER_SECOND + DT_NS);
 }
+
+/* ---- round trips ---- */
 
 Test(tick_sync, the_first_round_trip_is_taken_as_it_is_and_later_ones_smoothed)
 {
-    ls_tick_sync sync = make_sync(0);
-    cr_assert_eq(sync.rtt_ns, 0);
-    ls_tick_sync_add_rtt(&sync, 80000);
-    cr_assert_eq(sync.rtt_ns, 80000);
-    cr_assert_eq(sync.rtt_deviation_ns, 40000);
-    ls_tick_sync_add_rtt(&sync, 160000);
-    cr_assert_eq(sync.rtt_ns, 90000, "an eighth of the way");
-    cr_assert_eq(sync.rtt_deviation_ns, 50000, "a quarter of the way");
-    ls_tick_sync_add_rtt(&sync, 10000);
-    cr_assert_eq(sync.rtt_ns, 80000);
-    cr_assert_eq(sync.rtt_deviation_ns, 57500);
+    cr_assert_eq(here.rtt_ns, 0);
+    ls_tick_sync_add_rtt(&here, 80000);
+    cr_assert_eq(here.rtt_ns, 80000);
+    cr_assert_eq(here.rtt_deviation_ns, 40000);
+    ls_tick_sync_add_rtt(&here, 160000);
+    cr_assert_eq(here.rtt_ns, 90000, "an eighth of the way");
+    cr_assert_eq(here.rtt_deviation_ns, 50000, "a quarter of the way");
+    ls_tick_sync_add_rtt(&here, 10000);
+    cr_assert_eq(here.rtt_ns, 80000);
+    cr_assert_eq(here.rtt_deviation_ns, 57500);
 }
 
 Test(tick_sync, a_round_trip_is_no_longer_than_any_answer_has_taken)
 {
-    ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_limit_rtt(&sync, 50000);
-    cr_assert_eq(sync.rtt_ns, 0, "it is no sample");
-    ls_tick_sync_add_rtt(&sync, 80000);
-    ls_tick_sync_limit_rtt(&sync, 90000);
-    cr_assert_eq(sync.rtt_ns, 80000);
-    ls_tick_sync_limit_rtt(&sync, 10000);
-    cr_assert_eq(sync.rtt_ns, 10000);
+    ls_tick_sync_limit_rtt(&here, 50000);
+    cr_assert_eq(here.rtt_ns, 0, "it is no sample");
+    ls_tick_sync_add_rtt(&here, 80000);
+    ls_tick_sync_limit_rtt(&here, 90000);
+    cr_assert_eq(here.rtt_ns, 80000);
+    ls_tick_sync_limit_rtt(&here, 10000);
+    cr_assert_eq(here.rtt_ns, 10000);
 }
 
 Test(tick_sync, any_round_trip_is_survived)
 {
-    ls_tick_sync sync = make_sync(0);
     static const uint64_t samples[] = {1, 0, INT64_MAX, 0, 1, INT64_MAX};
     for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
-        ls_tick_sync_add_rtt(&sync, samples[i]);
-        cr_assert_leq(sync.rtt_ns, (uint64_t)INT64_MAX);
+        ls_tick_sync_add_rtt(&here, samples[i]);
+        cr_assert_leq(here.rtt_ns, (uint64_t)INT64_MAX);
     }
 }
 
@@ -192,67 +197,62 @@ Test(tick_sync, a_late_input_makes_the_next_ones_earlier_at_once)
     }
 }
 
-Test(tick_sync, what_was_made_before_a_move_moves_nothing_again)
+Test(tick_sync, an_input_made_before_a_move_moves_nothing_again)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_inputs(&sync, 12);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 10, NOW_NS);
-    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 11, NOW_NS);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 12, NOW_NS);
-    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
+    make_inputs(&here, 12);
+    ls_tick_sync_add_slack(&here, -30 * MS, 10, NOW_NS);
+    cr_assert_eq(moved(&here), -30 * MS - MARGIN_NS);
+    ls_tick_sync_add_slack(&here, -30 * MS, 11, NOW_NS);
+    ls_tick_sync_add_slack(&here, -30 * MS, 12, NOW_NS);
+    cr_assert_eq(moved(&here), -30 * MS - MARGIN_NS);
     /* Two more fell due by the move itself: they are made at once, and so too late. */
     uint64_t now_ns = LS_NS_PER_SECOND + 13 * DT_NS;
-    while (ls_tick_sync_take_due(&sync, now_ns)) {
+    while (ls_tick_sync_take_due(&here, now_ns)) {
     }
-    cr_assert_eq(sync.next_input, 15);
-    ls_tick_sync_add_slack(&sync, -30 * MS, 14, NOW_NS);
-    cr_assert_eq(moved(&sync), -30 * MS - MARGIN_NS);
+    cr_assert_eq(here.next_input, 15);
+    ls_tick_sync_add_slack(&here, -30 * MS, 14, NOW_NS);
+    cr_assert_eq(moved(&here), -30 * MS - MARGIN_NS);
     /* What was made as planned after it says that it was not enough. */
-    make_inputs(&sync, 20);
-    ls_tick_sync_add_slack(&sync, -5 * MS, 20, NOW_NS);
-    cr_assert_eq(moved(&sync), -37 * MS - MARGIN_NS);
+    make_inputs(&here, 20);
+    ls_tick_sync_add_slack(&here, -5 * MS, 20, NOW_NS);
+    cr_assert_eq(moved(&here), -37 * MS - MARGIN_NS);
 }
 
 Test(tick_sync, a_move_never_leads_before_the_beginning_of_time)
 {
-    ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_start(&sync, 5);
-    cr_assert_eq(sync.next_due_ns, 0);
-    cr_assert(ls_tick_sync_take_due(&sync, 5));
-    ls_tick_sync_add_slack(&sync, -500 * MS, 0, NOW_NS);
-    cr_assert_eq(sync.next_due_ns, 0);
+    ls_tick_sync_start(&here, 5);
+    cr_assert_eq(here.next_due_ns, 0);
+    cr_assert(ls_tick_sync_take_due(&here, 5));
+    ls_tick_sync_add_slack(&here, -500 * MS, 0, NOW_NS);
+    cr_assert_eq(here.next_due_ns, 0);
 }
 
-Test(tick_sync, what_was_guessed_at_the_start_is_mended_after_a_second)
+Test(tick_sync, the_guess_of_the_start_is_corrected_after_a_second)
 {
-    ls_tick_sync sync = make_sync(0);
-    while (moved(&sync) == 0) {
-        cr_assert_lt(sync.next_input, 1000, "it never moves");
-        make_and_report(&sync, 90 * MS);
+    while (moved(&here) == 0) {
+        cr_assert_lt(here.next_input, 1000, "it never moves");
+        make_and_report(&here, 90 * MS);
     }
-    cr_assert_geq(sync.next_input * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
-    cr_assert_eq(90 * MS - moved(&sync), MARGIN_NS);
+    cr_assert_geq(here.next_input * DT_NS, LS_NS_PER_SECOND, "a second of samples first");
+    cr_assert_eq(90 * MS - moved(&here), MARGIN_NS);
 }
 
 Test(tick_sync, early_inputs_are_made_later_slowly)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 200, MARGIN_NS);
+    make_and_report_many(&here, 200, MARGIN_NS);
     for (uint32_t i = 0; i < 300; i++) {
-        int64_t later_ns = make_and_report(&sync, 90 * MS);
+        int64_t later_ns = make_and_report(&here, 90 * MS);
         cr_assert_geq(later_ns, 0);
         cr_assert_leq(later_ns, (int64_t)DT_NS / 20, "no player should feel it");
     }
-    cr_assert_eq(90 * MS - moved(&sync), MARGIN_NS);
+    cr_assert_eq(90 * MS - moved(&here), MARGIN_NS);
 }
 
 Test(tick_sync, a_lead_of_more_than_a_tenth_of_a_second_is_given_up_at_once)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 200, MARGIN_NS);
-    make_and_report_many(&sync, 120, 2000 * MS);
-    cr_assert_eq(2000 * MS - moved(&sync), MARGIN_NS);
+    make_and_report_many(&here, 200, MARGIN_NS);
+    make_and_report_many(&here, 120, 2000 * MS);
+    cr_assert_eq(2000 * MS - moved(&here), MARGIN_NS);
 }
 
 /* ---- how many may be late ---- */
@@ -292,59 +292,56 @@ Test(tick_sync, where_packets_are_lost_more_inputs_are_left_to_be_late)
 
 Test(tick_sync, a_network_that_became_slower_is_followed_after_three_late_reports)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 600, MARGIN_NS);
-    cr_assert_eq(moved(&sync), 0);
-    make_and_report_many(&sync, 2, -50 * MS);
-    cr_assert_eq(moved(&sync), 0, "so far it may be chance");
-    make_and_report(&sync, -50 * MS);
-    cr_assert_eq(moved(&sync), -50 * MS - MARGIN_NS);
+    make_and_report_many(&here, 600, MARGIN_NS);
+    cr_assert_eq(moved(&here), 0);
+    make_and_report_many(&here, 2, -50 * MS);
+    cr_assert_eq(moved(&here), 0, "so far it may be chance");
+    make_and_report(&here, -50 * MS);
+    cr_assert_eq(moved(&here), -50 * MS - MARGIN_NS);
 }
 
 Test(tick_sync, a_network_that_became_faster_is_followed_within_two_seconds)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 600, MARGIN_NS);
-    make_and_report_many(&sync, 100, 40 * MS);
-    cr_assert_gt(moved(&sync), 0);
-    make_and_report_many(&sync, 50, 40 * MS);
-    cr_assert_eq(moved(&sync), 40 * MS - MARGIN_NS);
+    make_and_report_many(&here, 600, MARGIN_NS);
+    make_and_report_many(&here, 100, 40 * MS);
+    cr_assert_gt(moved(&here), 0);
+    make_and_report_many(&here, 50, 40 * MS);
+    cr_assert_eq(moved(&here), 40 * MS - MARGIN_NS);
 }
 
 /* ---- input delay ---- */
 
 Test(tick_sync, input_delay_is_slack_that_is_kept)
 {
-    ls_tick_sync sync = make_sync(3);
-    make_and_report_many(&sync, 400, 20 * MS);
-    cr_assert_eq(20 * MS - moved(&sync), 3 * (int64_t)DT_NS + MARGIN_NS);
+    here = make_sync(3);
+    make_and_report_many(&here, 400, 20 * MS);
+    cr_assert_eq(20 * MS - moved(&here), 3 * (int64_t)DT_NS + MARGIN_NS);
 }
 
 Test(tick_sync, input_delay_is_used_up_before_anything_jumps)
 {
-    ls_tick_sync sync = make_sync(3);
+    here = make_sync(3);
     int64_t slack_ns = 3 * (int64_t)DT_NS + MARGIN_NS;
-    make_and_report_many(&sync, 400, slack_ns);
+    make_and_report_many(&here, 400, slack_ns);
     for (uint32_t i = 0; i < 100; i++) {
-        int64_t later_ns = make_and_report(&sync, slack_ns - 50 * MS);
+        int64_t later_ns = make_and_report(&here, slack_ns - 50 * MS);
         cr_assert_geq(later_ns, -(int64_t)DT_NS / 20);
     }
-    cr_assert_eq(moved(&sync), -50 * MS, "and is filled up again");
+    cr_assert_eq(moved(&here), -50 * MS, "and is filled up again");
 }
 
 Test(tick_sync, input_delay_that_changes_moves_no_input_by_more_than_a_twentieth)
 {
     static const uint32_t delays[] = {6, 1, 64, 0};
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 200, MARGIN_NS);
+    make_and_report_many(&here, 200, MARGIN_NS);
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
-        ls_tick_sync_set_input_delay(&sync, delays[i]);
+        ls_tick_sync_set_input_delay(&here, delays[i]);
         for (uint32_t tick = 0; tick < 20 * 64; tick++) {
-            int64_t later_ns = make_and_report(&sync, MARGIN_NS);
+            int64_t later_ns = make_and_report(&here, MARGIN_NS);
             cr_assert_leq(later_ns, (int64_t)DT_NS / 20);
             cr_assert_geq(later_ns, -(int64_t)DT_NS / 20);
         }
-        cr_assert_eq(moved(&sync), -(int64_t)(delays[i] * DT_NS));
+        cr_assert_eq(moved(&here), -(int64_t)(delays[i] * DT_NS));
     }
 }
 
@@ -352,48 +349,44 @@ Test(tick_sync, input_delay_that_changes_moves_no_input_by_more_than_a_twentieth
 
 Test(tick_sync, overdue_inputs_are_skipped_with_their_time)
 {
-    ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
-    make_inputs(&sync, 99);
-    uint64_t late_ns = sync.next_due_ns + 50 * DT_NS; /* nothing was made for 50 ticks */
-    ls_tick_sync_skip_to(&sync, 147, late_ns);
-    cr_assert_eq(sync.next_input, 147);
-    cr_assert_eq(sync.next_due_ns, late_ns - 3 * DT_NS, "as far ahead as before");
+    ls_tick_sync_add_rtt(&here, 40 * LS_NS_PER_MS);
+    make_inputs(&here, 99);
+    uint64_t late_ns = here.next_due_ns + 50 * DT_NS; /* nothing was made for 50 ticks */
+    ls_tick_sync_skip_to(&here, 147, late_ns);
+    cr_assert_eq(here.next_input, 147);
+    cr_assert_eq(here.next_due_ns, late_ns - 3 * DT_NS, "as far ahead as before");
 }
 
-Test(tick_sync, who_was_late_all_along_starts_a_round_trip_earlier)
+Test(tick_sync, a_player_that_was_late_all_along_starts_a_round_trip_earlier)
 {
-    ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_add_rtt(&sync, 40 * LS_NS_PER_MS);
-    make_inputs(&sync, 99);
-    uint64_t now_ns = sync.next_due_ns - DT_NS / 2;
-    ls_tick_sync_skip_to(&sync, 110, now_ns);
-    cr_assert_eq(sync.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)MARGIN_NS);
+    ls_tick_sync_add_rtt(&here, 40 * LS_NS_PER_MS);
+    make_inputs(&here, 99);
+    uint64_t now_ns = here.next_due_ns - DT_NS / 2;
+    ls_tick_sync_skip_to(&here, 110, now_ns);
+    cr_assert_eq(here.next_due_ns, now_ns + DT_NS - 40 * LS_NS_PER_MS - (uint64_t)MARGIN_NS);
 }
 
-Test(tick_sync, what_is_said_of_skipped_inputs_is_not_heard)
+Test(tick_sync, reports_of_skipped_inputs_change_nothing)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 40, 60 * MS);
-    ls_tick_sync_skip_to(&sync, 500, sync.next_due_ns);
-    uint64_t before_ns = sync.next_due_ns;
-    ls_tick_sync_add_slack(&sync, -400 * MS, 499, NOW_NS);
-    ls_tick_sync_add_slack(&sync, -400 * MS, 600, NOW_NS);
-    cr_assert_eq(sync.next_due_ns, before_ns);
+    make_and_report_many(&here, 40, 60 * MS);
+    ls_tick_sync_skip_to(&here, 500, here.next_due_ns);
+    uint64_t before_ns = here.next_due_ns;
+    ls_tick_sync_add_slack(&here, -400 * MS, 499, NOW_NS);
+    ls_tick_sync_add_slack(&here, -400 * MS, 600, NOW_NS);
+    cr_assert_eq(here.next_due_ns, before_ns);
 }
 
 Test(tick_sync, one_long_frame_moves_nothing)
 {
-    ls_tick_sync sync = make_sync(0);
-    make_and_report_many(&sync, 100, MARGIN_NS);
-    uint64_t late_ns = sync.next_due_ns + 290 * LS_NS_PER_MS;
-    while (ls_tick_sync_take_due(&sync, late_ns)) {
+    make_and_report_many(&here, 100, MARGIN_NS);
+    uint64_t late_ns = here.next_due_ns + 290 * LS_NS_PER_MS;
+    while (ls_tick_sync_take_due(&here, late_ns)) {
     }
-    uint64_t before_ns = sync.next_due_ns;
-    ls_tick_sync_add_slack(&sync, MARGIN_NS - 290 * MS, sync.next_input - 1, late_ns);
-    cr_assert_eq(sync.next_due_ns, before_ns);
-    make_and_report_many(&sync, 3, -MARGIN_NS);
-    cr_assert_lt(moved(&sync), 0, "but what goes on is not the frame's fault");
+    uint64_t before_ns = here.next_due_ns;
+    ls_tick_sync_add_slack(&here, MARGIN_NS - 290 * MS, here.next_input - 1, late_ns);
+    cr_assert_eq(here.next_due_ns, before_ns);
+    make_and_report_many(&here, 3, -MARGIN_NS);
+    cr_assert_lt(moved(&here), 0, "but what goes on is not the frame's fault");
 }
 
 Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)
@@ -411,14 +404,13 @@ Test(tick_sync, inputs_made_in_frames_are_due_a_frame_earlier)
     cr_assert_eq(before_ns - sync.next_due_ns, 4 * MS);
 }
 
-Test(tick_sync, what_is_held_back_is_not_made_up_for)
+Test(tick_sync, inputs_held_back_are_not_made_up_for)
 {
-    ls_tick_sync sync = make_sync(0);
-    ls_tick_sync_hold(&sync, LS_NS_PER_SECOND - 1);
-    cr_assert_eq(sync.next_due_ns, LS_NS_PER_SECOND);
-    ls_tick_sync_hold(&sync, 3 * LS_NS_PER_SECOND);
-    cr_assert(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
-    cr_assert_not(ls_tick_sync_take_due(&sync, 3 * LS_NS_PER_SECOND));
+    ls_tick_sync_hold(&here, LS_NS_PER_SECOND - 1);
+    cr_assert_eq(here.next_due_ns, LS_NS_PER_SECOND);
+    ls_tick_sync_hold(&here, 3 * LS_NS_PER_SECOND);
+    cr_assert(ls_tick_sync_take_due(&here, 3 * LS_NS_PER_SECOND));
+    cr_assert_not(ls_tick_sync_take_due(&here, 3 * LS_NS_PER_SECOND));
 }
 
 /* ---- both ends together ---- */
