@@ -4,6 +4,7 @@
 #include "lockstep/client/program/view_options.h"
 #include "lockstep/client/session/session_config.h"
 #include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 
@@ -110,6 +111,9 @@ static ls_status check(void *user, ls_text *why)
 
 int main(int argc, char **argv)
 {
+    if (ls_rerun_helper_is_asked(argc, argv)) {
+        return ls_rerun_helper_run();
+    }
     arguments args = {
         .client = {.session = ls_session_config_default(), .view = ls_screen_config_default()},
         .output = {.level = LS_LOG_INFO}};

@@ -252,6 +252,16 @@ ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live)
 
 /* ---- what came out ---- */
 
+ls_tick ls_rerun_tick(const ls_rerun *rerun)
+{
+    return ls_sim_instance_tick(rerun->instances[rerun->current]);
+}
+
+const ls_schema *ls_rerun_schema(const ls_rerun *rerun)
+{
+    return ls_sim_instance_schema(rerun->instances[0]);
+}
+
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun)
 {
     return &rerun->figures;

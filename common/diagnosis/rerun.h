@@ -58,6 +58,10 @@ bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
  * state is put back even then. */
 ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live);
 
+/* The tick that is simulated now; and how the states below are laid out. */
+ls_tick ls_rerun_tick(const ls_rerun *rerun);
+const ls_schema *ls_rerun_schema(const ls_rerun *rerun);
+
 /* As far as is known; whole once advance has said so. */
 const ls_rerun_figures *ls_rerun_figures_of(const ls_rerun *rerun);
 

@@ -24,7 +24,7 @@ typedef struct ls_rerun_outcome {
     const uint8_t *pass_state; /* canonical: after the pass asked for; NULL: none */
 
     /* Empty, or why it ended early: "crashed in pass 'move' of tick 17 (segmentation fault)",
-     * "took longer than 2.0 s". */
+     * "took longer than 2000 ms". */
     ls_text failure;
 } ls_rerun_outcome;
 

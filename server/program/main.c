@@ -1,6 +1,7 @@
 /* lockstep-server: reads the command line, hosts matches, reports. */
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/diagnosis/rerun_helper.h"
 #include "lockstep/common/program/command_line.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/simulation/plugin_loader.h"
@@ -195,6 +196,9 @@ static ls_exit_code run(arguments *args, ls_console *console)
 
 int main(int argc, char **argv)
 {
+    if (ls_rerun_helper_is_asked(argc, argv)) {
+        return ls_rerun_helper_run();
+    }
     arguments args = {.matches = 1,
                       .port = DEFAULT_PORT,
                       .match = ls_match_config_default(ls_builtin_simulation(0)),

@@ -21,6 +21,7 @@ ROOMS = (
     ("sims", "common/maths/vec3."),
     ("sims", "common/simulations/"),
     ("loader", "common/simulation/plugin_loader."),
+    ("rerun helper", "common/diagnosis/rerun_helper."),
     ("bundle", "common/diagnosis/desync_bundle"),
     ("pure", "common/journal/journal_record."),
     ("pure", "common/journal/match_stream."),
@@ -47,6 +48,7 @@ AROUND = PURE | {
     "sims",
     "double sims",
     "loader",
+    "rerun helper",
     "compress",
     "bundle",
     "record",
@@ -64,7 +66,8 @@ MAY_USE = {
     "double sims": PURE | {"sims", "double sims"},
     "sims": PURE | {"sims", "double sims"},
     "loader": PURE | {"sims", "double sims", "loader"},
-    "network": PURE | {"protocol", "network"},
+    "rerun helper": PURE | {"sims", "double sims", "loader", "rerun helper"},
+    "network": PURE | {"protocol", "network", "rerun helper"},
     "protocol": PURE | {"compress", "protocol"},
     "server": PURE | {"protocol", "server"},
     "client": PURE | {"protocol", "client"},
@@ -79,7 +82,11 @@ MAY_USE = {
 
 # Each third-party header, and the only files that may name it.
 ADAPTERS = {
-    "uv.h": ("protocol/loop/event_loop.c", "protocol/loop/loop_file.c"),
+    "uv.h": (
+        "protocol/loop/child_process.c",
+        "protocol/loop/event_loop.c",
+        "protocol/loop/loop_file.c",
+    ),
     "enet/*": (
         "protocol/enet/transport_enet.c",
         "protocol/enet/transport_enet_direct.c",
@@ -153,6 +160,7 @@ SYSTEM_HEADERS = PURE_HEADERS | {
     "setjmp.h",
     "signal.h",
     "spawn.h",
+    "stdatomic.h",
     "stdio.h",
     "stdlib.h",
     "sys/*",

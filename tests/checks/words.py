@@ -15,7 +15,12 @@ DOUBLE_SIMS = (
     "common/simulations/rope/*",
     "common/simulations/spring/*",
 )
-OUTSIDE = ("common/base/*", "common/program/*", "common/simulation/plugin_loader.*")
+OUTSIDE = (
+    "common/base/*",
+    "common/diagnosis/rerun_helper.*",
+    "common/program/*",
+    "common/simulation/plugin_loader.*",
+)
 
 # Simulations that do what they must not, and the program that finds them out.
 KNOWN_BAD = ("tests/known_bad/*", "tools/synctest/shims.c", "tools/synctest/surroundings.c")

@@ -1,0 +1,205 @@
+#define _GNU_SOURCE
+#include "lockstep/common/diagnosis/rerun_helper.h"
+
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/common/simulation/plugin_loader.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    EXIT_OK = 0,
+    EXIT_BAD = 1,
+    LOWEST_PRIORITY = 19,
+    HANDLER_STACK_BYTES = 64 << 10, /* of its own: the crash may be that the other is used up */
+};
+
+/* Everything of this process. A handler of signals reads it. */
+typedef struct helper {
+    int pipe_out; /* the pipe; a plug-in that prints finds no standard output */
+    ls_rerun_order order;
+    ls_rerun *rerun; /* NULL: not created yet */
+} helper;
+
+static helper here;
+
+bool ls_rerun_helper_is_asked(int argc, char **argv)
+{
+    return argc == 2 && strcmp(argv[1], LS_RERUN_HELPER_ARGUMENT) == 0;
+}
+
+/* ---- the pipe ---- */
+
+static bool write_all(const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t written = write(here.pipe_out, bytes, size);
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return true;
+}
+
+static bool read_all(uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t got = read(STDIN_FILENO, bytes, size);
+        if (got <= 0) {
+            return false;
+        }
+        bytes += got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+static uint8_t *read_request(size_t *size)
+{
+    uint8_t head[LS_RERUN_PIPE_HEAD_BYTES];
+    if (!read_all(head, sizeof head)) {
+        return NULL;
+    }
+    *size = (size_t)ls_load_u64(head);
+    uint8_t *bytes = ls_allocate(ls_allocator_heap(), *size);
+    if (bytes && !read_all(bytes, *size)) {
+        ls_release(ls_allocator_heap(), bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+/* ---- surroundings ---- */
+
+static void on_crash(int number)
+{
+    uint8_t bytes[LS_RERUN_CRASH_BYTES];
+    ls_rerun_crash crash = {.signal = (uint32_t)number,
+                            .is_in_init = !here.rerun,
+                            .tick = here.rerun ? ls_rerun_tick(here.rerun) : 0,
+                            .pass = LS_NO_PASS};
+    ls_rerun_pipe_write_crash(&crash, bytes);
+    (void)write_all(bytes, sizeof bytes);
+    _exit(EXIT_BAD);
+}
+
+static void watch_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    static uint8_t stack[HANDLER_STACK_BYTES];
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK};
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+}
+
+/* The match goes first: whatever it needs of the processor and of memory, this process does
+ * without. Nothing of the parent's is held open, and nothing outlives it. */
+static bool stand_back(void)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setpriority(PRIO_PROCESS, 0, LOWEST_PRIORITY);
+    here.pipe_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (here.pipe_out != STDERR_FILENO + 1 || nowhere < 0) {
+        return false;
+    }
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    close_range((unsigned)here.pipe_out + 1, UINT_MAX, 0);
+    return true;
+}
+
+/* ---- running ---- */
+
+static void run(ls_text *failure)
+{
+    const ls_clock clock = ls_clock_system();
+    uint64_t limit_ns = here.order.time_max_ms * LS_NS_PER_MS;
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    ls_rerun_start(here.rerun, &here.order.stretch);
+    ls_rerun_keep_pass(here.rerun, here.order.pass);
+    while (!ls_rerun_advance(here.rerun, 1)) {
+        if (ls_clock_now_ns(&clock) - began_ns >= limit_ns) {
+            ls_text_set(failure, "took longer than %u ms", here.order.time_max_ms);
+            return;
+        }
+    }
+}
+
+/* NULL stays NULL. */
+static uint8_t *as_canonical(const void *state)
+{
+    uint8_t *bytes = state ? ls_allocate(ls_allocator_heap(), here.order.match.state_bytes) : NULL;
+    if (bytes) {
+        ls_schema_to_canonical(ls_rerun_schema(here.rerun), state, bytes);
+    }
+    return bytes;
+}
+
+static bool write_outcome(const ls_text *failure)
+{
+    uint32_t state_bytes = here.order.match.state_bytes;
+    size_t size = ls_rerun_pipe_outcome_bytes(state_bytes);
+    uint8_t *bytes = ls_allocate(ls_allocator_heap(), size);
+    if (!bytes) {
+        return false;
+    }
+    ls_rerun_outcome outcome = {.failure = *failure};
+    if (here.rerun) {
+        outcome.figures = *ls_rerun_figures_of(here.rerun);
+        outcome.passes = *ls_rerun_passes(here.rerun);
+        outcome.state = as_canonical(ls_rerun_state(here.rerun));
+        outcome.pass_state = as_canonical(ls_rerun_pass_state(here.rerun));
+    }
+    size = ls_rerun_pipe_write_outcome(&outcome, state_bytes, bytes, size);
+    return size > 0 && write_all(bytes, size);
+}
+
+/* A simulation that came out with another state size than the live one is not the live one. */
+static ls_status load(ls_text *failure)
+{
+    ls_loaded_simulation loaded;
+    const ls_rerun_match *match = &here.order.match;
+    ls_status status = ls_simulation_load(match->simulation, &loaded, failure);
+    if (status != LS_OK) {
+        return status;
+    }
+    if (loaded.simulation->state_bytes(&match->config) != match->state_bytes) {
+        return ls_fail(LS_PLUGIN, failure,
+                       "the simulation's file has been replaced since it was loaded");
+    }
+    return ls_rerun_create(loaded.simulation, &match->config, ls_allocator_heap(), &here.rerun,
+                           failure);
+}
+
+int ls_rerun_helper_run(void)
+{
+    size_t size = 0;
+    ls_text failure = {{0}};
+    if (!stand_back()) {
+        return EXIT_BAD;
+    }
+    uint8_t *bytes = read_request(&size);
+    if (!bytes ||
+        ls_rerun_pipe_read_request(bytes, size, ls_allocator_heap(), &here.order) != LS_OK) {
+        return EXIT_BAD;
+    }
+    watch_crashes();
+    if (load(&failure) == LS_OK) {
+        run(&failure);
+    }
+    bool is_written = write_outcome(&failure);
+    _exit(is_written ? EXIT_OK : EXIT_BAD); /* without what a plug-in does at the end */
+}

@@ -1,0 +1,266 @@
+#include "lockstep/common/diagnosis/rerun_pipe.h"
+
+#include "lockstep/common/base/byte_io.h"
+#include "lockstep/common/base/byte_stream.h"
+#include "lockstep/common/journal/match_stream.h"
+
+#include <string.h>
+
+/* The first byte of everything that a helper writes. */
+enum {
+    OUTCOME = 'O',
+    CRASH = 'C',
+};
+
+/* The ticks of a stretch are held in rings of this many at most. */
+#define TICKS_MAX (1u << 20)
+
+/* ---- the request ---- */
+
+static void match_stream(ls_byte_stream *stream, ls_rerun_match *match)
+{
+    ls_byte_stream_text(stream, match->simulation, sizeof match->simulation);
+    ls_sim_config_stream(stream, &match->config);
+    ls_byte_stream_ranged(stream, &match->input_bytes_max, 0, LS_INPUT_BYTES_MAX);
+    ls_byte_stream_ranged(stream, &match->state_bytes, 1, LS_STATE_BYTES_MAX);
+}
+
+static void head_stream(ls_byte_stream *stream, ls_rerun_order *order)
+{
+    match_stream(stream, &order->match);
+    ls_byte_stream_u32(stream, &order->pass);
+    ls_byte_stream_u32(stream, &order->time_max_ms);
+    ls_byte_stream_ranged(stream, &order->stretch.first, 0, UINT32_MAX - TICKS_MAX);
+    ls_byte_stream_u32(stream, &order->stretch.agreed);
+    ls_byte_stream_u32(stream, &order->stretch.last);
+    const ls_replay_stretch *stretch = &order->stretch;
+    stream->has_failed = stream->has_failed || stretch->agreed < stretch->first ||
+                         stretch->last <= stretch->agreed ||
+                         stretch->last - stretch->first >= TICKS_MAX;
+}
+
+static ls_status write_input(ls_byte_stream *stream, const ls_input_buffer *inputs, ls_tick tick,
+                             uint32_t slot)
+{
+    ls_slot_input input;
+    ls_status status = ls_input_buffer_get(inputs, tick, slot, &input);
+    if (status == LS_OK) {
+        ls_byte_stream_u32(stream, &input.size);
+        ls_byte_stream_u32(stream, &input.events);
+        ls_byte_stream_add(stream, input.bytes, input.size);
+    }
+    return status;
+}
+
+static ls_status write_request(ls_byte_stream *stream, uint64_t body_bytes, ls_rerun_order *order)
+{
+    const ls_replay_stretch *stretch = &order->stretch;
+    ls_status status = LS_OK;
+    ls_byte_stream_u64(stream, &body_bytes);
+    head_stream(stream, order);
+    for (ls_tick tick = stretch->first; tick <= stretch->last; tick++) {
+        uint64_t state_hash = ls_replay_stretch_hash(stretch, tick);
+        ls_byte_stream_u64(stream, &state_hash);
+    }
+    for (ls_tick tick = stretch->first; tick < stretch->last; tick++) {
+        for (uint32_t slot = 0; status == LS_OK && slot < order->match.config.players; slot++) {
+            status = write_input(stream, stretch->inputs, tick, slot);
+        }
+    }
+    ls_byte_stream_add(stream, stretch->snapshot, order->match.state_bytes);
+    return status;
+}
+
+ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
+                                      uint32_t time_max_ms, const ls_allocator *allocator,
+                                      uint8_t **bytes, size_t *size)
+{
+    ls_rerun_order order = {.match = *match,
+                            .stretch = *request->stretch,
+                            .pass = request->pass,
+                            .time_max_ms = time_max_ms};
+    ls_byte_stream measured = ls_byte_stream_measure();
+    ls_status status = write_request(&measured, 0, &order);
+    if (status != LS_OK) {
+        return status;
+    }
+    *size = measured.at;
+    *bytes = ls_allocate(allocator, measured.at);
+    if (!*bytes) {
+        return LS_NO_MEMORY;
+    }
+    ls_byte_stream stream = ls_byte_stream_write(*bytes, *size);
+    return write_request(&stream, *size - LS_RERUN_PIPE_HEAD_BYTES, &order);
+}
+
+static uint32_t power_of_two_from(uint32_t count)
+{
+    uint32_t power = 1;
+    while (power < count) {
+        power *= 2;
+    }
+    return power;
+}
+
+static ls_status allocate_order(ls_rerun_order *order, const ls_allocator *allocator)
+{
+    uint32_t ring = power_of_two_from(order->stretch.last - order->stretch.first + 1);
+    ls_input_buffer_config config = {.slots = order->match.config.players,
+                                     .input_bytes_max = order->match.input_bytes_max,
+                                     .window_ticks = ring};
+    order->state_hashes = ls_allocate_array(allocator, ring, sizeof *order->state_hashes);
+    if (!order->state_hashes) {
+        return LS_NO_MEMORY;
+    }
+    order->stretch.state_hashes = order->state_hashes;
+    order->stretch.hashes_mask = ring - 1;
+    ls_status status = ls_input_buffer_create(&config, allocator, &order->inputs);
+    if (status == LS_OK) {
+        ls_input_buffer_restart(order->inputs, order->stretch.first);
+        order->stretch.inputs = order->inputs;
+    }
+    return status;
+}
+
+static void read_input(ls_byte_stream *stream, ls_rerun_order *order, ls_tick tick, uint32_t slot)
+{
+    uint8_t bytes[LS_INPUT_BYTES_MAX];
+    uint32_t size = 0;
+    uint32_t events = 0;
+    ls_byte_stream_ranged(stream, &size, 0, order->match.input_bytes_max);
+    ls_byte_stream_u32(stream, &events);
+    ls_byte_stream_bytes(stream, bytes, size);
+    if (!stream->has_failed) {
+        (void)ls_input_buffer_put(order->inputs, tick, slot, bytes, size, events);
+    }
+}
+
+static void read_ticks(ls_byte_stream *stream, ls_rerun_order *order)
+{
+    const ls_replay_stretch *stretch = &order->stretch;
+    for (ls_tick tick = stretch->first; tick <= stretch->last; tick++) {
+        ls_byte_stream_u64(stream, &order->state_hashes[tick & stretch->hashes_mask]);
+    }
+    for (ls_tick tick = stretch->first; !stream->has_failed && tick < stretch->last; tick++) {
+        for (uint32_t slot = 0; slot < order->match.config.players; slot++) {
+            read_input(stream, order, tick, slot);
+        }
+    }
+}
+
+ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
+                                     const ls_allocator *allocator, ls_rerun_order *out)
+{
+    *out = (ls_rerun_order){0};
+    ls_byte_stream stream = ls_byte_stream_read(bytes, size);
+    head_stream(&stream, out);
+    ls_status status = stream.has_failed ? LS_MALFORMED : allocate_order(out, allocator);
+    if (status != LS_OK) {
+        ls_rerun_order_release(out, allocator);
+        return status;
+    }
+    read_ticks(&stream, out);
+    if (stream.has_failed || stream.size - stream.at != out->match.state_bytes) {
+        ls_rerun_order_release(out, allocator);
+        return LS_MALFORMED;
+    }
+    out->stretch.snapshot = bytes + stream.at;
+    return LS_OK;
+}
+
+void ls_rerun_order_release(ls_rerun_order *order, const ls_allocator *allocator)
+{
+    ls_input_buffer_destroy(order->inputs);
+    ls_release(allocator, order->state_hashes);
+    *order = (ls_rerun_order){0};
+}
+
+/* ---- a crash ---- */
+
+void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RERUN_CRASH_BYTES])
+{
+    bytes[0] = CRASH;
+    ls_store_u32(bytes + 1, crash->signal);
+    ls_store_u32(bytes + 5, crash->is_in_init);
+    ls_store_u32(bytes + 9, crash->tick);
+    ls_store_u32(bytes + 13, crash->pass);
+}
+
+/* ---- the outcome ---- */
+
+static void passes_stream(ls_byte_stream *stream, ls_pass_trace *passes)
+{
+    ls_byte_stream_u32(stream, &passes->tick);
+    ls_byte_stream_ranged(stream, &passes->pass_count, 0, LS_PASSES_MAX);
+    ls_byte_stream_u64(stream, &passes->before);
+    for (uint32_t i = 0; i < passes->pass_count; i++) {
+        ls_byte_stream_u64(stream, &passes->state_hashes[i]);
+    }
+}
+
+/* A state that is borrowed: where it stands when it is read, copied when it is written. */
+static void state_stream(ls_byte_stream *stream, const uint8_t **state, uint32_t state_bytes)
+{
+    uint8_t is_there = *state != NULL;
+    ls_byte_stream_u8(stream, &is_there);
+    if (!is_there || stream->has_failed) {
+        return;
+    }
+    if (stream->mode != LS_STREAM_READ) {
+        ls_byte_stream_add(stream, *state, state_bytes);
+        return;
+    }
+    stream->has_failed = stream->size - stream->at < state_bytes;
+    *state = stream->has_failed ? NULL : stream->from + stream->at;
+    stream->at += stream->has_failed ? 0 : state_bytes;
+}
+
+static void outcome_stream(ls_byte_stream *stream, ls_rerun_outcome *outcome, uint32_t state_bytes)
+{
+    uint8_t kind = OUTCOME;
+    uint8_t figures[LS_RERUN_FIGURES_BYTES] = {0};
+    ls_byte_stream_u8(stream, &kind);
+    if (stream->mode != LS_STREAM_READ) {
+        ls_rerun_figures_write(&outcome->figures, figures);
+    }
+    ls_byte_stream_bytes(stream, figures, sizeof figures);
+    if (stream->mode == LS_STREAM_READ && !stream->has_failed) {
+        stream->has_failed = kind != OUTCOME || ls_rerun_figures_read(figures, sizeof figures,
+                                                                      &outcome->figures) != LS_OK;
+    }
+    passes_stream(stream, &outcome->passes);
+    ls_byte_stream_text(stream, outcome->failure.bytes, sizeof outcome->failure.bytes);
+    state_stream(stream, &outcome->state, state_bytes);
+    state_stream(stream, &outcome->pass_state, state_bytes);
+}
+
+size_t ls_rerun_pipe_outcome_bytes(uint32_t state_bytes)
+{
+    return 2u * state_bytes + sizeof(ls_rerun_outcome) + LS_RERUN_FIGURES_BYTES;
+}
+
+size_t ls_rerun_pipe_write_outcome(const ls_rerun_outcome *outcome, uint32_t state_bytes,
+                                   uint8_t *bytes, size_t size)
+{
+    ls_rerun_outcome written = *outcome;
+    ls_byte_stream stream = ls_byte_stream_write(bytes, size);
+    outcome_stream(&stream, &written, state_bytes);
+    return stream.has_failed ? 0 : stream.at;
+}
+
+ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_bytes,
+                             ls_rerun_outcome *outcome, ls_rerun_crash *crash)
+{
+    *outcome = (ls_rerun_outcome){0};
+    *crash = (ls_rerun_crash){0};
+    if (size == LS_RERUN_CRASH_BYTES && bytes[0] == CRASH) {
+        *crash = (ls_rerun_crash){.signal = ls_load_u32(bytes + 1),
+                                  .is_in_init = ls_load_u32(bytes + 5),
+                                  .tick = ls_load_u32(bytes + 9),
+                                  .pass = ls_load_u32(bytes + 13)};
+        return crash->signal != 0 ? LS_OK : LS_MALFORMED;
+    }
+    ls_byte_stream stream = ls_byte_stream_read(bytes, size);
+    outcome_stream(&stream, outcome, state_bytes);
+    return ls_byte_stream_is_at_end(&stream) ? LS_OK : LS_MALFORMED;
+}

@@ -1,0 +1,70 @@
+/* Rerun pipe: what a live process and its rerun helper send each other: which simulation to load
+ * and the stretch to run, and the outcome. Both ends are one build of one program, so the format
+ * has no versions; whatever comes out of a helper is checked all the same, since a plug-in may have
+ * written over its memory. Only bytes in memory: the pipe is its caller's. */
+#ifndef LOCKSTEP_COMMON_DIAGNOSIS_RERUN_PIPE_H
+#define LOCKSTEP_COMMON_DIAGNOSIS_RERUN_PIPE_H
+
+#include "lockstep/common/base/language.h"
+#include "lockstep/common/diagnosis/rerun_host.h"
+
+LS_C_BEGIN
+
+#define LS_RERUN_NAME_BYTES_MAX 4096u /* of the built-in's name or the plug-in's path */
+
+/* The match that a helper runs parts of. */
+typedef struct ls_rerun_match {
+    char simulation[LS_RERUN_NAME_BYTES_MAX];
+    ls_sim_config config;
+    uint32_t input_bytes_max;
+    uint32_t state_bytes;
+} ls_rerun_match;
+
+#define LS_RERUN_PIPE_HEAD_BYTES 8u /* a u64: how many bytes of the request follow */
+
+/* A block from the allocator with the whole request and its head, for the caller to release. The
+ * helper stops after `time_max_ms`. NO_MEMORY; NOT_FOUND: the inputs have left the window. */
+ls_status ls_rerun_pipe_write_request(const ls_rerun_match *match, const ls_rerun_request *request,
+                                      uint32_t time_max_ms, const ls_allocator *allocator,
+                                      uint8_t **bytes, size_t *size);
+
+/* A request as it was read; owns what `stretch` borrows, but for the snapshot. */
+typedef struct ls_rerun_order {
+    ls_rerun_match match;
+    ls_replay_stretch stretch;
+    uint32_t pass;
+    uint32_t time_max_ms;
+    uint64_t *state_hashes;
+    ls_input_buffer *inputs;
+} ls_rerun_order;
+
+/* The bytes, without the head, stay while the order is used. MALFORMED, NO_MEMORY. */
+ls_status ls_rerun_pipe_read_request(const uint8_t *bytes, size_t size,
+                                     const ls_allocator *allocator, ls_rerun_order *out);
+void ls_rerun_order_release(ls_rerun_order *order, const ls_allocator *allocator);
+
+/* How a helper's process came to its end before the outcome. */
+typedef struct ls_rerun_crash {
+    uint32_t signal; /* 0: it did not crash */
+    uint32_t is_in_init;
+    ls_tick tick;
+    uint32_t pass; /* of the tick, or LS_NO_PASS */
+} ls_rerun_crash;
+
+/* A crash as a handler of signals can write it: without a heap and without formatting. */
+#define LS_RERUN_CRASH_BYTES 17u
+void ls_rerun_pipe_write_crash(const ls_rerun_crash *crash, uint8_t bytes[LS_RERUN_CRASH_BYTES]);
+
+/* The bytes that an outcome takes at most, and writing one. */
+size_t ls_rerun_pipe_outcome_bytes(uint32_t state_bytes);
+size_t ls_rerun_pipe_write_outcome(const ls_rerun_outcome *outcome, uint32_t state_bytes,
+                                   uint8_t *bytes, size_t size);
+
+/* Reads the output of a helper: an outcome, or a crash, which is told by crash->signal. The
+ * outcome's states are borrowed from the bytes. MALFORMED. */
+ls_status ls_rerun_pipe_read(const uint8_t *bytes, size_t size, uint32_t state_bytes,
+                             ls_rerun_outcome *outcome, ls_rerun_crash *crash);
+
+LS_C_END
+
+#endif

@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "lockstep/protocol/loop/child_process.h"
+
+#include <signal.h>
+#include <string.h>
+#include <uv.h>
+
+enum {
+    WATCH_MS = 20, /* between two looks at whether the child is to be stopped */
+};
+
+typedef struct child_run {
+    const ls_child_process_config *config;
+    ls_child_process_end *end;
+    uv_loop_t loop;
+    uv_process_t process;
+    uv_pipe_t input;
+    uv_pipe_t output;
+    uv_write_t write;
+    uv_timer_t timer;
+    uint64_t began_ms;
+} child_run;
+
+static void close_once(uv_handle_t *handle, void *unused)
+{
+    (void)unused;
+    if (!uv_is_closing(handle)) {
+        uv_close(handle, NULL);
+    }
+}
+
+static void on_exit(uv_process_t *process, int64_t exit_code, int signal)
+{
+    child_run *run = process->data;
+    run->end->exit_code = exit_code;
+    run->end->signal = signal;
+    close_once((uv_handle_t *)&run->timer, NULL);
+    close_once((uv_handle_t *)&run->input, NULL);
+    close_once((uv_handle_t *)process, NULL);
+}
+
+/* A child that ends before it has read everything is judged by its end, not by this. */
+static void on_written(uv_write_t *write, int status)
+{
+    (void)status;
+    child_run *run = write->data;
+    close_once((uv_handle_t *)&run->input, NULL);
+}
+
+/* Once the room is used up reading fails, and the child meets a closed pipe. */
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+{
+    (void)suggested;
+    child_run *run = handle->data;
+    size_t used = run->end->output_bytes;
+    *out = uv_buf_init((char *)run->config->output + used,
+                       (unsigned)(run->config->output_bytes_max - used));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *room)
+{
+    (void)room;
+    child_run *run = stream->data;
+    if (size < 0) {
+        close_once((uv_handle_t *)stream, NULL);
+    } else {
+        run->end->output_bytes += (size_t)size;
+    }
+}
+
+static void on_watch(uv_timer_t *timer)
+{
+    child_run *run = timer->data;
+    run->end->is_overdue = uv_now(&run->loop) - run->began_ms >= run->config->time_max_ms;
+    if (run->end->is_overdue || atomic_load(run->config->is_stopped)) {
+        uv_process_kill(&run->process, SIGKILL);
+        uv_timer_stop(timer);
+    }
+}
+
+static int spawn(child_run *run)
+{
+    uv_stdio_container_t stdio[] = {
+        {.flags = UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&run->input},
+        {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&run->output},
+        {.flags = UV_IGNORE}};
+    uv_process_options_t options = {.exit_cb = on_exit,
+                                    .file = run->config->program,
+                                    .args = (char **)(uintptr_t)run->config->arguments,
+                                    .stdio = stdio,
+                                    .stdio_count = 3};
+    return uv_spawn(&run->loop, &run->process, &options);
+}
+
+static void init_handles(child_run *run)
+{
+    uv_pipe_init(&run->loop, &run->input, 0);
+    uv_pipe_init(&run->loop, &run->output, 0);
+    uv_timer_init(&run->loop, &run->timer);
+    run->input.data = run->output.data = run->timer.data = run;
+    run->process.data = run->write.data = run;
+}
+
+static void start(child_run *run)
+{
+    uv_buf_t bytes =
+        uv_buf_init((char *)(uintptr_t)run->config->input, (unsigned)run->config->input_bytes);
+    run->began_ms = uv_now(&run->loop);
+    uv_timer_start(&run->timer, on_watch, WATCH_MS, WATCH_MS);
+    uv_read_start((uv_stream_t *)&run->output, on_room, on_read);
+    if (uv_write(&run->write, (uv_stream_t *)&run->input, &bytes, 1, on_written) != 0) {
+        close_once((uv_handle_t *)&run->input, NULL);
+    }
+}
+
+ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
+                               ls_text *why)
+{
+    child_run run = {.config = config, .end = end};
+    *end = (ls_child_process_end){0};
+    int failure = uv_loop_init(&run.loop);
+    if (failure != 0) {
+        return ls_fail(LS_IO, why, "%s: %s", config->program, uv_strerror(failure));
+    }
+    init_handles(&run);
+    failure = spawn(&run);
+    if (failure == 0) {
+        start(&run);
+        uv_run(&run.loop, UV_RUN_DEFAULT);
+    }
+    uv_walk(&run.loop, close_once, NULL);
+    uv_run(&run.loop, UV_RUN_DEFAULT);
+    uv_loop_close(&run.loop);
+    return failure == 0 ? LS_OK
+                        : ls_fail(LS_IO, why, "%s: %s", config->program, uv_strerror(failure));
+}

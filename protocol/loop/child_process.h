@@ -1,0 +1,36 @@
+/* Child process: runs a program to its end, with bytes on its standard input, and collects what it
+ * writes to its standard output. It waits, so it is called from the thread of a job, never from a
+ * loop's own. Knows nothing of what the bytes mean. Called by rerun_process. */
+#ifndef LOCKSTEP_PROTOCOL_LOOP_CHILD_PROCESS_H
+#define LOCKSTEP_PROTOCOL_LOOP_CHILD_PROCESS_H
+
+#include "lockstep/common/base/allocator.h"
+#include "lockstep/common/base/text.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ls_child_process_config {
+    const char *program;          /* a path */
+    const char *const *arguments; /* the program's name first, NULL last */
+    const uint8_t *input;         /* all of its standard input; borrowed */
+    size_t input_bytes;
+    uint8_t *output; /* room for its standard output; what is beyond it ends the child */
+    size_t output_bytes_max;
+    uint32_t time_max_ms;          /* then it is killed */
+    const atomic_bool *is_stopped; /* once another thread has set it the child is killed soon */
+} ls_child_process_config;
+
+typedef struct ls_child_process_end {
+    size_t output_bytes;
+    int64_t exit_code;
+    int signal;      /* that ended it; 0: it ended by itself */
+    bool is_overdue; /* it was killed when its time was up */
+} ls_child_process_end;
+
+/* IO when the program cannot be started, with `why`. */
+ls_status ls_child_process_run(const ls_child_process_config *config, ls_child_process_end *end,
+                               ls_text *why);
+
+#endif

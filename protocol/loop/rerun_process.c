@@ -1,0 +1,300 @@
+#include "lockstep/protocol/loop/rerun_process.h"
+
+#include "lockstep/common/base/assert.h"
+#include "lockstep/common/diagnosis/rerun_helper.h"
+#include "lockstep/common/diagnosis/rerun_pipe.h"
+#include "lockstep/protocol/loop/child_process.h"
+
+#include <string.h>
+
+enum {
+    RUNS_MAX = 64,   /* that run, wait, or have not been released */
+    RUNNING_MAX = 2, /* at a time */
+    GRACE_MS = 500,  /* for a helper to load the plug-in, and to give out what it has */
+};
+
+typedef struct rerun_run {
+    struct ls_rerun_process *process;
+    uint32_t ticket; /* 0: free */
+    bool is_started;
+    bool is_done;
+    bool is_released; /* its outcome is not wanted any more; free once its job has ended */
+    ls_loop_job *job;
+    uint8_t *input;
+    size_t input_bytes;
+    uint8_t *output;
+    size_t output_bytes_max;
+    atomic_bool is_stopped;
+    ls_status status; /* of starting the child */
+    ls_child_process_end end;
+    ls_rerun_outcome outcome;
+} rerun_run;
+
+struct ls_rerun_process {
+    ls_event_loop *loop;
+    const ls_allocator *allocator;
+    ls_rerun_process_config config;
+    ls_rerun_match match;
+    uint32_t tickets; /* given out so far */
+    uint32_t running;
+    rerun_run runs[RUNS_MAX];
+};
+
+/* ---- a run, in the thread of its job ---- */
+
+static void work(void *user)
+{
+    rerun_run *run = user;
+    const ls_rerun_process *process = run->process;
+    const char *const arguments[] = {"lockstep-rerun-helper", LS_RERUN_HELPER_ARGUMENT, NULL};
+    const ls_child_process_config config = {
+        .program = process->config.executable,
+        .arguments = arguments,
+        .input = run->input,
+        .input_bytes = run->input_bytes,
+        .output = run->output,
+        .output_bytes_max = run->output_bytes_max,
+        .time_max_ms = process->config.time_max_ms + GRACE_MS,
+        .is_stopped = &run->is_stopped,
+    };
+    run->status = ls_child_process_run(&config, &run->end, &run->outcome.failure);
+}
+
+/* ---- what came out ---- */
+
+static const char *signal_text(uint32_t number)
+{
+    static const struct {
+        uint32_t number;
+        const char *text;
+    } texts[] = {{4, "illegal instruction"},
+                 {5, "trap"},
+                 {6, "aborted"},
+                 {7, "bus error"},
+                 {8, "arithmetic error"},
+                 {9, "killed"},
+                 {11, "segmentation fault"},
+                 {31, "bad system call"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].number == number) {
+            return texts[i].text;
+        }
+    }
+    return "signal";
+}
+
+static void describe_crash(const ls_rerun_crash *crash, ls_text *out)
+{
+    if (crash->is_in_init) {
+        ls_text_set(out, "crashed while it was started (%s)", signal_text(crash->signal));
+    } else {
+        ls_text_set(out, "crashed in tick %u (%s)", crash->tick, signal_text(crash->signal));
+    }
+}
+
+static void read_outcome(rerun_run *run)
+{
+    ls_rerun_crash crash;
+    ls_rerun_outcome outcome;
+    ls_status status = ls_rerun_pipe_read(run->output, run->end.output_bytes,
+                                          run->process->match.state_bytes, &outcome, &crash);
+    if (run->status != LS_OK) {
+        return; /* the failure says why it could not be started */
+    }
+    if (status == LS_OK && crash.signal == 0) {
+        run->outcome = outcome;
+    } else if (status == LS_OK) {
+        describe_crash(&crash, &run->outcome.failure);
+    } else if (run->end.is_overdue) {
+        ls_text_set(&run->outcome.failure, "took longer than %u ms",
+                    run->process->config.time_max_ms + GRACE_MS);
+    } else {
+        ls_text_set(&run->outcome.failure, "its process ended early (%s)",
+                    run->end.signal ? signal_text((uint32_t)run->end.signal)
+                                    : "without an outcome");
+    }
+}
+
+/* ---- runs ---- */
+
+static void free_run(rerun_run *run)
+{
+    const ls_allocator *allocator = run->process->allocator;
+    ls_loop_job_destroy(run->job);
+    ls_release(allocator, run->output);
+    ls_release(allocator, run->input);
+    struct ls_rerun_process *process = run->process;
+    memset(run, 0, sizeof *run);
+    run->process = process;
+}
+
+static void start_waiting(ls_rerun_process *process);
+
+static void on_done(void *user, uint64_t now_ns)
+{
+    (void)now_ns;
+    rerun_run *run = user;
+    ls_rerun_process *process = run->process;
+    process->running--;
+    run->is_done = true;
+    read_outcome(run);
+    start_waiting(process);
+}
+
+/* The oldest first. */
+static rerun_run *next_waiting(ls_rerun_process *process)
+{
+    rerun_run *next = NULL;
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        rerun_run *run = &process->runs[i];
+        bool is_waiting = run->ticket != 0 && !run->is_started;
+        if (is_waiting && (!next || (int32_t)(run->ticket - next->ticket) < 0)) {
+            next = run;
+        }
+    }
+    return next;
+}
+
+static void start_waiting(ls_rerun_process *process)
+{
+    rerun_run *run = NULL;
+    while (process->running < RUNNING_MAX && (run = next_waiting(process)) != NULL) {
+        run->is_started = true;
+        process->running++;
+        ls_loop_job_start(run->job);
+    }
+}
+
+/* A released run whose job has ended can be used again: not from within its own
+ * handler, which is why this happens here. */
+static rerun_run *find_free(ls_rerun_process *process)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        rerun_run *run = &process->runs[i];
+        if (run->is_released && run->is_done) {
+            free_run(run);
+        }
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket == 0) {
+            return &process->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static ls_status prepare(rerun_run *run, const ls_rerun_request *request)
+{
+    const ls_rerun_process *process = run->process;
+    ls_status status =
+        ls_rerun_pipe_write_request(&process->match, request, process->config.time_max_ms,
+                                    process->allocator, &run->input, &run->input_bytes);
+    if (status != LS_OK) {
+        return status;
+    }
+    run->output_bytes_max = ls_rerun_pipe_outcome_bytes(process->match.state_bytes);
+    run->output = ls_allocate(process->allocator, run->output_bytes_max);
+    if (!run->output) {
+        return LS_NO_MEMORY;
+    }
+    return ls_loop_job_create(process->loop, work, (ls_loop_handler){on_done, run}, &run->job);
+}
+
+static ls_status start(void *context, const ls_rerun_request *request, uint32_t *ticket)
+{
+    ls_rerun_process *process = context;
+    rerun_run *run = find_free(process);
+    if (!run) {
+        return LS_FULL;
+    }
+    ls_status status = prepare(run, request);
+    if (status != LS_OK) {
+        free_run(run);
+        return status;
+    }
+    process->tickets += process->tickets + 1 == 0 ? 2 : 1;
+    run->ticket = process->tickets;
+    *ticket = run->ticket;
+    start_waiting(process);
+    return LS_OK;
+}
+
+static rerun_run *find(ls_rerun_process *process, uint32_t ticket)
+{
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].ticket == ticket && !process->runs[i].is_released) {
+            return &process->runs[i];
+        }
+    }
+    return NULL;
+}
+
+static const ls_rerun_outcome *poll(void *context, uint32_t ticket, uint64_t now_ns)
+{
+    (void)now_ns;
+    const rerun_run *run = find(context, ticket);
+    return run && run->is_done ? &run->outcome : NULL;
+}
+
+static void release(void *context, uint32_t ticket)
+{
+    rerun_run *run = find(context, ticket);
+    if (!run) {
+        return;
+    }
+    run->is_released = true;
+    atomic_store(&run->is_stopped, true);
+    if (!run->is_started) {
+        free_run(run);
+    }
+}
+
+/* ---- life ---- */
+
+ls_status ls_rerun_process_create(ls_event_loop *loop, const ls_rerun_process_config *config,
+                                  const ls_allocator *allocator, ls_rerun_process **out)
+{
+    if (strlen(config->name) >= LS_RERUN_NAME_BYTES_MAX) {
+        return LS_BAD_ARGUMENT;
+    }
+    ls_rerun_process *made = ls_allocate(allocator, sizeof *made);
+    if (!made) {
+        return LS_NO_MEMORY;
+    }
+    made->loop = loop;
+    made->allocator = allocator;
+    made->config = *config;
+    if (!config->executable) {
+        made->config.executable = "/proc/self/exe";
+    }
+    memcpy(made->match.simulation, config->name, strlen(config->name));
+    made->match.config = config->sim;
+    made->match.input_bytes_max = config->simulation->input_bytes_max;
+    made->match.state_bytes = (uint32_t)config->simulation->state_bytes(&config->sim);
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        made->runs[i].process = made;
+    }
+    *out = made;
+    return LS_OK;
+}
+
+void ls_rerun_process_destroy(ls_rerun_process *process)
+{
+    if (!process) {
+        return;
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        atomic_store(&process->runs[i].is_stopped, true);
+    }
+    for (uint32_t i = 0; i < RUNS_MAX; i++) {
+        if (process->runs[i].job || process->runs[i].ticket != 0) {
+            free_run(&process->runs[i]);
+        }
+    }
+    ls_release(process->allocator, process);
+}
+
+ls_rerun_host ls_rerun_process_host(ls_rerun_process *process)
+{
+    return (ls_rerun_host){process, start, poll, release};
+}

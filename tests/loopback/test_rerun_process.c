@@ -1,0 +1,213 @@
+#include "lockstep/protocol/loop/rerun_process.h"
+
+#include "lockstep/common/base/clock.h"
+#include "lockstep/common/simulation/plugin_loader.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum {
+    TICKS = 90,
+    AGREED = 70,
+    CRASH = 1,
+    HANG = 2,
+    CRASH_IN_INIT = 3,
+    LEAVE = 4,
+    PRINT = 5,
+    TIME_MAX_MS = 10000,
+};
+
+#define TRAP LS_TEST_PLUGIN_DIR "/trap.so"
+
+/* A match of one machine, played in this process, and the host of its re-runs. */
+typedef struct fixture {
+    ls_event_loop *loop;
+    ls_loop_source *beat; /* polls, and keeps the loop running */
+    ls_loaded_simulation loaded;
+    ls_sim_instance *instance;
+    ls_replay_window *window;
+    ls_rerun_process *process;
+    ls_rerun_host host;
+    uint32_t ticket;
+    const ls_rerun_outcome *outcome;
+} fixture;
+
+static void on_beat(void *user, uint64_t now_ns)
+{
+    fixture *here = user;
+    here->outcome = here->host.poll(here->host.context, here->ticket, now_ns);
+    if (here->outcome) {
+        ls_event_loop_stop(here->loop);
+    }
+}
+
+static void play(fixture *here)
+{
+    for (ls_tick tick = 0; tick < TICKS; tick++) {
+        uint8_t bytes[2] = {(uint8_t)tick, (uint8_t)(tick * 7)};
+        ls_slot_input slots[LS_PLAYERS_MAX] = {{NULL, 0, tick == 0 ? LS_EVENT_JOINED : 0}};
+        if (here->loaded.simulation->input_bytes_max >= sizeof bytes) {
+            slots[0].bytes = bytes;
+            slots[0].size = sizeof bytes;
+        }
+        ls_tick_inputs inputs = {tick, ls_sim_instance_config(here->instance)->players, slots};
+        ls_sim_instance_step(here->instance, &inputs);
+        ls_replay_window_record(here->window, &inputs, here->instance,
+                                ls_sim_instance_hash(here->instance));
+    }
+}
+
+/* The helper is told of another trap than the match has. */
+static fixture open_fixture(const char *name, int64_t trap, uint32_t time_max_ms)
+{
+    fixture here = {0};
+    ls_text why = {{0}};
+    const ls_allocator *heap = ls_allocator_heap();
+    cr_assert_eq(ls_simulation_load(name, &here.loaded, &why), LS_OK, "%s", why.bytes);
+    const ls_simulation *simulation = here.loaded.simulation;
+    ls_sim_config sim = ls_sim_config_default(simulation);
+    cr_assert_eq(ls_sim_instance_create(simulation, &sim, heap, &here.instance, &why), LS_OK);
+    ls_replay_window_config window = {
+        .window_ticks = 128, .interval_ticks = 32, .recent_states = 0};
+    cr_assert_eq(ls_replay_window_create(&window, here.instance, heap, &here.window), LS_OK);
+    ls_replay_window_start(here.window, here.instance, ls_sim_instance_hash(here.instance));
+    play(&here);
+    if (trap != 0) {
+        sim.params[0] = trap;
+        sim.params[1] = AGREED + 5;
+    }
+    cr_assert_eq(ls_event_loop_create(heap, &here.loop), LS_OK);
+    const ls_rerun_process_config config = {.executable = LS_TEST_SERVER,
+                                            .name = name,
+                                            .simulation = simulation,
+                                            .sim = sim,
+                                            .time_max_ms = time_max_ms};
+    cr_assert_eq(ls_rerun_process_create(here.loop, &config, heap, &here.process), LS_OK);
+    here.host = ls_rerun_process_host(here.process);
+    return here;
+}
+
+static void close_fixture(fixture *here)
+{
+    ls_rerun_process_destroy(here->process);
+    ls_event_loop_destroy(here->loop);
+    ls_replay_window_destroy(here->window);
+    ls_sim_instance_destroy(here->instance);
+    ls_simulation_unload(&here->loaded);
+}
+
+static void start(fixture *here, uint32_t pass)
+{
+    ls_replay_stretch stretch;
+    cr_assert_eq(ls_replay_window_stretch(here->window, AGREED, TICKS, &stretch), LS_OK);
+    const ls_rerun_request request = {&stretch, pass};
+    cr_assert_eq(here->host.start(here->host.context, &request, &here->ticket), LS_OK);
+}
+
+static const ls_rerun_outcome *run(fixture *here, uint32_t pass)
+{
+    start(here, pass);
+    cr_assert_eq(
+        ls_event_loop_add_timer(here->loop, 2, (ls_loop_handler){on_beat, here}, &here->beat),
+        LS_OK);
+    ls_event_loop_run(here->loop);
+    ls_loop_source_remove(here->beat);
+    return here->outcome;
+}
+
+static void expect_failure(int64_t trap, uint32_t time_max_ms, const char *words)
+{
+    fixture here = open_fixture(TRAP, trap, time_max_ms);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect(strstr(outcome->failure.bytes, words), "'%s' is not in '%s'", words,
+              outcome->failure.bytes);
+    cr_expect_null(outcome->state);
+    close_fixture(&here);
+}
+
+Test(rerun_process, helper_gets_what_the_match_got)
+{
+    static const char *const names[] = {"units", "tumble", TRAP};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        fixture here = open_fixture(names[i], 0, TIME_MAX_MS);
+        const ls_rerun_outcome *outcome = run(&here, 0);
+        uint64_t live = ls_sim_instance_hash(here.instance);
+        const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
+        cr_expect_str_eq(outcome->failure.bytes, "");
+        cr_expect_eq(outcome->figures.known & all, all);
+        cr_expect_eq(outcome->figures.live, live);
+        cr_expect_eq(outcome->figures.fresh, live);
+        cr_expect_eq(outcome->figures.again, live);
+        cr_expect_eq(outcome->figures.strayed, outcome->figures.tick);
+        cr_expect_eq(outcome->passes.pass_count, here.loaded.simulation->pass_count);
+        cr_assert_not_null(outcome->state);
+        cr_expect_not_null(outcome->pass_state);
+        cr_assert_eq(ls_sim_instance_load(here.instance, outcome->state, TICKS), LS_OK);
+        cr_expect_eq(ls_sim_instance_hash(here.instance), live);
+        close_fixture(&here);
+    }
+}
+
+Test(rerun_process, a_plugin_that_prints_does_not_spoil_the_outcome)
+{
+    fixture here = open_fixture(TRAP, PRINT, TIME_MAX_MS);
+    const ls_rerun_outcome *outcome = run(&here, LS_NO_PASS);
+    cr_expect_str_eq(outcome->failure.bytes, "");
+    cr_expect_not_null(outcome->state);
+    close_fixture(&here);
+}
+
+Test(rerun_process, crashes_and_hangs_are_told_and_cost_the_helper_alone)
+{
+    expect_failure(CRASH, TIME_MAX_MS, "crashed in tick 75 (segmentation fault)");
+    expect_failure(CRASH_IN_INIT, TIME_MAX_MS, "crashed while it was started (segmentation fault)");
+    expect_failure(LEAVE, TIME_MAX_MS, "its process ended early");
+    expect_failure(HANG, 300, "took longer than 800 ms");
+}
+
+Test(rerun_process, more_runs_than_helpers_wait_for_one_another)
+{
+    fixture here = open_fixture("units", 0, TIME_MAX_MS);
+    uint32_t tickets[5];
+    for (size_t i = 0; i < 5; i++) {
+        start(&here, LS_NO_PASS);
+        tickets[i] = here.ticket;
+    }
+    here.host.release(here.host.context, tickets[1]); /* runs */
+    here.host.release(here.host.context, tickets[3]); /* waits */
+    const ls_rerun_outcome *last = run(&here, LS_NO_PASS);
+    cr_expect_eq(last->figures.fresh, ls_sim_instance_hash(here.instance));
+    cr_expect_not_null(here.host.poll(here.host.context, tickets[0], 0));
+    cr_expect_null(here.host.poll(here.host.context, tickets[1], 0));
+    cr_expect_not_null(here.host.poll(here.host.context, tickets[2], 0));
+    cr_expect_null(here.host.poll(here.host.context, tickets[3], 0));
+    close_fixture(&here);
+}
+
+Test(rerun_process, a_host_that_is_destroyed_ends_its_helpers)
+{
+    const ls_clock clock = ls_clock_system();
+    fixture here = open_fixture(TRAP, HANG, 60000);
+    start(&here, LS_NO_PASS);
+    start(&here, LS_NO_PASS);
+    start(&here, LS_NO_PASS);
+    uint64_t began_ns = ls_clock_now_ns(&clock);
+    close_fixture(&here);
+    cr_expect_lt(ls_clock_now_ns(&clock) - began_ns, 20 * LS_NS_PER_SECOND);
+}
+
+Test(rerun_process, a_program_that_cannot_be_started_is_an_outcome)
+{
+    fixture here = open_fixture("units", 0, TIME_MAX_MS);
+    ls_rerun_process_destroy(here.process);
+    const ls_rerun_process_config config = {.executable = "/nonexistent/lockstep-server",
+                                            .name = "units",
+                                            .simulation = here.loaded.simulation,
+                                            .sim = *ls_sim_instance_config(here.instance),
+                                            .time_max_ms = TIME_MAX_MS};
+    cr_assert_eq(ls_rerun_process_create(here.loop, &config, ls_allocator_heap(), &here.process),
+                 LS_OK);
+    here.host = ls_rerun_process_host(here.process);
+    cr_expect(strstr(run(&here, LS_NO_PASS)->failure.bytes, "no such file or directory"));
+    close_fixture(&here);
+}

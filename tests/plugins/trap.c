@@ -1,0 +1,76 @@
+/* Trap: counts, and does something awful when a parameter asks for it: a machine that is given
+ * another parameter plays the same game without. */
+#include "lockstep/tests/plugins/minimal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    TRAP_NONE,
+    TRAP_CRASH, /* in the tick of the second parameter */
+    TRAP_HANG,  /* likewise */
+    TRAP_CRASH_IN_INIT,
+    TRAP_EXIT,  /* likewise in the tick */
+    TRAP_PRINT, /* in every tick, to standard output */
+};
+
+static const ls_param params[] = {{"trap", "", "which one", TRAP_NONE, TRAP_NONE, TRAP_PRINT},
+                                  {"tick", "ticks", "when", 0, 0, UINT32_MAX}};
+
+static uint32_t trap_fields(const ls_sim_config *config, ls_field *out, uint32_t capacity)
+{
+    (void)config;
+    if (capacity >= 3) {
+        out[0] = MINIMAL_SHIP_FIELD(x, LS_FIELD_FIXED, "m");
+        out[1] = MINIMAL_SHIP_FIELD(angle, LS_FIELD_ANGLE, "deg");
+        out[2] = MINIMAL_SHIP_FIELD(fuel, LS_FIELD_U32, "kg");
+    }
+    return 3;
+}
+
+static void crash(void)
+{
+    volatile int *volatile nowhere = NULL;
+    *nowhere = 1;
+}
+
+static ls_status init(const ls_sim_config *config, void *state)
+{
+    (void)state;
+    if (config->params[0] == TRAP_CRASH_IN_INIT) {
+        crash();
+    }
+    return LS_OK;
+}
+
+static void spring(const ls_step *step)
+{
+    int64_t trap = step->config->params[0];
+    if (trap == TRAP_PRINT) {
+        printf("tick %u\n", step->inputs->tick);
+    }
+    if (step->inputs->tick != step->config->params[1]) {
+        return;
+    }
+    if (trap == TRAP_CRASH) {
+        crash();
+    }
+    if (trap == TRAP_EXIT) {
+        exit(3);
+    }
+    for (volatile int i = 1; trap == TRAP_HANG && i;) {
+    }
+}
+
+LS_SIMULATION_EXPORT const ls_simulation *lockstep_simulation(void)
+{
+    static const ls_pass passes[] = {{"count", minimal_run}, {"spring", spring}};
+    static ls_simulation simulation;
+    simulation = minimal_simulation("trap", trap_fields);
+    simulation.params = params;
+    simulation.param_count = 2;
+    simulation.passes = passes;
+    simulation.pass_count = 2;
+    simulation.init = init;
+    return &simulation;
+}
