@@ -195,23 +195,41 @@ const char *explain_agreement_text(explain_agreement agreement)
     return texts[agreement];
 }
 
-bool explain_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out)
+const char *explain_machine_name(explain_machine machine)
 {
-    if (tick < side->hashes_first || tick - side->hashes_first >= side->hash_count) {
-        return false;
-    }
-    *out = side->state_hashes[tick - side->hashes_first];
-    return *out != 0;
+    static const char *const names[EXPLAIN_MACHINE_COUNT] = {"server", "client", "here"};
+    return names[machine];
 }
 
-bool explain_evidence_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out)
+static const ls_bundle_side *side_of(const explain_evidence *evidence, explain_machine machine)
 {
-    ls_tick first = evidence->bundle->snapshot_tick;
-    if (tick < first || tick - first >= evidence->hash_count) {
+    return machine == EXPLAIN_SERVER ? &evidence->bundle->server : &evidence->bundle->client;
+}
+
+bool explain_evidence_hash(const explain_evidence *evidence, explain_machine machine, ls_tick tick,
+                           uint64_t *out)
+{
+    const ls_bundle_side *side = side_of(evidence, machine);
+    bool is_here = machine == EXPLAIN_HERE;
+    ls_tick first = is_here ? evidence->bundle->snapshot_tick : side->hashes_first;
+    uint32_t count = is_here ? evidence->hash_count : side->hash_count;
+    if (tick < first || tick - first >= count) {
         return false;
     }
-    *out = evidence->state_hashes[tick - first];
-    return true;
+    *out = (is_here ? evidence->state_hashes : side->state_hashes)[tick - first];
+    return is_here || *out != 0;
+}
+
+const ls_pass_trace *explain_evidence_passes(const explain_evidence *evidence,
+                                             explain_machine machine)
+{
+    return machine == EXPLAIN_HERE ? &evidence->passes : &side_of(evidence, machine)->passes;
+}
+
+const ls_build_fingerprint *explain_evidence_print(const explain_evidence *evidence,
+                                                   explain_machine machine)
+{
+    return machine == EXPLAIN_HERE ? &evidence->here : &side_of(evidence, machine)->print;
 }
 
 void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out)

@@ -7,6 +7,14 @@
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/tools/desync/write_trace.h"
 
+/* The machines that a report sets side by side. */
+typedef enum explain_machine {
+    EXPLAIN_SERVER,
+    EXPLAIN_CLIENT,
+    EXPLAIN_HERE,
+    EXPLAIN_MACHINE_COUNT,
+} explain_machine;
+
 /* The side that this machine's re-run agrees with at the bad tick. */
 typedef enum explain_agreement {
     EXPLAIN_AGREES_NOT_RUN,
@@ -59,9 +67,15 @@ void explain_evidence_trace(explain_evidence *evidence, const ls_bundle_reading 
 const char *explain_agreement_word(explain_agreement agreement);
 const char *explain_agreement_text(explain_agreement agreement);
 
-/* The state hash that a side, or this machine, had at `tick`; false: not known. */
-bool explain_bundle_side_hash(const ls_bundle_side *side, ls_tick tick, uint64_t *out);
-bool explain_evidence_hash(const explain_evidence *evidence, ls_tick tick, uint64_t *out);
+const char *explain_machine_name(explain_machine machine);
+
+/* The state hash that a machine had at `tick`; false: not known. */
+bool explain_evidence_hash(const explain_evidence *evidence, explain_machine machine, ls_tick tick,
+                           uint64_t *out);
+const ls_pass_trace *explain_evidence_passes(const explain_evidence *evidence,
+                                             explain_machine machine);
+const ls_build_fingerprint *explain_evidence_print(const explain_evidence *evidence,
+                                                   explain_machine machine);
 
 /* "spread, pass 2 of 3", or why no pass can be named. */
 void explain_evidence_pass_text(const explain_evidence *evidence, ls_text *out);

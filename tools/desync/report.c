@@ -43,3 +43,18 @@ void explain_report_count_text(const explain_evidence *evidence, ls_text *out)
         ls_text_add(out, ", %" PRIu32 " of them shown", found->place_count);
     }
 }
+
+explain_write_text explain_report_write_of(const explain_report *report,
+                                           const explain_field_write *write)
+{
+    const ls_desync_bundle *bundle = report->evidence->bundle;
+    explain_write_text text = {
+        .pass = write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?"};
+    ls_schema_place_name(&write->place, text.field, sizeof text.field);
+    explain_field_write_value(write, false, text.before, sizeof text.before);
+    explain_field_write_value(write, true, text.after, sizeof text.after);
+    if (write->instruction != 0) {
+        explain_code_places_name(report->places, write->instruction, text.by, sizeof text.by);
+    }
+    return text;
+}

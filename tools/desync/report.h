@@ -6,6 +6,7 @@
 
 #include "lockstep/tools/desync/code_place.h"
 #include "lockstep/tools/desync/evidence.h"
+#include "lockstep/tools/desync/report_sheet.h"
 
 #include <stdio.h>
 
@@ -22,6 +23,21 @@ void explain_report_write_html(FILE *file, const explain_report *report);
 ls_status explain_report_write_json(const explain_report *report, const char *path, ls_text *why);
 
 /* ---- what the three share ---- */
+
+/* All but what the text and the page begin with. */
+void explain_report_fill(explain_sheet *sheet, const explain_report *report);
+
+/* A write, as a person reads it. */
+typedef struct explain_write_text {
+    const char *pass;
+    char field[LS_PLACE_NAME_BYTES_MAX];
+    char before[LS_PLACE_VALUE_BYTES_MAX];
+    char after[LS_PLACE_VALUE_BYTES_MAX];
+    char by[128]; /* the instruction; empty: not known */
+} explain_write_text;
+
+explain_write_text explain_report_write_of(const explain_report *report,
+                                           const explain_field_write *write);
 
 /* An input's bytes in hexadecimal, cut with "..." when they are too many; "empty" for none. */
 #define EXPLAIN_REPORT_INPUT_BYTES 32u

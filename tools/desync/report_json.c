@@ -38,8 +38,6 @@ static void add_differences(ls_json *json, const explain_evidence *evidence)
 static void add_passes(ls_json *json, const explain_evidence *evidence)
 {
     const ls_desync_bundle *bundle = evidence->bundle;
-    const ls_pass_trace *server = &bundle->server.passes;
-    const ls_pass_trace *client = &bundle->client.passes;
     if (evidence->differing_pass == LS_PASS_AT && evidence->pass < bundle->pass_count) {
         add_text(json, "pass", bundle->passes[evidence->pass]);
     } else {
@@ -49,9 +47,11 @@ static void add_passes(ls_json *json, const explain_evidence *evidence)
     for (uint32_t i = 0; i < bundle->pass_count; i++) {
         ls_json *item = ls_json_append(passes);
         add_text(item, "name", bundle->passes[i]);
-        add_hash(item, "server", i < server->pass_count, server->state_hashes[i]);
-        add_hash(item, "client", i < client->pass_count, client->state_hashes[i]);
-        add_hash(item, "here", i < evidence->passes.pass_count, evidence->passes.state_hashes[i]);
+        for (explain_machine machine = 0; machine < EXPLAIN_MACHINE_COUNT; machine++) {
+            const ls_pass_trace *trace = explain_evidence_passes(evidence, machine);
+            add_hash(item, explain_machine_name(machine), i < trace->pass_count,
+                     trace->state_hashes[i]);
+        }
     }
 }
 
@@ -93,37 +93,29 @@ static void add_reruns(ls_json *json, const explain_evidence *evidence)
 
 static void add_machines(ls_json *json, const explain_evidence *evidence)
 {
-    const ls_build_fingerprint *prints[] = {&evidence->bundle->server.print,
-                                            &evidence->bundle->client.print, &evidence->here};
-    static const char *const names[] = {"server", "client", "here"};
+    const ls_desync_bundle *bundle = evidence->bundle;
     ls_json *machines = ls_json_array(json, "machines");
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
         ls_json *row = ls_json_append(machines);
         add_text(row, "item", ls_fingerprint_item_name((ls_fingerprint_item)item));
-        for (uint32_t i = 0; i < 3; i++) {
-            add_text(row, names[i], prints[i]->items[item]);
+        for (explain_machine machine = 0; machine < EXPLAIN_MACHINE_COUNT; machine++) {
+            add_text(row, explain_machine_name(machine),
+                     explain_evidence_print(evidence, machine)->items[item]);
         }
         ls_json_bool(row, "differs",
-                     ls_build_fingerprint_differs(prints[0], prints[1], (ls_fingerprint_item)item));
+                     ls_build_fingerprint_differs(&bundle->server.print, &bundle->client.print,
+                                                  (ls_fingerprint_item)item));
     }
 }
 
 static void add_write(ls_json *json, const explain_report *report, const explain_field_write *write)
 {
-    const ls_desync_bundle *bundle = report->evidence->bundle;
-    char text[128];
-    add_text(json, "pass", write->pass < bundle->pass_count ? bundle->passes[write->pass] : "?");
-    ls_schema_place_name(&write->place, text, sizeof text);
-    add_text(json, "field", text);
-    explain_field_write_value(write, false, text, sizeof text);
-    add_text(json, "before", text);
-    explain_field_write_value(write, true, text, sizeof text);
-    add_text(json, "after", text);
-    text[0] = '\0';
-    if (write->instruction != 0) {
-        explain_code_places_name(report->places, write->instruction, text, sizeof text);
-    }
-    add_text(json, "by", text);
+    explain_write_text text = explain_report_write_of(report, write);
+    add_text(json, "pass", text.pass);
+    add_text(json, "field", text.field);
+    add_text(json, "before", text.before);
+    add_text(json, "after", text.after);
+    add_text(json, "by", text.by);
 }
 
 static void add_trace(ls_json *json, const explain_report *report)

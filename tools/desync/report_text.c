@@ -5,127 +5,116 @@
 
 enum {
     TICKS_SHOWN = 8, /* of the state hashes, before and after the bad tick */
+    HASH_TEXT_BYTES = 20,
     WRITES_SHOWN = 64,
+    MACHINES = EXPLAIN_MACHINE_COUNT,
 };
 
-static const char *pass_name(const ls_desync_bundle *bundle, uint32_t pass)
+static const char *hash_text(bool is_known, uint64_t state_hash, char text[HASH_TEXT_BYTES])
 {
-    return pass < bundle->pass_count ? bundle->passes[pass] : "?";
+    snprintf(text, HASH_TEXT_BYTES, "%016" PRIx64, state_hash);
+    return is_known ? text : "";
 }
 
-static void write_heading(FILE *file, const explain_report *report)
+static void add_verdict(explain_sheet *sheet, const explain_evidence *evidence)
 {
-    const ls_desync_bundle *bundle = report->evidence->bundle;
-    fprintf(file, "%s\n", report->bundle_path);
-    fprintf(file,
-            "Slot %" PRIu32 " (%s) differs from the server from state %" PRIu32
-            " on, which tick %" PRIu32 " made.\n",
-            bundle->slot, bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick,
-            bundle->tick - 1);
-    fprintf(file, "%s version %" PRIu32 ", seed %" PRIu64 ", %" PRIu32 " Hz, %" PRIu32 " players\n",
-            bundle->simulation, bundle->simulation_version, bundle->config.seed,
-            bundle->config.tick_rate_hz, bundle->config.players);
-    fprintf(file, "state hash: server %016" PRIx64 ", client %016" PRIx64 "\n\n",
-            bundle->server_hash, bundle->client_hash);
-    if (report->evidence->missing.bytes[0] != '\0') {
-        fprintf(file, "Note: %s.\n\n", report->evidence->missing.bytes);
-    }
-}
-
-static void write_verdict(FILE *file, const explain_evidence *evidence)
-{
+    static const explain_column columns[] = {{"", 10}, {"", 0}, {NULL, 0}};
     const ls_desync_verdict *verdict = &evidence->bundle->verdict;
-    ls_text pass = {{0}};
+    const ls_desync_bundle *bundle = evidence->bundle;
+    ls_text pass = {{0}}, here = {{0}}, simulation = {{0}}, hashes = {{0}};
     explain_evidence_pass_text(evidence, &pass);
-    fprintf(file, "class       %s\n", ls_desync_class_word(verdict->kind));
-    fprintf(file, "why         %s\n", verdict->why.bytes);
-    fprintf(file, "points at   %s\n", ls_desync_culprit_word(verdict->culprit));
-    fprintf(file, "first pass  %s\n", pass.bytes);
-    fprintf(file, "here        %s%s%s\n\n", explain_agreement_text(evidence->agreement),
-            evidence->agreement == EXPLAIN_AGREES_NOT_RUN ? ": " : "",
-            evidence->agreement == EXPLAIN_AGREES_NOT_RUN ? evidence->not_run.bytes : "");
+    ls_text_set(&here, "%s", explain_agreement_text(evidence->agreement));
+    if (evidence->agreement == EXPLAIN_AGREES_NOT_RUN) {
+        ls_text_add(&here, ": %s", evidence->not_run.bytes);
+    }
+    ls_text_set(&simulation,
+                "%s version %" PRIu32 ", seed %" PRIu64 ", %" PRIu32 " Hz, %" PRIu32 " players",
+                bundle->simulation, bundle->simulation_version, bundle->config.seed,
+                bundle->config.tick_rate_hz, bundle->config.players);
+    ls_text_set(&hashes, "server %016" PRIx64 ", client %016" PRIx64, bundle->server_hash,
+                bundle->client_hash);
+    const char *const rows[][2] = {{"simulation", simulation.bytes},
+                                   {"hashes", hashes.bytes},
+                                   {"class", ls_desync_class_word(verdict->kind)},
+                                   {"why", verdict->why.bytes},
+                                   {"points at", ls_desync_culprit_word(verdict->culprit)},
+                                   {"first pass", pass.bytes},
+                                   {"here", here.bytes}};
+    explain_sheet_begin(sheet, NULL, columns);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        explain_sheet_row(sheet, false, rows[i]);
+    }
+    explain_sheet_end(sheet, evidence->missing.bytes[0] != '\0' ? evidence->missing.bytes : NULL);
 }
 
-static void write_fields(FILE *file, const explain_evidence *evidence)
+static void add_fields(explain_sheet *sheet, const explain_evidence *evidence)
 {
+    static const explain_column columns[] = {
+        {"field", 32}, {"server", 28}, {"client", 0}, {NULL, 0}};
     const ls_state_difference *found = &evidence->difference;
-    ls_text count = {{0}};
+    ls_text count = {{0}}, heading = {{0}};
     explain_report_count_text(evidence, &count);
-    fprintf(file, "Fields that differ: %s\n", count.bytes);
-    if (evidence->has_difference && found->place_count > 0) {
-        fprintf(file, "  %-32s %-28s %s\n", "field", "server", "client");
-    }
+    ls_text_set(&heading, "Fields that differ: %s", count.bytes);
+    explain_sheet_begin(sheet, heading.bytes, columns);
     for (uint32_t i = 0; i < found->place_count; i++) {
         ls_difference_text text = ls_state_difference_text(
             &found->places[i], evidence->server_state, evidence->client_state);
-        fprintf(file, "  %-32s %-28s %s\n", text.name, text.a, text.b);
+        explain_sheet_row(sheet, false, (const char *const[]){text.name, text.a, text.b});
     }
+    const char *note = NULL;
     if (evidence->has_difference && !evidence->is_server_state_proved) {
-        fprintf(file,
-                "  The server's state in the bundle does not have the state hash of the match.\n");
+        note = "The server's state in the bundle does not have the state hash of the match.";
+    } else if (evidence->has_difference && !evidence->is_client_state_proved) {
+        note = "The client's state is known in part: it does not have the state hash that the "
+               "client sent.";
     }
-    if (evidence->has_difference && !evidence->is_client_state_proved) {
-        fprintf(file, "  The client's state is known in part: it does not have the state hash that "
-                      "the client sent.\n");
-    }
-    fprintf(file, "\n");
+    explain_sheet_end(sheet, note);
 }
 
-static void write_hash(FILE *file, bool is_known, uint64_t state_hash)
+static void add_passes(explain_sheet *sheet, const explain_evidence *evidence)
 {
-    if (is_known) {
-        fprintf(file, "  %016" PRIx64, state_hash);
-    } else {
-        fprintf(file, "  %-16s", "-");
-    }
-}
-
-static void write_pass_hashes(FILE *file, const explain_evidence *evidence)
-{
+    static const explain_column columns[] = {{"after", 16}, {"server", 16}, {"client", 16},
+                                             {"here", 16},  {"", 0},        {NULL, 0}};
     const ls_desync_bundle *bundle = evidence->bundle;
-    const ls_pass_trace *traces[] = {&bundle->server.passes, &bundle->client.passes,
-                                     &evidence->passes};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < 3; i++) {
-        count = LS_MAX(traces[i]->pass_count, count);
-    }
-    if (count == 0) {
-        return;
-    }
-    fprintf(file, "Passes of tick %" PRIu32 ", as each machine ran it again\n", bundle->tick - 1);
-    fprintf(file, "  %-16s  %-16s  %-16s  %-16s\n", "after", "server", "client", "here");
-    for (uint32_t pass = 0; pass < count; pass++) {
+    char texts[MACHINES][HASH_TEXT_BYTES];
+    ls_text heading = {{0}};
+    ls_text_set(&heading, "Passes of tick %" PRIu32 ", as each machine ran it again",
+                bundle->tick - 1);
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    for (uint32_t pass = 0; pass < bundle->pass_count; pass++) {
         bool is_first = evidence->differing_pass == LS_PASS_AT && pass == evidence->pass;
-        fprintf(file, "  %-16.16s", pass_name(bundle, pass));
-        for (uint32_t i = 0; i < 3; i++) {
-            write_hash(file, pass < traces[i]->pass_count, traces[i]->state_hashes[pass]);
+        const char *cells[MACHINES + 2] = {bundle->passes[pass]};
+        for (uint32_t i = 0; i < MACHINES; i++) {
+            const ls_pass_trace *trace = explain_evidence_passes(evidence, i);
+            cells[i + 1] = hash_text(pass < trace->pass_count, trace->state_hashes[pass], texts[i]);
         }
-        fprintf(file, "%s\n", is_first ? "  <- differs first" : "");
+        cells[MACHINES + 1] = is_first ? "<- differs first" : "";
+        explain_sheet_row(sheet, is_first, cells);
     }
-    fprintf(file, "\n");
+    explain_sheet_end(sheet, NULL);
 }
 
-static void write_inputs(FILE *file, const explain_evidence *evidence)
+static void add_inputs(explain_sheet *sheet, const explain_evidence *evidence)
 {
+    static const explain_column columns[] = {{"slot", 4}, {"events", 12}, {"bytes", 0}, {NULL, 0}};
     ls_slot_input slots[LS_PLAYERS_MAX];
-    if (!explain_report_inputs(evidence, slots)) {
-        fprintf(file, "Inputs of tick %" PRIu32 ": not in the bundle\n\n",
-                evidence->bundle->tick - 1);
-        return;
-    }
-    fprintf(file, "Inputs of tick %" PRIu32 "\n", evidence->bundle->tick - 1);
-    for (uint32_t slot = 0; slot < evidence->bundle->config.players; slot++) {
-        char bytes[EXPLAIN_REPORT_INPUT_TEXT_BYTES];
-        const char *events = explain_report_events_text(slots[slot].events);
+    ls_text heading = {{0}};
+    bool is_known = explain_report_inputs(evidence, slots);
+    ls_text_set(&heading, "Inputs of tick %" PRIu32 "%s", evidence->bundle->tick - 1,
+                is_known ? "" : ": not in the bundle");
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    for (uint32_t slot = 0; is_known && slot < evidence->bundle->config.players; slot++) {
+        char number[12], bytes[EXPLAIN_REPORT_INPUT_TEXT_BYTES];
+        snprintf(number, sizeof number, "%" PRIu32, slot);
         explain_report_input_text(&slots[slot], bytes);
-        fprintf(file, "  slot %-2" PRIu32 " %4" PRIu32 " bytes  %s%s%s\n", slot, slots[slot].size,
-                bytes, events[0] != '\0' ? "  " : "", events);
+        const char *events = explain_report_events_text(slots[slot].events);
+        explain_sheet_row(sheet, false, (const char *const[]){number, events, bytes});
     }
-    fprintf(file, "\n");
+    explain_sheet_end(sheet, NULL);
 }
 
 /* The figures of one machine's runs of the same ticks. */
-static void write_figures(FILE *file, const char *who, const ls_rerun_figures *figures)
+static void add_figures(explain_sheet *sheet, const char *who, const ls_rerun_figures *figures)
 {
     const struct {
         uint32_t known;
@@ -135,133 +124,159 @@ static void write_figures(FILE *file, const char *who, const ls_rerun_figures *f
                 {LS_RERUN_AGAIN, figures->again},
                 {LS_RERUN_RELOADED, figures->reloaded},
                 {LS_RERUN_IN_PLACE, figures->in_place}};
-    fprintf(file, "  %-8s", who);
-    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        write_hash(file, (figures->known & runs[i].known) != 0, runs[i].state_hash);
+    enum {
+        RUNS = sizeof runs / sizeof runs[0]
+    };
+    char texts[RUNS][HASH_TEXT_BYTES];
+    const char *cells[RUNS + 2] = {who};
+    ls_text stray = {{0}};
+    for (uint32_t i = 0; i < RUNS; i++) {
+        cells[i + 1] =
+            hash_text((figures->known & runs[i].known) != 0, runs[i].state_hash, texts[i]);
     }
     if (figures->known != 0 && figures->strayed < figures->tick) {
-        fprintf(file, "  strays from state %" PRIu32 " on", figures->strayed);
+        ls_text_set(&stray, "strays from state %" PRIu32 " on", figures->strayed);
     }
-    fprintf(file, "\n");
+    cells[RUNS + 1] = stray.bytes;
+    explain_sheet_row(sheet, stray.bytes[0] != '\0', cells);
 }
 
-static void write_reruns(FILE *file, const explain_evidence *evidence)
+static void add_reruns(explain_sheet *sheet, const explain_evidence *evidence)
 {
+    static const explain_column columns[] = {
+        {"machine", 8},        {"match", 16},    {"fresh", 16}, {"once more", 16},
+        {"saved, loaded", 16}, {"in place", 16}, {"", 0},       {NULL, 0}};
     const ls_desync_bundle *bundle = evidence->bundle;
-    fprintf(file,
-            "Hashes of state %" PRIu32 ": in the match, and run again from snapshot %" PRIu32 "\n",
-            bundle->tick, bundle->snapshot_tick);
-    fprintf(file, "  %-8s  %-16s  %-16s  %-16s  %-16s  %-16s\n", "", "match", "fresh", "once more",
-            "saved, loaded", "in place");
-    write_figures(file, "server", &bundle->server.figures);
-    write_figures(file, "client", &bundle->client.figures);
     ls_rerun_figures here = evidence->figures;
+    ls_text heading = {{0}};
     here.known &= ~LS_RERUN_LIVE; /* it took no part in the match */
-    write_figures(file, "here", &here);
-    fprintf(file, "\n");
+    ls_text_set(&heading,
+                "Hashes of state %" PRIu32 ": in the match, and run again from snapshot %" PRIu32,
+                bundle->tick, bundle->snapshot_tick);
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    add_figures(sheet, "server", &bundle->server.figures);
+    add_figures(sheet, "client", &bundle->client.figures);
+    add_figures(sheet, "here", &here);
+    explain_sheet_end(sheet, NULL);
 }
 
-static void write_timeline(FILE *file, const explain_evidence *evidence)
+static void add_timeline(explain_sheet *sheet, const explain_evidence *evidence)
 {
-    const ls_desync_bundle *bundle = evidence->bundle;
-    ls_tick first = bundle->tick > TICKS_SHOWN / 2 ? bundle->tick - TICKS_SHOWN / 2 : 0;
-    fprintf(file, "State hashes around state %" PRIu32 "\n", bundle->tick);
-    fprintf(file, "  %-10s  %-16s  %-16s  %-16s\n", "state", "server", "client", "here");
+    static const explain_column columns[] = {
+        {"state", 10}, {"server", 16}, {"client", 16}, {"here", 0}, {NULL, 0}};
+    ls_tick bad = evidence->bundle->tick;
+    ls_tick first = bad > TICKS_SHOWN / 2 ? bad - TICKS_SHOWN / 2 : 0;
+    ls_text heading = {{0}};
+    ls_text_set(&heading, "State hashes around state %" PRIu32, bad);
+    explain_sheet_begin(sheet, heading.bytes, columns);
     for (ls_tick tick = first; tick < first + TICKS_SHOWN; tick++) {
-        uint64_t server = 0, client = 0, here = 0;
-        bool has_server = explain_bundle_side_hash(&bundle->server, tick, &server);
-        bool has_client = explain_bundle_side_hash(&bundle->client, tick, &client);
-        bool has_here = explain_evidence_hash(evidence, tick, &here);
-        if (!has_server && !has_client && !has_here) {
-            continue;
+        uint64_t hashes[MACHINES] = {0};
+        bool is_known[MACHINES];
+        char texts[MACHINES][HASH_TEXT_BYTES], number[12];
+        const char *cells[MACHINES + 1] = {number};
+        snprintf(number, sizeof number, "%" PRIu32, tick);
+        for (uint32_t i = 0; i < MACHINES; i++) {
+            is_known[i] = explain_evidence_hash(evidence, i, tick, &hashes[i]);
+            cells[i + 1] = hash_text(is_known[i], hashes[i], texts[i]);
         }
-        fprintf(file, "  %-10" PRIu32, tick);
-        write_hash(file, has_server, server);
-        write_hash(file, has_client, client);
-        write_hash(file, has_here, here);
-        fprintf(file, "%s\n", has_server && has_client && server != client ? "  differ" : "");
+        if (is_known[0] || is_known[1] || is_known[2]) {
+            explain_sheet_row(sheet, is_known[0] && is_known[1] && hashes[0] != hashes[1], cells);
+        }
     }
-    fprintf(file, "\n");
+    explain_sheet_end(sheet, NULL);
 }
 
-/* One line when all three are the same or not known, else a line each. */
-static void write_item(FILE *file, ls_fingerprint_item item,
-                       const ls_build_fingerprint *const prints[3])
+/* One row when all three are the same or not known, else a row each. */
+static void add_item(explain_sheet *sheet, const explain_evidence *evidence,
+                     ls_fingerprint_item item)
 {
-    static const char *const names[] = {"server", "client", "here"};
-    const char *known = "-";
+    const ls_build_fingerprint *server = &evidence->bundle->server.print;
+    const ls_build_fingerprint *client = &evidence->bundle->client.print;
+    const char *name = ls_fingerprint_item_name(item);
+    const char *known = "";
     bool is_same = true;
-    for (uint32_t i = 0; i < 3; i++) {
-        const char *text = prints[i]->items[item];
-        is_same = is_same && !ls_build_fingerprint_differs(prints[0], prints[i], item) &&
-                  !ls_build_fingerprint_differs(prints[1], prints[i], item);
-        known = text[0] != '\0' ? text : known;
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const ls_build_fingerprint *print = explain_evidence_print(evidence, i);
+        is_same = is_same && !ls_build_fingerprint_differs(server, print, item) &&
+                  !ls_build_fingerprint_differs(client, print, item);
+        known = print->items[item][0] != '\0' ? print->items[item] : known;
     }
     if (is_same) {
-        fprintf(file, "    %-15s %-7s %s\n", ls_fingerprint_item_name(item), "all", known);
+        explain_sheet_row(sheet, false, (const char *const[]){name, "all", known});
         return;
     }
-    for (uint32_t i = 0; i < 3; i++) {
-        const char *text = prints[i]->items[item];
-        fprintf(file, "  %s %-15s %-7s %s\n",
-                ls_build_fingerprint_differs(prints[0], prints[i], item) ? "*" : " ",
-                ls_fingerprint_item_name(item), names[i], text[0] != '\0' ? text : "-");
+    for (uint32_t i = 0; i < MACHINES; i++) {
+        const ls_build_fingerprint *print = explain_evidence_print(evidence, i);
+        const char *const cells[] = {name, explain_machine_name(i), print->items[item]};
+        explain_sheet_row(sheet, ls_build_fingerprint_differs(server, print, item), cells);
     }
 }
 
-static void write_machines(FILE *file, const explain_evidence *evidence)
+static void add_machines(explain_sheet *sheet, const explain_evidence *evidence)
 {
-    const ls_build_fingerprint *const prints[] = {&evidence->bundle->server.print,
-                                                  &evidence->bundle->client.print, &evidence->here};
-    fprintf(file, "Machines (* differs from the server's)\n");
+    static const explain_column columns[] = {
+        {"item", 14}, {"side", 6}, {"what it has", 0}, {NULL, 0}};
+    explain_sheet_begin(sheet, "Machines (* differs from the server's)", columns);
     for (uint32_t item = 0; item < LS_PRINT_ITEM_COUNT; item++) {
-        write_item(file, (ls_fingerprint_item)item, prints);
+        add_item(sheet, evidence, (ls_fingerprint_item)item);
     }
+    explain_sheet_end(sheet, NULL);
 }
 
-static void write_trace(FILE *file, const explain_report *report)
+static void add_trace(explain_sheet *sheet, const explain_report *report)
 {
+    static const explain_column columns[] = {{"pass", 12},  {"field", 28}, {"before", 24},
+                                             {"after", 24}, {"by", 0},     {NULL, 0}};
     const explain_evidence *evidence = report->evidence;
     const explain_write_trace *trace = &evidence->trace;
+    const char *why_not = evidence->not_traced.bytes;
+    ls_text heading = {{0}}, more = {{0}};
     if (!evidence->trace_name) {
         return;
     }
-    if (evidence->not_traced.bytes[0] != '\0') {
-        fprintf(file, "\nWrites to %s: not traced: %s\n", evidence->trace_name,
-                evidence->not_traced.bytes);
-        return;
+    ls_text_set(&heading, "%s to %s in tick %" PRIu32 ": ",
+                trace->is_watched ? "Writes" : "Changes by passes", evidence->trace_name,
+                evidence->bundle->tick - 1);
+    if (why_not[0] != '\0') {
+        ls_text_add(&heading, "not traced: %s", why_not);
+    } else {
+        ls_text_add(&heading, "%" PRIu64, trace->count);
     }
-    fprintf(file, "\n%s to %s in tick %" PRIu32 ": %" PRIu64 "\n",
-            trace->is_watched ? "Writes" : "Changes by passes", evidence->trace_name,
-            evidence->bundle->tick - 1, trace->count);
-    for (uint32_t i = 0; i < trace->list_count && i < WRITES_SHOWN; i++) {
-        const explain_field_write *write = &trace->writes[i];
-        char name[LS_PLACE_NAME_BYTES_MAX], before[LS_PLACE_VALUE_BYTES_MAX],
-            after[LS_PLACE_VALUE_BYTES_MAX], place[128] = "";
-        ls_schema_place_name(&write->place, name, sizeof name);
-        explain_field_write_value(write, false, before, sizeof before);
-        explain_field_write_value(write, true, after, sizeof after);
-        if (write->instruction != 0) {
-            explain_code_places_name(report->places, write->instruction, place, sizeof place);
-        }
-        fprintf(file, "  %-12s %-28s %s -> %s%s%s\n", pass_name(evidence->bundle, write->pass),
-                name, before, after, place[0] != '\0' ? "  by " : "", place);
+    explain_sheet_begin(sheet, heading.bytes, columns);
+    uint32_t shown = sheet->html ? EXPLAIN_WRITES_MAX : WRITES_SHOWN;
+    for (uint32_t i = 0; i < trace->list_count && i < shown; i++) {
+        explain_write_text text = explain_report_write_of(report, &trace->writes[i]);
+        explain_sheet_row(
+            sheet, false,
+            (const char *const[]){text.pass, text.field, text.before, text.after, text.by});
     }
-    if (trace->count > WRITES_SHOWN) {
-        fprintf(file, "  ... and %" PRIu64 " more\n", trace->count - WRITES_SHOWN);
+    if (trace->count > shown) {
+        ls_text_set(&more, "... and %" PRIu64 " more", trace->count - shown);
     }
+    explain_sheet_end(sheet, more.bytes[0] != '\0' ? more.bytes : NULL);
+}
+
+void explain_report_fill(explain_sheet *sheet, const explain_report *report)
+{
+    const explain_evidence *evidence = report->evidence;
+    add_verdict(sheet, evidence);
+    add_fields(sheet, evidence);
+    add_passes(sheet, evidence);
+    add_inputs(sheet, evidence);
+    add_reruns(sheet, evidence);
+    add_timeline(sheet, evidence);
+    add_machines(sheet, evidence);
+    add_trace(sheet, report);
 }
 
 void explain_report_write_text(FILE *file, const explain_report *report)
 {
-    const explain_evidence *evidence = report->evidence;
-    write_heading(file, report);
-    write_verdict(file, evidence);
-    write_fields(file, evidence);
-    write_pass_hashes(file, evidence);
-    write_inputs(file, evidence);
-    write_reruns(file, evidence);
-    write_timeline(file, evidence);
-    write_machines(file, evidence);
-    write_trace(file, report);
+    const ls_desync_bundle *bundle = report->evidence->bundle;
+    explain_sheet sheet = {.file = file};
+    fprintf(file,
+            "%s\nSlot %" PRIu32 " (%s) differs from the server from state %" PRIu32
+            " on, which tick %" PRIu32 " made.\n",
+            report->bundle_path, bundle->slot,
+            bundle->player[0] != '\0' ? bundle->player : "unnamed", bundle->tick, bundle->tick - 1);
+    explain_report_fill(&sheet, report);
 }

@@ -46,32 +46,19 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* One page in front holds the size. */
 static void *take_pages(void *user, size_t bytes)
 {
     (void)user;
     size_t page = page_size();
-    if (bytes > SIZE_MAX - 2 * page) {
-        return NULL;
-    }
-    size_t size = (bytes + 2 * page - 1) / page * page;
-    uint8_t *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        return NULL;
-    }
-    memcpy(memory, &size, sizeof size);
-    return memory + page;
+    size_t size = bytes < SIZE_MAX - page ? (bytes + page - 1) / page * page : 0;
+    void *pages = size > 0 ? aligned_alloc(page, size) : NULL;
+    return pages ? memset(pages, 0, size) : NULL;
 }
 
-static void give_pages(void *user, void *memory)
+static void give_pages(void *user, void *pages)
 {
     (void)user;
-    if (memory) {
-        size_t size = 0;
-        uint8_t *first = (uint8_t *)memory - page_size();
-        memcpy(&size, first, sizeof size);
-        munmap(first, size);
-    }
+    free(pages);
 }
 
 static const ls_allocator page_allocator = {take_pages, give_pages, NULL};
