@@ -84,7 +84,7 @@ static void run(uint32_t age_ticks, uint32_t pause_ticks, ls_tick ticks)
     close_state();
 }
 
-Test(aged_state, what_is_given_out_is_old_enough_and_not_much_older)
+Test(aged_state, the_state_given_out_is_old_enough_and_not_much_older)
 {
     run(60, 60, 400);
     run(60, 20, 400);
@@ -145,7 +145,7 @@ static void run_history(const ls_allocator *allocator)
     ls_tick_history_destroy(history);
 }
 
-Test(aged_state, what_cannot_be_saved_has_a_history_that_goes_so_far)
+Test(aged_state, a_simulation_that_cannot_save_has_a_history_that_goes_so_far)
 {
     run_history(ls_allocator_heap());
     cr_assert_geq(aged.ready.tick, 80);

@@ -161,7 +161,7 @@ static void expect_refused(const uint8_t *bytes, size_t size)
     cr_assert_eq(memcmp(&ack, &ack_before, sizeof ack), 0);
 }
 
-Test(blob_packet, what_was_altered_or_cut_is_refused)
+Test(blob_packet, an_altered_or_cut_packet_is_refused)
 {
     uint8_t bytes[2][LS_PACKET_BYTES_MAX + 1] = {{0}};
     ls_blob_part part = part_of(3, true, 40);

@@ -278,7 +278,7 @@ Test(blob_receiver, a_complete_blob_is_acknowledged_when_asked)
     cr_expect_eq(ack_at(receiver, 2 * LS_NS_PER_SECOND).first, PARTS);
 }
 
-Test(blob_receiver, what_lies_beyond_the_window_is_not_kept)
+Test(blob_receiver, a_part_beyond_the_window_is_not_kept)
 {
     enum {
         LARGE = 2 << 20

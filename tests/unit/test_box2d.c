@@ -33,7 +33,7 @@ static ls_draw_shape ball_at(const sim_fixture *sim, ls_fixed alpha)
     return *sim_shape(&list, 0);
 }
 
-Test(box2d, it_hashes_by_callback_and_cannot_be_saved)
+Test(box2d, the_plugin_hashes_by_callback_and_cannot_be_saved)
 {
     sim_fixture *sim = open_box2d();
     ls_text why = {{0}};

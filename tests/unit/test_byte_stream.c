@@ -26,7 +26,7 @@ enum {
     SAMPLE_BYTES = 1 + 4 + 8 + 4 + 7 + 3
 };
 
-Test(byte_stream, what_was_measured_is_written_and_read_back)
+Test(byte_stream, measured_fields_are_written_and_read_back)
 {
     sample value = one;
     ls_byte_stream measured = ls_byte_stream_measure();

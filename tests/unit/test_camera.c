@@ -61,7 +61,7 @@ Test(camera, places_go_to_the_canvas_and_back)
     }
 }
 
-Test(camera, what_is_under_the_pointer_stays_there)
+Test(camera, the_place_under_the_pointer_stays_there)
 {
     ls_canvas_point pointer = {700, 30};
     ls_vec2 place = ls_camera_to_world(&camera, pointer);
@@ -88,7 +88,7 @@ Test(camera, a_drag_moves_the_picture_with_the_pointer)
     expect_at(place, (double)before.x + 50, (double)before.y - 20);
 }
 
-Test(camera, it_follows_the_own_shapes_and_stays_without_any)
+Test(camera, the_camera_follows_the_own_shapes_and_stays_without_any)
 {
     list.count = 3;
     shapes[0] = (ls_draw_shape){.x = LS_FIXED_INT(25), .half_width = LS_FIXED_ONE, .owner = 2};

@@ -154,7 +154,7 @@ Test(canvas, half_a_colour_is_half_of_it)
 }
 
 /* Fences around the picture say whether anything was written outside. */
-Test(canvas, what_lies_outside_is_cut_off)
+Test(canvas, a_shape_is_cut_off_at_the_edge)
 {
     const float far[] = {-1e9f, -70.0f, -3.0f, 0.0f, 47.0f, 63.0f, 66.0f, 1e9f, NAN, INFINITY};
     for (uint32_t i = 0; i < sizeof far / sizeof far[0]; i++) {

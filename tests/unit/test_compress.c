@@ -39,7 +39,7 @@ Test(compress, only_the_stated_size_comes_out)
     cr_expect_eq(ls_decompress(input, BYTES, output, BYTES), LS_MALFORMED);
 }
 
-Test(compress, what_does_not_fit_is_not_written)
+Test(compress, bytes_that_do_not_fit_are_not_written)
 {
     size_t size = pack();
     cr_expect_eq(ls_compress(input, BYTES, packed, size / 2), 0);

@@ -24,57 +24,64 @@ typedef struct line {
 } line;
 
 static line made; /* of the test that runs */
+static netcond_link_config asked;
 
-static void line_init(line *one, const netcond_link_config *link)
+static void open_with(const netcond_link_config *link)
 {
     netcond_conditioner_config config = {.link = *link, .seed = 7, .clients_max = CLIENTS};
-    counting_allocator_init(&one->counting);
-    cr_assert_eq(netcond_conditioner_create(&config, &one->counting.allocator, &one->conditioner),
+    counting_allocator_init(&made.counting);
+    cr_assert_eq(netcond_conditioner_create(&config, &made.counting.allocator, &made.conditioner),
                  LS_OK);
-    one->figures = netcond_conditioner_figures_of(one->conditioner);
+    made.figures = netcond_conditioner_figures_of(made.conditioner);
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        netcond_conditioner_open(one->conditioner, client, client + 1);
+        netcond_conditioner_open(made.conditioner, client, client + 1);
     }
 }
 
-static void line_deinit(line *one)
+/* The line of the test, with what it asked for. */
+static void open_line(void)
 {
-    netcond_conditioner_destroy(one->conditioner);
-    one->conditioner = NULL;
-    cr_assert_eq(one->counting.live_blocks, 0);
+    open_with(&asked);
+}
+
+static void ask_for_default(void)
+{
+    asked = netcond_link_config_default();
 }
 
 static void close_line(void)
 {
-    line_deinit(&made);
+    netcond_conditioner_destroy(made.conditioner);
+    made.conditioner = NULL;
+    cr_assert_eq(made.counting.live_blocks, 0);
 }
 
-TestSuite(conditioner, .fini = close_line);
+TestSuite(conditioner, .init = ask_for_default, .fini = close_line);
 
-static void put_number(line *one, uint32_t client, uint32_t number, uint64_t now_ns)
+static void put_number(uint32_t client, uint32_t number, uint64_t now_ns)
 {
-    netcond_conditioner_put(one->conditioner, client, (const uint8_t *)&number, sizeof number,
+    netcond_conditioner_put(made.conditioner, client, (const uint8_t *)&number, sizeof number,
                             now_ns);
 }
 
 /* The number in the next packet, which must be due. */
-static uint32_t take_number(line *one, uint64_t now_ns)
+static uint32_t take_number(uint64_t now_ns)
 {
     netcond_conditioned_packet packet;
     uint32_t number = 0;
-    cr_assert(netcond_conditioner_take(one->conditioner, now_ns, &packet));
+    cr_assert(netcond_conditioner_take(made.conditioner, now_ns, &packet));
     cr_assert_eq(packet.size, sizeof number);
     memcpy(&number, packet.bytes, sizeof number);
     return number;
 }
 
 /* Takes everything at the very moment that it is due, until the time has come. */
-static void take_until(line *one, uint64_t end_ns)
+static void take_until(uint64_t end_ns)
 {
     netcond_conditioned_packet packet;
     uint64_t due_ns = 0;
-    while ((due_ns = netcond_conditioner_next_ns(one->conditioner)) <= end_ns) {
-        while (netcond_conditioner_take(one->conditioner, due_ns, &packet)) {
+    while ((due_ns = netcond_conditioner_next_ns(made.conditioner)) <= end_ns) {
+        while (netcond_conditioner_take(made.conditioner, due_ns, &packet)) {
         }
         if (due_ns == UINT64_MAX) {
             break;
@@ -83,13 +90,13 @@ static void take_until(line *one, uint64_t end_ns)
 }
 
 /* MANY packets of one client, one every `interval_ns`, to the end. */
-static void run(line *one, uint64_t interval_ns)
+static void run(uint64_t interval_ns)
 {
     for (uint32_t i = 0; i < MANY; i++) {
-        take_until(one, i * interval_ns);
-        put_number(one, 0, i, i * interval_ns);
+        take_until(i * interval_ns);
+        put_number(0, i, i * interval_ns);
     }
-    take_until(one, UINT64_MAX - 1);
+    take_until(UINT64_MAX - 1);
 }
 
 static void assert_balanced(const netcond_conditioner_figures *figures)
@@ -112,9 +119,8 @@ static double percentile_ms(const netcond_conditioner_times *times, uint32_t per
 
 Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 50 * MS;
-    line_init(&made, &link);
+    asked.delay_ns = 50 * MS;
+    open_line();
     uint8_t bytes[NETCOND_LINK_DATAGRAM_BYTES_MAX];
     for (uint32_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 7 + i / 256);
@@ -139,21 +145,19 @@ Test(conditioner, a_packet_comes_out_unchanged_when_it_is_due_and_not_before)
 
 Test(conditioner, packets_of_one_moment_keep_their_order_across_clients)
 {
-    netcond_link_config link = netcond_link_config_default();
-    line_init(&made, &link);
+    open_line();
     for (uint32_t i = 0; i < 1000; i++) {
-        put_number(&made, i % CLIENTS, i, 5);
+        put_number(i % CLIENTS, i, 5);
     }
     for (uint32_t i = 0; i < 1000; i++) {
-        cr_assert_eq(take_number(&made, 5), i);
+        cr_assert_eq(take_number(5), i);
     }
     cr_assert_eq(made.figures->reordered, 0);
 }
 
 Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
 {
-    netcond_link_config link = netcond_link_config_default();
-    line_init(&made, &link);
+    open_line();
     uint8_t byte = 0;
     netcond_conditioner_put(made.conditioner, 0, &byte, NETCOND_LINK_DATAGRAM_BYTES_MAX + 1, 0);
     netcond_conditioner_put(made.conditioner, 0, &byte, SIZE_MAX / 2, 0);
@@ -164,11 +168,10 @@ Test(conditioner, a_packet_too_large_is_lost_without_being_looked_at)
 
 Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 10 * MS;
-    line_init(&made, &link);
+    asked.delay_ns = 10 * MS;
+    open_line();
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX + 100; i++) {
-        put_number(&made, 0, i, i);
+        put_number(0, i, i);
     }
     cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX);
     cr_assert_eq(made.figures->held_max, NETCOND_CONDITIONER_PACKETS_MAX);
@@ -176,41 +179,39 @@ Test(conditioner, beyond_its_room_packets_are_lost_and_counted)
     cr_assert_eq(made.figures->loss_runs, 1);
     cr_assert_eq(made.figures->longest_loss_run, 100);
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX; i++) {
-        cr_assert_eq(take_number(&made, 20 * MS), i);
+        cr_assert_eq(take_number(20 * MS), i);
     }
-    put_number(&made, 0, 4711, 20 * MS);
-    cr_assert_eq(take_number(&made, 30 * MS), 4711);
+    put_number(0, 4711, 20 * MS);
+    cr_assert_eq(take_number(30 * MS), 4711);
     assert_balanced(made.figures);
 }
 
 Test(conditioner, a_copy_without_room_is_no_loss)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.duplicate_ppm = 100 * PERCENT;
-    line_init(&made, &link);
+    asked.duplicate_ppm = 100 * PERCENT;
+    open_line();
     for (uint32_t i = 0; i < NETCOND_CONDITIONER_PACKETS_MAX / 2 - 1; i++) {
-        put_number(&made, 0, i, 0);
+        put_number(0, i, 0);
     }
     cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX - 2);
-    cr_assert_eq(take_number(&made, 0), 0);
-    put_number(&made, 0, 1, 0);
-    put_number(&made, 0, 2, 0);
+    cr_assert_eq(take_number(0), 0);
+    put_number(0, 1, 0);
+    put_number(0, 2, 0);
     cr_assert_eq(made.figures->held, NETCOND_CONDITIONER_PACKETS_MAX);
     cr_assert_eq(netcond_conditioner_lost(made.figures), 0);
-    take_until(&made, 0);
+    take_until(0);
     assert_balanced(made.figures);
 }
 
 Test(conditioner, nothing_is_allocated_per_packet)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.jitter_ns = 30 * MS;
-    link.duplicate_ppm = 10 * PERCENT;
-    line_init(&made, &link);
+    asked.jitter_ns = 30 * MS;
+    asked.duplicate_ppm = 10 * PERCENT;
+    open_line();
     uint64_t allocations = made.counting.allocations;
     uint64_t calls = heap_calls();
     for (uint32_t i = 0; i < MANY; i++) {
-        put_number(&made, i % CLIENTS, i, i * MS);
+        put_number(i % CLIENTS, i, i * MS);
         netcond_conditioned_packet packet;
         while (netcond_conditioner_take(made.conditioner, i * MS, &packet)) {
         }
@@ -238,11 +239,10 @@ Test(conditioner, every_failed_allocation_is_survived)
 
 Test(conditioner, measured_delay_is_what_was_asked)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 40 * MS;
-    link.jitter_ns = 20 * MS;
-    line_init(&made, &link);
-    run(&made, 20 * MS);
+    asked.delay_ns = 40 * MS;
+    asked.jitter_ns = 20 * MS;
+    open_line();
+    run(20 * MS);
     const netcond_conditioner_times *delay = &made.figures->delay;
     cr_assert_eq(delay->count, MANY);
     cr_assert_eq(made.figures->forwarded, MANY);
@@ -260,12 +260,11 @@ Test(conditioner, measured_delay_is_what_was_asked)
 
 Test(conditioner, an_owner_that_comes_late_is_measured)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 40 * MS;
-    line_init(&made, &link);
+    asked.delay_ns = 40 * MS;
+    open_line();
     for (uint32_t i = 0; i < 100; i++) {
-        put_number(&made, 0, i, i * 100 * MS);
-        cr_assert_eq(take_number(&made, i * 100 * MS + 40 * MS + (i + 1) * LS_NS_PER_US), i);
+        put_number(0, i, i * 100 * MS);
+        cr_assert_eq(take_number(i * 100 * MS + 40 * MS + (i + 1) * LS_NS_PER_US), i);
     }
     cr_assert_eq(made.figures->late.min_ns, 1 * LS_NS_PER_US);
     cr_assert_eq(made.figures->late.sum_ns, 5050 * LS_NS_PER_US);
@@ -276,11 +275,10 @@ Test(conditioner, an_owner_that_comes_late_is_measured)
 
 Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.burst_ppm = 10 * PERCENT;
-    link.burst_milli = 4000;
-    line_init(&made, &link);
-    run(&made, MS);
+    asked.burst_ppm = 10 * PERCENT;
+    asked.burst_milli = 4000;
+    open_line();
+    run(MS);
     uint64_t lost = netcond_conditioner_lost(made.figures);
     cr_assert_eq(lost, made.figures->lost[NETCOND_LOSS_BURST]);
     cr_assert_eq(made.figures->received, MANY);
@@ -294,11 +292,10 @@ Test(conditioner, measured_loss_and_its_runs_are_what_was_asked)
 /* Runs are of one client: others in between neither end nor lengthen them. */
 Test(conditioner, loss_runs_are_counted_for_each_client)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.loss_ppm = 100 * PERCENT;
-    line_init(&made, &link);
+    asked.loss_ppm = 100 * PERCENT;
+    open_line();
     for (uint32_t i = 0; i < 100; i++) {
-        put_number(&made, i % CLIENTS, i, i);
+        put_number(i % CLIENTS, i, i);
     }
     cr_assert_eq(made.figures->loss_runs, CLIENTS);
     cr_assert_eq(made.figures->longest_loss_run, 100 / CLIENTS);
@@ -306,43 +303,38 @@ Test(conditioner, loss_runs_are_counted_for_each_client)
 
 Test(conditioner, measured_order_is_what_was_asked)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 10 * MS;
-    link.reorder_ppm = 5 * PERCENT;
-    link.reorder_ns = 25 * MS;
-    line_init(&made, &link);
-    run(&made, 10 * MS);
+    asked.delay_ns = 10 * MS;
+    asked.reorder_ppm = 5 * PERCENT;
+    asked.reorder_ns = 25 * MS;
+    open_line();
+    run(10 * MS);
     /* Overtaken unless the two behind it are held back as well: 5 % by 1 - 0.05 * 0.05. */
     ASSERT_NEAR(made.figures->reordered, 0.05 * MANY, 0.06 * 0.05 * MANY);
-    line_deinit(&made);
-    line_init(&made, &link);
-    run(&made, 30 * MS); /* held back by less than the next one takes to come */
+    close_line();
+    open_line();
+    run(30 * MS); /* held back by less than the next one takes to come */
     cr_assert_eq(made.figures->reordered, 0);
-    line_deinit(&made);
 }
 
 Test(conditioner, jitter_reorders_only_when_it_may)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.jitter_ns = 50 * MS;
-    line_init(&made, &link);
-    run(&made, 10 * MS);
+    asked.jitter_ns = 50 * MS;
+    open_line();
+    run(10 * MS);
     cr_assert_eq(made.figures->reordered, 0);
-    line_deinit(&made);
-    link.overtakes = true;
-    line_init(&made, &link);
-    run(&made, 10 * MS);
+    close_line();
+    asked.overtakes = true;
+    open_line();
+    run(10 * MS);
     cr_assert_gt(made.figures->reordered, MANY / 4);
-    line_deinit(&made);
 }
 
 Test(conditioner, copies_are_forwarded_counted_and_no_reordering)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.jitter_ns = 50 * MS;
-    link.duplicate_ppm = 10 * PERCENT;
-    line_init(&made, &link);
-    run(&made, 10 * MS);
+    asked.jitter_ns = 50 * MS;
+    asked.duplicate_ppm = 10 * PERCENT;
+    open_line();
+    run(10 * MS);
     ASSERT_NEAR(made.figures->duplicated, 0.1 * MANY, 0.04 * 0.1 * MANY);
     cr_assert_eq(made.figures->forwarded, MANY + made.figures->duplicated);
     cr_assert_eq(made.figures->reordered, 0);
@@ -351,12 +343,11 @@ Test(conditioner, copies_are_forwarded_counted_and_no_reordering)
 
 Test(conditioner, measured_rate_is_what_was_asked)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.rate_bps = 256000; /* 1000 packets of 32 bytes a second */
-    link.bucket_bytes = 0;
-    link.queue_bytes = 3200;
-    line_init(&made, &link);
-    run(&made, MS / 2); /* twice as many */
+    asked.rate_bps = 256000; /* 1000 packets of 32 bytes a second */
+    asked.bucket_bytes = 0;
+    asked.queue_bytes = 3200;
+    open_line();
+    run(MS / 2); /* twice as many */
     /* One leaves each millisecond; the last one that found room waits 100 ms at most. */
     uint64_t last_put_us = (MANY - 1) * 500;
     uint64_t forwarded = last_put_us / 1000 + 100;
@@ -383,16 +374,16 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
                                 .partition_start_ns = 1000 * MS,
                                 .partition_length_ns = 200 * MS,
                                 .partition_every_ns = 5000 * MS};
-    line_init(&made, &link);
+    open_with(&link);
     for (uint32_t i = 0; i < MANY; i++) {
-        take_until(&made, i * 3 * MS);
-        put_number(&made, i % CLIENTS, i, i * 3 * MS);
+        take_until(i * 3 * MS);
+        put_number(i % CLIENTS, i, i * 3 * MS);
         if (i % 100 == 0) {
             assert_balanced(made.figures);
         }
     }
     cr_assert_gt(made.figures->held, 0);
-    take_until(&made, UINT64_MAX - 1);
+    take_until(UINT64_MAX - 1);
     cr_assert_eq(made.figures->held, 0);
     assert_balanced(made.figures);
     static const netcond_loss causes[] = {NETCOND_LOSS_RANDOM, NETCOND_LOSS_BURST,
@@ -405,14 +396,14 @@ Test(conditioner, with_everything_at_once_every_packet_is_accounted_for)
 /* ---- clients ---- */
 
 /* Which of the client's packets come out. */
-static void deliveries(line *one, uint32_t client, bool arrives[MANY])
+static void deliveries(uint32_t client, bool arrives[MANY])
 {
     memset(arrives, 0, MANY * sizeof arrives[0]);
     for (uint32_t i = 0; i < MANY; i++) {
-        uint64_t forwarded = one->figures->forwarded;
-        put_number(one, client, i, i);
-        take_until(one, i);
-        arrives[i] = one->figures->forwarded > forwarded;
+        uint64_t forwarded = made.figures->forwarded;
+        put_number(client, i, i);
+        take_until(i);
+        arrives[i] = made.figures->forwarded > forwarded;
     }
 }
 
@@ -428,22 +419,19 @@ static uint32_t differences(const bool a[MANY], const bool b[MANY])
 Test(conditioner, each_client_has_decisions_of_its_own_whoever_else_is_there)
 {
     static bool first[MANY], again[MANY], second[MANY];
-    netcond_link_config link = netcond_link_config_default();
-    link.loss_ppm = 20 * PERCENT;
-    line_init(&made, &link);
-    deliveries(&made, 0, first);
-    deliveries(&made, 1, second);
+    asked.loss_ppm = 20 * PERCENT;
+    open_line();
+    deliveries(0, first);
+    deliveries(1, second);
     cr_assert_gt(differences(first, second), MANY / 4);
     /* Another run, in another order, at another place: the number of the client decides. */
-    line other;
-    line_init(&other, &link);
-    deliveries(&other, 1, again);
+    close_line();
+    open_line();
+    deliveries(1, again);
     cr_assert_eq(differences(second, again), 0);
-    netcond_conditioner_open(other.conditioner, 3, 1);
-    deliveries(&other, 3, again);
+    netcond_conditioner_open(made.conditioner, 3, 1);
+    deliveries(3, again);
     cr_assert_eq(differences(first, again), 0);
-    line_deinit(&other);
-    line_deinit(&made);
 }
 
 Test(conditioner, the_directions_and_seeds_decide_differently)
@@ -462,8 +450,8 @@ Test(conditioner, the_directions_and_seeds_decide_differently)
                      LS_OK);
         made.figures = netcond_conditioner_figures_of(made.conditioner);
         netcond_conditioner_open(made.conditioner, 0, 1);
-        deliveries(&made, 0, arrivals[i]);
-        line_deinit(&made);
+        deliveries(0, arrivals[i]);
+        close_line();
     }
     cr_assert_gt(differences(arrivals[0], arrivals[1]), MANY / 3);
     cr_assert_gt(differences(arrivals[0], arrivals[2]), MANY / 3);
@@ -471,32 +459,30 @@ Test(conditioner, the_directions_and_seeds_decide_differently)
 
 Test(conditioner, a_clients_rate_is_its_own)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.rate_bps = 256000; /* a packet with a number takes 1 ms */
-    link.bucket_bytes = 0;
-    line_init(&made, &link);
+    asked.rate_bps = 256000; /* a packet with a number takes 1 ms */
+    asked.bucket_bytes = 0;
+    open_line();
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        put_number(&made, client, client, 0);
+        put_number(client, client, 0);
     }
     for (uint32_t client = 0; client < CLIENTS; client++) {
-        cr_assert_eq(take_number(&made, MS), client);
+        cr_assert_eq(take_number(MS), client);
     }
 }
 
-Test(conditioner, what_is_held_for_a_client_that_left_is_lost_and_goes_to_nobody_else)
+Test(conditioner, packets_held_for_a_client_that_left_are_lost_and_go_to_nobody_else)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.delay_ns = 10 * MS;
-    line_init(&made, &link);
-    put_number(&made, 0, 1, 0);
-    put_number(&made, 1, 2, 0);
-    put_number(&made, 2, 3, 0);
+    asked.delay_ns = 10 * MS;
+    open_line();
+    put_number(0, 1, 0);
+    put_number(1, 2, 0);
+    put_number(2, 3, 0);
     netcond_conditioner_close(made.conditioner, 0);
     netcond_conditioner_close(made.conditioner, 2);
     netcond_conditioner_open(made.conditioner, 2, 99);
-    put_number(&made, 2, 4, 0);
-    cr_assert_eq(take_number(&made, 10 * MS), 2);
-    cr_assert_eq(take_number(&made, 10 * MS), 4);
+    put_number(2, 4, 0);
+    cr_assert_eq(take_number(10 * MS), 2);
+    cr_assert_eq(take_number(10 * MS), 4);
     netcond_conditioned_packet packet;
     cr_assert_not(netcond_conditioner_take(made.conditioner, UINT64_MAX, &packet));
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_NO_CLIENT], 2);
@@ -505,24 +491,22 @@ Test(conditioner, what_is_held_for_a_client_that_left_is_lost_and_goes_to_nobody
 
 Test(conditioner, partitions_count_from_the_origin)
 {
-    netcond_link_config link = netcond_link_config_default();
-    link.partition_start_ns = 10 * MS;
-    link.partition_length_ns = 10 * MS;
-    line_init(&made, &link);
+    asked.partition_start_ns = 10 * MS;
+    asked.partition_length_ns = 10 * MS;
+    open_line();
     netcond_conditioner_set_origin(made.conditioner, 1000 * MS);
     netcond_conditioner_open(made.conditioner, 0, 5);
-    put_number(&made, 0, 1, 1009 * MS);
-    put_number(&made, 0, 2, 1010 * MS);
-    put_number(&made, 0, 3, 1020 * MS);
-    cr_assert_eq(take_number(&made, 1020 * MS), 1);
-    cr_assert_eq(take_number(&made, 1020 * MS), 3);
+    put_number(0, 1, 1009 * MS);
+    put_number(0, 2, 1010 * MS);
+    put_number(0, 3, 1020 * MS);
+    cr_assert_eq(take_number(1020 * MS), 1);
+    cr_assert_eq(take_number(1020 * MS), 3);
     cr_assert_eq(made.figures->lost[NETCOND_LOSS_PARTITION], 1);
 }
 
 Test(conditioner, a_packet_of_nobody_is_a_programmers_mistake, .signal = SIGABRT)
 {
-    netcond_link_config link = netcond_link_config_default();
-    line_init(&made, &link);
+    open_line();
     netcond_conditioner_close(made.conditioner, 1);
-    put_number(&made, 1, 1, 0);
+    put_number(1, 1, 0);
 }

@@ -43,7 +43,7 @@ Test(delay_control, late_inputs_raise_it_at_once_to_what_mends_them)
     cr_assert_eq(control.ticks, LS_INPUT_DELAY_TICKS_MAX);
 }
 
-Test(delay_control, what_is_not_needed_goes_slowly)
+Test(delay_control, delay_that_is_not_needed_goes_slowly)
 {
     ls_delay_control_init(&control, 2);
     cr_assert_eq(stretches_until_less(), 4);
@@ -73,7 +73,7 @@ Test(delay_control, each_time_that_it_went_too_low_it_grows_more_patient)
     }
 }
 
-Test(delay_control, what_no_delay_mends_changes_none)
+Test(delay_control, a_cause_that_no_delay_mends_changes_none)
 {
     ls_delay_control_init(&control, 1);
     ls_lag_figures recent = {.dt_ns = DT_NS};

@@ -106,7 +106,7 @@ Test(desync_bundle, can_be_simulated_again)
     close_sample(made);
 }
 
-Test(desync_bundle, what_is_not_known_is_left_out_and_said)
+Test(desync_bundle, unknown_facts_are_left_out_and_named)
 {
     sample *made = open_sample();
     ls_desync_bundle bundle = made->bundle;

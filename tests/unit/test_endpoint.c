@@ -35,7 +35,7 @@ Test(endpoint, a_host_alone_takes_any_port)
     cr_assert_eq(endpoint.port, 0);
 }
 
-Test(endpoint, what_is_not_host_and_port_is_refused)
+Test(endpoint, text_that_is_not_host_and_port_is_refused)
 {
     assert_refused("", LS_BAD_ARGUMENT, "HOST:PORT");
     assert_refused("127.0.0.1", LS_BAD_ARGUMENT, "HOST:PORT");

@@ -221,7 +221,7 @@ Test(enet_datagram, reliable_packets_stay_within_the_window)
     }
 }
 
-Test(enet_datagram, what_wants_an_answer_carries_a_time)
+Test(enet_datagram, a_datagram_that_wants_an_answer_carries_a_time)
 {
     test_datagram datagram = without_time();
     add_command(&datagram, 0x85, 0xff, 1, 0);

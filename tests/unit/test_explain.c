@@ -264,7 +264,7 @@ Test(explain, a_cut_bundle_is_explained_as_far_as_it_goes)
     cJSON_Delete(json);
 }
 
-Test(explain, what_cannot_be_right_is_refused)
+Test(explain, an_impossible_command_is_refused)
 {
     RUN(2, "explain");
     RUN(2, "describe", "x");

@@ -64,7 +64,7 @@ static void expect_refused(const char *name, ls_status expected, const char *wor
     ls_schema_destroy(schema);
 }
 
-Test(field_name, what_is_not_there_is_refused_with_what_is)
+Test(field_name, an_unknown_field_is_refused_with_the_known_ones)
 {
     expect_refused("ships.speed", LS_NOT_FOUND, "there are ships.position.x, ships.slots");
     expect_refused("nothing", LS_NOT_FOUND, "there are ships.position.x, ships.slots, ticks");

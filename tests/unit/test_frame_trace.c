@@ -51,7 +51,7 @@ Test(frame_trace, a_frame_lasts_an_hour_at_most)
     cr_assert_eq(parse("3600000000001\n"), LS_BAD_ARGUMENT);
 }
 
-Test(frame_trace, what_is_no_frame_is_refused_with_its_line)
+Test(frame_trace, a_line_that_is_no_frame_is_refused_with_its_number)
 {
     static const char *const bad[] = {"0",  "-1",       "+1",  "1.5",  "1 2",
                                       "x",  "0x10",     "1e3", "16ms", "18446744073709551617",
@@ -78,7 +78,7 @@ Test(frame_trace, no_frames_at_all_are_refused)
         LS_BAD_ARGUMENT);
 }
 
-Test(frame_trace, what_the_recorder_writes_can_be_read)
+Test(frame_trace, a_recorded_trace_can_be_read)
 {
     char path[] = "/tmp/lockstep-frames-XXXXXX";
     int file = mkstemp(path);

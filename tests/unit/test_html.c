@@ -36,7 +36,7 @@ Test(html, text_and_attributes_cannot_leave_their_element)
                            "&lt;/a&gt;&lt;script&gt;??[2J?</a>");
 }
 
-Test(html, what_is_begun_is_ended_in_order)
+Test(html, elements_end_in_order)
 {
     ls_html html = ls_html_page(file, "a < b", "p{color:red}");
     ls_html_begin(&html, "table");

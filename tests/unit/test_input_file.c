@@ -53,7 +53,7 @@ Test(input_file, an_empty_file_is_no_failure)
     cr_expect_eq(size, 0);
 }
 
-Test(input_file, what_cannot_be_read_is_named)
+Test(input_file, a_file_that_cannot_be_read_is_named)
 {
     size_t size = 0;
     ls_text why = {{0}};

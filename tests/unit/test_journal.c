@@ -3,6 +3,7 @@
 #include "lockstep/common/base/hash.h"
 #include "lockstep/common/journal/journal_index.h"
 #include "lockstep/tests/support/journal_sample.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -18,10 +19,16 @@ static void make(journal_sample_config config)
 
 static void release(void)
 {
+    destroy_kept();
     journal_sample_release(&sample);
 }
 
 TestSuite(journal, .fini = release);
+
+static void close_journal(void *journal)
+{
+    ls_journal_close(journal);
+}
 
 static ls_journal *open_bytes(const uint8_t *bytes, size_t size, ls_journal_trust trust)
 {
@@ -29,7 +36,7 @@ static ls_journal *open_bytes(const uint8_t *bytes, size_t size, ls_journal_trus
     ls_text why = {{0}};
     cr_assert_eq(ls_journal_open(bytes, size, trust, ls_allocator_heap(), &journal, &why), LS_OK,
                  "%s", why.bytes);
-    return journal;
+    return keep_until_end(journal, close_journal);
 }
 
 static ls_journal *open_sample(ls_journal_trust trust)
@@ -92,7 +99,6 @@ Test(journal, header_comes_back)
     ls_journal *journal = open_sample(LS_JOURNAL_CHECK_ALL);
     ls_journal_header expected = journal_sample_header(&sample.config);
     cr_expect_eq(memcmp(ls_journal_header_of(journal), &expected, sizeof expected), 0);
-    ls_journal_close(journal);
 }
 
 Test(journal, ticks_come_back_from_any_tick_on)
@@ -104,7 +110,6 @@ Test(journal, ticks_come_back_from_any_tick_on)
             expect_ticks(journal, first, 200);
             expect_no_more(journal);
         }
-        ls_journal_close(journal);
     }
 }
 
@@ -130,7 +135,6 @@ Test(journal, counts_what_is_in_it)
     cr_expect_eq(info->tick_chain, sample.chain);
     cr_expect_eq(info->end.final_hash, journal_sample_hash(200));
     cr_expect_eq(bytes, info->bytes, "every byte belongs to a record");
-    ls_journal_close(journal);
 }
 
 Test(journal, events_come_back_in_order)
@@ -147,7 +151,6 @@ Test(journal, events_come_back_in_order)
     cr_expect_eq(event.kind, LS_JOURNAL_EVENT_ENDED);
     cr_expect_eq(event.tick, 200u);
     cr_expect_eq(ls_journal_next_event(journal, &offset, &event), LS_NOT_FOUND);
-    ls_journal_close(journal);
 }
 
 Test(journal, nearest_snapshot_is_found)
@@ -163,7 +166,6 @@ Test(journal, nearest_snapshot_is_found)
         cr_expect_eq(ls_journal_next_snapshot(journal, 51, &none), LS_OK);
         cr_expect_eq(none.tick, 100u);
         cr_expect_eq(ls_journal_next_snapshot(journal, 201, &none), LS_NOT_FOUND);
-        ls_journal_close(journal);
     }
 }
 
@@ -177,7 +179,6 @@ Test(journal, large_states_are_written_in_pieces)
     cr_expect_eq(ls_journal_info_of(journal)->records[LS_JOURNAL_SNAPSHOT], 6u);
     cr_expect_eq(ls_journal_info_of(journal)->snapshots, 2u);
     expect_snapshot(journal, 99, 50);
-    ls_journal_close(journal);
 }
 
 /* The format: changing it is a new version. */
@@ -201,7 +202,6 @@ Test(journal, its_bytes_are_pinned)
     }
     cr_expect_eq(digest, UINT64_C(0x677690de9afb6976), "the payloads hash to 0x%016lx",
                  (unsigned long)digest);
-    ls_journal_close(journal);
 }
 
 /* ---- gaps ---- */
@@ -226,7 +226,6 @@ Test(journal, ticks_that_were_not_recorded_are_told)
     cr_assert_eq(ls_journal_next_tick(journal, slots, &inputs, &state_hash), LS_OK);
     cr_expect_eq(inputs.tick, 93u);
     expect_ticks(journal, 93, 200);
-    ls_journal_close(journal);
 }
 
 /* ---- damage ---- */
@@ -336,7 +335,6 @@ Test(journal, damage_in_the_middle_says_which_ticks_are_lost)
             break;
         }
     }
-    ls_journal_close(journal);
     sample.bytes[place + 30] ^= 1;
     ls_text why = {{0}};
     cr_assert_eq(ls_journal_open(sample.bytes, sample.size, LS_JOURNAL_CHECK_ALL,
@@ -349,7 +347,6 @@ Test(journal, damage_in_the_middle_says_which_ticks_are_lost)
     cr_expect(info->is_complete);
     cr_expect(strstr(why.bytes, "ticks from"), "%s", why.bytes);
     expect_ticks(journal, 0, first);
-    ls_journal_close(journal);
     read_everything(sample.bytes, sample.size, LS_JOURNAL_CHECK_ALL);
 }
 
@@ -363,12 +360,10 @@ Test(journal, a_damaged_snapshot_gives_way_to_the_one_before)
     while (ls_journal_next_record(journal, &offset, &record) == LS_OK) {
         newest = record.kind == LS_JOURNAL_SNAPSHOT ? record.offset : newest;
     }
-    ls_journal_close(journal);
     sample.bytes[newest + 40] ^= 4;
     for (int trust = LS_JOURNAL_CHECK_ALL; trust <= LS_JOURNAL_TRUST_INDEX; trust++) {
         journal = open_sample((ls_journal_trust)trust);
         expect_snapshot(journal, 200, 150);
-        ls_journal_close(journal);
     }
 }
 
@@ -384,11 +379,10 @@ Test(journal, a_file_full_of_marks_costs_no_more_than_a_large_one)
     ls_journal *journal = open_bytes(bytes, size, LS_JOURNAL_CHECK_ALL);
     cr_expect_eq(ls_journal_info_of(journal)->ticks, 200u);
     cr_expect_eq(ls_journal_info_of(journal)->lost_bytes, size - sample.size);
-    ls_journal_close(journal);
     free(bytes);
 }
 
-Test(journal, what_is_no_journal_is_refused_with_a_reason)
+Test(journal, bytes_that_are_no_journal_are_refused_with_a_reason)
 {
     make(journal_sample_default());
     ls_journal *journal = NULL;
@@ -422,7 +416,6 @@ Test(journal, one_that_was_cut_is_gone_on_with)
     cr_assert_eq(ls_journal_writer_create(LS_JOURNAL_RAW_BYTES_MAX, journal, ls_allocator_heap(),
                                           &sample.writer),
                  LS_OK);
-    ls_journal_close(journal);
     ls_journal_end end = {.final_tick = 200, .final_hash = 5, .ticks = 200};
     ls_journal_raw raw = {.kind = LS_JOURNAL_END};
     ls_byte_stream stream = ls_byte_stream_write(raw.head, sizeof raw.head);
@@ -435,7 +428,6 @@ Test(journal, one_that_was_cut_is_gone_on_with)
         cr_expect_eq(ls_journal_info_of(journal)->lost_bytes, 0u);
         expect_ticks(journal, 77, 200);
         expect_snapshot(journal, 160, 150);
-        ls_journal_close(journal);
     }
 }
 
@@ -461,7 +453,6 @@ Test(journal, a_long_one_is_found_in_although_the_index_leaves_out_much)
         expect_ticks(journal, tick, tick + 3);
         expect_snapshot(journal, tick, tick);
     }
-    ls_journal_close(journal);
 }
 
 /* ---- memory ---- */

@@ -87,10 +87,15 @@ static void on_done(void *user, const ls_journal_completion *done, uint64_t now_
     }
 }
 
+static ls_journal_file_config config_after(ls_journal *continued)
+{
+    return (ls_journal_file_config){
+        .path = path, .raw_bytes_max = RECORD_BYTES, .continued = continued, .on_done = on_done};
+}
+
 static ls_status open_file(ls_journal *continued, ls_text *why)
 {
-    ls_journal_file_config config = {
-        .path = path, .raw_bytes_max = RECORD_BYTES, .continued = continued, .on_done = on_done};
+    ls_journal_file_config config = config_after(continued);
     ls_status status =
         ls_journal_file_create(&config, here.loop, ls_allocator_heap(), &here.file, why);
     if (status == LS_OK) {
@@ -107,25 +112,43 @@ static void write_records(uint32_t count)
     cr_assert_eq(here.written + here.failed, here.wanted);
 }
 
+typedef struct opened_journal {
+    ls_journal *journal;
+    uint8_t *bytes;
+    size_t size; /* of the file */
+} opened_journal;
+
+/* The file, or the first half of it for 2. */
+static opened_journal open_journal(size_t part)
+{
+    opened_journal opened = {0};
+    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &opened.bytes,
+                                    &opened.size, NULL),
+                 LS_OK);
+    cr_assert_eq(ls_journal_open(opened.bytes, opened.size / part, LS_JOURNAL_CHECK_ALL,
+                                 ls_allocator_heap(), &opened.journal, NULL),
+                 LS_OK);
+    return opened;
+}
+
+static void close_journal(opened_journal *opened)
+{
+    ls_journal_close(opened->journal);
+    ls_release(ls_allocator_heap(), opened->bytes);
+}
+
 /* How many records the file has; all of its bytes belong to one. */
 static uint64_t count_records(void)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    ls_journal *journal = NULL;
+    opened_journal opened = open_journal(1);
+    ls_journal *journal = opened.journal;
     uint64_t count = 0;
-    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
-                 LS_OK);
-    cr_assert_eq(
-        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
-        LS_OK);
     cr_assert_eq(ls_journal_info_of(journal)->lost_bytes, 0u);
     for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
         count += ls_journal_info_of(journal)->records[kind];
     }
-    cr_assert_eq(size, here.written_bytes);
-    ls_journal_close(journal);
-    ls_release(ls_allocator_heap(), bytes);
+    cr_assert_eq(opened.size, here.written_bytes);
+    close_journal(&opened);
     return count;
 }
 
@@ -156,7 +179,7 @@ static void limit_file(rlim_t bytes)
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-Test(journal_file, what_does_not_fit_leaves_nothing_behind_and_the_rest_follows)
+Test(journal_file, a_record_that_does_not_fit_leaves_nothing_behind_and_the_rest_follows)
 {
     cr_assert_eq(open_file(NULL, NULL), LS_OK);
     write_records(10);
@@ -179,18 +202,10 @@ Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
     here.file = NULL;
     uint64_t whole = here.written_bytes;
     cr_assert_eq(truncate(path, (off_t)whole - 100), 0);
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    ls_journal *journal = NULL;
-    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
-                 LS_OK);
-    cr_assert_eq(
-        ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
-        LS_OK);
-    here.written_bytes = ls_journal_info_of(journal)->append_offset;
-    cr_assert_eq(open_file(journal, NULL), LS_OK);
-    ls_journal_close(journal);
-    ls_release(ls_allocator_heap(), bytes);
+    opened_journal opened = open_journal(1);
+    here.written_bytes = ls_journal_info_of(opened.journal)->append_offset;
+    cr_assert_eq(open_file(opened.journal, NULL), LS_OK);
+    close_journal(&opened);
     write_records(5);
     cr_expect_eq(count_records(), 14u);
 }
@@ -198,19 +213,10 @@ Test(journal_file, one_that_was_cut_is_gone_on_with_behind_its_last_good_record)
 /* Goes on with the first half of the journal, as a server that resumes it does. */
 static ls_status open_second(ls_journal_file **second, ls_text *why)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    ls_journal *journal = NULL;
-    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &bytes, &size, NULL),
-                 LS_OK);
-    cr_assert_eq(
-        ls_journal_open(bytes, size / 2, LS_JOURNAL_CHECK_ALL, ls_allocator_heap(), &journal, NULL),
-        LS_OK);
-    ls_journal_file_config config = {
-        .path = path, .raw_bytes_max = RECORD_BYTES, .continued = journal, .on_done = on_done};
+    opened_journal opened = open_journal(2);
+    ls_journal_file_config config = config_after(opened.journal);
     ls_status status = ls_journal_file_create(&config, here.loop, ls_allocator_heap(), second, why);
-    ls_journal_close(journal);
-    ls_release(ls_allocator_heap(), bytes);
+    close_journal(&opened);
     return status;
 }
 

@@ -33,7 +33,7 @@ static void open_meter(void)
     cr_assert_not(count(WARM_UP_TICKS, (ls_lag_tick){.is_late = true}));
 }
 
-Test(lag_meter, how_a_match_begins_does_not_count, .init = open_meter)
+Test(lag_meter, the_beginning_of_a_match_does_not_count, .init = open_meter)
 {
     ls_lag_figures total = ls_lag_meter_total(&meter);
     cr_assert_eq(total.ticks, 0);
@@ -62,7 +62,7 @@ Test(lag_meter, recent_are_two_stretches, .init = open_meter)
     cr_assert_eq(ls_lag_meter_total(&meter).ticks, 3 * STRETCH_TICKS);
 }
 
-Test(lag_meter, what_is_forgotten_stays_in_the_total, .init = open_meter)
+Test(lag_meter, forgotten_figures_stay_in_the_total, .init = open_meter)
 {
     count(STRETCH_TICKS + 10, (ls_lag_tick){.is_late = true});
     ls_lag_meter_forget_recent(&meter);

@@ -15,6 +15,14 @@ enum {
 #define MS LS_NS_PER_MS
 
 static const netcond_link_start start = {.seed = 1};
+static netcond_link_config asked; /* by the test that runs */
+
+static void ask_for_default(void)
+{
+    asked = netcond_link_config_default();
+}
+
+TestSuite(link, .init = ask_for_default);
 
 static netcond_link make_link(const netcond_link_config *config)
 {
@@ -35,8 +43,7 @@ static netcond_link_fate decide(netcond_link *link, uint32_t index)
 
 Test(link, a_perfect_link_passes_every_packet_at_once)
 {
-    netcond_link_config config = netcond_link_config_default();
-    netcond_link link = make_link(&config);
+    netcond_link link = make_link(&asked);
     for (uint32_t i = 0; i < 1000; i++) {
         netcond_link_fate fate = decide(&link, i);
         cr_assert_eq(fate.loss, NETCOND_LOSS_NONE);
@@ -185,9 +192,8 @@ Test(link, random_loss_comes_to_its_share_and_each_packet_is_lost_for_itself)
 {
     static const uint32_t shares[] = {1, 5, 20, 50}; /* per cent */
     for (uint32_t i = 0; i < 4; i++) {
-        netcond_link_config config = netcond_link_config_default();
-        config.loss_ppm = shares[i] * PERCENT;
-        loss_runs counted = count_losses(&config, MANY);
+        asked.loss_ppm = shares[i] * PERCENT;
+        loss_runs counted = count_losses(&asked, MANY);
         double share = shares[i] / 100.0;
         ASSERT_NEAR(counted.lost, share * MANY, 0.03 * share * MANY);
         /* Without memory a run goes on with the same share: 1 / (1 - share) long on average. */
@@ -198,29 +204,27 @@ Test(link, random_loss_comes_to_its_share_and_each_packet_is_lost_for_itself)
 
 Test(link, no_loss_and_all_loss_are_exact)
 {
-    netcond_link_config config = netcond_link_config_default();
-    cr_assert_eq(count_losses(&config, MANY).lost, 0);
-    config.loss_ppm = 100 * PERCENT;
-    cr_assert_eq(count_losses(&config, MANY).lost, MANY);
-    config.loss_ppm = 0;
-    config.burst_ppm = 0;
-    config.burst_milli = 5000;
-    cr_assert_eq(count_losses(&config, MANY).lost, 0);
+    cr_assert_eq(count_losses(&asked, MANY).lost, 0);
+    asked.loss_ppm = 100 * PERCENT;
+    cr_assert_eq(count_losses(&asked, MANY).lost, MANY);
+    asked.loss_ppm = 0;
+    asked.burst_ppm = 0;
+    asked.burst_milli = 5000;
+    cr_assert_eq(count_losses(&asked, MANY).lost, 0);
 }
 
 Test(link, bursts_come_to_their_share_and_length)
 {
     static const struct {
         uint32_t share_ppm, milli;
-    } asked[] = {
+    } bursts[] = {
         {2 * PERCENT, 5000}, {PERCENT / 2, 3000}, {30 * PERCENT, 20000}, {5 * PERCENT, 1000}};
     for (uint32_t i = 0; i < 4; i++) {
-        netcond_link_config config = netcond_link_config_default();
-        config.burst_ppm = asked[i].share_ppm;
-        config.burst_milli = asked[i].milli;
-        loss_runs counted = count_losses(&config, 5 * MANY);
-        double share = asked[i].share_ppm / 1e6;
-        double length = asked[i].milli / 1000.0;
+        asked.burst_ppm = bursts[i].share_ppm;
+        asked.burst_milli = bursts[i].milli;
+        loss_runs counted = count_losses(&asked, 5 * MANY);
+        double share = bursts[i].share_ppm / 1e6;
+        double length = bursts[i].milli / 1000.0;
         ASSERT_NEAR(counted.lost, share * 5 * MANY, 0.04 * share * 5 * MANY);
         ASSERT_NEAR((double)counted.lost / counted.runs, length, 0.03 * length);
         /* Lengths are geometric: a share of 1 / length ends after one packet. */
@@ -230,11 +234,10 @@ Test(link, bursts_come_to_their_share_and_length)
 
 Test(link, in_a_bad_period_only_its_share_is_lost)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.burst_ppm = 20 * PERCENT;
-    config.burst_milli = 50000;
-    config.burst_loss_ppm = 25 * PERCENT;
-    loss_runs counted = count_losses(&config, 5 * MANY);
+    asked.burst_ppm = 20 * PERCENT;
+    asked.burst_milli = 50000;
+    asked.burst_loss_ppm = 25 * PERCENT;
+    loss_runs counted = count_losses(&asked, 5 * MANY);
     ASSERT_NEAR(counted.lost, 0.05 * 5 * MANY, 0.05 * 0.05 * 5 * MANY);
     double mean_run = (double)counted.lost / counted.runs;
     ASSERT_NEAR(mean_run, 1 / (1 - 0.25), 0.03);
@@ -242,11 +245,10 @@ Test(link, in_a_bad_period_only_its_share_is_lost)
 
 Test(link, random_and_burst_loss_are_told_apart)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.loss_ppm = 10 * PERCENT;
-    config.burst_ppm = 10 * PERCENT;
-    config.burst_milli = 5000;
-    netcond_link link = make_link(&config);
+    asked.loss_ppm = 10 * PERCENT;
+    asked.burst_ppm = 10 * PERCENT;
+    asked.burst_milli = 5000;
+    netcond_link link = make_link(&asked);
     uint32_t by_cause[NETCOND_LOSS_COUNT] = {0};
     for (uint32_t i = 0; i < MANY; i++) {
         by_cause[decide(&link, i).loss]++;
@@ -290,9 +292,8 @@ static double share_within(const uint64_t *delays, uint64_t ns)
 
 Test(link, delay_alone_is_exact)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 33333333;
-    const uint64_t *delays = delays_of(&config, 1000);
+    asked.delay_ns = 33333333;
+    const uint64_t *delays = delays_of(&asked, 1000);
     for (uint32_t i = 0; i < MANY; i++) {
         cr_assert_eq(delays[i], 33333333);
     }
@@ -313,33 +314,30 @@ static void assert_uniform(const uint64_t *delays, const netcond_link_config *co
 
 Test(link, jitter_is_uniform_above_the_delay)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 40 * MS;
-    config.jitter_ns = 20 * MS;
-    assert_uniform(delays_of(&config, 20 * MS), &config);
-    config.delay_ns = 0;
-    config.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
-    assert_uniform(delays_of(&config, config.jitter_ns), &config);
+    asked.delay_ns = 40 * MS;
+    asked.jitter_ns = 20 * MS;
+    assert_uniform(delays_of(&asked, 20 * MS), &asked);
+    asked.delay_ns = 0;
+    asked.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
+    assert_uniform(delays_of(&asked, asked.jitter_ns), &asked);
 }
 
 Test(link, packets_that_may_overtake_have_uniform_jitter_at_any_rate)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 40 * MS;
-    config.jitter_ns = 20 * MS;
-    config.overtakes = true;
-    assert_uniform(delays_of(&config, 1 * MS), &config);
+    asked.delay_ns = 40 * MS;
+    asked.jitter_ns = 20 * MS;
+    asked.overtakes = true;
+    assert_uniform(delays_of(&asked, 1 * MS), &asked);
 }
 
 /* A queue: whoever would be earlier than those before it comes with the last of them. */
 Test(link, without_overtaking_a_packet_waits_for_those_before_it)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 10 * MS;
-    config.jitter_ns = 50 * MS;
-    netcond_link in_order = make_link(&config);
-    config.overtakes = true;
-    netcond_link overtaking = make_link(&config);
+    asked.delay_ns = 10 * MS;
+    asked.jitter_ns = 50 * MS;
+    netcond_link in_order = make_link(&asked);
+    asked.overtakes = true;
+    netcond_link overtaking = make_link(&asked);
     uint64_t latest_ns = 0;
     uint32_t waited = 0;
     for (uint32_t i = 0; i < MANY; i++) {
@@ -354,11 +352,10 @@ Test(link, without_overtaking_a_packet_waits_for_those_before_it)
 
 Test(link, a_reordered_packet_is_held_back_and_nobody_waits_for_it)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 10 * MS;
-    config.reorder_ppm = 2 * PERCENT;
-    config.reorder_ns = 25 * MS;
-    netcond_link link = make_link(&config);
+    asked.delay_ns = 10 * MS;
+    asked.reorder_ppm = 2 * PERCENT;
+    asked.reorder_ns = 25 * MS;
+    netcond_link link = make_link(&asked);
     uint32_t held_back = 0;
     for (uint32_t i = 0; i < MANY; i++) {
         uint64_t delay_ns = decide(&link, i).due_ns - i * 10 * MS;
@@ -370,11 +367,10 @@ Test(link, a_reordered_packet_is_held_back_and_nobody_waits_for_it)
 
 Test(link, copies_come_to_their_share_with_a_jitter_of_their_own)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = 10 * MS;
-    config.jitter_ns = 10 * MS;
-    config.duplicate_ppm = 3 * PERCENT;
-    netcond_link link = make_link(&config);
+    asked.delay_ns = 10 * MS;
+    asked.jitter_ns = 10 * MS;
+    asked.duplicate_ppm = 3 * PERCENT;
+    netcond_link link = make_link(&asked);
     uint32_t copies = 0, later = 0;
     for (uint32_t i = 0; i < MANY; i++) {
         netcond_link_fate fate = decide(&link, i);
@@ -448,16 +444,15 @@ Test(link, a_full_queue_loses_the_packet_beyond_it_and_takes_packets_again_when_
 /* Divisions leave a rest each time; over a million packets it must not add up. */
 Test(link, the_rate_is_exact_in_the_long_run)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.rate_bps = 7777000;
-    config.bucket_bytes = 0;
-    netcond_link link = make_link(&config);
+    asked.rate_bps = 7777000;
+    asked.bucket_bytes = 0;
+    netcond_link link = make_link(&asked);
     uint64_t due_ns = 0;
     for (uint32_t i = 0; i < 1000000; i++) {
         due_ns =
             netcond_link_decide(&link, 1, due_ns).due_ns; /* as one leaves the next one comes */
     }
-    netcond_link busy = make_link(&config);
+    netcond_link busy = make_link(&asked);
     uint64_t busy_ns = 0;
     for (uint32_t i = 0; i < 1000000; i++) {
         /* The queue never empties: the rest is carried. */
@@ -495,11 +490,10 @@ static void assert_passes(netcond_link *link, uint64_t now_ns, bool passes)
 
 Test(link, a_partition_lets_nothing_pass_from_its_first_moment_to_its_last)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.partition_start_ns = 100;
-    config.partition_length_ns = 50;
+    asked.partition_start_ns = 100;
+    asked.partition_length_ns = 50;
     netcond_link link;
-    netcond_link_init(&link, &config, &(netcond_link_start){.origin_ns = 1000});
+    netcond_link_init(&link, &asked, &(netcond_link_start){.origin_ns = 1000});
     assert_passes(&link, 0, true);
     assert_passes(&link, 1099, true);
     assert_passes(&link, 1100, false);
@@ -510,11 +504,10 @@ Test(link, a_partition_lets_nothing_pass_from_its_first_moment_to_its_last)
 
 Test(link, a_partition_comes_again)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.partition_start_ns = 100;
-    config.partition_length_ns = 50;
-    config.partition_every_ns = 1000;
-    netcond_link link = make_link(&config);
+    asked.partition_start_ns = 100;
+    asked.partition_length_ns = 50;
+    asked.partition_every_ns = 1000;
+    netcond_link link = make_link(&asked);
     for (uint64_t round_ns = 0; round_ns < 5000; round_ns += 1000) {
         assert_passes(&link, round_ns + 99, true);
         assert_passes(&link, round_ns + 100, false);
@@ -562,62 +555,59 @@ Test(link, a_field_beyond_its_limit_is_refused_by_name)
 
 Test(link, fields_that_do_not_go_together_are_refused)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.queue_bytes = NETCOND_LINK_DATAGRAM_BYTES_MAX + NETCOND_LINK_HEADER_BYTES - 1;
-    assert_refused(&config, "queue_bytes");
-    config = netcond_link_config_default();
-    config.burst_milli = 999;
-    assert_refused(&config, "burst_milli");
-    config.burst_milli = 1000;
-    config.burst_ppm = 50 * PERCENT; /* every second packet: just possible */
-    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
-    config.burst_ppm++;
-    assert_refused(&config, "too short");
-    config.burst_milli = 9000;
-    config.burst_ppm = NETCOND_LINK_BURST_PERCENT_MAX * PERCENT;
-    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
-    config.burst_ppm++;
-    assert_refused(&config, "burst_ppm");
-    config = netcond_link_config_default();
-    config.partition_length_ns = 10;
-    config.partition_every_ns = 10;
-    assert_refused(&config, "nothing ever passes");
-    config.partition_every_ns = 11;
-    cr_assert_eq(netcond_link_config_check(&config, NULL), LS_OK);
+    asked.queue_bytes = NETCOND_LINK_DATAGRAM_BYTES_MAX + NETCOND_LINK_HEADER_BYTES - 1;
+    assert_refused(&asked, "queue_bytes");
+    asked = netcond_link_config_default();
+    asked.burst_milli = 999;
+    assert_refused(&asked, "burst_milli");
+    asked.burst_milli = 1000;
+    asked.burst_ppm = 50 * PERCENT; /* every second packet: just possible */
+    cr_assert_eq(netcond_link_config_check(&asked, NULL), LS_OK);
+    asked.burst_ppm++;
+    assert_refused(&asked, "too short");
+    asked.burst_milli = 9000;
+    asked.burst_ppm = NETCOND_LINK_BURST_PERCENT_MAX * PERCENT;
+    cr_assert_eq(netcond_link_config_check(&asked, NULL), LS_OK);
+    asked.burst_ppm++;
+    assert_refused(&asked, "burst_ppm");
+    asked = netcond_link_config_default();
+    asked.partition_length_ns = 10;
+    asked.partition_every_ns = 10;
+    assert_refused(&asked, "nothing ever passes");
+    asked.partition_every_ns = 11;
+    cr_assert_eq(netcond_link_config_check(&asked, NULL), LS_OK);
 }
 
 Test(link, an_unchecked_config_is_a_programmers_mistake, .signal = SIGABRT)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.loss_ppm = 100 * PERCENT + 1;
+    asked.loss_ppm = 100 * PERCENT + 1;
     netcond_link link;
-    netcond_link_init(&link, &config, &start);
+    netcond_link_init(&link, &asked, &start);
 }
 
 /* All at their largest: no sum or product may wrap. */
 Test(link, the_largest_settings_do_not_overflow)
 {
-    netcond_link_config config = netcond_link_config_default();
-    config.delay_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
-    config.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
-    config.reorder_ppm = 100 * PERCENT;
-    config.reorder_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
-    config.rate_bps = 1000;
-    config.bucket_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
-    config.queue_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
-    netcond_link link = make_link(&config);
+    asked.delay_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
+    asked.jitter_ns = NETCOND_LINK_JITTER_MS_MAX * MS;
+    asked.reorder_ppm = 100 * PERCENT;
+    asked.reorder_ns = NETCOND_LINK_DELAY_MS_MAX * MS;
+    asked.rate_bps = 1000;
+    asked.bucket_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
+    asked.queue_bytes = NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000);
+    netcond_link link = make_link(&asked);
     uint64_t now_ns = UINT64_C(1) << 62; /* 146 years after the start */
     uint64_t latest_ns = 0, passed = 0;
     for (uint32_t i = 0; i < 100000; i++) {
         netcond_link_fate fate =
             netcond_link_decide(&link, NETCOND_LINK_DATAGRAM_BYTES_MAX, now_ns);
         if (fate.loss == NETCOND_LOSS_NONE) {
-            cr_assert_geq(fate.due_ns, now_ns + config.delay_ns + config.reorder_ns);
+            cr_assert_geq(fate.due_ns, now_ns + asked.delay_ns + asked.reorder_ns);
             latest_ns = fate.due_ns > latest_ns ? fate.due_ns : latest_ns;
             passed++;
         }
     }
     /* Bucket and queue together hold 131 MB of packets of 2,076 bytes. */
     cr_assert_eq(passed, 2 * NETCOND_LINK_QUEUE_KB_MAX * UINT64_C(1000) / 2076);
-    cr_assert_leq(latest_ns - now_ns, config.queue_bytes * 8 * MS + 24 * LS_NS_PER_SECOND);
+    cr_assert_leq(latest_ns - now_ns, asked.queue_bytes * 8 * MS + 24 * LS_NS_PER_SECOND);
 }

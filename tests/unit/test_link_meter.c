@@ -52,7 +52,7 @@ Test(link_meter, random_loss_is_counted_exactly_and_told_nearly)
     }
 }
 
-Test(link_meter, what_is_overtaken_or_repeated_is_not_lost)
+Test(link_meter, packets_overtaken_or_repeated_are_not_lost)
 {
     ls_link_meter meter = {0};
     arrive(&meter, 0, 0);

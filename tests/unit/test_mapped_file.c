@@ -51,7 +51,7 @@ Test(mapped_file, an_empty_file_has_no_bytes)
     ls_mapped_file_close(&map);
 }
 
-Test(mapped_file, what_is_no_file_is_refused_with_its_name)
+Test(mapped_file, a_path_that_is_no_file_is_refused_with_its_name)
 {
     ls_mapped_file map = {.size = 7};
     ls_text why = {{0}};

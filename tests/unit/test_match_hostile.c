@@ -170,7 +170,7 @@ static void expect_unanswered_desync(ls_status left_status)
     cr_assert_not(ls_match_slot_of(here.match, 0).is_desynced);
 }
 
-Test(match_hostile, who_does_not_say_which_state_differs_is_reported_and_dropped,
+Test(match_hostile, a_player_that_does_not_say_which_state_differs_is_reported_and_dropped,
      .init = open_match, .fini = close_match)
 {
     run_with_liar(9000);
@@ -182,8 +182,8 @@ Test(match_hostile, who_does_not_say_which_state_differs_is_reported_and_dropped
     cr_assert_eq(ls_match_state_of(here.match), LS_MATCH_RUNNING);
 }
 
-Test(match_hostile, who_leaves_rather_than_say_which_state_differs_is_reported, .init = open_match,
-     .fini = close_match)
+Test(match_hostile, a_player_leaving_rather_than_say_which_state_differs_is_reported,
+     .init = open_match, .fini = close_match)
 {
     run_with_liar(100);
     cr_assert_eq(here.asked.count, 1);
@@ -191,8 +191,8 @@ Test(match_hostile, who_leaves_rather_than_say_which_state_differs_is_reported, 
     expect_unanswered_desync(LS_DISCONNECTED);
 }
 
-Test(match_hostile, who_says_at_the_end_that_all_is_well_is_asked_all_the_same, .init = open_match,
-     .fini = close_match)
+Test(match_hostile, a_player_saying_at_the_end_that_all_is_well_is_asked_all_the_same,
+     .init = open_match, .fini = close_match)
 {
     run_with_liar(100);
     ls_match_stop(here.match, here.now_ns);
@@ -221,7 +221,7 @@ Test(match_hostile, a_goodbye_without_a_reason_is_a_disconnection, .init = open_
     cr_assert_eq(bo.left_status, LS_DISCONNECTED, "OK would mean that it has not left");
 }
 
-Test(match_hostile, who_never_gets_ready_loses_the_seat_whatever_else_is_sent, .init = open_lobby,
+Test(match_hostile, a_player_that_never_gets_ready_loses_the_seat, .init = open_lobby,
      .fini = close_match)
 {
     greet(BO, "Bo");

@@ -60,7 +60,7 @@ Test(netcond_settings, each_value_becomes_its_field_in_its_unit)
     cr_assert_eq(partition.partition_every_ns, 5000 * MS);
 }
 
-Test(netcond_settings, what_is_said_of_both_directions_is_said_of_each)
+Test(netcond_settings, a_setting_of_both_directions_is_one_of_each)
 {
     netcond_settings settings = {{{0}}};
     settings.values[NETCOND_SCOPE_BOTH][NETCOND_SETTING_DELAY] = "8";
@@ -138,7 +138,7 @@ static void assert_refused(netcond_setting_scope scope, netcond_setting setting,
     }
 }
 
-Test(netcond_settings, what_cannot_be_right_is_refused_with_what_would_be)
+Test(netcond_settings, an_impossible_value_is_refused_with_the_possible_ones)
 {
     assert_refused(NETCOND_SCOPE_BOTH, NETCOND_SETTING_DELAY, "10000.001",
                    "--delay takes a number from 0 to 10000 with up to 3 decimals, not '10000.001'");

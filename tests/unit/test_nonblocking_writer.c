@@ -101,7 +101,7 @@ Test(nonblocking_writer, a_file_is_written_where_it_stands)
     fclose(file);
 }
 
-Test(nonblocking_writer, what_cannot_be_written_at_all_is_gone)
+Test(nonblocking_writer, bytes_that_can_never_be_written_are_gone)
 {
     int full = open("/dev/full", O_WRONLY);
     ls_nonblocking_writer nonblocking_writer = ls_nonblocking_writer_open(full);

@@ -52,7 +52,7 @@ Test(output, a_check_leaves_a_file_as_it_is)
     cr_expect_eq(found.st_size, 7);
 }
 
-Test(output, what_cannot_be_written_is_refused_with_the_reason)
+Test(output, a_file_that_cannot_be_written_is_refused_with_the_reason)
 {
     char inside[sizeof path + 8];
     ls_text why = {{0}};

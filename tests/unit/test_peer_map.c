@@ -42,7 +42,7 @@ Test(peer_map, nobody_is_peer_0)
     cr_assert_eq(map.count, 1);
 }
 
-Test(peer_map, it_takes_as_many_as_were_asked_for_and_not_one_more)
+Test(peer_map, a_map_takes_as_many_as_were_asked_for_and_not_one_more)
 {
     static const uint32_t sizes[] = {1, 2, 3, 64, 65, 576};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -60,7 +60,7 @@ Test(peer_map, it_takes_as_many_as_were_asked_for_and_not_one_more)
 
 /* Against a plain list, with few peers to choose from and more to come than go, so that most of
  * them share their places and holes arise in every position. */
-Test(peer_map, it_says_what_a_list_says)
+Test(peer_map, a_map_agrees_with_a_list)
 {
     enum {
         PEERS = 48,

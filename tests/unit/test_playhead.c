@@ -15,7 +15,7 @@ static void make(void)
 
 TestSuite(playhead, .init = make);
 
-Test(playhead, it_plays_in_real_time_and_stops_at_the_end)
+Test(playhead, a_record_plays_in_real_time_and_stops_at_the_end)
 {
     cr_expect_eq(ls_playhead_tick(&playhead), 5);
     cr_expect_eq(ls_playhead_alpha(&playhead), LS_FIXED_ONE);

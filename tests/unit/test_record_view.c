@@ -136,7 +136,7 @@ Test(record_view, the_first_tick_has_none_before_it)
     cr_expect_eq(picture(LS_FIXED_HALF), picture(LS_FIXED_ONE));
 }
 
-Test(record_view, what_is_far_takes_several_frames)
+Test(record_view, a_far_tick_takes_several_frames)
 {
     open_record(0, 0);
     source.go_to(source.user, 60);

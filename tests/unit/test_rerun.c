@@ -83,7 +83,7 @@ Test(rerun, a_static_that_counts_is_outside_the_saved_block)
     expect_verdict(&match, LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_BOTH);
 }
 
-Test(rerun, what_lay_on_the_stack_differs_from_run_to_run)
+Test(rerun, bytes_of_the_stack_differ_from_run_to_run)
 {
     diagnosed_match match;
     play(&match, FAULT_NONE, FAULT_STACK);

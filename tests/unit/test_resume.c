@@ -66,7 +66,7 @@ Test(resume, a_match_that_began_and_has_no_tick_yet_is_waited_for)
     cr_expect_eq(ls_match_state_of(here.match), LS_MATCH_RESUMING, "its players may know more");
 }
 
-Test(resume, who_sits_where_is_known_by_turns_and_newest_names)
+Test(resume, players_are_known_by_seat_generations_and_newest_names)
 {
     journal_plan made = plan_of(100, 0);
     make_journal(&made);
@@ -117,21 +117,21 @@ Test(resume, when_a_player_joined_is_known_behind_a_snapshot_too)
     expect_joined(&made, "Cid", JOURNAL_SECOND_PLAYER_TICK);
 }
 
-Test(resume, who_took_a_seat_over_joined_after_that)
+Test(resume, a_player_that_took_a_seat_over_joined_after_that)
 {
     journal_plan made = plan_of(100, 0);
     made.change_tick = JOURNAL_CHANGE_TICK - 8;
     expect_joined(&made, "Dot", JOURNAL_CHANGE_TICK);
 }
 
-Test(resume, who_sat_down_and_was_not_heard_of_again_joins_after_the_journal)
+Test(resume, a_player_not_heard_of_after_sitting_down_joins_after_the_journal)
 {
     journal_plan made = plan_of(100, 0);
     made.change_tick = 99;
     expect_joined(&made, "Dot", 100);
 }
 
-Test(resume, who_was_turned_away_has_not_been_there)
+Test(resume, a_player_turned_away_has_not_been_there)
 {
     journal_plan made = plan_of(100, 0);
     made.change_tick = 50;

@@ -175,7 +175,7 @@ Test(rope, inputs_that_are_too_short_change_nothing)
     }
 }
 
-Test(rope, who_leaves_lets_go)
+Test(rope, a_leaving_player_lets_go)
 {
     sim_fixture *sim = open_rope(NULL, 1000);
     sim_join(sim);

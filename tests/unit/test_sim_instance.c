@@ -3,6 +3,7 @@
 #include "lockstep/common/base/log.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
+#include "lockstep/tests/support/kept.h"
 #include "lockstep/tests/support/refused_memory.h"
 
 #include <criterion/criterion.h>
@@ -15,20 +16,21 @@ static ls_sim_config default_config(void)
     return ls_sim_config_default(counter_simulation());
 }
 
-static ls_sim_instance *make_from(const ls_simulation *simulation, const ls_sim_config *config)
-{
-    ls_sim_instance *instance = NULL;
-    ls_text why = {""};
-    ls_status status =
-        ls_sim_instance_create(simulation, config, ls_allocator_heap(), &instance, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
-    return instance;
-}
-
 static ls_sim_instance *make(void)
 {
-    ls_sim_config config = default_config();
-    return make_from(counter_simulation(), &config);
+    return keep_instance(counter_simulation(), NULL);
+}
+
+/* The counter with one pass alone; it outlives the test's function. */
+static ls_simulation *with_pass(void (*run)(const ls_step *step))
+{
+    static ls_simulation simulation;
+    static ls_pass pass;
+    pass = (ls_pass){"look", run};
+    simulation = *counter_simulation();
+    simulation.passes = &pass;
+    simulation.pass_count = 1;
+    return &simulation;
 }
 
 static const counter_state *state_of(ls_sim_instance *instance)
@@ -61,6 +63,8 @@ static void step_many(ls_sim_instance *instance, uint32_t ticks)
 
 /* ---- create ---- */
 
+TestSuite(sim_instance, .fini = destroy_kept);
+
 Test(sim_instance, begins_at_tick_0_with_what_init_made)
 {
     ls_sim_instance *instance = make();
@@ -74,22 +78,20 @@ Test(sim_instance, begins_at_tick_0_with_what_init_made)
     cr_assert_eq(state_of(instance)->steps, 0);
     cr_assert_eq(state_of(instance)->cells[7].position, LS_FIXED_INT(7));
     cr_assert_eq(ls_sim_instance_digests(instance).initial, ls_sim_instance_hash(instance));
-    ls_sim_instance_destroy(instance);
     ls_sim_instance_destroy(NULL);
 }
 
 Test(sim_instance, keeps_a_copy_of_the_configuration)
 {
     ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(counter_simulation(), &config);
+    ls_sim_instance *instance = keep_instance(counter_simulation(), &config);
     config.params[COUNTER_PARAM_CELLS] = 1;
     cr_assert_eq(ls_sim_instance_config(instance)->params[COUNTER_PARAM_CELLS], 8);
     step_many(instance, 3);
-    ls_sim_instance_destroy(instance);
 }
 
-static void expect_refused(const ls_simulation *simulation, const ls_sim_config *config,
-                           ls_status status, const char *words)
+static void expect_config_refused(const ls_simulation *simulation, const ls_sim_config *config,
+                                  ls_status status, const char *words)
 {
     counting_allocator counting;
     counting_allocator_init(&counting);
@@ -102,15 +104,21 @@ static void expect_refused(const ls_simulation *simulation, const ls_sim_config 
     cr_expect_eq(counting.live_blocks, 0);
 }
 
+static void expect_refused(const ls_simulation *simulation, ls_status status, const char *words)
+{
+    ls_sim_config config = default_config();
+    expect_config_refused(simulation, &config, status, words);
+}
+
 Test(sim_instance, a_simulation_or_configuration_that_fails_its_check_is_refused)
 {
     ls_sim_config config = default_config();
     ls_simulation simulation = *counter_simulation();
     simulation.pass_count = 0;
-    expect_refused(&simulation, &config, LS_BAD_ARGUMENT, "pass_count");
-    expect_refused(NULL, &config, LS_PLUGIN, "no simulation");
+    expect_refused(&simulation, LS_BAD_ARGUMENT, "pass_count");
+    expect_refused(NULL, LS_PLUGIN, "no simulation");
     config.players = 9;
-    expect_refused(counter_simulation(), &config, LS_BAD_ARGUMENT, "players");
+    expect_config_refused(counter_simulation(), &config, LS_BAD_ARGUMENT, "players");
 }
 
 static size_t no_bytes(const ls_sim_config *config)
@@ -133,17 +141,16 @@ static size_t all_bytes(const ls_sim_config *config)
 
 Test(sim_instance, a_state_of_no_or_too_many_bytes_is_refused)
 {
-    ls_sim_config config = default_config();
     ls_simulation simulation = *counter_simulation();
     simulation.state_bytes = no_bytes;
-    expect_refused(&simulation, &config, LS_PLUGIN, "asks for 0 bytes");
+    expect_refused(&simulation, LS_PLUGIN, "asks for 0 bytes");
     simulation.state_bytes = too_many_bytes;
-    expect_refused(&simulation, &config, LS_PLUGIN, "asks for 268435457 bytes");
+    expect_refused(&simulation, LS_PLUGIN, "asks for 268435457 bytes");
     simulation.state_bytes = all_bytes;
-    expect_refused(&simulation, &config, LS_PLUGIN, "of state");
+    expect_refused(&simulation, LS_PLUGIN, "of state");
     simulation = *counter_simulation();
     simulation.scratch_bytes = all_bytes;
-    expect_refused(&simulation, &config, LS_NO_MEMORY, "of scratch");
+    expect_refused(&simulation, LS_NO_MEMORY, "of scratch");
 }
 
 static uint32_t first_fields(const ls_sim_config *config, ls_field *fields, uint32_t capacity)
@@ -160,14 +167,13 @@ static uint32_t too_many_fields(const ls_sim_config *config, ls_field *fields, u
 
 Test(sim_instance, a_schema_that_leaves_bytes_out_is_refused_by_their_names)
 {
-    ls_sim_config config = default_config();
     ls_simulation simulation = *counter_simulation();
     simulation.fields = first_fields;
-    expect_refused(&simulation, &config, LS_SCHEMA,
+    expect_refused(&simulation, LS_SCHEMA,
                    "8 byte ranges are not covered exactly once: byte 95 between \"cells.owner\" "
                    "and \"cells.position\" is covered by no field, so are 119, 143");
     simulation.fields = too_many_fields;
-    expect_refused(&simulation, &config, LS_SCHEMA, "has 1025 fields");
+    expect_refused(&simulation, LS_SCHEMA, "has 1025 fields");
 }
 
 static ls_status fail_to_init(const ls_sim_config *config, void *state)
@@ -186,18 +192,16 @@ static ls_status init_dirty(const ls_sim_config *config, void *state)
 
 Test(sim_instance, a_failed_init_is_handed_on)
 {
-    ls_sim_config config = default_config();
     ls_simulation simulation = *counter_simulation();
     simulation.init = fail_to_init;
-    expect_refused(&simulation, &config, LS_IO, "could not make its first state: input or output");
+    expect_refused(&simulation, LS_IO, "could not make its first state: input or output");
 }
 
 Test(sim_instance, an_init_that_writes_to_padding_is_refused_by_its_byte)
 {
-    ls_sim_config config = default_config();
     ls_simulation simulation = *counter_simulation();
     simulation.init = init_dirty;
-    expect_refused(&simulation, &config, LS_SCHEMA,
+    expect_refused(&simulation, LS_SCHEMA,
                    "wrote to byte 143 of its state, which is padding (\"cells.padding\")");
 }
 
@@ -241,12 +245,7 @@ static void look_at_scratch(const ls_step *step)
 
 Test(sim_instance, state_and_scratch_are_aligned_and_apart)
 {
-    static const ls_pass passes[] = {{"look", look_at_scratch}};
-    ls_simulation simulation = *counter_simulation();
-    simulation.passes = passes;
-    simulation.pass_count = 1;
-    ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(&simulation, &config);
+    ls_sim_instance *instance = keep_instance(with_pass(look_at_scratch), NULL);
     uintptr_t state = (uintptr_t)ls_sim_instance_state(instance);
     step_with(instance, 0);
     cr_assert(seen.is_zero, "scratch begins as zero");
@@ -256,24 +255,18 @@ Test(sim_instance, state_and_scratch_are_aligned_and_apart)
               seen.address + 32 <= state);
     step_with(instance, 0);
     cr_assert(seen.is_dirty, "scratch is left alone between steps");
-    ls_sim_instance_destroy(instance);
 }
 
 Test(sim_instance, no_scratch_is_null)
 {
-    static const ls_pass passes[] = {{"look", look_at_scratch}};
-    ls_simulation simulation = *counter_simulation();
-    simulation.passes = passes;
-    simulation.pass_count = 1;
-    ls_sim_config config = default_config();
-    simulation.scratch_bytes = NULL;
+    ls_simulation *simulation = with_pass(look_at_scratch);
+    simulation->scratch_bytes = NULL;
     for (int i = 0; i < 2; i++) {
-        ls_sim_instance *instance = make_from(&simulation, &config);
+        ls_sim_instance *instance = keep_instance(simulation, NULL);
         seen.address = 1;
         step_with(instance, 0);
         cr_assert_eq(seen.address, 0);
-        ls_sim_instance_destroy(instance);
-        simulation.scratch_bytes = no_bytes;
+        simulation->scratch_bytes = no_bytes;
     }
 }
 
@@ -285,13 +278,12 @@ Test(sim_instance, bytes_round_the_state_are_forbidden_to_sanitized_code)
     ls_sim_config config = default_config();
     for (int64_t cells = 2; cells < 12; cells++) {
         config.params[COUNTER_PARAM_CELLS] = cells;
-        ls_sim_instance *instance = make_from(counter_simulation(), &config);
+        ls_sim_instance *instance = keep_instance(counter_simulation(), &config);
         uint8_t *state = ls_sim_instance_state(instance);
         size_t bytes = ls_sim_instance_state_bytes(instance);
         cr_assert_not(__asan_region_is_poisoned(state, bytes));
         cr_assert(__asan_address_is_poisoned(state + bytes));
         cr_assert(__asan_address_is_poisoned(state - 1));
-        ls_sim_instance_destroy(instance);
     }
 }
 #endif
@@ -307,13 +299,9 @@ static void look_at_tuning(const ls_step *step)
 
 Test(sim_instance, a_step_is_told_how_this_machine_runs_it)
 {
-    static const ls_pass passes[] = {{"look", look_at_tuning}};
-    ls_simulation simulation = *counter_simulation();
-    simulation.passes = passes;
-    simulation.pass_count = 1;
-    simulation.workers_max = 4;
-    ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(&simulation, &config);
+    ls_simulation *simulation = with_pass(look_at_tuning);
+    simulation->workers_max = 4;
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
     step_with(instance, 0);
     cr_assert_eq(tuning_seen.workers, 1);
     cr_assert_eq(tuning_seen.log_level, LS_LOG_WARNING);
@@ -321,7 +309,6 @@ Test(sim_instance, a_step_is_told_how_this_machine_runs_it)
     step_with(instance, 0);
     cr_assert_eq(tuning_seen.workers, 4);
     cr_assert_eq(tuning_seen.log_level, LS_LOG_DEBUG);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(sim_instance, more_workers_than_the_simulation_can_use_are_a_mistake, .signal = SIGABRT)
@@ -354,8 +341,6 @@ Test(sim_instance, a_watched_step_shows_each_pass_and_ends_the_same)
     cr_assert_str_eq(notes.order, "apply:0 move:1 ");
     cr_assert_eq(ls_sim_instance_hash(plain), ls_sim_instance_hash(seen_instance));
     cr_assert_eq(ls_sim_instance_tick(seen_instance), 1);
-    ls_sim_instance_destroy(plain);
-    ls_sim_instance_destroy(seen_instance);
 }
 
 Test(sim_instance, running_never_allocates)
@@ -406,7 +391,6 @@ Test(sim_instance, a_step_applies_inputs_and_events_in_pass_order)
     cr_assert_eq(state->cells[3].heading, 2 * (LS_ANGLE_QUARTER / 16));
     cr_assert_eq(state->cells[1].position, LS_FIXED_INT(1) + LS_FIXED_INT(3) / 60);
     cr_assert_eq(ls_sim_instance_tick(instance), 1);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(sim_instance, equal_inputs_give_equal_states_tick_by_tick)
@@ -422,28 +406,23 @@ Test(sim_instance, equal_inputs_give_equal_states_tick_by_tick)
         cr_assert_neq(state_hash, previous);
         previous = state_hash;
     }
-    ls_sim_instance_destroy(a);
-    ls_sim_instance_destroy(b);
 }
 
 Test(sim_instance, instances_of_one_simulation_are_independent)
 {
     ls_sim_config config = default_config();
-    ls_sim_instance *a = make_from(counter_simulation(), &config);
+    ls_sim_instance *a = keep_instance(counter_simulation(), &config);
     config.seed = 2;
     config.params[COUNTER_PARAM_CELLS] = 20;
-    ls_sim_instance *b = make_from(counter_simulation(), &config);
+    ls_sim_instance *b = keep_instance(counter_simulation(), &config);
     uint64_t before = ls_sim_instance_hash(a);
     step_many(b, 10);
     cr_assert_eq(ls_sim_instance_hash(a), before);
     cr_assert_eq(ls_sim_instance_tick(a), 0);
-    ls_sim_instance_destroy(b);
     ls_sim_instance *alone = make();
     step_many(a, 10);
     step_many(alone, 10);
     cr_assert_eq(ls_sim_instance_hash(a), ls_sim_instance_hash(alone));
-    ls_sim_instance_destroy(a);
-    ls_sim_instance_destroy(alone);
 }
 
 Test(sim_instance, one_changed_input_bit_changes_the_state)
@@ -456,8 +435,6 @@ Test(sim_instance, one_changed_input_bit_changes_the_state)
     ls_sim_instance_step(a, &(ls_tick_inputs){0, 2, slots_a});
     ls_sim_instance_step(b, &(ls_tick_inputs){0, 2, slots_b});
     cr_assert_neq(ls_sim_instance_hash(a), ls_sim_instance_hash(b));
-    ls_sim_instance_destroy(a);
-    ls_sim_instance_destroy(b);
 }
 
 /* Golden: with any compiler, at any optimisation, on any machine. */
@@ -473,7 +450,6 @@ Test(sim_instance, the_state_after_100_ticks_never_changes)
     cr_expect_eq(state_hash, UINT64_C(0xefe35e073de41859), "root 0x%016llx",
                  (unsigned long long)state_hash);
     cr_expect_eq(chain, UINT64_C(0x6c25fcefd604f028), "chain 0x%016llx", (unsigned long long)chain);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(sim_instance, inputs_of_another_tick_are_a_mistake, .signal = SIGABRT)
@@ -521,8 +497,6 @@ Test(sim_instance, a_loaded_save_replays_to_the_same_states)
     cr_assert_eq(ls_sim_instance_load(other, saved, 20), LS_OK);
     step_many(other, 30);
     cr_assert_eq(ls_sim_instance_hash(other), hash_50);
-    ls_sim_instance_destroy(other);
-    ls_sim_instance_destroy(instance);
 }
 
 Test(sim_instance, a_save_is_the_canonical_state)
@@ -536,24 +510,19 @@ Test(sim_instance, a_save_is_the_canonical_state)
                            canonical);
     cr_assert_arr_eq(saved, canonical, ls_sim_instance_save_bytes(instance));
     cr_assert_eq(saved[offsetof(counter_state, steps)], 5);
-    ls_sim_instance_destroy(instance);
 }
 
 /* ---- digests ---- */
 
 static ls_sim_digests digests_of(const ls_simulation *simulation, const ls_sim_config *config)
 {
-    ls_sim_instance *instance = make_from(simulation, config);
-    ls_sim_digests digests = ls_sim_instance_digests(instance);
-    ls_sim_instance_destroy(instance);
-    return digests;
+    return ls_sim_instance_digests(keep_instance(simulation, config));
 }
 
 Test(sim_instance, equal_configurations_have_equal_digests)
 {
-    ls_sim_config config = default_config();
-    ls_sim_digests a = digests_of(counter_simulation(), &config);
-    ls_sim_digests b = digests_of(counter_simulation(), &config);
+    ls_sim_digests a = digests_of(counter_simulation(), NULL);
+    ls_sim_digests b = digests_of(counter_simulation(), NULL);
     cr_assert(a.parameters == b.parameters && a.schema == b.schema && a.initial == b.initial);
     cr_assert_neq(a.schema, 0);
     cr_assert_eq(a.content, 0);
@@ -584,14 +553,14 @@ Test(sim_instance, everything_configured_changes_the_parameter_digest)
 
 Test(sim_instance, a_parameters_name_is_part_of_the_digest)
 {
-    ls_simulation simulation = *counter_simulation();
-    ls_param params[COUNTER_PARAM_COUNT];
+    static ls_simulation simulation;
+    static ls_param params[COUNTER_PARAM_COUNT];
+    simulation = *counter_simulation();
     memcpy(params, simulation.params, sizeof params);
     params[COUNTER_PARAM_SPEED].name = "pace";
     simulation.params = params;
-    ls_sim_config config = default_config();
-    cr_assert_neq(digests_of(&simulation, &config).parameters,
-                  digests_of(counter_simulation(), &config).parameters);
+    cr_assert_neq(digests_of(&simulation, NULL).parameters,
+                  digests_of(counter_simulation(), NULL).parameters);
 }
 
 static uint64_t content(const ls_sim_config *config)
@@ -601,10 +570,10 @@ static uint64_t content(const ls_sim_config *config)
 
 Test(sim_instance, the_content_digest_is_the_simulations_own)
 {
-    ls_simulation simulation = *counter_simulation();
+    static ls_simulation simulation;
+    simulation = *counter_simulation();
     simulation.content_digest = content;
-    ls_sim_config config = default_config();
-    cr_assert_eq(digests_of(&simulation, &config).content, 1002);
+    cr_assert_eq(digests_of(&simulation, NULL).content, 1002);
 }
 
 /* ---- a wrapped engine: its block holds a handle ---- */
@@ -672,20 +641,17 @@ static void engine_deinit(const ls_sim_config *config, void *state)
     engine_deinits++;
 }
 
-static ls_simulation engine_simulation(void)
+static ls_simulation *engine_simulation(void)
 {
-    static const ls_pass pass = {"run", engine_run};
-    ls_simulation simulation = *counter_simulation();
-    simulation.passes = &pass;
-    simulation.pass_count = 1;
-    simulation.state_bytes = engine_bytes;
-    simulation.scratch_bytes = NULL;
-    simulation.fields = NULL;
-    simulation.init = engine_init;
-    simulation.hash = engine_hash;
-    simulation.save = engine_save;
-    simulation.load = engine_load;
-    simulation.deinit = engine_deinit;
+    ls_simulation *simulation = with_pass(engine_run);
+    simulation->state_bytes = engine_bytes;
+    simulation->scratch_bytes = NULL;
+    simulation->fields = NULL;
+    simulation->init = engine_init;
+    simulation->hash = engine_hash;
+    simulation->save = engine_save;
+    simulation->load = engine_load;
+    simulation->deinit = engine_deinit;
     return simulation;
 }
 
@@ -700,7 +666,6 @@ Test(sim_instance, a_restart_leads_through_the_same_states_again)
     cr_assert_eq(ls_sim_instance_hash(instance), hash_0);
     step_many(instance, 20);
     cr_assert_eq(ls_sim_instance_hash(instance), hash_20);
-    ls_sim_instance_destroy(instance);
 }
 
 static ls_status init_once(const ls_sim_config *config, void *state)
@@ -711,27 +676,24 @@ static ls_status init_once(const ls_sim_config *config, void *state)
 
 Test(sim_instance, an_engine_is_given_up_before_it_begins_again)
 {
-    ls_simulation simulation = engine_simulation();
-    ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(&simulation, &config);
+    ls_simulation *simulation = engine_simulation();
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
     cr_assert_eq(ls_sim_instance_restart(instance), LS_OK);
     cr_assert_eq(engine_deinits, 1);
-    ls_sim_instance_destroy(instance);
+    destroy_kept();
     cr_assert_eq(engine_deinits, 2);
 
-    simulation.init = init_once;
-    instance = make_from(&simulation, &config);
+    simulation->init = init_once;
+    instance = keep_instance(simulation, NULL);
     cr_assert_eq(ls_sim_instance_restart(instance), LS_IO);
     cr_assert_eq(engine_deinits, 3);
-    ls_sim_instance_destroy(instance);
+    destroy_kept();
     cr_assert_eq(engine_deinits, 3, "there was none any more");
 }
 
 Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
 {
-    ls_simulation simulation = engine_simulation();
-    ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(&simulation, &config);
+    ls_sim_instance *instance = keep_instance(engine_simulation(), NULL);
     cr_assert_null(ls_sim_instance_schema(instance));
     cr_assert_eq(ls_sim_instance_digests(instance).schema, 0);
     cr_assert_eq(ls_sim_instance_digests(instance).initial, 3);
@@ -760,30 +722,27 @@ Test(sim_instance, a_wrapped_engine_hashes_saves_and_loads_by_itself)
     cr_assert_eq(ls_sim_instance_load(instance, saved, 1), LS_MALFORMED);
     cr_assert_eq(ls_sim_instance_tick(instance), 2, "a failed load leaves the tick");
     cr_assert_eq(engine_deinits, 0);
-    ls_sim_instance_destroy(instance);
+    destroy_kept();
     cr_assert_eq(engine_deinits, 1);
 }
 
 Test(sim_instance, an_engine_that_cannot_save_says_so)
 {
-    ls_simulation simulation = engine_simulation();
-    simulation.save = NULL;
-    simulation.load = NULL;
-    ls_sim_config config = default_config();
-    ls_sim_instance *instance = make_from(&simulation, &config);
+    ls_simulation *simulation = engine_simulation();
+    simulation->save = NULL;
+    simulation->load = NULL;
+    ls_sim_instance *instance = keep_instance(simulation, NULL);
     uint8_t saved[64];
     cr_assert_eq(ls_sim_instance_save_bytes(instance), 0);
     cr_assert_eq(ls_sim_instance_save(instance, saved), LS_UNSUPPORTED);
     cr_assert_eq(ls_sim_instance_load(instance, saved, 5), LS_UNSUPPORTED);
     cr_assert_eq(ls_sim_instance_tick(instance), 0);
-    ls_sim_instance_destroy(instance);
 }
 
-Test(sim_instance, what_was_never_initialised_is_not_deinitialised)
+Test(sim_instance, a_state_never_initialised_is_not_deinitialised)
 {
-    ls_simulation simulation = engine_simulation();
-    simulation.init = fail_to_init;
-    ls_sim_config config = default_config();
-    expect_refused(&simulation, &config, LS_IO, "first state");
+    ls_simulation *simulation = engine_simulation();
+    simulation->init = fail_to_init;
+    expect_refused(simulation, LS_IO, "first state");
     cr_assert_eq(engine_deinits, 0);
 }

@@ -48,7 +48,7 @@ Test(synctest_diagnosis, every_perturbation_has_a_class_and_words)
     }
 }
 
-Test(synctest_diagnosis, what_one_perturbation_finds_explains_what_others_do)
+Test(synctest_diagnosis, the_find_of_one_perturbation_explains_those_of_others)
 {
     synctest_evidence evidence = {.failed = bit(SYNCTEST_PERTURBATION_AGAIN)};
     expect_class(SYNCTEST_PERTURBATION_AGAIN, &evidence, "left from the last match");

@@ -81,7 +81,7 @@ __attribute__((noinline)) static void look(void *user)
     memcpy(seen->bytes, unwritten, sizeof unwritten);
 }
 
-Test(synctest_memory, what_runs_on_a_filled_stack_finds_the_filling)
+Test(synctest_memory, a_step_on_a_filled_stack_finds_the_filling)
 {
     const uint8_t fillings[] = {0x00, 0xa5, 0xff};
     for (size_t i = 0; i < sizeof fillings; i++) {

@@ -167,8 +167,7 @@ Test(tick_backlog, the_largest_tick_there_is_fits)
     ls_tick_backlog_destroy(backlog);
 }
 
-Test(tick_backlog, what_goes_through_tick_by_tick_takes_no_memory_each_time, .init = setup,
-     .fini = teardown)
+Test(tick_backlog, ticks_taken_one_by_one_take_no_memory_each_time, .init = setup, .fini = teardown)
 {
     cr_assert_eq(add(0, 20), LS_OK);
     check_take(0, 20);

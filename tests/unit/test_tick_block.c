@@ -102,7 +102,7 @@ static void expect_block(const uint8_t *bytes, size_t size, uint32_t first, uint
     cr_assert_eq(ls_tick_block_next(&reader, slots, &inputs, &state_hash), LS_NOT_FOUND);
 }
 
-Test(tick_block, what_went_in_comes_out)
+Test(tick_block, ticks_come_out_as_they_went_in)
 {
     static ls_tick_block_writer writer;
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -27,7 +27,7 @@ Test(tick_chain, every_part_of_a_tick_is_in_it)
     cr_assert_neq(chain_of(7, "a", 0, 0), chain_of(7, "\0", 1, 0));
 }
 
-Test(tick_chain, what_came_before_is_in_it)
+Test(tick_chain, a_chain_holds_all_earlier_ticks)
 {
     ls_slot_input slot = {0};
     ls_tick_inputs inputs = {.tick = 1, .slot_count = 1, .slots = &slot};

@@ -94,7 +94,7 @@ Test(tick_history, every_tick_comes_back_in_order)
     check(history, 5000, chain);
 }
 
-Test(tick_history, it_goes_on_after_it_was_read)
+Test(tick_history, a_history_goes_on_after_it_was_read)
 {
     ls_tick_history *history = create();
     uint64_t chain = add_ticks(history, 0, 10, 3, LS_TICK_CHAIN_START);
@@ -157,7 +157,7 @@ Test(tick_history, without_memory_for_all_of_it_there_is_none_of_it)
     ls_tick_history_destroy(history);
 }
 
-Test(tick_history, what_was_flushed_stays_what_it_was)
+Test(tick_history, flushed_bytes_stay_what_they_were)
 {
     ls_tick_history *history = create();
     uint64_t early = add_ticks(history, 0, 500, 20, LS_TICK_CHAIN_START);

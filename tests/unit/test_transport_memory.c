@@ -369,7 +369,7 @@ Test(transport_memory, packets_lost_in_a_cut_are_counted_apart)
     cr_assert(counts.lost == 1000 && counts.lost_in_cuts == 1000 && counts.lost_in_bursts == 0);
 }
 
-Test(transport_memory, whoever_loses_everything_gets_nothing)
+Test(transport_memory, a_link_that_loses_everything_delivers_nothing)
 {
     net here = open_net(4, 1);
     uint32_t numbers[2000];

@@ -110,7 +110,7 @@ static double deepest_overlap(const room *r)
 
 TestSuite(tumble_physics, .fini = destroy_kept);
 
-Test(tumble_physics, what_falls_comes_to_rest_without_exploding)
+Test(tumble_physics, falling_bodies_come_to_rest_without_exploding)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
         ls_sim_config config = ls_sim_config_default(ls_tumble_simulation());
@@ -140,7 +140,7 @@ Test(tumble_physics, what_falls_comes_to_rest_without_exploding)
     }
 }
 
-Test(tumble_physics, it_holds_at_other_tick_rates_and_with_many_bodies)
+Test(tumble_physics, bodies_come_to_rest_at_other_tick_rates_and_in_crowds)
 {
     static const struct {
         const char *bodies;
@@ -334,7 +334,7 @@ Test(tumble_physics, two_edges_cross_in_one_point)
     cr_assert_float_eq(number(manifold.points[0].z), 0.69, 1e-5);
 }
 
-Test(tumble_physics, what_is_apart_touches_only_within_the_margin)
+Test(tumble_physics, bodies_apart_touch_only_within_the_margin)
 {
     ls_tumble_body box = make_box(0, 0, 0, vec3(0.5, 0.5, 0.5));
     ls_tumble_body other = make_box(0, 1.1, 0, vec3(0.5, 0.5, 0.5));
