@@ -10,6 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum {
+    CONNECT_TIMEOUT_MS = 10000
+};
+
 uint64_t ls_station_now_ns(void)
 {
     ls_clock clock = ls_clock_system();
@@ -239,6 +243,42 @@ void ls_relay_turn(ls_relay *relay)
 
 void ls_relay_close(ls_relay *relay)
 {
-    close(relay->client_side);
-    close(relay->server_side);
+    if (relay->port != 0) {
+        close(relay->client_side);
+        close(relay->server_side);
+        relay->port = 0;
+    }
+}
+
+/* ---- a server and a client ---- */
+
+uint16_t ls_station_port(const ls_station *station)
+{
+    return ls_transport_enet_port(station->transport);
+}
+
+void ls_stations_connect(ls_station *server, ls_station *client, uint32_t peers_max)
+{
+    *server = ls_station_listen(peers_max);
+    *client = ls_station_connect(ls_station_port(server), CONNECT_TIMEOUT_MS);
+    LS_RUN_UNTIL(server->connected_count == 1 && client->connected_count == 1, server, client);
+}
+
+void ls_stations_turn_through(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    ls_relay_turn(relay);
+    ls_stations_turn((ls_station *const[]){server, client}, 2);
+    ls_relay_turn(relay);
+}
+
+void ls_stations_connect_through(ls_station *server, ls_station *client, ls_relay *relay)
+{
+    uint64_t end_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
+    size_t before = server->connected_count;
+    *relay = ls_relay_open(ls_station_port(server));
+    *client = ls_station_connect(relay->port, CONNECT_TIMEOUT_MS);
+    while (server->connected_count == before || client->connected_count == 0) {
+        cr_assert_lt(ls_station_now_ns(), end_ns);
+        ls_stations_turn_through(server, client, relay);
+    }
 }

@@ -74,6 +74,9 @@ int ls_open_socket(uint16_t *port);
 /* Sends to 127.0.0.1. */
 void ls_send_datagram(int descriptor, uint16_t port, const void *bytes, size_t size);
 
+/* The port that a server got. */
+uint16_t ls_station_port(const ls_station *station);
+
 #define LS_RELAY_DATAGRAM_BYTES_MAX 2048u
 #define LS_RELAY_HELD_MAX 256u
 
@@ -111,5 +114,11 @@ ls_relay ls_relay_open(uint16_t server_port);
 void ls_relay_turn(ls_relay *relay);
 void ls_relay_send_up(ls_relay *relay, const uint8_t *bytes, size_t size);
 void ls_relay_close(ls_relay *relay);
+
+/* A server with so many places and a client that is connected to it, perhaps through a relay that
+ * is opened with them. */
+void ls_stations_connect(ls_station *server, ls_station *client, uint32_t peers_max);
+void ls_stations_connect_through(ls_station *server, ls_station *client, ls_relay *relay);
+void ls_stations_turn_through(ls_station *server, ls_station *client, ls_relay *relay);
 
 #endif

@@ -22,10 +22,17 @@ enum {
     SHORT_TIMEOUT_MS = 300
 };
 
-static uint16_t port_of(const ls_station *station)
+static ls_station server, client;
+static ls_relay relay;
+
+static void close_stations(void)
 {
-    return ls_transport_enet_port(station->transport);
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
 }
+
+TestSuite(transport_enet, .fini = close_stations);
 
 static void assert_newest(const ls_station *station, ls_channel channel, const void *bytes,
                           size_t size)
@@ -38,9 +45,7 @@ static void assert_newest(const ls_station *station, ls_channel channel, const v
 
 Test(transport_enet, packets_of_every_size_cross_on_both_channels_in_both_directions)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     uint8_t bytes[LS_PACKET_BYTES_MAX];
     for (size_t i = 0; i < sizeof bytes; i++) {
         bytes[i] = (uint8_t)(i * 7 + 3);
@@ -60,15 +65,11 @@ Test(transport_enet, packets_of_every_size_cross_on_both_channels_in_both_direct
             }
         }
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, the_reliable_channel_keeps_its_order)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     for (uint32_t i = 0; i < 50; i++) {
         ls_station_send(&client, LS_CHANNEL_RELIABLE, &i, sizeof i);
     }
@@ -76,8 +77,6 @@ Test(transport_enet, the_reliable_channel_keeps_its_order)
     for (uint32_t i = 0; i < 50; i++) {
         cr_assert_eq(memcmp(server.packets[i].bytes, &i, sizeof i), 0);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, each_of_several_clients_is_a_peer_of_its_own)
@@ -85,11 +84,11 @@ Test(transport_enet, each_of_several_clients_is_a_peer_of_its_own)
     enum {
         CLIENTS = 6
     };
-    ls_station server = ls_station_listen(CLIENTS);
+    server = ls_station_listen(CLIENTS);
     server.echoes = true;
     ls_station clients[CLIENTS];
     for (size_t i = 0; i < CLIENTS; i++) {
-        clients[i] = ls_station_connect(port_of(&server), TIMEOUT_MS);
+        clients[i] = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
         LS_RUN_UNTIL(clients[i].connected_count == 1, &server, &clients[i]);
     }
     LS_RUN_UNTIL(server.connected_count == CLIENTS, &server, &clients[CLIENTS - 1]);
@@ -106,14 +105,11 @@ Test(transport_enet, each_of_several_clients_is_a_peer_of_its_own)
         ls_station_close(&clients[i]);
     }
     LS_RUN_UNTIL(server.disconnected_count == CLIENTS, &server);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, a_peer_that_is_sent_away_hears_the_last_reliable_word_first)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     ls_station_send(&server, LS_CHANNEL_RELIABLE, "match full", 10);
     ls_transport_disconnect(server.transport, server.connected[0]);
     LS_RUN_UNTIL(client.disconnected_count == 1 && server.disconnected_count == 1, &server,
@@ -123,8 +119,6 @@ Test(transport_enet, a_peer_that_is_sent_away_hears_the_last_reliable_word_first
     cr_assert_eq(client.reasons[0], LS_DISCONNECTED);
     cr_assert_eq(server.reasons[0], LS_DISCONNECTED);
     cr_assert_eq(server.disconnected[0], server.connected[0]);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, ids_are_never_used_again)
@@ -132,9 +126,9 @@ Test(transport_enet, ids_are_never_used_again)
     enum {
         ROUNDS = 5
     };
-    ls_station server = ls_station_listen(1); /* every client gets the same seat */
+    server = ls_station_listen(1); /* every client gets the same seat */
     for (size_t i = 0; i < ROUNDS; i++) {
-        ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
+        client = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
         LS_RUN_UNTIL(server.connected_count == i + 1 && client.connected_count == 1, &server,
                      &client);
         ls_station_close(&client);
@@ -145,23 +139,20 @@ Test(transport_enet, ids_are_never_used_again)
             cr_assert_neq(server.connected[i], server.connected[j]);
         }
     }
-    ls_station_close(&server);
 }
 
 /* ---- a client that connects anew ---- */
 
-static void reconnect(ls_station *client)
+static void reconnect(void)
 {
-    cr_assert_eq(ls_transport_enet_reconnect(client->transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
+    cr_assert_eq(ls_transport_enet_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
 }
 
 Test(transport_enet, a_client_that_connects_anew_is_another_peer)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     for (size_t i = 1; i < 4; i++) {
-        reconnect(&client); /* while it is connected */
+        reconnect(); /* while it is connected */
         LS_RUN_UNTIL(server.connected_count == i + 1 && client.connected_count == i + 1, &server,
                      &client);
         cr_assert_neq(client.connected[i], client.connected[i - 1]);
@@ -173,19 +164,17 @@ Test(transport_enet, a_client_that_connects_anew_is_another_peer)
                       (const uint8_t *)"x", 1);
     LS_RUN_UNTIL(server.received_count == 1, &server, &client);
     cr_assert_eq(ls_station_newest(&server)->peer, server.connected[3]);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, a_client_connects_anew_to_a_server_that_was_started_again)
 {
-    ls_station server = ls_station_listen(4);
-    uint16_t port = port_of(&server);
-    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    server = ls_station_listen(4);
+    uint16_t port = ls_station_port(&server);
+    client = ls_station_connect(port, TIMEOUT_MS);
     LS_RUN_UNTIL(client.connected_count == 1, &server, &client);
     ls_station_close(&server);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
-    reconnect(&client);
+    reconnect();
     LS_RUN_UNTIL(client.disconnected_count == 2, &client);
     cr_assert_eq(client.reasons[1], LS_REFUSED, "nobody listens there");
     ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
@@ -194,7 +183,7 @@ Test(transport_enet, a_client_connects_anew_to_a_server_that_was_started_again)
     ls_station again = {0};
     cr_assert_eq(ls_transport_enet_listen(&config, ls_allocator_heap(), &again.transport, NULL),
                  LS_OK);
-    reconnect(&client);
+    reconnect();
     LS_RUN_UNTIL(client.connected_count == 2 && again.connected_count == 1, &again, &client);
     ls_station_close(&client);
     ls_station_close(&again);
@@ -202,13 +191,11 @@ Test(transport_enet, a_client_connects_anew_to_a_server_that_was_started_again)
 
 Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
 {
-    ls_station server = ls_station_listen(1);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 1);
     cr_assert_gt(ls_station_traffic(&server).bytes_sent, 0);
     ls_station_close(&client);
     LS_RUN_UNTIL(server.disconnected_count == 1, &server);
-    ls_station newcomer = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    ls_station newcomer = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 2 && newcomer.connected_count == 1, &server, &newcomer);
     ls_station_send(&server, LS_CHANNEL_RELIABLE, "for the dead", 12);
     ls_transport_disconnect(server.transport, server.connected[0]);
@@ -220,7 +207,6 @@ Test(transport_enet, nothing_happens_to_a_peer_that_is_gone)
     cr_assert_eq(newcomer.disconnected_count, 0);
     cr_assert_eq(ls_station_traffic(&server).bytes_sent, 0);
     ls_station_close(&newcomer);
-    ls_station_close(&server);
 }
 
 /* Long before the time is over, which is longer than the test's patience. */
@@ -228,18 +214,17 @@ Test(transport_enet, a_closed_port_refuses_at_once)
 {
     uint16_t port;
     close(ls_open_socket(&port));
-    ls_station client = ls_station_connect(port, 2 * LS_STATION_PATIENCE_NS / LS_NS_PER_MS);
+    client = ls_station_connect(port, 2 * LS_STATION_PATIENCE_NS / LS_NS_PER_MS);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
     cr_assert_eq(client.reasons[0], LS_REFUSED);
     cr_assert_eq(client.connected_count, 0);
-    ls_station_close(&client);
 }
 
 Test(transport_enet, a_silent_host_times_out)
 {
     uint16_t port;
     int silent = ls_open_socket(&port);
-    ls_station client = ls_station_connect(port, SHORT_TIMEOUT_MS);
+    client = ls_station_connect(port, SHORT_TIMEOUT_MS);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
     cr_assert_eq(client.reasons[0], LS_TIMED_OUT);
     ls_station_close(&client);
@@ -250,7 +235,7 @@ Test(transport_enet, a_client_can_give_up_connecting)
 {
     uint16_t port;
     int silent = ls_open_socket(&port);
-    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    client = ls_station_connect(port, TIMEOUT_MS);
     ls_transport_disconnect(client.transport, 1);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
     cr_assert_eq(client.reasons[0], LS_DISCONNECTED);
@@ -261,17 +246,16 @@ Test(transport_enet, a_client_can_give_up_connecting)
 
 Test(transport_enet, a_full_server_lets_nobody_in_and_keeps_whom_it_has)
 {
-    ls_station server = ls_station_listen(1);
-    ls_station first = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    server = ls_station_listen(1);
+    ls_station first = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 1 && first.connected_count == 1, &server, &first);
-    ls_station second = ls_station_connect(port_of(&server), SHORT_TIMEOUT_MS);
+    ls_station second = ls_station_connect(ls_station_port(&server), SHORT_TIMEOUT_MS);
     LS_RUN_UNTIL(second.disconnected_count == 1, &server, &first, &second);
     cr_assert_eq(second.reasons[0], LS_TIMED_OUT);
     cr_assert_eq(server.connected_count, 1);
     cr_assert_eq(server.disconnected_count, 0);
     ls_station_close(&second);
     ls_station_close(&first);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, one_address_cannot_take_every_seat)
@@ -279,17 +263,15 @@ Test(transport_enet, one_address_cannot_take_every_seat)
     ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
     config.bind_host = "127.0.0.1";
     config.peers_per_address_max = 1;
-    ls_station server = {0};
     cr_assert_eq(ls_transport_enet_listen(&config, ls_allocator_heap(), &server.transport, NULL),
                  LS_OK);
-    ls_station first = ls_station_connect(port_of(&server), TIMEOUT_MS);
+    ls_station first = ls_station_connect(ls_station_port(&server), TIMEOUT_MS);
     LS_RUN_UNTIL(server.connected_count == 1 && first.connected_count == 1, &server, &first);
-    ls_station second = ls_station_connect(port_of(&server), SHORT_TIMEOUT_MS);
+    ls_station second = ls_station_connect(ls_station_port(&server), SHORT_TIMEOUT_MS);
     LS_RUN_UNTIL(second.disconnected_count == 1, &server, &first, &second);
     cr_assert_eq(server.connected_count, 1);
     ls_station_close(&second);
     ls_station_close(&first);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, an_address_that_cannot_be_used_is_explained)
@@ -330,12 +312,11 @@ static void assert_cannot_listen(const ls_transport_enet_server_config *config, 
 
 Test(transport_enet, a_port_in_use_is_named_with_the_reason)
 {
-    ls_station server = ls_station_listen(1);
+    server = ls_station_listen(1);
     ls_transport_enet_server_config config = ls_transport_enet_server_config_default();
     config.bind_host = "127.0.0.1";
-    config.port = port_of(&server);
+    config.port = ls_station_port(&server);
     assert_cannot_listen(&config, LS_IO, strerror(EADDRINUSE));
-    ls_station_close(&server);
 }
 
 Test(transport_enet, a_bad_server_config_is_explained)
@@ -356,16 +337,14 @@ Test(transport_enet, a_bad_server_config_is_explained)
 
 Test(transport_enet, a_packet_above_the_limit_is_a_programmers_mistake, .signal = SIGABRT)
 {
-    ls_station server = ls_station_listen(1);
+    server = ls_station_listen(1);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX + 1];
     ls_transport_send(server.transport, 1, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
 }
 
 Test(transport_enet, a_peer_that_acknowledges_nothing_is_lost_before_memory_is)
 {
-    ls_station server = ls_station_listen(1);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 1);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     for (size_t sent = 0; sent < LS_BACKLOG_BYTES_MAX; sent += sizeof bytes) {
         ls_station_send(&server, LS_CHANNEL_RELIABLE, bytes, sizeof bytes);
@@ -373,30 +352,22 @@ Test(transport_enet, a_peer_that_acknowledges_nothing_is_lost_before_memory_is)
     ls_station_turn(&server);
     cr_assert_eq(server.disconnected_count, 1);
     cr_assert_eq(server.reasons[0], LS_TIMED_OUT);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, closing_a_dead_connection_ends_in_time)
 {
-    ls_station server = ls_station_listen(1);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 1);
     ls_station_send(&server, LS_CHANNEL_RELIABLE, "anybody there?", 14);
     ls_transport_disconnect(server.transport, server.connected[0]);
     uint64_t start = ls_station_now_ns();
     LS_RUN_UNTIL(server.disconnected_count == 1, &server); /* the client never turns again */
     cr_assert_geq(ls_station_now_ns() - start, LS_TRANSPORT_ENET_CLOSE_MS * LS_NS_PER_MS);
     cr_assert_eq(server.reasons[0], LS_DISCONNECTED);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet, setting_the_wall_clock_loses_no_connection)
 {
-    ls_station server = ls_station_listen(1);
-    ls_station client = ls_station_connect(port_of(&server), TIMEOUT_MS);
-    LS_RUN_UNTIL(server.connected_count == 1 && client.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 1);
     static const int32_t jumps_ms[] = {3600 * 1000, -2 * 3600 * 1000};
     for (size_t i = 0; i < 2; i++) {
         ls_station_send(&server, LS_CHANNEL_RELIABLE, "before", 6);
@@ -408,14 +379,12 @@ Test(transport_enet, setting_the_wall_clock_loses_no_connection)
         LS_RUN_UNTIL(client.received_count == before + 2, &server, &client);
     }
     cr_assert_eq(server.disconnected_count + client.disconnected_count, 0);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 /* Connects, listens until it is sent away, and ends the process. */
 static void run_listening_child(uint16_t port, size_t packets_wanted)
 {
-    ls_station client = ls_station_connect(port, TIMEOUT_MS);
+    client = ls_station_connect(port, TIMEOUT_MS);
     LS_RUN_UNTIL(client.disconnected_count == 1, &client);
     _exit(client.received_count == packets_wanted ? CHILD_HEARD_ALL : CHILD_LACKS_SOME);
 }
@@ -425,11 +394,11 @@ Test(transport_enet, destroy_lets_what_was_sent_reliably_arrive)
     enum {
         PACKETS = 100 /* more than ENet sends without an answer */
     };
-    ls_station server = ls_station_listen(1);
+    server = ls_station_listen(1);
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
-        run_listening_child(port_of(&server), PACKETS);
+        run_listening_child(ls_station_port(&server), PACKETS);
     }
     LS_RUN_UNTIL(server.connected_count == 1, &server);
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
@@ -443,52 +412,36 @@ Test(transport_enet, destroy_lets_what_was_sent_reliably_arrive)
     cr_assert_eq(WEXITSTATUS(status), CHILD_HEARD_ALL);
 }
 
-static void run_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
-{
-    ls_relay_turn(relay);
-    ls_station *const stations[] = {server, client};
-    ls_stations_turn(stations, 2);
-    ls_relay_turn(relay);
-}
-
 /* By itself ENet takes a longer way for congestion and drops unreliable packets in silence. */
 Test(transport_enet, a_longer_way_drops_no_unreliable_packet)
 {
     enum {
         PACKETS = 40
     };
-    ls_station server = ls_station_listen(1);
-    ls_relay relay = ls_relay_open(port_of(&server));
-    relay.delay_ns = 10 * LS_NS_PER_MS;
-    ls_station client = ls_station_connect(relay.port, TIMEOUT_MS);
+    server = ls_station_listen(1);
     uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    while (client.connected_count == 0 || server.connected_count == 0) {
-        cr_assert_lt(ls_station_now_ns(), end);
-        run_through_relay(&server, &client, &relay);
-    }
+    ls_stations_connect_through(&server, &client, &relay);
+    relay.delay_ns = 10 * LS_NS_PER_MS;
     for (size_t i = 0; i < 50; i++) {
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
     relay.delay_ns = 100 * LS_NS_PER_MS;
     for (size_t i = 0; i < PACKETS; i++) {
         ls_station_send(&client, LS_CHANNEL_RELIABLE, &i, sizeof i);
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
     while (server.received_count < PACKETS || relay.held_count > 0) {
         cr_assert_lt(ls_station_now_ns(), end);
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
     for (size_t i = 0; i < PACKETS; i++) {
         ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
     while (server.received_count < 2 * PACKETS) {
         cr_assert_lt(ls_station_now_ns(), end, "%zu received", server.received_count);
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
-    ls_relay_close(&relay);
 }
 
 static void *allocate_some(void *user, size_t bytes)

@@ -13,6 +13,18 @@ enum {
     BURST = 64,
 };
 
+static ls_station server, client;
+static ls_relay relay;
+
+static void close_stations(void)
+{
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+TestSuite(transport_enet_direct, .fini = close_stations);
+
 /* ---- datagrams that are written here and not by ENet ---- */
 
 typedef struct test_batch {
@@ -161,19 +173,16 @@ Test(transport_enet_direct, what_cannot_be_sent_holds_nothing_else_up)
 
 Test(transport_enet_direct, a_datagram_that_comes_again_is_taken_once)
 {
-    ls_station server = ls_station_listen(4);
-    ls_relay relay = ls_relay_open(ls_transport_enet_port(server.transport));
-    ls_station client = ls_station_connect(relay.port, TIMEOUT_MS);
+    server = ls_station_listen(4);
+    ls_stations_connect_through(&server, &client, &relay);
     uint64_t end_ns = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
     for (size_t sent = 0; server.received_count < BURST;) {
         cr_assert_lt(ls_station_now_ns(), end_ns);
-        if (client.connected_count > 0 && sent == server.received_count) {
+        if (sent == server.received_count) {
             ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &sent, sizeof sent);
             sent++;
         }
-        ls_station *const stations[] = {&server, &client};
-        ls_stations_turn(stations, 2);
-        ls_relay_turn(&relay);
+        ls_stations_turn_through(&server, &client, &relay);
         bool is_plain = relay.last_up_size > 2 && relay.last_up[2] == 0x49;
         for (int i = 0; is_plain && i < 3; i++) {
             ls_relay_send_up(&relay, relay.last_up, relay.last_up_size);
@@ -182,9 +191,6 @@ Test(transport_enet_direct, a_datagram_that_comes_again_is_taken_once)
     for (size_t i = 0; i < BURST; i++) {
         cr_assert_arr_eq(server.packets[i].bytes, &i, sizeof i);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
-    ls_relay_close(&relay);
 }
 
 /* Their numbers have 16 bits. */
@@ -193,26 +199,20 @@ Test(transport_enet_direct, a_hundred_thousand_packets_are_all_told_apart)
     enum {
         TOTAL = 100000
     };
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     for (size_t sent = 0; sent < TOTAL; sent += BURST) {
         for (size_t i = 0; i < BURST; i++) {
             ls_station_send(&client, LS_CHANNEL_UNRELIABLE, &i, sizeof i);
         }
         LS_RUN_UNTIL(server.received_count == sent + BURST, &client, &server);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 /* More than is kept beside ENet at a time, and both channels at once. */
 Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
 {
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     for (size_t i = 0; i < BURST; i++) {
         ls_station_send(&client, i % 8 == 7 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         sizeof bytes);
@@ -221,8 +221,6 @@ Test(transport_enet_direct, a_burst_of_large_packets_arrives_on_both_lanes)
     }
     LS_RUN_UNTIL(server.received_count == BURST && client.received_count == BURST, &server,
                  &client);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 static void send_number(ls_station *from, uint32_t number, size_t size)
@@ -247,9 +245,7 @@ static uint32_t send_both_ways_in(ls_station *from)
 /* Some are kept beside ENet; those that share a datagram, or that find no room, go through it. */
 Test(transport_enet_direct, packets_are_taken_in_the_order_in_which_they_came)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     uint32_t sent = send_both_ways_in(&client);
     LS_RUN_UNTIL(server.received_count == sent, &server);
     while (sent < BURST) {
@@ -261,8 +257,6 @@ Test(transport_enet_direct, packets_are_taken_in_the_order_in_which_they_came)
         cr_expect_arr_eq(server.packets[i].bytes, &i, sizeof i, "packet %u", i);
         cr_expect(i == 0 || server.packets[i].arrived_ns >= server.packets[i - 1].arrived_ns);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 /* Takes packet 0 of send_both_ways_in; the others have come as well and wait. */
@@ -279,9 +273,7 @@ static void take_first(ls_station *station)
 
 Test(transport_enet_direct, nothing_is_heard_of_a_peer_that_was_told_to_go)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     send_both_ways_in(&client);
     send_both_ways_in(&client);
     take_first(&server);
@@ -289,15 +281,11 @@ Test(transport_enet_direct, nothing_is_heard_of_a_peer_that_was_told_to_go)
     LS_RUN_UNTIL(client.disconnected_count == 1 && server.disconnected_count == 1, &server,
                  &client);
     cr_assert_eq(server.received_count, 0);
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
 Test(transport_enet_direct, nothing_of_the_old_connection_is_heard_on_the_new_one)
 {
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), TIMEOUT_MS);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     send_both_ways_in(&server);
     take_first(&client);
     cr_assert_eq(ls_transport_enet_reconnect(client.transport, TIMEOUT_MS * LS_NS_PER_MS), LS_OK);
@@ -307,6 +295,4 @@ Test(transport_enet_direct, nothing_of_the_old_connection_is_heard_on_the_new_on
     server.connected[0] = server.connected[1];
     send_both_ways_in(&server);
     take_first(&client); /* and the rest waits when it is closed */
-    ls_station_close(&client);
-    ls_station_close(&server);
 }

@@ -2,7 +2,6 @@
 #include "lockstep/tests/loopback/station.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,24 +42,33 @@ static size_t memory_bytes(void)
 }
 #endif
 
+static ls_station server;
+
+static void close_server(void)
+{
+    ls_station_close(&server);
+}
+
+TestSuite(transport_enet_hostile, .fini = close_server);
+
 static uint32_t next_random(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
     return *state >> 8;
 }
 
-static uint64_t all_rejections(const ls_station *server)
+static uint64_t all_rejections(void)
 {
     uint64_t sum = 0;
     for (int reason = 0; reason < LS_DATAGRAM_REJECTION_COUNT; reason++) {
-        sum += ls_transport_enet_rejections(server->transport, (ls_datagram_rejection)reason);
+        sum += ls_transport_enet_rejections(server.transport, (ls_datagram_rejection)reason);
     }
     return sum;
 }
 
-static uint64_t rejections(const ls_station *server, ls_datagram_rejection reason)
+static uint64_t rejections(ls_datagram_rejection reason)
 {
-    return ls_transport_enet_rejections(server->transport, reason);
+    return ls_transport_enet_rejections(server.transport, reason);
 }
 
 /* An honest client whose every packet must come back, whatever else happens. */
@@ -69,6 +77,13 @@ typedef struct test_honest {
     uint32_t sent;
 } test_honest;
 
+static test_honest join_honest(void)
+{
+    test_honest honest = {.sent = 0};
+    ls_stations_connect(&server, &honest.station, 8);
+    return honest;
+}
+
 static void honest_send(test_honest *honest)
 {
     uint32_t number = honest->sent++;
@@ -76,10 +91,10 @@ static void honest_send(test_honest *honest)
     ls_transport_flush(honest->station.transport);
 }
 
-static void assert_honest_is_served(test_honest *honest, ls_station *server)
+static void assert_honest_is_served(test_honest *honest)
 {
     ls_station *client = &honest->station;
-    LS_RUN_UNTIL(client->received_count == honest->sent, server, client);
+    LS_RUN_UNTIL(client->received_count == honest->sent, &server, client);
     cr_assert_eq(client->disconnected_count, 0);
     uint32_t last = 0;
     memcpy(&last, ls_station_newest(client)->bytes, sizeof last);
@@ -94,27 +109,17 @@ typedef struct test_hostile {
     size_t connections;
 } test_hostile;
 
-static void hostile_turn(test_hostile *hostile, ls_station *server)
+static void hostile_turn(test_hostile *hostile)
 {
-    ls_relay_turn(&hostile->relay);
-    ls_station *const stations[] = {server, &hostile->station};
-    ls_stations_turn(stations, 2);
-    ls_relay_turn(&hostile->relay);
+    ls_stations_turn_through(&server, &hostile->station, &hostile->relay);
 }
 
-static void hostile_join(test_hostile *hostile, ls_station *server)
+static void hostile_join(test_hostile *hostile)
 {
-    hostile->relay = ls_relay_open(ls_transport_enet_port(server->transport));
-    hostile->station = ls_station_connect(hostile->relay.port, TIMEOUT_MS);
-    size_t before = server->connected_count;
-    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    while (hostile->station.connected_count == 0 || server->connected_count == before) {
-        cr_assert_lt(ls_station_now_ns(), end);
-        hostile_turn(hostile, server);
-    }
+    ls_stations_connect_through(&server, &hostile->station, &hostile->relay);
     /* Its own control packets pass before it turns bad, so that last_up names its seat. */
     for (int i = 0; i < 5; i++) {
-        hostile_turn(hostile, server);
+        hostile_turn(hostile);
     }
     hostile->connections++;
 }
@@ -211,22 +216,19 @@ static void throw_round(test_hostile *hostile, int unknown_peer, uint16_t port)
 
 Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_others)
 {
-    ls_station server = ls_station_listen(8);
+    test_honest honest = join_honest();
     server.echoes = true;
-    uint16_t port = ls_transport_enet_port(server.transport);
-    test_honest honest = {.station = ls_station_connect(port, TIMEOUT_MS)};
-    LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
-                 &honest.station);
+    uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
     test_hostile hostile = {.random = 2024};
-    hostile_join(&hostile, &server);
+    hostile_join(&hostile);
     size_t warm_bytes = 0;
     for (int round = 0; round < HOSTILE_ROUNDS; round++) {
         throw_round(&hostile, unknown_peer, port);
         honest_send(&honest);
         ls_station_turn(&honest.station);
-        hostile_turn(&hostile, &server);
+        hostile_turn(&hostile);
         if (hostile.station.disconnected_count > 0 || server.disconnected_count > 0) {
             hostile_leave(&hostile);
             server.connected_count = 1;
@@ -235,23 +237,22 @@ Test(transport_enet_hostile, twenty_thousand_bad_datagrams_change_nothing_for_ot
             ls_stations_idle(rest, 2, 5);
             server.connected_count = 1;
             server.disconnected_count = 0;
-            hostile_join(&hostile, &server);
+            hostile_join(&hostile);
         }
         warm_bytes = round == HOSTILE_ROUNDS / 4 ? memory_bytes() : warm_bytes;
     }
-    assert_honest_is_served(&honest, &server);
+    assert_honest_is_served(&honest);
     cr_assert_eq(honest.sent, HOSTILE_ROUNDS);
     cr_assert_lt(memory_bytes(), warm_bytes + GROWTH_BYTES_MAX);
     /* It was an attack: each kind of bad datagram came, and some got as far as ENet. */
     for (int reason = 0; reason < LS_DATAGRAM_REJECTION_COUNT; reason++) {
-        cr_assert_gt(rejections(&server, (ls_datagram_rejection)reason), 10, "%s",
+        cr_assert_gt(rejections((ls_datagram_rejection)reason), 10, "%s",
                      ls_datagram_rejection_name((ls_datagram_rejection)reason));
     }
-    cr_assert_gt(all_rejections(&server), HOSTILE_ROUNDS * HOSTILE_PER_ROUND / 2);
+    cr_assert_gt(all_rejections(), HOSTILE_ROUNDS * HOSTILE_PER_ROUND / 2);
     cr_assert_gt(hostile.connections, 1);
     hostile_leave(&hostile);
     ls_station_close(&honest.station);
-    ls_station_close(&server);
     close(unknown_peer);
 }
 
@@ -293,24 +294,23 @@ static void assert_memory_is_bounded(size_t (*make)(const test_hostile *, uint8_
     enum {
         DATAGRAMS = 3000
     };
-    ls_station server = ls_station_listen(4);
+    server = ls_station_listen(4);
     test_hostile hostile = {.random = 1};
-    hostile_join(&hostile, &server);
+    hostile_join(&hostile);
     size_t before = memory_bytes();
     for (unsigned number = 0; number < DATAGRAMS; number++) {
         uint8_t bytes[1500];
         ls_relay_send_up(&hostile.relay, bytes, make(&hostile, bytes, number));
         if (number % 100 == 0) {
-            hostile_turn(&hostile, &server);
+            hostile_turn(&hostile);
         }
     }
     for (int i = 0; i < 10; i++) {
-        hostile_turn(&hostile, &server);
+        hostile_turn(&hostile);
     }
     cr_assert_gt(ls_transport_enet_total(server.transport).packets_received, DATAGRAMS / 2);
     cr_assert_lt(memory_bytes(), before + growth_max);
     hostile_leave(&hostile);
-    ls_station_close(&server);
 }
 
 Test(transport_enet_hostile, sequenced_packets_that_wait_for_ever_are_not_kept)
@@ -330,12 +330,9 @@ Test(transport_enet_hostile, reliable_packets_ahead_of_a_gap_are_kept_up_to_the_
 
 Test(transport_enet_hostile, datagrams_of_every_size_from_unknown_peers_are_dropped_and_counted)
 {
-    ls_station server = ls_station_listen(4);
+    test_honest honest = join_honest();
     server.echoes = true;
-    uint16_t port = ls_transport_enet_port(server.transport);
-    test_honest honest = {.station = ls_station_connect(port, TIMEOUT_MS)};
-    LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
-                 &honest.station);
+    uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
     static const size_t sizes[] = {0, 1, 2, 3, 4, 5, 51, 52, 53, 1252, 4095, 4096, 4097, 9000};
@@ -343,14 +340,13 @@ Test(transport_enet_hostile, datagrams_of_every_size_from_unknown_peers_are_drop
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ls_send_datagram(unknown_peer, port, zeros, sizes[i]);
         honest_send(&honest);
-        assert_honest_is_served(&honest, &server);
+        assert_honest_is_served(&honest);
     }
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_MALFORMED), 2);
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_OVERSIZE), 2);
-    cr_assert_eq(rejections(&server, LS_DATAGRAM_UNKNOWN_PEER), 10);
+    cr_assert_eq(rejections(LS_DATAGRAM_MALFORMED), 2);
+    cr_assert_eq(rejections(LS_DATAGRAM_OVERSIZE), 2);
+    cr_assert_eq(rejections(LS_DATAGRAM_UNKNOWN_PEER), 10);
     cr_assert_eq(server.connected_count, 1);
     ls_station_close(&honest.station);
-    ls_station_close(&server);
     close(unknown_peer);
 }
 
@@ -360,11 +356,8 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
         DATAGRAMS = 40,
         TURNS_MAX = 10
     };
-    ls_station server = ls_station_listen(4);
-    uint16_t port = ls_transport_enet_port(server.transport);
-    test_honest honest = {.station = ls_station_connect(port, TIMEOUT_MS)};
-    LS_RUN_UNTIL(honest.station.connected_count == 1 && server.connected_count == 1, &server,
-                 &honest.station);
+    test_honest honest = join_honest();
+    uint16_t port = ls_station_port(&server);
     uint16_t unused;
     int unknown_peer = ls_open_socket(&unused);
     static const uint8_t zeros[LS_ENET_DATAGRAM_BYTES_MAX + 1];
@@ -378,9 +371,8 @@ static void assert_held_up_by_none_of_size(size_t size, ls_datagram_rejection re
         ls_stations_turn(alone, 1);
         cr_assert_leq(turns, TURNS_MAX);
     }
-    cr_assert_eq(rejections(&server, reason), DATAGRAMS);
+    cr_assert_eq(rejections(reason), DATAGRAMS);
     ls_station_close(&honest.station);
-    ls_station_close(&server);
     close(unknown_peer);
 }
 
@@ -398,9 +390,9 @@ Test(transport_enet_hostile, datagrams_without_a_byte_hold_nobody_up)
 
 Test(transport_enet_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted)
 {
-    ls_station server = ls_station_listen(4);
+    server = ls_station_listen(4);
     test_hostile hostile = {.random = 1};
-    hostile_join(&hostile, &server);
+    hostile_join(&hostile);
     uint8_t bytes[2000] = {0};
     size_t size = put_header(&hostile, bytes);
     size += put_command(bytes + size, 0x49, 0, 0);
@@ -408,20 +400,19 @@ Test(transport_enet_hostile, an_oversize_packet_of_a_peer_is_dropped_and_counted
     size += put_u16(bytes + size, LS_PACKET_BYTES_MAX + 1);
     ls_relay_send_up(&hostile.relay, bytes, size + LS_PACKET_BYTES_MAX + 1);
     uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    while (rejections(&server, LS_DATAGRAM_OVERSIZE) == 0) {
+    while (rejections(LS_DATAGRAM_OVERSIZE) == 0) {
         cr_assert_lt(ls_station_now_ns(), end);
-        hostile_turn(&hostile, &server);
+        hostile_turn(&hostile);
     }
     cr_assert_eq(server.received_count, 0);
     bytes[size - 1]--; /* the same within the limit arrives */
     ls_relay_send_up(&hostile.relay, bytes, size + LS_PACKET_BYTES_MAX);
     while (server.received_count == 0) {
         cr_assert_lt(ls_station_now_ns(), end);
-        hostile_turn(&hostile, &server);
+        hostile_turn(&hostile);
     }
     cr_assert_eq(ls_station_newest(&server)->size, LS_PACKET_BYTES_MAX);
     hostile_leave(&hostile);
-    ls_station_close(&server);
 }
 
 Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
@@ -430,9 +421,9 @@ Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
         FLOOD = 1500,
         TURN_MAX = 512 + 256
     };
-    ls_station server = ls_station_listen(4);
+    server = ls_station_listen(4);
     test_hostile hostile = {.random = 1};
-    hostile_join(&hostile, &server);
+    hostile_join(&hostile);
     for (unsigned number = 1; number <= FLOOD; number++) {
         uint8_t bytes[16] = {0};
         size_t size = put_header(&hostile, bytes);
@@ -450,5 +441,4 @@ Test(transport_enet_hostile, a_flood_of_good_packets_ends_a_turn)
     cr_assert_gt(server.received_count, 100);
     cr_assert_gt(turns, 1);
     hostile_leave(&hostile);
-    ls_station_close(&server);
 }

@@ -1,12 +1,28 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/tests/loopback/station.h"
 
-#include <string.h>
-
 enum {
     TIMEOUT_MS = 10000,
     QUIET_MS = 60
 };
+
+static ls_station server, client;
+static ls_relay relay;
+
+static void close_stations(void)
+{
+    ls_station_close(&client);
+    ls_station_close(&server);
+    ls_relay_close(&relay);
+}
+
+TestSuite(transport_enet_traffic, .fini = close_stations);
+
+static void connect_through_relay(void)
+{
+    server = ls_station_listen(4);
+    ls_stations_connect_through(&server, &client, &relay);
+}
 
 static bool is_same(ls_transport_traffic a, ls_transport_traffic b)
 {
@@ -14,76 +30,50 @@ static bool is_same(ls_transport_traffic a, ls_transport_traffic b)
            a.bytes_received == b.bytes_sent && a.packets_received == b.packets_sent;
 }
 
-static void run_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
-{
-    ls_relay_turn(relay);
-    ls_station *const stations[] = {server, client};
-    ls_stations_turn(stations, 2);
-    ls_relay_turn(relay);
-}
-
-static void connect_through_relay(ls_station *server, ls_station *client, ls_relay *relay)
-{
-    *server = ls_station_listen(4);
-    *relay = ls_relay_open(ls_transport_enet_port(server->transport));
-    *client = ls_station_connect(relay->port, TIMEOUT_MS);
-    uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
-    while (server->connected_count == 0 || client->connected_count == 0) {
-        cr_assert_lt(ls_station_now_ns(), end);
-        run_through_relay(server, client, relay);
-    }
-}
-
 /* Until no datagram is on its way: every one that was sent has passed. */
-static void settle(ls_station *server, ls_station *client, ls_relay *relay)
+static void settle(void)
 {
     uint64_t packets;
     do {
-        packets = relay->up_packets + relay->down_packets;
+        packets = relay.up_packets + relay.down_packets;
         for (int i = 0; i < 20; i++) {
-            run_through_relay(server, client, relay);
+            ls_stations_turn_through(&server, &client, &relay);
         }
-    } while (packets != relay->up_packets + relay->down_packets);
+    } while (packets != relay.up_packets + relay.down_packets);
 }
 
-static void assert_counts_agree(const ls_station *server, const ls_station *client,
-                                const ls_relay *relay)
+static void assert_counts_agree(void)
 {
-    ls_transport_traffic up = ls_station_traffic(client);
-    ls_transport_traffic down = ls_station_traffic(server);
-    cr_assert_eq(up.bytes_sent, relay->up_bytes);
-    cr_assert_eq(up.packets_sent, relay->up_packets);
-    cr_assert_eq(up.bytes_received, relay->down_bytes);
-    cr_assert_eq(up.packets_received, relay->down_packets);
+    ls_transport_traffic up = ls_station_traffic(&client);
+    ls_transport_traffic down = ls_station_traffic(&server);
+    cr_assert_eq(up.bytes_sent, relay.up_bytes);
+    cr_assert_eq(up.packets_sent, relay.up_packets);
+    cr_assert_eq(up.bytes_received, relay.down_bytes);
+    cr_assert_eq(up.packets_received, relay.down_packets);
     cr_assert(is_same(up, down));
-    cr_assert(is_same(ls_transport_enet_total(client->transport),
-                      ls_transport_enet_total(server->transport)));
-    cr_assert_eq(ls_transport_enet_total(client->transport).bytes_sent, up.bytes_sent);
+    cr_assert(is_same(ls_transport_enet_total(client.transport),
+                      ls_transport_enet_total(server.transport)));
+    cr_assert_eq(ls_transport_enet_total(client.transport).bytes_sent, up.bytes_sent);
 }
 
 Test(transport_enet_traffic, every_byte_that_a_relay_sees_is_counted)
 {
-    ls_station server, client;
-    ls_relay relay;
-    connect_through_relay(&server, &client, &relay);
-    settle(&server, &client, &relay);
-    assert_counts_agree(&server, &client, &relay);
+    connect_through_relay();
+    settle();
+    assert_counts_agree();
     uint8_t bytes[LS_PACKET_BYTES_MAX] = {0};
     for (size_t i = 0; i < 200; i++) {
         ls_station_send(&client, i % 3 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         i);
         ls_station_send(&server, i % 5 == 0 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes,
                         6 * i);
-        run_through_relay(&server, &client, &relay);
+        ls_stations_turn_through(&server, &client, &relay);
     }
-    settle(&server, &client, &relay);
+    settle();
     cr_assert_eq(server.received_count, 200);
     cr_assert_eq(client.received_count, 200);
     cr_assert_gt(relay.up_packets, 200);
-    assert_counts_agree(&server, &client, &relay);
-    ls_station_close(&client);
-    ls_station_close(&server);
-    ls_relay_close(&relay);
+    assert_counts_agree();
 }
 
 typedef struct test_cost {
@@ -93,20 +83,16 @@ typedef struct test_cost {
 
 static void measure_once(ls_channel channel, size_t size, test_cost *up, test_cost *down)
 {
-    ls_station server, client;
-    ls_relay relay;
-    connect_through_relay(&server, &client, &relay);
-    settle(&server, &client, &relay);
+    connect_through_relay();
+    settle();
     ls_relay before = relay;
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_station_send(&client, channel, bytes, size);
-    settle(&server, &client, &relay);
+    settle();
     *up = (test_cost){relay.up_bytes - before.up_bytes, relay.up_packets - before.up_packets};
     *down =
         (test_cost){relay.down_bytes - before.down_bytes, relay.down_packets - before.down_packets};
-    ls_station_close(&client);
-    ls_station_close(&server);
-    ls_relay_close(&relay);
+    close_stations();
 }
 
 /* The cost of one packet of the client, both ways, until nothing more follows from it. The least of
@@ -143,27 +129,21 @@ Test(transport_enet_traffic, a_reliable_packet_costs_38_bytes_and_as_much_again_
 
 Test(transport_enet_traffic, no_datagram_exceeds_a_path_of_1280_bytes)
 {
-    ls_station server, client;
-    ls_relay relay;
-    connect_through_relay(&server, &client, &relay);
+    connect_through_relay();
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, 100);
     ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
     ls_station_send(&client, LS_CHANNEL_UNRELIABLE, bytes, sizeof bytes);
-    settle(&server, &client, &relay);
+    settle();
     cr_assert_eq(server.received_count, 3);
     cr_assert_gt(relay.largest_up_size, LS_PACKET_BYTES_MAX);
     cr_assert_leq(relay.largest_up_size, 1280 - 28);
-    ls_station_close(&client);
-    ls_station_close(&server);
-    ls_relay_close(&relay);
 }
 
-static bool are_shares_equal(const ls_station *server, const ls_station *clients, size_t count)
+static bool are_shares_equal(const ls_station *clients, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        ls_transport_traffic share =
-            ls_transport_traffic_of(server->transport, server->connected[i]);
+        ls_transport_traffic share = ls_transport_traffic_of(server.transport, server.connected[i]);
         if (!is_same(share, ls_station_traffic(&clients[i]))) {
             return false;
         }
@@ -179,8 +159,8 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
         CLIENTS = 5,
         PACKETS = 600
     };
-    ls_station server = ls_station_listen(CLIENTS + 3);
-    uint16_t port = ls_transport_enet_port(server.transport);
+    server = ls_station_listen(CLIENTS + 3);
+    uint16_t port = ls_station_port(&server);
     ls_station clients[CLIENTS];
     ls_station *all[CLIENTS + 1] = {[CLIENTS] = &server};
     for (size_t i = 0; i < CLIENTS; i++) {
@@ -192,9 +172,9 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
     static const uint8_t bytes[LS_PACKET_BYTES_MAX];
     uint64_t end = ls_station_now_ns() + LS_STATION_PATIENCE_NS;
     for (size_t i = 0; i < PACKETS; i++) {
-        ls_station *client = &clients[i * i % CLIENTS];
-        ls_station_send(client, i % 2 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes, i);
-        ls_transport_flush(client->transport);
+        ls_station *sender = &clients[i * i % CLIENTS];
+        ls_station_send(sender, i % 2 ? LS_CHANNEL_RELIABLE : LS_CHANNEL_UNRELIABLE, bytes, i);
+        ls_transport_flush(sender->transport);
         ls_peer_id peer = server.connected[(i * 7 + i / 3) % 4]; /* one hears answers only */
         ls_transport_send(server.transport, peer,
                           i % 7 ? LS_CHANNEL_UNRELIABLE : LS_CHANNEL_RELIABLE, bytes, 2 * i);
@@ -202,7 +182,7 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
             ls_stations_turn(all, CLIENTS + 1);
         }
     }
-    while (server.received_count < PACKETS || !are_shares_equal(&server, clients, CLIENTS)) {
+    while (server.received_count < PACKETS || !are_shares_equal(clients, CLIENTS)) {
         cr_assert_lt(ls_station_now_ns(), end, "%zu received", server.received_count);
         ls_stations_turn(all, CLIENTS + 1);
     }
@@ -221,8 +201,6 @@ Test(transport_enet_traffic, each_peers_share_is_exact_and_the_shares_are_the_wh
     }
 }
 
-/* The one case that counters alone do not tell apart: ENet answers the peer that it heard last,
- * which nobody has looked at since, after another that it heard in the same turn. */
 /* A server that takes its packets now and then knows when each of them came: here two, with time
  * between them and before they are taken. */
 Test(transport_enet_traffic, a_packet_that_waits_has_not_arrived_later)
@@ -230,9 +208,7 @@ Test(transport_enet_traffic, a_packet_that_waits_has_not_arrived_later)
     enum {
         APART_MS = 30
     };
-    ls_station server = ls_station_listen(4);
-    ls_station client = ls_station_connect(ls_transport_enet_port(server.transport), 5000);
-    LS_RUN_UNTIL(client.connected_count == 1 && server.connected_count == 1, &server, &client);
+    ls_stations_connect(&server, &client, 4);
     ls_station_send(&client, LS_CHANNEL_UNRELIABLE, "zero", 4); /* the kernel begins to stamp */
     LS_RUN_UNTIL(server.received_count == 1, &server, &client);
     ls_stations_idle((ls_station *const[]){&client}, 1, APART_MS);
@@ -251,14 +227,14 @@ Test(transport_enet_traffic, a_packet_that_waits_has_not_arrived_later)
         cr_assert_geq(arrived_ns + LS_NS_PER_MS, before_ns[i], "packet %zu", i);
         cr_assert_leq(arrived_ns, after_ns[i] + LS_NS_PER_MS, "packet %zu", i);
     }
-    ls_station_close(&client);
-    ls_station_close(&server);
 }
 
+/* The one case that counters alone do not tell apart: ENet answers the peer that it heard last,
+ * which nobody has looked at since, after another that it heard in the same turn. */
 Test(transport_enet_traffic, answers_to_two_peers_in_one_turn_are_told_apart)
 {
-    ls_station server = ls_station_listen(2);
-    uint16_t port = ls_transport_enet_port(server.transport);
+    server = ls_station_listen(2);
+    uint16_t port = ls_station_port(&server);
     ls_station clients[2];
     for (size_t i = 0; i < 2; i++) {
         clients[i] = ls_station_connect(port, TIMEOUT_MS);
@@ -280,7 +256,7 @@ Test(transport_enet_traffic, answers_to_two_peers_in_one_turn_are_told_apart)
             cr_assert_lt(ls_station_now_ns(), end);
             ls_station_turn(&server);
             ls_stations_turn(all, 3);
-        } while (!are_shares_equal(&server, clients, 2));
+        } while (!are_shares_equal(clients, 2));
     }
     cr_assert_eq(server.received_count, 20 * 4);
     ls_station_close(&clients[0]);
