@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,23 @@
 
 enum {
     ARGUMENTS_MAX = 48,
+    TEXT_BYTES_MAX = 1 << 20,
     PATH_BYTES = 128
 };
 
 /* ---- the folder ---- */
 
-void ls_hosted_open(ls_hosted *hosted)
+struct hosted hosted;
+
+static char texts[TEXT_BYTES_MAX]; /* of hosted_text */
+static size_t text_bytes;
+
+void hosted_open(void)
 {
-    memset(hosted, 0, sizeof *hosted);
-    snprintf(hosted->folder, sizeof hosted->folder, "/tmp/lockstep-test-XXXXXX");
-    cr_assert_not_null(mkdtemp(hosted->folder));
+    memset(&hosted, 0, sizeof hosted);
+    text_bytes = 0;
+    snprintf(hosted.folder, sizeof hosted.folder, "/tmp/lockstep-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(hosted.folder));
 }
 
 static void remove_folder(const char *folder)
@@ -47,22 +55,56 @@ static void tell_if_running(ls_process *process, const char *name)
     }
 }
 
-void ls_hosted_close(ls_hosted *hosted)
+void hosted_close(void)
 {
-    tell_if_running(&hosted->server, "the server");
-    for (uint32_t i = 0; i < hosted->client_count; i++) {
-        tell_if_running(&hosted->clients[i], "a client");
+    tell_if_running(&hosted.server, "the server");
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        tell_if_running(&hosted.clients[i], "a client");
     }
-    ls_process_stop(&hosted->server);
-    ls_process_stop(&hosted->other);
-    ls_process_stop(&hosted->network);
-    for (uint32_t i = 0; i < hosted->client_count; i++) {
-        ls_process_stop(&hosted->clients[i]);
-        cJSON_Delete(hosted->client_summaries[i]);
+    ls_process_stop(&hosted.server);
+    ls_process_stop(&hosted.other);
+    ls_process_stop(&hosted.network);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        ls_process_stop(&hosted.clients[i]);
+        cJSON_Delete(hosted.client_summaries[i]);
     }
-    cJSON_Delete(hosted->server_summary);
-    cJSON_Delete(hosted->network_summary);
-    remove_folder(hosted->folder);
+    cJSON_Delete(hosted.server_summary);
+    cJSON_Delete(hosted.network_summary);
+    remove_folder(hosted.folder);
+}
+
+const char *hosted_text(const char *format, ...)
+{
+    char *text = texts + text_bytes;
+    va_list values;
+    va_start(values, format);
+    int size = vsnprintf(text, sizeof texts - text_bytes, format, values);
+    va_end(values);
+    text_bytes += (size_t)size + 1;
+    cr_assert_leq(text_bytes, sizeof texts);
+    return text;
+}
+
+const char *hosted_path(const char *name)
+{
+    return hosted_text("%s/%s", hosted.folder, name);
+}
+
+void hosted_reopen(void)
+{
+    hosted_close();
+    hosted_open();
+}
+
+void hosted_flip_bits(const char *path, long place, int bits)
+{
+    FILE *file = fopen(path, "r+b");
+    cr_assert_not_null(file, "there is no %s", path);
+    fseek(file, place, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, place, SEEK_SET);
+    fputc(byte ^ bits, file);
+    fclose(file);
 }
 
 /* ---- starting ---- */
@@ -78,19 +120,16 @@ static void add_arguments(argument_list *list, const char *const *arguments)
         cr_assert_lt(list->count, ARGUMENTS_MAX);
         list->items[list->count++] = *arguments;
     }
-    list->items[list->count] = NULL;
 }
 
-static void start(const ls_hosted *hosted, ls_process *process, const char *name,
-                  const char *program, const char *const *arguments)
+static void start(ls_process *process, const char *name, const char *program,
+                  const char *const *arguments)
 {
-    char stem[PATH_BYTES];
-    snprintf(stem, sizeof stem, "%s/%s", hosted->folder, name);
     ls_process_config config = {.program = program,
                                 .arguments = arguments,
-                                .output_stem = stem,
-                                .terminal_columns = hosted->terminal_columns,
-                                .preload = hosted->preload};
+                                .output_stem = hosted_path(name),
+                                .terminal_columns = hosted.terminal_columns,
+                                .preload = hosted.preload};
     ls_process_start(process, &config);
 }
 
@@ -110,99 +149,109 @@ static uint16_t read_port(const char *path)
 }
 
 /* Starts a program with its files named after it and waits for its port; 0: any. */
-static uint16_t start_listening(ls_hosted *hosted, ls_process *process, const char *name,
-                                const char *program, uint16_t wanted, const argument_list *own)
+static void start_listening(ls_process *process, const char *name, uint16_t wanted,
+                            argument_list *list, const char *const *arguments)
 {
-    char port_file[PATH_BYTES];
-    char json[PATH_BYTES];
-    char number[8];
-    snprintf(number, sizeof number, "%u", wanted);
-    snprintf(port_file, sizeof port_file, "%s/%s.port", hosted->folder, name);
-    snprintf(json, sizeof json, "%s/%s.json", hosted->folder, name);
-    argument_list list = {.count = 0};
-    unlink(port_file);
-    add_arguments(&list, LS_ARGUMENTS("--port", number, "--port-file", port_file, "--json", json));
-    add_arguments(&list, own->items);
-    start(hosted, process, name, program, list.items);
+    const char *program = process == &hosted.server ? LS_TEST_SERVER : LS_TEST_NETCOND;
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s.port", hosted.folder, name);
+    unlink(path);
+    add_arguments(list, LS_ARGUMENTS("--port", hosted_text("%u", wanted), "--port-file", path,
+                                     "--json", hosted_text("%s/%s.json", hosted.folder, name)));
+    add_arguments(list, arguments);
+    start(process, name, program, list->items);
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
-    uint16_t port;
-    while ((port = read_port(port_file)) == 0) {
+    while ((hosted.port = read_port(path)) == 0) {
         cr_assert(!ls_process_has_ended(process), "the %s ended: %s", name,
                   ls_process_errors(process));
         cr_assert_lt(ls_process_now_ms(), end_ms, "the %s told no port", name);
         ls_process_pause();
     }
-    return port;
 }
 
-void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments)
+static void serve_on(uint16_t port, const char *const *arguments)
 {
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted->folder));
-    add_arguments(&list, arguments);
-    hosted->port = start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, 0, &list);
+    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted.folder));
+    start_listening(&hosted.server, "server", port, &list, arguments);
 }
 
-void ls_hosted_kill(ls_hosted *hosted)
+void hosted_serve_with(const char *const *arguments)
 {
-    ls_process_signal(&hosted->server, SIGKILL);
-    cr_assert(ls_process_wait(&hosted->server, LS_PROCESS_PATIENCE_MS));
-    cr_assert_eq(hosted->server.ending_signal, SIGKILL, "it had ended before: %s",
-                 ls_process_errors(&hosted->server));
+    serve_on(0, arguments);
 }
 
-void ls_hosted_serve_again(ls_hosted *hosted, const char *const *arguments)
+void hosted_kill(void)
+{
+    ls_process_signal(&hosted.server, SIGKILL);
+    cr_assert(ls_process_wait(&hosted.server, LS_PROCESS_PATIENCE_MS));
+    cr_assert_eq(hosted.server.ending_signal, SIGKILL, "it had ended before: %s",
+                 ls_process_errors(&hosted.server));
+}
+
+void hosted_serve_again_with(const char *const *arguments)
+{
+    serve_on(hosted.port, arguments);
+}
+
+void hosted_condition_with(const char *const *arguments)
 {
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS("--bind", "127.0.0.1", "--bundle-dir", hosted->folder));
-    add_arguments(&list, arguments);
-    start_listening(hosted, &hosted->server, "server", LS_TEST_SERVER, hosted->port, &list);
+    add_arguments(&list, LS_ARGUMENTS(hosted_address(), "--listen", "127.0.0.1:0"));
+    start_listening(&hosted.network, "network", 0, &list, arguments);
 }
 
-void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments)
+void hosted_end_condition(int signal_number)
 {
-    char server[32];
-    snprintf(server, sizeof server, "127.0.0.1:%u", hosted->port);
+    ls_process_signal(&hosted.network, signal_number);
+    hosted_expect_exit(&hosted.network, 0);
+}
+
+const char *hosted_address(void)
+{
+    return hosted_text("127.0.0.1:%u", hosted.port);
+}
+
+uint32_t hosted_join_with(const char *const *arguments)
+{
+    uint32_t index = hosted.client_count++;
+    cr_assert_lt(index, HOSTED_CLIENTS_MAX);
+    const char *name = hosted_text("client%u", index);
     argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS(server, "--listen", "127.0.0.1:0"));
+    add_arguments(&list, LS_ARGUMENTS(hosted_address(), "--json",
+                                      hosted_text("%s/%s.json", hosted.folder, name)));
     add_arguments(&list, arguments);
-    hosted->port = start_listening(hosted, &hosted->network, "network", LS_TEST_NETCOND, 0, &list);
-}
-
-void ls_hosted_end_condition(ls_hosted *hosted, int signal_number)
-{
-    ls_process_signal(&hosted->network, signal_number);
-    ls_hosted_expect_exit(&hosted->network, 0);
-}
-
-uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments)
-{
-    uint32_t index = hosted->client_count++;
-    cr_assert_lt(index, LS_HOSTED_CLIENTS_MAX);
-    char name[24];
-    char json[PATH_BYTES];
-    char server[32];
-    snprintf(name, sizeof name, "client%u", index);
-    snprintf(json, sizeof json, "%s/%s.json", hosted->folder, name);
-    snprintf(server, sizeof server, "127.0.0.1:%u", hosted->port);
-    argument_list list = {.count = 0};
-    add_arguments(&list, LS_ARGUMENTS(server, "--json", json));
-    add_arguments(&list, arguments);
-    start(hosted, &hosted->clients[index], name, LS_TEST_CLIENT, list.items);
+    start(&hosted.clients[index], name, LS_TEST_CLIENT, list.items);
     return index;
 }
 
-const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *const *arguments,
-                          int exit_code)
+void hosted_join_bots(uint32_t count)
 {
-    start(hosted, &hosted->other, "other", program, arguments);
-    ls_hosted_expect_exit(&hosted->other, exit_code);
-    return ls_process_errors(&hosted->other);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *seed = hosted_text("%u", hosted.client_count + 1);
+        hosted_join("--bot", seed, "--name", seed);
+    }
+}
+
+const char *hosted_run_with(int exit_code, const char *program, const char *const *arguments)
+{
+    start(&hosted.other, "other", program, arguments);
+    hosted_expect_exit(&hosted.other, exit_code);
+    return ls_process_errors(&hosted.other);
+}
+
+void hosted_expect_refusal_with(int exit_code, const char *program, const char *words,
+                                const char *const *arguments)
+{
+    hosted_run_with(exit_code, program, arguments);
+    hosted_expect_all(&hosted.other, words);
+    hosted_expect_none(&hosted.other, "listening");
+    cr_expect_str_empty(ls_process_output(&hosted.other));
 }
 
 /* ---- ends and words ---- */
 
-void ls_hosted_expect_exit(ls_process *process, int exit_code)
+void hosted_expect_exit(ls_process *process, int exit_code)
 {
     cr_assert(ls_process_wait(process, LS_PROCESS_PATIENCE_MS), "still running: %s",
               ls_process_errors(process));
@@ -211,39 +260,54 @@ void ls_hosted_expect_exit(ls_process *process, int exit_code)
               process->ending_signal, exit_code, ls_process_errors(process));
 }
 
-static bool have_all_ended(ls_hosted *hosted)
+static bool have_all_ended(void)
 {
-    bool have_ended = ls_process_has_ended(&hosted->server);
-    for (uint32_t i = 0; i < hosted->client_count; i++) {
-        have_ended = ls_process_has_ended(&hosted->clients[i]) && have_ended;
+    bool have_ended = ls_process_has_ended(&hosted.server);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        have_ended = ls_process_has_ended(&hosted.clients[i]) && have_ended;
     }
     return have_ended;
 }
 
-void ls_hosted_relay(ls_hosted *hosted, ls_relay *relay)
+void hosted_pause_ms(uint64_t duration_ms)
+{
+    uint64_t end_ms = ls_process_now_ms() + duration_ms;
+    while (ls_process_now_ms() < end_ms) {
+        ls_process_pause();
+    }
+}
+
+void hosted_relay(ls_relay *relay)
 {
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
-    while (!have_all_ended(hosted) && ls_process_now_ms() < end_ms) {
+    while (!have_all_ended() && ls_process_now_ms() < end_ms) {
         ls_relay_turn(relay);
         ls_process_pause();
     }
 }
 
-void ls_hosted_expect_clean_exits(ls_hosted *hosted)
+void hosted_expect_exits_with(const int *exit_codes, size_t count)
 {
-    ls_hosted_expect_exit(&hosted->server, 0);
-    for (uint32_t i = 0; i < hosted->client_count; i++) {
-        ls_hosted_expect_exit(&hosted->clients[i], 0);
+    cr_assert_eq(count, hosted.client_count + 1u);
+    hosted_expect_exit(&hosted.server, exit_codes[0]);
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        hosted_expect_exit(&hosted.clients[i], exit_codes[1 + i]);
     }
 }
 
-void ls_hosted_expect_words(ls_process *process, const char *words)
+void hosted_expect_clean_exits(void)
+{
+    static const int clean[1 + HOSTED_CLIENTS_MAX];
+    hosted_expect_exits_with(clean, hosted.client_count + 1u);
+}
+
+void hosted_expect_words(ls_process *process, const char *words)
 {
     cr_assert(ls_process_wait_for_words(process, words, LS_PROCESS_PATIENCE_MS), "no \"%s\" in: %s",
               words, ls_process_errors(process));
 }
 
-void ls_hosted_expect_all(ls_process *process, const char *const *words)
+void hosted_expect_all_with(ls_process *process, const char *const *words)
 {
     const char *errors = ls_process_errors(process);
     for (; *words; words++) {
@@ -251,7 +315,7 @@ void ls_hosted_expect_all(ls_process *process, const char *const *words)
     }
 }
 
-void ls_hosted_expect_none(ls_process *process, const char *const *words)
+void hosted_expect_none_with(ls_process *process, const char *const *words)
 {
     const char *errors = ls_process_errors(process);
     for (; *words; words++) {
@@ -261,11 +325,9 @@ void ls_hosted_expect_none(ls_process *process, const char *const *words)
 
 /* ---- summaries ---- */
 
-static cJSON *read_summary(const ls_hosted *hosted, const char *name)
+cJSON *hosted_read_json(const char *path)
 {
-    static char text[256 << 10];
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "%s/%s.json", hosted->folder, name);
+    static char text[1 << 20];
     FILE *file = fopen(path, "r");
     cr_assert_not_null(file, "there is no %s", path);
     size_t size = fread(text, 1, sizeof text - 1, file);
@@ -278,72 +340,86 @@ static cJSON *read_summary(const ls_hosted *hosted, const char *name)
     return json;
 }
 
-const cJSON *ls_hosted_server_summary(ls_hosted *hosted)
+static const cJSON *summary_of(cJSON **kept, const char *name)
 {
-    if (!hosted->server_summary) {
-        hosted->server_summary = read_summary(hosted, "server");
+    if (!*kept) {
+        *kept = hosted_read_json(hosted_text("%s/%s.json", hosted.folder, name));
     }
-    return hosted->server_summary;
+    return *kept;
 }
 
-const cJSON *ls_hosted_client_summary(ls_hosted *hosted, uint32_t index)
+const cJSON *hosted_server_summary(void)
 {
-    char name[24];
-    snprintf(name, sizeof name, "client%u", index);
-    if (!hosted->client_summaries[index]) {
-        hosted->client_summaries[index] = read_summary(hosted, name);
+    return summary_of(&hosted.server_summary, "server");
+}
+
+const cJSON *hosted_client_summary(uint32_t index)
+{
+    return summary_of(&hosted.client_summaries[index], hosted_text("client%u", index));
+}
+
+const cJSON *hosted_network_summary(void)
+{
+    return summary_of(&hosted.network_summary, "network");
+}
+
+static const cJSON *find(const cJSON *object, const char *path)
+{
+    const cJSON *found = object;
+    for (const char *rest = path; *rest != '\0';) {
+        char key[64];
+        size_t size = strcspn(rest, ".");
+        snprintf(key, sizeof key, "%.*s", (int)size, rest);
+        found = cJSON_IsArray(found) ? cJSON_GetArrayItem(found, (int)strtol(key, NULL, 10))
+                                     : cJSON_GetObjectItemCaseSensitive(found, key);
+        rest += rest[size] == '.' ? size + 1 : size;
     }
-    return hosted->client_summaries[index];
+    cr_assert_not_null(found, "there is no %s", path);
+    return found;
 }
 
-const cJSON *ls_hosted_network_summary(ls_hosted *hosted)
+const cJSON *hosted_item(const cJSON *object, const char *format, ...)
 {
-    if (!hosted->network_summary) {
-        hosted->network_summary = read_summary(hosted, "network");
-    }
-    return hosted->network_summary;
+    char path[64];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(path, sizeof path, format, values);
+    va_end(values);
+    return find(object, path);
 }
 
-const cJSON *ls_hosted_object(const cJSON *object, const char *key)
+bool hosted_is_null(const cJSON *object, const char *path)
 {
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
-    cr_assert(cJSON_IsObject(member), "%s is no object", key);
-    return member;
+    return cJSON_IsNull(find(object, path));
 }
 
-double ls_hosted_number(const cJSON *object, const char *key)
+double hosted_number(const cJSON *object, const char *path)
 {
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
-    cr_assert(cJSON_IsNumber(member), "%s is no number", key);
+    const cJSON *member = find(object, path);
+    cr_assert(cJSON_IsNumber(member), "%s is no number", path);
     return member->valuedouble;
 }
 
-const char *ls_hosted_word(const cJSON *object, const char *key)
+const char *hosted_word(const cJSON *object, const char *path)
 {
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
-    cr_assert(cJSON_IsString(member), "%s is no string", key);
+    const cJSON *member = find(object, path);
+    cr_assert(cJSON_IsString(member), "%s is no string", path);
     return member->valuestring;
 }
 
-int ls_hosted_count(const cJSON *object, const char *key)
+int hosted_count(const cJSON *object, const char *path)
 {
-    const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
-    cr_assert(cJSON_IsArray(member), "%s is no array", key);
+    const cJSON *member = find(object, path);
+    cr_assert(cJSON_IsArray(member), "%s is no array", path);
     return cJSON_GetArraySize(member);
 }
 
-const cJSON *ls_hosted_item(const cJSON *object, const char *key, int index)
+const cJSON *hosted_player(const char *name)
 {
-    cr_assert_lt(index, ls_hosted_count(object, key));
-    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(object, key), index);
-}
-
-const cJSON *ls_hosted_player(ls_hosted *hosted, const char *name)
-{
-    const cJSON *summary = ls_hosted_server_summary(hosted);
-    for (int i = 0; i < ls_hosted_count(summary, "players"); i++) {
-        const cJSON *player = ls_hosted_item(summary, "players", i);
-        if (strcmp(ls_hosted_word(player, "name"), name) == 0) {
+    const cJSON *server = hosted_server_summary();
+    for (int i = 0; i < hosted_count(server, "players"); i++) {
+        const cJSON *player = hosted_item(server, "players.%d", i);
+        if (strcmp(hosted_word(player, "name"), name) == 0) {
             return player;
         }
     }
@@ -351,42 +427,47 @@ const cJSON *ls_hosted_player(ls_hosted *hosted, const char *name)
     return NULL;
 }
 
-void ls_hosted_expect_left(ls_hosted *hosted, const char *name, const char *status,
-                           const char *words)
+void hosted_expect_left(const char *name, const char *status, const char *words)
 {
-    const cJSON *player = ls_hosted_player(hosted, name);
-    char left[128];
-    snprintf(left, sizeof left, ": %s (slot %.0f) left at tick ", name,
-             ls_hosted_number(player, "slot"));
-    cr_expect_str_eq(ls_hosted_word(player, "status"), status);
-    ls_hosted_expect_all(&hosted->server, LS_ARGUMENTS(left, words));
+    const cJSON *player = hosted_player(name);
+    cr_expect_str_eq(hosted_word(player, "status"), status);
+    hosted_expect_all(
+        &hosted.server,
+        hosted_text(": %s (slot %.0f) left at tick ", name, hosted_number(player, "slot")), words);
 }
 
-void ls_hosted_expect_agreement(ls_hosted *hosted, uint32_t index)
+void hosted_expect_agreement(uint32_t index)
 {
-    const cJSON *server = ls_hosted_server_summary(hosted);
-    const cJSON *client = ls_hosted_client_summary(hosted, index);
-    cr_expect_eq(ls_hosted_number(client, "final_tick"), ls_hosted_number(server, "final_tick"),
+    const cJSON *server = hosted_server_summary();
+    const cJSON *client = hosted_client_summary(index);
+    cr_expect_eq(hosted_number(client, "final_tick"), hosted_number(server, "final_tick"),
                  "client %u", index);
-    cr_expect_str_eq(ls_hosted_word(client, "final_hash"), ls_hosted_word(server, "final_hash"),
+    cr_expect_str_eq(hosted_word(client, "final_hash"), hosted_word(server, "final_hash"),
                      "client %u", index);
 }
 
-void ls_hosted_expect_perfect(ls_hosted *hosted, uint32_t ticks)
+void hosted_expect_all_agree(void)
 {
-    ls_hosted_expect_clean_exits(hosted);
-    const cJSON *server = ls_hosted_server_summary(hosted);
-    cr_expect_eq(ls_hosted_number(server, "final_tick"), ticks);
-    cr_expect_eq(ls_hosted_number(server, "hashes_compared"), hosted->client_count * (ticks + 1.0));
-    cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
-    cr_expect_eq(ls_hosted_count(server, "players"), (int)hosted->client_count);
-    for (int i = 0; i < ls_hosted_count(server, "players"); i++) {
-        const cJSON *player = ls_hosted_item(server, "players", i);
-        cr_expect_eq(ls_hosted_number(player, "hashes_compared"), ticks + 1.0);
-        cr_expect_str_eq(ls_hosted_word(player, "status"), "OK");
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        hosted_expect_agreement(i);
     }
-    for (uint32_t i = 0; i < hosted->client_count; i++) {
-        ls_hosted_expect_agreement(hosted, i);
-        cr_expect_eq(ls_hosted_count(ls_hosted_client_summary(hosted, i), "desyncs"), 0);
+}
+
+void hosted_expect_perfect(uint32_t ticks)
+{
+    hosted_expect_clean_exits();
+    hosted_expect_all_agree();
+    const cJSON *server = hosted_server_summary();
+    cr_expect_eq(hosted_number(server, "final_tick"), ticks);
+    cr_expect_eq(hosted_number(server, "hashes_compared"), hosted.client_count * (ticks + 1.0));
+    cr_expect_eq(hosted_count(server, "desyncs"), 0);
+    cr_expect_eq(hosted_count(server, "players"), (int)hosted.client_count);
+    for (int i = 0; i < hosted_count(server, "players"); i++) {
+        const cJSON *player = hosted_item(server, "players.%d", i);
+        cr_expect_eq(hosted_number(player, "hashes_compared"), ticks + 1.0);
+        cr_expect_str_eq(hosted_word(player, "status"), "OK");
+    }
+    for (uint32_t i = 0; i < hosted.client_count; i++) {
+        cr_expect_eq(hosted_count(hosted_client_summary(i), "desyncs"), 0);
     }
 }

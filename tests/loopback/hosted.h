@@ -1,6 +1,7 @@
 /* Hosted: a match of the real programs in a folder of its own: lockstep-server on a port that the
- * system chose, lockstep-client as often as wanted, and what they wrote. Everything is stopped and
- * removed at close. Used by the tests of the programs. */
+ * system chose, lockstep-client as often as wanted, and what they wrote. A test program has one at
+ * a time: its suite opens it, and stops and removes everything at the end. Used by the tests of the
+ * programs. */
 #ifndef LOCKSTEP_TESTS_LOOPBACK_HOSTED_H
 #define LOCKSTEP_TESTS_LOOPBACK_HOSTED_H
 
@@ -10,7 +11,7 @@
 #include <cjson/cJSON.h>
 #include <criterion/criterion.h>
 
-#define LS_HOSTED_CLIENTS_MAX 16u
+#define HOSTED_CLIENTS_MAX 16u
 
 /* LS_TEST_SERVER, LS_TEST_CLIENT, LS_TEST_NETCOND: paths of the programs; LS_TEST_PLUGIN_DIR: of
  * tests/plugins. */
@@ -18,85 +19,135 @@
 
 #define LS_ARGUMENTS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-typedef struct ls_hosted {
+/* Arguments of a server: a match of arena. */
+#define ARENA(players, ticks) "--sim", "arena", "--players", players, "--ticks", ticks
+
+/* Nothing listens here. */
+#define NOWHERE "127.0.0.1:9"
+
+extern struct hosted {
     char folder[64];
     uint16_t port; /* where clients connect to: the server's, until a test puts a relay there */
     ls_process server;
-    ls_process clients[LS_HOSTED_CLIENTS_MAX];
+    ls_process clients[HOSTED_CLIENTS_MAX];
     uint32_t client_count;
-    ls_process other;          /* see ls_hosted_run */
-    ls_process network;        /* see ls_hosted_condition */
+    ls_process other;          /* see hosted_run */
+    ls_process network;        /* see hosted_condition */
     uint16_t terminal_columns; /* of what is started from now on; 0: no terminal */
     const char *preload;       /* likewise, see ls_process_config; NULL: nothing */
     cJSON *server_summary;     /* NULL until it was asked for */
-    cJSON *client_summaries[LS_HOSTED_CLIENTS_MAX];
+    cJSON *client_summaries[HOSTED_CLIENTS_MAX];
     cJSON *network_summary;
-} ls_hosted;
+} hosted;
 
-void ls_hosted_open(ls_hosted *hosted);
-void ls_hosted_close(ls_hosted *hosted);
+/* For TestSuite's .init and .fini. */
+void hosted_open(void);
+void hosted_close(void);
+
+/* For the next case of a test. */
+void hosted_reopen(void);
+
+/* A text that stays until the end of the test; likewise the path of a file in the folder, and
+ * where clients connect to. */
+__attribute__((format(printf, 1, 2))) const char *hosted_text(const char *format, ...);
+const char *hosted_path(const char *name);
+const char *hosted_address(void);
+
+/* Damages one byte of a file. */
+void hosted_flip_bits(const char *path, long place, int bits);
+
+/* Each that ends with _with takes a list that NULL ends; the macro of the same name takes the
+ * arguments themselves. */
 
 /* Starts the server on 127.0.0.1 and waits until it has written its port. */
-void ls_hosted_serve(ls_hosted *hosted, const char *const *arguments);
+void hosted_serve_with(const char *const *arguments);
+#define hosted_serve(...) hosted_serve_with(LS_ARGUMENTS(__VA_ARGS__))
 
 /* Ends the server as a crash does; and starts another one on the same port. */
-void ls_hosted_kill(ls_hosted *hosted);
-void ls_hosted_serve_again(ls_hosted *hosted, const char *const *arguments);
+void hosted_kill(void);
+void hosted_serve_again_with(const char *const *arguments);
+#define hosted_serve_again(...) hosted_serve_again_with(LS_ARGUMENTS(__VA_ARGS__))
 
 /* Starts one more client; returns its index. */
-uint32_t ls_hosted_join(ls_hosted *hosted, const char *const *arguments);
+uint32_t hosted_join_with(const char *const *arguments);
+#define hosted_join(...) hosted_join_with(LS_ARGUMENTS(__VA_ARGS__))
+
+/* Starts bots; seed and name of each are its number, from 1 on. */
+void hosted_join_bots(uint32_t count);
 
 /* Puts lockstep-netcond before the port: clients that join from now on go through it. */
-void ls_hosted_condition(ls_hosted *hosted, const char *const *arguments);
+void hosted_condition_with(const char *const *arguments);
+#define hosted_condition(...) hosted_condition_with(LS_ARGUMENTS(__VA_ARGS__))
 
 /* Stops it by the signal and expects exit code 0. */
-void ls_hosted_end_condition(ls_hosted *hosted, int signal_number);
+void hosted_end_condition(int signal_number);
 
 /* Runs a program to its end and expects the exit code; gives what it wrote to its errors. */
-const char *ls_hosted_run(ls_hosted *hosted, const char *program, const char *const *arguments,
-                          int exit_code);
+const char *hosted_run_with(int exit_code, const char *program, const char *const *arguments);
+#define hosted_run(exit_code, program, ...)                                                        \
+    hosted_run_with(exit_code, program, LS_ARGUMENTS(__VA_ARGS__))
+
+/* The same of a program that has to end before it has begun: with these words in its errors, no
+ * port opened, and nothing on its output. */
+void hosted_expect_refusal_with(int exit_code, const char *program, const char *words,
+                                const char *const *arguments);
+#define hosted_expect_refusal(exit_code, program, words, ...)                                      \
+    hosted_expect_refusal_with(exit_code, program, words, LS_ARGUMENTS(__VA_ARGS__))
 
 /* Waits for the end and expects the exit code. */
-void ls_hosted_expect_exit(ls_process *process, int exit_code);
-
-/* Lets a relay work until every program has ended. */
-void ls_hosted_relay(ls_hosted *hosted, ls_relay *relay);
+void hosted_expect_exit(ls_process *process, int exit_code);
 
 /* The server's first, then every client's. */
-void ls_hosted_expect_clean_exits(ls_hosted *hosted);
+void hosted_expect_exits_with(const int *exit_codes, size_t count);
+#define hosted_expect_exits(...)                                                                   \
+    hosted_expect_exits_with((const int[]){__VA_ARGS__},                                           \
+                             sizeof(const int[]){__VA_ARGS__} / sizeof(int))
+void hosted_expect_clean_exits(void);
+
+void hosted_pause_ms(uint64_t duration_ms);
+
+/* Lets a relay work until every program has ended. */
+void hosted_relay(ls_relay *relay);
 
 /* Waits for these words in the errors. */
-void ls_hosted_expect_words(ls_process *process, const char *words);
+void hosted_expect_words(ls_process *process, const char *words);
 
 /* Expects each of them in what a program that has ended wrote to its errors, or none. */
-void ls_hosted_expect_all(ls_process *process, const char *const *words);
-void ls_hosted_expect_none(ls_process *process, const char *const *words);
+void hosted_expect_all_with(ls_process *process, const char *const *words);
+void hosted_expect_none_with(ls_process *process, const char *const *words);
+#define hosted_expect_all(process, ...) hosted_expect_all_with(process, LS_ARGUMENTS(__VA_ARGS__))
+#define hosted_expect_none(process, ...) hosted_expect_none_with(process, LS_ARGUMENTS(__VA_ARGS__))
+
+/* A file of one JSON object and a newline; the caller deletes it. */
+cJSON *hosted_read_json(const char *path);
 
 /* A summary, of a program that has ended; owned by `hosted`. */
-const cJSON *ls_hosted_server_summary(ls_hosted *hosted);
-const cJSON *ls_hosted_client_summary(ls_hosted *hosted, uint32_t index);
-const cJSON *ls_hosted_network_summary(ls_hosted *hosted);
+const cJSON *hosted_server_summary(void);
+const cJSON *hosted_client_summary(uint32_t index);
+const cJSON *hosted_network_summary(void);
 
-/* A member that has to be there, of that type; an object in an object. */
-const cJSON *ls_hosted_object(const cJSON *object, const char *key);
-double ls_hosted_number(const cJSON *object, const char *key);
-const char *ls_hosted_word(const cJSON *object, const char *key);
-const cJSON *ls_hosted_item(const cJSON *object, const char *key, int index);
-int ls_hosted_count(const cJSON *object, const char *key);
+/* A member that has to be there, of that type: by the names of members and the indices in lists on
+ * the way to it, as in "players.0.lag.cause". */
+__attribute__((format(printf, 2, 3))) const cJSON *hosted_item(const cJSON *object,
+                                                               const char *format, ...);
+bool hosted_is_null(const cJSON *object, const char *path);
+double hosted_number(const cJSON *object, const char *path);
+const char *hosted_word(const cJSON *object, const char *path);
+int hosted_count(const cJSON *object, const char *path);
 
 /* The server's entry of the player with this name. */
-const cJSON *ls_hosted_player(ls_hosted *hosted, const char *name);
+const cJSON *hosted_player(const char *name);
 
 /* Expects that this player left with this status, and that the server's log says so in these words.
  */
-void ls_hosted_expect_left(ls_hosted *hosted, const char *name, const char *status,
-                           const char *words);
+void hosted_expect_left(const char *name, const char *status, const char *words);
 
-/* Expects that the server and this client have the same final tick and hash. */
-void ls_hosted_expect_agreement(ls_hosted *hosted, uint32_t index);
+/* Expects that the server and this client, or all, have the same final tick and hash. */
+void hosted_expect_agreement(uint32_t index);
+void hosted_expect_all_agree(void);
 
 /* Expects a complete match: clean exits, everybody agrees, every state of every client was
  * compared, `ticks` ticks, no desync. */
-void ls_hosted_expect_perfect(ls_hosted *hosted, uint32_t ticks);
+void hosted_expect_perfect(uint32_t ticks);
 
 #endif

@@ -2,28 +2,19 @@
 #include "lockstep/tests/loopback/hosted.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 
-static ls_hosted hosted;
-
-static void open_hosted(void)
+static void open_on_stepping_clock(void)
 {
-    ls_hosted_open(&hosted);
+    hosted_open();
     hosted.preload = LS_TEST_STEPPING_CLOCK;
 }
 
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_clock, .init = open_hosted, .fini = close_hosted);
+TestSuite(programs_clock, .init = open_on_stepping_clock, .fini = hosted_close);
 
 enum {
-    TICKS = 300, /* five seconds: nine steps or more */
     WATCH_MS = 1100,
     HOUR_MS = 3600 * 1000,
 };
@@ -61,11 +52,9 @@ Test(programs_clock, the_clock_of_these_tests_steps_by_hours)
 
 static void expect_loaded(const ls_process *process)
 {
-    char path[64];
     char line[512];
     bool is_loaded = false;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)process->pid);
-    FILE *maps = fopen(path, "r");
+    FILE *maps = fopen(hosted_text("/proc/%d/maps", (int)process->pid), "r");
     cr_assert_not_null(maps);
     while (fgets(line, sizeof line, maps)) {
         is_loaded = is_loaded || strstr(line, LS_TEST_STEPPING_CLOCK);
@@ -76,19 +65,14 @@ static void expect_loaded(const ls_process *process)
 
 static void play(const char *late_rule)
 {
-    char ticks[16];
-    snprintf(ticks, sizeof ticks, "%d", TICKS);
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", ticks,
-                                          "--late", late_rule));
+    hosted_serve(ARENA("2", "300"), "--late", late_rule);
     expect_loaded(&hosted.server);
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_expect_words(&hosted.clients[0], "the match starts");
+    hosted_join_bots(2);
+    hosted_expect_words(&hosted.clients[0], "the match starts");
     expect_loaded(&hosted.clients[0]);
-    ls_hosted_expect_perfect(&hosted, TICKS);
-    /* A wait of hours would have dropped who was waited for; a short one a busy machine may have.
-     */
-    ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("left at tick"));
+    hosted_expect_perfect(300); /* five seconds: nine steps or more */
+    /* A wait of hours would have dropped a player; a short one a busy machine may have. */
+    hosted_expect_none(&hosted.server, "left at tick");
 }
 
 Test(programs_clock, a_wall_clock_that_steps_by_hours_makes_nobody_wait_for_long)

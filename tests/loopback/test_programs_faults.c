@@ -13,90 +13,69 @@ enum {
     CY
 };
 
-static ls_hosted hosted;
-
-static void open_hosted(void)
-{
-    ls_hosted_open(&hosted);
-}
-
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_faults, .init = open_hosted, .fini = close_hosted);
-
-static void sleep_ms(uint64_t duration_ms)
-{
-    uint64_t end_ms = ls_process_now_ms() + duration_ms;
-    while (ls_process_now_ms() < end_ms) {
-        ls_process_pause();
-    }
-}
+TestSuite(programs_faults, .init = hosted_open, .fini = hosted_close);
 
 /* Ann, bob and cy play arena, and have done so for a moment. */
-static void start_three(const char *const *arguments)
+#define start_three(...)                                                                           \
+    start_three_with(LS_ARGUMENTS("--sim", "arena", "--players", "3", __VA_ARGS__))
+static void start_three_with(const char *const *arguments)
 {
-    ls_hosted_serve(&hosted, arguments);
     static const char *const names[] = {"ann", "bob", "cy"};
-    static const char *const bots[] = {"1", "2", "3"};
+    hosted_serve_with(arguments);
     for (uint32_t i = 0; i < 3; i++) {
-        ls_hosted_join(&hosted,
-                       LS_ARGUMENTS("--bot", bots[i], "--name", names[i], "--reconnect", "0"));
+        hosted_join("--bot", hosted_text("%u", i), "--name", names[i], "--reconnect", "0");
     }
-    ls_hosted_expect_words(&hosted.clients[ANN], "the match starts");
-    ls_hosted_expect_words(&hosted.clients[BOB], "the match starts");
-    ls_hosted_expect_words(&hosted.clients[CY], "the match starts");
-    sleep_ms(500);
+    for (uint32_t i = 0; i < 3; i++) {
+        hosted_expect_words(&hosted.clients[i], "the match starts");
+    }
+    hosted_pause_ms(500);
 }
 
 /* In any case the server and the other two ended well and agree. */
 static void expect_others_unharmed(uint32_t ticks)
 {
-    ls_hosted_expect_exit(&hosted.server, 0);
-    ls_hosted_expect_exit(&hosted.clients[ANN], 0);
-    ls_hosted_expect_exit(&hosted.clients[CY], 0);
-    ls_hosted_expect_agreement(&hosted, ANN);
-    ls_hosted_expect_agreement(&hosted, CY);
-    const cJSON *server = ls_hosted_server_summary(&hosted);
-    cr_expect_eq(ls_hosted_number(server, "final_tick"), ticks);
-    cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_exit(&hosted.clients[ANN], 0);
+    hosted_expect_exit(&hosted.clients[CY], 0);
+    hosted_expect_agreement(ANN);
+    hosted_expect_agreement(CY);
+    const cJSON *server = hosted_server_summary();
+    cr_expect_eq(hosted_number(server, "final_tick"), ticks);
+    cr_expect_eq(hosted_count(server, "desyncs"), 0);
     static const char *const others[] = {"ann", "cy"};
     for (size_t i = 0; i < 2; i++) {
-        const cJSON *player = ls_hosted_player(&hosted, others[i]);
-        cr_expect_str_eq(ls_hosted_word(player, "status"), "OK");
-        cr_expect_eq(ls_hosted_number(player, "hashes_compared"), ticks + 1);
+        const cJSON *player = hosted_player(others[i]);
+        cr_expect_str_eq(hosted_word(player, "status"), "OK");
+        cr_expect_eq(hosted_number(player, "hashes_compared"), ticks + 1);
     }
 }
 
 static void expect_bob_left(const char *status, const char *words)
 {
-    const cJSON *bob = ls_hosted_player(&hosted, "bob");
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(bob, "stalled_ticks")), "it told its figures");
-    ls_hosted_expect_left(&hosted, "bob", status, words);
+    const cJSON *bob = hosted_player("bob");
+    cr_expect(hosted_is_null(bob, "stalled_ticks"), "it told its figures");
+    hosted_expect_left("bob", status, words);
 }
 
 /* ---- clients ---- */
 
 Test(programs_faults, a_client_that_is_killed_leaves_its_slot_after_the_timeout)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "270", "--timeout",
-                             "2000", "--keep-seat", "0"));
+    start_three("--ticks", "270", "--timeout", "2000", "--keep-seat", "0");
     ls_process_stop(&hosted.clients[BOB]);
     expect_others_unharmed(270);
     expect_bob_left("TIMED_OUT", "nothing was heard within the timeout (TIMED_OUT)");
-    const cJSON *bob = ls_hosted_player(&hosted, "bob");
-    cr_expect_gt(ls_hosted_number(bob, "inputs_on_time"), 0);
-    cr_expect_gt(ls_hosted_number(bob, "inputs_substituted"), 0);
+    const cJSON *bob = hosted_player("bob");
+    cr_expect_gt(hosted_number(bob, "inputs_on_time"), 0);
+    cr_expect_gt(hosted_number(bob, "inputs_substituted"), 0);
 }
 
 Test(programs_faults, a_client_that_is_interrupted_leaves_at_once)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "240"));
+    start_three("--ticks", "240");
     ls_process_signal(&hosted.clients[BOB], SIGINT);
-    ls_hosted_expect_exit(&hosted.clients[BOB], 0);
-    ls_hosted_expect_all(&hosted.clients[BOB], LS_ARGUMENTS("the player left"));
+    hosted_expect_exit(&hosted.clients[BOB], 0);
+    hosted_expect_all(&hosted.clients[BOB], "the player left");
     expect_others_unharmed(240);
     const char *line = strstr(ls_process_errors(&hosted.server), " left at tick ");
     unsigned tick = 240;
@@ -107,109 +86,103 @@ Test(programs_faults, a_client_that_is_interrupted_leaves_at_once)
 
 Test(programs_faults, the_match_ends_when_everybody_has_left)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3"));
+    start_three("--ticks", "0");
     for (uint32_t i = 0; i < 3; i++) {
         ls_process_signal(&hosted.clients[i], i == BOB ? SIGINT : SIGTERM);
     }
-    ls_hosted_expect_clean_exits(&hosted);
-    cr_expect_gt(ls_hosted_number(ls_hosted_server_summary(&hosted), "final_tick"), 0);
+    hosted_expect_clean_exits();
+    cr_expect_gt(hosted_number(hosted_server_summary(), "final_tick"), 0);
 }
 
 static void pause_bob(void)
 {
     ls_process_signal(&hosted.clients[BOB], SIGSTOP);
-    sleep_ms(1000);
+    hosted_pause_ms(1000);
     ls_process_signal(&hosted.clients[BOB], SIGCONT);
 }
 
 Test(programs_faults, a_client_that_stands_still_is_not_waited_for_and_catches_up)
 {
-    start_three(
-        LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "240", "--late", "repeat"));
+    start_three("--ticks", "240", "--late", "repeat");
     pause_bob();
-    ls_hosted_expect_perfect(&hosted, 240);
-    const cJSON *bob = ls_hosted_player(&hosted, "bob");
-    cr_expect_geq(ls_hosted_number(bob, "inputs_substituted"), 30, "a second has 60 ticks");
-    ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("waiting for"));
+    hosted_expect_perfect(240);
+    const cJSON *bob = hosted_player("bob");
+    cr_expect_geq(hosted_number(bob, "inputs_substituted"), 30, "a second has 60 ticks");
+    hosted_expect_none(&hosted.server, "waiting for");
 }
 
 Test(programs_faults, a_client_that_stands_still_is_waited_for_by_the_other_rule)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "180", "--late", "wait",
-                             "--wait-limit", "20000"));
+    start_three("--ticks", "180", "--late", "wait", "--wait-limit", "20000");
     pause_bob();
-    ls_hosted_expect_perfect(&hosted, 180);
+    hosted_expect_perfect(180);
     static const char *const names[] = {"ann", "bob", "cy"};
     for (size_t i = 0; i < 3; i++) {
-        const cJSON *player = ls_hosted_player(&hosted, names[i]);
-        cr_expect_eq(ls_hosted_number(player, "inputs_on_time"), 180);
-        cr_expect_eq(ls_hosted_number(player, "inputs_substituted"), 0);
+        const cJSON *player = hosted_player(names[i]);
+        cr_expect_eq(hosted_number(player, "inputs_on_time"), 180);
+        cr_expect_eq(hosted_number(player, "inputs_substituted"), 0);
     }
-    char who[64];
-    snprintf(who, sizeof who, "waiting for bob (slot %.0f): no input for tick ",
-             ls_hosted_number(ls_hosted_player(&hosted, "bob"), "slot"));
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS(who));
-    ls_hosted_expect_all(&hosted.clients[ANN], LS_ARGUMENTS(who));
-    cr_expect_gt(ls_hosted_number(ls_hosted_client_summary(&hosted, ANN), "final_tick"), 0);
+    const char *wait = hosted_text("waiting for bob (slot %.0f): no input for tick ",
+                                   hosted_number(hosted_player("bob"), "slot"));
+    hosted_expect_all(&hosted.server, wait);
+    hosted_expect_all(&hosted.clients[ANN], wait);
+    cr_expect_gt(hosted_number(hosted_client_summary(ANN), "final_tick"), 0);
 }
 
 Test(programs_faults, a_client_is_not_waited_for_longer_than_the_limit)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "150", "--late", "wait",
-                             "--wait-limit", "1000", "--timeout", "20000", "--keep-seat", "0"));
+    start_three("--ticks", "150", "--late", "wait", "--wait-limit", "1000", "--timeout", "20000",
+                "--keep-seat", "0");
     ls_process_signal(&hosted.clients[BOB], SIGSTOP);
-    ls_hosted_expect_words(&hosted.server, " left at tick ");
+    hosted_expect_words(&hosted.server, " left at tick ");
     ls_process_signal(&hosted.clients[BOB], SIGCONT);
     expect_others_unharmed(150);
     expect_bob_left("TIMED_OUT", "within the longest wait of the rule 'wait' (TIMED_OUT)");
-    ls_hosted_expect_exit(&hosted.clients[BOB], 1);
-    ls_hosted_expect_all(&hosted.clients[BOB],
-                         LS_ARGUMENTS("within the longest wait of the rule 'wait' (TIMED_OUT)"));
+    hosted_expect_exit(&hosted.clients[BOB], 1);
+    hosted_expect_all(&hosted.clients[BOB],
+                      "within the longest wait of the rule 'wait' (TIMED_OUT)");
 }
 
 /* ---- the server ---- */
 
 Test(programs_faults, a_server_that_is_stopped_ends_the_match_for_all_on_one_tick)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3"));
+    start_three("--ticks", "0");
     ls_process_signal(&hosted.server, SIGHUP);
-    ls_hosted_expect_clean_exits(&hosted);
+    hosted_expect_clean_exits();
+    hosted_expect_all_agree();
     for (uint32_t i = 0; i < 3; i++) {
-        ls_hosted_expect_agreement(&hosted, i);
-        ls_hosted_expect_all(&hosted.clients[i], LS_ARGUMENTS("the match is complete"));
+        hosted_expect_all(&hosted.clients[i], "the match is complete");
     }
-    const cJSON *server = ls_hosted_server_summary(&hosted);
-    double final_tick = ls_hosted_number(server, "final_tick");
+    const cJSON *server = hosted_server_summary();
+    double final_tick = hosted_number(server, "final_tick");
     cr_expect_gt(final_tick, 0);
-    cr_expect_eq(ls_hosted_number(server, "hashes_compared"), 3 * (final_tick + 1));
+    cr_expect_eq(hosted_number(server, "hashes_compared"), 3 * (final_tick + 1));
 }
 
-Test(programs_faults, a_server_that_is_stopped_in_its_lobby_tells_who_waits)
+Test(programs_faults, a_server_that_is_stopped_in_its_lobby_tells_its_clients)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    hosted_serve("--sim", "arena", "--players", "2");
+    hosted_join("--bot", "1");
+    hosted_expect_words(&hosted.clients[0], "joined");
     ls_process_signal(&hosted.server, SIGINT);
-    ls_hosted_expect_exit(&hosted.server, 0);
-    ls_hosted_expect_exit(&hosted.clients[0], 1);
-    ls_hosted_expect_all(&hosted.clients[0], LS_ARGUMENTS("the server stopped (ALREADY_OVER)"));
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("0 ticks, 0 hashes compared, 0 differences"));
-    const cJSON *server = ls_hosted_server_summary(&hosted);
-    const cJSON *seat = ls_hosted_item(server, "players", 0);
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(seat, "status")), "nobody had played there");
+    hosted_expect_exits(0, 1);
+    hosted_expect_all(&hosted.clients[0], "the server stopped (ALREADY_OVER)");
+    hosted_expect_all(&hosted.server, "0 ticks, 0 hashes compared, 0 differences");
+    cr_expect(hosted_is_null(hosted_server_summary(), "players.0.status"), "nobody had played");
 }
 
 /* The second signal does not wait for a client that cannot finish. */
 Test(programs_faults, a_second_signal_stops_the_server_at_once)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3"));
+    start_three("--ticks", "0");
     ls_process_signal(&hosted.clients[BOB], SIGSTOP);
     ls_process_signal(&hosted.server, SIGINT);
-    ls_hosted_expect_words(&hosted.server, "press Ctrl-C again to stop at once");
+    hosted_expect_words(&hosted.server, "press Ctrl-C again to stop at once");
     ls_process_signal(&hosted.server, SIGINT);
-    ls_hosted_expect_exit(&hosted.server, 0);
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("did not reach the end"));
-    ls_hosted_expect_none(&hosted.server, LS_ARGUMENTS("left at tick"));
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_expect_all(&hosted.server, "did not reach the end");
+    hosted_expect_none(&hosted.server, "left at tick");
     for (uint32_t i = 0; i < 3; i++) {
         ls_process_stop(&hosted.clients[i]); /* no server is left to tell them the end */
     }
@@ -217,16 +190,15 @@ Test(programs_faults, a_second_signal_stops_the_server_at_once)
 
 Test(programs_faults, clients_notice_that_the_server_was_killed)
 {
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--timeout", "1000"));
+    start_three("--timeout", "1000");
     ls_process_stop(&hosted.server);
     for (uint32_t i = 0; i < 3; i++) {
-        ls_hosted_expect_exit(&hosted.clients[i], 1);
-        ls_hosted_expect_all(
-            &hosted.clients[i],
-            LS_ARGUMENTS("nothing was heard from the server within the timeout (TIMED_OUT)"));
-        const cJSON *client = ls_hosted_client_summary(&hosted, i);
-        cr_expect_str_eq(ls_hosted_word(client, "status"), "TIMED_OUT");
-        cr_expect_gt(ls_hosted_number(client, "final_tick"), 0);
+        hosted_expect_exit(&hosted.clients[i], 1);
+        hosted_expect_all(&hosted.clients[i],
+                          "nothing was heard from the server within the timeout (TIMED_OUT)");
+        const cJSON *client = hosted_client_summary(i);
+        cr_expect_str_eq(hosted_word(client, "status"), "TIMED_OUT");
+        cr_expect_gt(hosted_number(client, "final_tick"), 0);
     }
 }
 
@@ -253,7 +225,7 @@ Test(programs_faults, garbage_from_unknown_peers_changes_nothing)
         descriptors[i] = ls_open_socket(&port);
     }
     ls_rng rng = ls_rng_make(7, 1);
-    start_three(LS_ARGUMENTS("--sim", "arena", "--players", "3", "--ticks", "180"));
+    start_three("--ticks", "180");
     uint32_t thrown = 0;
     while (!ls_process_has_ended(&hosted.server) && thrown < 8000) {
         for (size_t i = 0; i < SOCKETS; i++, thrown++) {
@@ -262,7 +234,7 @@ Test(programs_faults, garbage_from_unknown_peers_changes_nothing)
         ls_process_pause();
     }
     cr_expect_gt(thrown, 200);
-    ls_hosted_expect_perfect(&hosted, 180);
+    hosted_expect_perfect(180);
     for (size_t i = 0; i < SOCKETS; i++) {
         close(descriptors[i]);
     }
@@ -291,16 +263,16 @@ static size_t cut(void *user, uint8_t *bytes, size_t size)
 
 Test(programs_faults, packets_that_are_cut_off_on_their_way_change_nothing)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "180"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    hosted_serve(ARENA("2", "180"));
+    hosted_join("--bot", "1");
     ls_relay relay = ls_relay_open(hosted.port);
     damage done = {.rng = ls_rng_make(7, 2), .relay = &relay};
     relay.alter = cut;
     relay.user = &done;
     hosted.port = relay.port;
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_relay(&hosted, &relay);
-    ls_hosted_expect_perfect(&hosted, 180);
+    hosted_join("--bot", "2");
+    hosted_relay(&relay);
+    hosted_expect_perfect(180);
     cr_expect_gt(done.cut, 50);
     ls_relay_close(&relay);
 }
@@ -317,16 +289,16 @@ Test(programs_faults, a_conversation_repeated_by_an_unknown_peer_changes_nothing
 {
     uint16_t port;
     int elsewhere = ls_open_socket(&port);
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "120"));
+    hosted_serve(ARENA("1", "120"));
     ls_relay relay = ls_relay_open(hosted.port);
     relay.alter = repeat_from_elsewhere;
     relay.user = &elsewhere;
     uint16_t server_port = hosted.port;
     hosted.port = relay.port;
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    hosted_join("--bot", "1");
     hosted.port = server_port; /* where the unknown peer sends to */
-    ls_hosted_relay(&hosted, &relay);
-    ls_hosted_expect_perfect(&hosted, 120);
+    hosted_relay(&relay);
+    hosted_expect_perfect(120);
     ls_relay_close(&relay);
     close(elsewhere);
 }

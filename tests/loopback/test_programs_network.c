@@ -3,31 +3,13 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static ls_hosted hosted;
+TestSuite(programs_network, .init = hosted_open, .fini = hosted_close);
 
-static void open_hosted(void)
-{
-    ls_hosted_open(&hosted);
-}
-
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_network, .init = open_hosted, .fini = close_hosted);
-
-/* Exit code 1, and exactly this sentence on the errors. */
-static void expect_failure(const char *program, const char *const *arguments, const char *sentence)
-{
-    const char *errors = ls_hosted_run(&hosted, program, arguments, 1);
-    cr_expect(strstr(errors, sentence), "no \"%s\" in: %s", sentence, errors);
-    cr_expect(!strstr(errors, "listening"), "it had started: %s", errors);
-}
+/* Runs a program that gives up with exit code 1 and this sentence. */
+#define expect_failure(program, sentence, ...)                                                     \
+    hosted_expect_refusal(1, program, sentence, __VA_ARGS__)
 
 /* ---- the server's end ---- */
 
@@ -35,32 +17,29 @@ Test(programs_network, a_port_in_use_is_told)
 {
     uint16_t port;
     int descriptor = ls_open_socket(&port);
-    char port_text[8];
-    char sentence[128];
-    snprintf(port_text, sizeof port_text, "%u", port);
-    snprintf(sentence, sizeof sentence,
-             "error: cannot listen on 127.0.0.1, UDP port %u: Address already in use\n", port);
-    expect_failure(LS_TEST_SERVER, LS_ARGUMENTS("--bind", "127.0.0.1", "--port", port_text),
-                   sentence);
+    expect_failure(
+        LS_TEST_SERVER,
+        hosted_text("error: cannot listen on 127.0.0.1, UDP port %u: Address already in use\n",
+                    port),
+        "--bind", "127.0.0.1", "--port", hosted_text("%u", port));
     close(descriptor);
 }
 
 Test(programs_network, two_servers_cannot_share_a_port)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "10"));
-    char port_text[8];
-    snprintf(port_text, sizeof port_text, "%u", hosted.port);
-    expect_failure(LS_TEST_SERVER, LS_ARGUMENTS("--bind", "127.0.0.1", "--port", port_text),
-                   "Address already in use");
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_expect_perfect(&hosted, 10);
+    hosted_serve(ARENA("1", "10"));
+    expect_failure(LS_TEST_SERVER, "Address already in use", "--bind", "127.0.0.1", "--port",
+                   hosted_text("%u", hosted.port));
+    hosted_join("--bot", "1");
+    hosted_expect_perfect(10);
 }
 
 /* 192.0.2.0/24 is nobody's: it stands in documents. */
 Test(programs_network, an_address_of_another_machine_is_told)
 {
-    expect_failure(LS_TEST_SERVER, LS_ARGUMENTS("--bind", "192.0.2.1", "--port", "0"),
-                   "error: cannot listen on 192.0.2.1, UDP port 0: Cannot assign requested");
+    expect_failure(LS_TEST_SERVER,
+                   "error: cannot listen on 192.0.2.1, UDP port 0: Cannot assign requested",
+                   "--bind", "192.0.2.1", "--port", "0");
 }
 
 static bool are_low_ports_free(void)
@@ -83,94 +62,87 @@ Test(programs_network, a_privileged_port_is_told)
     if (are_low_ports_free()) {
         cr_skip("any port is free for all here");
     }
-    char stem[96];
-    snprintf(stem, sizeof stem, "%s/server", hosted.folder);
     ls_process_config config = {.program = LS_TEST_SERVER,
                                 .arguments = LS_ARGUMENTS("--bind", "127.0.0.1", "--port", "1"),
-                                .output_stem = stem,
+                                .output_stem = hosted_path("server"),
                                 .user = geteuid() == 0 ? NOBODY : 0};
     ls_process_start(&hosted.server, &config);
     cr_assert(ls_process_wait(&hosted.server, LS_PROCESS_PATIENCE_MS));
     if (hosted.server.exit_code == CANNOT_START) {
         cr_skip("the build is out of other users' reach");
     }
-    ls_hosted_expect_exit(&hosted.server, 1);
-    ls_hosted_expect_all(&hosted.server,
-                         LS_ARGUMENTS("cannot listen on 127.0.0.1, UDP port 1: Permission denied "
-                                      "(ports below 1024 are privileged)"));
+    hosted_expect_exit(&hosted.server, 1);
+    hosted_expect_all(&hosted.server, "cannot listen on 127.0.0.1, UDP port 1: Permission denied "
+                                      "(ports below 1024 are privileged)");
 }
 
 Test(programs_network, files_that_cannot_be_written_are_told_before_the_match)
 {
     expect_failure(LS_TEST_SERVER,
-                   LS_ARGUMENTS("--bind", "127.0.0.1", "--port", "0", "--port-file", "/none/port"),
-                   "error: cannot write the port to /none/port: No such file or directory\n");
+                   "error: cannot write the port to /none/port: No such file or directory\n",
+                   "--bind", "127.0.0.1", "--port", "0", "--port-file", "/none/port");
     expect_failure(LS_TEST_SERVER,
-                   LS_ARGUMENTS("--bind", "127.0.0.1", "--port", "0", "--json", "/none/s.json"),
-                   "error: cannot write the summary to /none/s.json: No such file or directory\n");
-    expect_failure(LS_TEST_SERVER, LS_ARGUMENTS("--port", "0", "--json", "/"),
-                   "error: cannot write the summary to /: Is a directory\n");
-    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("127.0.0.1:9", "--json", "/none/c.json"),
-                   "error: cannot write the summary to /none/c.json: No such file or directory\n");
+                   "error: cannot write the summary to /none/s.json: No such file or directory\n",
+                   "--bind", "127.0.0.1", "--port", "0", "--json", "/none/s.json");
+    expect_failure(LS_TEST_SERVER, "error: cannot write the summary to /: Is a directory\n",
+                   "--port", "0", "--json", "/");
+    expect_failure(LS_TEST_CLIENT,
+                   "error: cannot write the summary to /none/c.json: No such file or directory\n",
+                   "127.0.0.1:9", "--json", "/none/c.json");
 }
 
 Test(programs_network, a_start_that_fails_leaves_no_summary)
 {
-    char path[96];
-    snprintf(path, sizeof path, "%s/summary.json", hosted.folder);
+    const char *path = hosted_path("summary.json");
     expect_failure(LS_TEST_SERVER,
-                   LS_ARGUMENTS("--port", "0", "--port-file", "/none/port", "--json", path),
-                   "error: cannot write the port to /none/port: No such file or directory\n");
+                   "error: cannot write the port to /none/port: No such file or directory\n",
+                   "--port", "0", "--port-file", "/none/port", "--json", path);
     cr_expect_neq(access(path, F_OK), 0, "the server left one");
-    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("no..host:7300", "--json", path),
-                   "error: cannot find the host 'no..host': ");
+    expect_failure(LS_TEST_CLIENT, "error: cannot find the host 'no..host': ", "no..host:7300",
+                   "--json", path);
     cr_expect_neq(access(path, F_OK), 0, "the client left one");
 }
 
 Test(programs_network, a_full_disk_is_told_after_the_match)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "10",
-                                          "--json", "/dev/full"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--json", "/dev/full"));
-    ls_hosted_expect_exit(&hosted.server, 1);
-    ls_hosted_expect_exit(&hosted.clients[0], 1);
-    const char *const *sentence =
-        LS_ARGUMENTS("error: cannot write the summary to /dev/full: No space left on device\n");
-    ls_hosted_expect_all(&hosted.server, sentence);
-    ls_hosted_expect_all(&hosted.clients[0], sentence);
+    hosted_serve(ARENA("1", "10"), "--json", "/dev/full");
+    hosted_join("--bot", "1", "--json", "/dev/full");
+    hosted_expect_exits(1, 1);
+    ls_process *const both[] = {&hosted.server, &hosted.clients[0]};
+    for (size_t i = 0; i < 2; i++) {
+        hosted_expect_all(
+            both[i], "error: cannot write the summary to /dev/full: No space left on device\n");
+    }
 }
 
 /* ---- the client's end ---- */
 
 Test(programs_network, a_host_that_is_not_found_is_told)
 {
-    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("no..host:7300"),
-                   "error: cannot find the host 'no..host': ");
-    expect_failure(LS_TEST_SERVER, LS_ARGUMENTS("--bind", "no..host"),
-                   "error: cannot find the host 'no..host': ");
+    expect_failure(LS_TEST_CLIENT, "error: cannot find the host 'no..host': ", "no..host:7300");
+    expect_failure(LS_TEST_SERVER, "error: cannot find the host 'no..host': ", "--bind",
+                   "no..host");
 }
 
 /* No program uses UDP port 1; a port that was just free may be taken by now. */
 Test(programs_network, a_port_where_nobody_listens_is_told)
 {
-    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS("127.0.0.1:1"),
+    expect_failure(LS_TEST_CLIENT,
                    "error: cannot connect to 127.0.0.1:1: no server answers there; check the "
-                   "address, the port and the network (REFUSED)\n");
-    ls_hosted_expect_none(&hosted.other, LS_ARGUMENTS("hash"));
+                   "address, the port and the network (REFUSED)\n",
+                   "127.0.0.1:1");
+    hosted_expect_none(&hosted.other, "hash");
 }
 
 Test(programs_network, a_port_that_never_answers_is_told)
 {
-    uint16_t port;
-    int descriptor = ls_open_socket(&port);
-    char server[32];
-    snprintf(server, sizeof server, "127.0.0.1:%u", port);
-    expect_failure(LS_TEST_CLIENT, LS_ARGUMENTS(server, "--json", "-"),
-                   "nothing was heard in the time allowed (TIMED_OUT)\n");
+    int descriptor = ls_open_socket(&hosted.port);
+    hosted_run(1, LS_TEST_CLIENT, hosted_address(), "--json", "-");
+    hosted_expect_all(&hosted.other, "nothing was heard in the time allowed (TIMED_OUT)\n");
     cJSON *summary = cJSON_Parse(ls_process_output(&hosted.other));
-    cr_expect_str_eq(ls_hosted_word(summary, "status"), "TIMED_OUT");
-    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(summary, "final_hash")));
-    cr_expect_eq(ls_hosted_count(summary, "players"), 0);
+    cr_expect_str_eq(hosted_word(summary, "status"), "TIMED_OUT");
+    cr_expect(hosted_is_null(summary, "final_hash"));
+    cr_expect_eq(hosted_count(summary, "players"), 0);
     cJSON_Delete(summary);
     close(descriptor);
 }
@@ -178,10 +150,8 @@ Test(programs_network, a_port_that_never_answers_is_told)
 /* Something else lives on the port and answers with what is no ENet. */
 Test(programs_network, a_port_of_another_service_is_told)
 {
-    uint16_t port;
-    int descriptor = ls_open_socket(&port);
-    hosted.port = port;
-    uint32_t client = ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    int descriptor = ls_open_socket(&hosted.port);
+    uint32_t client = hosted_join("--bot", "1");
     while (!ls_process_has_ended(&hosted.clients[client])) {
         uint8_t bytes[2048];
         struct sockaddr_storage from;
@@ -193,8 +163,8 @@ Test(programs_network, a_port_of_another_service_is_told)
         }
         ls_process_pause();
     }
-    ls_hosted_expect_exit(&hosted.clients[client], 1);
-    ls_hosted_expect_all(&hosted.clients[client], LS_ARGUMENTS("cannot connect to 127.0.0.1:"));
+    hosted_expect_exit(&hosted.clients[client], 1);
+    hosted_expect_all(&hosted.clients[client], "cannot connect to 127.0.0.1:");
     close(descriptor);
 }
 
@@ -204,26 +174,25 @@ Test(programs_network, a_client_that_is_early_gets_in)
 {
     ls_relay relay = ls_relay_open(0);
     hosted.port = relay.port;
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
+    hosted_join("--bot", "1");
     uint8_t lost[2048];
     while (recv(relay.client_side, lost, sizeof lost, MSG_DONTWAIT) < 0) {
         cr_assert(!ls_process_has_ended(&hosted.clients[0]));
         ls_process_pause();
     }
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "10"));
+    hosted_serve(ARENA("1", "10"));
     relay.server_port = hosted.port;
-    ls_hosted_relay(&hosted, &relay);
-    ls_hosted_expect_perfect(&hosted, 10);
+    hosted_relay(&relay);
+    hosted_expect_perfect(10);
     ls_relay_close(&relay);
 }
 
 Test(programs_network, a_failed_assertion_is_an_internal_error)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    hosted_serve("--sim", "arena", "--players", "2");
+    hosted_join("--bot", "1");
+    hosted_expect_words(&hosted.clients[0], "joined");
     ls_process_signal(&hosted.server, SIGABRT);
     ls_process_signal(&hosted.clients[0], SIGABRT);
-    ls_hosted_expect_exit(&hosted.server, 4);
-    ls_hosted_expect_exit(&hosted.clients[0], 4);
+    hosted_expect_exits(4, 4);
 }

@@ -6,51 +6,43 @@
 #include <stdio.h>
 #include <string.h>
 
-static ls_hosted hosted;
-
-static void open_hosted(void)
-{
-    ls_hosted_open(&hosted);
-}
-
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_refusal, .init = open_hosted, .fini = close_hosted);
+TestSuite(programs_refusal, .init = hosted_open, .fini = hosted_close);
 
 /* Runs a client that the server will not have; returns what it says. */
-static const char *refuse(const char *const *arguments)
+static const char *refuse(const char *flag, const char *value)
 {
-    const char *line[16] = {NULL};
-    char server[32];
-    size_t count = 0;
-    snprintf(server, sizeof server, "127.0.0.1:%u", hosted.port);
-    line[count++] = server;
-    for (; *arguments; arguments++) {
-        line[count++] = *arguments;
-    }
-    const char *errors = ls_hosted_run(&hosted, LS_TEST_CLIENT, line, 1);
+    const char *errors = hosted_run(1, LS_TEST_CLIENT, hosted_address(), flag, value);
     cr_expect(!strstr(errors, "hash "), "it told a hash of no match: %s", errors);
     return errors;
 }
 
 /* ---- different games ---- */
 
+static void serve_variant(const char *bonus)
+{
+    hosted_serve("--sim", LS_PLUGIN("variant"), "--players", "1", "--ticks", "20", "--param",
+                 bonus);
+}
+
+/* Nothing of it disturbs the match. */
+static void play_variant(void)
+{
+    hosted_join("--sim", LS_PLUGIN("variant"), "--bot", "1");
+    hosted_expect_perfect(20);
+}
+
 /* The client's last line is "lockstep-client: error: HOST:PORT: SENTENCE (STATUS)"; the server has
  * to have the same sentence. */
 static void expect_same_sentence(const char *errors, const char *item)
 {
-    char intro[64];
     char sentence[512];
-    snprintf(intro, sizeof intro, "error: 127.0.0.1:%u: ", hosted.port);
+    const char *intro = hosted_text("error: %s: ", hosted_address());
     const char *found = strstr(errors, intro);
     cr_assert(found, "no \"%s\" in: %s", intro, errors);
     snprintf(sentence, sizeof sentence, "%s", found + strlen(intro));
     sentence[strcspn(sentence, "\n")] = '\0';
     cr_expect(strncmp(sentence, item, strlen(item)) == 0, "not about %s: %s", item, sentence);
-    ls_hosted_expect_words(&hosted.server, sentence);
+    hosted_expect_words(&hosted.server, sentence);
 }
 
 /* "...: client X, server Y" with X not Y. */
@@ -64,7 +56,7 @@ static void expect_two_values(const char *errors)
     cr_expect_str_neq(client, server);
 }
 
-Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
+Test(programs_refusal, a_difference_is_named_with_both_values_on_both_sides)
 {
     static const struct {
         const char *file;
@@ -77,45 +69,39 @@ Test(programs_refusal, whatever_differs_is_named_with_both_values_on_both_sides)
         {LS_PLUGIN("variant_initial"), "initial state: client "},
         {LS_PLUGIN("variant_param_name"), "parameter digest: client "},
     };
-    ls_hosted_serve(&hosted,
-                    LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1", "--ticks", "20"));
+    serve_variant("bonus=1");
     for (size_t i = 0; i < sizeof different / sizeof different[0]; i++) {
-        const char *errors = refuse(LS_ARGUMENTS("--sim", different[i].file));
+        const char *errors = refuse("--sim", different[i].file);
         expect_same_sentence(errors, different[i].item);
         expect_two_values(errors);
     }
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
-    ls_hosted_expect_perfect(&hosted, 20);
+    play_variant();
 }
 
 Test(programs_refusal, parameters_that_the_client_cannot_take_are_named)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1",
-                                          "--ticks", "20", "--param", "bonus=50"));
-    expect_same_sentence(refuse(LS_ARGUMENTS("--sim", LS_PLUGIN("variant_param_range"))),
+    serve_variant("bonus=50");
+    expect_same_sentence(refuse("--sim", LS_PLUGIN("variant_param_range")),
                          "simulation parameters: the client cannot take the server's: parameter "
                          "'bonus' of 'variant' takes 0..5 points, not 50 (PARAMETER_MISMATCH)");
-    expect_same_sentence(refuse(LS_ARGUMENTS("--sim", LS_PLUGIN("variant_param_count"))),
+    expect_same_sentence(refuse("--sim", LS_PLUGIN("variant_param_count")),
                          "simulation parameters: the client cannot take the server's: 'variant' "
                          "has 2 parameters, not 1 (PARAMETER_MISMATCH)");
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
-    ls_hosted_expect_perfect(&hosted, 20);
+    play_variant();
 }
 
 Test(programs_refusal, another_simulation_is_named_on_both_sides)
 {
     static const char item[] = "simulation: the server plays 'variant', which this client does not "
                                "have (SIMULATION_MISMATCH)";
-    ls_hosted_serve(&hosted,
-                    LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--players", "1", "--ticks", "20"));
-    const char *errors = refuse(LS_ARGUMENTS("--bot", "1"));
+    serve_variant("bonus=1");
+    const char *errors = refuse("--bot", "1");
     cr_expect(strstr(errors, "'variant' is no built-in: give its plug-in with --sim FILE.so"));
     expect_same_sentence(errors, item);
-    errors = refuse(LS_ARGUMENTS("--sim", "arena"));
+    errors = refuse("--sim", "arena");
     cr_expect(strstr(errors, "--sim gives 'arena', but the server plays 'variant'"));
     expect_same_sentence(errors, item);
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", LS_PLUGIN("variant"), "--bot", "1"));
-    ls_hosted_expect_perfect(&hosted, 20);
+    play_variant();
 }
 
 /* ---- different builds: a HELLO by hand ---- */
@@ -143,28 +129,27 @@ static void expect_hello_refused(const ls_hello *hello, ls_status status, const 
     cr_expect_eq(-(int)message.body.close_reason.negated_status, status);
     const char *words = message.body.close_reason.text.bytes;
     cr_expect(strstr(words, item), "no \"%s\" in: %s", item, words);
-    ls_hosted_expect_words(&hosted.server, words);
+    hosted_expect_words(&hosted.server, words);
     ls_station_close(&client);
 }
 
 Test(programs_refusal, other_builds_and_unknown_peers_are_refused_at_the_door)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "20"));
+    hosted_serve(ARENA("1", "20"));
     ls_hello hello = ls_hello_make("newer");
     hello.protocol_version = LS_PROTOCOL_VERSION + 1;
-    char versions[64];
-    snprintf(versions, sizeof versions, "protocol version: client %u, server %u",
-             LS_PROTOCOL_VERSION + 1, LS_PROTOCOL_VERSION);
-    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH, versions);
+    expect_hello_refused(&hello, LS_PROTOCOL_MISMATCH,
+                         hosted_text("protocol version: client %u, server %u",
+                                     LS_PROTOCOL_VERSION + 1, LS_PROTOCOL_VERSION));
     hello = ls_hello_make("other arithmetic");
     hello.arithmetic ^= 1;
     expect_hello_refused(&hello, LS_ARITHMETIC_MISMATCH, "do not compute the same numbers");
     hello = ls_hello_make("unknown peer");
     hello.magic = 0x20544547; /* "GET " */
     expect_hello_refused(&hello, LS_MALFORMED, "this is not a Lockstep client");
-    ls_hosted_expect_words(&hosted.server, "warning: refused a client: ");
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_expect_perfect(&hosted, 20);
+    hosted_expect_words(&hosted.server, "warning: refused a client: ");
+    hosted_join("--bot", "1");
+    hosted_expect_perfect(20);
 }
 
 /* ---- no room ---- */
@@ -172,66 +157,64 @@ Test(programs_refusal, other_builds_and_unknown_peers_are_refused_at_the_door)
 /* A pending connection that takes a seat and never gets ready keeps the match in its lobby. */
 Test(programs_refusal, a_full_match_is_told_and_stays_as_it_was)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30"));
+    hosted_serve(ARENA("2", "30"));
     ls_station pending = ls_station_connect(hosted.port, LS_PROCESS_PATIENCE_MS);
     LS_RUN_UNTIL(pending.connected_count == 1, &pending);
     ls_hello hello = ls_hello_make("dawdler");
     send_hello(&pending, &hello);
     LS_RUN_UNTIL(pending.received_count > 0, &pending); /* OFFER */
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    hosted_join("--bot", "1");
+    hosted_expect_words(&hosted.clients[0], "joined");
 
-    const char *errors = refuse(LS_ARGUMENTS("--bot", "2"));
+    const char *errors = refuse("--bot", "2");
     cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
-    ls_hosted_expect_words(&hosted.server,
-                           "refused a client: every seat of the match is taken (MATCH_FULL)");
+    hosted_expect_words(&hosted.server,
+                        "refused a client: every seat of the match is taken (MATCH_FULL)");
     ls_station_close(&pending);
-    ls_hosted_expect_words(&hosted.server,
-                           "a client did not take the seat that it was offered (slot 0)");
+    hosted_expect_words(&hosted.server,
+                        "a client did not take the seat that it was offered (slot 0)");
 
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "3"));
-    ls_hosted_expect_perfect(&hosted, 30);
+    hosted_join("--bot", "3");
+    hosted_expect_perfect(30);
 }
 
 Test(programs_refusal, a_match_that_is_full_is_told_and_stays_as_it_was)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "180"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_expect_words(&hosted.server, "the match starts");
-    const char *errors = refuse(LS_ARGUMENTS("--bot", "3"));
+    hosted_serve(ARENA("2", "180"));
+    hosted_join_bots(2);
+    hosted_expect_words(&hosted.server, "the match starts");
+    const char *errors = refuse("--bot", "3");
     cr_expect(strstr(errors, "every seat of the match is taken (MATCH_FULL)"), "%s", errors);
-    ls_hosted_expect_perfect(&hosted, 180);
-    ls_hosted_expect_all(&hosted.server,
-                         LS_ARGUMENTS("refused a client: every seat of the match is taken"));
+    hosted_expect_perfect(180);
+    hosted_expect_all(&hosted.server, "refused a client: every seat of the match is taken");
 }
 
 /* ---- seats that become free again before the start ---- */
 
-Test(programs_refusal, whoever_leaves_the_lobby_frees_the_seat)
+static void fill_both_seats(void)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--name", "fickle"));
-    ls_hosted_expect_words(&hosted.clients[0], "joined");
-    ls_process_signal(&hosted.clients[0], SIGINT);
-    ls_hosted_expect_exit(&hosted.clients[0], 0);
-    ls_hosted_expect_words(&hosted.server, "left at tick 0: the player left (DISCONNECTED)");
     hosted.client_count = 0;
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_expect_perfect(&hosted, 30);
+    hosted_join_bots(2);
+    hosted_expect_perfect(30);
 }
 
-Test(programs_refusal, whoever_vanishes_from_the_lobby_frees_the_seat)
+Test(programs_refusal, a_player_that_leaves_the_lobby_frees_the_seat)
 {
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "30",
-                                          "--timeout", "1500"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--name", "ghost"));
-    ls_hosted_expect_words(&hosted.clients[0], "joined");
+    hosted_serve(ARENA("2", "30"));
+    hosted_join("--name", "fickle");
+    hosted_expect_words(&hosted.clients[0], "joined");
+    ls_process_signal(&hosted.clients[0], SIGINT);
+    hosted_expect_exit(&hosted.clients[0], 0);
+    hosted_expect_words(&hosted.server, "left at tick 0: the player left (DISCONNECTED)");
+    fill_both_seats();
+}
+
+Test(programs_refusal, a_player_that_vanishes_from_the_lobby_frees_the_seat)
+{
+    hosted_serve(ARENA("2", "30"), "--timeout", "1500");
+    hosted_join("--name", "ghost");
+    hosted_expect_words(&hosted.clients[0], "joined");
     ls_process_stop(&hosted.clients[0]);
-    ls_hosted_expect_words(&hosted.server, "nothing was heard within the timeout (TIMED_OUT)");
-    hosted.client_count = 0;
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_expect_perfect(&hosted, 30);
+    hosted_expect_words(&hosted.server, "nothing was heard within the timeout (TIMED_OUT)");
+    fill_both_seats();
 }

@@ -25,7 +25,6 @@ enum {
         8192, /* a journal that is larger has its header and first ticks behind it */
 };
 
-static ls_hosted hosted;
 static char journal_path[PATH_BYTES];
 static ls_rng rng;
 
@@ -40,20 +39,15 @@ static struct {
     uint32_t timed;   /* ... and in which that was waited for */
 } seen;
 
-static void open_hosted(void)
+static void open_with_seed(void)
 {
-    ls_hosted_open(&hosted);
+    hosted_open();
     memset(&seen, 0, sizeof seen);
     const char *seed = getenv("LS_CRASH_SEED");
     rng = ls_rng_make(seed ? strtoull(seed, NULL, 10) : 1, 0);
 }
 
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_resume, .init = open_hosted, .fini = close_hosted);
+TestSuite(programs_resume, .init = open_with_seed, .fini = hosted_close);
 
 /* ---- the journal's file ---- */
 
@@ -97,13 +91,7 @@ static void damage_tail(uint32_t kind)
         return;
     }
     long place = (long)info.st_size - 1 - (long)ls_rng_below(&rng, TAIL_BYTES);
-    FILE *file = fopen(journal_path, "r+b");
-    cr_assert_not_null(file);
-    fseek(file, place, SEEK_SET);
-    int byte = fgetc(file);
-    fseek(file, place, SEEK_SET);
-    fputc(byte ^ 1 << ls_rng_below(&rng, 8), file);
-    fclose(file);
+    hosted_flip_bits(journal_path, place, 1 << ls_rng_below(&rng, 8));
 }
 
 static ls_journal *open_journal(const uint8_t *bytes, size_t size)
@@ -133,11 +121,7 @@ static void damage_a_block(void)
     }
     ls_journal_close(journal);
     cr_assert_gt(places[0], 0, "the journal is too short");
-    FILE *file = fopen(journal_path, "r+b");
-    cr_assert_not_null(file);
-    fseek(file, places[0], SEEK_SET);
-    fputc(bytes[places[0]] ^ 0x42, file);
-    fclose(file);
+    hosted_flip_bits(journal_path, places[0], 0x42);
     free(bytes);
 }
 
@@ -218,28 +202,16 @@ static void expect_nothing_lost(void)
 
 /* ---- rounds ---- */
 
-static void pause_ms(uint32_t ms)
-{
-    uint64_t end_ms = ls_process_now_ms() + ms;
-    while (ls_process_now_ms() < end_ms) {
-        ls_process_pause();
-    }
-}
-
 static void begin(const char *simulation, uint32_t clients, const char *ticks)
 {
-    static const char *const seeds[] = {"1", "2", "3", "4"};
-    char players[8];
-    snprintf(players, sizeof players, "%u", clients);
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", simulation, "--players", players, "--ticks",
-                                          ticks, "--timeout", "2000", "--journal", hosted.folder));
+    hosted_serve("--sim", simulation, "--players", hosted_text("%u", clients), "--ticks", ticks,
+                 "--timeout", "2000", "--journal", hosted.folder);
     find_journal();
     for (uint32_t i = 0; i < clients; i++) {
-        ls_hosted_join(&hosted,
-                       LS_ARGUMENTS("--bot", seeds[i], "--name", seeds[i], "--reconnect", "60"));
+        hosted_join("--bot", hosted_text("%u", i), "--reconnect", "60");
     }
-    ls_hosted_expect_words(&hosted.server, "the match starts");
-    pause_ms(600 + ls_rng_below(&rng, 600));
+    hosted_expect_words(&hosted.server, "the match starts");
+    hosted_pause_ms(600 + ls_rng_below(&rng, 600));
 }
 
 static void count_recovered(void)
@@ -261,7 +233,7 @@ static void count_recovered(void)
 
 static void wait_until_it_goes_on(uint64_t begun_ms)
 {
-    ls_hosted_expect_words(&hosted.server, "the match continues");
+    hosted_expect_words(&hosted.server, "the match continues");
     uint64_t took_ms = ls_process_now_ms() - begun_ms;
     seen.timed++;
     seen.resume_ms += took_ms;
@@ -270,11 +242,11 @@ static void wait_until_it_goes_on(uint64_t begun_ms)
 
 static uint64_t kill_and_resume(uint32_t damage)
 {
-    ls_hosted_kill(&hosted);
+    hosted_kill();
     count_recovered();
     damage_tail(damage);
     uint64_t begun_ms = ls_process_now_ms();
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    hosted_serve_again("--resume", journal_path);
     return begun_ms;
 }
 
@@ -284,10 +256,10 @@ static void play_rounds(uint32_t rounds)
     for (uint32_t round = 0; round < rounds; round++) {
         uint64_t begun_ms = kill_and_resume(round % 3);
         if (round + 1 < rounds && ls_rng_below(&rng, 3) == 0) {
-            pause_ms(ls_rng_below(&rng, 1500));
+            hosted_pause_ms(ls_rng_below(&rng, 1500));
         } else {
             wait_until_it_goes_on(begun_ms);
-            pause_ms(ls_rng_below(&rng, 800));
+            hosted_pause_ms(ls_rng_below(&rng, 800));
         }
     }
 }
@@ -295,11 +267,9 @@ static void play_rounds(uint32_t rounds)
 static void end_by_signal(void)
 {
     ls_process_signal(&hosted.server, SIGTERM);
-    ls_hosted_expect_clean_exits(&hosted);
+    hosted_expect_clean_exits();
     count_recovered();
-    for (uint32_t i = 0; i < hosted.client_count; i++) {
-        ls_hosted_expect_agreement(&hosted, i);
-    }
+    hosted_expect_all_agree();
 }
 
 Test(programs_resume, no_tick_that_a_client_saw_is_lost_however_often_the_server_is_killed)
@@ -322,11 +292,11 @@ Test(programs_resume, a_tick_that_a_client_had_and_the_journal_has_not_counts_as
 {
     uint64_t chains[] = {LS_TICK_CHAIN_START, 11, 12};
     const chain_list list = {.chains = chains, .end = 2};
-    compare_record(&list, 2, 12, "who has the same");
+    compare_record(&list, 2, 12, "the same");
     cr_expect_eq(seen.ticks_lost, 0u);
-    compare_record(&list, 1, 12, "who has another");
+    compare_record(&list, 1, 12, "another");
     cr_expect_eq(seen.ticks_lost, 1u);
-    compare_record(&list, 5, 12, "who has more");
+    compare_record(&list, 5, 12, "more");
     cr_expect_eq(seen.ticks_lost, 4u);
 }
 
@@ -334,45 +304,43 @@ Test(programs_resume, a_resumed_match_plays_on_to_its_end)
 {
     begin("units", 2, "240");
     wait_until_it_goes_on(kill_and_resume(0));
-    ls_hosted_expect_clean_exits(&hosted);
-    for (uint32_t i = 0; i < hosted.client_count; i++) {
-        ls_hosted_expect_agreement(&hosted, i);
-    }
-    const cJSON *server = ls_hosted_server_summary(&hosted);
-    cr_expect_eq(ls_hosted_number(server, "final_tick"), 240);
-    cr_expect_eq(ls_hosted_count(server, "desyncs"), 0);
-    cr_expect_str_eq(ls_hosted_word(ls_hosted_object(server, "journal"), "file"), journal_path);
+    hosted_expect_clean_exits();
+    hosted_expect_all_agree();
+    const cJSON *server = hosted_server_summary();
+    cr_expect_eq(hosted_number(server, "final_tick"), 240);
+    cr_expect_eq(hosted_count(server, "desyncs"), 0);
+    cr_expect_str_eq(hosted_word(server, "journal.file"), journal_path);
     expect_nothing_lost();
-    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+    hosted_run(0, LS_TEST_REPLAY, "verify", journal_path);
 }
 
 Test(programs_resume, a_damaged_block_in_the_midst_costs_no_tick_that_the_clients_hold)
 {
     begin("arena", 2, "0");
-    ls_hosted_kill(&hosted);
+    hosted_kill();
     damage_a_block();
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
-    ls_hosted_expect_words(&hosted.server, "there is no snapshot after them");
-    ls_hosted_expect_words(&hosted.server, "the match continues");
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "there is no snapshot after them");
+    hosted_expect_words(&hosted.server, "the match continues");
     end_by_signal();
     cr_expect_gt(seen.ticks_recovered, 0u);
     expect_nothing_lost();
-    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+    hosted_run(0, LS_TEST_REPLAY, "verify", journal_path);
 }
 
 Test(programs_resume, a_client_that_is_not_back_in_time_has_left)
 {
     begin("arena", 2, "0");
-    ls_hosted_kill(&hosted);
+    hosted_kill();
     ls_process_signal(&hosted.clients[1], SIGKILL);
     ls_process_wait(&hosted.clients[1], LS_PROCESS_PATIENCE_MS);
     hosted.client_count = 1;
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path, "--resume-wait", "4"));
-    ls_hosted_expect_words(&hosted.server, "1 of 2 players are back");
-    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    hosted_serve_again("--resume", journal_path, "--resume-wait", "4");
+    hosted_expect_words(&hosted.server, "1 of 2 players are back");
+    hosted_expect_words(&hosted.server, "plays from tick");
     ls_process_signal(&hosted.server, SIGTERM);
-    ls_hosted_expect_clean_exits(&hosted);
-    ls_hosted_expect_agreement(&hosted, 0);
+    hosted_expect_clean_exits();
+    hosted_expect_agreement(0);
     expect_nothing_lost();
     ls_process_stop(&hosted.clients[1]);
 }
@@ -383,54 +351,46 @@ Test(programs_resume, a_server_that_is_stopped_before_anybody_is_back_can_be_res
     ls_process_signal(&hosted.clients[0], SIGSTOP);
     kill_and_resume(0);
     ls_process_signal(&hosted.server, SIGTERM);
-    ls_hosted_expect_exit(&hosted.server, 0);
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_serve_again("--resume", journal_path);
     ls_process_signal(&hosted.clients[0], SIGCONT);
-    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    hosted_expect_words(&hosted.server, "plays from tick");
     end_by_signal();
     expect_nothing_lost();
 }
 
-Test(programs_resume, who_is_back_when_a_waiting_server_is_stopped_comes_back_again)
+Test(programs_resume, a_returned_client_comes_back_again_after_a_waiting_server_is_stopped)
 {
     begin("arena", 2, "0");
     ls_process_signal(&hosted.clients[1], SIGSTOP);
     kill_and_resume(0);
-    ls_hosted_expect_words(&hosted.clients[0], "the server was restarted and waits for");
+    hosted_expect_words(&hosted.clients[0], "the server was restarted and waits for");
     ls_process_signal(&hosted.server, SIGTERM);
-    ls_hosted_expect_exit(&hosted.server, 0);
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
+    hosted_expect_exit(&hosted.server, 0);
+    hosted_serve_again("--resume", journal_path);
     ls_process_signal(&hosted.clients[1], SIGCONT);
-    ls_hosted_expect_words(&hosted.server, "2 of 2 players are back");
+    hosted_expect_words(&hosted.server, "2 of 2 players are back");
     end_by_signal();
     expect_nothing_lost();
-}
-
-static void expect_refusal(const char *const *arguments, int exit_code, const char *words)
-{
-    const char *errors = ls_hosted_run(&hosted, LS_TEST_SERVER, arguments, exit_code);
-    cr_expect(strstr(errors, words), "no \"%s\" in: %s", words, errors);
 }
 
 Test(programs_resume, a_match_that_had_not_begun_waits_for_its_players_again)
 {
     struct stat info = {0};
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "2", "--ticks", "60",
-                                          "--journal", hosted.folder));
+    hosted_serve(ARENA("2", "60"), "--journal", hosted.folder);
     find_journal();
     uint64_t end_ms = ls_process_now_ms() + LS_PROCESS_PATIENCE_MS;
     while (info.st_size == 0 && ls_process_now_ms() < end_ms) { /* until its header is there */
         ls_process_pause();
         cr_assert_eq(stat(journal_path, &info), 0);
     }
-    ls_hosted_kill(&hosted);
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
-    ls_hosted_expect_words(&hosted.server, "does not say that its match had begun");
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2"));
-    ls_hosted_expect_clean_exits(&hosted);
-    ls_hosted_expect_agreement(&hosted, 0);
-    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+    hosted_kill();
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "does not say that its match had begun");
+    hosted_join_bots(2);
+    hosted_expect_clean_exits();
+    hosted_expect_agreement(0);
+    hosted_run(0, LS_TEST_REPLAY, "verify", journal_path);
 }
 
 /* Nothing but the header had come to the disk. */
@@ -452,40 +412,44 @@ static void cut_behind_header(void)
 Test(programs_resume, clients_bring_back_a_match_of_which_only_the_header_is_left)
 {
     begin("arena", 3, "0");
-    ls_hosted_kill(&hosted);
+    hosted_kill();
     cut_behind_header();
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
-    ls_hosted_expect_words(&hosted.server, "does not say that its match had begun");
-    ls_hosted_expect_words(&hosted.server, "3 of 3 players are back");
-    pause_ms(200);
-    ls_hosted_kill(&hosted);
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "does not say that its match had begun");
+    hosted_expect_words(&hosted.server, "3 of 3 players are back");
+    hosted_pause_ms(200);
+    hosted_kill();
     count_recovered();
     cr_expect_gt(seen.ticks_recovered, 0u);
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
-    ls_hosted_expect_words(&hosted.server, "3 of 3 players are back");
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "3 of 3 players are back");
     end_by_signal();
     expect_nothing_lost();
-    ls_hosted_run(&hosted, LS_TEST_REPLAY, LS_ARGUMENTS("verify", journal_path), 0);
+    hosted_run(0, LS_TEST_REPLAY, "verify", journal_path);
 }
 
-Test(programs_resume, what_cannot_be_resumed_is_said)
+Test(programs_resume, a_match_that_cannot_be_resumed_is_explained)
 {
     begin("arena", 1, "0");
-    ls_hosted_kill(&hosted);
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--seed", "7"), 2, "--seed 7");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--players", "2"), 2, "--players 2");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--late", "wait"), 2, "--late");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--sim", "units"), 2, "units");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--journal", hosted.folder), 2,
-                   "--journal");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--matches", "2"), 2, "--matches");
-    expect_refusal(LS_ARGUMENTS("--json", journal_path, "--resume", journal_path), 2, "--json");
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path, "--port-file", journal_path), 2,
-                   "--port-file");
-    expect_refusal(LS_ARGUMENTS("--resume", LS_TEST_SERVER), 1, LS_TEST_SERVER);
-    expect_refusal(LS_ARGUMENTS("--resume", "/nowhere/to.journal"), 1, "/nowhere/to.journal");
-    ls_hosted_serve_again(&hosted, LS_ARGUMENTS("--resume", journal_path));
-    ls_hosted_expect_words(&hosted.server, "plays from tick");
+    hosted_kill();
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--seed 7", "--resume", journal_path, "--seed", "7");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--players 2", "--resume", journal_path, "--players",
+                          "2");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--late", "--resume", journal_path, "--late", "wait");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "units", "--resume", journal_path, "--sim", "units");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--journal", "--resume", journal_path, "--journal",
+                          hosted.folder);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--matches", "--resume", journal_path, "--matches",
+                          "2");
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--json", "--json", journal_path, "--resume",
+                          journal_path);
+    hosted_expect_refusal(2, LS_TEST_SERVER, "--port-file", "--resume", journal_path, "--port-file",
+                          journal_path);
+    hosted_expect_refusal(1, LS_TEST_SERVER, LS_TEST_SERVER, "--resume", LS_TEST_SERVER);
+    hosted_expect_refusal(1, LS_TEST_SERVER, "/nowhere/to.journal", "--resume",
+                          "/nowhere/to.journal");
+    hosted_serve_again("--resume", journal_path);
+    hosted_expect_words(&hosted.server, "plays from tick");
     end_by_signal();
-    expect_refusal(LS_ARGUMENTS("--resume", journal_path), 1, "is over");
+    hosted_expect_refusal(1, LS_TEST_SERVER, "is over", "--resume", journal_path);
 }

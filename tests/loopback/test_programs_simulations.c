@@ -1,27 +1,14 @@
 /* Every simulation in a match of the real programs: two bots, every hash compared. */
 #include "lockstep/tests/loopback/hosted.h"
 
-static ls_hosted hosted;
-
-static void open_hosted(void)
-{
-    ls_hosted_open(&hosted);
-}
-
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_simulations, .init = open_hosted, .fini = close_hosted);
+TestSuite(programs_simulations, .init = hosted_open, .fini = hosted_close);
 
 static void play(const char *simulation, const char *ticks_text, uint32_t ticks)
 {
-    ls_hosted_serve(&hosted,
-                    LS_ARGUMENTS("--sim", simulation, "--players", "2", "--ticks", ticks_text));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", simulation, "--bot", "1"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--sim", simulation, "--bot", "2"));
-    ls_hosted_expect_perfect(&hosted, ticks);
+    hosted_serve("--sim", simulation, "--players", "2", "--ticks", ticks_text);
+    hosted_join("--sim", simulation, "--bot", "1");
+    hosted_join("--sim", simulation, "--bot", "2");
+    hosted_expect_perfect(ticks);
 }
 
 Test(programs_simulations, rope_plays_at_a_thousand_ticks_a_second)

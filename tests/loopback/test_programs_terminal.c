@@ -5,20 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static ls_hosted hosted;
-
 static void open_hosted(void)
 {
-    ls_hosted_open(&hosted);
+    hosted_open();
     setenv("TERM", "xterm", 1);
 }
 
-static void close_hosted(void)
-{
-    ls_hosted_close(&hosted);
-}
-
-TestSuite(programs_terminal, .init = open_hosted, .fini = close_hosted);
+TestSuite(programs_terminal, .init = open_hosted, .fini = hosted_close);
 
 /* ---- what a terminal makes of it ---- */
 
@@ -119,8 +112,6 @@ static void expect_shown(const screen *shown, const char *const *words)
 
 /* ---- matches ---- */
 
-#define SHORT_MATCH "--sim", "arena", "--players", "2", "--ticks", "90"
-
 /* A terminal that nobody reads stops who writes to it. */
 static void watch_to_the_end(void)
 {
@@ -134,19 +125,19 @@ static void watch_to_the_end(void)
     }
 }
 
-static void play(const char *const *server_arguments)
+static void play(const char *level)
 {
-    ls_hosted_serve(&hosted, server_arguments);
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--name", "ann"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "2", "--name", "bob"));
+    hosted_serve(ARENA("2", "90"), level);
+    hosted_join("--bot", "1", "--name", "ann");
+    hosted_join("--bot", "2", "--name", "bob");
     watch_to_the_end();
-    ls_hosted_expect_perfect(&hosted, 90);
+    hosted_expect_perfect(90);
 }
 
 Test(programs_terminal, progress_is_live_on_a_terminal)
 {
     hosted.terminal_columns = 120;
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     const char *text = ls_process_errors(&hosted.server);
     expect_shown(show_last_block(text), LS_ARGUMENTS("tick ", "  ann  ", "  bob  ", "rtt ", " ms",
                                                      "slack ", "behind ", "late ", "agrees to "));
@@ -160,7 +151,7 @@ Test(programs_terminal, progress_is_live_on_a_terminal)
 Test(programs_terminal, the_log_alone_is_left_in_the_end)
 {
     hosted.terminal_columns = 120;
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     const char *text = ls_process_errors(&hosted.server);
     cr_assert(is_shown(show_last_block(text), "agrees to "));
     const screen *shown = show(text, text + strlen(text));
@@ -175,7 +166,7 @@ Test(programs_terminal, the_log_alone_is_left_in_the_end)
 Test(programs_terminal, live_lines_fit_a_narrow_terminal)
 {
     hosted.terminal_columns = 40;
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     const char *text = ls_process_errors(&hosted.server);
     cr_assert(is_shown(show_last_block(text), "  ann              "));
     const screen *shown = show(text, text + strlen(text));
@@ -188,44 +179,43 @@ static void expect_no_escapes(void)
 {
     ls_process *const all[] = {&hosted.server, &hosted.clients[0], &hosted.clients[1]};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        ls_hosted_expect_none(all[i], LS_ARGUMENTS("\033", "agrees to"));
+        hosted_expect_none(all[i], "\033", "agrees to");
     }
 }
 
 Test(programs_terminal, without_a_terminal_there_are_lines_only)
 {
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     expect_no_escapes();
-    ls_hosted_expect_all(&hosted.server, LS_ARGUMENTS("0 differences"));
+    hosted_expect_all(&hosted.server, "0 differences");
 }
 
 Test(programs_terminal, a_terminal_that_cannot_redraw_gets_lines_only)
 {
     hosted.terminal_columns = 120;
     setenv("TERM", "dumb", 1);
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     expect_no_escapes();
     unsetenv("TERM");
-    ls_hosted_close(&hosted);
-    ls_hosted_open(&hosted);
+    hosted_reopen();
     hosted.terminal_columns = 120;
-    play(LS_ARGUMENTS(SHORT_MATCH));
+    play("--verbose");
     expect_no_escapes();
 }
 
 Test(programs_terminal, quiet_is_quiet_on_a_terminal_too)
 {
     hosted.terminal_columns = 120;
-    play(LS_ARGUMENTS(SHORT_MATCH, "--quiet"));
+    play("--quiet");
     cr_expect_str_empty(ls_process_errors(&hosted.server));
 }
 
 Test(programs_terminal, a_desync_shows_in_the_live_block)
 {
     hosted.terminal_columns = 120;
-    ls_hosted_serve(&hosted, LS_ARGUMENTS("--sim", "arena", "--players", "1", "--ticks", "90"));
-    ls_hosted_join(&hosted, LS_ARGUMENTS("--bot", "1", "--flip-bit", "10:64"));
+    hosted_serve(ARENA("1", "90"));
+    hosted_join("--bot", "1", "--flip-bit", "10:64");
     watch_to_the_end();
-    ls_hosted_expect_exit(&hosted.server, 3);
+    hosted_expect_exit(&hosted.server, 3);
     expect_shown(show_last_block(ls_process_errors(&hosted.server)), LS_ARGUMENTS("DESYNC at 10"));
 }
