@@ -17,24 +17,9 @@
 
 enum {
     FILE_BYTES_MAX = 1 << 17,
-    BLOCK_BYTES_MAX = 64 << 20, /* a few bytes may ask for 256 MiB: legal, and slow */
 };
 
-/* ---- an allocator with an end ---- */
-
-static void *take_block(void *user, size_t bytes)
-{
-    (void)user;
-    return bytes <= BLOCK_BYTES_MAX ? calloc(1, bytes) : NULL;
-}
-
-static void give_block(void *user, void *memory)
-{
-    (void)user;
-    free(memory);
-}
-
-static const ls_allocator bounded = {take_block, give_block, NULL};
+static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded, NULL};
 
 /* ---- the file ---- */
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /* Runs the target once. Stops the program when an invariant is broken; returns 0 always. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -52,6 +53,19 @@ static inline const uint8_t *fuzz_take_bytes(fuzz_input *input, size_t wanted, s
     input->bytes += *size;
     input->size -= *size;
     return taken;
+}
+
+/* The heap with an end: a few bytes may ask for 256 MiB, which is legal, and slow. */
+static inline void *fuzz_allocate_bounded(void *user, size_t bytes)
+{
+    (void)user;
+    return bytes <= (size_t)64 << 20 ? calloc(1, bytes) : NULL;
+}
+
+static inline void fuzz_release_bounded(void *user, void *memory)
+{
+    (void)user;
+    free(memory);
 }
 
 /* A tick some way from another, held to what a tick can be. */

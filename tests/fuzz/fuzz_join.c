@@ -19,7 +19,7 @@
 #include "lockstep/protocol/blob/blob.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
@@ -71,28 +71,14 @@ static void check_reliable(const hostile_server *server, const uint8_t *bytes, s
 {
     static ls_message message;
     LS_ASSERT(ls_message_read(bytes, size, 0, &message) == LS_OK);
-    switch (message.kind) {
-    case LS_MESSAGE_JOINED: {
+    if (message.kind == LS_MESSAGE_JOINED) {
         ls_tick confirmed = ls_session_report_of(server->session).confirmed;
         ls_tick first = message.body.joined.first_input;
         LS_ASSERT(server->offer.is_spectator ? first == 0 : first >= confirmed);
-        return;
-    }
-    case LS_MESSAGE_HELLO:
-    case LS_MESSAGE_READY:
-    case LS_MESSAGE_GOODBYE:
-    case LS_MESSAGE_HASHES:
-    case LS_MESSAGE_FINISHED:
-    case LS_MESSAGE_TREE_ANSWER:
-    case LS_MESSAGE_EVIDENCE:
-    case LS_MESSAGE_BUILD_FINGERPRINT:
-    case LS_MESSAGE_HEALED:
-        return;
-    case LS_MESSAGE_CLOSED_TICK:
+    } else if (message.kind == LS_MESSAGE_CLOSED_TICK) {
         check_closed_tick(server, &message.body.closed_tick);
-        return;
-    default:
-        LS_ASSERT(!"a message that a client sends");
+    } else {
+        LS_ASSERT(fuzz_is_client_message(message.kind));
     }
 }
 
@@ -150,17 +136,19 @@ static uint32_t make_input(void *user, const ls_sim_instance *instance, uint32_t
 
 /* ---- what the server plays ---- */
 
+/* A tick without any input. */
+static ls_tick_inputs empty_tick(const hostile_server *server, ls_tick tick)
+{
+    static const ls_slot_input slots[LS_PLAYERS_MAX];
+    return (ls_tick_inputs){
+        .tick = tick, .slot_count = server->offer.config.players, .slots = slots};
+}
+
 static void close_ticks(hostile_server *server, uint32_t count)
 {
-    static const uint8_t nothing[1];
-    ls_slot_input slots[LS_PLAYERS_MAX];
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        slots[slot] = (ls_slot_input){nothing, 0, 0};
-    }
     for (; count > 0; count--) {
         ls_tick tick = ls_sim_instance_tick(server->instance);
-        ls_tick_inputs inputs = {
-            .tick = tick, .slot_count = server->offer.config.players, .slots = slots};
+        ls_tick_inputs inputs = empty_tick(server, tick);
         ls_sim_instance_step(server->instance, &inputs);
         server->tick_chain = ls_tick_chain_next(server->tick_chain, &inputs);
         uint64_t state_hash = ls_sim_instance_hash(server->instance);
@@ -192,26 +180,19 @@ static void send_message(hostile_server *server, const ls_message *message)
 
 static void send_offer(hostile_server *server)
 {
-    static ls_message message;
-    message.kind = LS_MESSAGE_OFFER;
-    message.body.offer = server->offer;
-    send_message(server, &message);
+    ls_message *message = fuzz_message_of(LS_MESSAGE_OFFER);
+    message->body.offer = server->offer;
+    send_message(server, message);
 }
 
 static uint32_t write_history(hostile_server *server, uint8_t *to)
 {
     static ls_tick_block_writer writer;
-    static const uint8_t nothing[1];
-    ls_slot_input slots[LS_PLAYERS_MAX];
     ls_tick end = ls_sim_instance_tick(server->instance);
     end = end < HISTORY_TICKS_MAX ? end : HISTORY_TICKS_MAX;
-    for (uint32_t slot = 0; slot < LS_PLAYERS_MAX; slot++) {
-        slots[slot] = (ls_slot_input){nothing, 0, 0};
-    }
     ls_tick_block_start(&writer, to + 4, BLOB_BYTES_MAX - 4, server->offer.config.players);
     for (ls_tick tick = 0; tick < end; tick++) {
-        ls_tick_inputs inputs = {
-            .tick = tick, .slot_count = server->offer.config.players, .slots = slots};
+        ls_tick_inputs inputs = empty_tick(server, tick);
         ls_tick_block_add(&writer, &inputs, tick % 3 == 0 ? server->state_hashes[tick + 1] : 0);
     }
     uint32_t size = (uint32_t)ls_tick_block_finish(&writer, server->tick_chains[end]);
@@ -234,10 +215,7 @@ static void make_blob(hostile_server *server, ls_join *join)
     fuzz_input *input = &server->input;
     uint32_t size = join->source == LS_JOIN_HISTORY ? write_history(server, bytes)
                                                     : write_snapshot(server, bytes);
-    for (uint32_t flips = fuzz_take_u8(input) & 3u; flips > 0; flips--) {
-        size_t bit = fuzz_take_u16(input) % (size * 8u);
-        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
+    fuzz_flip_bits(input, fuzz_take_u8(input) & 3u, bytes, size);
     memcpy(ls_blob_start(server->blob, size), bytes, size);
     ls_blob_seal(server->blob);
     while (!ls_blob_advance(server->blob, 16)) {
@@ -290,13 +268,11 @@ static void fill_held(hostile_server *server, ls_join *join)
 
 static void send_join(hostile_server *server)
 {
-    static ls_message message;
-    ls_join *join = &message.body.join;
+    ls_message *message = fuzz_message_of(LS_MESSAGE_JOIN);
+    ls_join *join = &message->body.join;
     uint32_t interval = server->offer.hash_interval_ticks;
     uint8_t source = fuzz_take_u8(&server->input) % LS_JOIN_SOURCE_COUNT;
     ls_tick tick = ls_sim_instance_tick(server->instance);
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_JOIN;
     *join = (ls_join){.source = source,
                       .tick = tick,
                       .next_close = tick,
@@ -314,7 +290,7 @@ static void send_join(hostile_server *server)
     }
     alter_join(server, join);
     server->join = *join;
-    send_message(server, &message);
+    send_message(server, message);
 }
 
 static void send_blob(hostile_server *server)
@@ -369,47 +345,45 @@ static void send_ticks(hostile_server *server)
 
 static void send_order(hostile_server *server)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(0);
     fuzz_input *input = &server->input;
     ls_session_report report = ls_session_report_of(server->session);
-    memset(&message, 0, sizeof message);
     switch (fuzz_take_u8(input) % 6) {
     case 0:
-        message.kind = LS_MESSAGE_TICKS_REQUEST;
-        message.body.ticks_request.first =
+        message->kind = LS_MESSAGE_TICKS_REQUEST;
+        message->body.ticks_request.first =
             fuzz_tick_near(report.confirmed, 4 * fuzz_take_i8(input));
-        message.body.ticks_request.count = 1u + fuzz_take_u8(input) % LS_TICKS_PER_REQUEST;
+        message->body.ticks_request.count = 1u + fuzz_take_u8(input) % LS_TICKS_PER_REQUEST;
         break;
     case 1:
-        message.kind = LS_MESSAGE_RESUMING;
-        message.body.resuming.slot_mask = fuzz_take_u32(input);
+        message->kind = LS_MESSAGE_RESUMING;
+        message->body.resuming.slot_mask = fuzz_take_u32(input);
         break;
     case 2:
-        message.kind = LS_MESSAGE_END;
-        message.body.end.final_tick = fuzz_tick_near(report.confirmed, fuzz_take_i8(input));
+        message->kind = LS_MESSAGE_END;
+        message->body.end.final_tick = fuzz_tick_near(report.confirmed, fuzz_take_i8(input));
         break;
     case 3:
-        message.kind = LS_MESSAGE_HASH_REQUEST;
-        message.body.hash_request.first = fuzz_tick_near(report.tick, 4 * fuzz_take_i8(input));
-        message.body.hash_request.count = 1u + fuzz_take_u16(input) % LS_WINDOW_TICKS;
+        message->kind = LS_MESSAGE_HASH_REQUEST;
+        message->body.hash_request.first = fuzz_tick_near(report.tick, 4 * fuzz_take_i8(input));
+        message->body.hash_request.count = 1u + fuzz_take_u16(input) % LS_WINDOW_TICKS;
         break;
     case 4:
-        message.kind = LS_MESSAGE_START;
-        message.body.start.players = server->offer.config.players;
+        message->kind = LS_MESSAGE_START;
+        message->body.start.players = server->offer.config.players;
         break;
     default:
-        message.kind = LS_MESSAGE_REFUSE;
-        message.body.close_reason.negated_status = 28u + fuzz_take_u8(input) % 12;
+        message->kind = LS_MESSAGE_REFUSE;
+        message->body.close_reason.negated_status = 28u + fuzz_take_u8(input) % 12;
         break;
     }
-    send_message(server, &message);
+    send_message(server, message);
 }
 
 static void send_raw(hostile_server *server, ls_channel channel)
 {
     size_t size = 0;
-    size_t wanted = fuzz_take_u16(&server->input) % (LS_PACKET_BYTES_MAX + 1);
-    const uint8_t *bytes = fuzz_take_bytes(&server->input, wanted, &size);
+    const uint8_t *bytes = fuzz_take_packet(&server->input, &size);
     bool is_join = ls_message_peek(bytes, size) == LS_MESSAGE_JOIN;
     if (!is_join) { /* its sizes are made elsewhere */
         deliver(server, channel, bytes, size);

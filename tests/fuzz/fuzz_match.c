@@ -14,7 +14,7 @@
 #include "lockstep/common/simulation/state_hash.h"
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/fuzz/honest_match.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
@@ -135,13 +135,12 @@ static void send_hello(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 
 static void send_ready(hostile_match *hostile, uint32_t peer, uint8_t flaw)
 {
-    static ls_message message;
-    message.kind = LS_MESSAGE_READY;
-    message.body.ready = ls_ready_make(ls_match_instance(hostile->run.match));
-    message.body.ready.simulation_version ^= flaw & 1u;
-    message.body.ready.parameter_digest ^= flaw >> 1 & 1u;
-    message.body.ready.initial_hash ^= flaw >> 2 & 1u;
-    send_message(hostile, peer, &message);
+    ls_message *message = fuzz_message_of(LS_MESSAGE_READY);
+    message->body.ready = ls_ready_make(ls_match_instance(hostile->run.match));
+    message->body.ready.simulation_version ^= flaw & 1u;
+    message->body.ready.parameter_digest ^= flaw >> 1 & 1u;
+    message->body.ready.initial_hash ^= flaw >> 2 & 1u;
+    send_message(hostile, peer, message);
 }
 
 static uint64_t hash_of_state_0(const hostile_match *hostile)
@@ -198,11 +197,9 @@ static void send_inputs(hostile_match *hostile, uint32_t peer)
 /* HASHES from the first state that the match may have asked for. */
 static void send_hashes(hostile_match *hostile, uint32_t peer)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(LS_MESSAGE_HASHES);
     fuzz_input *input = &hostile->input;
-    ls_hashes *hashes = &message.body.hashes;
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_HASHES;
+    ls_hashes *hashes = &message->body.hashes;
     hashes->first = fuzz_take_u8(input);
     hashes->count = fuzz_take_u8(input) % (LS_HASHES_PER_MESSAGE + 1);
     uint8_t content = fuzz_take_u8(input);
@@ -212,37 +209,34 @@ static void send_hashes(hostile_match *hostile, uint32_t peer)
     if (content & 1u) {
         hashes->state_hashes[0] = hash_of_state_0(hostile);
     }
-    send_message(hostile, peer, &message);
+    send_message(hostile, peer, message);
 }
 
 static void send_finished(hostile_match *hostile, uint32_t peer)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(LS_MESSAGE_FINISHED);
     fuzz_input *input = &hostile->input;
     ls_match *match = hostile->run.match;
-    ls_finished *finished = &message.body.finished;
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_FINISHED;
+    ls_finished *finished = &message->body.finished;
     finished->tick = fuzz_tick_near(ls_match_tick(match), fuzz_take_i8(input));
     ls_tick newest_hashed = finished->tick - finished->tick % hostile->hash_interval;
     finished->chain_tick = fuzz_tick_near(newest_hashed, -(int64_t)fuzz_take_u8(input));
     finished->chain = fuzz_take_u8(input);
     finished->state_hash = ls_match_hash(match) ^ fuzz_take_u8(input);
-    send_message(hostile, peer, &message);
+    send_message(hostile, peer, message);
 }
 
 /* Answers that the match may have asked for after a desync. */
 static void send_evidence(hostile_match *hostile, uint32_t peer)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(0);
     fuzz_input *input = &hostile->input;
     ls_tick tick = fuzz_take_u8(input);
     uint8_t shape = fuzz_take_u8(input);
-    memset(&message, 0, sizeof message);
     switch (shape & 3u) {
     case 0: {
-        ls_wire_answer *answer = &message.body.tree_answer;
-        message.kind = LS_MESSAGE_TREE_ANSWER;
+        ls_wire_answer *answer = &message->body.tree_answer;
+        message->kind = LS_MESSAGE_TREE_ANSWER;
         answer->asked.tick = tick;
         answer->asked.query.wants_values = shape >> 2 & 1u;
         answer->asked.query.nodes = (ls_tree_range){fuzz_take_u8(input), 1u + (shape >> 3)};
@@ -251,41 +245,39 @@ static void send_evidence(hostile_match *hostile, uint32_t peer)
         break;
     }
     case 1:
-        message.kind = LS_MESSAGE_EVIDENCE;
-        message.body.evidence.tick = tick;
-        message.body.evidence.figures[0] = shape >> 2;
-        message.body.evidence.figures[5] = (uint8_t)tick;
-        message.body.evidence.figures[9] = (uint8_t)tick;
-        message.body.evidence.pass_count = fuzz_take_u8(input) % (LS_PASSES_MAX + 1);
+        message->kind = LS_MESSAGE_EVIDENCE;
+        message->body.evidence.tick = tick;
+        message->body.evidence.figures[0] = shape >> 2;
+        message->body.evidence.figures[5] = (uint8_t)tick;
+        message->body.evidence.figures[9] = (uint8_t)tick;
+        message->body.evidence.pass_count = fuzz_take_u8(input) % (LS_PASSES_MAX + 1);
         break;
     case 2:
-        message.kind = LS_MESSAGE_BUILD_FINGERPRINT;
-        message.body.build_fingerprint.size =
+        message->kind = LS_MESSAGE_BUILD_FINGERPRINT;
+        message->body.build_fingerprint.size =
             fuzz_take_u16(input) % (LS_EVIDENCE_PRINT_BYTES_MAX + 1);
-        memset(message.body.build_fingerprint.bytes, shape, message.body.build_fingerprint.size);
+        memset(message->body.build_fingerprint.bytes, shape, message->body.build_fingerprint.size);
         break;
     default:
-        message.kind = LS_MESSAGE_HEALED;
-        message.body.healed = (ls_healed){.tick = tick, .is_equal = shape >> 2 & 1u};
+        message->kind = LS_MESSAGE_HEALED;
+        message->body.healed = (ls_healed){.tick = tick, .is_equal = shape >> 2 & 1u};
         break;
     }
-    send_message(hostile, peer, &message);
+    send_message(hostile, peer, message);
 }
 
 static void send_goodbye(hostile_match *hostile, uint32_t peer)
 {
-    static ls_message message;
-    message.kind = LS_MESSAGE_GOODBYE;
-    message.body.close_reason.negated_status = fuzz_take_u8(&hostile->input);
-    ls_text_set(&message.body.close_reason.text, "bye");
-    send_message(hostile, peer, &message);
+    ls_message *message = fuzz_message_of(LS_MESSAGE_GOODBYE);
+    message->body.close_reason.negated_status = fuzz_take_u8(&hostile->input);
+    ls_text_set(&message->body.close_reason.text, "bye");
+    send_message(hostile, peer, message);
 }
 
 static void send_raw(hostile_match *hostile, uint32_t peer, ls_channel channel)
 {
     size_t size = 0;
-    size_t wanted = fuzz_take_u16(&hostile->input) % (LS_PACKET_BYTES_MAX + 1);
-    const uint8_t *bytes = fuzz_take_bytes(&hostile->input, wanted, &size);
+    const uint8_t *bytes = fuzz_take_packet(&hostile->input, &size);
     deliver(hostile, peer, channel, bytes, size);
 }
 
@@ -296,10 +288,7 @@ static void send_altered(hostile_match *hostile, uint32_t peer)
         return;
     }
     uint8_t flips = fuzz_take_u8(&hostile->input);
-    for (uint32_t i = 0; i < (flips & 7u); i++) {
-        size_t bit = fuzz_take_u16(&hostile->input) % (hostile->newest_size * 8);
-        hostile->newest[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
+    fuzz_flip_bits(&hostile->input, flips & 7u, hostile->newest, hostile->newest_size);
     ls_channel channel = flips & 8u ? LS_CHANNEL_RELIABLE : hostile->newest_channel;
     deliver(hostile, peer, channel, hostile->newest, hostile->newest_size);
 }

@@ -14,7 +14,7 @@
 #include "lockstep/common/base/clock.h"
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
-#include "lockstep/tests/fuzz/fuzz_input.h"
+#include "lockstep/tests/fuzz/fuzz_peer.h"
 #include "lockstep/tests/support/counter_simulation.h"
 #include "lockstep/tests/support/counting_allocator.h"
 
@@ -51,20 +51,7 @@ static void check_reliable(const uint8_t *bytes, size_t size)
 {
     static ls_message message;
     LS_ASSERT(ls_message_read(bytes, size, 0, &message) == LS_OK);
-    switch (message.kind) {
-    case LS_MESSAGE_HELLO:
-    case LS_MESSAGE_READY:
-    case LS_MESSAGE_GOODBYE:
-    case LS_MESSAGE_HASHES:
-    case LS_MESSAGE_FINISHED:
-    case LS_MESSAGE_TREE_ANSWER:
-    case LS_MESSAGE_EVIDENCE:
-    case LS_MESSAGE_BUILD_FINGERPRINT:
-    case LS_MESSAGE_HEALED:
-        return;
-    default:
-        LS_ASSERT(!"a message that a client sends");
-    }
+    LS_ASSERT(fuzz_is_client_message(message.kind));
 }
 
 static ls_slot_input made_input(const hostile_server *server, ls_tick tick)
@@ -197,10 +184,8 @@ static void send_message(hostile_server *server, const ls_message *message)
 
 static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
 {
-    static ls_message message;
-    ls_offer *offer = &message.body.offer;
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_OFFER;
+    ls_message *message = fuzz_message_of(LS_MESSAGE_OFFER);
+    ls_offer *offer = &message->body.offer;
     ls_name_copy(offer->simulation, sizeof offer->simulation, server->simulation.name);
     offer->simulation_version = server->simulation.version;
     offer->config = ls_sim_config_default(&server->simulation);
@@ -211,18 +196,16 @@ static void send_offer(hostile_server *server, uint8_t setup, uint8_t timing)
     offer->input_delay_ticks = timing & 8u ? 3 : 0;
     offer->timeout_ms = 10000;
     offer->match_id = 1;
-    send_message(server, &message);
+    send_message(server, message);
 }
 
 static void send_start(hostile_server *server, uint32_t delay_ms)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(LS_MESSAGE_START);
     const ls_offer *offer = ls_session_offer(server->session);
-    memset(&message, 0, sizeof message);
-    message.kind = LS_MESSAGE_START;
-    message.body.start.delay_us = delay_ms * 1000;
-    message.body.start.players = offer ? offer->config.players : 0;
-    send_message(server, &message);
+    message->body.start.delay_us = delay_ms * 1000;
+    message->body.start.players = offer ? offer->config.players : 0;
+    send_message(server, message);
 }
 
 /* One tick's inputs out of the bytes: the slots that change, and their new inputs. */
@@ -345,73 +328,72 @@ static void send_small_part(hostile_server *server)
 
 static void send_order(hostile_server *server)
 {
-    static ls_message message;
+    ls_message *message = fuzz_message_of(0);
     fuzz_input *input = &server->input;
     ls_tick tick = server->newest.tick;
-    memset(&message, 0, sizeof message);
     switch (fuzz_take_u8(input) % 11) {
     case 0:
-        message.kind = LS_MESSAGE_HASH_REQUEST;
-        message.body.hash_request.first = fuzz_tick_near(tick, 4 * fuzz_take_i8(input));
-        message.body.hash_request.count = 1u + fuzz_take_u16(input) % LS_WINDOW_TICKS;
+        message->kind = LS_MESSAGE_HASH_REQUEST;
+        message->body.hash_request.first = fuzz_tick_near(tick, 4 * fuzz_take_i8(input));
+        message->body.hash_request.count = 1u + fuzz_take_u16(input) % LS_WINDOW_TICKS;
         break;
     case 1:
-        message.kind = LS_MESSAGE_END;
-        message.body.end.final_tick = fuzz_tick_near(server->newest.confirmed, fuzz_take_i8(input));
+        message->kind = LS_MESSAGE_END;
+        message->body.end.final_tick =
+            fuzz_tick_near(server->newest.confirmed, fuzz_take_i8(input));
         break;
     case 2:
-        message.kind = LS_MESSAGE_DESYNC;
-        message.body.desync.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
-        message.body.desync.tick = fuzz_take_u32(input);
+        message->kind = LS_MESSAGE_DESYNC;
+        message->body.desync.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
+        message->body.desync.tick = fuzz_take_u32(input);
         break;
     case 3:
-        message.kind = LS_MESSAGE_WAITING;
-        message.body.waiting.tick = fuzz_take_u32(input);
-        message.body.waiting.slot_mask = fuzz_take_u32(input);
+        message->kind = LS_MESSAGE_WAITING;
+        message->body.waiting.tick = fuzz_take_u32(input);
+        message->body.waiting.slot_mask = fuzz_take_u32(input);
         break;
     case 4:
-        message.kind = LS_MESSAGE_INPUT_DELAY;
-        message.body.input_delay_ticks = fuzz_take_u8(input) % (LS_INPUT_DELAY_TICKS_MAX + 1);
+        message->kind = LS_MESSAGE_INPUT_DELAY;
+        message->body.input_delay_ticks = fuzz_take_u8(input) % (LS_INPUT_DELAY_TICKS_MAX + 1);
         break;
     case 5:
-        message.kind = LS_MESSAGE_TREE_QUERY;
-        message.body.tree_query.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
-        message.body.tree_query.query.wants_values = fuzz_take_u8(input) % 2 != 0;
-        message.body.tree_query.query.nodes.first = fuzz_take_u8(input);
-        message.body.tree_query.query.nodes.count = 1u + fuzz_take_u8(input) % LS_TREE_FAN;
+        message->kind = LS_MESSAGE_TREE_QUERY;
+        message->body.tree_query.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->body.tree_query.query.wants_values = fuzz_take_u8(input) % 2 != 0;
+        message->body.tree_query.query.nodes.first = fuzz_take_u8(input);
+        message->body.tree_query.query.nodes.count = 1u + fuzz_take_u8(input) % LS_TREE_FAN;
         break;
     case 6:
-        message.kind = LS_MESSAGE_EVIDENCE_REQUEST;
-        message.body.evidence_tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->kind = LS_MESSAGE_EVIDENCE_REQUEST;
+        message->body.evidence_tick = fuzz_tick_near(tick, fuzz_take_i8(input));
         break;
     case 7:
-        message.kind = LS_MESSAGE_HEAL_LEAF;
-        message.body.heal_leaf.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
-        message.body.heal_leaf.leaf = fuzz_take_u8(input);
-        message.body.heal_leaf.size = fuzz_take_u16(input) % (LS_TREE_LEAF_BYTES + 1);
+        message->kind = LS_MESSAGE_HEAL_LEAF;
+        message->body.heal_leaf.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->body.heal_leaf.leaf = fuzz_take_u8(input);
+        message->body.heal_leaf.size = fuzz_take_u16(input) % (LS_TREE_LEAF_BYTES + 1);
         break;
     case 8:
-        message.kind = LS_MESSAGE_HEAL;
-        message.body.heal.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
-        message.body.heal.state_hash = fuzz_take_u32(input);
+        message->kind = LS_MESSAGE_HEAL;
+        message->body.heal.tick = fuzz_tick_near(tick, fuzz_take_i8(input));
+        message->body.heal.state_hash = fuzz_take_u32(input);
         break;
     case 9:
-        message.kind = LS_MESSAGE_DESYNC_CAUSE;
-        message.body.cause.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
+        message->kind = LS_MESSAGE_DESYNC_CAUSE;
+        message->body.cause.slot = fuzz_take_u8(input) % LS_PLAYERS_MAX;
         break;
     default:
-        message.kind = LS_MESSAGE_REFUSE;
-        message.body.close_reason.negated_status = fuzz_take_u8(input);
+        message->kind = LS_MESSAGE_REFUSE;
+        message->body.close_reason.negated_status = fuzz_take_u8(input);
         break;
     }
-    send_message(server, &message);
+    send_message(server, message);
 }
 
 static void send_raw(hostile_server *server, ls_channel channel)
 {
     size_t size = 0;
-    size_t wanted = fuzz_take_u16(&server->input) % (LS_PACKET_BYTES_MAX + 1);
-    const uint8_t *bytes = fuzz_take_bytes(&server->input, wanted, &size);
+    const uint8_t *bytes = fuzz_take_packet(&server->input, &size);
     deliver(server, channel, bytes, size);
 }
 
@@ -419,10 +401,7 @@ static void send_raw(hostile_server *server, ls_channel channel)
 static void send_altered(hostile_server *server)
 {
     uint8_t flips = fuzz_take_u8(&server->input);
-    for (uint32_t i = 0; server->packet_size > 0 && i < (flips & 7u); i++) {
-        size_t bit = fuzz_take_u16(&server->input) % (server->packet_size * 8);
-        server->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
-    }
+    fuzz_flip_bits(&server->input, flips & 7u, server->packet, server->packet_size);
     ls_channel channel = flips & 8u ? LS_CHANNEL_RELIABLE : server->packet_channel;
     deliver(server, channel, server->packet, server->packet_size);
 }

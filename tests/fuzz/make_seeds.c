@@ -12,7 +12,6 @@
 #include "lockstep/tools/virtual/virtual_match.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum {
     SEED_BYTES_MAX = 4096,

@@ -8,7 +8,6 @@
 #include "lockstep/common/simulations/spring/spring.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     TICKS_FIRST = 100,

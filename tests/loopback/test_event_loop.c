@@ -7,9 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static ls_event_loop *loop;
+
 /* Counts the calls of a handler and stops its loop at the last one wanted. */
 typedef struct test_counter {
-    ls_event_loop *loop;
     size_t calls;
     size_t calls_wanted;
     uint64_t first_ns;
@@ -34,16 +35,22 @@ static void count(void *user, uint64_t now_ns)
         /* A step that costs more than it simulates. */
     }
     if (counter->calls >= counter->calls_wanted) {
-        ls_event_loop_stop(counter->loop);
+        ls_event_loop_stop(loop);
     }
 }
 
-static ls_event_loop *make_loop(void)
+static void open_loop(void)
 {
-    ls_event_loop *loop = NULL;
     cr_assert_eq(ls_event_loop_create(ls_allocator_heap(), &loop), LS_OK);
-    return loop;
 }
+
+static void close_loop(void)
+{
+    ls_event_loop_destroy(loop);
+    loop = NULL;
+}
+
+TestSuite(event_loop, .init = open_loop, .fini = close_loop);
 
 /* Ends a test that would wait for ever. */
 static void give_up(void *user, uint64_t now_ns)
@@ -53,7 +60,7 @@ static void give_up(void *user, uint64_t now_ns)
     cr_assert_fail("nothing happened in time");
 }
 
-static void limit_patience(ls_event_loop *loop)
+static void limit_patience(void)
 {
     ls_loop_handler handler = {give_up, NULL};
     cr_assert_eq(
@@ -62,9 +69,7 @@ static void limit_patience(ls_event_loop *loop)
 
 Test(event_loop, a_loop_with_nothing_to_wait_for_returns)
 {
-    ls_event_loop *loop = make_loop();
     ls_event_loop_run(loop);
-    ls_event_loop_destroy(loop);
     ls_event_loop_destroy(NULL);
 }
 
@@ -74,9 +79,8 @@ Test(event_loop, ticks_are_due_at_the_first_time_plus_whole_periods)
         TICKS = 40
     };
     static const uint64_t period_ns = 5 * LS_NS_PER_MS;
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_counter ticks = {.loop = loop, .calls_wanted = TICKS};
+    limit_patience();
+    test_counter ticks = {.calls_wanted = TICKS};
     uint64_t first_ns = ls_event_loop_now_ns(loop) + period_ns;
     ls_tick_timer_config config = {first_ns, period_ns};
     cr_assert_eq(ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks},
@@ -88,34 +92,29 @@ Test(event_loop, ticks_are_due_at_the_first_time_plus_whole_periods)
     /* However late a call was, no tick came before its time. */
     cr_assert_geq(ticks.last_ns, first_ns + (TICKS - 1) * period_ns);
     ls_loop_source_remove(ticks.source);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_stall_is_followed_by_one_call_and_not_by_a_storm)
 {
     static const uint64_t period_ns = LS_NS_PER_MS;
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_counter ticks = {.loop = loop, .calls_wanted = 20, .stall_ns = 60 * period_ns};
+    limit_patience();
+    test_counter ticks = {.calls_wanted = 20, .stall_ns = 60 * period_ns};
     ls_tick_timer_config config = {ls_event_loop_now_ns(loop), period_ns};
     ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
     ls_event_loop_run(loop);
     uint64_t elapsed_ns = ticks.last_ns - ticks.first_ns;
     cr_assert_eq(ticks.calls, 20);
     cr_assert_geq(elapsed_ns, ticks.stall_ns + 17 * period_ns);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_first_tick_in_the_past_comes_at_once)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_counter ticks = {.loop = loop, .calls_wanted = 1};
+    limit_patience();
+    test_counter ticks = {.calls_wanted = 1};
     ls_tick_timer_config config = {0, 1000 * LS_NS_PER_SECOND};
     ls_event_loop_add_tick_timer(loop, &config, (ls_loop_handler){count, &ticks}, NULL);
     ls_event_loop_run(loop);
     cr_assert_eq(ticks.calls, 1);
-    ls_event_loop_destroy(loop);
 }
 
 /* An alarm that sets itself anew, `period_ns` after the moment it was set to. */
@@ -134,10 +133,10 @@ static void ring(void *user, uint64_t now_ns)
     count(&alarm->counter, now_ns);
 }
 
-static test_alarm *add_alarm(ls_event_loop *loop, size_t calls_wanted)
+static test_alarm *add_alarm(size_t calls_wanted)
 {
     static test_alarm alarm;
-    alarm = (test_alarm){.counter = {.loop = loop, .calls_wanted = calls_wanted},
+    alarm = (test_alarm){.counter = {.calls_wanted = calls_wanted},
                          .due_ns = ls_event_loop_now_ns(loop) + 2 * LS_NS_PER_MS,
                          .period_ns = LS_NS_PER_MS};
     ls_loop_handler handler = {ring, &alarm};
@@ -147,22 +146,19 @@ static test_alarm *add_alarm(ls_event_loop *loop, size_t calls_wanted)
 
 Test(event_loop, an_alarm_rings_once_at_each_moment_it_is_set_to)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_alarm *alarm = add_alarm(loop, 20);
+    limit_patience();
+    test_alarm *alarm = add_alarm(20);
     uint64_t first_ns = alarm->due_ns;
     ls_loop_alarm_set(alarm->counter.source, first_ns);
     ls_event_loop_run(loop);
     cr_assert_eq(alarm->counter.calls, 20);
     cr_assert_geq(alarm->counter.last_ns, first_ns + 19 * alarm->period_ns);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, an_alarm_that_is_set_again_forgets_its_first_moment)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_alarm *alarm = add_alarm(loop, 1);
+    limit_patience();
+    test_alarm *alarm = add_alarm(1);
     ls_loop_alarm_set(alarm->counter.source, alarm->due_ns);
     alarm->due_ns += 10 * LS_NS_PER_MS;
     ls_loop_alarm_set(alarm->counter.source, alarm->due_ns);
@@ -175,14 +171,12 @@ Test(event_loop, an_alarm_that_is_set_again_forgets_its_first_moment)
     ls_loop_alarm_set(alarm->counter.source, 0);
     ls_event_loop_run(loop);
     cr_assert_eq(alarm->counter.calls, 2);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, an_alarm_that_is_not_set_never_rings)
 {
-    ls_event_loop *loop = make_loop();
-    test_alarm *never = add_alarm(loop, 100);
-    test_counter calls = {.loop = loop, .calls_wanted = 10};
+    test_alarm *never = add_alarm(100);
+    test_counter calls = {.calls_wanted = 10};
     ls_event_loop_add_timer(loop, 1, (ls_loop_handler){count, &calls}, NULL);
     ls_event_loop_run(loop);
     calls.calls = 0;
@@ -191,30 +185,27 @@ Test(event_loop, an_alarm_that_is_not_set_never_rings)
     ls_event_loop_run(loop);
     cr_assert_eq(calls.calls, 10);
     cr_assert_eq(never->counter.calls, 0);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_coarse_timer_repeats)
 {
-    ls_event_loop *loop = make_loop();
-    test_counter calls = {.loop = loop, .calls_wanted = 5};
+    test_counter calls = {.calls_wanted = 5};
     ls_event_loop_add_timer(loop, 2, (ls_loop_handler){count, &calls}, NULL);
     ls_event_loop_run(loop);
     cr_assert_eq(calls.calls, 5);
     cr_assert_gt(calls.last_ns, calls.first_ns);
-    ls_event_loop_destroy(loop);
 }
 
 static void assert_stopped_by(int number)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    close_loop();
+    open_loop();
+    limit_patience();
+    test_counter signals = {.calls_wanted = 1};
     cr_assert_eq(ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals}), LS_OK);
     raise(number);
     ls_event_loop_run(loop);
     cr_assert_eq(signals.calls, 1);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, interrupt_terminate_and_hangup_call_the_stop_handler)
@@ -226,26 +217,23 @@ Test(event_loop, interrupt_terminate_and_hangup_call_the_stop_handler)
 
 Test(event_loop, a_hangup_that_is_ignored_stays_so)
 {
-    ls_event_loop *loop = make_loop();
-    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    test_counter signals = {.calls_wanted = 1};
     signal(SIGHUP, SIG_IGN);
     cr_assert_eq(ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals}), LS_OK);
     raise(SIGHUP);
     raise(SIGTERM);
-    limit_patience(loop);
+    limit_patience();
     ls_event_loop_run(loop);
     cr_assert_eq(signals.calls, 1);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, an_inactive_source_calls_nobody)
 {
-    ls_event_loop *loop = make_loop();
     uint16_t port;
     int listening = ls_open_socket(&port);
-    test_counter packets = {.loop = loop, .calls_wanted = UINT32_MAX};
-    test_counter idle = {.loop = loop, .calls_wanted = UINT32_MAX};
-    test_counter calls = {.loop = loop, .calls_wanted = 5};
+    test_counter packets = {.calls_wanted = UINT32_MAX};
+    test_counter idle = {.calls_wanted = UINT32_MAX};
+    test_counter calls = {.calls_wanted = 5};
     ls_loop_source *watch = NULL;
     ls_loop_source *timer = NULL;
     ls_event_loop_watch(loop, listening, (ls_loop_handler){count, &packets}, &watch);
@@ -267,28 +255,24 @@ Test(event_loop, an_inactive_source_calls_nobody)
     ls_loop_source_remove(watch);
     ls_event_loop_run(loop);
     cr_assert_eq(idle.calls, idle.calls_wanted);
-    ls_event_loop_destroy(loop);
     close(listening);
 }
 
 Test(event_loop, stop_signals_alone_do_not_keep_a_loop_running)
 {
-    ls_event_loop *loop = make_loop();
-    test_counter signals = {.loop = loop, .calls_wanted = 1};
+    test_counter signals = {.calls_wanted = 1};
     ls_event_loop_add_stop_signals(loop, (ls_loop_handler){count, &signals});
     ls_event_loop_run(loop);
     cr_assert_eq(signals.calls, 0);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_descriptor_is_reported_until_all_was_read)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
+    limit_patience();
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(write(ends[1], "abc", 3), 3);
-    test_counter reads = {.loop = loop, .calls_wanted = 3, .descriptor = ends[0]};
+    test_counter reads = {.calls_wanted = 3, .descriptor = ends[0]};
     ls_loop_handler handler = {count, &reads};
     cr_assert_eq(ls_event_loop_watch(loop, ends[0], handler, &reads.source), LS_OK);
     ls_event_loop_run(loop);
@@ -296,16 +280,14 @@ Test(event_loop, a_descriptor_is_reported_until_all_was_read)
     ls_loop_source_remove(reads.source);
     close(ends[0]);
     close(ends[1]);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_removed_source_is_never_called)
 {
-    ls_event_loop *loop = make_loop();
     int ends[2];
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(write(ends[1], "a", 1), 1);
-    test_counter reads = {.loop = loop, .calls_wanted = 1};
+    test_counter reads = {.calls_wanted = 1};
     ls_event_loop_watch(loop, ends[0], (ls_loop_handler){count, &reads}, &reads.source);
     ls_loop_source_remove(reads.source);
     ls_loop_source_remove(NULL);
@@ -313,25 +295,21 @@ Test(event_loop, a_removed_source_is_never_called)
     ls_event_loop_run(loop);
     cr_assert_eq(reads.calls, 0);
     close(ends[1]);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_descriptor_that_cannot_be_watched_is_an_error)
 {
-    ls_event_loop *loop = make_loop();
-    test_counter reads = {.loop = loop};
+    test_counter reads = {.calls = 0};
     ls_loop_source *source = NULL;
     ls_status status = ls_event_loop_watch(loop, 9999, (ls_loop_handler){count, &reads}, &source);
     cr_assert_eq(status, LS_IO);
     cr_assert_null(source);
-    ls_event_loop_destroy(loop);
 }
 
 /* libuv gives a descriptor up at its first pending error. */
 Test(event_loop, a_socket_is_still_watched_after_its_datagrams_were_refused)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
+    limit_patience();
     uint16_t port, peer_port;
     int descriptor = ls_open_socket(&port);
     int peer = ls_open_socket(&peer_port);
@@ -340,7 +318,7 @@ Test(event_loop, a_socket_is_still_watched_after_its_datagrams_were_refused)
     cr_assert_eq(getsockname(peer, (struct sockaddr *)&address, &size), 0);
     cr_assert_eq(connect(descriptor, (struct sockaddr *)&address, size), 0);
     close(peer);
-    test_counter reads = {.loop = loop, .calls_wanted = 1, .descriptor = descriptor};
+    test_counter reads = {.calls_wanted = 1, .descriptor = descriptor};
     ls_event_loop_watch(loop, descriptor, (ls_loop_handler){count, &reads}, NULL);
     for (size_t round = 1; round <= 3; round++) {
         reads.calls_wanted = round;
@@ -348,14 +326,13 @@ Test(event_loop, a_socket_is_still_watched_after_its_datagrams_were_refused)
         ls_event_loop_run(loop);
         cr_assert_eq(reads.calls, round);
     }
-    ls_event_loop_destroy(loop);
+    close_loop();
     close(descriptor);
 }
 
 /* A station driven by a loop. */
 typedef struct test_driven {
     ls_station station;
-    ls_event_loop *loop;
     size_t received_wanted;
 } test_driven;
 
@@ -366,7 +343,7 @@ static void drain(void *user, uint64_t now_ns)
     ls_station_take_all(&driven->station);
     ls_transport_flush(driven->station.transport);
     if (driven->received_wanted > 0 && driven->station.received_count >= driven->received_wanted) {
-        ls_event_loop_stop(driven->loop);
+        ls_event_loop_stop(loop);
     }
 }
 
@@ -382,13 +359,11 @@ static void send_numbers(void *user, uint64_t now_ns)
 
 Test(event_loop, drives_a_server_and_a_client)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
-    test_driven server = {.station = ls_station_listen(4), .loop = loop};
+    limit_patience();
+    test_driven server = {.station = ls_station_listen(4)};
     server.station.echoes = true;
     uint16_t port = ls_transport_enet_port(server.station.transport);
-    test_driven client = {
-        .station = ls_station_connect(port, 10000), .loop = loop, .received_wanted = 20};
+    test_driven client = {.station = ls_station_connect(port, 10000), .received_wanted = 20};
     cr_assert_eq(
         ls_transport_enet_attach(server.station.transport, loop, (ls_loop_handler){drain, &server}),
         LS_OK);
@@ -402,30 +377,26 @@ Test(event_loop, drives_a_server_and_a_client)
     cr_assert_eq(client.station.disconnected_count, 0);
     ls_station_close(&client.station);
     ls_station_close(&server.station);
-    ls_event_loop_destroy(loop);
 }
 
 Test(event_loop, a_refused_connection_is_reported_through_the_loop)
 {
-    ls_event_loop *loop = make_loop();
-    limit_patience(loop);
+    limit_patience();
     uint16_t port;
     close(ls_open_socket(&port));
-    test_driven client = {.station = ls_station_connect(port, 300), .loop = loop};
+    test_driven client = {.station = ls_station_connect(port, 300)};
     ls_transport_enet_attach(client.station.transport, loop, (ls_loop_handler){drain, &client});
-    test_counter polls = {.loop = loop, .calls_wanted = 100};
+    test_counter polls = {.calls_wanted = 100};
     ls_event_loop_add_timer(loop, 10, (ls_loop_handler){count, &polls}, NULL);
     ls_event_loop_run(loop);
     cr_assert_eq(client.station.disconnected_count, 1);
     cr_assert_eq(client.station.reasons[0], LS_REFUSED);
     ls_station_close(&client.station);
-    ls_event_loop_destroy(loop);
 }
 
 /* ---- jobs ---- */
 
 typedef struct test_job {
-    ls_event_loop *loop;
     ls_loop_job *job;
     pthread_t worker;
     uint32_t works;
@@ -453,39 +424,33 @@ static void on_done(void *user, uint64_t now_ns)
     }
 }
 
-static test_job make_job(uint32_t wanted)
-{
-    return (test_job){.loop = make_loop(), .wanted = wanted};
-}
-
 static void create_job(test_job *job)
 {
     ls_loop_handler done = {on_done, job};
-    cr_assert_eq(ls_loop_job_create(job->loop, work, done, &job->job), LS_OK);
+    cr_assert_eq(ls_loop_job_create(loop, work, done, &job->job), LS_OK);
 }
 
 Test(event_loop, a_job_runs_elsewhere_and_is_told_of_here)
 {
-    test_job job = make_job(20);
+    test_job job = {.wanted = 20};
     create_job(&job);
     cr_expect(!ls_loop_job_is_running(job.job));
     ls_loop_job_start(job.job);
     cr_expect(ls_loop_job_is_running(job.job));
-    ls_event_loop_run(job.loop); /* returns once nothing runs any more */
+    ls_event_loop_run(loop); /* returns once nothing runs any more */
     cr_expect_eq(job.works, 20u);
     cr_expect_eq(job.dones, 20u);
     ls_loop_job_destroy(job.job);
-    ls_event_loop_destroy(job.loop);
 }
 
 Test(event_loop, a_job_that_is_destroyed_while_it_runs_ends_and_tells_nobody)
 {
-    test_job job = make_job(1);
+    test_job job = {.wanted = 1};
     create_job(&job);
     ls_loop_job_start(job.job);
     ls_loop_job_destroy(job.job);
     cr_expect_eq(job.works, 1u);
-    ls_event_loop_destroy(job.loop);
+    close_loop();
     cr_expect_eq(job.dones, 0u);
     ls_loop_job_destroy(NULL);
 }

@@ -526,7 +526,7 @@ static void assert_cannot_open(const netcond_proxy_config *config, ls_status exp
     ls_event_loop_destroy(loop);
 }
 
-Test(netcond, what_cannot_be_opened_says_why)
+Test(netcond, a_proxy_that_cannot_be_opened_says_why)
 {
     static const ls_log quiet = {.level = LS_LOG_ERROR};
     uint16_t port;

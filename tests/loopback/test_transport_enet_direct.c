@@ -151,7 +151,7 @@ Test(transport_enet_direct, a_full_batch_says_so_and_is_empty_once_it_was_sent)
     close_batch(&test);
 }
 
-Test(transport_enet_direct, what_cannot_be_sent_holds_nothing_else_up)
+Test(transport_enet_direct, a_packet_that_cannot_be_sent_holds_nothing_else_up)
 {
     uint8_t bytes[LS_ENET_DATAGRAM_BYTES_MAX];
     test_batch test = open_batch();

@@ -4,11 +4,14 @@
 #define LOCKSTEP_TESTS_MATCH_MATCH_TEST_H
 
 #include "lockstep/tools/faultsim/match_check.h"
+#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define MS LS_NS_PER_MS
 #define SECOND LS_NS_PER_SECOND
+#define DT_NS (SECOND / 60)
 
 /* No invariant broke. */
 static inline void check_sound(virtual_match *run)
@@ -50,6 +53,89 @@ static inline void play_and_check(virtual_match *run)
     check_complete(run);
 }
 
+/* The run ends here, and no invariant broke. */
+static inline void close_run(virtual_match *run)
+{
+    check_sound(run);
+    virtual_match_destroy(run);
+}
+
+/* Runs the match to its end, checks it, and ends the run. */
+static inline void play_out(virtual_match *run)
+{
+    play_and_check(run);
+    virtual_match_destroy(run);
+}
+
+/* A match by this setup that has got to the tick. */
+static inline virtual_match *match_at(const virtual_setup *setup, ls_tick tick)
+{
+    virtual_match *run = checked_match_create(setup);
+    virtual_match_run_to_tick(run, tick);
+    return run;
+}
+
+static inline void set_param(virtual_setup *setup, const char *assignment)
+{
+    ls_text why = {{0}};
+    ls_status status =
+        ls_sim_config_set(setup->match.simulation, &setup->match.sim, assignment, &why);
+    cr_assert_eq(status, LS_OK, "%s", why.bytes);
+}
+
+/* Everybody but `other` played to the end and agrees. */
+static inline void check_others_played(virtual_match *run, const virtual_client *other)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        if (run->clients[i] != other) {
+            check_played_to_the_end(run, run->clients[i]);
+        }
+    }
+}
+
+static inline void flip_bit(virtual_client *client, ls_tick tick, size_t byte)
+{
+    client->flip.tick = tick;
+    client->flip.byte = byte;
+}
+
+/* Plays a whole match in which a bit of the second client's state is flipped; gives that client. */
+static inline virtual_client *play_flipped(const virtual_setup *setup, ls_tick tick, size_t byte)
+{
+    virtual_match *run = checked_match_create(setup);
+    flip_bit(run->clients[1], tick, byte);
+    virtual_match_run_to_end(run);
+    return run->clients[1];
+}
+
+/* So many clients more, all by the same setup; without one: as at the start of a match. */
+static inline void add_clients(virtual_match *run, uint32_t count,
+                               const virtual_client_setup *setup)
+{
+    virtual_client_setup usual = virtual_client_setup_default(run);
+    for (; count > 0; count--) {
+        virtual_match_add_client(run, setup ? setup : &usual);
+    }
+}
+
+/* Nothing comes to the client any more; what it sends arrives. */
+static inline void cut_down(virtual_client *client)
+{
+    ls_memory_link up = client->up;
+    ls_memory_link cut = {.is_cut = true};
+    ls_memory_client_set_links(client->transport, &up, &cut);
+}
+
+/* Inputs that were not there when their tick was closed, of all players. */
+static inline uint64_t substituted(const virtual_match *run)
+{
+    uint64_t sum = 0;
+    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
+        sum += ls_match_slot_of(run->match, slot).inputs_substituted;
+    }
+    return sum;
+}
+
 static inline ls_session_report report_of(const virtual_client *client)
 {
     return ls_session_report_of(client->session);
@@ -66,6 +152,12 @@ static inline ls_join newest_join(const virtual_client *client)
 static inline ls_match_slot slot_of(const virtual_match *run, uint32_t slot)
 {
     return ls_match_slot_of(run->match, slot);
+}
+
+/* The server's report on a client's seat. */
+static inline ls_match_slot seat_of(const virtual_client *client)
+{
+    return ls_match_slot_of(client->run->match, report_of(client).slot);
 }
 
 static inline virtual_setup setup_for(const ls_match_config *config, uint64_t seed)

@@ -3,23 +3,11 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
-
-static void set_param(virtual_setup *setup, const char *assignment)
-{
-    ls_text why = {{0}};
-    ls_status status =
-        ls_sim_config_set(setup->match.simulation, &setup->match.sim, assignment, &why);
-    cr_assert_eq(status, LS_OK, "%s", why.bytes);
-}
 
 static void play(const virtual_setup *setup)
 {
     virtual_match *run = checked_match_create(setup);
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 /* ---- players ---- */
@@ -58,11 +46,9 @@ static uint64_t final_hash_at_frame_rate(uint32_t frame_hz)
     setup.match.sim.players = 3;
     setup.match.late_rule = LS_LATE_WAIT; /* so that each input is the same in every run */
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < 3; i++) {
-        virtual_client_setup client = virtual_client_setup_default(run);
-        client.frame_hz = frame_hz;
-        virtual_match_add_client(run, &client);
-    }
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.frame_hz = frame_hz;
+    add_clients(run, 3, &client);
     play_and_check(run);
     uint64_t state_hash = ls_match_hash(run->match);
     virtual_match_destroy(run);
@@ -106,28 +92,12 @@ static void play_at_tick_rate(uint32_t tick_rate_hz, uint32_t ticks)
     virtual_match_destroy(run);
 }
 
-Test(agreement, one_tick_a_second)
+Test(agreement, every_tick_rate)
 {
     play_at_tick_rate(1, 15);
-}
-
-Test(agreement, twenty_ticks_a_second)
-{
     play_at_tick_rate(20, 200);
-}
-
-Test(agreement, sixty_ticks_a_second)
-{
     play_at_tick_rate(60, 600);
-}
-
-Test(agreement, a_hundred_and_twenty_eight_ticks_a_second)
-{
     play_at_tick_rate(128, 1000);
-}
-
-Test(agreement, a_thousand_ticks_a_second)
-{
     play_at_tick_rate(1000, 4000);
 }
 
@@ -136,8 +106,7 @@ Test(agreement, a_server_whose_loop_turns_at_its_own_pace)
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 3, 300);
     virtual_match *run = checked_match_create(&setup);
     run->server_loop_ns = 5 * MS;
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
@@ -151,8 +120,7 @@ Test(agreement, a_server_that_is_called_once_a_tick_loses_no_time)
         virtual_match_run_to_tick(run, 1);
         virtual_match_run(run, 20 * SECOND);
         cr_assert_geq(ls_match_tick(run->match), 20 * tick_rates[i]);
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
@@ -182,45 +150,20 @@ static void play_on(const impairments *kind)
     }
 }
 
-Test(agreement, every_delay)
+Test(agreement, every_delay_jitter_and_loss_duplicates_and_reordering)
 {
     static const impairments kinds[] = {
-        {"none", {.delay_ns = 0}, 1},           {"1 ms", {.delay_ns = 1 * MS}, 1},
-        {"33 ms", {.delay_ns = 33 * MS}, 1},    {"150 ms", {.delay_ns = 150 * MS}, 5},
+        {"none", {.delay_ns = 0}, 1},
+        {"1 ms", {.delay_ns = 1 * MS}, 1},
+        {"33 ms", {.delay_ns = 33 * MS}, 1},
+        {"150 ms", {.delay_ns = 150 * MS}, 5},
         {"300 ms", {.delay_ns = 300 * MS}, 10},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        play_on(&kinds[i]);
-    }
-}
-
-Test(agreement, jitter)
-{
-    static const impairments kinds[] = {
         {"5 +10 ms", {.delay_ns = 5 * MS, .jitter_ns = 10 * MS}, 5},
         {"100 +50 ms", {.delay_ns = 100 * MS, .jitter_ns = 50 * MS}, 5},
         {"20 +200 ms", {.delay_ns = 20 * MS, .jitter_ns = 200 * MS}, 20},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        play_on(&kinds[i]);
-    }
-}
-
-Test(agreement, loss)
-{
-    static const impairments kinds[] = {
         {"5 %", {.delay_ns = 30 * MS, .loss_ppm = 50000}, 5},
         {"20 %", {.delay_ns = 30 * MS, .loss_ppm = 200000}, 10},
         {"50 %", {.delay_ns = 30 * MS, .loss_ppm = 500000}, 25},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        play_on(&kinds[i]);
-    }
-}
-
-Test(agreement, duplicates_and_reordering)
-{
-    static const impairments kinds[] = {
         {"all twice", {.delay_ns = 30 * MS, .duplicate_ppm = 1000000}, 5},
         {"twice and out of order",
          {.delay_ns = 5 * MS, .jitter_ns = 80 * MS, .duplicate_ppm = 500000},
@@ -245,8 +188,7 @@ Test(agreement, each_way_of_its_own)
         *slow = (ls_memory_link){.delay_ns = 200 * MS, .jitter_ns = 20 * MS, .loss_ppm = 300000};
         virtual_match_add_client(run, &client);
     }
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 /* ---- what a run is worth ---- */
@@ -257,8 +199,7 @@ static uint64_t digest_of_run(uint64_t seed)
     setup.seed = seed;
     setup.link = (ls_memory_link){
         .delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 200000, .duplicate_ppm = 100000};
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     virtual_client_cut(run->clients[2]);
     virtual_match_run_to_end(run);
     uint64_t digest = virtual_match_digest(run);
@@ -278,8 +219,7 @@ Test(agreement, the_same_seed_gives_the_same_run)
 Test(agreement, the_checks_see_other_inputs_and_other_states)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 3, 600);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 50);
+    virtual_match *run = match_at(&setup, 50);
     run->clients[1]->flip.tick = 100;
     client_check_of(run->clients[2])->is_fed_wrong = true;
     ls_memory_link noisy = {.delay_ns = 10 * MS, .corrupt_ppm = 20000};
@@ -301,8 +241,7 @@ Test(agreement, the_checks_see_other_inputs_and_other_states)
 Test(agreement, the_checks_see_inputs_that_nobody_made)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 50);
+    virtual_match *run = match_at(&setup, 50);
     cr_assert(match_check_is_sound(check_of(run)));
     virtual_client *client = run->clients[0];
     client_check_of(client)->made[report_of(client).next_input - 1] ^= 2;
@@ -314,8 +253,7 @@ Test(agreement, the_checks_see_inputs_that_nobody_made)
 Test(agreement, the_checks_see_ticks_that_are_closed_late)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 50);
+    virtual_match *run = match_at(&setup, 50);
     run->is_server_paused = true; /* and no test has announced it */
     virtual_match_run(run, 20 * MS);
     run->is_server_paused = false;

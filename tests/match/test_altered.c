@@ -4,9 +4,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/protocol/wire/tick_packet.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     TICKS = 200,
@@ -15,7 +12,6 @@ enum {
     KIND_BITS = 6, /* the kind itself is no part of the header */
 };
 
-#define DT_NS (SECOND / 60)
 #define RTT_NS (60 * MS)
 
 /* What stands between a transport and its reader: alters one bit of one packet of a kind. */
@@ -133,15 +129,14 @@ static void check_others(virtual_match *run, const virtual_client *altered)
         const virtual_client *client = run->clients[i];
         check_played_to_the_end(run, client);
         if (client != altered) {
-            cr_assert_eq(slot_of(run, report_of(client).slot).inputs_substituted, 0);
+            cr_assert_eq(seat_of(client).inputs_substituted, 0);
         }
     }
 }
 
-static void check_mended(const virtual_match *run, const virtual_client *client,
-                         uint64_t longest_ns, uint32_t cut_ticks)
+static void check_mended(const virtual_client *client, uint64_t longest_ns, uint32_t cut_ticks)
 {
-    ls_match_slot slot = slot_of(run, report_of(client).slot);
+    ls_match_slot slot = seat_of(client);
     cr_assert_eq(slot.left_status, LS_OK, "bit %zu", here.bit);
     cr_assert_not(slot.is_desynced, "bit %zu", here.bit);
     cr_assert_leq(longest_ns, unaltered_ns + RTT_NS + 2 * DT_NS, "bit %zu: %lu ms without a tick",
@@ -166,20 +161,27 @@ static void alter_in_a_cut(virtual_match *run, virtual_client *client, bool is_u
     virtual_client_set_links(client, &open);
 }
 
+/* Gives the client whose packet it will be. */
+static virtual_client *open_match_to_alter(ls_late_rule late_rule)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), 3, TICKS);
+    setup.link.delay_ns = RTT_NS / 2;
+    setup.match.late_rule = late_rule;
+    virtual_client *client = checked_match_create(&setup)->clients[1];
+    client_check_of(client)->is_fed_wrong = true;
+    return client;
+}
+
 /* False when the header has no such bit. */
 static bool alter(const alteration *asked, size_t bit)
 {
     bool is_up = asked->kind == LS_MESSAGE_INPUTS;
-    virtual_setup setup = virtual_setup_default(test_simulation(), 3, TICKS);
-    setup.link.delay_ns = RTT_NS / 2;
-    setup.match.late_rule = asked->late_rule;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *client = run->clients[1];
-    client_check_of(client)->is_fed_wrong = true;
+    virtual_client *client = open_match_to_alter(asked->late_rule);
+    virtual_match *run = client->run;
     here = *asked;
     here.bit = bit;
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
-    here.peer = is_up ? slot_of(run, report_of(client).slot).peer : 0;
+    here.peer = is_up ? seat_of(client).peer : 0;
     stand_before(is_up ? run->server_transport : client->transport);
     alter_in_a_cut(run, client, is_up);
     uint32_t cut_ticks = ls_match_tick(run->match) - ALTERED_FROM_TICK;
@@ -189,10 +191,10 @@ static bool alter(const alteration *asked, size_t bit)
         others_stalled = count_stalled(run, client);
         unaltered_ns = longest_ns;
     } else if (!is_content(bit)) {
-        check_mended(run, client, longest_ns, cut_ticks);
+        check_mended(client, longest_ns, cut_ticks);
         check_others(run, client);
-    } else if (setup.match.late_rule == LS_LATE_REPEAT) {
-        cr_assert_eq(slot_of(run, report_of(client).slot).left_status, LS_OK, "bit %zu", bit);
+    } else if (asked->late_rule == LS_LATE_REPEAT) {
+        cr_assert_eq(seat_of(client).left_status, LS_OK, "bit %zu", bit);
     }
     virtual_match_destroy(run);
     return !here.is_beyond;
@@ -256,15 +258,11 @@ static uint32_t count_wrong(const virtual_match *run, const virtual_client *clie
 /* False when the packet has no such bit. */
 static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
 {
-    virtual_setup setup = virtual_setup_default(test_simulation(), 3, TICKS);
-    setup.link.delay_ns = RTT_NS / 2;
-    setup.match.late_rule = late_rule;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *client = run->clients[1];
-    client_check_of(client)->is_fed_wrong = true;
+    virtual_client *client = open_match_to_alter(late_rule);
+    virtual_match *run = client->run;
     here = (alteration){.kind = LS_MESSAGE_INPUTS, .is_content = true, .bit = bit};
     virtual_match_run_to_tick(run, ALTERED_FROM_TICK);
-    here.peer = slot_of(run, report_of(client).slot).peer;
+    here.peer = seat_of(client).peer;
     here.is_armed = true;
     stand_before(run->server_transport);
     virtual_match_run_to_end(run);
@@ -274,8 +272,7 @@ static bool alter_content(ls_late_rule late_rule, size_t bit, uint32_t *wrong)
     }
     cr_assert_eq(count_wrong(run, client, ALTERED_FROM_TICK + SETTLED_TICKS), 0, "bit %zu", bit);
     *wrong += count_wrong(run, client, 0);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
     return !here.is_beyond;
 }
 

@@ -4,7 +4,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/fault_simulation.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {
@@ -42,11 +41,8 @@ static void check_told(const virtual_match *run, const virtual_client *bad)
 
 static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
 {
-    virtual_match *run = checked_match_create(setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = tick;
-    bad->flip.byte = byte;
-    virtual_match_run_to_end(run);
+    const virtual_client *bad = play_flipped(setup, tick, byte);
+    virtual_match *run = bad->run;
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
     check_told(run, bad);
@@ -66,8 +62,7 @@ static void flip_and_check(virtual_setup *setup, ls_tick tick, size_t byte)
     cr_assert_eq(finding->differing_pass, LS_PASS_NONE, "run again, no pass does other work");
     cr_assert_leq(finding->took_ns, 2 * SECOND, "took %lu ms",
                   (unsigned long)(finding->took_ns / MS));
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[2]);
+    check_others_played(run, bad);
     virtual_match_destroy(run);
 }
 
@@ -89,11 +84,9 @@ Test(cause, a_flipped_bit_is_named_with_its_field_and_its_class)
 Test(cause, hashing_seldom_names_the_field_too)
 {
     virtual_setup setup = setup_with(16, LS_ON_DESYNC_REPORT, 300);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 90;
-    bad->flip.byte = offsetof(test_simulation_state, slots[7].joins);
-    virtual_match_run_to_end(run);
+    const virtual_client *bad =
+        play_flipped(&setup, 90, offsetof(test_simulation_state, slots[7].joins));
+    virtual_match *run = bad->run;
     check_sound(run);
     check_told(run, bad);
     const ls_desync_finding *finding = finding_of(run, bad);
@@ -132,11 +125,9 @@ Test(cause, two_clients_that_differ_at_once_are_two_findings)
 Test(cause, the_last_step_of_a_match_is_looked_into)
 {
     virtual_setup setup = setup_with(7, LS_ON_DESYNC_REPORT, 100);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = offsetof(test_simulation_state, slots[9].sum);
-    virtual_match_run_to_end(run);
+    const virtual_client *bad =
+        play_flipped(&setup, 100, offsetof(test_simulation_state, slots[9].sum));
+    virtual_match *run = bad->run;
     check_sound(run);
     check_told(run, bad);
     cr_assert_str_eq(finding_of(run, bad)->places[0].name, "slots[9].sum");
@@ -148,11 +139,8 @@ Test(cause, a_match_that_keeps_nothing_still_says_who_differs)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 200);
     setup.match.finds_causes = false;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = 20;
-    virtual_match_run_to_end(run);
+    const virtual_client *bad = play_flipped(&setup, 100, 20);
+    virtual_match *run = bad->run;
     check_sound(run);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, LS_PLAYERS_MAX), 0);
@@ -242,11 +230,9 @@ static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t inter
     setup.seed = seed;
     setup.predict_ticks = predict_ticks;
     setup.link.loss_ppm = 50000;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = offsetof(test_simulation_state, slots) + seed * 13;
-    virtual_match_run_to_end(run);
+    const virtual_client *bad =
+        play_flipped(&setup, 100, offsetof(test_simulation_state, slots) + seed * 13);
+    virtual_match *run = bad->run;
     check_sound(run);
     check_told(run, bad);
     check_complete(run);
@@ -259,21 +245,15 @@ static void heal_and_check(uint64_t seed, uint32_t predict_ticks, uint32_t inter
     virtual_match_destroy(run);
 }
 
-Test(cause, what_was_healed_agrees_to_the_end)
+Test(cause, a_healed_client_agrees_to_the_end)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         heal_and_check(seed, 0, seed % 3 == 0 ? 8 : 1);
+        heal_and_check(seed, 16, seed % 3 == 0 ? 8 : 1); /* one that guesses ahead */
     }
 }
 
-Test(cause, a_client_that_guesses_ahead_is_healed_too)
-{
-    for (uint64_t seed = 1; seed <= 8; seed++) {
-        heal_and_check(seed, 16, seed % 3 == 0 ? 8 : 1);
-    }
-}
-
-Test(cause, what_differs_again_and_again_is_dropped_at_last)
+Test(cause, a_client_that_differs_again_and_again_is_dropped_at_last)
 {
     virtual_match *run = play_with_other_build(spread_more, LS_ON_DESYNC_HEAL);
     const virtual_client *bad = run->clients[1];
@@ -320,8 +300,7 @@ static virtual_match *play_with_liar(uint64_t seed, bool is_silent, uint32_t tim
     *lying = (liar){.is_silent = is_silent};
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = offsetof(test_simulation_state, slots) + seed * 11;
+    flip_bit(bad, 100, offsetof(test_simulation_state, slots) + seed * 11);
     bad->tamper = (virtual_tamper){send_lies, lying};
     virtual_match_run_to_end(run);
     return run;
@@ -336,8 +315,7 @@ Test(cause, lies_end_the_investigation_and_nothing_else)
         cr_assert(virtual_match_is_over(run));
         uint32_t slot = report_of(run->clients[1]).slot;
         cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC_CAUSE, slot), 1);
-        check_played_to_the_end(run, run->clients[0]);
-        check_played_to_the_end(run, run->clients[2]);
+        check_others_played(run, run->clients[1]);
         virtual_match_destroy(run);
     }
 }
@@ -356,7 +334,7 @@ static void expect_given_up(uint32_t timeout_ms)
     virtual_match_destroy(run);
 }
 
-Test(cause, who_does_not_answer_is_reported_with_what_is_known)
+Test(cause, a_client_that_does_not_answer_is_reported_with_what_is_known)
 {
     expect_given_up(5000);
 }
@@ -366,13 +344,12 @@ Test(cause, a_server_waits_for_answers_as_long_as_it_was_told_to)
     expect_given_up(1500);
 }
 
-Test(cause, who_leaves_in_the_middle_is_reported_with_what_is_known)
+Test(cause, a_client_that_leaves_in_the_middle_is_reported_with_what_is_known)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = offsetof(test_simulation_state, slots[9].sum);
+    flip_bit(bad, 100, offsetof(test_simulation_state, slots[9].sum));
     while (!virtual_match_find(run, LS_MATCH_DESYNC)) {
         virtual_match_run(run, 5 * MS);
     }

@@ -3,7 +3,6 @@
  * no difference goes unreported, is an invariant of every run (virtual_check.c). */
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 static virtual_setup setup_with(uint32_t interval, ls_on_desync policy, uint32_t ticks)
 {
@@ -52,17 +51,13 @@ static ls_tick due_at(ls_tick tick, uint32_t interval, ls_tick last)
 
 static void flip_and_check(const virtual_setup *setup, ls_tick tick)
 {
-    virtual_match *run = checked_match_create(setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = tick;
-    bad->flip.byte = 20;
-    virtual_match_run_to_end(run);
+    virtual_client *bad = play_flipped(setup, tick, 20);
+    virtual_match *run = bad->run;
     cr_assert(virtual_match_is_over(run));
     check_sound(run);
     cr_assert(client_check_of(bad)->has_state_difference);
     check_told(run, bad, due_at(tick, setup->match.hash_interval_ticks, setup->match.ticks));
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[2]);
+    check_others_played(run, bad);
     cr_assert_eq(report_of(bad).tick, setup->match.ticks, "it is reported and plays on");
     virtual_match_destroy(run);
 }
@@ -103,14 +98,13 @@ Test(desync, the_very_last_step_counts)
 
 /* A difference that arose while nothing could be compared is found at its tick all the same: 240
  * state hashes travel in several messages. */
-Test(desync, what_happened_in_a_partition_is_found)
+Test(desync, a_difference_that_arose_in_a_partition_is_found)
 {
     for (ls_tick tick = 130; tick <= 330; tick += 50) {
         virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
         virtual_match *run = checked_match_create(&setup);
         virtual_client *bad = run->clients[1];
-        bad->flip.tick = tick;
-        bad->flip.byte = 20;
+        flip_bit(bad, tick, 20);
         virtual_match_run_to_tick(run, 100);
         ls_memory_link cut = {.is_cut = true};
         ls_memory_link clean = setup.link;
@@ -121,7 +115,7 @@ Test(desync, what_happened_in_a_partition_is_found)
         virtual_match_run_to_end(run);
         check_sound(run);
         check_told(run, bad, tick);
-        cr_assert(slot_of(run, report_of(bad).slot).has_finished);
+        cr_assert(seat_of(bad).has_finished);
         virtual_match_destroy(run);
     }
 }
@@ -131,8 +125,7 @@ Test(desync, it_is_told_within_a_round_trip_of_the_tick)
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 0);
     setup.link.delay_ns = 50 * MS;
     virtual_match *run = checked_match_create(&setup);
-    run->clients[1]->flip.tick = 200;
-    run->clients[1]->flip.byte = 20;
+    flip_bit(run->clients[1], 200, 20);
     virtual_match_run_to_tick(run, 230);
     const virtual_event *event = virtual_match_find(run, LS_MATCH_DESYNC);
     cr_assert_not_null(event);
@@ -149,15 +142,13 @@ Test(desync, two_clients_at_different_ticks_are_two_reports)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 300);
     virtual_match *run = checked_match_create(&setup);
-    run->clients[0]->flip.tick = 120;
-    run->clients[0]->flip.byte = 20;
-    run->clients[2]->flip.tick = 77;
-    run->clients[2]->flip.byte = 5;
+    flip_bit(run->clients[0], 120, 20);
+    flip_bit(run->clients[2], 77, 5);
     virtual_match_run_to_end(run);
     check_sound(run);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 2);
-    cr_assert_eq(slot_of(run, report_of(run->clients[0]).slot).desync_tick, 120);
-    cr_assert_eq(slot_of(run, report_of(run->clients[2]).slot).desync_tick, 77);
+    cr_assert_eq(seat_of(run->clients[0]).desync_tick, 120);
+    cr_assert_eq(seat_of(run->clients[2]).desync_tick, 77);
     check_played_to_the_end(run, run->clients[1]);
     cr_assert_eq(report_of(run->clients[1]).desyncs, 2);
     virtual_match_destroy(run);
@@ -168,8 +159,7 @@ Test(desync, all_clients_at_once_are_as_many_reports)
     virtual_setup setup = setup_with(7, LS_ON_DESYNC_REPORT, 200);
     virtual_match *run = checked_match_create(&setup);
     for (uint32_t i = 0; i < 3; i++) {
-        run->clients[i]->flip.tick = 100;
-        run->clients[i]->flip.byte = 20 + i;
+        flip_bit(run->clients[i], 100, 20 + i);
     }
     virtual_match_run_to_end(run);
     check_sound(run);
@@ -182,11 +172,8 @@ Test(desync, all_clients_at_once_are_as_many_reports)
 Test(desync, the_policy_drop_drops_it_and_no_other)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_DROP, 300);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = 20;
-    virtual_match_run_to_end(run);
+    virtual_client *bad = play_flipped(&setup, 100, 20);
+    virtual_match *run = bad->run;
     uint32_t slot = report_of(bad).slot;
     check_told(run, bad, 100);
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
@@ -194,25 +181,19 @@ Test(desync, the_policy_drop_drops_it_and_no_other)
     const virtual_event *left = virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot);
     cr_assert_eq(check_of(run)->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
     cr_assert_leq(left->event.tick, 150, "dropped once its cause is known");
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[2]);
-    check_sound(run);
-    virtual_match_destroy(run);
+    check_others_played(run, bad);
+    close_run(run);
 }
 
 Test(desync, the_policy_drop_works_at_the_end_too)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_DROP, 100);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = 20;
-    virtual_match_run_to_end(run);
+    virtual_client *bad = play_flipped(&setup, 100, 20);
+    virtual_match *run = bad->run;
     cr_assert_eq(report_of(bad).status, LS_DESYNCED);
     check_told(run, bad, 100);
     check_played_to_the_end(run, run->clients[0]);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(desync, the_policy_stop_ends_the_match_for_all)
@@ -220,17 +201,14 @@ Test(desync, the_policy_stop_ends_the_match_for_all)
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_STOP, 0);
     virtual_match *run = checked_match_create(&setup);
     virtual_client *bad = run->clients[1];
-    bad->flip.tick = 100;
-    bad->flip.byte = 20;
+    flip_bit(bad, 100, 20);
     virtual_match_run(run, 10 * SECOND);
     cr_assert(virtual_match_is_over(run));
     cr_assert_leq(ls_match_tick(run->match), 106);
     check_told(run, bad, 100);
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[2]);
+    check_others_played(run, bad);
     cr_assert_eq(report_of(bad).tick, ls_match_tick(run->match));
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* ---- a network that alters bits ---- */
@@ -241,8 +219,7 @@ static void play_altered(uint64_t seed, bool is_up, uint32_t corrupt_ppm)
 {
     virtual_setup setup = setup_with(1, LS_ON_DESYNC_REPORT, 600);
     setup.seed = seed;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 30);
+    virtual_match *run = match_at(&setup, 30);
     virtual_client *altered = run->clients[1];
     client_check_of(altered)->is_fed_wrong = true;
     ls_memory_link clean = setup.link;
@@ -254,12 +231,11 @@ static void play_altered(uint64_t seed, bool is_up, uint32_t corrupt_ppm)
     cr_assert(virtual_match_is_over(run));
     cr_assert_gt(ls_memory_network_counts(run->network).corrupted, 0);
     check_sound(run);
-    ls_match_slot slot = slot_of(run, report_of(altered).slot);
+    ls_match_slot slot = seat_of(altered);
     cr_assert(slot.has_finished || slot.is_desynced || slot.left_status != LS_OK);
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[2]);
+    check_others_played(run, altered);
     for (uint32_t i = 0; i < 3; i += 2) {
-        cr_assert_eq(slot_of(run, report_of(run->clients[i]).slot).inputs_substituted, 0);
+        cr_assert_eq(seat_of(run->clients[i]).inputs_substituted, 0);
     }
     virtual_match_destroy(run);
 }
@@ -289,7 +265,7 @@ Test(desync, an_altered_chain_alone_costs_nobody_the_match)
         ls_memory_client_set_links(run->clients[1]->transport, &noisy, &clean);
         virtual_match_run_to_end(run);
         check_sound(run);
-        ls_match_slot slot = slot_of(run, report_of(run->clients[1]).slot);
+        ls_match_slot slot = seat_of(run->clients[1]);
         cr_assert_not(slot.is_desynced);
         cr_assert_neq(slot.left_status, LS_MISBEHAVED);
         finished += slot.has_finished;

@@ -3,11 +3,9 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static virtual_match *open_lobby(void)
 {
@@ -22,16 +20,10 @@ static virtual_match *open_lobby(void)
 static void close_lobby(virtual_match *run, const virtual_client *refused)
 {
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
-    virtual_client_setup setup = virtual_client_setup_default(run);
-    virtual_match_add_client(run, &setup);
+    add_clients(run, 1, NULL);
     virtual_match_run_to_end(run);
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        if (run->clients[i] != refused) {
-            check_played_to_the_end(run, run->clients[i]);
-        }
-    }
-    check_sound(run);
-    virtual_match_destroy(run);
+    check_others_played(run, refused);
+    close_run(run);
 }
 
 static void check_names_both(const char *text, const char *item)
@@ -209,16 +201,13 @@ Test(handshake, a_full_match_takes_nobody_else)
 Test(handshake, a_running_match_whose_seats_are_taken_takes_nobody_else)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 2, 300);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 50);
+    virtual_match *run = match_at(&setup, 50);
     virtual_client *late = add_and_run(run);
     cr_assert(late->is_over);
     cr_assert_eq(report_of(late).status, LS_MATCH_FULL);
     virtual_match_run_to_end(run);
-    check_played_to_the_end(run, run->clients[0]);
-    check_played_to_the_end(run, run->clients[1]);
-    check_sound(run);
-    virtual_match_destroy(run);
+    check_others_played(run, late);
+    close_run(run);
 }
 
 Test(handshake, nobody_is_refused_who_is_the_same)

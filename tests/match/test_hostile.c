@@ -3,9 +3,6 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     HONEST = 3,
@@ -179,14 +176,6 @@ Test(hostile, inputs_too_far_ahead_are_not_kept)
     close_stage(&here);
 }
 
-static void check_dropped_for_kind(ls_message_kind kind)
-{
-    stage here = open_stage(60);
-    raw_peer_send_kind(here.peer, kind);
-    check_dropped_as(&here, LS_MISBEHAVED);
-    close_stage(&here);
-}
-
 Test(hostile, a_message_that_does_not_belong_there_ends_it)
 {
     static const ls_message_kind kinds[] = {
@@ -197,7 +186,10 @@ Test(hostile, a_message_that_does_not_belong_there_ends_it)
         LS_MESSAGE_DESYNC, LS_MESSAGE_END,      LS_MESSAGE_WAITING,
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        check_dropped_for_kind(kinds[i]);
+        stage here = open_stage(60);
+        raw_peer_send_kind(here.peer, kinds[i]);
+        check_dropped_as(&here, LS_MISBEHAVED);
+        close_stage(&here);
     }
 }
 
@@ -241,12 +233,12 @@ static void differ_and_keep_quiet(bool is_talking, ls_status expected)
     close_stage(&here);
 }
 
-Test(hostile, who_differs_and_does_not_say_from_where_on_is_sent_away)
+Test(hostile, a_player_that_differs_and_does_not_say_from_where_on_is_sent_away)
 {
     differ_and_keep_quiet(true, LS_MISBEHAVED);
 }
 
-Test(hostile, whose_link_is_lost_before_it_can_say_so_has_lost_its_link)
+Test(hostile, a_player_whose_link_is_lost_before_it_can_say_so_has_lost_its_link)
 {
     differ_and_keep_quiet(false, LS_TIMED_OUT);
 }
@@ -315,6 +307,22 @@ Test(hostile, a_silent_player_times_out)
 
 /* ---- before the match ---- */
 
+/* A match that waits for one player more. */
+static virtual_match *open_lobby(uint32_t clients)
+{
+    virtual_setup setup = virtual_setup_default(test_simulation(), clients, 60);
+    setup.match.sim.players = 2;
+    setup.match.timeout_ms = 60000;
+    return checked_match_create(&setup);
+}
+
+static raw_peer *connect(virtual_match *run)
+{
+    raw_peer *peer = raw_peer_create(run);
+    virtual_match_run(run, 5 * MS);
+    return peer;
+}
+
 static void check_refused_as(const raw_peer *peer, ls_status status)
 {
     cr_assert(peer->is_closed);
@@ -322,14 +330,12 @@ static void check_refused_as(const raw_peer *peer, ls_status status)
     cr_assert_neq(peer->refusal.text.bytes[0], 0);
 }
 
-Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
+Test(hostile, silent_pending_connections_are_shown_out_after_ten_seconds)
 {
     enum {
         PENDING = 40
     };
-    virtual_setup setup = virtual_setup_default(test_simulation(), 0, 60);
-    setup.match.sim.players = 2;
-    virtual_match *run = checked_match_create(&setup);
+    virtual_match *run = open_lobby(0);
     raw_peer *pending[PENDING];
     for (uint32_t i = 0; i < PENDING; i++) {
         pending[i] = raw_peer_create(run);
@@ -345,26 +351,19 @@ Test(hostile, pending_who_say_nothing_are_shown_out_after_ten_seconds)
     }
     cr_assert_eq(virtual_match_count(run, LS_MATCH_PEER_REFUSED, LS_PLAYERS_MAX), PENDING);
     run->peer_count = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        virtual_client_setup client = virtual_client_setup_default(run);
-        virtual_match_add_client(run, &client);
-    }
-    play_and_check(run);
-    virtual_match_destroy(run);
+    add_clients(run, 2, NULL);
+    play_out(run);
 }
 
-Test(hostile, a_pending_must_begin_with_hello)
+Test(hostile, a_pending_connection_must_begin_with_hello)
 {
-    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
-    setup.match.sim.players = 2;
-    virtual_match *run = checked_match_create(&setup);
+    virtual_match *run = open_lobby(1);
     for (uint32_t kind = 0; kind < RAW_KINDS; kind++) {
         for (ls_channel channel = LS_CHANNEL_RELIABLE; channel < LS_CHANNEL_COUNT; channel++) {
             if (kind == LS_MESSAGE_HELLO || run->peer_count > 50) {
                 continue;
             }
-            raw_peer *peer = raw_peer_create(run);
-            virtual_match_run(run, 5 * MS);
+            raw_peer *peer = connect(run);
             uint8_t bytes[] = {(uint8_t)kind, 0, 0, 0};
             raw_peer_send(peer, channel, bytes, sizeof bytes);
             virtual_match_run(run, 5 * MS);
@@ -381,12 +380,8 @@ Test(hostile, a_pending_must_begin_with_hello)
 /* A seat is not kept for who never gets ready, whatever else it sends. */
 Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
 {
-    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
-    setup.match.sim.players = 2;
-    setup.match.timeout_ms = 60000;
-    virtual_match *run = checked_match_create(&setup);
-    raw_peer *peer = raw_peer_create(run);
-    virtual_match_run(run, 5 * MS);
+    virtual_match *run = open_lobby(1);
+    raw_peer *peer = connect(run);
     raw_peer_say_hello(peer);
     virtual_match_run(run, 5 * MS);
     cr_assert_eq(peer->heard[LS_MESSAGE_OFFER], 1);
@@ -396,8 +391,7 @@ Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
         virtual_match_run(run, SECOND / 2);
     }
     check_refused_as(peer, LS_TIMED_OUT);
-    virtual_client_setup late = virtual_client_setup_default(run);
-    virtual_match_add_client(run, &late);
+    add_clients(run, 1, NULL);
     play_and_check(run);
     raw_peer_destroy(peer);
     virtual_match_destroy(run);
@@ -407,11 +401,8 @@ Test(hostile, a_seat_without_ready_is_free_again_after_ten_seconds)
 
 Test(hostile, names_cannot_steer_a_terminal)
 {
-    virtual_setup setup = virtual_setup_default(test_simulation(), 1, 60);
-    setup.match.sim.players = 2;
-    virtual_match *run = checked_match_create(&setup);
-    raw_peer *peer = raw_peer_create(run);
-    virtual_match_run(run, 5 * MS);
+    virtual_match *run = open_lobby(1);
+    raw_peer *peer = connect(run);
     ls_message message = {.kind = LS_MESSAGE_HELLO, .body.hello = ls_hello_make("")};
     memcpy(message.body.hello.name, "\x1b[2Jx\n", 7);
     raw_peer_send_message(peer, &message);

@@ -1,9 +1,6 @@
 /* When the ticks that come are stepped: as soon as a frame allows where they come evenly; where
  * they do not, as late as nearly all of them need; at a speed that nobody sees. */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#define DT_NS (SECOND / 60)
 
 enum {
     PLAYERS = 3,
@@ -56,16 +53,14 @@ static virtual_match *start(uint32_t frame_hz, const ls_memory_link *link)
     setup.match.start_delay_ms = 1000;
     setup.link = *link;
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < PLAYERS; i++) {
-        virtual_client_setup client = virtual_client_setup_default(run);
-        client.frame_hz = frame_hz;
-        virtual_match_add_client(run, &client);
-    }
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.frame_hz = frame_hz;
+    add_clients(run, PLAYERS, &client);
     virtual_match_run_to_tick(run, WARM_TICKS);
     return run;
 }
 
-Test(jitter_buffer, what_comes_evenly_is_stepped_within_a_frame_and_two_milliseconds)
+Test(jitter_buffer, an_even_tick_is_stepped_within_a_frame_and_two_milliseconds)
 {
     static const uint32_t frame_rates_hz[] = {30, 60, 144};
     ls_memory_link link = {.delay_ns = 33 * MS};
@@ -77,8 +72,7 @@ Test(jitter_buffer, what_comes_evenly_is_stepped_within_a_frame_and_two_millisec
                       (unsigned long)(seen.longest_wait_ns / 1000));
         cr_assert_eq(seen.stalled_ticks, 0);
         cr_assert_leq(report_of(run->clients[1]).jitter_buffer_delay_ns, 2 * MS);
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
@@ -95,8 +89,7 @@ Test(jitter_buffer, jitter_is_bought_off_with_its_width)
                      (unsigned long)seen.stalled_ticks);
         cr_assert_leq(delay_ns, width_ns + 3 * MS, "%lu us", (unsigned long)(delay_ns / 1000));
         cr_assert_geq(delay_ns, width_ns / 2, "%lu us", (unsigned long)(delay_ns / 1000));
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
@@ -110,8 +103,7 @@ Test(jitter_buffer, losses_stall_less_than_one_tick_in_a_hundred)
         cr_assert_lt(seen.stalled_ticks, 3000 / 100, "%lu stalls",
                      (unsigned long)seen.stalled_ticks);
         cr_assert_leq(report_of(run->clients[1]).jitter_buffer_delay_ns, 3 * DT_NS);
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 

@@ -139,7 +139,16 @@ static virtual_match *start(const ls_match_config *config, const ls_memory_link 
     return run;
 }
 
-Test(join, who_comes_late_plays_with_the_others)
+/* Everybody plays to the last. */
+static void close_playing(virtual_match *run)
+{
+    for (uint32_t i = 0; i < run->client_count; i++) {
+        check_plays(run->clients[i]);
+    }
+    close_match(run);
+}
+
+Test(join, a_late_player_plays_with_the_others)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
@@ -151,7 +160,7 @@ Test(join, who_comes_late_plays_with_the_others)
     for (uint32_t i = 0; i < 3; i++) {
         check_plays(run->clients[i]);
     }
-    ls_match_slot slot = ls_match_slot_of(run->match, report_of(late).slot);
+    ls_match_slot slot = seat_of(late);
     cr_assert_gt(slot.inputs_on_time, 200);
     cr_assert_gt(slot.hashes_compared, 200);
     cr_assert_leq(slot.inputs_substituted, 30, "%u", (unsigned)slot.inputs_substituted);
@@ -170,13 +179,10 @@ Test(join, many_join_at_once)
         virtual_match_run(run, SECOND / 3);
     }
     virtual_match_run(run, 15 * SECOND);
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        check_plays(run->clients[i]);
-    }
-    close_match(run);
+    close_playing(run);
 }
 
-Test(join, who_predicts_joins_as_well)
+Test(join, a_player_that_predicts_joins_as_well)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
@@ -208,7 +214,7 @@ Test(join, a_match_that_ends_while_somebody_joins_ends_for_all)
     close_match(run);
 }
 
-Test(join, what_cannot_be_saved_is_joined_by_its_history)
+Test(join, a_simulation_that_cannot_save_is_joined_by_its_history)
 {
     ls_simulation simulation = closed_ballast();
     ls_match_config config = match_of(&simulation, 4);
@@ -232,13 +238,10 @@ Test(join, what_cannot_be_saved_is_joined_by_its_history)
     virtual_match_run(run, 10 * SECOND);
     cr_assert_eq(newest_join(first).source, LS_JOIN_HISTORY);
     cr_assert_eq(report_of(first).rejoins, 1);
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        check_plays(run->clients[i]);
-    }
-    close_match(run);
+    close_playing(run);
 }
 
-Test(join, who_joins_as_the_match_ends_gets_to_the_final_state)
+Test(join, a_player_that_joins_as_the_match_ends_gets_to_the_final_state)
 {
     ls_match_config config = match_of(ls_builtin_simulation_named("arena"), 3);
     ls_session_config session = player();
@@ -250,7 +253,7 @@ Test(join, who_joins_as_the_match_ends_gets_to_the_final_state)
     virtual_match_run_to_end(run);
     cr_assert_eq(report_of(late).status, LS_OK);
     cr_assert_eq(report_of(late).tick, last);
-    cr_assert(ls_match_slot_of(run->match, report_of(late).slot).has_finished);
+    cr_assert(seat_of(late).has_finished);
     close_match(run);
 }
 
@@ -261,14 +264,6 @@ typedef struct size_case {
     uint32_t loss_ppm;
     uint64_t join_max_ns; /* from connecting to playing */
 } size_case;
-
-/* The highest rate is 1 MiB/s, and half of the state is noise. */
-static const size_case size_cases[] = {
-    {1024, 0, 4 * SECOND},
-    {1024, 50000, 6 * SECOND},
-    {16384, 0, 15 * SECOND},
-    {16384, 50000, 25 * SECOND},
-};
 
 /* Without the check: it hashes every state, and these are large. The server compares some. */
 static virtual_match *start_large(const ls_match_config *config, const ls_memory_link *link)
@@ -283,7 +278,7 @@ static void close_large(virtual_match *run)
 {
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 0);
     for (uint32_t i = 0; i < run->client_count; i++) {
-        cr_assert_gt(slot_of(run, report_of(run->clients[i]).slot).hashes_compared, 0);
+        cr_assert_gt(seat_of(run->clients[i]).hashes_compared, 0);
     }
     virtual_match_destroy(run);
 }
@@ -327,14 +322,16 @@ static void join_of_size(const size_case *given)
     close_large(run);
 }
 
-Test(join, a_mebibyte_joins_and_nobody_notices)
+/* The highest rate is 1 MiB/s, and half of the state is noise. */
+Test(join, one_and_sixteen_mebibytes_join_and_nobody_notices)
 {
-    join_of_size(&size_cases[0]);
-    join_of_size(&size_cases[1]);
-}
-
-Test(join, sixteen_mebibytes_join_and_nobody_notices)
-{
-    join_of_size(&size_cases[2]);
-    join_of_size(&size_cases[3]);
+    static const size_case cases[] = {
+        {1024, 0, 4 * SECOND},
+        {1024, 50000, 6 * SECOND},
+        {16384, 0, 15 * SECOND},
+        {16384, 50000, 25 * SECOND},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        join_of_size(&cases[i]);
+    }
 }

@@ -2,9 +2,6 @@
  * cause, and says of everybody else that all is well. The delay that it advises then really helps.
  */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     PLAYERS = 4,
@@ -78,58 +75,36 @@ static void plant_and_check(const plant *planted)
         for (uint32_t i = 0; i < PLAYERS; i++) {
             check_lag(run, i, i == PLANTED ? planted->cause : LS_LAG_FINE, seed);
         }
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
-Test(lag, everybody_is_fine_on_a_good_network)
+#define LOSSY(ppm)                                                                                 \
+    {                                                                                              \
+        .delay_ns = 20 * MS, .loss_ppm = (ppm)                                                     \
+    }
+#define UNEVEN(ms)                                                                                 \
+    {                                                                                              \
+        .delay_ns = 20 * MS, .jitter_ns = (ms)*MS                                                  \
+    }
+
+Test(lag, a_planted_cause_is_named_and_everybody_else_is_fine)
 {
-    plant planted = {.cause = LS_LAG_FINE, .up = WELL, .down = WELL};
-    plant_and_check(&planted);
+    static const plant plants[] = {
+        {.cause = LS_LAG_FINE, .up = WELL, .down = WELL},
+        {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .frame_hz = 8},
+        {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .pause_ns = 250 * MS},
+        {.cause = LS_LAG_UPLINK, .up = LOSSY(60000), .down = WELL},
+        {.cause = LS_LAG_DOWNLINK, .up = WELL, .down = LOSSY(60000)},
+        {.cause = LS_LAG_JITTER, .up = UNEVEN(50), .down = WELL},
+        {.cause = LS_LAG_JITTER, .up = WELL, .down = UNEVEN(50)},
+    };
+    for (size_t i = 0; i < sizeof plants / sizeof plants[0]; i++) {
+        plant_and_check(&plants[i]);
+    }
 }
 
-Test(lag, slow_frames_are_a_slow_computer)
-{
-    plant planted = {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .frame_hz = 8};
-    plant_and_check(&planted);
-}
-
-Test(lag, pauses_are_a_slow_computer)
-{
-    plant planted = {.cause = LS_LAG_COMPUTER, .up = WELL, .down = WELL, .pause_ns = 250 * MS};
-    plant_and_check(&planted);
-}
-
-Test(lag, loss_of_inputs_is_the_uplink)
-{
-    plant planted = {
-        .cause = LS_LAG_UPLINK, .up = {.delay_ns = 20 * MS, .loss_ppm = 60000}, .down = WELL};
-    plant_and_check(&planted);
-}
-
-Test(lag, loss_of_closed_ticks_is_the_downlink)
-{
-    plant planted = {
-        .cause = LS_LAG_DOWNLINK, .up = WELL, .down = {.delay_ns = 20 * MS, .loss_ppm = 60000}};
-    plant_and_check(&planted);
-}
-
-Test(lag, an_uneven_uplink_is_jitter)
-{
-    plant planted = {
-        .cause = LS_LAG_JITTER, .up = {.delay_ns = 20 * MS, .jitter_ns = 50 * MS}, .down = WELL};
-    plant_and_check(&planted);
-}
-
-Test(lag, an_uneven_downlink_is_jitter)
-{
-    plant planted = {
-        .cause = LS_LAG_JITTER, .up = WELL, .down = {.delay_ns = 20 * MS, .jitter_ns = 50 * MS}};
-    plant_and_check(&planted);
-}
-
-Test(lag, who_is_cut_off_is_silent)
+Test(lag, a_player_that_is_cut_off_is_silent)
 {
     plant planted = {.cause = LS_LAG_SILENT, .up = {.is_cut = true}, .down = {.is_cut = true}};
     virtual_match *run = start(&planted, 1, 0);
@@ -161,30 +136,25 @@ Test(lag, a_wait_is_held_against_nobody_else)
                 }
             }
         }
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
 Test(lag, of_two_causes_the_worse_is_named)
 {
-    plant planted = {.cause = LS_LAG_UPLINK,
-                     .up = {.delay_ns = 20 * MS, .loss_ppm = 200000},
-                     .down = {.delay_ns = 20 * MS, .loss_ppm = 30000}};
-    plant_and_check(&planted);
-    planted = (plant){.cause = LS_LAG_JITTER,
-                      .up = {.delay_ns = 20 * MS, .jitter_ns = 150 * MS, .loss_ppm = 25000},
-                      .down = WELL};
-    plant_and_check(&planted);
-    planted = (plant){.cause = LS_LAG_DOWNLINK,
-                      .up = {.delay_ns = 20 * MS, .loss_ppm = 25000},
-                      .down = {.delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 250000}};
-    plant_and_check(&planted);
-    planted = (plant){.cause = LS_LAG_COMPUTER,
-                      .up = {.delay_ns = 20 * MS, .loss_ppm = 30000},
-                      .down = WELL,
-                      .pause_ns = 250 * MS};
-    plant_and_check(&planted);
+    static const plant plants[] = {
+        {.cause = LS_LAG_UPLINK, .up = LOSSY(200000), .down = LOSSY(30000)},
+        {.cause = LS_LAG_JITTER,
+         .up = {.delay_ns = 20 * MS, .jitter_ns = 150 * MS, .loss_ppm = 25000},
+         .down = WELL},
+        {.cause = LS_LAG_DOWNLINK,
+         .up = LOSSY(25000),
+         .down = {.delay_ns = 20 * MS, .jitter_ns = 30 * MS, .loss_ppm = 250000}},
+        {.cause = LS_LAG_COMPUTER, .up = LOSSY(30000), .down = WELL, .pause_ns = 250 * MS},
+    };
+    for (size_t i = 0; i < sizeof plants / sizeof plants[0]; i++) {
+        plant_and_check(&plants[i]);
+    }
 }
 
 /* The way up takes 100 ms longer for a second, then no longer, again and again: nothing is lost. */
@@ -246,8 +216,7 @@ Test(lag, the_delay_follows_each_players_own_link)
     virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.adapts_input_delay = true;
     setup.link = (ls_memory_link)WELL;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 60);
+    virtual_match *run = match_at(&setup, 60);
     ls_memory_link bad = {.delay_ns = 20 * MS, .loss_ppm = 400000};
     ls_memory_client_set_links(run->clients[PLANTED]->transport, &bad, &setup.link);
     virtual_match_run(run, 30 * SECOND);
@@ -267,8 +236,7 @@ Test(lag, the_delay_follows_each_players_own_link)
     virtual_match_run(run, 100 * SECOND);
     cr_assert_eq(slot_of(run, slot).input_delay_ticks, 0, "still %u",
                  slot_of(run, slot).input_delay_ticks);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(lag, a_delay_that_is_set_in_mid_match_costs_no_input_and_concerns_one_player)
@@ -294,8 +262,7 @@ Test(lag, a_delay_that_is_set_in_mid_match_costs_no_input_and_concerns_one_playe
     for (uint32_t i = 0; i < PLAYERS; i++) {
         cr_assert_eq(report_of(run->clients[i]).input_delay_ticks, 0);
     }
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(lag, there_is_an_event_when_a_cause_comes_and_when_it_goes)

@@ -4,9 +4,6 @@
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tools/faultsim/match_check_parts.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#define DT_NS (SECOND / 60)
 
 static virtual_setup setup_with(ls_late_rule rule, uint32_t players, uint32_t ticks)
 {
@@ -39,8 +36,7 @@ static void check_others_unharmed(const virtual_match *run, const virtual_client
 static void play_with_bad_link(const ls_memory_link *link)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     virtual_client *bad = run->clients[2];
     virtual_client_set_links(bad, link);
     play_and_check(run);
@@ -61,27 +57,10 @@ Test(late, repeat_lets_no_bad_link_slow_the_others)
     }
 }
 
-Test(late, repeat_lets_no_frozen_client_slow_the_others)
-{
-    virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 600);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_client *frozen = run->clients[1];
-    for (ls_tick tick = 50; tick < 500; tick += 150) {
-        virtual_match_run_to_tick(run, tick);
-        frozen->is_paused = true;
-        virtual_match_run(run, SECOND);
-        frozen->is_paused = false;
-    }
-    play_and_check(run);
-    check_others_unharmed(run, frozen);
-    virtual_match_destroy(run);
-}
-
 Test(late, repeat_counts_each_input_once)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 600);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     uint32_t slot = slot_of_client(run->clients[0]);
     cr_assert_eq(slot_of(run, slot).inputs_on_time, 100);
     ls_memory_link slow = {.delay_ns = 150 * MS};
@@ -98,8 +77,7 @@ Test(late, repeat_counts_each_input_once)
 Test(late, repeat_repeats_the_last_input)
 {
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     uint32_t slot = slot_of_client(run->clients[0]);
     run->clients[0]->is_paused = true;
     virtual_match_run_to_tick(run, 160);
@@ -110,8 +88,7 @@ Test(late, repeat_repeats_the_last_input)
     for (ls_tick tick = last; tick < check_of(run)->tick_count; tick++) {
         cr_assert_eq(check_of(run)->ticks[tick].inputs[slot], client_check_of(frozen)->made[last]);
     }
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* Its player has given the link up and makes a new one, while they were on their way. */
@@ -136,8 +113,7 @@ Test(late, repeat_takes_the_inputs_of_a_link_that_was_given_up)
     uint64_t on_time = slot_of(run, slot).inputs_on_time;
     virtual_match_run(run, 80 * MS);
     cr_assert_geq(slot_of(run, slot).inputs_on_time, on_time + 4);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* ---- repeat: one player's troubles are nobody else's ---- */
@@ -187,8 +163,7 @@ static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
     virtual_setup setup = setup_with(LS_LATE_REPEAT, 4, 1200);
     setup.match.send_rate = LS_SEND_TICK;
     setup.match.timeout_ms = 5000;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     virtual_client *bad = run->clients[3];
     get_into_trouble(bad, kind);
     virtual_match_run_to_tick(run, 1000);
@@ -201,12 +176,11 @@ static void play_with_trouble(trouble kind, uint64_t seen[SEEN])
         seen[count++] = report.confirm_latency_max_ns;
         seen[count++] = report.stalled_ticks;
     }
-    ls_match_slot slot = slot_of(run, report_of(bad).slot);
+    ls_match_slot slot = seat_of(bad);
     bool is_harmless = kind == TROUBLE_NONE || kind == TROUBLE_FLOODS;
     cr_assert_eq(slot.left_status, is_harmless ? LS_OK : LS_TIMED_OUT);
     cr_assert(is_harmless == (slot.inputs_substituted == 0));
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(late, repeat_lets_nobody_feel_another_ones_trouble)
@@ -290,8 +264,7 @@ static uint32_t waited_for(const virtual_client *client)
 Test(late, wait_tells_everybody_whom_it_waits_for)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 600);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     virtual_client *frozen = run->clients[2];
     uint32_t mask = UINT32_C(1) << slot_of_client(frozen);
     frozen->is_paused = true;
@@ -319,8 +292,7 @@ Test(late, wait_says_how_long_and_for_which_tick)
 {
     static const uint32_t waited_ms[] = {100, 600, 1100, 1600};
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 1900 * MS);
     uint32_t seen = 0;
@@ -376,8 +348,7 @@ static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
     virtual_setup setup = setup_with(LS_LATE_WAIT, 4, 0);
     setup.match.wait_limit_ms = limit_ms;
     setup.seed = seed;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     ls_rng rng = ls_rng_make(seed, 9);
     for (uint32_t turn = 0; turn < 40; turn++) {
         virtual_client *client = run->clients[ls_rng_below(&rng, 3)]; /* the last one never */
@@ -410,8 +381,7 @@ static void wait_with_pauses(uint64_t seed, uint32_t limit_ms)
     }
     cr_assert_eq(notices, virtual_match_count(run, LS_MATCH_STALLED, LS_PLAYERS_MAX));
     cr_assert_gt(notices, 0);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(late, wait_never_takes_longer_than_its_limit)
@@ -428,8 +398,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
     for (size_t i = 0; i < sizeof limits_ms / sizeof limits_ms[0]; i++) {
         virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 400);
         setup.match.wait_limit_ms = limits_ms[i];
-        virtual_match *run = checked_match_create(&setup);
-        virtual_match_run_to_tick(run, 100);
+        virtual_match *run = match_at(&setup, 100);
         virtual_client *gone = run->clients[1];
         uint32_t slot = slot_of_client(gone);
         gone->is_paused = true;
@@ -445,8 +414,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
         cr_assert_eq(waited_ns / MS, limits_ms[i]);
         cr_assert_eq(check_of(run)->ticks[left->event.tick].events[slot], LS_EVENT_LEFT);
         cr_assert_eq(report_of(gone).status, LS_TIMED_OUT);
-        check_played_to_the_end(run, run->clients[0]);
-        check_played_to_the_end(run, run->clients[2]);
+        check_others_played(run, gone);
         check_nothing_substituted(run);
         check_sound(run);
         cr_assert_leq(time_of_match_ns(run), 400 * DT_NS + limits_ms[i] * MS + 20 * MS);
@@ -457,8 +425,7 @@ Test(late, wait_drops_whom_it_waits_for_too_long)
 Test(late, wait_waits_once_for_a_link_that_became_slower)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 900);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     ls_memory_link slow = {.delay_ns = 200 * MS};
     virtual_client_set_links(run->clients[0], &slow);
     play_and_check(run);
@@ -490,15 +457,13 @@ Test(late, wait_closes_ticks_evenly_once_everybody_knows_when)
         uneven_ticks += between_ns < DT_NS || between_ns > DT_NS + 1;
     }
     cr_assert_leq(uneven_ticks, 30, "%u of 600", uneven_ticks);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(late, wait_leaves_no_lead_behind)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 1800 * MS);
     run->clients[0]->is_paused = false;
@@ -507,12 +472,11 @@ Test(late, wait_leaves_no_lead_behind)
         cr_assert_gt(slot_of(run, slot).slack_ns, 0);
         cr_assert_leq(slot_of(run, slot).slack_ns, (int64_t)(2 * MS + 3 * DT_NS));
     }
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* Nobody has joined before tick 0 is closed, so nobody leaves in it either. */
-Test(late, wait_drops_a_player_who_never_begins)
+Test(late, wait_drops_a_player_that_never_begins)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 3, 200);
     virtual_match *run = start_without(&setup, 1);
@@ -524,18 +488,15 @@ Test(late, wait_drops_a_player_who_never_begins)
     for (ls_tick tick = 0; tick < check_of(run)->tick_count; tick++) {
         cr_assert_eq(check_of(run)->ticks[tick].events[slot], 0);
     }
-    check_played_to_the_end(run, run->clients[1]);
-    check_played_to_the_end(run, run->clients[2]);
-    check_sound(run);
-    virtual_match_destroy(run);
+    check_others_played(run, run->clients[0]);
+    close_run(run);
 }
 
 /* The check for silence is one that can fail. */
 Test(late, a_stall_that_nobody_explains_is_noticed)
 {
     virtual_setup setup = setup_with(LS_LATE_WAIT, 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 300 * MS);
     cr_assert(match_check_is_sound(check_of(run)));

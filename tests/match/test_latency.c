@@ -2,9 +2,6 @@
  * many inputs are too late, on networks that lose much. The budgets of the design. */
 #include "lockstep/common/base/histogram.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#define DT_NS (SECOND / 60)
 
 enum {
     PLAYERS = 4,
@@ -49,26 +46,16 @@ static void watch(virtual_match *run, ls_histogram *latency)
     }
 }
 
-static uint64_t late_inputs(const virtual_match *run)
-{
-    uint64_t late = 0;
-    for (uint32_t slot = 0; slot < PLAYERS; slot++) {
-        late += slot_of(run, slot).inputs_substituted;
-    }
-    return late;
-}
-
 static void check_network(const network *one)
 {
     static ls_histogram latency;
     latency = (ls_histogram){0};
     virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.link = (ls_memory_link){.delay_ns = one->rtt_ns / 2, .loss_ppm = one->loss_ppm};
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, WARM_TICKS);
-    uint64_t late = late_inputs(run);
+    virtual_match *run = match_at(&setup, WARM_TICKS);
+    uint64_t late = substituted(run);
     watch(run, &latency);
-    late = late_inputs(run) - late;
+    late = substituted(run) - late;
     uint64_t p50_ns = ls_histogram_percentile_ns(&latency, 50) - one->rtt_ns;
     uint64_t p99_ns = ls_histogram_percentile_ns(&latency, 99) - one->rtt_ns;
     cr_assert_geq(latency.count, PLAYERS * TICKS * 9 / 10);
@@ -78,40 +65,20 @@ static void check_network(const network *one)
                   (unsigned long)(p99_ns / 1000));
     cr_assert_leq(late * 10000, one->late_max * PLAYERS * TICKS, "%u ppm: %lu late", one->loss_ppm,
                   (unsigned long)late);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
-Test(latency, without_loss_it_is_the_path_and_three_milliseconds)
+Test(latency, a_loss_costs_as_many_ticks_as_it_may)
 {
-    network near = {.rtt_ns = 67 * MS, .p99_max_ns = 3 * MS};
-    network far = {.rtt_ns = 100 * MS, .p99_max_ns = 3 * MS};
-    check_network(&near);
-    check_network(&far);
-}
-
-Test(latency, five_percent_lost_cost_a_tick_and_seldom_two)
-{
-    network near = {.rtt_ns = 67 * MS,
-                    .loss_ppm = 50000,
-                    .p50_max_ns = DT_NS,
-                    .p99_max_ns = 2 * DT_NS,
-                    .late_max = 50};
-    network far = near;
-    far.rtt_ns = 100 * MS;
-    check_network(&near);
-    check_network(&far);
-}
-
-Test(latency, twenty_percent_lost_cost_two_ticks_and_seldom_three)
-{
-    network near = {.rtt_ns = 67 * MS,
-                    .loss_ppm = 200000,
-                    .p50_max_ns = 2 * DT_NS,
-                    .p99_max_ns = 3 * DT_NS,
-                    .late_max = 110};
-    network far = near;
-    far.rtt_ns = 100 * MS;
-    check_network(&near);
-    check_network(&far);
+    static const network networks[] = {
+        {.p99_max_ns = 3 * MS},
+        {.loss_ppm = 50000, .p50_max_ns = DT_NS, .p99_max_ns = 2 * DT_NS, .late_max = 50},
+        {.loss_ppm = 200000, .p50_max_ns = 2 * DT_NS, .p99_max_ns = 3 * DT_NS, .late_max = 110},
+    };
+    static const uint64_t rtts_ms[] = {67, 100};
+    for (size_t i = 0; i < 2 * sizeof networks / sizeof networks[0]; i++) {
+        network one = networks[i / 2];
+        one.rtt_ns = rtts_ms[i % 2] * MS;
+        check_network(&one);
+    }
 }

@@ -4,9 +4,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#define DT_NS (SECOND / 60)
 
 static virtual_match *start(uint32_t players, uint32_t ticks)
 {
@@ -47,8 +44,7 @@ Test(leaving, the_match_starts_when_the_last_seat_is_taken)
     virtual_match_run(run, 30 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_PLAYER_LEFT, LS_PLAYERS_MAX), 0);
-    virtual_client_setup last = virtual_client_setup_default(run);
-    virtual_match_add_client(run, &last);
+    add_clients(run, 1, NULL);
     play_and_check(run);
     const virtual_event *started = virtual_match_find(run, LS_MATCH_STARTED);
     uint64_t start_delay_ns = setup.match.start_delay_ms * MS;
@@ -64,23 +60,19 @@ Test(leaving, a_seat_left_in_the_lobby_is_taken_by_the_next)
     virtual_match_run(run, SECOND);
     virtual_client *gone = run->clients[0];
     uint32_t slot = report_of(gone).slot;
-    ls_session_leave(gone->session, virtual_client_ns(gone));
+    virtual_client_leave(gone);
     virtual_match_run(run, SECOND);
     cr_assert(gone->is_over);
     cr_assert_eq(slot_of(run, slot).peer, 0);
     cr_assert_eq(virtual_match_find_slot(run, LS_MATCH_PLAYER_LEFT, slot)->event.status,
                  LS_DISCONNECTED);
-    for (uint32_t i = 0; i < 2; i++) {
-        virtual_client_setup next = virtual_client_setup_default(run);
-        virtual_match_add_client(run, &next);
-    }
+    add_clients(run, 2, NULL);
     virtual_match_run_to_end(run);
     cr_assert_eq(check_of(run)->by_slot[slot]->core, run->clients[2]);
     for (uint32_t i = 1; i < 4; i++) {
         check_played_to_the_end(run, run->clients[i]);
     }
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* The shortest timeout that may be set is one that honest clients keep, in the lobby too. */
@@ -94,10 +86,8 @@ Test(leaving, no_honest_client_is_taken_for_silent)
         setup.match.timeout_ms = 100;
         virtual_match *run = checked_match_create(&setup);
         virtual_match_run(run, 3 * SECOND);
-        virtual_client_setup last = virtual_client_setup_default(run);
-        virtual_match_add_client(run, &last);
-        play_and_check(run);
-        virtual_match_destroy(run);
+        add_clients(run, 1, NULL);
+        play_out(run);
     }
 }
 
@@ -123,48 +113,47 @@ static void check_left(virtual_match *run, uint32_t slot, ls_status status)
     cr_assert_eq(report.inputs_on_time + report.inputs_substituted, left->event.tick);
 }
 
+/* Ends the run. */
 static void check_rest(virtual_match *run, const virtual_client *gone)
 {
     cr_assert_eq(ls_match_tick(run->match), run->setup.match.ticks);
-    for (uint32_t i = 0; i < run->client_count; i++) {
-        if (run->clients[i] != gone) {
-            check_played_to_the_end(run, run->clients[i]);
-        }
-    }
-    check_sound(run);
+    check_others_played(run, gone);
+    close_run(run);
 }
 
-Test(leaving, who_says_goodbye_has_left)
+/* A match of four, of which the second client is about to leave. */
+static virtual_client *start_with_leaver(uint32_t ticks)
 {
-    virtual_match *run = start(4, 300);
+    virtual_match *run = start(4, ticks);
     virtual_match_run_to_tick(run, 100);
-    virtual_client *gone = run->clients[1];
-    ls_session_leave(gone->session, virtual_client_ns(gone));
+    return run->clients[1];
+}
+
+Test(leaving, a_player_that_says_goodbye_has_left)
+{
+    virtual_client *gone = start_with_leaver(300);
+    virtual_match *run = gone->run;
+    virtual_client_leave(gone);
     virtual_match_run_to_end(run);
     check_left(run, report_of(gone).slot, LS_DISCONNECTED);
     cr_assert_leq(virtual_match_find(run, LS_MATCH_PLAYER_LEFT)->event.tick, 102);
     cr_assert_eq(report_of(gone).status, LS_OK);
     check_rest(run, gone);
-    virtual_match_destroy(run);
 }
 
-Test(leaving, whose_connection_breaks_has_left)
+Test(leaving, a_player_whose_connection_breaks_has_left)
 {
-    virtual_match *run = start(4, 300);
-    virtual_match_run_to_tick(run, 100);
-    virtual_client *gone = run->clients[1];
+    virtual_client *gone = start_with_leaver(300);
     ls_transport_destroy(gone->transport);
-    virtual_match_run_to_end(run);
-    check_left(run, report_of(gone).slot, LS_DISCONNECTED);
-    check_rest(run, gone);
-    virtual_match_destroy(run);
+    virtual_match_run_to_end(gone->run);
+    check_left(gone->run, report_of(gone).slot, LS_DISCONNECTED);
+    check_rest(gone->run, gone);
 }
 
-Test(leaving, who_vanishes_has_left_after_the_timeout)
+Test(leaving, a_player_that_vanishes_has_left_after_the_timeout)
 {
-    virtual_match *run = start(4, 600);
-    virtual_match_run_to_tick(run, 100);
-    virtual_client *gone = run->clients[1];
+    virtual_client *gone = start_with_leaver(600);
+    virtual_match *run = gone->run;
     uint64_t cut_ns = run->now_ns;
     virtual_client_cut(gone);
     virtual_match_run_to_end(run);
@@ -174,7 +163,6 @@ Test(leaving, who_vanishes_has_left_after_the_timeout)
     cr_assert_leq(after_ns, 2000 * MS + 20 * MS);
     cr_assert_eq(report_of(gone).status, LS_TIMED_OUT, "it knows as well");
     check_rest(run, gone);
-    virtual_match_destroy(run);
 }
 
 Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
@@ -188,8 +176,7 @@ Test(leaving, a_partition_shorter_than_the_timeout_is_made_up_for)
     virtual_match_run(run, 500 * MS);
     uint32_t behind = ls_match_tick(run->match) - report_of(run->clients[2]).tick;
     cr_assert_leq(behind, 8, "still %u ticks behind after half a second", behind);
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 Test(leaving, a_partition_longer_than_the_window_is_not)
@@ -208,7 +195,6 @@ Test(leaving, a_partition_longer_than_the_window_is_not)
     check_left(run, report_of(gone).slot, LS_FELL_BEHIND);
     cr_assert_eq(report_of(gone).status, LS_FELL_BEHIND);
     check_rest(run, gone);
-    virtual_match_destroy(run);
 }
 
 Test(leaving, several_leave_at_once_and_one_after_the_other)
@@ -216,10 +202,10 @@ Test(leaving, several_leave_at_once_and_one_after_the_other)
     virtual_match *run = start(8, 400);
     virtual_match_run_to_tick(run, 100);
     for (uint32_t i = 0; i < 3; i++) {
-        ls_session_leave(run->clients[i]->session, virtual_client_ns(run->clients[i]));
+        virtual_client_leave(run->clients[i]);
     }
     virtual_match_run_to_tick(run, 200);
-    ls_session_leave(run->clients[3]->session, virtual_client_ns(run->clients[3]));
+    virtual_client_leave(run->clients[3]);
     virtual_match_run_to_end(run);
     for (uint32_t i = 0; i < 4; i++) {
         check_left(run, report_of(run->clients[i]).slot, LS_DISCONNECTED);
@@ -227,8 +213,7 @@ Test(leaving, several_leave_at_once_and_one_after_the_other)
     for (uint32_t i = 4; i < 8; i++) {
         check_played_to_the_end(run, run->clients[i]);
     }
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* Players who stay for so many ticks have played exactly those. */
@@ -247,7 +232,6 @@ static void play_for(uint32_t frame_hz, uint32_t ticks)
     cr_assert_eq(report_of(brief).tick, ticks, "%u frames a second: %u ticks instead of %u",
                  frame_hz, report_of(brief).tick, ticks);
     check_rest(run, brief);
-    virtual_match_destroy(run);
 }
 
 Test(leaving, a_client_stays_for_as_many_ticks_as_it_was_told_to)
@@ -267,15 +251,14 @@ Test(leaving, the_match_ends_when_all_have_left)
     virtual_match *run = start(3, 0);
     virtual_match_run_to_tick(run, 100);
     for (uint32_t i = 0; i < 3; i++) {
-        ls_session_leave(run->clients[i]->session, virtual_client_ns(run->clients[i]));
+        virtual_client_leave(run->clients[i]);
     }
     virtual_match_run(run, SECOND);
     cr_assert(virtual_match_is_over(run));
     cr_assert_leq(ls_match_tick(run->match), 103);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_ENDED, LS_PLAYERS_MAX), 1);
     cr_assert_eq(virtual_match_count(run, LS_MATCH_FINISHED, LS_PLAYERS_MAX), 1);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(leaving, the_match_ends_when_all_have_vanished)
@@ -287,8 +270,7 @@ Test(leaving, the_match_ends_when_all_have_vanished)
     }
     virtual_match_run(run, 3 * SECOND);
     cr_assert(virtual_match_is_over(run));
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 static void stop_and_check(virtual_match *run)
@@ -367,7 +349,7 @@ Test(leaving, a_finished_client_needs_no_last_word)
 }
 
 /* A client that cannot keep up with the end is told so, and the match does not wait for ever. */
-Test(leaving, who_does_not_reach_the_end_is_dropped_five_seconds_later)
+Test(leaving, a_client_that_does_not_reach_the_end_is_dropped_five_seconds_later)
 {
     virtual_match *run = start(2, 120);
     run->setup.match.timeout_ms = 2000;
@@ -376,13 +358,12 @@ Test(leaving, who_does_not_reach_the_end_is_dropped_five_seconds_later)
     frozen->is_paused = true;
     virtual_match_run(run, 8 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
-    cr_assert_eq(slot_of(run, report_of(frozen).slot).left_status, LS_TIMED_OUT);
+    cr_assert_eq(seat_of(frozen).left_status, LS_TIMED_OUT);
     check_played_to_the_end(run, run->clients[1]);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
-Test(leaving, who_comes_after_the_end_is_told_so)
+Test(leaving, a_client_that_comes_after_the_end_is_told_so)
 {
     virtual_match *run = start(2, 60);
     play_and_check(run);
@@ -401,7 +382,7 @@ Test(leaving, leaving_before_the_connection_stands_is_no_mistake)
     setup.up.delay_ns = 500 * MS;
     setup.down.delay_ns = 500 * MS;
     virtual_client *brief = virtual_match_add_client(run, &setup);
-    ls_session_leave(brief->session, virtual_client_ns(brief));
+    virtual_client_leave(brief);
     virtual_match_run_to_end(run);
     cr_assert_eq(report_of(brief).status, LS_OK);
     check_played_to_the_end(run, run->clients[0]);
@@ -415,8 +396,7 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_setup setup = virtual_setup_default(test_simulation(), 1, 600);
     setup.match.late_rule = LS_LATE_WAIT;
     setup.match.wait_limit_ms = 5000;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 60);
+    virtual_match *run = match_at(&setup, 60);
     virtual_client_vanish(run->clients[0]);
     virtual_match_run(run, SECOND / 2);
     cr_assert(virtual_match_find(run, LS_MATCH_STALLED));
@@ -425,6 +405,5 @@ Test(leaving, a_match_that_waits_for_who_is_lost_stands_still_until_it_is_back)
     virtual_match_run(run, SECOND / 2);
     cr_assert(virtual_match_find(run, LS_MATCH_PLAYER_LOST));
     virtual_match_run(run, SECOND);
-    cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
-    virtual_match_destroy(run);
+    close_run(run);
 }

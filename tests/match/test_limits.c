@@ -4,7 +4,6 @@
 #include "lockstep/protocol/wire/handshake.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 /* ---- large inputs ---- */
 
@@ -17,23 +16,13 @@ static virtual_setup setup_with_bytes(uint32_t players, uint32_t bytes, uint32_t
     return setup;
 }
 
-static uint64_t substituted(const virtual_match *run)
-{
-    uint64_t sum = 0;
-    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        sum += slot_of(run, slot).inputs_substituted;
-    }
-    return sum;
-}
-
 /* On a link without loss nothing is late and nobody falls behind, however much has to be sent. */
 static void play_at_full_rate(uint32_t players, uint32_t bytes, uint64_t delay_ns)
 {
     virtual_setup setup = setup_with_bytes(players, bytes, 60);
     setup.match.ticks = 150;
     setup.link.delay_ns = delay_ns;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 120);
+    virtual_match *run = match_at(&setup, 120);
     for (uint32_t i = 0; i < players; i++) {
         uint32_t behind = 120 - report_of(run->clients[i]).confirmed;
         cr_assert_leq(behind, delay_ns * 60 / SECOND + 2,
@@ -67,8 +56,7 @@ static void play_lossy(uint32_t players, uint32_t bytes, uint32_t tick_rate_hz, 
     setup.link = (ls_memory_link){
         .delay_ns = 20 * MS, .jitter_ns = 5 * MS, .loss_ppm = loss_ppm, .duplicate_ppm = 20000};
     virtual_match *run = checked_match_create(&setup);
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 Test(limits, large_ticks_survive_loss)
@@ -101,18 +89,16 @@ Test(limits, large_inputs_that_got_lost_are_sent_again_in_time)
     virtual_match *run = checked_match_create(&setup);
     virtual_match_run(run, 12 * SECOND);
     cr_assert_geq(ls_match_tick(run->match), 380, "only %u ticks", ls_match_tick(run->match));
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* A TICKS holds some 32 of these ticks, and as many more come beside it in parts: without them it
  * would take longer than three seconds to make up for as much, at this round trip. */
-Test(limits, who_missed_two_seconds_of_ticks_is_back_in_less)
+Test(limits, a_client_that_missed_two_seconds_of_ticks_is_back_in_less)
 {
     virtual_setup setup = setup_with_bytes(4, 8, 60);
     setup.link.delay_ns = 150 * MS;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 200);
+    virtual_match *run = match_at(&setup, 200);
     virtual_client *deaf = run->clients[0];
     ls_memory_link cut = {.delay_ns = setup.link.delay_ns, .is_cut = true};
     virtual_client_set_ways(deaf, &setup.link, &cut);
@@ -123,8 +109,7 @@ Test(limits, who_missed_two_seconds_of_ticks_is_back_in_less)
     virtual_match_run(run, 1600 * MS);
     uint32_t behind = ls_match_tick(run->match) - report_of(deaf).tick;
     cr_assert_leq(behind, 150 * 60 / 1000 + 6, "still %u ticks behind", behind);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* Small inputs still take one packet a tick each way. */
@@ -132,8 +117,7 @@ Test(limits, small_inputs_take_one_packet_a_tick)
 {
     virtual_setup setup = virtual_setup_default(ls_arena_simulation(), 4, 0);
     setup.link.delay_ns = 33 * MS;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     ls_memory_counts before = ls_memory_network_counts(run->network);
     virtual_match_run_to_tick(run, 1100);
     ls_memory_counts after = ls_memory_network_counts(run->network);
@@ -147,16 +131,14 @@ Test(limits, small_inputs_take_one_packet_a_tick)
 
 static void run_counted(const virtual_setup *setup, counting_allocator *counting)
 {
-    virtual_match *run = checked_match_create(setup);
-    virtual_match_run_to_tick(run, 1);
+    virtual_match *run = match_at(setup, 1);
     uint64_t allocations = counting->allocations;
     uint64_t calls = heap_calls();
     uint64_t live_bytes = counting->live_bytes;
     cr_assert_gt(allocations, 0);
     virtual_match_run_to_tick(run, 200);
     if (run->clients[1]->flip.tick == 0) {
-        run->clients[1]->flip.tick = 220; /* asks for state hashes, and tells */
-        run->clients[1]->flip.byte = 20;
+        flip_bit(run->clients[1], 220, 20); /* asks for state hashes, and tells */
     }
     virtual_match_run_to_tick(run, 300);
     virtual_client_cut(run->clients[2]); /* parts, catching up */
@@ -169,8 +151,7 @@ static void run_counted(const virtual_setup *setup, counting_allocator *counting
     cr_assert_eq(heap_calls(), calls, "%lu calls of malloc during the match",
                  (unsigned long)(heap_calls() - calls));
     cr_assert_eq(counting->live_bytes, live_bytes);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
     cr_assert_eq(counting->live_blocks, 0, "everything is given back");
 }
 

@@ -2,9 +2,6 @@
  * how soon they find that moment again after a network, a clock or a machine has changed. */
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#define DT_NS (SECOND / 60)
 
 /* Long enough for START and the first inputs to arrive on every link here. */
 #define START_DELAY_MS 1000
@@ -15,15 +12,6 @@ static virtual_match *start(uint32_t players, uint64_t delay_ns)
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = delay_ns;
     return checked_match_create(&setup);
-}
-
-static uint64_t substituted(const virtual_match *run)
-{
-    uint64_t sum = 0;
-    for (uint32_t slot = 0; slot < ls_match_players(run->match); slot++) {
-        sum += slot_of(run, slot).inputs_substituted;
-    }
-    return sum;
 }
 
 /* On a perfect link every input comes between the margin and, above that, two frames early: one
@@ -56,12 +44,10 @@ static void check_latency(const latency_case *one)
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = one->delay_ns;
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < 3; i++) {
-        virtual_client_setup client = virtual_client_setup_default(run);
-        client.frame_hz = one->frame_hz;
-        client.session.makes_inputs_between_frames = !one->is_in_frames;
-        virtual_match_add_client(run, &client);
-    }
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.frame_hz = one->frame_hz;
+    client.session.makes_inputs_between_frames = !one->is_in_frames;
+    add_clients(run, 3, &client);
     play_and_check(run);
     uint64_t bound_ns = 2 * one->delay_ns + 3 * MS;
     bound_ns += one->is_in_frames ? SECOND / one->tick_rate_hz + SECOND / one->frame_hz : 0;
@@ -111,8 +97,7 @@ Test(pacing, on_perfect_links_no_input_is_ever_missing)
         cr_assert_eq(substituted(run), 0, "%lu ms away: %lu substituted",
                      (unsigned long)delays_ms[i], (unsigned long)substituted(run));
         check_leads(run, 2 * MS + 2 * DT_NS);
-        check_sound(run);
-        virtual_match_destroy(run);
+        close_run(run);
     }
 }
 
@@ -122,13 +107,11 @@ Test(pacing, input_delay_makes_inputs_that_much_earlier)
     for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
         virtual_setup setup = virtual_setup_default(test_simulation(), 2, 900);
         setup.match.input_delay_ticks = delays[i];
-        virtual_match *run = checked_match_create(&setup);
-        virtual_match_run_to_tick(run, 600);
+        virtual_match *run = match_at(&setup, 600);
         int64_t least_ns = (int64_t)(delays[i] * DT_NS);
         cr_assert_geq(slot_of(run, 0).slack_ns, least_ns);
         check_leads(run, (uint64_t)least_ns + 2 * MS + 2 * DT_NS);
-        play_and_check(run);
-        virtual_match_destroy(run);
+        play_out(run);
     }
 }
 
@@ -166,7 +149,7 @@ static void change_delays(ls_late_rule rule)
         ls_session_set_input_delay(client->session, delays[i]);
         virtual_match_run(run, 10 * SECOND);
         checked = check_spacing(client, checked);
-        int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+        int64_t slack_ns = seat_of(client).slack_ns;
         int64_t least_ns = (int64_t)(delays[i] * DT_NS);
         cr_assert_geq(slack_ns, least_ns + (int64_t)MS, "delay %u: %ld us", delays[i],
                       (long)slack_ns / 1000);
@@ -174,8 +157,7 @@ static void change_delays(ls_late_rule rule)
                       (long)slack_ns / 1000);
     }
     cr_assert_eq(substituted(run), 0);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, input_delay_changes_without_a_hitch)
@@ -209,11 +191,10 @@ Test(pacing, input_delay_is_changed_by_the_server_too)
     cr_assert_eq(report_of(client).input_delay_ticks, 5);
     cr_assert_eq(report_of(run->clients[1]).input_delay_ticks, 0);
     check_spacing(client, made);
-    int64_t slack_ns = slot_of(run, report_of(client).slot).slack_ns;
+    int64_t slack_ns = seat_of(client).slack_ns;
     cr_assert_geq(slack_ns, (int64_t)(5 * DT_NS + MS));
     cr_assert_leq(slack_ns, (int64_t)(5 * DT_NS + 3 * MS));
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* ---- round trips ---- */
@@ -248,8 +229,7 @@ Test(pacing, both_sides_measure_the_round_trip_and_follow_it)
     virtual_match_set_links(run, &fast);
     virtual_match_run_to_tick(run, 480);
     check_round_trips(run, 80 * MS);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* ---- networks that change ---- */
@@ -269,8 +249,7 @@ Test(pacing, a_slower_network_costs_a_round_trip_of_inputs_and_no_more)
     virtual_match_run_to_tick(run, 600);
     cr_assert_eq(substituted(run), lost);
     check_leads(run, 2 * MS + 2 * DT_NS);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, a_faster_network_is_used_within_two_seconds)
@@ -284,8 +263,7 @@ Test(pacing, a_faster_network_is_used_within_two_seconds)
     virtual_match_run_to_tick(run, 600);
     check_leads(run, 2 * MS + 2 * DT_NS);
     cr_assert_eq(substituted(run), 0);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, at_a_thousand_ticks_a_second_too)
@@ -293,8 +271,7 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
     virtual_setup setup = virtual_setup_default(test_simulation(), 3, 0);
     setup.match.sim.tick_rate_hz = 1000;
     setup.match.sim.params[TEST_PARAM_BYTES] = 0;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 1000);
+    virtual_match *run = match_at(&setup, 1000);
     cr_assert_eq(substituted(run), 0);
     ls_memory_link link = {.delay_ns = 50 * MS};
     virtual_match_set_links(run, &link);
@@ -306,22 +283,19 @@ Test(pacing, at_a_thousand_ticks_a_second_too)
     virtual_match_run_to_tick(run, 5000);
     check_leads(run, 2 * MS + 2 * DT_NS);
     cr_assert_eq(substituted(run), lost);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, lossy_links_keep_a_lead_that_covers_what_is_sent_again)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), 4, 0);
     setup.link = (ls_memory_link){.delay_ns = 30 * MS, .jitter_ns = 5 * MS, .loss_ppm = 200000};
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 300);
+    virtual_match *run = match_at(&setup, 300);
     uint64_t before = substituted(run);
     virtual_match_run_to_tick(run, 1500);
     uint64_t lost = substituted(run) - before;
     cr_assert_leq(lost, 4 * 1200 / 50, "%lu of 4800 inputs missing", (unsigned long)lost);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* ---- clocks ---- */
@@ -369,8 +343,7 @@ Test(pacing, a_client_that_draws_nothing_for_a_second_is_back_within_one)
     cr_assert_eq(slot_of(run, slot).inputs_substituted, back.inputs_substituted);
     cr_assert_eq(substituted(run), back.inputs_substituted, "others lost inputs as well");
     check_leads(run, 2 * MS + 2 * DT_NS);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
@@ -380,11 +353,9 @@ Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
     setup.match.start_delay_ms = START_DELAY_MS;
     setup.link.delay_ns = 20 * MS;
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < 2; i++) {
-        virtual_client_setup client = virtual_client_setup_default(run);
-        client.session.makes_inputs_between_frames = false; /* or nothing stands still */
-        virtual_match_add_client(run, &client);
-    }
+    virtual_client_setup client = virtual_client_setup_default(run);
+    client.session.makes_inputs_between_frames = false; /* or nothing stands still */
+    add_clients(run, 2, &client);
     virtual_match_run_to_tick(run, 200);
     run->clients[0]->next_frame_ns += 300 * MS;
     virtual_match_run_to_tick(run, 250);
@@ -393,8 +364,7 @@ Test(pacing, one_long_frame_does_not_make_later_inputs_earlier)
     check_leads(run, 2 * MS + 3 * DT_NS);
     virtual_match_run_to_tick(run, 400);
     cr_assert_eq(substituted(run), lost);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(pacing, a_server_that_stood_still_is_followed_within_five_seconds)
@@ -410,12 +380,11 @@ Test(pacing, a_server_that_stood_still_is_followed_within_five_seconds)
     cr_assert_eq(substituted(run), 0);
     virtual_match_run(run, 2 * SECOND);
     check_leads(run, 2 * MS + 2 * DT_NS);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* Ticks that came late are shown late, but not for the rest of the match. */
-Test(pacing, what_is_shown_catches_up_with_what_is_known)
+Test(pacing, the_shown_tick_catches_up_with_the_known_ones)
 {
     virtual_match *run = start(2, 20 * MS);
     virtual_match_run_to_tick(run, 200);
@@ -430,6 +399,5 @@ Test(pacing, what_is_shown_catches_up_with_what_is_known)
     virtual_match_run(run, 8 * SECOND);
     ls_session_report after = report_of(run->clients[0]);
     cr_assert_leq(after.confirmed - after.tick, 3);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }

@@ -5,9 +5,6 @@
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     PREDICT_TICKS = 12,
@@ -66,9 +63,7 @@ Test(prediction, test_simulation_under_loss)
 Test(prediction, units_with_their_orders)
 {
     virtual_setup setup = setup_with(ls_units_simulation(), 3, 200);
-    ls_text why = {{0}};
-    cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "units=200", &why),
-                 LS_OK);
+    set_param(&setup, "units=200");
     play(&setup);
 }
 
@@ -154,8 +149,7 @@ Test(prediction, changes_no_state)
 Test(prediction, ones_own_input_shows_at_once)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 120);
+    virtual_match *run = match_at(&setup, 120);
     for (uint32_t frame = 0; frame < 60; frame++) {
         virtual_match_run(run, SECOND / 60);
         ls_session_report report = report_of(run->clients[0]);
@@ -170,8 +164,7 @@ Test(prediction, goes_as_far_as_it_may)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 0);
     setup.predict_ticks = 2;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 120);
+    virtual_match *run = match_at(&setup, 120);
     for (uint32_t frame = 0; frame < 60; frame++) {
         virtual_match_run(run, SECOND / 60);
         ls_session_report report = report_of(run->clients[0]);
@@ -180,11 +173,10 @@ Test(prediction, goes_as_far_as_it_may)
     virtual_match_destroy(run);
 }
 
-Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
+Test(prediction, a_tick_that_cannot_be_guessed_any_more_is_a_stall)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 0);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 120);
+    virtual_match *run = match_at(&setup, 120);
     ls_memory_link usual = setup.link;
     ls_memory_link cut = {.is_cut = true};
     ls_memory_client_set_links(run->clients[0]->transport, &usual, &cut);
@@ -197,12 +189,10 @@ Test(prediction, what_cannot_be_guessed_any_more_is_a_stall)
 }
 
 /* Nobody's input changes: there is nothing to guess wrong after the joins. */
-Test(prediction, who_holds_still_is_guessed_right)
+Test(prediction, a_player_that_holds_still_is_guessed_right)
 {
     virtual_setup setup = setup_with(test_simulation(), 4, 300);
-    ls_text why = {{0}};
-    cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
-                 LS_OK);
+    set_param(&setup, "bytes=0");
     virtual_match *run = checked_match_create(&setup);
     play_and_check(run);
     for (uint32_t i = 0; i < 4; i++) {
@@ -220,13 +210,12 @@ Test(prediction, who_holds_still_is_guessed_right)
 Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 {
     virtual_setup setup = setup_with(test_simulation(), 2, 400);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 150);
+    virtual_match *run = match_at(&setup, 150);
     ls_memory_link slow = {.delay_ns = 120 * MS};
     ls_memory_link usual = setup.link;
     ls_memory_client_set_links(run->clients[0]->transport, &slow, &usual);
     play_and_check(run);
-    cr_assert_gt(slot_of(run, report_of(run->clients[0]).slot).inputs_substituted, 0);
+    cr_assert_gt(seat_of(run->clients[0]).inputs_substituted, 0);
     check_predicted(run->clients[0]);
     virtual_match_destroy(run);
 }
@@ -234,12 +223,9 @@ Test(prediction, an_own_input_that_came_too_late_is_taken_back)
 Test(prediction, a_player_who_leaves_was_not_foreseen)
 {
     virtual_setup setup = setup_with(test_simulation(), 3, 300);
-    ls_text why = {{0}};
-    cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "bytes=0", &why),
-                 LS_OK);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
-    ls_session_leave(run->clients[2]->session, virtual_client_ns(run->clients[2]));
+    set_param(&setup, "bytes=0");
+    virtual_match *run = match_at(&setup, 100);
+    virtual_client_leave(run->clients[2]);
     virtual_match_run_to_end(run);
     check_sound(run);
     for (uint32_t i = 0; i < 2; i++) {
@@ -282,8 +268,7 @@ Test(prediction, a_player_who_leaves_as_planned_leaves_a_settled_state)
 Test(prediction, a_machine_that_stood_still_catches_up)
 {
     virtual_setup setup = setup_with(ls_arena_simulation(), 2, 700);
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 100);
+    virtual_match *run = match_at(&setup, 100);
     run->clients[0]->is_paused = true;
     virtual_match_run(run, 5 * SECOND);
     run->clients[0]->is_paused = false;
@@ -291,8 +276,7 @@ Test(prediction, a_machine_that_stood_still_catches_up)
     ls_session_report report = report_of(run->clients[0]);
     cr_assert_eq(report.shown_tick, report.next_input);
     cr_assert_geq(report.tick + 10, ls_match_tick(run->match));
-    play_and_check(run);
-    virtual_match_destroy(run);
+    play_out(run);
 }
 
 /* ---- desyncs ---- */
@@ -304,15 +288,14 @@ static void flip_and_check(uint32_t interval, ls_tick tick)
     setup.match.on_desync = LS_ON_DESYNC_REPORT;
     setup.link.loss_ppm = 50000;
     virtual_match *run = checked_match_create(&setup);
-    run->clients[1]->flip.tick = tick;
-    run->clients[1]->flip.byte = 20;
+    flip_bit(run->clients[1], tick, 20);
     virtual_match_run_to_end(run);
     check_sound(run);
     ls_tick due = (tick + interval - 1) / interval * interval;
     due = due < 250 ? due : 250;
     cr_assert_eq(virtual_match_count(run, LS_MATCH_DESYNC, LS_PLAYERS_MAX), 1);
     cr_assert_eq(client_check_of(run->clients[1])->state_difference_tick, tick);
-    cr_assert_eq(slot_of(run, report_of(run->clients[1]).slot).desync_tick, due);
+    cr_assert_eq(seat_of(run->clients[1]).desync_tick, due);
     virtual_match_destroy(run);
 }
 
@@ -426,8 +409,7 @@ Test(prediction, allocates_nothing_once_the_match_runs)
     virtual_setup setup = setup_with(ls_arena_simulation(), 4, 300);
     setup.link.loss_ppm = 50000;
     setup.allocator = &counting.allocator;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 1);
+    virtual_match *run = match_at(&setup, 1);
     uint64_t allocations = counting.allocations;
     uint64_t calls = heap_calls();
     play_and_check(run);
@@ -441,9 +423,7 @@ Test(prediction, allocates_nothing_once_the_match_runs)
 Test(prediction, units_of_the_largest_size)
 {
     virtual_setup setup = setup_with(ls_units_simulation(), 2, 20);
-    ls_text why = {{0}};
-    cr_assert_eq(ls_sim_config_set(setup.match.simulation, &setup.match.sim, "units=20000", &why),
-                 LS_OK);
+    set_param(&setup, "units=20000");
     setup.link.delay_ns = 20 * MS;
     virtual_match *run = checked_match_create(&setup);
     play_and_check(run);

@@ -1,13 +1,10 @@
-/* What a recorder writes down of a match, and what it leaves out while a disk is slow or full. */
+/* The recorder writes a match down, and leaves something out while a disk is slow or full. */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/server/journal/recorder.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/counting_allocator.h"
 #include "lockstep/tests/support/memory_store.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     PULL_MS = 5,
@@ -17,8 +14,9 @@ typedef struct recording {
     virtual_match *run;
     memory_store store;
     ls_recorder *recorder;
-    uint32_t events;   /* of the run that the recorder has */
-    uint64_t after_ns; /* that have passed since the match was over */
+    ls_journal *journal; /* NULL until open_journal */
+    uint32_t events;     /* of the run that the recorder has */
+    uint64_t after_ns;   /* that have passed since the match was over */
 } recording;
 
 static recording here;
@@ -46,6 +44,7 @@ static void begin(const ls_simulation *simulation, uint32_t ticks, ls_recorder_c
 
 static void end(void)
 {
+    ls_journal_close(here.journal);
     ls_recorder_destroy(here.recorder);
     memory_store_deinit(&here.store);
     virtual_match_destroy(here.run);
@@ -76,14 +75,16 @@ static void play_to_end(void)
     cr_assert(ls_recorder_is_done(here.recorder));
 }
 
+/* The journal as it is written by now; good until the next call. */
 static ls_journal *open_journal(void)
 {
-    ls_journal *journal = NULL;
     ls_text why = {{0}};
+    ls_journal_close(here.journal);
+    here.journal = NULL;
     cr_assert_eq(ls_journal_open(here.store.bytes, here.store.size, LS_JOURNAL_CHECK_ALL,
-                                 ls_allocator_heap(), &journal, &why),
+                                 ls_allocator_heap(), &here.journal, &why),
                  LS_OK, "%s", why.bytes);
-    return journal;
+    return here.journal;
 }
 
 /* Simulates what was recorded from `tick` on, with the state that the instance has, until the
@@ -145,7 +146,6 @@ Test(record, a_recorded_match_is_simulated_again_to_the_same_end)
     ls_sim_instance *instance = make_instance(journal, ls_arena_simulation());
     cr_expect_eq(simulate(journal, instance), 900u);
     ls_sim_instance_destroy(instance);
-    ls_journal_close(journal);
 }
 
 Test(record, header_says_all_that_is_needed)
@@ -172,7 +172,6 @@ Test(record, header_says_all_that_is_needed)
                         UINT32_C(1) << LS_JOURNAL_EVENT_STARTED |
                         UINT32_C(1) << LS_JOURNAL_EVENT_ENDED;
     cr_expect_eq(kinds, expected);
-    ls_journal_close(journal);
 }
 
 Test(record, snapshots_are_as_far_apart_as_asked_for_and_each_can_be_gone_on_from)
@@ -191,7 +190,6 @@ Test(record, snapshots_are_as_far_apart_as_asked_for_and_each_can_be_gone_on_fro
     }
     cr_expect_eq(count, 7u, "every 2 s of 15, and not %u", count);
     ls_sim_instance_destroy(instance);
-    ls_journal_close(journal);
 }
 
 Test(record, large_states_are_saved_less_often)
@@ -204,7 +202,6 @@ Test(record, large_states_are_saved_less_often)
     ls_journal *journal = open_journal();
     cr_expect_gt(bytes, 5000u);
     cr_expect_leq(ls_journal_info_of(journal)->snapshots, 15000u / bytes + 1);
-    ls_journal_close(journal);
 }
 
 Test(record, a_crash_loses_no_more_than_a_quarter_of_a_second)
@@ -218,7 +215,6 @@ Test(record, a_crash_loses_no_more_than_a_quarter_of_a_second)
         }
         ls_journal *journal = open_journal();
         cr_assert_leq(closed - ls_journal_info_of(journal)->end_tick, 16u);
-        ls_journal_close(journal);
     }
     cr_expect_gt(ls_match_tick(here.run->match), 100u);
 }
@@ -236,9 +232,7 @@ Test(record, a_slow_disk_is_waited_for_and_nothing_is_lost)
     cr_expect_eq(figures->ticks_missing, 0u);
     cr_expect_eq(figures->ticks, 1500u);
     cr_expect_gt(figures->backlog_max, 500u);
-    ls_journal *journal = open_journal();
-    cr_expect_eq(ls_journal_info_of(journal)->ticks, 1500u);
-    ls_journal_close(journal);
+    cr_expect_eq(ls_journal_info_of(open_journal())->ticks, 1500u);
 }
 
 Test(record, a_full_disk_costs_ticks_is_said_and_is_gone_on_from)
@@ -284,7 +278,6 @@ Test(record, a_full_disk_costs_ticks_is_said_and_is_gone_on_from)
     }
     cr_expect_eq(told, 17u);
     ls_sim_instance_destroy(instance);
-    ls_journal_close(journal);
 }
 
 Test(record, a_disk_that_has_room_for_words_and_not_for_ticks_is_full)
@@ -302,9 +295,7 @@ Test(record, a_disk_that_has_room_for_words_and_not_for_ticks_is_full)
     play_to_end();
     cr_expect(!figures->is_failing && ls_recorder_has_event(here.recorder));
     check_complete(here.run);
-    ls_journal *journal = open_journal();
-    cr_expect_eq(ls_journal_info_of(journal)->ticks, 1800u);
-    ls_journal_close(journal);
+    cr_expect_eq(ls_journal_info_of(open_journal())->ticks, 1800u);
 }
 
 Test(record, snapshots_that_do_not_fit_are_told_of_once_and_once_when_they_fit_again)
@@ -349,7 +340,6 @@ Test(record, a_snapshot_that_does_not_fit_at_the_end_leaves_the_journal_complete
     ls_journal *journal = open_journal();
     cr_expect(ls_journal_info_of(journal)->is_complete);
     cr_expect_eq(ls_journal_info_of(journal)->ticks, 300u);
-    ls_journal_close(journal);
 }
 
 Test(record, a_disk_that_is_full_at_the_end_is_given_up)
@@ -365,7 +355,6 @@ Test(record, a_disk_that_is_full_at_the_end_is_given_up)
     ls_journal *journal = open_journal();
     cr_expect_eq(ls_journal_info_of(journal)->end_tick, figures->ticks);
     cr_expect(!ls_journal_info_of(journal)->is_complete);
-    ls_journal_close(journal);
 }
 
 Test(record, a_match_that_never_began_has_a_journal_without_ticks)
@@ -376,10 +365,9 @@ Test(record, a_match_that_never_began_has_a_journal_without_ticks)
     ls_journal *journal = open_journal();
     cr_expect(ls_journal_info_of(journal)->is_complete);
     cr_expect_eq(ls_journal_info_of(journal)->ticks, 0u);
-    ls_journal_close(journal);
 }
 
-Test(record, that_a_server_came_back_is_written_first_and_synchronised)
+Test(record, the_return_of_a_server_is_written_first_and_synchronised)
 {
     begin(ls_arena_simulation(), 0, quick());
     play_on(SECOND);
@@ -403,7 +391,6 @@ Test(record, that_a_server_came_back_is_written_first_and_synchronised)
         cr_assert_eq(ls_journal_next_event(journal, &offset, &event), LS_OK);
     }
     cr_assert_eq(event.tick, tick);
-    ls_journal_close(journal);
 }
 
 Test(record, nothing_is_allocated_while_a_match_is_recorded)

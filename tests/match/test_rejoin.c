@@ -5,9 +5,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     HONEST = 2,
@@ -44,6 +41,15 @@ static raw_peer *add_peer(stage *here)
     cr_assert_lt(here->peer_count, PEERS_MAX);
     here->peers[here->peer_count++] = peer;
     virtual_match_run(here->run, 5 * MS);
+    return peer;
+}
+
+/* One more, that asks for a seat. */
+static raw_peer *come_anew(stage *here)
+{
+    raw_peer *peer = add_peer(here);
+    raw_peer_say_hello(peer);
+    deliver(here);
     return peer;
 }
 
@@ -89,6 +95,20 @@ static void follow(const stage *here, uint64_t ns)
     }
 }
 
+/* A match with a free seat, for which the raw peer has come and has been sent the state. */
+static stage open_and_come(void)
+{
+    stage here = open_with_seats(HONEST + 1);
+    come(&here);
+    follow(&here, 300 * MS);
+    return here;
+}
+
+static void check_refused(const raw_peer *peer, ls_status status)
+{
+    cr_assert_eq(peer->refusal.negated_status, (uint32_t)-status);
+}
+
 static void close_stage(stage *here)
 {
     virtual_match_run_to_end(here->run);
@@ -126,7 +146,7 @@ Test(rejoin, a_match_starts_with_as_many_as_it_is_told)
     close_stage(&here);
 }
 
-Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
+Test(rejoin, a_late_player_is_sent_the_state_and_plays_from_its_first_input_on)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     stage here = open_stage(&setup);
@@ -171,9 +191,7 @@ Test(rejoin, who_comes_late_is_sent_the_state_and_plays_from_its_first_input_on)
 
 Test(rejoin, inputs_that_overtake_joined_are_kept)
 {
-    stage here = open_with_seats(HONEST + 1);
-    come(&here);
-    follow(&here, 300 * MS);
+    stage here = open_and_come();
     ls_inputs_header header = raw_peer_inputs_header(here.peer);
     header.first += 10;
     raw_peer_send_inputs(here.peer, &header, 20);
@@ -185,7 +203,7 @@ Test(rejoin, inputs_that_overtake_joined_are_kept)
     close_stage(&here);
 }
 
-Test(rejoin, the_rule_wait_does_not_wait_for_who_is_joining)
+Test(rejoin, the_rule_wait_does_not_wait_for_a_joining_player)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     setup.match.late_rule = LS_LATE_WAIT;
@@ -204,9 +222,7 @@ Test(rejoin, the_rule_wait_does_not_wait_for_who_is_joining)
 
 Test(rejoin, a_first_input_far_away_is_brought_nearer)
 {
-    stage here = open_with_seats(HONEST + 1);
-    come(&here);
-    follow(&here, 300 * MS);
+    stage here = open_and_come();
     raw_peer_say_joined(here.peer, UINT32_MAX);
     deliver(&here);
     cr_assert_lt(slot_of(here.run, here.slot).joined_tick,
@@ -220,7 +236,7 @@ Test(rejoin, a_full_match_takes_nobody)
     virtual_match_run(here.run, 5 * MS);
     raw_peer_say_hello(here.peer);
     deliver(&here);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    check_refused(here.peer, LS_MATCH_FULL);
     close_stage(&here);
 }
 
@@ -231,9 +247,7 @@ Test(rejoin, no_more_join_at_a_time_than_allowed)
     stage here = open_stage(&setup);
     uint32_t refused = 0;
     for (uint32_t i = 0; i < 5; i++) {
-        raw_peer *other = add_peer(&here);
-        raw_peer_say_hello(other);
-        deliver(&here);
+        raw_peer *other = come_anew(&here);
         refused += other->refusal.negated_status == (uint32_t)-LS_MATCH_FULL;
     }
     cr_assert_eq(refused, 2);
@@ -245,7 +259,7 @@ Test(rejoin, no_more_join_at_a_time_than_allowed)
     close_stage(&here);
 }
 
-Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
+Test(rejoin, a_player_within_a_second_is_sent_the_same_snapshot)
 {
     stage here = open_with_seats(HONEST + 2);
     here.peer->takes_no_parts = true;
@@ -263,7 +277,7 @@ Test(rejoin, who_comes_within_a_second_is_sent_the_same_snapshot)
     close_stage(&here);
 }
 
-Test(rejoin, who_comes_later_waits_until_the_snapshot_before_is_done)
+Test(rejoin, a_later_player_waits_until_the_snapshot_before_is_done)
 {
     stage here = open_with_seats(HONEST + 2);
     here.peer->takes_no_parts = true;
@@ -301,6 +315,20 @@ static void lose(stage *here)
     cr_assert_not(slot_of(here->run, here->slot).is_playing);
 }
 
+static void play_and_lose(stage *here)
+{
+    play(here);
+    lose(here);
+}
+
+/* A match with a free seat that the raw peer has taken and lost again. */
+static stage open_and_lose(void)
+{
+    stage here = open_with_seats(HONEST + 1);
+    play_and_lose(&here);
+    return here;
+}
+
 /* It says that it comes back, with what it holds. */
 static raw_peer *say_back(stage *here, const ls_offer *offer, ls_tick confirmed, uint64_t chain)
 {
@@ -320,11 +348,9 @@ static raw_peer *come_back(stage *here, ls_tick confirmed, uint64_t chain)
     return again;
 }
 
-Test(rejoin, who_has_the_secret_gets_the_seat_and_only_what_it_lacks)
+Test(rejoin, a_player_with_the_secret_gets_the_seat_and_only_what_it_lacks)
 {
-    stage here = open_with_seats(HONEST + 1);
-    play(&here);
-    lose(&here);
+    stage here = open_and_lose();
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LOST, here.slot), 1);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 0);
     ls_tick confirmed = ls_match_tick(here.run->match);
@@ -356,9 +382,7 @@ Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
 {
     static const ls_tick ahead[] = {0, 1, 100000};
     for (size_t i = 0; i < sizeof ahead / sizeof ahead[0]; i++) {
-        stage here = open_with_seats(HONEST + 1);
-        play(&here);
-        lose(&here);
+        stage here = open_and_lose();
         ls_tick tick = ls_match_tick(here.run->match);
         uint64_t chain = ls_match_tick_chain(here.run->match, tick) + 1;
         raw_peer *again = come_back(&here, tick + ahead[i], chain);
@@ -367,11 +391,9 @@ Test(rejoin, other_ticks_than_the_servers_are_made_good_with_a_snapshot)
     }
 }
 
-Test(rejoin, who_was_away_for_longer_than_ticks_are_held_gets_a_snapshot)
+Test(rejoin, a_player_away_for_longer_than_ticks_are_held_gets_a_snapshot)
 {
-    stage here = open_with_seats(HONEST + 1);
-    play(&here);
-    lose(&here);
+    stage here = open_and_lose();
     ls_tick confirmed = ls_match_tick(here.run->match);
     uint64_t chain = ls_match_tick_chain(here.run->match, confirmed);
     virtual_match_run(here.run, 14 * SECOND);
@@ -396,8 +418,7 @@ Test(rejoin, a_wrong_secret_or_another_match_gets_nothing)
     for (uint32_t i = 0; i < 3; i++) {
         virtual_setup setup = setup_of(HONEST + 1);
         stage here = open_stage(&setup);
-        play(&here);
-        lose(&here);
+        play_and_lose(&here);
         ls_offer offer = here.peer->offer;
         if (i == 0) {
             offer.secret[15] ^= 1;
@@ -408,42 +429,36 @@ Test(rejoin, a_wrong_secret_or_another_match_gets_nothing)
             ls_secret_derive(&setup.match.key, setup.match.match_id, here.slot, 2, offer.secret);
         }
         raw_peer *again = say_back(&here, &offer, 0, LS_TICK_CHAIN_START);
-        cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+        check_refused(again, LS_NOT_FOUND);
         cr_assert(again->is_closed);
         cr_assert_eq(again->heard[LS_MESSAGE_OFFER], 0);
         close_stage(&here);
     }
 }
 
-Test(rejoin, a_seat_is_kept_for_its_player_and_then_for_whoever_comes)
+Test(rejoin, a_seat_is_kept_for_its_player_and_then_for_any_other)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     setup.match.keep_seat_ms = 5000;
     stage here = open_stage(&setup);
-    play(&here);
-    lose(&here);
+    play_and_lose(&here);
     virtual_match_run(here.run, 4500 * MS);
-    raw_peer *early = add_peer(&here);
-    raw_peer_say_hello(early);
-    deliver(&here);
-    cr_assert_eq(early->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
+    raw_peer *early = come_anew(&here);
+    check_refused(early, LS_MATCH_FULL);
     virtual_match_run(here.run, SECOND);
     cr_assert_eq(virtual_match_count(here.run, LS_MATCH_PLAYER_LEFT, here.slot), 1);
-    raw_peer *other = add_peer(&here);
-    raw_peer_say_hello(other);
-    deliver(&here);
+    raw_peer *other = come_anew(&here);
     cr_assert_eq(other->offer.slot, here.slot);
     cr_assert_arr_neq(other->offer.secret, here.peer->offer.secret, LS_SECRET_BYTES);
     close_stage(&here);
 }
 
-Test(rejoin, who_comes_back_before_anybody_else_sits_there_is_not_too_late)
+Test(rejoin, a_player_back_before_anybody_else_sits_there_is_not_too_late)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     setup.match.keep_seat_ms = 1000;
     stage here = open_stage(&setup);
-    play(&here);
-    lose(&here);
+    play_and_lose(&here);
     virtual_match_run(here.run, 3 * SECOND);
     raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
     cr_assert_eq(again->offer.slot, here.slot);
@@ -453,9 +468,7 @@ Test(rejoin, who_comes_back_before_anybody_else_sits_there_is_not_too_late)
 /* Comes, is offered the seat, and says why it cannot play; gives what it was offered. */
 static ls_offer visit(stage *here)
 {
-    raw_peer *visitor = add_peer(here);
-    raw_peer_say_hello(visitor);
-    deliver(here);
+    raw_peer *visitor = come_anew(here);
     cr_assert_eq(visitor->offer.slot, here->slot);
     ls_message goodbye = {.kind = LS_MESSAGE_GOODBYE};
     goodbye.body.close_reason.negated_status = (uint32_t)-LS_SIMULATION_MISMATCH;
@@ -466,13 +479,12 @@ static ls_offer visit(stage *here)
     return visitor->offer;
 }
 
-Test(rejoin, who_cannot_play_leaves_the_seat_as_it_was)
+Test(rejoin, a_client_that_cannot_play_leaves_the_seat_as_it_was)
 {
     virtual_setup setup = setup_of(HONEST + 1);
     setup.match.keep_seat_ms = 1000;
     stage here = open_stage(&setup);
-    play(&here);
-    lose(&here);
+    play_and_lose(&here);
     virtual_match_run(here.run, 3 * SECOND);
     ls_match_slot before = slot_of(here.run, here.slot);
     uint32_t open = ls_match_seats_open(here.run->match);
@@ -488,14 +500,14 @@ Test(rejoin, who_cannot_play_leaves_the_seat_as_it_was)
     cr_assert(left->event.kind == LS_MATCH_PLAYER_LEFT && left->event.was_coming);
     /* What it was offered is worth nothing, to it and to whoever comes next. */
     raw_peer *again = say_back(&here, &offered, 0, LS_TICK_CHAIN_START);
-    cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+    check_refused(again, LS_NOT_FOUND);
     cr_assert_arr_neq(visit(&here).secret, offered.secret, LS_SECRET_BYTES);
     again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
     cr_assert_eq(again->offer.slot, here.slot, "whose seat it was may still come back");
     close_stage(&here);
 }
 
-Test(rejoin, who_says_nothing_more_leaves_a_free_seat_free)
+Test(rejoin, a_client_that_says_nothing_more_leaves_a_free_seat_free)
 {
     stage here = open_with_seats(HONEST + 1);
     raw_peer_say_hello(here.peer);
@@ -509,7 +521,7 @@ Test(rejoin, who_says_nothing_more_leaves_a_free_seat_free)
     close_stage(&here);
 }
 
-Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
+Test(rejoin, a_player_that_left_as_planned_leaves_the_seat_to_others_at_once)
 {
     stage here = open_with_seats(HONEST + 1);
     play(&here);
@@ -523,7 +535,7 @@ Test(rejoin, who_left_as_planned_leaves_the_seat_to_others_at_once)
     cr_assert_eq(other->offer.slot, here.slot);
     /* It is the next player's now. */
     raw_peer *again = say_back(&here, &here.peer->offer, 0, LS_TICK_CHAIN_START);
-    cr_assert_eq(again->refusal.negated_status, (uint32_t)-LS_NOT_FOUND);
+    check_refused(again, LS_NOT_FOUND);
     close_stage(&here);
 }
 
@@ -549,7 +561,7 @@ Test(rejoin, while_nobody_plays_and_seats_are_kept_no_tick_is_closed)
     discard(&here);
 }
 
-Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
+Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_player_back)
 {
     virtual_setup setup = setup_of(1);
     setup.clients = 0;
@@ -569,13 +581,13 @@ Test(rejoin, a_match_that_stood_still_goes_on_with_the_first_who_is_back)
     follow(&here, 100 * MS);
     cr_assert_gt(ls_match_tick(here.run->match), tick);
     cr_assert_eq(check_of(here.run)->ticks[tick].events[0], LS_EVENT_LEFT | LS_EVENT_JOINED);
-    cr_assert(match_check_is_sound(check_of(here.run)), "%s", check_of(here.run)->fault.bytes);
+    check_sound(here.run);
     discard(&here);
 }
 
 /* ---- the end ---- */
 
-Test(rejoin, who_only_has_a_seat_when_the_match_ends_is_refused)
+Test(rejoin, a_client_with_only_a_seat_when_the_match_ends_is_refused)
 {
     stage here = open_with_seats(HONEST + 1);
     raw_peer_say_hello(here.peer);
@@ -583,12 +595,12 @@ Test(rejoin, who_only_has_a_seat_when_the_match_ends_is_refused)
     cr_assert_eq(here.peer->heard[LS_MESSAGE_OFFER], 1);
     ls_match_stop(here.run->match, virtual_match_server_ns(here.run));
     deliver(&here);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_ALREADY_OVER);
+    check_refused(here.peer, LS_ALREADY_OVER);
     cr_assert_eq(here.peer->heard[LS_MESSAGE_END], 0);
     close_stage(&here);
 }
 
-Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
+Test(rejoin, a_client_not_at_the_end_in_time_holds_it_up_for_no_longer)
 {
     stage here = open_with_seats(HONEST + 1);
     come(&here);
@@ -600,7 +612,7 @@ Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_ENDING);
     virtual_match_run(here.run, 200 * MS);
     cr_assert_eq(ls_match_state_of(here.run->match), LS_MATCH_OVER);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    check_refused(here.peer, LS_TIMED_OUT);
     close_stage(&here);
 }
 
@@ -608,15 +620,13 @@ Test(rejoin, who_does_not_get_to_the_end_in_time_holds_it_up_for_no_longer)
 
 Test(rejoin, a_wrong_hash_ends_the_joining)
 {
-    stage here = open_with_seats(HONEST + 1);
-    come(&here);
-    follow(&here, 300 * MS);
+    stage here = open_and_come();
     ls_tick tick = ls_match_tick(here.run->match);
     uint64_t state_hash = 0;
     cr_assert(ls_match_hash_of_tick(here.run->match, tick, &state_hash));
     raw_peer_send_joined(here.peer, tick, state_hash + 1, tick);
     deliver(&here);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_DESYNCED);
+    check_refused(here.peer, LS_DESYNCED);
     cr_assert_eq(slot_of(here.run, here.slot).left_status, LS_DESYNCED);
     cr_assert_eq(count_events(&here, LS_EVENT_JOINED), 0);
     close_stage(&here);
@@ -634,25 +644,23 @@ Test(rejoin, a_state_that_cannot_have_been_reached_is_misbehaviour)
         ls_tick ticks[] = {join - 4, join + 5, ls_match_tick(here.run->match) / 4 * 4 + 8};
         raw_peer_send_joined(here.peer, ticks[i], 1, ticks[i]);
         deliver(&here);
-        cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MISBEHAVED);
+        check_refused(here.peer, LS_MISBEHAVED);
         close_stage(&here);
     }
 }
 
-Test(rejoin, joined_belongs_to_who_joins)
+Test(rejoin, joined_belongs_to_a_joining_client)
 {
-    stage here = open_with_seats(HONEST + 1);
-    come(&here);
-    follow(&here, 300 * MS);
+    stage here = open_and_come();
     raw_peer_say_joined(here.peer, 0);
     deliver(&here);
     raw_peer_say_joined(here.peer, 0);
     deliver(&here);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_MISBEHAVED);
+    check_refused(here.peer, LS_MISBEHAVED);
     close_stage(&here);
 }
 
-Test(rejoin, who_stops_half_way_loses_its_place)
+Test(rejoin, a_client_that_stops_half_way_loses_its_place)
 {
     stage here = open_with_seats(HONEST + 1);
     here.peer->takes_no_parts = true;
@@ -660,7 +668,7 @@ Test(rejoin, who_stops_half_way_loses_its_place)
     uint64_t began_ns = here.run->now_ns;
     follow(&here, 12 * SECOND);
     cr_assert(here.peer->is_closed);
-    cr_assert_eq(here.peer->refusal.negated_status, (uint32_t)-LS_TIMED_OUT);
+    check_refused(here.peer, LS_TIMED_OUT);
     cr_assert_lt(here.run->now_ns - began_ns, 11 * SECOND);
     cr_assert_eq(ls_match_seats_open(here.run->match), 1);
     close_stage(&here);
@@ -692,7 +700,7 @@ Test(rejoin, an_ack_of_what_was_never_sent_is_malformed)
     close_stage(&here);
 }
 
-Test(rejoin, an_ack_from_who_was_sent_no_blob_is_malformed)
+Test(rejoin, an_ack_of_a_client_that_was_sent_no_blob_is_malformed)
 {
     virtual_setup setup = virtual_setup_default(test_simulation(), HONEST, TICKS);
     setup.match.sim.players = HONEST + 1;

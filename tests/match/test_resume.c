@@ -2,9 +2,6 @@
  * somebody who comes back has seen, and the match goes on. */
 #include "lockstep/common/simulation/tick_chain.h"
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     PLAYERS = 3,
@@ -111,6 +108,13 @@ static void start(const ls_match_config *config, ls_tick ticks)
     }
 }
 
+static ls_match_config start_usual(ls_tick ticks)
+{
+    ls_match_config config = config_of(1);
+    start(&config, ticks);
+    return config;
+}
+
 /* Kills the server and restores its match as of tick `end`, from a snapshot or from state 0. */
 static void kill_and_restore(ls_tick end, bool has_snapshot, bool has_before)
 {
@@ -204,8 +208,7 @@ static void lose_ticks_and_resume(ls_tick lost, bool has_snapshot, bool has_befo
 
 static void play_and_resume(ls_tick ticks, ls_tick lost, bool has_snapshot)
 {
-    ls_match_config config = config_of(1);
-    start(&config, ticks);
+    start_usual(ticks);
     lose_ticks_and_resume(lost, has_snapshot, false);
     close_match(here.run);
 }
@@ -232,16 +235,14 @@ Test(resume, without_a_snapshot_everything_is_simulated_from_the_start)
 
 Test(resume, a_snapshot_at_the_very_end_needs_the_tick_before_it)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 320);
+    start_usual(320);
     lose_ticks_and_resume(here.ticks - SNAPSHOT_TICK, true, true);
     close_match(here.run);
 }
 
-Test(resume, when_somebody_joined_is_known_from_the_ticks_of_the_clients_too)
+Test(resume, the_tick_of_a_join_is_known_from_the_clients_too)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 100);
+    start_usual(100);
     lose_ticks_and_resume(here.ticks, false, false);
     for (uint32_t slot = 0; slot < PLAYERS; slot++) {
         cr_assert_eq(ls_match_slot_of(here.run->match, slot).joined_tick, 0);
@@ -269,8 +270,7 @@ Test(resume, under_the_rule_wait_too)
 
 Test(resume, a_match_survives_that_time_and_again)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 320);
+    start_usual(320);
     for (uint32_t i = 0; i < 5; i++) {
         ls_tick since = here.ticks - here.snapshot.tick;
         lose_ticks_and_resume(11 * i < since ? 11 * i : since - 1, true, false);
@@ -284,11 +284,9 @@ Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
     setup.clients = 0;
     setup.has_journal = true;
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < 2; i++) {
-        virtual_client_setup player = virtual_client_setup_default(run);
-        player.session.reconnect_ms = 30000;
-        virtual_match_add_client(run, &player);
-    }
+    virtual_client_setup player = virtual_client_setup_default(run);
+    player.session.reconnect_ms = 30000;
+    add_clients(run, 2, &player);
     while (!virtual_match_find(run, LS_MATCH_STARTED)) {
         virtual_match_run(run, MS);
     }
@@ -300,10 +298,9 @@ Test(resume, a_server_killed_between_the_start_and_the_first_tick_goes_on)
     virtual_match_destroy(run);
 }
 
-Test(resume, who_does_not_come_back_has_left_and_the_others_go_on)
+Test(resume, a_player_that_does_not_come_back_has_left_and_the_others_go_on)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 400);
+    start_usual(400);
     uint32_t slot = report_of(here.run->clients[1]).slot;
     cut_link(here.run->clients[1], true);
     uint64_t killed_ns = here.run->now_ns;
@@ -327,10 +324,9 @@ Test(resume, who_does_not_come_back_has_left_and_the_others_go_on)
     close_match(here.run);
 }
 
-Test(resume, when_who_saw_the_newest_ticks_stays_away_the_others_agree_on_what_they_have)
+Test(resume, the_others_agree_on_what_they_have_without_the_player_of_the_newest_ticks)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 400);
+    start_usual(400);
     for (uint32_t i = 1; i < PLAYERS; i++) {
         cut_link(here.run->clients[i], true);
     }
@@ -365,8 +361,7 @@ static ls_match *bare_match(const ls_match_config *config)
 
 Test(resume, a_damaged_state_is_refused)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 310);
+    ls_match_config config = start_usual(310);
     ls_text why = {{0}};
     ls_match_restore from = here.snapshot;
     ls_match *match = bare_match(&config);
@@ -384,8 +379,7 @@ Test(resume, a_damaged_state_is_refused)
 
 Test(resume, ticks_that_do_not_follow_or_lead_elsewhere_are_refused)
 {
-    ls_match_config config = config_of(1);
-    start(&config, 310);
+    ls_match_config config = start_usual(310);
     ls_text why = {{0}};
     ls_slot_input slots[PLAYERS];
     ls_match *match = bare_match(&config);

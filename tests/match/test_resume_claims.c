@@ -5,9 +5,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
-
-#include <string.h>
 
 enum {
     CLOSED = 100, /* ticks that everybody saw */
@@ -76,7 +73,7 @@ static liars open_liars(void)
 
 static void close_liars(liars *stage)
 {
-    cr_assert(match_check_is_sound(check_of(stage->run)), "%s", check_of(stage->run)->fault.bytes);
+    check_sound(stage->run);
     for (uint32_t i = 0; i < seats; i++) {
         if (stage->peers[i]) {
             raw_peer_destroy(stage->peers[i]);
@@ -143,16 +140,9 @@ static void answer(const liars *stage, raw_peer *peer, uint32_t variant)
     cr_assert_gt(request.count, 0);
     peer->request.count = 0;
     for (ls_tick tick = request.first; tick < request.first + request.count; tick++) {
-        const ls_slot_input empty[SEATS_MAX] = {{0}};
         ls_slot_input slots[SEATS_MAX];
-        ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK, .body.closed_tick = {.tick = tick}};
-        made_tick(tick, variant, slots);
-        ls_tick_part *part = &message.body.closed_tick;
-        ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
-        cr_assert(ls_ticks_write_tick(&stream, seats, empty, slots));
-        part->size = (uint32_t)ls_bits_size_bytes(&stream);
-        part->total_bytes = part->size;
-        raw_peer_send_message(peer, &message);
+        ls_tick_inputs inputs = made_tick(tick, variant, slots);
+        raw_peer_send_closed_tick(peer, &inputs);
     }
     virtual_match_run(stage->run, 5 * MS);
 }
@@ -222,7 +212,7 @@ Test(resume_claims, ticks_are_put_together_from_those_who_hold_a_part)
     close_liars(&stage);
 }
 
-Test(resume_claims, who_was_told_that_it_differs_is_believed_less)
+Test(resume_claims, a_client_that_was_told_it_differs_is_believed_less)
 {
     liars stage = open_liars();
     ls_return told = claim_of(&stage, 5, 1);
@@ -278,7 +268,7 @@ Test(resume_claims, ticks_that_are_not_those_of_the_chain_are_not_taken)
     close_liars(&stage);
 }
 
-Test(resume_claims, who_does_not_answer_is_passed_over_after_five_seconds)
+Test(resume_claims, a_client_that_does_not_answer_is_passed_over_after_five_seconds)
 {
     liars stage = open_liars();
     raw_peer *honest = come_back(&stage, 0, 5, 0);
@@ -297,7 +287,7 @@ Test(resume_claims, who_does_not_answer_is_passed_over_after_five_seconds)
 }
 
 /* It may come back as long as anybody is waited for. */
-Test(resume_claims, who_leaves_while_it_is_asked_is_passed_over)
+Test(resume_claims, a_client_that_leaves_while_it_is_asked_is_passed_over)
 {
     liars stage = open_liars();
     raw_peer *honest = come_back(&stage, 0, 5, 0);
@@ -312,7 +302,7 @@ Test(resume_claims, who_leaves_while_it_is_asked_is_passed_over)
     close_liars(&stage);
 }
 
-Test(resume_claims, who_lost_its_link_while_it_was_asked_is_asked_again_a_few_times)
+Test(resume_claims, a_client_that_lost_its_link_while_it_was_asked_is_asked_again_a_few_times)
 {
     liars stage = open_liars();
     uint32_t asked = 0;
@@ -331,7 +321,7 @@ Test(resume_claims, who_lost_its_link_while_it_was_asked_is_asked_again_a_few_ti
     close_liars(&stage);
 }
 
-Test(resume_claims, who_leaves_for_good_is_not_waited_for)
+Test(resume_claims, a_client_that_leaves_for_good_is_not_waited_for)
 {
     seats = 3;
     liars stage = open_liars();
@@ -439,7 +429,7 @@ Test(resume_claims, a_seat_that_was_free_is_free_again)
 }
 
 /* The server does not know of those who sat down after its journal's end, and gave them secrets. */
-Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
+Test(resume_claims, a_newcomer_is_given_no_secret_of_a_forgotten_player)
 {
     liars stage = open_young(generations_of(1));
     const raw_peer *newcomer = come_anew(&stage, 1);
@@ -457,7 +447,7 @@ Test(resume_claims, who_comes_meanwhile_is_given_no_secret_of_who_was_forgotten)
 
 /* Seats are given out from the first on: the last is the least likely to be a forgotten player's.
  */
-Test(resume_claims, who_was_forgotten_has_its_seat_while_another_one_is_free)
+Test(resume_claims, a_forgotten_player_has_its_seat_while_another_one_is_free)
 {
     seats = 3;
     liars stage = open_young(generations_of(0));
@@ -470,7 +460,7 @@ Test(resume_claims, who_was_forgotten_has_its_seat_while_another_one_is_free)
     close_liars(&stage);
 }
 
-Test(resume_claims, who_sat_down_after_the_journals_end_gets_its_seat_as_well)
+Test(resume_claims, a_player_seated_after_the_journals_end_gets_its_seat_as_well)
 {
     liars stage = open_liars();
     uint8_t secret[LS_SECRET_BYTES];
@@ -498,7 +488,7 @@ static liars open_lobby(uint32_t turn)
 }
 
 /* TURN - 2: the newest who sat down are not in the journal either. */
-Test(resume_claims, who_saw_ticks_of_a_match_brings_its_beginning_back)
+Test(resume_claims, a_client_that_saw_ticks_of_a_match_brings_its_beginning_back)
 {
     for (uint32_t turn = TURN - 2; turn <= TURN; turn++) {
         liars stage = open_lobby(turn);
@@ -545,7 +535,7 @@ static void deliver_last_words(virtual_match *run)
     }
 }
 
-Test(resume_claims, who_is_back_when_the_server_stops_is_not_told_an_end)
+Test(resume_claims, a_client_that_is_back_when_the_server_stops_is_not_told_an_end)
 {
     liars stage = open_liars();
     ls_match *match = stage.run->match;
@@ -563,7 +553,7 @@ Test(resume_claims, who_is_back_when_the_server_stops_is_not_told_an_end)
     close_liars(&stage);
 }
 
-Test(resume_claims, a_secret_of_who_sat_there_before_is_none)
+Test(resume_claims, a_secret_of_the_player_before_is_none)
 {
     liars stage = open_liars();
     ls_return claim = claim_of(&stage, 0, 0);

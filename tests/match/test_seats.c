@@ -4,7 +4,6 @@
 #include "lockstep/protocol/wire/message.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_peer.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     SEATS = 3,
@@ -98,7 +97,6 @@ static ls_tick_inputs made_tick(ls_tick tick, ls_slot_input slots[SEATS])
  */
 static void bring_ticks(table *here)
 {
-    static const ls_slot_input nothing[SEATS];
     ls_slot_input slots[SEATS];
     uint64_t chain = LS_TICK_CHAIN_START;
     for (ls_tick tick = 0; tick < CLOSED; tick++) {
@@ -109,14 +107,8 @@ static void bring_ticks(table *here)
     say_ready(here, peer, 0);
     cr_assert_eq(peer->request.count, CLOSED);
     for (ls_tick tick = 0; tick < CLOSED; tick++) {
-        ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK, .body.closed_tick = {.tick = tick}};
-        ls_tick_part *part = &message.body.closed_tick;
-        ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
-        made_tick(tick, slots);
-        cr_assert(ls_ticks_write_tick(&stream, SEATS, nothing, slots));
-        part->size = (uint32_t)ls_bits_size_bytes(&stream);
-        part->total_bytes = part->size;
-        raw_peer_send_message(peer, &message);
+        ls_tick_inputs inputs = made_tick(tick, slots);
+        raw_peer_send_closed_tick(peer, &inputs);
     }
     virtual_match_run(here->run, 5 * MS);
     cr_assert_eq(ls_match_state_of(here->run->match), LS_MATCH_RUNNING);
@@ -137,7 +129,7 @@ Test(seats, one_on_which_somebody_played_as_the_others_know_is_kept)
 }
 
 /* It must not be taken for the player whom the simulation knows on that seat. */
-Test(seats, who_was_given_the_seat_of_a_forgotten_player_joins_anew)
+Test(seats, a_player_given_the_seat_of_a_forgotten_one_joins_anew)
 {
     table here = open_table();
     come(&here, 2);

@@ -1,7 +1,6 @@
 /* How many packets go each way: as configured, and with `auto` twice as many in just the direction
  * that loses many. Whatever the rate, the same match is played. */
 #include "lockstep/tests/match/match_test.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     PLAYERS = 3,
@@ -37,8 +36,7 @@ static virtual_match *start(ls_send_rate send_rate, uint64_t delay_ns)
     setup.match.send_rate = send_rate;
     setup.match.sim.tick_rate_hz = TICK_RATE_HZ;
     setup.link.delay_ns = delay_ns;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 120);
+    virtual_match *run = match_at(&setup, 120);
     return run;
 }
 
@@ -48,8 +46,7 @@ static void check_rate(ls_send_rate send_rate, uint64_t delay_ns, double packets
     rates seen = measure(run->clients[1]);
     cr_assert(seen.down >= packets - 1 && seen.down <= packets + 1, "%f down", seen.down);
     cr_assert(seen.up >= packets - 1 && seen.up <= packets + 1, "%f up", seen.up);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(send_rate, half_sends_one_packet_for_two_ticks)
@@ -78,8 +75,7 @@ Test(send_rate, double_sends_nothing_twice_that_is_acknowledged)
     virtual_setup setup = virtual_setup_default(test_simulation(), PLAYERS, 0);
     setup.match.send_rate = LS_SEND_DOUBLE;
     setup.match.sim.tick_rate_hz = 5;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, 20);
+    virtual_match *run = match_at(&setup, 20);
     rates seen = measure(run->clients[1]);
     /* There is the heartbeat of 100 ms. */
     cr_assert_leq(seen.down, 11);
@@ -103,8 +99,7 @@ static void check_auto(const ls_memory_link *up, const ls_memory_link *down, rat
     rates other = measure(run->clients[0]);
     cr_assert_float_eq(other.up, TICK_RATE_HZ, 1);
     cr_assert_float_eq(other.down, TICK_RATE_HZ, 1);
-    check_sound(run);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 Test(send_rate, auto_doubles_the_direction_that_loses_many_and_no_other)
@@ -127,7 +122,6 @@ Test(send_rate, every_rate_plays_the_same_match_on_any_network)
         setup.match.late_rule = i & 1 ? LS_LATE_WAIT : LS_LATE_REPEAT;
         setup.link = links[i >> 1 & 1];
         virtual_match *run = checked_match_create(&setup);
-        play_and_check(run);
-        virtual_match_destroy(run);
+        play_out(run);
     }
 }

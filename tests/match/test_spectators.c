@@ -4,7 +4,6 @@
 #include "lockstep/common/simulations/units/units.h"
 #include "lockstep/tests/match/match_test.h"
 #include "lockstep/tests/support/raw_spectator.h"
-#include "lockstep/tools/faultsim/test_simulation.h"
 
 enum {
     DELAY_TICKS = 60,
@@ -47,13 +46,31 @@ static void end(virtual_match *run, raw_spectator *spectator)
     raw_spectator_destroy(spectator);
 }
 
-/* ---- one who watches ---- */
+static raw_spectator *open_watched(const virtual_setup *setup)
+{
+    return raw_spectator_create(checked_match_create(setup), &near_link, NULL);
+}
+
+static raw_spectator *watch_match(const ls_simulation *simulation, uint32_t spectators)
+{
+    virtual_setup setup = setup_of(simulation, spectators);
+    return open_watched(&setup);
+}
+
+/* Plays on to the end, which it sees. */
+static void play_and_end(virtual_match *run, raw_spectator *spectator)
+{
+    play_and_check(run);
+    check_watched(run, spectator);
+    end(run, spectator);
+}
+
+/* ---- one spectator ---- */
 
 Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
 {
-    virtual_setup setup = setup_of(ls_units_simulation(), 1);
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = watch_match(ls_units_simulation(), 1);
+    virtual_match *run = spectator->run;
     virtual_match_run_to_tick(run, TICKS / 2);
     cr_assert_geq(raw_spectator_tick(spectator), TICKS / 2 - DELAY_TICKS - 8);
     cr_assert_eq(ls_match_players(run->match), 2);
@@ -67,7 +84,7 @@ Test(watch, every_tick_is_seen_late_from_the_lobby_to_the_end)
     cr_assert_eq(seen.now, 0);
     cr_assert_eq(seen.finished, 1);
     cr_assert_eq(seen.hashes_compared, TICKS);
-    uint64_t period_ns = 6 * SECOND / setup.match.sim.tick_rate_hz;
+    uint64_t period_ns = 6 * SECOND / run->setup.match.sim.tick_rate_hz;
     cr_assert_leq(spectator->longest_pause_ns, period_ns + 10 * MS);
     cr_assert_leq(spectator->ticks_heard, (TICKS + DELAY_TICKS) / 6 + 10);
     cr_assert_leq(spectator->most_heard, 1);
@@ -81,8 +98,7 @@ static void join_at(const ls_simulation *simulation, ls_tick tick, uint32_t dela
     setup.match.spectator_delay_ticks = delay_ticks;
     setup.match.hash_interval_ticks = interval;
     setup.match.ticks = tick + TICKS / 2;
-    virtual_match *run = checked_match_create(&setup);
-    virtual_match_run_to_tick(run, tick);
+    virtual_match *run = match_at(&setup, tick);
     raw_spectator *spectator = raw_spectator_create(run, link, NULL);
     play_and_check(run);
     cr_assert_leq(spectator->peer->join.tick, tick + 2 * DELAY_TICKS);
@@ -119,7 +135,7 @@ Test(watch, one_may_come_over_a_lossy_link_and_with_rare_hashes)
     join_at(test_simulation(), 1200, DELAY_TICKS, LS_HASH_INTERVAL_MAX / 4, &lossy_link);
 }
 
-Test(watch, who_comes_back_goes_on_with_what_it_has)
+Test(watch, a_spectator_that_returns_goes_on_with_what_it_has)
 {
     virtual_setup setup = setup_of(ls_units_simulation(), 2);
     virtual_match *run = checked_match_create(&setup);
@@ -138,7 +154,7 @@ Test(watch, who_comes_back_goes_on_with_what_it_has)
     end(run, after);
 }
 
-Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
+Test(watch, a_spectator_that_returns_to_a_resumed_match_is_counted)
 {
     enum {
         SPECTATORS = 2
@@ -147,11 +163,9 @@ Test(watch, who_comes_back_to_a_match_that_was_resumed_is_counted)
     setup.clients = 0;
     setup.has_journal = true;
     virtual_match *run = checked_match_create(&setup);
-    for (uint32_t i = 0; i < 2; i++) {
-        virtual_client_setup player = virtual_client_setup_default(run);
-        player.session.reconnect_ms = 30000;
-        virtual_match_add_client(run, &player);
-    }
+    virtual_client_setup player = virtual_client_setup_default(run);
+    player.session.reconnect_ms = 30000;
+    add_clients(run, 2, &player);
     raw_spectator *before[SPECTATORS];
     raw_spectator *after[SPECTATORS];
     for (uint32_t i = 0; i < SPECTATORS; i++) {
@@ -192,13 +206,10 @@ static void come_back_with_other_ticks(ls_tick leave_tick, ls_tick tick)
     end(run, after);
 }
 
-Test(watch, who_comes_back_with_other_ticks_is_sent_a_snapshot)
+/* Where the match is so young that it could begin at state 0 again, too. */
+Test(watch, a_spectator_with_other_ticks_is_sent_a_snapshot)
 {
     come_back_with_other_ticks(200, 400);
-}
-
-Test(watch, who_comes_back_with_other_ticks_does_not_begin_at_state_0_again)
-{
     come_back_with_other_ticks(20, 120);
 }
 
@@ -260,7 +271,7 @@ static void join_history_at(ls_tick tick, uint32_t delay_ticks, uint32_t interva
     close_match(run);
 }
 
-Test(watch, what_cannot_be_saved_is_watched_from_its_first_tick_on)
+Test(watch, a_simulation_that_cannot_save_is_watched_from_its_first_tick_on)
 {
     join_history_at(200, DELAY_TICKS, 1, &near_link);
     join_history_at(1500, DELAY_TICKS, 1, &lossy_link);
@@ -357,7 +368,7 @@ Test(watch, too_many_bytes_come_thinner_and_not_at_the_players_cost)
     cr_assert_eq(memcmp(&alone, &watched, sizeof alone), 0);
 }
 
-/* ---- who does not behave ---- */
+/* ---- spectators that do not behave ---- */
 
 /* Runs a match before one honest spectator and one that is spoilt at tick 100. */
 static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status expected)
@@ -383,6 +394,7 @@ static void play_before_two(void (*spoil)(raw_spectator *spectator), ls_status e
     end(run, other);
 }
 
+/* Each does something wrong from tick 200 on. */
 static void make_wrong(raw_spectator *spectator)
 {
     spectator->is_wrong = true;
@@ -421,23 +433,11 @@ static void say_healed(raw_spectator *spectator)
     raw_peer_send_kind(spectator->peer, LS_MESSAGE_HEALED);
 }
 
-Test(watch, whose_state_differs_is_told_so_and_nobody_else)
+Test(watch, a_spectator_that_does_not_behave_is_let_go_and_told_why)
 {
     play_before_two(make_wrong, LS_DESYNCED);
-}
-
-Test(watch, who_is_silent_is_let_go)
-{
     play_before_two(make_silent, LS_TIMED_OUT);
-}
-
-Test(watch, who_acknowledges_nothing_falls_behind)
-{
     play_before_two(make_stuck, LS_FELL_BEHIND);
-}
-
-Test(watch, who_floods_or_says_what_does_not_belong_here_is_let_go)
-{
     play_before_two(flood, LS_MISBEHAVED);
     play_before_two(say_ready_again, LS_MISBEHAVED);
     play_before_two(say_finished_too_early, LS_MISBEHAVED);
@@ -454,9 +454,8 @@ static void send_inputs(raw_spectator *spectator, ls_inputs_header header, bool 
 
 Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
 {
-    virtual_setup setup = setup_of(test_simulation(), 2);
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = watch_match(test_simulation(), 2);
+    virtual_match *run = spectator->run;
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
     ls_inputs_header header = {.next = spectator->next,
@@ -471,16 +470,13 @@ Test(watch, an_input_and_an_acknowledgement_of_what_was_not_sent_are_malformed)
     send_inputs(spectator, header, false);
     virtual_match_run(run, 20 * MS);
     cr_assert_eq(ls_match_packets_rejected(run->match), before + 2, "a tick that was not sent");
-    play_and_check(run);
-    check_watched(run, spectator);
-    end(run, spectator);
+    play_and_end(run, spectator);
 }
 
 Test(watch, a_chain_that_was_altered_on_its_way_is_forgiven)
 {
-    virtual_setup setup = setup_of(test_simulation(), 2);
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = watch_match(test_simulation(), 2);
+    virtual_match *run = spectator->run;
     virtual_match_run_to_tick(run, 200);
     uint64_t before = ls_match_packets_rejected(run->match);
     spectator->is_altered = true;
@@ -513,20 +509,19 @@ Test(watch, there_are_as_many_places_as_were_made)
 
 Test(watch, nobody_watches_where_there_are_no_places)
 {
-    virtual_setup setup = setup_of(test_simulation(), 0);
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = watch_match(test_simulation(), 0);
+    virtual_match *run = spectator->run;
     play_and_check(run);
     cr_assert_eq(spectator->peer->refusal.negated_status, (uint32_t)-LS_MATCH_FULL);
     end(run, spectator);
 }
 
-Test(watch, they_do_not_start_a_match)
+Test(watch, spectators_do_not_start_a_match)
 {
     virtual_setup setup = setup_of(test_simulation(), 4);
     setup.clients = 1;
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = open_watched(&setup);
+    virtual_match *run = spectator->run;
     virtual_match_run(run, 30 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_LOBBY);
     cr_assert_eq(watching_of(run).now, 1, "and they may wait for it as long as the players do");
@@ -537,12 +532,12 @@ Test(watch, they_do_not_start_a_match)
     end(run, spectator);
 }
 
-Test(watch, they_do_not_keep_a_match_alive)
+Test(watch, spectators_do_not_keep_a_match_alive)
 {
     virtual_setup setup = setup_of(test_simulation(), 4);
     setup.match.ticks = 0;
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = open_watched(&setup);
+    virtual_match *run = spectator->run;
     virtual_match_run_to_tick(run, 300);
     virtual_client_leave(run->clients[0]);
     virtual_client_leave(run->clients[1]);
@@ -554,9 +549,8 @@ Test(watch, they_do_not_keep_a_match_alive)
 
 Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
 {
-    virtual_setup setup = setup_of(test_simulation(), 4);
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = watch_match(test_simulation(), 4);
+    virtual_match *run = spectator->run;
     spectator->is_lazy = true;
     virtual_match_run_to_tick(run, TICKS);
     uint64_t ended_ns = run->now_ns;
@@ -569,21 +563,19 @@ Test(watch, one_who_never_gets_there_does_not_hold_up_the_end)
     end(run, spectator);
 }
 
-Test(watch, who_plays_is_let_go_before_who_watches)
+Test(watch, players_are_let_go_before_spectators)
 {
     virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.spectator_delay_ticks = 300;
-    virtual_match *run = checked_match_create(&setup);
-    raw_spectator *spectator = raw_spectator_create(run, &near_link, NULL);
+    raw_spectator *spectator = open_watched(&setup);
+    virtual_match *run = spectator->run;
     virtual_match_run_to_tick(run, TICKS);
     virtual_match_run(run, SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_ENDING);
     for (uint32_t i = 0; i < 2; i++) {
         cr_assert(run->clients[i]->is_over);
     }
-    play_and_check(run);
-    check_watched(run, spectator);
-    end(run, spectator);
+    play_and_end(run, spectator);
 }
 
 /* ---- the real session watches ---- */
@@ -595,7 +587,7 @@ static virtual_client *add_session(virtual_match *run)
     return virtual_match_add_client(run, &setup);
 }
 
-Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
+Test(watch, a_match_is_over_although_the_last_spectator_fell_silent)
 {
     virtual_setup setup = setup_of(test_simulation(), 1);
     setup.match.ticks = 120;
@@ -606,8 +598,7 @@ Test(watch, a_match_is_over_although_the_last_who_watched_fell_silent)
     virtual_client_vanish(spectator);
     virtual_match_run(run, 10 * SECOND);
     cr_assert_eq(ls_match_state_of(run->match), LS_MATCH_OVER);
-    cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
-    virtual_match_destroy(run);
+    close_run(run);
 }
 
 /* That the match asks to be called again at once is noted as a fault. */
@@ -625,7 +616,7 @@ Test(watch, ticks_that_an_input_closes_are_shown_in_their_turn)
         virtual_match *run = checked_match_create(&setup);
         add_session(run);
         virtual_match_run(run, 20 * SECOND);
-        cr_assert(match_check_is_sound(check_of(run)), "%s", check_of(run)->fault.bytes);
+        check_sound(run);
         cr_assert_gt(check_of(run)->tick_count, 20);
         virtual_match_destroy(run);
     }

@@ -1,7 +1,6 @@
 #include "lockstep/tests/support/diagnosed_match.h"
 
 #include <criterion/criterion.h>
-#include <string.h>
 
 enum {
     STEPS_AT_ONCE = 7

@@ -217,6 +217,20 @@ void raw_peer_say_joined(raw_peer *peer, ls_tick first_input)
     raw_peer_send_joined(peer, tick, state_hash, first_input);
 }
 
+void raw_peer_send_closed_tick(raw_peer *peer, const ls_tick_inputs *inputs)
+{
+    static const ls_slot_input empty[LS_PLAYERS_MAX];
+    ls_message message = {.kind = LS_MESSAGE_CLOSED_TICK,
+                          .body.closed_tick = {.tick = inputs->tick}};
+    ls_tick_part *part = &message.body.closed_tick;
+    ls_bit_stream stream = ls_bit_writer(part->bytes, sizeof part->bytes);
+    bool is_whole = ls_ticks_write_tick(&stream, inputs->slot_count, empty, inputs->slots);
+    LS_ASSERT(is_whole);
+    part->size = (uint32_t)ls_bits_size_bytes(&stream);
+    part->total_bytes = part->size;
+    raw_peer_send_message(peer, &message);
+}
+
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer)
 {
     ls_sim_instance *instance = ls_match_instance(peer->run->match);

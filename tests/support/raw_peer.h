@@ -57,7 +57,7 @@ void raw_peer_say_hello(raw_peer *peer);
 /* HELLO and an honest READY, in a few milliseconds of the run. */
 void raw_peer_join(raw_peer *peer);
 
-/* HELLO of who comes back to the seat of this OFFER; match and secret are the OFFER's. */
+/* HELLO of a player that comes back to the seat of this OFFER; match and secret are the OFFER's. */
 void raw_peer_say_back(raw_peer *peer, const ls_offer *offer, const ls_return *claim);
 
 /* An honest READY. */
@@ -66,6 +66,9 @@ void raw_peer_say_ready(raw_peer *peer);
 /* An honest JOINED, as far as the match is, or another. */
 void raw_peer_say_joined(raw_peer *peer, ls_tick first_input);
 void raw_peer_send_joined(raw_peer *peer, ls_tick tick, uint64_t state_hash, ls_tick first_input);
+
+/* A whole tick in one message, to a server that asked for it. */
+void raw_peer_send_closed_tick(raw_peer *peer, const ls_tick_inputs *inputs);
 
 /* INPUTS of an honest player who has received all ticks and makes no inputs, to be changed. */
 ls_inputs_header raw_peer_inputs_header(raw_peer *peer);
