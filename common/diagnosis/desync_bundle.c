@@ -42,30 +42,6 @@ void ls_bundle_print_libraries(ls_build_fingerprint *print)
 LS_CASE_FUNCTION(const char *, ls_bundle_section_name, ls_bundle_section, LS_BUNDLE_SECTION_MAP,
                  LS_CASE_TEXT, "unknown")
 
-/* The hash covers what stands before it, as it lies in the stream. */
-static void head_hash_stream(ls_byte_stream *stream, size_t begin)
-{
-    const uint8_t *bytes = stream->mode == LS_STREAM_READ ? stream->from : stream->to;
-    uint64_t hash = 0;
-    if (bytes && !stream->has_failed) {
-        hash = ls_hash_bytes(bytes + begin, stream->at - begin, 0);
-    }
-    uint64_t told = hash;
-    ls_byte_stream_u64(stream, &told);
-    stream->has_failed = stream->has_failed || told != hash;
-}
-
-void ls_bundle_section_head_stream(ls_byte_stream *stream, ls_bundle_section_head *head)
-{
-    size_t begin = stream->at;
-    ls_byte_stream_u32(stream, &head->kind);
-    ls_byte_stream_u32(stream, &head->flags);
-    ls_byte_stream_u64(stream, &head->stored_bytes);
-    ls_byte_stream_u64(stream, &head->raw_bytes);
-    ls_byte_stream_u64(stream, &head->hash);
-    head_hash_stream(stream, begin);
-}
-
 void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle)
 {
     uint32_t state_bytes = (uint32_t)bundle->state_bytes;

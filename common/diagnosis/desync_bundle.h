@@ -3,10 +3,7 @@
  * bundle is opened as far as its intact sections go, and says what is missing.
  * Allocates for reading and writing; belongs to no step. Called by match and session, and tools.
  *
- * 8 bytes "LSDESYNC", u32 format version, u32 zero; then sections, little-endian: u32 kind, u32
- * flags (1: compressed by zstd), u64 bytes here, u64 bytes uncompressed, u64 XXH3-64 of the bytes
- * here, u64 XXH3-64 of the 32 bytes before; then the bytes. A section of kind 0 and no bytes is
- * the end. Kinds are never reused; unknown ones are left out. */
+ * The file is a record file (common/journal/JOURNAL.md). */
 #ifndef LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_H
 #define LOCKSTEP_COMMON_DIAGNOSIS_DESYNC_BUNDLE_H
 

@@ -1,6 +1,5 @@
 #include "lockstep/common/base/assert.h"
 #include "lockstep/common/base/compress.h"
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
 
 #include <inttypes.h>
@@ -8,6 +7,14 @@
 
 _Static_assert((LS_BUNDLE_HASHES_MAX & (LS_BUNDLE_HASHES_MAX - 1)) == 0,
                "state hashes are kept in a ring");
+
+const ls_record_format ls_bundle_format = {
+    .noun = "desync bundle",
+    .magic = "LSDESYNC",
+    .version = LS_BUNDLE_VERSION,
+    /* No section is larger than a state, every slot's inputs, or what is below that anyway. */
+    .raw_bytes_max = LS_STATE_BYTES_MAX + UINT64_C(64) * LS_WINDOW_TICKS * LS_PLAYERS_MAX,
+};
 
 enum {
     HASHES_MASK = LS_BUNDLE_HASHES_MAX - 1,
@@ -28,6 +35,7 @@ struct ls_bundle_reading {
     uint64_t *hashes[2]; /* the server's and the client's */
     uint8_t *states[2];
     ls_schema *schema;
+    ls_record_buffer raw;                /* a section, before it was compressed */
     uint64_t ring[LS_BUNDLE_HASHES_MAX]; /* the server's state hashes for the stretch */
 };
 
@@ -336,14 +344,14 @@ static uint32_t known_sections(const ls_desync_bundle *bundle)
 
 static ls_status allocate(writing *writer)
 {
-    writer->capacity = LS_BUNDLE_HEAD_BYTES + LS_BUNDLE_SECTION_BYTES;
+    writer->capacity = LS_RECORD_FILE_HEAD_BYTES + LS_RECORD_UNMARKED_BYTES;
     for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
         if (has_seen(&writer->file, (ls_bundle_section)i)) {
             ls_byte_stream stream = ls_byte_stream_measure();
             sections[i](&stream, &writer->file);
             LS_ASSERT(!stream.has_failed);
             writer->raw_capacity = LS_MAX(stream.at, writer->raw_capacity);
-            writer->capacity += LS_BUNDLE_SECTION_BYTES + ls_compress_bound(stream.at);
+            writer->capacity += LS_RECORD_UNMARKED_BYTES + ls_compress_bound(stream.at);
         }
     }
     writer->out = ls_allocate(writer->file.allocator, writer->capacity);
@@ -351,25 +359,10 @@ static ls_status allocate(writing *writer)
     return writer->out && writer->raw ? LS_OK : LS_NO_MEMORY;
 }
 
-static void write_head(writing *writer)
+static void pack_section(writing *writer, uint32_t section, size_t size)
 {
-    uint32_t version = LS_BUNDLE_VERSION;
-    uint32_t zero = 0;
-    ls_byte_stream stream = ls_byte_stream_write(writer->out, writer->capacity);
-    ls_byte_stream_add(&stream, (const uint8_t *)LS_BUNDLE_MAGIC, LS_BUNDLE_MAGIC_BYTES);
-    ls_byte_stream_u32(&stream, &version);
-    ls_byte_stream_u32(&stream, &zero);
-    writer->size = stream.at;
-}
-
-/* `size` bytes stand where a section's bytes belong: adds the head before them. */
-static void close_section(writing *writer, ls_bundle_section_head head)
-{
-    uint8_t *place = writer->out + writer->size;
-    head.hash = ls_hash_bytes(place + LS_BUNDLE_SECTION_BYTES, (size_t)head.stored_bytes, 0);
-    ls_byte_stream stream = ls_byte_stream_write(place, LS_BUNDLE_SECTION_BYTES);
-    ls_bundle_section_head_stream(&stream, &head);
-    writer->size += LS_BUNDLE_SECTION_BYTES + (size_t)head.stored_bytes;
+    writer->size += ls_record_pack(&ls_bundle_format, writer->out + writer->size,
+                                   writer->capacity - writer->size, section, writer->raw, size);
 }
 
 static void write_section(writing *writer, uint32_t section)
@@ -377,13 +370,7 @@ static void write_section(writing *writer, uint32_t section)
     ls_byte_stream stream = ls_byte_stream_write(writer->raw, writer->raw_capacity);
     sections[section](&stream, &writer->file);
     LS_ASSERT(!stream.has_failed);
-    uint8_t *place = writer->out + writer->size + LS_BUNDLE_SECTION_BYTES;
-    size_t stored = ls_pack(writer->raw, stream.at, place, ls_compress_bound(stream.at));
-    close_section(writer,
-                  (ls_bundle_section_head){.kind = section,
-                                           .flags = stored < stream.at ? LS_BUNDLE_COMPRESSED : 0,
-                                           .stored_bytes = stored,
-                                           .raw_bytes = stream.at});
+    pack_section(writer, section, stream.at);
 }
 
 ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_allocator *allocator,
@@ -393,13 +380,14 @@ ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_alloca
     writer.file.seen = known_sections(bundle);
     ls_status status = allocate(&writer);
     if (status == LS_OK) {
-        write_head(&writer);
+        ls_record_file_begin(&ls_bundle_format, writer.out);
+        writer.size = LS_RECORD_FILE_HEAD_BYTES;
         for (uint32_t i = 1; i < LS_BUNDLE_SECTION_COUNT; i++) {
             if (has_seen(&writer.file, (ls_bundle_section)i)) {
                 write_section(&writer, i);
             }
         }
-        close_section(&writer, (ls_bundle_section_head){.kind = LS_BUNDLE_END});
+        pack_section(&writer, LS_BUNDLE_END, 0);
         *out = writer.out;
         *out_size = writer.size;
     } else {
@@ -411,67 +399,32 @@ ls_status ls_desync_bundle_write(const ls_desync_bundle *bundle, const ls_alloca
 
 /* ---- reading ---- */
 
-/* Memory for a section as it was before it was compressed, or NULL. */
-static uint8_t *unpack(const ls_bundle_reading *file, const ls_bundle_section_head *head,
-                       const uint8_t *stored)
+static void take_section(ls_bundle_reading *file, const ls_record *section)
 {
-    /* No section is larger than a state, every slot's inputs, or what is below that anyway. */
-    const uint64_t raw_max = LS_STATE_BYTES_MAX + UINT64_C(64) * LS_WINDOW_TICKS * LS_PLAYERS_MAX;
-    if (head->raw_bytes == 0 || head->raw_bytes > raw_max) {
-        return NULL;
-    }
-    uint8_t *raw = ls_allocate(file->allocator, (size_t)head->raw_bytes);
-    if (!raw) {
-        return NULL;
-    }
-    if (ls_decompress(stored, (size_t)head->stored_bytes, raw, (size_t)head->raw_bytes) != LS_OK) {
-        ls_release(file->allocator, raw);
-        return NULL;
-    }
-    return raw;
-}
-
-static void take_section(ls_bundle_reading *file, const ls_bundle_section_head *head,
-                         const uint8_t *stored)
-{
-    uint32_t bit = UINT32_C(1) << head->kind;
-    bool is_packed = (head->flags & LS_BUNDLE_COMPRESSED) != 0;
+    uint32_t bit = UINT32_C(1) << section->kind;
     bool was_tried = (file->tried & bit) != 0; /* intact or not: its memory is taken once */
     file->tried |= bit;
-    uint8_t *raw = is_packed && !was_tried ? unpack(file, head, stored) : NULL;
-    if (was_tried || (is_packed && !raw)) {
-        return;
+    const uint8_t *raw = was_tried ? NULL : ls_record_payload(section, &file->raw);
+    if (raw) {
+        ls_byte_stream stream = ls_byte_stream_read(raw, (size_t)section->raw_bytes);
+        sections[section->kind](&stream, file);
+        file->seen |= ls_byte_stream_is_at_end(&stream) ? bit : 0;
     }
-    ls_byte_stream stream = is_packed ? ls_byte_stream_read(raw, (size_t)head->raw_bytes)
-                                      : ls_byte_stream_read(stored, (size_t)head->stored_bytes);
-    sections[head->kind](&stream, file);
-    file->seen |= ls_byte_stream_is_at_end(&stream) ? bit : 0;
-    ls_release(file->allocator, raw);
 }
 
 /* Takes sections until the end, or until the file is cut or a section's head is damaged. */
 static void walk(ls_bundle_reading *file, const uint8_t *bytes, size_t size)
 {
-    size_t at = LS_BUNDLE_HEAD_BYTES;
-    while (size - at >= LS_BUNDLE_SECTION_BYTES) {
-        ls_bundle_section_head head = {0};
-        ls_byte_stream stream = ls_byte_stream_read(bytes + at, LS_BUNDLE_SECTION_BYTES);
-        ls_bundle_section_head_stream(&stream, &head);
-        at += LS_BUNDLE_SECTION_BYTES;
-        if (stream.has_failed || head.stored_bytes > size - at) {
-            return;
-        }
-        if (head.kind == LS_BUNDLE_END) {
+    ls_record section;
+    ls_record_walk way =
+        ls_record_walk_from(&ls_bundle_format, bytes, size, LS_RECORD_FILE_HEAD_BYTES);
+    while (!has_seen(file, LS_BUNDLE_END) && ls_record_walk_next(&way, &section)) {
+        if (section.kind == LS_BUNDLE_END) {
             file->seen |= UINT32_C(1) << LS_BUNDLE_END;
-            return;
+        } else if (section.kind == LS_BUNDLE_MATCH ||
+                   (section.kind < LS_BUNDLE_SECTION_COUNT && has_seen(file, LS_BUNDLE_MATCH))) {
+            take_section(file, &section);
         }
-        bool is_intact = ls_hash_bytes(bytes + at, (size_t)head.stored_bytes, 0) == head.hash;
-        bool is_known = head.kind < LS_BUNDLE_SECTION_COUNT;
-        if (is_intact && is_known &&
-            (head.kind == LS_BUNDLE_MATCH || has_seen(file, LS_BUNDLE_MATCH))) {
-            take_section(file, &head, bytes + at);
-        }
-        at += (size_t)head.stored_bytes;
     }
 }
 
@@ -506,29 +459,10 @@ static void say_what_is_missing(const ls_bundle_reading *file, ls_text *why)
     }
 }
 
-static ls_status check_head(const uint8_t *bytes, size_t size, ls_text *why)
-{
-    char magic[LS_BUNDLE_MAGIC_BYTES] = {0};
-    uint32_t version = 0;
-    ls_byte_stream stream = ls_byte_stream_read(bytes, size);
-    ls_byte_stream_bytes(&stream, (uint8_t *)magic, sizeof magic);
-    ls_byte_stream_u32(&stream, &version);
-    if (stream.has_failed || size < LS_BUNDLE_HEAD_BYTES ||
-        memcmp(magic, LS_BUNDLE_MAGIC, sizeof magic) != 0) {
-        return ls_fail(LS_MALFORMED, why, "this is no desync bundle");
-    }
-    if (version != LS_BUNDLE_VERSION) {
-        return ls_fail(LS_MALFORMED, why,
-                       "the bundle has format version %" PRIu32 ", this program reads %u", version,
-                       LS_BUNDLE_VERSION);
-    }
-    return LS_OK;
-}
-
 ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_allocator *allocator,
                                  ls_bundle_reading **out, ls_text *why)
 {
-    ls_status status = check_head(bytes, size, why);
+    ls_status status = ls_record_file_check(&ls_bundle_format, bytes, size, why);
     if (status != LS_OK) {
         return status;
     }
@@ -537,6 +471,7 @@ ls_status ls_bundle_reading_open(const uint8_t *bytes, size_t size, const ls_all
         return ls_fail(LS_NO_MEMORY, why, "no memory to read a bundle");
     }
     file->allocator = allocator;
+    file->raw.allocator = allocator;
     walk(file, bytes, size);
     if (!has_seen(file, LS_BUNDLE_MATCH) || !has_seen(file, LS_BUNDLE_VERDICT)) {
         ls_text_set(why, "the bundle is damaged: not even its %s can be read",
@@ -565,6 +500,7 @@ void ls_bundle_reading_close(ls_bundle_reading *file)
     ls_release(allocator, file->snapshot);
     ls_release(allocator, file->names);
     ls_release(allocator, file->fields);
+    ls_release(allocator, file->raw.bytes);
     ls_release(allocator, file);
 }
 

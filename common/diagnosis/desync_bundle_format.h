@@ -6,12 +6,9 @@
 
 #include "lockstep/common/base/byte_stream.h"
 #include "lockstep/common/diagnosis/desync_bundle.h"
+#include "lockstep/common/journal/record_file.h"
 
-#define LS_BUNDLE_MAGIC "LSDESYNC"
-#define LS_BUNDLE_MAGIC_BYTES 8u
-#define LS_BUNDLE_HEAD_BYTES 16u    /* of the file */
-#define LS_BUNDLE_SECTION_BYTES 40u /* of a section's own head */
-#define LS_BUNDLE_COMPRESSED 0x01u
+extern const ls_record_format ls_bundle_format; /* a section is a record */
 
 /* X(NAME, number, what a person reads). Numbers never change their meaning. */
 #define LS_BUNDLE_SECTION_MAP(X)                                                                   \
@@ -37,17 +34,6 @@ typedef enum ls_bundle_section {
 } ls_bundle_section;
 
 const char *ls_bundle_section_name(ls_bundle_section section);
-
-typedef struct ls_bundle_section_head {
-    uint32_t kind;
-    uint32_t flags;
-    uint64_t stored_bytes;
-    uint64_t raw_bytes;
-    uint64_t hash; /* of the stored bytes */
-} ls_bundle_section_head;
-
-/* With the hash of the head itself: reading fails when that is wrong. */
-void ls_bundle_section_head_stream(ls_byte_stream *stream, ls_bundle_section_head *head);
 
 void ls_bundle_match_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);
 void ls_bundle_verdict_stream(ls_byte_stream *stream, ls_desync_bundle *bundle);

@@ -13,11 +13,6 @@
 
 LS_C_BEGIN
 
-#define LS_JOURNAL_MAGIC "LSJOURNL"
-#define LS_JOURNAL_VERSION 1u
-#define LS_JOURNAL_FILE_HEAD_BYTES 16u
-#define LS_JOURNAL_FRAME_BYTES 24u
-
 /* No record is larger before it is compressed. */
 #define LS_JOURNAL_RAW_BYTES_MAX (LS_JOURNAL_PIECE_BYTES + 256u)
 

@@ -5,6 +5,7 @@
 #define LOCKSTEP_COMMON_JOURNAL_JOURNAL_INDEX_H
 
 #include "lockstep/common/journal/journal.h"
+#include "lockstep/common/journal/record_file.h"
 
 typedef struct ls_journal_index_entry {
     uint32_t kind; /* LS_JOURNAL_TICKS or LS_JOURNAL_SNAPSHOT */
@@ -40,6 +41,8 @@ uint32_t ls_journal_index_count(const uint8_t *bytes, size_t size);
 ls_journal_index_entry ls_journal_index_read(const uint8_t *bytes, uint32_t number);
 
 /* ---- journal_read.c ---- */
+
+extern const ls_record_format ls_journal_format;
 
 /* The place of a block or a snapshot, in their order: `*number` counts up from 0. False at the end.
  */

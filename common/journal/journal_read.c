@@ -1,22 +1,16 @@
-#include "lockstep/common/base/byte_io.h"
-#include "lockstep/common/base/compress.h"
-#include "lockstep/common/journal/journal.h"
-#include "lockstep/common/journal/journal_frame.h"
 #include "lockstep/common/journal/journal_index.h"
 #include "lockstep/common/simulation/tick_chain.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum {
-    BUFFER_BYTES = 64 << 10,
+const ls_record_format ls_journal_format = {
+    .noun = "journal",
+    .magic = "LSJOURNL",
+    .version = 1,
+    .mark = 0x524a534c, /* LSJR */
+    .raw_bytes_max = LS_JOURNAL_RAW_BYTES_MAX,
 };
-
-/* Most journals never need room for the largest record. */
-typedef struct journal_buffer {
-    uint8_t *bytes;
-    size_t capacity;
-} journal_buffer;
 
 struct ls_journal {
     const ls_allocator *allocator;
@@ -24,8 +18,7 @@ struct ls_journal {
     size_t size;
     ls_journal_header header;
     ls_journal_info info;
-    journal_buffer raw;    /* the payload of a record */
-    bool is_out_of_memory; /* for one: it was passed over */
+    ls_record_buffer raw; /* the payload of a record */
 
     /* Where blocks and snapshots begin, by offset; those of blocks by tick as well. */
     ls_journal_index_entry *entries;
@@ -33,7 +26,7 @@ struct ls_journal {
     size_t entry_capacity;
 
     /* Where next_tick goes on. */
-    journal_buffer block; /* the payload that `reader` is in */
+    ls_record_buffer block; /* the payload that `reader` is in */
     ls_tick_block_reader reader;
     bool has_block;
     uint64_t place;
@@ -52,41 +45,19 @@ typedef struct pieces_read {
 
 /* ---- payloads ---- */
 
-static bool make_room(ls_journal *journal, journal_buffer *memory, size_t bytes)
+/* For one payload at least, which was passed over. */
+static bool is_out_of_memory(const ls_journal *journal)
 {
-    if (bytes > memory->capacity) {
-        size_t capacity = bytes > BUFFER_BYTES ? LS_JOURNAL_RAW_BYTES_MAX : BUFFER_BYTES;
-        ls_release(journal->allocator, memory->bytes);
-        memory->bytes = ls_allocate(journal->allocator, capacity);
-        memory->capacity = memory->bytes ? capacity : 0;
-        journal->is_out_of_memory = journal->is_out_of_memory || !memory->bytes;
-    }
-    return bytes <= memory->capacity;
+    return journal->raw.is_out_of_memory || journal->block.is_out_of_memory;
 }
 
-/* The payload as it was before it was compressed: borrowed from the file, or put into `memory`.
- * NULL when it cannot be. */
-static const uint8_t *payload_of(ls_journal *journal, const ls_journal_frame *frame,
-                                 journal_buffer *memory)
+static ls_record_walk walk_in(const ls_journal *journal, uint64_t offset)
 {
-    if (!frame->is_compressed) {
-        return frame->payload;
-    }
-    if (!make_room(journal, memory, frame->raw_bytes)) {
-        return NULL;
-    }
-    ls_status status =
-        ls_decompress(frame->payload, frame->stored_bytes, memory->bytes, frame->raw_bytes);
-    return status == LS_OK ? memory->bytes : NULL;
-}
-
-static ls_journal_walk walk_in(const ls_journal *journal, uint64_t offset)
-{
-    return ls_journal_walk_from(journal->bytes, journal->size, offset);
+    return ls_record_walk_from(&ls_journal_format, journal->bytes, journal->size, offset);
 }
 
 /* Makes journal->reader read a block; false when that cannot be. */
-static bool open_block(ls_journal *journal, const ls_journal_frame *frame, const uint8_t *raw)
+static bool open_block(ls_journal *journal, const ls_record *frame, const uint8_t *raw)
 {
     const ls_journal_header *header = &journal->header;
     return ls_tick_block_open(&journal->reader, raw, frame->raw_bytes, header->config.players,
@@ -123,12 +94,12 @@ static bool add_piece(pieces_read *sofar, const ls_journal_snapshot *head)
 }
 
 /* The next record of the kind, and its payload in journal->raw. */
-static const uint8_t *next_of_kind(ls_journal *journal, ls_journal_walk *walk, uint32_t kind,
-                                   ls_journal_frame *frame)
+static const uint8_t *next_of_kind(ls_journal *journal, ls_record_walk *walk, uint32_t kind,
+                                   ls_record *frame)
 {
-    while (ls_journal_walk_next(walk, frame)) {
+    while (ls_record_walk_next(walk, frame)) {
         if (frame->kind == kind) {
-            const uint8_t *raw = payload_of(journal, frame, &journal->raw);
+            const uint8_t *raw = ls_record_payload(frame, &journal->raw);
             if (raw) {
                 return raw;
             }
@@ -159,18 +130,18 @@ void ls_journal_seek(ls_journal *journal, ls_tick tick)
     size_t count = journal->entry_count;
     journal->has_block = false;
     journal->want = tick;
-    journal->place = LS_JOURNAL_FILE_HEAD_BYTES;
+    journal->place = LS_RECORD_FILE_HEAD_BYTES;
     find_place(journal, LS_JOURNAL_TICKS, tick, &count, &journal->place);
 }
 
 static bool next_block(ls_journal *journal)
 {
-    ls_journal_walk walk = walk_in(journal, journal->place);
-    ls_journal_frame frame;
-    while (ls_journal_walk_next(&walk, &frame)) {
+    ls_record_walk walk = walk_in(journal, journal->place);
+    ls_record frame;
+    while (ls_record_walk_next(&walk, &frame)) {
         journal->place = walk.at;
         const uint8_t *raw =
-            frame.kind == LS_JOURNAL_TICKS ? payload_of(journal, &frame, &journal->block) : NULL;
+            frame.kind == LS_JOURNAL_TICKS ? ls_record_payload(&frame, &journal->block) : NULL;
         if (raw && open_block(journal, &frame, raw) &&
             journal->reader.head.first + journal->reader.head.count > journal->want) {
             journal->has_block = true;
@@ -198,7 +169,7 @@ ls_status ls_journal_next_tick(ls_journal *journal, ls_slot_input slots[LS_PLAYE
             return LS_OK;
         }
     }
-    return journal->is_out_of_memory ? LS_NO_MEMORY : LS_NOT_FOUND;
+    return is_out_of_memory(journal) ? LS_NO_MEMORY : LS_NOT_FOUND;
 }
 
 uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind)
@@ -214,8 +185,8 @@ uint64_t ls_journal_block_chain(const ls_journal *journal, ls_tick *behind)
 static bool read_snapshot_at(ls_journal *journal, uint64_t place, uint8_t *state,
                              ls_journal_snapshot *out)
 {
-    ls_journal_walk walk = walk_in(journal, place);
-    ls_journal_frame frame;
+    ls_record_walk walk = walk_in(journal, place);
+    ls_record frame;
     pieces_read sofar = {0};
     const uint8_t *raw = NULL;
     while ((raw = next_of_kind(journal, &walk, LS_JOURNAL_SNAPSHOT, &frame)) != NULL) {
@@ -246,8 +217,8 @@ static bool read_snapshot_at(ls_journal *journal, uint64_t place, uint8_t *state
  * the index leaves out. */
 static bool find_later(ls_journal *journal, uint64_t *place, ls_tick tick)
 {
-    ls_journal_walk walk = walk_in(journal, *place);
-    ls_journal_frame frame;
+    ls_record_walk walk = walk_in(journal, *place);
+    ls_record frame;
     const uint8_t *raw = NULL;
     while ((raw = next_of_kind(journal, &walk, LS_JOURNAL_SNAPSHOT, &frame)) != NULL) {
         ls_journal_snapshot head;
@@ -318,17 +289,17 @@ ls_status ls_journal_read_snapshot(ls_journal *journal, const ls_journal_snapsho
 
 ls_status ls_journal_next_record(ls_journal *journal, uint64_t *offset, ls_journal_record *out)
 {
-    uint64_t from = *offset > LS_JOURNAL_FILE_HEAD_BYTES ? *offset : LS_JOURNAL_FILE_HEAD_BYTES;
-    ls_journal_walk walk = walk_in(journal, from);
-    ls_journal_frame frame;
-    while (ls_journal_walk_next(&walk, &frame)) {
-        const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
+    uint64_t from = *offset > LS_RECORD_FILE_HEAD_BYTES ? *offset : LS_RECORD_FILE_HEAD_BYTES;
+    ls_record_walk walk = walk_in(journal, from);
+    ls_record frame;
+    while (ls_record_walk_next(&walk, &frame)) {
+        const uint8_t *raw = ls_record_payload(&frame, &journal->raw);
         *offset = walk.at;
         if (raw) {
             *out = (ls_journal_record){.kind = frame.kind,
                                        .offset = frame.offset,
                                        .stored_bytes =
-                                           LS_JOURNAL_FRAME_BYTES + (size_t)frame.stored_bytes,
+                                           LS_RECORD_MARKED_BYTES + (size_t)frame.stored_bytes,
                                        .raw = raw,
                                        .raw_bytes = frame.raw_bytes};
             return LS_OK;
@@ -381,10 +352,11 @@ static ls_status add_entry(ls_journal *journal, ls_journal_index_entry entry)
 /* END is the last record and never compressed. */
 static bool read_end(const ls_journal *journal, uint64_t *offset, ls_journal_end *out)
 {
-    ls_journal_frame frame;
-    size_t bytes = LS_JOURNAL_FRAME_BYTES + LS_JOURNAL_END_BYTES;
+    ls_record frame;
+    size_t bytes = LS_RECORD_MARKED_BYTES + LS_JOURNAL_END_BYTES;
     if (journal->size < bytes ||
-        !ls_journal_frame_read(journal->bytes, journal->size, journal->size - bytes, &frame) ||
+        !ls_record_read(&ls_journal_format, journal->bytes, journal->size, journal->size - bytes,
+                        &frame) ||
         frame.kind != LS_JOURNAL_END || frame.is_compressed) {
         return false;
     }
@@ -413,13 +385,14 @@ static bool take_index(ls_journal *journal, uint64_t first)
 {
     uint64_t end_offset = 0;
     ls_journal_end end;
-    ls_journal_frame frame;
+    ls_record frame;
     if (!read_end(journal, &end_offset, &end) ||
-        !ls_journal_frame_read(journal->bytes, journal->size, end.index_offset, &frame) ||
-        frame.kind != LS_JOURNAL_INDEX || ls_journal_frame_end(&frame) != end_offset) {
+        !ls_record_read(&ls_journal_format, journal->bytes, journal->size, end.index_offset,
+                        &frame) ||
+        frame.kind != LS_JOURNAL_INDEX || ls_record_end(&frame, &ls_journal_format) != end_offset) {
         return false;
     }
-    const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
+    const uint8_t *raw = ls_record_payload(&frame, &journal->raw);
     uint32_t count = raw ? ls_journal_index_count(raw, frame.raw_bytes) : UINT32_MAX;
     bool is_good = count != UINT32_MAX;
     for (uint32_t i = 0; is_good && i < count; i++) {
@@ -443,8 +416,8 @@ static bool take_index(ls_journal *journal, uint64_t first)
 
 typedef struct counting {
     ls_journal *journal;
-    ls_journal_walk walk;
-    ls_journal_frame frame;
+    ls_record_walk walk;
+    ls_record frame;
     uint64_t lost_before; /* how much had been lost when the last block was read */
     uint64_t whole_end;   /* behind the last record before which nothing was, since that block */
     pieces_read pieces;
@@ -506,19 +479,19 @@ static ls_status count_piece(counting *count, const uint8_t *raw)
 
 static ls_status count_record(counting *count)
 {
-    const ls_journal_frame *frame = &count->frame;
+    const ls_record *frame = &count->frame;
     ls_journal_info *info = &count->journal->info;
     uint32_t kind = frame->kind < LS_JOURNAL_KIND_COUNT ? frame->kind : 0;
     info->records[kind]++;
-    info->stored_bytes[kind] += LS_JOURNAL_FRAME_BYTES + (uint64_t)frame->stored_bytes;
+    info->stored_bytes[kind] += LS_RECORD_MARKED_BYTES + (uint64_t)frame->stored_bytes;
     info->raw_bytes[kind] += frame->raw_bytes;
     if (kind != LS_JOURNAL_INDEX && kind != LS_JOURNAL_END) {
-        info->append_offset = ls_journal_frame_end(frame);
+        info->append_offset = ls_record_end(frame, &ls_journal_format);
     }
     if (kind != LS_JOURNAL_TICKS && kind != LS_JOURNAL_SNAPSHOT) {
         return LS_OK;
     }
-    const uint8_t *raw = payload_of(count->journal, frame, &count->journal->raw);
+    const uint8_t *raw = ls_record_payload(frame, &count->journal->raw);
     if (!raw) {
         return LS_OK;
     }
@@ -528,15 +501,15 @@ static ls_status count_record(counting *count)
 static ls_status count_all(ls_journal *journal)
 {
     ls_journal_info *info = &journal->info;
-    counting count = {.journal = journal, .walk = walk_in(journal, LS_JOURNAL_FILE_HEAD_BYTES)};
+    counting count = {.journal = journal, .walk = walk_in(journal, LS_RECORD_FILE_HEAD_BYTES)};
     uint64_t end_offset = 0;
-    while (ls_journal_walk_next(&count.walk, &count.frame)) {
+    while (ls_record_walk_next(&count.walk, &count.frame)) {
         ls_status status = count_record(&count);
         if (status != LS_OK) {
             return status;
         }
         if (count.walk.lost_bytes == count.lost_before) {
-            count.whole_end = ls_journal_frame_end(&count.frame);
+            count.whole_end = ls_record_end(&count.frame, &ls_journal_format);
         }
     }
     note_lost(&count); /* behind the last block */
@@ -555,28 +528,23 @@ static ls_status count_all(ls_journal *journal)
 /* The header's record; `first` is where the others begin. */
 static ls_status read_header(ls_journal *journal, uint64_t *first, ls_text *why)
 {
-    ls_journal_frame frame;
-    if (journal->size < LS_JOURNAL_FILE_HEAD_BYTES ||
-        memcmp(journal->bytes, LS_JOURNAL_MAGIC, sizeof LS_JOURNAL_MAGIC - 1) != 0) {
-        return ls_fail(LS_MALFORMED, why, "this is no journal");
+    ls_record frame;
+    ls_status status = ls_record_file_check(&ls_journal_format, journal->bytes, journal->size, why);
+    if (status != LS_OK) {
+        return status;
     }
-    uint32_t version = ls_load_u32(journal->bytes + 8);
-    if (version != LS_JOURNAL_VERSION) {
-        return ls_fail(LS_MALFORMED, why,
-                       "this is a journal of format %" PRIu32 ", and this build reads %u", version,
-                       LS_JOURNAL_VERSION);
-    }
-    if (!ls_journal_frame_read(journal->bytes, journal->size, LS_JOURNAL_FILE_HEAD_BYTES, &frame) ||
+    if (!ls_record_read(&ls_journal_format, journal->bytes, journal->size,
+                        LS_RECORD_FILE_HEAD_BYTES, &frame) ||
         frame.kind != LS_JOURNAL_HEADER) {
         return ls_fail(LS_MALFORMED, why, "the journal's header is damaged");
     }
-    const uint8_t *raw = payload_of(journal, &frame, &journal->raw);
+    const uint8_t *raw = ls_record_payload(&frame, &journal->raw);
     ls_byte_stream stream = ls_byte_stream_read(raw, raw ? frame.raw_bytes : 0);
     ls_journal_header_stream(&stream, &journal->header);
     if (!ls_byte_stream_is_at_end(&stream)) {
         return ls_fail(LS_MALFORMED, why, "the journal's header makes no sense");
     }
-    *first = ls_journal_frame_end(&frame);
+    *first = ls_record_end(&frame, &ls_journal_format);
     return LS_OK;
 }
 
@@ -626,10 +594,12 @@ ls_status ls_journal_open(const uint8_t *bytes, size_t size, ls_journal_trust tr
         return LS_NO_MEMORY;
     }
     journal->allocator = allocator;
+    journal->raw.allocator = allocator;
+    journal->block.allocator = allocator;
     journal->bytes = bytes;
     journal->size = size;
     ls_status status = read_all(journal, trust, why);
-    status = journal->is_out_of_memory ? LS_NO_MEMORY : status;
+    status = is_out_of_memory(journal) ? LS_NO_MEMORY : status;
     if (status != LS_OK) {
         ls_journal_close(journal);
         return status;

@@ -1,7 +1,5 @@
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/compress.h"
-#include "lockstep/common/journal/journal_frame.h"
 #include "lockstep/common/journal/journal_index.h"
 
 #include <string.h>
@@ -47,7 +45,7 @@ ls_status ls_journal_writer_create(size_t raw_bytes_max, ls_journal *continued,
     }
     writer->allocator = allocator;
     writer->raw_bytes_max = largest;
-    writer->out_capacity = LS_JOURNAL_FILE_HEAD_BYTES + 2 * LS_JOURNAL_FRAME_BYTES +
+    writer->out_capacity = LS_RECORD_FILE_HEAD_BYTES + 2 * LS_RECORD_MARKED_BYTES +
                            LS_JOURNAL_END_BYTES + ls_compress_bound(largest);
     writer->raw = ls_allocate(allocator, largest);
     writer->out = ls_allocate(allocator, writer->out_capacity);
@@ -74,32 +72,15 @@ void ls_journal_writer_destroy(ls_journal_writer *writer)
 
 /* ---- framing ---- */
 
-static void put_file_head(ls_journal_writer *writer)
-{
-    memcpy(writer->out, LS_JOURNAL_MAGIC, sizeof LS_JOURNAL_MAGIC - 1);
-    ls_store_u32(writer->out + 8, LS_JOURNAL_VERSION);
-    ls_store_u32(writer->out + 12, 0);
-    writer->pending_bytes = LS_JOURNAL_FILE_HEAD_BYTES;
-}
-
-/* Frames the first `size` bytes of writer->raw. END is found from the end of the file, so it always
- * has the same size. */
 static void put_frame(ls_journal_writer *writer, ls_journal_kind kind, size_t size)
 {
-    uint8_t *head = writer->out + writer->pending_bytes;
-    uint8_t *payload = head + LS_JOURNAL_FRAME_BYTES;
-    size_t room = writer->out_capacity - writer->pending_bytes - LS_JOURNAL_FRAME_BYTES;
-    size_t stored = size;
-    if (kind == LS_JOURNAL_END) {
-        memcpy(payload, writer->raw, size);
-    } else {
-        stored = ls_pack(writer->raw, size, payload, room);
-    }
-    ls_journal_frame_write(head, kind, stored < size, (uint32_t)stored, (uint32_t)size);
-    writer->pending_bytes += LS_JOURNAL_FRAME_BYTES + stored;
+    writer->pending_bytes +=
+        ls_record_pack(&ls_journal_format, writer->out + writer->pending_bytes,
+                       writer->out_capacity - writer->pending_bytes, kind, writer->raw, size);
 }
 
-/* The index, and the END that says where it is. */
+/* The index, and the END that says where it is. That one is found from the end of the file, so it
+ * always has the same size: it is not compressed. */
 static void put_end(ls_journal_writer *writer, size_t size)
 {
     ls_journal_end end = {0};
@@ -108,9 +89,14 @@ static void put_end(ls_journal_writer *writer, size_t size)
     LS_ASSERT(!told.has_failed);
     end.index_offset = writer->offset + writer->pending_bytes;
     put_frame(writer, LS_JOURNAL_INDEX, ls_journal_index_write(&writer->index, writer->raw));
-    ls_byte_stream stream = ls_byte_stream_write(writer->raw, LS_JOURNAL_END_BYTES);
+    uint8_t *place = writer->out + writer->pending_bytes;
+    ls_byte_stream stream =
+        ls_byte_stream_write(place + LS_RECORD_MARKED_BYTES, LS_JOURNAL_END_BYTES);
     ls_journal_end_stream(&stream, &end);
-    put_frame(writer, LS_JOURNAL_END, stream.at);
+    ls_record_seal(
+        &ls_journal_format, place,
+        &(ls_record){.kind = LS_JOURNAL_END, .stored_bytes = stream.at, .raw_bytes = stream.at});
+    writer->pending_bytes += LS_RECORD_MARKED_BYTES + stream.at;
 }
 
 static ls_journal_index_entry entry_of(const ls_journal_writer *writer, const ls_journal_raw *raw)
@@ -134,7 +120,8 @@ ls_journal_framed ls_journal_writer_frame(ls_journal_writer *writer, const ls_jo
     LS_ASSERT(raw->head_bytes <= sizeof raw->head && raw_bytes <= writer->raw_bytes_max);
     writer->pending_bytes = 0;
     if (writer->offset == 0) {
-        put_file_head(writer);
+        ls_record_file_begin(&ls_journal_format, writer->out);
+        writer->pending_bytes = LS_RECORD_FILE_HEAD_BYTES;
     }
     memcpy(writer->raw, raw->head, raw->head_bytes);
     if (raw->size > 0) {

@@ -26,6 +26,7 @@ ROOMS = (
     ("pure", "common/journal/journal_record."),
     ("pure", "common/journal/match_stream."),
     ("pure", "common/journal/tick_block."),
+    ("bundle", "common/journal/record_file."),
     ("record", "common/journal/"),
     ("pure", "common/"),
     ("network", "protocol/loop/"),

@@ -11,7 +11,7 @@ import subprocess
 
 from tree import Finding
 
-MEMORY = ("memcpy", "memset", "memmove", "memcmp")
+MEMORY = ("memcpy", "memset", "memmove", "memcmp", "memchr")
 TEXT = ("strlen", "strnlen", "strcmp", "strncmp", "strchr", "strspn", "strcspn")
 # These write to the caller's memory only.
 FORMATTING = ("snprintf", "vsnprintf")

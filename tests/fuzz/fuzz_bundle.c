@@ -8,7 +8,6 @@
  *     bytes     as many, or what is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/hash.h"
 #include "lockstep/common/diagnosis/desync_bundle_format.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
@@ -23,39 +22,36 @@ static const ls_allocator bounded = {fuzz_allocate_bounded, fuzz_release_bounded
 
 /* ---- the file ---- */
 
-static size_t add_section(uint8_t *file, size_t at, ls_bundle_section_head head,
-                          const uint8_t *bytes)
+static size_t add_section(uint8_t *file, size_t at, const ls_record *section)
 {
-    if (FILE_BYTES_MAX - at < LS_BUNDLE_SECTION_BYTES + head.stored_bytes) {
+    uint8_t *place = file + at;
+    if (FILE_BYTES_MAX - at < LS_RECORD_UNMARKED_BYTES + section->stored_bytes) {
         return at;
     }
-    head.hash = ls_hash_bytes(bytes, (size_t)head.stored_bytes, 0);
-    ls_byte_stream stream = ls_byte_stream_write(file + at, LS_BUNDLE_SECTION_BYTES);
-    ls_bundle_section_head_stream(&stream, &head);
-    at += LS_BUNDLE_SECTION_BYTES;
-    if (head.stored_bytes > 0) {
-        memcpy(file + at, bytes, (size_t)head.stored_bytes);
+    if (section->stored_bytes > 0) {
+        memcpy(place + LS_RECORD_UNMARKED_BYTES, section->payload, (size_t)section->stored_bytes);
     }
-    return at + (size_t)head.stored_bytes;
+    ls_record_seal(&ls_bundle_format, place, section);
+    return at + LS_RECORD_UNMARKED_BYTES + (size_t)section->stored_bytes;
 }
 
 static size_t make_file(fuzz_input *input, uint8_t *file)
 {
-    size_t at = LS_BUNDLE_HEAD_BYTES;
-    memset(file, 0, LS_BUNDLE_HEAD_BYTES);
-    memcpy(file, LS_BUNDLE_MAGIC, LS_BUNDLE_MAGIC_BYTES);
-    file[LS_BUNDLE_MAGIC_BYTES] = LS_BUNDLE_VERSION;
+    size_t at = LS_RECORD_FILE_HEAD_BYTES;
+    ls_record_file_begin(&ls_bundle_format, file);
     while (input->size > 0) {
         uint8_t kind = fuzz_take_u8(input);
         size_t size = fuzz_take_u16(input);
         const uint8_t *bytes = fuzz_take_bytes(input, size, &size);
-        ls_bundle_section_head head = {.kind = kind & 15u,
-                                       .flags = kind >> 4 & 1u,
-                                       .stored_bytes = size,
-                                       .raw_bytes = size * 2};
-        at = add_section(file, at, head, bytes);
+        bool is_compressed = (kind >> 4 & 1u) != 0;
+        ls_record section = {.kind = kind & 15u,
+                             .is_compressed = is_compressed,
+                             .stored_bytes = size,
+                             .raw_bytes = is_compressed ? size * 2 : size,
+                             .payload = bytes};
+        at = add_section(file, at, &section);
     }
-    return add_section(file, at, (ls_bundle_section_head){.kind = LS_BUNDLE_END}, file);
+    return add_section(file, at, &(ls_record){.kind = LS_BUNDLE_END});
 }
 
 /* ---- what must hold ---- */

@@ -10,9 +10,8 @@
  *               bytes: as many, or what is left
  */
 #include "lockstep/common/base/assert.h"
-#include "lockstep/common/base/byte_io.h"
 #include "lockstep/common/base/compress.h"
-#include "lockstep/common/journal/journal_frame.h"
+#include "lockstep/common/journal/journal_index.h"
 #include "lockstep/tests/fuzz/fuzz_input.h"
 
 #include <stdlib.h>
@@ -86,19 +85,18 @@ static void check_block(const uint8_t *bytes, size_t size, uint32_t slots, uint3
 static size_t add_record(uint8_t *file, size_t at, uint32_t kind, bool is_compressed,
                          const uint8_t *bytes, size_t size)
 {
-    if (FILE_BYTES_MAX - at < LS_JOURNAL_FRAME_BYTES + ls_compress_bound(size)) {
+    uint8_t *place = file + at;
+    size_t room = FILE_BYTES_MAX - at;
+    if (room < LS_RECORD_MARKED_BYTES + ls_compress_bound(size)) {
         return at;
     }
-    uint8_t *payload = file + at + LS_JOURNAL_FRAME_BYTES;
-    size_t stored = is_compressed ? ls_compress(bytes, size, payload, ls_compress_bound(size)) : 0;
-    is_compressed = stored > 0 && stored < size;
-    if (!is_compressed) {
-        stored = size;
-        memmove(payload, bytes, size);
+    if (is_compressed) {
+        return at + ls_record_pack(&ls_journal_format, place, room, kind, bytes, size);
     }
-    ls_journal_frame_write(file + at, (ls_journal_kind)kind, is_compressed, (uint32_t)stored,
-                           (uint32_t)size);
-    return at + LS_JOURNAL_FRAME_BYTES + stored;
+    memmove(place + LS_RECORD_MARKED_BYTES, bytes, size);
+    ls_record_seal(&ls_journal_format, place,
+                   &(ls_record){.kind = kind, .stored_bytes = size, .raw_bytes = size});
+    return at + LS_RECORD_MARKED_BYTES + size;
 }
 
 static size_t add_header(uint8_t *file, size_t at)
@@ -115,10 +113,8 @@ static size_t add_header(uint8_t *file, size_t at)
 
 static size_t make_file(fuzz_input *input, bool has_header, uint8_t *file)
 {
-    size_t at = LS_JOURNAL_FILE_HEAD_BYTES;
-    memset(file, 0, at);
-    memcpy(file, LS_JOURNAL_MAGIC, sizeof LS_JOURNAL_MAGIC - 1);
-    ls_store_u32(file + 8, LS_JOURNAL_VERSION);
+    size_t at = LS_RECORD_FILE_HEAD_BYTES;
+    ls_record_file_begin(&ls_journal_format, file);
     at = has_header ? add_header(file, at) : at;
     while (input->size > 0) {
         uint8_t kind = fuzz_take_u8(input);

@@ -190,7 +190,7 @@ Test(desync_bundle, other_files_are_refused_by_name)
     expect_refused(made->bytes, 16, "the bundle is damaged: not even its match can be read");
     made->bytes[8] = 2;
     expect_refused(made->bytes, made->size,
-                   "the bundle has format version 2, this program reads 1");
+                   "this is a desync bundle of format 2, and this build reads 1");
     made->bytes[0] = 'X';
     expect_refused(made->bytes, made->size, "this is no desync bundle");
     close_sample(made);

@@ -118,7 +118,7 @@ Test(journal, counts_what_is_in_it)
     make(journal_sample_default());
     ls_journal *journal = open_sample(LS_JOURNAL_CHECK_ALL);
     const ls_journal_info *info = ls_journal_info_of(journal);
-    uint64_t bytes = LS_JOURNAL_FILE_HEAD_BYTES;
+    uint64_t bytes = LS_RECORD_FILE_HEAD_BYTES;
     for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
         bytes += info->stored_bytes[kind];
     }
@@ -373,7 +373,7 @@ Test(journal, a_file_full_of_marks_costs_no_more_than_a_large_one)
     size_t size = 1 << 20;
     uint8_t *bytes = calloc(1, size);
     memcpy(bytes, sample.bytes, sample.size);
-    for (size_t at = sample.size; at + LS_JOURNAL_FRAME_BYTES <= size; at += 24) {
+    for (size_t at = sample.size; at + LS_RECORD_MARKED_BYTES <= size; at += 24) {
         memcpy(bytes + at, "LSJR\2\0\0\0\0\0\10\0\0\0\10\0", 16); /* 512 KiB each */
     }
     ls_journal *journal = open_bytes(bytes, size, LS_JOURNAL_CHECK_ALL);
