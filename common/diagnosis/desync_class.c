@@ -55,10 +55,6 @@ static symptom symptom_of(const ls_rerun_figures *figures)
         return (symptom){LS_DESYNC_CLASS_OUTSIDE,
                          "it differs only when the state is saved and loaded after every tick"};
     }
-    if (knows(figures, LS_RERUN_IN_PLACE) && figures->in_place != figures->fresh) {
-        return (symptom){LS_DESYNC_CLASS_OUTSIDE,
-                         "the match's own instance gets another state than a fresh one does"};
-    }
     return (symptom){LS_DESYNC_CLASS_UNKNOWN, ""};
 }
 

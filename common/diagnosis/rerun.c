@@ -8,6 +8,7 @@
 
 enum {
     STACK_BYTES = 8192, /* of the stack, below a step, that are filled before it */
+    NEVER_KNOWN = 0x10, /* a bit of the figures on the wire that may be set and says nothing */
 };
 
 /* The content of scratch where a run begins: the same for two runs that should agree. */
@@ -24,9 +25,9 @@ struct ls_rerun {
     const ls_allocator *allocator;
     ls_sim_instance *instances[2];
     size_t state_bytes;
-    uint8_t *snapshot; /* canonical */
-    uint8_t *carried;  /* canonical: between instances, and the live state while it is away */
-    uint8_t *reached;  /* state of the first run, as this machine lays it out */
+    uint8_t *snapshot;        /* canonical */
+    uint8_t *carried;         /* canonical: between instances */
+    uint8_t *reached;         /* state of the first run, as this machine lays it out */
     ls_pass_state pass_state; /* of its last step */
     bool is_reached;
     ls_replay_stretch stretch;
@@ -232,24 +233,6 @@ bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max)
     return rerun->run == RUN_DONE;
 }
 
-ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live)
-{
-    ls_tick tick = ls_sim_instance_tick(live);
-    ls_status status = ls_sim_instance_save(live, rerun->carried);
-    LS_ASSERT(status == LS_OK && rerun->run == RUN_DONE);
-    status = ls_replay_stretch_load(&rerun->stretch, live);
-    if (status == LS_OK) {
-        status = ls_replay_stretch_run(&rerun->stretch, live, rerun->stretch.last);
-    }
-    if (status == LS_OK) {
-        rerun->figures.in_place = ls_sim_instance_hash(live);
-        rerun->figures.known |= LS_RERUN_IN_PLACE;
-    }
-    ls_status back = ls_sim_instance_load(live, rerun->carried, tick);
-    LS_ASSERT(back == LS_OK);
-    return status;
-}
-
 /* ---- what came out ---- */
 
 ls_tick ls_rerun_tick(const ls_rerun *rerun)
@@ -283,7 +266,8 @@ const void *ls_rerun_pass_state(const ls_rerun *rerun)
     return is_kept ? rerun->pass_state.bytes : NULL;
 }
 
-/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, in place. */
+/* u8 known, u32 first, tick, strayed, u64 live, fresh, again, reloaded, then a u64 that
+ * version 0.1.0 named and never knew. */
 void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RERUN_FIGURES_BYTES])
 {
     bytes[0] = (uint8_t)figures->known;
@@ -294,18 +278,17 @@ void ls_rerun_figures_write(const ls_rerun_figures *figures, uint8_t bytes[LS_RE
     ls_store_u64(bytes + 21, figures->fresh);
     ls_store_u64(bytes + 29, figures->again);
     ls_store_u64(bytes + 37, figures->reloaded);
-    ls_store_u64(bytes + 45, figures->in_place);
+    ls_store_u64(bytes + 45, 0);
 }
 
 ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figures *out)
 {
-    const uint32_t all =
-        LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED | LS_RERUN_IN_PLACE;
-    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~all) != 0) {
+    const uint32_t all = LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED;
+    if (size != LS_RERUN_FIGURES_BYTES || (bytes[0] & ~(all | NEVER_KNOWN)) != 0) {
         return LS_MALFORMED;
     }
     ls_rerun_figures figures = {
-        .known = bytes[0],
+        .known = bytes[0] & all,
         .first = ls_load_u32(bytes + 1),
         .tick = ls_load_u32(bytes + 5),
         .strayed = ls_load_u32(bytes + 9),
@@ -313,7 +296,6 @@ ls_status ls_rerun_figures_read(const uint8_t *bytes, size_t size, ls_rerun_figu
         .fresh = ls_load_u64(bytes + 21),
         .again = ls_load_u64(bytes + 29),
         .reloaded = ls_load_u64(bytes + 37),
-        .in_place = ls_load_u64(bytes + 45),
     };
     if (figures.known != 0 && (figures.first >= figures.tick || figures.strayed <= figures.first ||
                                figures.strayed > figures.tick)) {

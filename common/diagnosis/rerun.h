@@ -16,11 +16,10 @@ LS_C_BEGIN
 #define LS_RERUN_FRESH 0x02u
 #define LS_RERUN_AGAIN 0x04u
 #define LS_RERUN_RELOADED 0x08u
-#define LS_RERUN_IN_PLACE 0x10u
 
 /* The state hash of state `tick` that each way of getting there gave; this is what travels. */
 typedef struct ls_rerun_figures {
-    uint32_t known; /* which of the five are */
+    uint32_t known; /* which of the four are */
     ls_tick first;  /* of the snapshot */
     ls_tick tick;   /* of the state */
     ls_tick
@@ -29,7 +28,6 @@ typedef struct ls_rerun_figures {
     uint64_t fresh; /* a new instance, from the snapshot */
     uint64_t again; /* the same once more, in other memory and on a stack full of ones */
     uint64_t reloaded; /* saved, and loaded into another instance with other scratch, every tick */
-    uint64_t in_place; /* in the match's own instance, from the snapshot */
 } ls_rerun_figures;
 
 #define LS_RERUN_FIGURES_BYTES 53u
@@ -52,11 +50,6 @@ void ls_rerun_keep_pass(ls_rerun *rerun, uint32_t pass);
 
 /* Runs up to `steps_max` (> 0) steps more; true when there is nothing left to do. */
 bool ls_rerun_advance(ls_rerun *rerun, uint32_t steps_max);
-
-/* Runs the stretch in the live instance too, in one go, and puts its state back. Between ticks;
- * only when the live instance may be spared for so long. Errors as of ls_replay_stretch_run; the
- * state is put back even then. */
-ls_status ls_rerun_in_place(ls_rerun *rerun, ls_sim_instance *live);
 
 /* The tick that is simulated now; and how the states below are laid out. */
 ls_tick ls_rerun_tick(const ls_rerun *rerun);

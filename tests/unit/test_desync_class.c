@@ -86,10 +86,6 @@ Test(desync_class, differing_after_save_and_load_means_state_outside_the_block)
     client.reloaded = X;
     expect(classify(figures(S, S), client), LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_CLIENT);
     client = figures(C, C);
-    client.known |= LS_RERUN_IN_PLACE;
-    client.in_place = X;
-    expect(classify(figures(S, S), client), LS_DESYNC_CLASS_OUTSIDE, LS_DESYNC_CULPRIT_CLIENT);
-    client.in_place = C;
     expect(classify(figures(S, S), client), LS_DESYNC_CLASS_BUILD, LS_DESYNC_CULPRIT_BOTH);
 }
 

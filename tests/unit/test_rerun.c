@@ -103,8 +103,8 @@ Test(rerun, figures_tell_what_each_run_gave)
     const ls_rerun_figures *figures = ls_rerun_figures_of(match.client.rerun);
     uint64_t live = 0;
     cr_assert_eq(ls_replay_window_hash(match.client.window, match.bad, &live), LS_OK);
-    cr_expect_eq(figures->known, LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN |
-                                     LS_RERUN_RELOADED | LS_RERUN_IN_PLACE);
+    cr_expect_eq(figures->known,
+                 LS_RERUN_LIVE | LS_RERUN_FRESH | LS_RERUN_AGAIN | LS_RERUN_RELOADED);
     cr_expect_eq(figures->first, 128, "the snapshot before");
     cr_expect_eq(figures->tick, match.bad);
     cr_expect_eq(figures->strayed, match.bad);
@@ -112,7 +112,6 @@ Test(rerun, figures_tell_what_each_run_gave)
     cr_expect_eq(figures->fresh, live);
     cr_expect_eq(figures->again, live);
     cr_expect_eq(figures->reloaded, live);
-    cr_expect_eq(figures->in_place, live);
     diagnosed_match_close(&match);
 }
 
@@ -249,7 +248,7 @@ Test(rerun, allocates_at_create_only_and_survives_refused_memory)
 
 Test(rerun, figures_read_as_they_were_written)
 {
-    const ls_rerun_figures figures = {LS_RERUN_LIVE | LS_RERUN_FRESH, 10, 20, 15, 1, 2, 3, 4, 5};
+    const ls_rerun_figures figures = {LS_RERUN_LIVE | LS_RERUN_FRESH, 10, 20, 15, 1, 2, 3, 4};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read = {0};
     ls_rerun_figures_write(&figures, bytes);
@@ -259,11 +258,11 @@ Test(rerun, figures_read_as_they_were_written)
 
 Test(rerun, figures_that_make_no_sense_are_refused)
 {
-    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4, 5};
-    const ls_rerun_figures bad[] = {{0x20, 10, 20, 20, 1, 2, 3, 4, 5},
-                                    {1, 20, 20, 20, 1, 2, 3, 4, 5},
-                                    {1, 10, 20, 21, 1, 2, 3, 4, 5},
-                                    {1, 10, 20, 10, 1, 2, 3, 4, 5}};
+    const ls_rerun_figures good = {LS_RERUN_LIVE, 10, 20, 20, 1, 2, 3, 4};
+    const ls_rerun_figures bad[] = {{0x20, 10, 20, 20, 1, 2, 3, 4},
+                                    {1, 20, 20, 20, 1, 2, 3, 4},
+                                    {1, 10, 20, 21, 1, 2, 3, 4},
+                                    {1, 10, 20, 10, 1, 2, 3, 4}};
     uint8_t bytes[LS_RERUN_FIGURES_BYTES];
     ls_rerun_figures read;
     ls_rerun_figures_write(&good, bytes);
