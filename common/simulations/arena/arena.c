@@ -1,8 +1,5 @@
 #include "lockstep/common/simulations/arena/arena.h"
 
-#include "lockstep/common/simulations/arena/arena_bot.h"
-#include "lockstep/common/simulations/arena/arena_control.h"
-#include "lockstep/common/simulations/arena/arena_draw.h"
 #include "lockstep/common/simulations/arena/arena_world.h"
 
 /* In the order of LS_ARENA_PARAM_*. */

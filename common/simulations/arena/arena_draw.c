@@ -1,8 +1,8 @@
-#include "lockstep/common/simulations/arena/arena_draw.h"
-
+/* The picture between two states of an arena match: walls, bodies, ships with their noses, shots.
+ */
 #include "lockstep/common/maths/interpolate.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
-#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/player_view.h"
 
 #define WALL_HALF_THICKNESS LS_FIXED_HALF
 #define VIEW_MARGIN LS_FIXED_INT(2)

@@ -10,7 +10,7 @@
 #include "lockstep/common/simulation/simulation.h"
 extern "C" {
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/maths/strict_double.h"
 }
 

@@ -1,8 +1,7 @@
 /* How the rope looks, and how bots and people drag it. */
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
-#include "lockstep/common/simulations/controls.h"
-#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/simulations/rope/rope_state.h"
 
 #include <string.h>

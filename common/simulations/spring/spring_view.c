@@ -1,8 +1,7 @@
 /* How springs look, and how bots and people push them. */
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/maths/interpolate.h"
-#include "lockstep/common/simulations/controls.h"
-#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/simulations/spring/spring_state.h"
 
 #define PITCH LS_FIXED_RATIO(6, 10) /* m between springs */

@@ -1,7 +1,7 @@
 /* Two boxes are apart when one of fifteen directions separates them: the axes of either, or the
  * cross product of an edge of each. The direction in which they overlap least is the normal; then
  * either the face of one is clipped by the other's, or two edges cross in a point. */
-#include "lockstep/common/simulations/tumble/tumble_boxes.h"
+#include "lockstep/common/simulations/tumble/tumble_collide.h"
 
 /* Edges count only when they are better than any face by this: faces give more points, and what
  * rests must not change its mind from tick to tick. */

@@ -1,7 +1,5 @@
 #include "lockstep/common/simulations/tumble/tumble_collide.h"
 
-#include "lockstep/common/simulations/tumble/tumble_boxes.h"
-
 static const ls_tumble_manifold apart;
 
 static ls_tumble_manifold one_point(ls_vec3 normal, ls_vec3 point, ls_fixed depth)

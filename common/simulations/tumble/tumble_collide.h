@@ -27,4 +27,8 @@ ls_tumble_manifold ls_tumble_collide(ls_tumble_solid a, ls_tumble_solid b, ls_fi
 ls_tumble_manifold ls_tumble_collide_plane(ls_tumble_solid a, ls_vec3 up, ls_fixed height,
                                            ls_fixed margin);
 
+/* ---- tumble_boxes.c: of ls_tumble_collide ---- */
+
+ls_tumble_manifold ls_tumble_collide_boxes(ls_tumble_solid a, ls_tumble_solid b, ls_fixed margin);
+
 #endif

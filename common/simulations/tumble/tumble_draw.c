@@ -2,7 +2,7 @@
  * triangles from far to near. Bodies are convex: within one, the faces that look at the camera
  * never hide each other, so only bodies need an order. */
 #include "lockstep/common/maths/stable_sort.h"
-#include "lockstep/common/simulations/player_colours.h"
+#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/simulations/tumble/tumble_state.h"
 
 #define DRAWN_MAX (LS_TUMBLE_BODIES_MAX + LS_TUMBLE_PLAYERS_MAX)

@@ -1,7 +1,7 @@
 /* The players' part: joins and leaves, weight and the pads' effect on their balls, bots and hands.
  * All in slot order. Pads come from other machines: any bytes mean something harmless. */
 #include "lockstep/common/maths/fixed_trig.h"
-#include "lockstep/common/simulations/controls.h"
+#include "lockstep/common/simulations/player_view.h"
 #include "lockstep/common/simulations/tumble/tumble_world.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "lockstep/common/simulations/arena/arena_bot.h"
-
+/* The pads of an arena match: of bots, who aim ahead of their target and fire when lined up, and of
+ * people. */
 #include "lockstep/common/maths/fixed_trig.h"
 #include "lockstep/common/simulations/arena/arena.h"
 #include "lockstep/common/simulations/arena/arena_state.h"
@@ -13,6 +13,8 @@
 #define STICK_PER_SPIN LS_FIXED_INT(16)
 #define WOBBLE 12   /* of the stick, either way */
 #define HESITATE 8u /* one tick in this many it does not thrust, and another not fire */
+
+#define STICK_DRIVES LS_FIXED_RATIO(3, 10) /* how far up or down it must be pushed to drive */
 
 /* Squares of lengths within the arena stay far below the limit of ls_fixed. */
 static ls_fixed distance_square(ls_vec2 a, ls_vec2 b)
@@ -100,5 +102,33 @@ uint32_t ls_arena_bot(const ls_sim_config *config, const void *state, uint32_t s
     ls_fixed error = ls_radians_from_angle(ls_fixed_atan2(aim.y, aim.x) - self->angle);
     bytes[0] = choose_buttons(error, distance, rng);
     bytes[1] = (uint8_t)choose_stick(error, self->spin, rng);
+    return LS_ARENA_PAD_BYTES;
+}
+
+/* Up and down drive, left and right turn, the first button fires, the second brakes. */
+uint32_t ls_arena_control(const ls_sim_config *config, const void *state, uint32_t slot,
+                          const ls_controls *controls, uint8_t *bytes)
+{
+    static const struct {
+        uint32_t control;
+        uint8_t button;
+    } buttons[] = {
+        {LS_CONTROL_UP, LS_ARENA_THRUST},  {LS_CONTROL_DOWN, LS_ARENA_REVERSE},
+        {LS_CONTROL_LEFT, LS_ARENA_LEFT},  {LS_CONTROL_RIGHT, LS_ARENA_RIGHT},
+        {LS_CONTROL_FIRST, LS_ARENA_FIRE}, {LS_CONTROL_SECOND, LS_ARENA_BRAKE},
+    };
+    (void)config;
+    (void)state;
+    (void)slot;
+    uint32_t down = controls->held | controls->pressed;
+    uint8_t pad = 0;
+    for (uint32_t i = 0; i < sizeof buttons / sizeof buttons[0]; i++) {
+        pad |= down & buttons[i].control ? buttons[i].button : 0;
+    }
+    pad |= controls->stick.y > STICK_DRIVES ? LS_ARENA_THRUST : 0;
+    pad |= controls->stick.y < -STICK_DRIVES ? LS_ARENA_REVERSE : 0;
+    ls_fixed right = ls_fixed_clamp(controls->stick.x, -LS_FIXED_ONE, LS_FIXED_ONE);
+    bytes[0] = pad;
+    bytes[1] = (uint8_t)(-right * 127 / LS_FIXED_ONE); /* the arena's stick counts to the left */
     return LS_ARENA_PAD_BYTES;
 }
