@@ -1,6 +1,6 @@
 #include "lockstep/common/program/frame_trace.h"
 
-#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/mapped_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -99,16 +99,19 @@ ls_status ls_frame_trace_parse(const char *text, size_t size, const char *name,
 ls_status ls_frame_trace_read(const char *path, const ls_allocator *allocator, ls_frame_trace *out,
                               ls_text *why)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    ls_status status =
-        ls_input_file_read(path, LS_FRAME_TRACE_BYTES_MAX, allocator, &bytes, &size, why);
+    ls_mapped_file file;
+    ls_status status = ls_mapped_file_open(path, &file, why);
     if (status != LS_OK) {
         return status;
     }
-    status =
-        ls_frame_trace_parse(bytes ? (const char *)bytes : "", size, path, allocator, out, why);
-    ls_release(allocator, bytes);
+    if (file.size > LS_FRAME_TRACE_BYTES_MAX) {
+        status = ls_fail(LS_FULL, why, "cannot read %s: it has %zu bytes, more than %" PRIu64, path,
+                         file.size, LS_FRAME_TRACE_BYTES_MAX);
+    } else {
+        const char *text = file.bytes ? (const char *)file.bytes : "";
+        status = ls_frame_trace_parse(text, file.size, path, allocator, out, why);
+    }
+    ls_mapped_file_close(&file);
     return status;
 }
 

@@ -150,8 +150,9 @@ static void add_journal(ls_json *object, const ls_summary_journal *journal)
     LS_JSON_ADD(ls_json_object(object, "journal"), fields, journal);
 }
 
-static void add_summary(ls_json *json, const ls_summary *summary)
+static void add_summary(ls_json *json, const void *report)
 {
+    const ls_summary *summary = report;
     ls_json_text(json, "program", summary->program);
     ls_json_text(json, "status", summary->status);
     ls_json_number(json, "ticks", summary->ticks);
@@ -171,18 +172,9 @@ static void add_summary(ls_json *json, const ls_summary *summary)
     }
 }
 
-static ls_status write_and_destroy(ls_json *json, const char *path, ls_text *why)
-{
-    ls_status status = ls_json_write(json, path, why);
-    ls_json_destroy(json);
-    return status;
-}
-
 ls_status ls_summary_write(const ls_summary *summary, const char *path, ls_text *why)
 {
-    ls_json *json = ls_json_create();
-    add_summary(json, summary);
-    return write_and_destroy(json, path, why);
+    return ls_json_save(add_summary, summary, path, why);
 }
 
 static const char *status_of_all(const ls_summary *summaries, uint32_t count)
@@ -206,5 +198,7 @@ ls_status ls_summary_write_matches(const ls_summary *summaries, uint32_t count, 
     for (uint32_t i = 0; i < count; i++) {
         add_summary(ls_json_append(matches), &summaries[i]);
     }
-    return write_and_destroy(json, path, why);
+    ls_status status = ls_json_write(json, path, why);
+    ls_json_destroy(json);
+    return status;
 }

@@ -4,7 +4,7 @@
  * sanitizer has to report. */
 #define _XOPEN_SOURCE 700
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/server/journal/journal_file.h"
 
 #include <inttypes.h>
@@ -72,19 +72,19 @@ static void on_done(void *user, const ls_journal_completion *done, uint64_t now_
 
 static uint64_t count_records(const char *path)
 {
-    uint8_t *bytes = NULL;
-    size_t size = 0;
+    ls_mapped_file map;
     ls_journal *journal = NULL;
     uint64_t count = 0;
     const ls_allocator *heap = ls_allocator_heap();
-    require(ls_input_file_read(path, UINT64_MAX, heap, &bytes, &size, NULL) == LS_OK, "it is read");
-    require(ls_journal_open(bytes, size, LS_JOURNAL_CHECK_ALL, heap, &journal, NULL) == LS_OK,
+    require(ls_mapped_file_open(path, &map, NULL) == LS_OK, "it is read");
+    require(ls_journal_open(map.bytes, map.size, LS_JOURNAL_CHECK_ALL, heap, &journal, NULL) ==
+                LS_OK,
             "it is a journal");
     for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
         count += ls_journal_info_of(journal)->records[kind];
     }
     ls_journal_close(journal);
-    ls_release(heap, bytes);
+    ls_mapped_file_close(&map);
     return count;
 }
 

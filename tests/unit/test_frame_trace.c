@@ -119,6 +119,17 @@ Test(frame_trace, a_file_that_cannot_be_is_named)
     cr_assert(strstr(why.bytes, "/nonexistent/frames"));
 }
 
+Test(frame_trace, a_file_beyond_the_limit_is_refused_with_its_size)
+{
+    char path[] = "/tmp/lockstep-frames-XXXXXX";
+    int file = mkstemp(path);
+    cr_assert_eq(ftruncate(file, (off_t)LS_FRAME_TRACE_BYTES_MAX + 1), 0);
+    close(file);
+    cr_expect_eq(ls_frame_trace_read(path, ls_allocator_heap(), &trace, &why), LS_FULL);
+    cr_expect(strstr(why.bytes, "67108865 bytes, more than 67108864"), "%s", why.bytes);
+    unlink(path);
+}
+
 Test(frame_trace, a_full_disk_is_told)
 {
     ls_frame_recorder recorder = {0};

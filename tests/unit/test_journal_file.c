@@ -2,7 +2,7 @@
 #include "lockstep/server/journal/journal_file.h"
 
 #include "lockstep/common/base/hash.h"
-#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/mapped_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -114,18 +114,15 @@ static void write_records(uint32_t count)
 
 typedef struct opened_journal {
     ls_journal *journal;
-    uint8_t *bytes;
-    size_t size; /* of the file */
+    ls_mapped_file file;
 } opened_journal;
 
 /* The file, or the first half of it for 2. */
 static opened_journal open_journal(size_t part)
 {
     opened_journal opened = {0};
-    cr_assert_eq(ls_input_file_read(path, UINT64_MAX, ls_allocator_heap(), &opened.bytes,
-                                    &opened.size, NULL),
-                 LS_OK);
-    cr_assert_eq(ls_journal_open(opened.bytes, opened.size / part, LS_JOURNAL_CHECK_ALL,
+    cr_assert_eq(ls_mapped_file_open(path, &opened.file, NULL), LS_OK);
+    cr_assert_eq(ls_journal_open(opened.file.bytes, opened.file.size / part, LS_JOURNAL_CHECK_ALL,
                                  ls_allocator_heap(), &opened.journal, NULL),
                  LS_OK);
     return opened;
@@ -134,7 +131,7 @@ static opened_journal open_journal(size_t part)
 static void close_journal(opened_journal *opened)
 {
     ls_journal_close(opened->journal);
-    ls_release(ls_allocator_heap(), opened->bytes);
+    ls_mapped_file_close(&opened->file);
 }
 
 /* How many records the file has; all of its bytes belong to one. */
@@ -147,7 +144,7 @@ static uint64_t count_records(void)
     for (uint32_t kind = 0; kind < LS_JOURNAL_KIND_COUNT; kind++) {
         count += ls_journal_info_of(journal)->records[kind];
     }
-    cr_assert_eq(opened.size, here.written_bytes);
+    cr_assert_eq(opened.file.size, here.written_bytes);
     close_journal(&opened);
     return count;
 }

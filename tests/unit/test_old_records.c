@@ -2,15 +2,14 @@
  * and these tests compare them with what that version printed. */
 #include "lockstep/common/diagnosis/desync_bundle.h"
 #include "lockstep/common/journal/journal.h"
-#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/simulations/builtin.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 typedef struct sample {
-    uint8_t *bytes;
-    size_t size;
+    ls_mapped_file file;
     ls_journal *journal;
     ls_sim_instance *instance;
 } sample;
@@ -21,17 +20,15 @@ static void read_sample(const char *name)
 {
     ls_text path = {{0}}, why = {{0}};
     ls_text_set(&path, "%s/%s", LS_TEST_SAMPLES, name);
-    cr_assert_eq(
-        ls_input_file_read(path.bytes, 1 << 20, ls_allocator_heap(), &here.bytes, &here.size, &why),
-        LS_OK, "%s", why.bytes);
+    cr_assert_eq(ls_mapped_file_open(path.bytes, &here.file, &why), LS_OK, "%s", why.bytes);
 }
 
 static const ls_journal_info *open_journal(const char *name, ls_journal_trust trust, ls_text *why)
 {
     read_sample(name);
-    cr_assert_eq(
-        ls_journal_open(here.bytes, here.size, trust, ls_allocator_heap(), &here.journal, why),
-        LS_OK, "%s: %s", name, why->bytes);
+    cr_assert_eq(ls_journal_open(here.file.bytes, here.file.size, trust, ls_allocator_heap(),
+                                 &here.journal, why),
+                 LS_OK, "%s: %s", name, why->bytes);
     return ls_journal_info_of(here.journal);
 }
 
@@ -48,7 +45,7 @@ static void close_sample(void)
 {
     ls_sim_instance_destroy(here.instance);
     ls_journal_close(here.journal);
-    ls_release(ls_allocator_heap(), here.bytes);
+    ls_mapped_file_close(&here.file);
 }
 
 TestSuite(old_records, .fini = close_sample);
@@ -120,7 +117,7 @@ Test(old_records, journal_of_a_crashed_server_is_read_to_its_last_record)
     const ls_journal_info *info = open_journal("unclosed.journal", LS_JOURNAL_CHECK_ALL, &why);
     cr_expect(!info->is_complete);
     cr_expect_eq(info->lost_bytes, 0u);
-    cr_expect_eq(info->append_offset, here.size);
+    cr_expect_eq(info->append_offset, here.file.size);
     cr_expect_eq(info->tick_chain, UINT64_C(0xecc8069416d73af0));
     make_instance("units");
     cr_expect_gt(simulate(0, 372), 0u);
@@ -146,7 +143,8 @@ Test(old_records, bundle_has_its_verdict_values_and_ticks)
     ls_text why = {{0}};
     ls_bundle_reading *reading = NULL;
     read_sample("desync.bundle");
-    cr_assert_eq(ls_bundle_reading_open(here.bytes, here.size, ls_allocator_heap(), &reading, &why),
+    cr_assert_eq(ls_bundle_reading_open(here.file.bytes, here.file.size, ls_allocator_heap(),
+                                        &reading, &why),
                  LS_OK, "%s", why.bytes);
     cr_expect_str_empty(why.bytes);
     const ls_desync_bundle *bundle = ls_bundle_reading_bundle(reading);

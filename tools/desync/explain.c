@@ -1,7 +1,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "lockstep/tools/desync/explain.h"
 
-#include "lockstep/common/program/input_file.h"
+#include "lockstep/common/program/mapped_file.h"
 #include "lockstep/common/program/output.h"
 #include "lockstep/common/simulation/plugin_loader.h"
 #include "lockstep/tools/desync/report.h"
@@ -11,13 +11,11 @@
 #include <string.h>
 
 /* A bundle holds three states, compressed or not, and little else. */
-#define BUNDLE_BYTES_MAX (UINT64_C(4) * LS_STATE_BYTES_MAX)
 
 typedef struct explanation {
     const explain_config *config;
     const ls_log *log;
-    uint8_t *bytes;
-    size_t size;
+    ls_mapped_file file;
     ls_bundle_reading *reading;
     ls_loaded_simulation loaded;
     explain_evidence evidence;
@@ -26,13 +24,12 @@ typedef struct explanation {
 static ls_status open_bundle(explanation *made, ls_text *why)
 {
     ls_text missing = {{0}};
-    ls_status status = ls_input_file_read(made->config->bundle_path, BUNDLE_BYTES_MAX,
-                                          ls_allocator_heap(), &made->bytes, &made->size, why);
+    ls_status status = ls_mapped_file_open(made->config->bundle_path, &made->file, why);
     if (status != LS_OK) {
         return status;
     }
-    status = ls_bundle_reading_open(made->bytes, made->size, ls_allocator_heap(), &made->reading,
-                                    &missing);
+    status = ls_bundle_reading_open(made->file.bytes, made->file.size, ls_allocator_heap(),
+                                    &made->reading, &missing);
     if (status != LS_OK) {
         ls_text_set(why, "%s: %s", made->config->bundle_path, missing.bytes);
         return status;
@@ -150,6 +147,6 @@ ls_exit_code explain_run(const explain_config *config, const ls_log *log)
         ls_simulation_unload(&made.loaded);
     }
     ls_bundle_reading_close(made.reading);
-    ls_release(ls_allocator_heap(), made.bytes);
+    ls_mapped_file_close(&made.file);
     return ls_exit_code_of(status);
 }
