@@ -44,10 +44,10 @@ static ls_status take_section(void *user, char *name, ls_text *why)
     arguments *args = user;
     const bench_section *section = bench_section_find(name);
     if (!section) {
-        return ls_command_line_refuse(why, "there is no section '%s'", name);
+        return ls_fail(LS_BAD_ARGUMENT, why, "there is no section '%s'", name);
     }
     if (args->section_count == SECTIONS_MAX) {
-        return ls_command_line_refuse(why, "at most %d sections", SECTIONS_MAX);
+        return ls_fail(LS_BAD_ARGUMENT, why, "at most %d sections", SECTIONS_MAX);
     }
     args->sections[args->section_count++] = section;
     return LS_OK;

@@ -32,10 +32,10 @@ static ls_status take_word(void *user, char *word, ls_text *why)
         args->has_command = strcmp(word, "explain") == 0;
         return args->has_command
                    ? LS_OK
-                   : ls_command_line_refuse(why, "the command is explain, not '%s'", word);
+                   : ls_fail(LS_BAD_ARGUMENT, why, "the command is explain, not '%s'", word);
     }
     if (args->config.bundle_path) {
-        return ls_command_line_refuse(why, "unexpected argument '%s'", word);
+        return ls_fail(LS_BAD_ARGUMENT, why, "unexpected argument '%s'", word);
     }
     args->config.bundle_path = word;
     return LS_OK;
@@ -47,8 +47,9 @@ static ls_status check(void *user, ls_text *why)
     if (args->config.bundle_path) {
         return LS_OK;
     }
-    return ls_command_line_refuse(why, args->has_command ? "the bundle's file is missing"
-                                                         : "'explain FILE' is missing");
+    return ls_fail(LS_BAD_ARGUMENT, why,
+                   args->has_command ? "the bundle's file is missing"
+                                     : "'explain FILE' is missing");
 }
 
 static bool is_standard_output(const char *path)

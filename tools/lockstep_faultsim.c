@@ -44,7 +44,7 @@ static ls_status take_seeds(void *target, char *value, ls_text *why)
     char first[24] = {0};
     const char *dots = strstr(value, "..");
     if (!dots || (size_t)(dots - value) >= sizeof first) {
-        return ls_command_line_refuse(why, "--seeds takes A..B, not '%s'", value);
+        return ls_fail(LS_BAD_ARGUMENT, why, "--seeds takes A..B, not '%s'", value);
     }
     memcpy(first, value, (size_t)(dots - value));
     ls_option_range range = {0, UINT64_MAX - 1};
@@ -98,7 +98,7 @@ static ls_status take_simulation(void *target, char *name, ls_text *why)
     note(args, "sim", name);
     return is_own || args->config.scenario.simulation
                ? LS_OK
-               : ls_command_line_refuse(why, "--sim: there is no simulation '%s'", name);
+               : ls_fail(LS_BAD_ARGUMENT, why, "--sim: there is no simulation '%s'", name);
 }
 
 static ls_status add_class(uint32_t *classes, const char *name, size_t bytes, ls_text *why)
@@ -112,8 +112,8 @@ static ls_status add_class(uint32_t *classes, const char *name, size_t bytes, ls
         }
         ls_text_add(&known, ", %s", key);
     }
-    return ls_command_line_refuse(why, "--faults: there is no class '%.*s', but none%s", (int)bytes,
-                                  name, known.bytes);
+    return ls_fail(LS_BAD_ARGUMENT, why, "--faults: there is no class '%.*s', but none%s",
+                   (int)bytes, name, known.bytes);
 }
 
 static ls_status take_faults(void *target, char *list, ls_text *why)

@@ -63,7 +63,7 @@ static ls_status take_listen(void *target, char *value, ls_text *why)
     size_t host_bytes = colon ? (size_t)(colon - value) : strlen(value);
     uint64_t port = args->port;
     if (host_bytes == 0 || host_bytes >= sizeof args->listen_host) {
-        return ls_command_line_refuse(why, "--listen takes ADDR or ADDR:PORT, not '%s'", value);
+        return ls_fail(LS_BAD_ARGUMENT, why, "--listen takes ADDR or ADDR:PORT, not '%s'", value);
     }
     memcpy(args->listen_host, value, host_bytes);
     args->listen_host[host_bytes] = '\0';
@@ -100,7 +100,8 @@ static const ls_setting_table proxy_table = {proxy_rows, sizeof proxy_rows / siz
 static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
-    return args->config.server ? LS_OK : ls_command_line_refuse(why, "SERVER_HOST:PORT is missing");
+    return args->config.server ? LS_OK
+                               : ls_fail(LS_BAD_ARGUMENT, why, "SERVER_HOST:PORT is missing");
 }
 
 /* A profile as the settings that it stands for, in lines that fit a terminal. */

@@ -43,7 +43,7 @@ static ls_status take_command(arguments *args, const char *word, ls_text *why)
         }
         ls_text_add(&names, "%s%s", i > 0 ? ", " : "", commands[i].name);
     }
-    return ls_command_line_refuse(why, "'%s' is no command: %s", word, names.bytes);
+    return ls_fail(LS_BAD_ARGUMENT, why, "'%s' is no command: %s", word, names.bytes);
 }
 
 static ls_status read_tick(const char *word, ls_tick *tick, ls_text *why)
@@ -51,8 +51,8 @@ static ls_status read_tick(const char *word, ls_tick *tick, ls_text *why)
     uint64_t number = 0;
     ls_option_range range = {0, UINT32_MAX - 1};
     if (ls_option_number("tick", word, range, &number, NULL) != LS_OK) {
-        return ls_command_line_refuse(why, "a tick is a number from 0 to %u, not '%s'",
-                                      UINT32_MAX - 1, word);
+        return ls_fail(LS_BAD_ARGUMENT, why, "a tick is a number from 0 to %u, not '%s'",
+                       UINT32_MAX - 1, word);
     }
     *tick = (ls_tick)number;
     return LS_OK;
@@ -121,7 +121,7 @@ static ls_status take_word(void *user, char *word, ls_text *why)
     if (index < journals + command->numbers) {
         return read_tick(word, index == journals ? &args->config.from : &args->config.to, why);
     }
-    return ls_command_line_refuse(why, "unexpected argument '%s'", word);
+    return ls_fail(LS_BAD_ARGUMENT, why, "unexpected argument '%s'", word);
 }
 
 static ls_status check(void *user, ls_text *why)
@@ -129,17 +129,17 @@ static ls_status check(void *user, ls_text *why)
     arguments *args = user;
     const replay_command *command = args->config.command;
     if (!command) {
-        return ls_command_line_refuse(why, "the command is missing");
+        return ls_fail(LS_BAD_ARGUMENT, why, "the command is missing");
     }
     if (args->words < command->journals + command->numbers) {
         static const char *const missing[] = {"FILE", "FILE FILE"};
         static const char *const ticks[] = {"", " TICK", " FROM TO"};
-        return ls_command_line_refuse(why, "%s takes %s%s", command->name,
-                                      missing[command->journals - 1], ticks[command->numbers]);
+        return ls_fail(LS_BAD_ARGUMENT, why, "%s takes %s%s", command->name,
+                       missing[command->journals - 1], ticks[command->numbers]);
     }
     bool is_cut = command->work == replay_cut;
     if (is_cut && (!args->config.output || strcmp(args->config.output, "-") == 0)) {
-        return ls_command_line_refuse(why, "cut takes --output FILE");
+        return ls_fail(LS_BAD_ARGUMENT, why, "cut takes --output FILE");
     }
     args->config.output = args->config.output ? args->config.output : "-";
     return ls_view_options_check(&args->config.screen, &args->output, why);

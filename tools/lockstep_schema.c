@@ -37,7 +37,7 @@ static ls_status add_note(notes *all, char *text, ls_text *why)
 {
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || all->count == NOTES_MAX) {
-        return ls_command_line_refuse(why, "'%s' is not PATH=VALUE, or one of too many", text);
+        return ls_fail(LS_BAD_ARGUMENT, why, "'%s' is not PATH=VALUE, or one of too many", text);
     }
     *equals = '\0';
     all->list[all->count++] = (schema_layout_note){text, equals + 1};
@@ -47,7 +47,7 @@ static ls_status add_note(notes *all, char *text, ls_text *why)
 static ls_status add_word(words *all, const char *text, ls_text *why)
 {
     if (all->count == NOTES_MAX) {
-        return ls_command_line_refuse(why, "there are too many options like '%s'", text);
+        return ls_fail(LS_BAD_ARGUMENT, why, "there are too many options like '%s'", text);
     }
     all->list[all->count++] = text;
     return LS_OK;
@@ -106,7 +106,8 @@ static ls_status take_argument(void *user, char *value, ls_text *why)
     if (args->file == NULL) {
         args->file = value;
     } else if (args->part_count == SCHEMA_LAYOUT_PARTS_MAX) {
-        return ls_command_line_refuse(why, "there are more than %u types", SCHEMA_LAYOUT_PARTS_MAX);
+        return ls_fail(LS_BAD_ARGUMENT, why, "there are more than %u types",
+                       SCHEMA_LAYOUT_PARTS_MAX);
     } else {
         args->parts[args->part_count++] = value;
     }
@@ -117,10 +118,10 @@ static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
     if (args->file == NULL) {
-        return ls_command_line_refuse(why, "FILE is missing");
+        return ls_fail(LS_BAD_ARGUMENT, why, "FILE is missing");
     }
     if (!args->is_list && args->part_count == 0) {
-        return ls_command_line_refuse(why, "TYPE is missing; --list shows those that there are");
+        return ls_fail(LS_BAD_ARGUMENT, why, "TYPE is missing; --list shows those that there are");
     }
     return LS_OK;
 }

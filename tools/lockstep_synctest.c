@@ -90,7 +90,7 @@ static ls_status check(void *user, ls_text *why)
     const arguments *args = user;
     bool is_missing = !args->sim && !args->is_list;
     return is_missing
-               ? ls_command_line_refuse(why, "SIM is missing: a built-in's name or a FILE.so")
+               ? ls_fail(LS_BAD_ARGUMENT, why, "SIM is missing: a built-in's name or a FILE.so")
                : LS_OK;
 }
 

@@ -43,8 +43,8 @@ static ls_status add_strategy(arguments *args, const char *name, size_t bytes, l
         }
         ls_text_add(&known, "%s%s", i > 0 ? ", " : "", own);
     }
-    return ls_command_line_refuse(why, "--strategy: there is no '%.*s', but %s", (int)bytes, name,
-                                  known.bytes);
+    return ls_fail(LS_BAD_ARGUMENT, why, "--strategy: there is no '%.*s', but %s", (int)bytes, name,
+                   known.bytes);
 }
 
 static ls_status take_strategies(void *target, char *list, ls_text *why)
@@ -66,8 +66,8 @@ static ls_status take_plot(void *target, char *path, ls_text *why)
     const char *end = size > 4 ? path + size - 4 : "";
     ((arguments *)target)->config.plot_path = path;
     if (strcmp(end, ".svg") != 0 && strcmp(end, ".png") != 0) {
-        return ls_command_line_refuse(
-            why, "--plot takes a file that ends in .svg or .png, not '%s'", path);
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--plot takes a file that ends in .svg or .png, not '%s'", path);
     }
     return LS_OK;
 }
@@ -76,8 +76,8 @@ static ls_status take_trace(void *target, char *name, ls_text *why)
 {
     stepping_compare_config *config = &((arguments *)target)->config;
     if (config->trace_count == STEPPING_COMPARE_TRACES_MAX) {
-        return ls_command_line_refuse(why, "there are more than %u traces",
-                                      STEPPING_COMPARE_TRACES_MAX);
+        return ls_fail(LS_BAD_ARGUMENT, why, "there are more than %u traces",
+                       STEPPING_COMPARE_TRACES_MAX);
     }
     config->traces[config->trace_count++] = name;
     return LS_OK;
@@ -128,12 +128,12 @@ static ls_status check(void *user, ls_text *why)
     config->has_frame_max = ls_setting_is_given(&table, args->given, "frame-max");
     config->has_steps_max = ls_setting_is_given(&table, args->given, "steps-max");
     if (args->params.count > 0 && !args->sim) {
-        return ls_command_line_refuse(why, "--param needs --sim");
+        return ls_fail(LS_BAD_ARGUMENT, why, "--param needs --sim");
     }
     if (config->has_steps_max && config->steps_max == 0 &&
         (config->strategies >> LS_TIMESTEP_SUBSTEPS & 1u)) {
-        return ls_command_line_refuse(
-            why, "--steps-max 0: substeps need a limit; leave them out with --strategy");
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--steps-max 0: substeps need a limit; leave them out with --strategy");
     }
     return LS_OK;
 }

@@ -35,7 +35,8 @@ static ls_status take_name(void *target, char *value, ls_text *why)
 {
     ls_session_config *session = &((arguments *)target)->client.session;
     if (strlen(value) >= sizeof session->name || value[0] == '\0') {
-        return ls_command_line_refuse(why, "--name takes 1 to %zu bytes", sizeof session->name - 1);
+        return ls_fail(LS_BAD_ARGUMENT, why, "--name takes 1 to %zu bytes",
+                       sizeof session->name - 1);
     }
     ls_name_copy(session->name, sizeof session->name, value);
     return LS_OK;
@@ -93,18 +94,19 @@ static ls_status check(void *user, ls_text *why)
     const arguments *args = user;
     const ls_client_config *client = &args->client;
     if (!client->server) {
-        return ls_command_line_refuse(why, "HOST:PORT is missing");
+        return ls_fail(LS_BAD_ARGUMENT, why, "HOST:PORT is missing");
     }
     if (client->session.is_spectator && client->has_bot) {
-        return ls_command_line_refuse(
-            why, "--spectate plays nothing, so there is nothing for --bot to do");
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--spectate plays nothing, so there is nothing for --bot to do");
     }
     if (client->session.is_spectator && client->session.predict_ticks > 0) {
-        return ls_command_line_refuse(
-            why, "--spectate has no inputs of its own, so there is nothing for --predict to do");
+        return ls_fail(
+            LS_BAD_ARGUMENT, why,
+            "--spectate has no inputs of its own, so there is nothing for --predict to do");
     }
     if (client->bot_delay_ticks > 0 && !client->has_bot) {
-        return ls_command_line_refuse(why, "--bot-delay needs --bot");
+        return ls_fail(LS_BAD_ARGUMENT, why, "--bot-delay needs --bot");
     }
     return ls_view_options_check(&client->view, &args->output, why);
 }

@@ -22,8 +22,9 @@ static ls_status take_screenshot(void *target, char *value, ls_text *why)
     char *at = strrchr(value, '@');
     uint64_t tick = 0;
     if (!at || at == value || view->screenshot_count == LS_SCREENSHOTS_MAX) {
-        return ls_command_line_refuse(why, "--screenshot takes FILE@TICK, up to %u times, not '%s'",
-                                      LS_SCREENSHOTS_MAX, value);
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--screenshot takes FILE@TICK, up to %u times, not '%s'", LS_SCREENSHOTS_MAX,
+                       value);
     }
     *at = '\0';
     ls_option_range range = {0, UINT32_MAX};
@@ -39,7 +40,7 @@ static ls_status take_size(void *target, char *value, ls_text *why)
     uint64_t width = 0;
     uint64_t height = 0;
     if (!by) {
-        return ls_command_line_refuse(why, "--size takes WIDTHxHEIGHT, not '%s'", value);
+        return ls_fail(LS_BAD_ARGUMENT, why, "--size takes WIDTHxHEIGHT, not '%s'", value);
     }
     *by = '\0';
     ls_option_range range = {LS_SCREEN_SIDE_MIN, LS_SCREEN_SIDE_MAX};
@@ -85,14 +86,14 @@ ls_status ls_view_options_check(const ls_screen_config *view, const ls_output_op
 {
     bool is_json_there = output->json_path && strcmp(output->json_path, "-") == 0;
     if (view->kind != LS_SCREEN_WINDOW && view->screenshot_count > 0) {
-        return ls_command_line_refuse(why, "--screenshot needs --view=window");
+        return ls_fail(LS_BAD_ARGUMENT, why, "--screenshot needs --view=window");
     }
     if (view->kind == LS_SCREEN_NONE && !view->interpolates) {
-        return ls_command_line_refuse(why, "--no-interpolation needs --view");
+        return ls_fail(LS_BAD_ARGUMENT, why, "--no-interpolation needs --view");
     }
     if (view->kind == LS_SCREEN_TEXT && is_json_there) {
-        return ls_command_line_refuse(why,
-                                      "--view=text and --json - both write to standard output");
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--view=text and --json - both write to standard output");
     }
     return LS_OK;
 }

@@ -8,7 +8,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +46,8 @@ static ls_status take_param(void *target, char *value, ls_text *why)
 {
     ls_param_options *params = target;
     if (params->count == LS_PARAMS_MAX) {
-        return ls_command_line_refuse(why, "--param may be given %u times at most", LS_PARAMS_MAX);
+        return ls_fail(LS_BAD_ARGUMENT, why, "--param may be given %u times at most",
+                       LS_PARAMS_MAX);
     }
     params->assignments[params->count++] = value;
     return LS_OK;
@@ -75,17 +75,6 @@ static const ls_setting_row own_rows[] = {
     {LS_SETTING_IS_TAKEN, .take = print_version, .flag = "version", .letter = 'V',
      .group = OWN_GROUP, .help = "Print program version"},
 };
-
-ls_status ls_command_line_refuse(ls_text *why, const char *format, ...)
-{
-    char text[LS_TEXT_BYTES_MAX];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    ls_text_set(why, "%s", text);
-    return LS_BAD_ARGUMENT;
-}
 
 /* ---- one value ---- */
 
@@ -366,7 +355,7 @@ static ls_status take_word(const ls_command_line *line, char *word, ls_text *why
         return line->take_word(line->user, word, why);
     }
     if (!line->word || *line->word) {
-        return ls_command_line_refuse(why, "unexpected argument '%s'", word);
+        return ls_fail(LS_BAD_ARGUMENT, why, "unexpected argument '%s'", word);
     }
     *line->word = word;
     return LS_OK;

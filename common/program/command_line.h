@@ -58,11 +58,4 @@ typedef struct ls_command_line {
  * could not be written. */
 void ls_command_line_read(const ls_command_line *line, int argc, char **argv);
 
-/* BAD_ARGUMENT with the sentence in `why`, for take functions and checks. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-ls_status
-ls_command_line_refuse(ls_text *why, const char *format, ...);
-
 #endif

@@ -44,13 +44,6 @@ ls_ready ls_ready_make(const ls_sim_instance *instance)
                       .initial_hash = digests.initial};
 }
 
-static ls_status differs(ls_status status, const char *item, uint64_t client, uint64_t server,
-                         ls_text *why)
-{
-    ls_text_set(why, "%s: client %016" PRIx64 ", server %016" PRIx64, item, client, server);
-    return status;
-}
-
 ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text *why)
 {
     if (client->simulation_version != server->simulation_version) {
@@ -58,21 +51,22 @@ ls_status ls_ready_check(const ls_ready *client, const ls_ready *server, ls_text
                        "simulation version: client %" PRIu32 ", server %" PRIu32,
                        client->simulation_version, server->simulation_version);
     }
-    if (client->parameter_digest != server->parameter_digest) {
-        return differs(LS_PARAMETER_MISMATCH, "parameter digest", client->parameter_digest,
-                       server->parameter_digest, why);
-    }
-    if (client->schema_digest != server->schema_digest) {
-        return differs(LS_SCHEMA_MISMATCH, "state schema digest", client->schema_digest,
-                       server->schema_digest, why);
-    }
-    if (client->content_digest != server->content_digest) {
-        return differs(LS_CONTENT_MISMATCH, "content digest", client->content_digest,
-                       server->content_digest, why);
-    }
-    if (client->initial_hash != server->initial_hash) {
-        return differs(LS_INITIAL_STATE_MISMATCH, "initial state", client->initial_hash,
-                       server->initial_hash, why);
+    const struct {
+        ls_status status;
+        const char *item;
+        uint64_t client, server;
+    } items[] = {
+        {LS_PARAMETER_MISMATCH, "parameter digest", client->parameter_digest,
+         server->parameter_digest},
+        {LS_SCHEMA_MISMATCH, "state schema digest", client->schema_digest, server->schema_digest},
+        {LS_CONTENT_MISMATCH, "content digest", client->content_digest, server->content_digest},
+        {LS_INITIAL_STATE_MISMATCH, "initial state", client->initial_hash, server->initial_hash},
+    };
+    for (size_t i = 0; i < sizeof items / sizeof items[0]; i++) {
+        if (items[i].client != items[i].server) {
+            return ls_fail(items[i].status, why, "%s: client %016" PRIx64 ", server %016" PRIx64,
+                           items[i].item, items[i].client, items[i].server);
+        }
     }
     return LS_OK;
 }

@@ -63,8 +63,8 @@ static ls_status check_path(const arguments *args, const char *flag, const char 
 {
     bool is_journal = args->resume_path && path && ls_output_is_same_file(path, args->resume_path);
     return is_journal
-               ? ls_command_line_refuse(
-                     why, "--%s %s is the journal that is resumed: name another file", flag, path)
+               ? ls_fail(LS_BAD_ARGUMENT, why,
+                         "--%s %s is the journal that is resumed: name another file", flag, path)
                : LS_OK;
 }
 
@@ -72,9 +72,9 @@ static ls_status check(void *user, ls_text *why)
 {
     const arguments *args = user;
     if (args->resume_path && (args->journal_dir || args->matches > 1)) {
-        return ls_command_line_refuse(why,
-                                      "--resume goes on with one match and its journal: without %s",
-                                      args->journal_dir ? "--journal" : "--matches");
+        return ls_fail(LS_BAD_ARGUMENT, why,
+                       "--resume goes on with one match and its journal: without %s",
+                       args->journal_dir ? "--journal" : "--matches");
     }
     ls_status status = check_path(args, "json", args->output.json_path, why);
     return status == LS_OK ? check_path(args, "port-file", args->port_file, why) : status;
