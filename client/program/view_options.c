@@ -53,15 +53,6 @@ static ls_status take_size(void *target, char *value, ls_text *why)
     return status;
 }
 
-static ls_status take_no_interpolation(void *target, char *value, ls_text *why)
-{
-    ls_screen_config *view = target;
-    (void)value;
-    (void)why;
-    view->interpolates = false;
-    return LS_OK;
-}
-
 static const ls_setting_row rows[] = {
     {LS_SETTING_IS_HEADING, .group = VIEW_GROUP, .help = "To see it:"},
     {LS_SETTING_IS_TAKEN, .take = take_view, .flag = "view", .argument = "window|text",
@@ -69,8 +60,8 @@ static const ls_setting_row rows[] = {
      .help = "Show the match in a window, or as text on a terminal; --view alone: in a window"},
     {LS_SETTING_IS_TAKEN, .take = take_size, .flag = "size", .argument = "WxH", .group = VIEW_GROUP,
      .default_text = "1280x720", .help = "Size of the window"},
-    {LS_SETTING_IS_TAKEN, .take = take_no_interpolation, .flag = "no-interpolation",
-     .group = VIEW_GROUP,
+    {LS_SETTING_IS_SWITCH, .offset = offsetof(ls_screen_config, interpolates), .initial = true,
+     .flag = "no-interpolation", .group = VIEW_GROUP,
      .help = "Show the newest state as it is, instead of the blend of the two newest: to feel the "
              "difference"},
     {LS_SETTING_IS_TAKEN, .take = take_screenshot, .flag = "screenshot", .argument = "FILE@TICK",

@@ -89,9 +89,8 @@ uint32_t ls_jitter_buffer_catch_up(const ls_jitter_buffer *jitter_buffer,
     if (behind_ns <= CATCH_UP_NS || LS_FAULT(NEVER_CATCHES_UP)) {
         return 0;
     }
-    uint64_t ticks = (uint64_t)behind_ns / jitter_buffer->dt_ns;
-    ticks = ticks < frame->backlog ? ticks : frame->backlog;
-    return ticks < CATCH_UP_STEPS_MAX ? (uint32_t)ticks : CATCH_UP_STEPS_MAX;
+    uint64_t ticks = LS_MIN((uint64_t)behind_ns / jitter_buffer->dt_ns, frame->backlog);
+    return (uint32_t)LS_MIN(ticks, CATCH_UP_STEPS_MAX);
 }
 
 uint64_t ls_jitter_buffer_delay_ns(const ls_jitter_buffer *jitter_buffer)

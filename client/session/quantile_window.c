@@ -198,5 +198,5 @@ int64_t ls_quantile_window_least(const ls_quantile_window *window)
     LS_ASSERT(ls_quantile_window_has_samples(window));
     int64_t past_ns = window->past_count > 0 ? window->past_all.least_ns : INT64_MAX;
     int64_t round_ns = window->round.samples > 0 ? window->round.least_ns : INT64_MAX;
-    return past_ns < round_ns ? past_ns : round_ns;
+    return LS_MIN(past_ns, round_ns);
 }

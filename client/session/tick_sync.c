@@ -97,7 +97,7 @@ bool ls_tick_sync_is_hitch(const ls_tick_sync *sync, uint64_t since_frame_ns)
 
 void ls_tick_sync_add_frame(ls_tick_sync *sync, uint64_t frame_ns)
 {
-    frame_ns = frame_ns < FRAME_MAX_NS ? frame_ns : FRAME_MAX_NS;
+    frame_ns = LS_MIN(frame_ns, FRAME_MAX_NS);
     sync->frame_ns = sync->frame_ns == 0 ? frame_ns : smoothed(sync->frame_ns, frame_ns);
     if (sync->next_input == 0 && sync->start_ns != 0) {
         ls_tick_sync_start(sync, sync->start_ns); /* frames may first be known after START */
@@ -169,9 +169,7 @@ bool ls_tick_sync_take_due(ls_tick_sync *sync, uint64_t now_ns)
 
 void ls_tick_sync_hold(ls_tick_sync *sync, uint64_t now_ns)
 {
-    if (sync->next_due_ns < now_ns) {
-        sync->next_due_ns = now_ns;
-    }
+    sync->next_due_ns = LS_MAX(sync->next_due_ns, now_ns);
 }
 
 void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
@@ -180,7 +178,7 @@ void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
      * ahead. But if time is not what was lost, then this machine was late all along. */
     uint64_t due_ns = sync->next_due_ns + (tick - sync->next_input) * sync->config.dt_ns;
     uint64_t latest_ns = due_ns_for(sync, now_ns + sync->config.dt_ns, 0);
-    sync->next_due_ns = due_ns < latest_ns ? due_ns : latest_ns;
+    sync->next_due_ns = LS_MIN(due_ns, latest_ns);
     ls_tick oldest =
         tick - sync->next_input > LS_LEAD_TICKS_MAX ? tick - LS_LEAD_TICKS_MAX : sync->next_input;
     for (; oldest < tick; oldest++) {
@@ -193,21 +191,12 @@ void ls_tick_sync_skip_to(ls_tick_sync *sync, ls_tick tick, uint64_t now_ns)
 
 void ls_tick_sync_add_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
 {
-    if (sync->rtt_ns == 0) {
-        sync->rtt_ns = rtt_ns;
-        sync->rtt_deviation_ns = rtt_ns / 2;
-        return;
-    }
-    int64_t error = (int64_t)rtt_ns - (int64_t)sync->rtt_ns;
-    int64_t distance = error < 0 ? -error : error;
-    int64_t deviation = (int64_t)sync->rtt_deviation_ns;
-    sync->rtt_deviation_ns = (uint64_t)(deviation + (distance - deviation) / 4);
-    sync->rtt_ns = smoothed(sync->rtt_ns, rtt_ns);
+    sync->rtt_ns = sync->rtt_ns == 0 ? rtt_ns : smoothed(sync->rtt_ns, rtt_ns);
 }
 
 void ls_tick_sync_limit_rtt(ls_tick_sync *sync, uint64_t rtt_ns)
 {
-    sync->rtt_ns = rtt_ns < sync->rtt_ns ? rtt_ns : sync->rtt_ns;
+    sync->rtt_ns = LS_MIN(rtt_ns, sync->rtt_ns);
 }
 
 /* Where many packets are lost, a lead that hardly any input is late with would cost all of them
@@ -269,7 +258,7 @@ void ls_tick_sync_add_slack(ls_tick_sync *sync, int64_t slack_ns, ls_tick tick, 
     if (phase_ns == NOT_MADE) {
         return;
     }
-    sync->reported = tick > sync->reported ? tick : sync->reported;
+    sync->reported = LS_MAX(tick, sync->reported);
     sync->late_reports = slack_ns < 0 ? sync->late_reports + 1 : 0;
     if (sync->late_reports == LATE_REPORTS_MAX) {
         ls_tick_sync_forget(sync);

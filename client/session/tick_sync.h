@@ -35,7 +35,6 @@ typedef struct ls_tick_sync {
     uint64_t made_ns;         /* when the newest input was made */
     int64_t phase_ns[LS_LEAD_TICKS_MAX]; /* by tick */
     uint64_t rtt_ns;                     /* smoothed; 0 until measured */
-    uint64_t rtt_deviation_ns;
 } ls_tick_sync;
 
 void ls_tick_sync_init(ls_tick_sync *sync, const ls_tick_sync_config *config);

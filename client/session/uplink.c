@@ -233,12 +233,9 @@ static void skip_closed_inputs(ls_uplink *uplink, ls_tick end)
  * is corrected by the next one. */
 static void take_input_ack(ls_uplink *uplink, const ls_ticks_header *header)
 {
-    ls_tick oldest = ls_input_buffer_first(uplink->inputs);
-    oldest = oldest > uplink->unbroken ? oldest : uplink->unbroken;
-    ls_tick wanted = header->wanted > oldest ? header->wanted : oldest;
-    if (wanted > uplink->sync->next_input) {
-        wanted = uplink->sync->next_input; /* what was never made cannot have come */
-    }
+    ls_tick oldest = LS_MAX(ls_input_buffer_first(uplink->inputs), uplink->unbroken);
+    ls_tick wanted = LS_MAX(header->wanted, oldest);
+    wanted = LS_MIN(wanted, uplink->sync->next_input); /* what was never made cannot have come */
     uplink->wanted = wanted;
     uplink->has_base = header->has_base && wanted == header->wanted && wanted > 0 &&
                        ls_input_buffer_has(uplink->inputs, wanted - 1, 0);
@@ -262,8 +259,8 @@ static void take_slack(ls_uplink *uplink, const ls_ticks_header *header)
         return;
     }
     int64_t slack_ns = header->slack * (int64_t)LS_HOLD_UNIT_NS;
-    if (header->slack == LS_SLACK_MAX && own_estimate_of_slack(uplink) > slack_ns) {
-        slack_ns = own_estimate_of_slack(uplink);
+    if (header->slack == LS_SLACK_MAX) {
+        slack_ns = LS_MAX(slack_ns, own_estimate_of_slack(uplink));
     }
     uplink->slack_ns = slack_ns;
     ls_tick_sync_add_slack(uplink->sync, slack_ns, header->wanted - 1, uplink->context->now_ns);
@@ -342,7 +339,7 @@ static uint32_t lead_limit_ticks(const ls_uplink *uplink)
     const ls_tick_sync *sync = uplink->sync;
     uint64_t lead_ns = 2 * sync->rtt_ns + sync->frame_ns + sync->delay_ns;
     uint64_t ticks = lead_ns / sync->config.dt_ns + WAIT_LEAD_SPARE_TICKS;
-    return ticks < LS_LEAD_TICKS_MAX ? (uint32_t)ticks : LS_LEAD_TICKS_MAX;
+    return (uint32_t)LS_MIN(ticks, LS_LEAD_TICKS_MAX);
 }
 
 /* Inputs that are not acknowledged have to be held: no more are made than there is room for. */

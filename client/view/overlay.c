@@ -56,8 +56,9 @@ static int32_t graph_bottom(const ls_overlay *overlay)
     return (int32_t)overlay->canvas->height - MARGIN - BAR_HEIGHT;
 }
 
-void ls_overlay_frame_times(const ls_overlay *overlay, const ls_frame_times *times)
+static void paint_frame_times(const ls_overlay *overlay)
 {
+    const ls_frame_times *times = overlay->times;
     int32_t bottom = graph_bottom(overlay);
     ls_canvas_rect panel = {MARGIN, bottom - GRAPH_HEIGHT, (int32_t)LS_FRAME_TIMES_MAX,
                             GRAPH_HEIGHT};
@@ -88,8 +89,9 @@ static int32_t text_width(const ls_overlay *overlay, const char *text)
     return (int32_t)(strlen(text) * overlay->font->width);
 }
 
-void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud)
+static void paint_lines(const ls_overlay *overlay, int32_t top)
 {
+    const ls_hud_model *hud = overlay->hud;
     int32_t width = 0;
     int32_t line_height = (int32_t)overlay->font->height;
     for (uint32_t i = 0; i < hud->line_count; i++) {
@@ -99,7 +101,6 @@ void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud)
     if (hud->line_count == 0) {
         return;
     }
-    int32_t top = MARGIN + overlay->top;
     ls_canvas_rect panel = {MARGIN, top, width + 2 * PADDING,
                             (int32_t)hud->line_count * line_height + 2 * PADDING};
     ls_canvas_fill(overlay->canvas, panel, PANEL);
@@ -109,21 +110,25 @@ void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud)
     }
 }
 
-void ls_overlay_hint(const ls_overlay *overlay, const char *text)
+static void paint_hint(const ls_overlay *overlay)
 {
+    const char *text = overlay->playhead ? "space pause  arrows step, speed  wheel zoom  H text"
+                                         : "wheel zoom  F follow  Home all  N blend  H text";
     int32_t x = (int32_t)overlay->canvas->width - MARGIN - text_width(overlay, text);
     int32_t y = graph_bottom(overlay) - (int32_t)overlay->font->height;
     ls_canvas_text(overlay->canvas, overlay->font, x, y, DIM, text);
 }
 
-int32_t ls_overlay_alarm_height(const ls_overlay *overlay)
+static int32_t banner_height(const ls_overlay *overlay)
 {
     return (int32_t)overlay->font->height + 2 * PADDING;
 }
 
-void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alarm)
+static void paint_banner(const ls_overlay *overlay)
 {
-    int32_t height = ls_overlay_alarm_height(overlay);
+    const char *text = overlay->hud->banner.bytes;
+    bool is_alarm = overlay->hud->is_alarm;
+    int32_t height = banner_height(overlay);
     int32_t width = text_width(overlay, text) + 4 * PADDING;
     int32_t canvas_width = (int32_t)overlay->canvas->width;
     int32_t y = is_alarm ? 0 : (int32_t)overlay->canvas->height / 3;
@@ -139,13 +144,12 @@ void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alar
 
 /* ---- boxes and bars ---- */
 
-void ls_overlay_box(const ls_overlay *overlay, ls_canvas_point from, ls_canvas_point to)
+void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to)
 {
     int32_t left = (int32_t)fminf(from.x, to.x);
     int32_t top = (int32_t)fminf(from.y, to.y);
     int32_t width = (int32_t)fabsf(to.x - from.x) + 1;
     int32_t height = (int32_t)fabsf(to.y - from.y) + 1;
-    ls_canvas *canvas = overlay->canvas;
     ls_canvas_fill(canvas, (ls_canvas_rect){left, top, width, height}, BOX_INSIDE);
     ls_canvas_fill(canvas, (ls_canvas_rect){left, top, width, 1}, BOX_EDGE);
     ls_canvas_fill(canvas, (ls_canvas_rect){left, top + height - 1, width, 1}, BOX_EDGE);
@@ -181,8 +185,9 @@ static void speed_words(const ls_playhead *playhead, char *words, size_t capacit
     }
 }
 
-void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playhead *playhead)
+static void paint_seek_bar(const ls_overlay *overlay)
 {
+    const ls_playhead *playhead = overlay->playhead;
     ls_canvas *canvas = overlay->canvas;
     ls_canvas_rect bar = bar_of(overlay);
     int32_t top = (int32_t)canvas->height - MARGIN - BAR_HEIGHT;
@@ -200,4 +205,21 @@ void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playhead *playhead)
     ls_canvas_fill(canvas, (ls_canvas_rect){bar.x, bar.y, done, bar.height}, WORK);
     ls_canvas_point knob = {(float)(bar.x + done), (float)bar.y + (float)BAR_THICKNESS / 2.0f};
     ls_canvas_disc(canvas, knob, 7.0f, 0xFFFFFFFFu);
+}
+
+void ls_overlay_paint(const ls_overlay *overlay)
+{
+    bool has_banner = overlay->hud->banner.bytes[0] != '\0';
+    if (overlay->times) {
+        bool is_alarm = overlay->hud->is_alarm && has_banner;
+        paint_lines(overlay, MARGIN + (is_alarm ? banner_height(overlay) : 0));
+        paint_frame_times(overlay);
+        paint_hint(overlay);
+    }
+    if (overlay->playhead) {
+        paint_seek_bar(overlay);
+    }
+    if (has_banner) {
+        paint_banner(overlay);
+    }
 }

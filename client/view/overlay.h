@@ -30,30 +30,19 @@ ls_frame_means ls_frame_times_mean(const ls_frame_times *times);
 typedef struct ls_overlay {
     ls_canvas *canvas;
     const ls_canvas_font *font;
-    int32_t top; /* pixels along the upper edge that lines leave free */
+    const ls_hud_model *hud;
+    const ls_frame_times *times; /* NULL: neither lines nor graph */
+    const ls_playhead *playhead; /* NULL: there is no record, and no seek bar */
 } ls_overlay;
 
-/* Lines on a panel in the upper left corner. */
-void ls_overlay_lines(const ls_overlay *overlay, const ls_hud_model *hud);
+/* Lines in the upper left corner and the graph below them, a hint in the lower right one, the seek
+ * bar along the lower edge; an alarm along the upper edge, any other banner in the middle. */
+void ls_overlay_paint(const ls_overlay *overlay);
 
-/* In the lower left corner, above the seek bar's place. */
-void ls_overlay_frame_times(const ls_overlay *overlay, const ls_frame_times *times);
+void ls_overlay_box(ls_canvas *canvas, ls_canvas_point from, ls_canvas_point to);
 
-/* One line in the lower right corner. */
-void ls_overlay_hint(const ls_overlay *overlay, const char *text);
-
-/* An alarm along the upper edge, anything else in the middle. */
-void ls_overlay_banner(const ls_overlay *overlay, const char *text, bool is_alarm);
-
-void ls_overlay_box(const ls_overlay *overlay, ls_canvas_point from, ls_canvas_point to);
-
-/* The height at the upper edge that an alarm takes, pixels. */
-int32_t ls_overlay_alarm_height(const ls_overlay *overlay);
-
-/* Along the lower edge. */
-void ls_overlay_seek_bar(const ls_overlay *overlay, const ls_playhead *playhead);
-
-/* Whether this place is on the seek bar, and which share of the record it stands for. */
+/* Whether this place is on the seek bar, and which share of the record it stands for. Looks at
+ * canvas and font alone. */
 bool ls_overlay_seek_share(const ls_overlay *overlay, ls_canvas_point at, double *share);
 
 #endif

@@ -68,16 +68,16 @@ static bool is_record(const ls_view *view)
     return view->config.source.go_to != NULL;
 }
 
-static ls_overlay overlay_of(ls_view *view, ls_canvas *canvas)
+static bool find_seek_share(ls_view *view, ls_canvas_point at, double *share)
 {
-    return (ls_overlay){.canvas = canvas, .font = view->config.font};
+    ls_overlay overlay = {.canvas = &view->canvas, .font = view->config.font};
+    return ls_overlay_seek_share(&overlay, at, share);
 }
 
 static void seek_to(ls_view *view, ls_canvas_point at)
 {
     double share;
-    ls_overlay overlay = overlay_of(view, &view->canvas);
-    ls_overlay_seek_share(&overlay, at, &share);
+    find_seek_share(view, at, &share);
     ls_playhead_seek(&view->playhead, share);
 }
 
@@ -142,12 +142,11 @@ static void take_key(ls_view *view, ls_view_key key)
 static void take_button(ls_view *view, const ls_view_event *event)
 {
     double share;
-    ls_overlay overlay = overlay_of(view, &view->canvas);
     if (event->button == LS_BUTTON_MIDDLE) {
         view->is_panning = event->is_down;
     } else if (event->button == LS_BUTTON_LEFT) {
         view->is_seeking = event->is_down && is_record(view) && view->config.font &&
-                           ls_overlay_seek_share(&overlay, event->at, &share);
+                           find_seek_share(view, event->at, &share);
     }
     if (view->is_seeking) {
         seek_to(view, event->at);
@@ -265,31 +264,23 @@ static void add_own_lines(ls_view *view, uint32_t shapes)
 
 static void paint_overlay(ls_view *view, const ls_draw_list *list, ls_canvas *canvas)
 {
-    ls_overlay overlay = overlay_of(view, canvas);
     ls_canvas_point from;
     ls_canvas_point to;
     if (view->hud.is_selecting && ls_input_mapper_box(&view->mapper, &from, &to)) {
-        ls_overlay_box(&overlay, from, to);
+        ls_overlay_box(canvas, from, to);
     }
     if (!view->config.font) {
         return;
     }
-    bool is_alarm = view->hud.is_alarm && view->hud.banner.bytes[0];
-    overlay.top = is_alarm ? ls_overlay_alarm_height(&overlay) : 0;
     if (!view->is_text_hidden) {
         add_own_lines(view, list->count);
-        ls_overlay_lines(&overlay, &view->hud);
-        ls_overlay_frame_times(&overlay, &view->times);
-        ls_overlay_hint(&overlay, is_record(view)
-                                      ? "space pause  arrows step, speed  wheel zoom  H text"
-                                      : "wheel zoom  F follow  Home all  N blend  H text");
     }
-    if (is_record(view)) {
-        ls_overlay_seek_bar(&overlay, &view->playhead);
-    }
-    if (view->hud.banner.bytes[0]) {
-        ls_overlay_banner(&overlay, view->hud.banner.bytes, view->hud.is_alarm);
-    }
+    ls_overlay overlay = {.canvas = canvas,
+                          .font = view->config.font,
+                          .hud = &view->hud,
+                          .times = view->is_text_hidden ? NULL : &view->times,
+                          .playhead = is_record(view) ? &view->playhead : NULL};
+    ls_overlay_paint(&overlay);
 }
 
 /* The part of the world worth showing is a little lighter than what lies around it. */

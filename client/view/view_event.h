@@ -35,7 +35,6 @@ typedef enum ls_view_key {
     LS_KEY_PLUS,
     LS_KEY_MINUS,
     LS_KEY_HOME,
-    LS_KEY_END,
     LS_KEY_F,
     LS_KEY_H,
     LS_KEY_N,
@@ -48,7 +47,6 @@ typedef enum ls_view_button {
     LS_BUTTON_LEFT,
     LS_BUTTON_MIDDLE,
     LS_BUTTON_RIGHT,
-    LS_BUTTON_COUNT,
 } ls_view_button;
 
 typedef enum ls_view_event_kind {

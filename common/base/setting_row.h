@@ -22,7 +22,7 @@ typedef enum ls_setting_type {
     LS_SETTING_IS_U64,
     LS_SETTING_IS_WORD,   /* uint32_t, or an enumeration from 0 on: one of `words` */
     LS_SETTING_IS_ON_OFF, /* bool: "on" or "off" */
-    LS_SETTING_IS_SWITCH, /* bool: the flag alone makes it true */
+    LS_SETTING_IS_SWITCH, /* bool: the flag alone makes it the other than `initial` */
     LS_SETTING_IS_CHOICE, /* uint32_t: the flag alone makes it `initial` */
     LS_SETTING_IS_TEXT,   /* const char *, as given; without an `argument`: "" */
     LS_SETTING_IS_TAKEN,  /* whatever `take` makes of the value */

@@ -122,7 +122,7 @@ static ls_status take(const ls_setting_row *row, void *target, char *value, ls_t
     case LS_SETTING_IS_ON_OFF:
         return take_word_of(row, switch_words, target, value, why);
     case LS_SETTING_IS_SWITCH:
-        ls_setting_store(row, target, true);
+        ls_setting_store(row, target, !row->initial);
         return LS_OK;
     case LS_SETTING_IS_CHOICE:
         ls_setting_store(row, target, row->initial);
