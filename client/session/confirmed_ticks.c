@@ -251,19 +251,18 @@ static ls_status take_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
     return LS_OK;
 }
 
-static ls_status receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                         ls_confirmed_packet *out)
+static ls_status receive_ticks(ls_confirmed_ticks *ticks, ls_bit_stream *stream,
+                               ls_confirmed_packet *out)
 {
-    ls_bit_stream stream = ls_bit_reader(bytes, size);
     ls_ticks_header *header = &out->header;
-    ls_ticks_header_bits(&stream, header, ticks->end);
-    if (stream.is_failed || (int64_t)header->wanted - (int64_t)ticks->end > LS_WINDOW_TICKS) {
+    ls_ticks_header_bits(stream, header, ticks->end);
+    if (stream->is_failed || (int64_t)header->wanted - (int64_t)ticks->end > LS_WINDOW_TICKS) {
         return LS_MALFORMED;
     }
     if (header->first > ticks->end) {
         return LS_FUTURE; /* an acknowledgement was altered; the next one corrects it */
     }
-    ls_status status = take_ticks(ticks, &stream, out);
+    ls_status status = take_ticks(ticks, stream, out);
     if (status != LS_OK) {
         return status;
     }
@@ -275,29 +274,24 @@ static ls_status receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t
     return status;
 }
 
-ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                                     ls_confirmed_packet *out)
-{
-    *out = (ls_confirmed_packet){.first = ticks->end};
-    ls_status status = receive(ticks, bytes, size, out);
-    out->end = ticks->end;
-    return status;
-}
-
-ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
-                                          size_t size, ls_confirmed_packet *out)
+static ls_status receive_part(ls_confirmed_ticks *ticks, ls_bit_stream *stream)
 {
     ls_tick_part part;
-    ls_bit_stream stream = ls_bit_reader(bytes, size);
-    *out = (ls_confirmed_packet){.first = ticks->end, .end = ticks->end};
-    ls_tick_part_bits(&stream, &part);
-    if (!ls_bits_is_complete(&stream)) {
+    ls_tick_part_bits(stream, &part);
+    if (!ls_bits_is_complete(stream)) {
         return LS_MALFORMED;
     }
     ls_status status = ls_tick_parts_add(&ticks->parts, &part, ticks->end);
-    if (status == LS_OK) {
-        status = store_whole_ticks(ticks, part.tick);
-    }
+    return status == LS_OK ? store_whole_ticks(ticks, part.tick) : status;
+}
+
+ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, uint32_t kind, const uint8_t *bytes,
+                                     size_t size, ls_confirmed_packet *out)
+{
+    ls_bit_stream stream = ls_bit_reader(bytes, size);
+    *out = (ls_confirmed_packet){.first = ticks->end};
+    ls_status status = kind == LS_MESSAGE_TICKS ? receive_ticks(ticks, &stream, out)
+                                                : receive_part(ticks, &stream);
     out->end = ticks->end;
     return status;
 }
@@ -375,8 +369,8 @@ static void send_tick(ls_tick tick, const uint8_t *bytes, uint32_t total_bytes,
         part->tick = tick;
         part->total_bytes = total_bytes;
         part->index = index;
-        part->size = ls_tick_part_size(total_bytes, index);
-        memcpy(part->bytes, bytes + (size_t)index * LS_TICK_PART_BYTES, part->size);
+        memcpy(part->bytes, bytes + (size_t)index * LS_TICK_PART_BYTES,
+               ls_tick_part_size(total_bytes, index));
         ls_session_outbox_send(outbox);
     }
 }

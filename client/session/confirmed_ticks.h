@@ -51,12 +51,10 @@ typedef struct ls_confirmed_packet {
     ls_tick carried_end; /* one past the newest tick that the packet carried */
 } ls_confirmed_packet;
 
-/* TICKS and TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing new. `out` is filled
- * in whatever the result is. */
-ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, const uint8_t *bytes, size_t size,
-                                     ls_confirmed_packet *out);
-ls_status ls_confirmed_ticks_receive_part(ls_confirmed_ticks *ticks, const uint8_t *bytes,
-                                          size_t size, ls_confirmed_packet *out);
+/* A packet of this kind, TICKS or TICK_PART. MALFORMED; STALE or FUTURE for ticks that say nothing
+ * new. `out` is filled in whatever the result is. */
+ls_status ls_confirmed_ticks_receive(ls_confirmed_ticks *ticks, uint32_t kind, const uint8_t *bytes,
+                                     size_t size, ls_confirmed_packet *out);
 
 /* ---- reading ---- */
 

@@ -301,9 +301,7 @@ ls_gameplay_outcome ls_gameplay_receive_packet(ls_gameplay *gameplay, uint32_t k
         return LS_GAMEPLAY_GOES_ON;
     }
     ls_confirmed_packet packet;
-    *status = kind == LS_MESSAGE_TICKS
-                  ? ls_confirmed_ticks_receive(context->ticks, bytes, size, &packet)
-                  : ls_confirmed_ticks_receive_part(context->ticks, bytes, size, &packet);
+    *status = ls_confirmed_ticks_receive(context->ticks, kind, bytes, size, &packet);
     for (ls_tick tick = packet.first; tick < packet.end; tick++) {
         ls_stepper_add_arrival(context->stepper, tick);
     }
