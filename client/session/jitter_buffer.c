@@ -58,8 +58,7 @@ static uint64_t play(ls_jitter_buffer *jitter_buffer, const ls_jitter_buffer_fra
         return behind_ns > 0 ? (uint64_t)behind_ns : 0; /* nothing has been shown yet */
     }
     int64_t speed_ppm = (behind_ns - (int64_t)frame->elapsed_ns) / PPM_PER_NS;
-    speed_ppm = speed_ppm > SPEED_MAX_PPM ? SPEED_MAX_PPM : speed_ppm;
-    speed_ppm = speed_ppm < -SPEED_MAX_PPM ? -SPEED_MAX_PPM : speed_ppm;
+    speed_ppm = LS_MAX(LS_MIN(speed_ppm, SPEED_MAX_PPM), -SPEED_MAX_PPM);
     jitter_buffer->speed_ppm = (int32_t)speed_ppm;
     return (uint64_t)((int64_t)frame->elapsed_ns +
                       (int64_t)frame->elapsed_ns * speed_ppm / 1000000);

@@ -18,9 +18,7 @@ void ls_playhead_set_range(ls_playhead *playhead, ls_tick first_tick, ls_tick la
     playhead->first_tick = first_tick;
     playhead->last_tick = LS_MAX(last_tick, first_tick);
     playhead->dt_ns = LS_NS_PER_SECOND / tick_rate_hz;
-    if (playhead->place_ns > length_ns(playhead)) {
-        playhead->place_ns = length_ns(playhead);
-    }
+    playhead->place_ns = LS_MIN(playhead->place_ns, length_ns(playhead));
 }
 
 void ls_playhead_advance(ls_playhead *playhead, uint64_t elapsed_ns)
@@ -56,17 +54,14 @@ void ls_playhead_step(ls_playhead *playhead, int32_t ticks)
     }
     int64_t last = (int64_t)(playhead->last_tick - playhead->first_tick);
     int64_t wanted = whole + ticks;
-    wanted = wanted < 0 ? 0 : wanted > last ? last : wanted;
-    playhead->place_ns = (uint64_t)wanted * dt_ns;
+    playhead->place_ns = (uint64_t)LS_MIN(LS_MAX(wanted, 0), last) * dt_ns;
     playhead->is_paused = true;
 }
 
 void ls_playhead_change_speed(ls_playhead *playhead, int32_t powers)
 {
-    int32_t speed = playhead->speed + powers;
-    playhead->speed = speed < LS_PLAYHEAD_SLOWEST   ? LS_PLAYHEAD_SLOWEST
-                      : speed > LS_PLAYHEAD_FASTEST ? LS_PLAYHEAD_FASTEST
-                                                    : speed;
+    int32_t speed = LS_MAX(playhead->speed + powers, LS_PLAYHEAD_SLOWEST);
+    playhead->speed = LS_MIN(speed, LS_PLAYHEAD_FASTEST);
 }
 
 void ls_playhead_seek(ls_playhead *playhead, double share)
@@ -78,9 +73,7 @@ void ls_playhead_seek(ls_playhead *playhead, double share)
 
 void ls_playhead_go_to(ls_playhead *playhead, ls_tick tick)
 {
-    ls_tick inside = tick < playhead->first_tick  ? playhead->first_tick
-                     : tick > playhead->last_tick ? playhead->last_tick
-                                                  : tick;
+    ls_tick inside = LS_MIN(LS_MAX(tick, playhead->first_tick), playhead->last_tick);
     playhead->place_ns = (uint64_t)(inside - playhead->first_tick) * playhead->dt_ns;
 }
 

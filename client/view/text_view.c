@@ -1,5 +1,7 @@
 #include "lockstep/client/view/text_view.h"
 
+#include "lockstep/common/base/language.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +31,8 @@ static uint32_t colour_number(uint32_t pixel)
     uint32_t red = pixel >> 16 & 0xFFu;
     uint32_t green = pixel >> 8 & 0xFFu;
     uint32_t blue = pixel & 0xFFu;
-    uint32_t most = red > green ? red > blue ? red : blue : green > blue ? green : blue;
-    uint32_t least = red < green ? red < blue ? red : blue : green < blue ? green : blue;
+    uint32_t most = LS_MAX(LS_MAX(red, green), blue);
+    uint32_t least = LS_MIN(LS_MIN(red, green), blue);
     if (most - least < 16 && most < 244) {
         return 232 + (most < 8 ? 0 : (most - 8) / 10);
     }
